@@ -1,0 +1,3 @@
+//! The hopflow command line.
+
+fn main() {}

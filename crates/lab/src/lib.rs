@@ -1,0 +1,1 @@
+//! Scenarios, sweeps and runs over seeds.

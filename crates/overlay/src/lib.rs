@@ -1,0 +1,1 @@
+//! The sans-IO overlay node that every transport shares.

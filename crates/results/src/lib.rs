@@ -1,0 +1,1 @@
+//! The schema of result files, their writers and readers.

@@ -1,0 +1,1 @@
+//! Shared fixtures for tests of nodes and transports.

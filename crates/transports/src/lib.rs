@@ -1,0 +1,1 @@
+//! The transports and their registry.

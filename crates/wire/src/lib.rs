@@ -1,0 +1,1 @@
+//! Cells, feedback and control messages, and their encodings.
