@@ -1,0 +1,112 @@
+//! Cells and what they carry.
+
+use std::fmt::Debug;
+
+use hopflow_units::{CircuitId, Instant};
+
+use crate::{CELL_PAYLOAD, CellSeq, DecodeError, RelayHeader};
+
+/// What a cell carries past the relays: the relay header and application data.
+///
+/// Relays move payloads and never look into them. A driver chooses the type: real bytes
+/// ([`RawPayload`]), or a small stand-in for them in a simulation.
+pub trait Payload: Clone + Debug + 'static {
+    /// Application data that waits to be cut into cells.
+    type Data: Default + Debug;
+
+    /// Appends data that the application wrote later.
+    fn append(data: &mut Self::Data, more: Self::Data);
+
+    /// Cuts `header.len` bytes off the front of `data` into a payload packaged at `now`.
+    fn cut(header: RelayHeader, data: &mut Self::Data, now: Instant) -> Self;
+
+    /// A payload without application data.
+    fn control(header: RelayHeader, now: Instant) -> Self;
+
+    /// Reads the relay header; meaningful at the circuit's ends only.
+    ///
+    /// # Errors
+    /// If the header is malformed, which an honest peer never causes.
+    fn header(&self) -> Result<RelayHeader, DecodeError>;
+
+    /// Writes the payload's bytes.
+    fn write(&self, out: &mut [u8; CELL_PAYLOAD]);
+
+    /// Reads a payload from its bytes.
+    fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self;
+}
+
+/// The flags byte of a cell on a datagram carrier; its bits belong to the transport.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CellFlags(pub u8);
+
+/// A cell on its way to a neighbour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cell<P> {
+    /// The circuit, as the two neighbours name it.
+    pub circuit: CircuitId,
+    /// The transport's flags; datagram carriers only.
+    pub flags: CellFlags,
+    /// The hop's sequence number; datagram carriers only.
+    pub seq: CellSeq,
+    /// What the relays do not see.
+    pub payload: P,
+}
+
+/// A payload of real bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawPayload(pub Box<[u8; CELL_PAYLOAD]>);
+
+impl Debug for RawPayload {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RawPayload(..)")
+    }
+}
+
+impl Payload for RawPayload {
+    type Data = std::collections::VecDeque<u8>;
+
+    fn append(data: &mut Self::Data, mut more: Self::Data) {
+        data.append(&mut more);
+    }
+
+    fn cut(header: RelayHeader, data: &mut Self::Data, _: Instant) -> Self {
+        let mut bytes = Box::new([0; CELL_PAYLOAD]);
+        let start = header.encode(&mut bytes);
+        let taken = data.drain(..header.len as usize);
+        for (place, byte) in bytes[start..].iter_mut().zip(taken) {
+            *place = byte;
+        }
+        Self(bytes)
+    }
+
+    fn control(header: RelayHeader, _: Instant) -> Self {
+        let mut bytes = Box::new([0; CELL_PAYLOAD]);
+        header.encode(&mut bytes);
+        Self(bytes)
+    }
+
+    fn header(&self) -> Result<RelayHeader, DecodeError> {
+        RelayHeader::decode(&self.0)
+    }
+
+    fn write(&self, out: &mut [u8; CELL_PAYLOAD]) {
+        out.copy_from_slice(&*self.0);
+    }
+
+    fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self {
+        Self(Box::new(*bytes))
+    }
+}
+
+impl RawPayload {
+    /// The application bytes of a data cell.
+    ///
+    /// # Errors
+    /// If the header is malformed.
+    pub fn data(&self) -> Result<&[u8], DecodeError> {
+        let header = self.header()?;
+        let start = CELL_PAYLOAD - RelayHeader::capacity(header.command);
+        Ok(&self.0[start..start + header.len as usize])
+    }
+}

@@ -1,0 +1,285 @@
+//! Frames: everything that neighbours send to each other.
+
+use std::fmt;
+
+use hopflow_units::{Bytes, CircuitId};
+
+use crate::{CELL_PAYLOAD, Cell, CellFlags, CellSeq, Payload};
+
+/// What carries the frames of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carrier {
+    /// A reliable, ordered byte stream such as TCP.
+    Stream,
+    /// Datagrams, which may be lost, repeated and reordered.
+    Datagram,
+}
+
+/// Per-hop feedback about one circuit's cells, sent against their direction.
+///
+/// Both numbers are cumulative, so a lost message costs nothing once a later one arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Feedback {
+    /// The circuit, as the two neighbours name it.
+    pub circuit: CircuitId,
+    /// The next cell expected: all cells before it have arrived.
+    pub ack: CellSeq,
+    /// The next cell to be forwarded: all cells before it have left the relay.
+    pub fwd: CellSeq,
+    /// Cells that arrived beyond a gap since the last message, at most
+    /// [`Feedback::MAX_OUT_OF_ORDER`].
+    pub out_of_order: u8,
+    /// A word of the transport's own, for instance a cumulative congestion measure.
+    pub word: Option<u16>,
+}
+
+impl Feedback {
+    /// The largest count that fits the message.
+    pub const MAX_OUT_OF_ORDER: u8 = 63;
+    /// Encoded bytes: circuit 2, type 1, flags 1, ack 4, fwd 4.
+    pub const LEN: u64 = 12;
+    /// Encoded bytes with the transport's word.
+    pub const LEN_WITH_WORD: u64 = Self::LEN + 2;
+}
+
+/// Tells a neighbour that a circuit is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Destroy {
+    /// The circuit, as the two neighbours name it.
+    pub circuit: CircuitId,
+    /// Why it was closed.
+    pub reason: Reason,
+}
+
+/// Why a circuit is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Reason {
+    /// Its owner closed it.
+    Requested = 0,
+    /// The peer broke the protocol.
+    Protocol = 1,
+    /// The peer kept sending beyond the receiver's queue limit.
+    Excess = 2,
+    /// The circuit is not known here.
+    Unknown = 3,
+    /// The peer stopped answering.
+    Unreachable = 4,
+}
+
+/// Anything that one neighbour sends to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Frame<P> {
+    /// A cell.
+    Cell(Cell<P>),
+    /// Feedback about the cells of the opposite direction.
+    Feedback(Feedback),
+    /// Asks for feedback, when what is missing may have been lost.
+    Probe(CircuitId),
+    /// Closes a circuit.
+    Destroy(Destroy),
+}
+
+/// Bytes that are not a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecodeError {
+    /// The bytes end within a frame.
+    Truncated,
+    /// The frame's type is unknown.
+    UnknownType(u8),
+    /// The relay command is unknown.
+    UnknownCommand(u8),
+    /// The length does not fit the cell.
+    Length(u16),
+    /// The reason of a closed circuit is unknown.
+    UnknownReason(u8),
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated => write!(f, "the bytes end within a frame"),
+            Self::UnknownType(t) => write!(f, "frame type {t} is unknown"),
+            Self::UnknownCommand(c) => write!(f, "relay command {c} is unknown"),
+            Self::Length(n) => write!(f, "{n} bytes of data do not fit a cell"),
+            Self::UnknownReason(r) => write!(f, "reason {r} is unknown"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+const TYPE_RELAY: u8 = 3;
+const TYPE_DESTROY: u8 = 4;
+const TYPE_FEEDBACK: u8 = 12;
+const TYPE_PROBE: u8 = 13;
+const FLAG_WORD: u8 = 0x80;
+
+impl<P: Payload> Frame<P> {
+    /// Encoded bytes of a cell.
+    pub const fn cell_len(carrier: Carrier) -> Bytes {
+        match carrier {
+            Carrier::Stream => Bytes::new(3 + CELL_PAYLOAD as u64),
+            Carrier::Datagram => Bytes::new(8 + CELL_PAYLOAD as u64),
+        }
+    }
+
+    /// Encoded bytes of this frame.
+    pub const fn wire_len(&self, carrier: Carrier) -> Bytes {
+        match self {
+            Self::Cell(_) => Self::cell_len(carrier),
+            Self::Feedback(Feedback { word: None, .. }) => Bytes::new(Feedback::LEN),
+            Self::Feedback(_) => Bytes::new(Feedback::LEN_WITH_WORD),
+            Self::Probe(_) => Bytes::new(3),
+            Self::Destroy(_) => Bytes::new(4),
+        }
+    }
+
+    /// Appends the frame's bytes to `out`.
+    pub fn encode(&self, carrier: Carrier, out: &mut Vec<u8>) {
+        let mut start = |circuit: CircuitId, kind: u8| {
+            out.extend_from_slice(&circuit.get().to_be_bytes());
+            out.push(kind);
+        };
+        match self {
+            Self::Cell(cell) => {
+                start(cell.circuit, TYPE_RELAY);
+                if carrier == Carrier::Datagram {
+                    out.push(cell.flags.0);
+                    out.extend_from_slice(&cell.seq.to_wire().to_be_bytes());
+                }
+                let mut bytes = [0; CELL_PAYLOAD];
+                cell.payload.write(&mut bytes);
+                out.extend_from_slice(&bytes);
+            }
+            Self::Feedback(feedback) => {
+                start(feedback.circuit, TYPE_FEEDBACK);
+                let word = if feedback.word.is_some() { FLAG_WORD } else { 0 };
+                out.push(word | feedback.out_of_order.min(Feedback::MAX_OUT_OF_ORDER));
+                out.extend_from_slice(&feedback.ack.to_wire().to_be_bytes());
+                out.extend_from_slice(&feedback.fwd.to_wire().to_be_bytes());
+                if let Some(word) = feedback.word {
+                    out.extend_from_slice(&word.to_be_bytes());
+                }
+            }
+            Self::Probe(circuit) => start(*circuit, TYPE_PROBE),
+            Self::Destroy(destroy) => {
+                start(destroy.circuit, TYPE_DESTROY);
+                out.push(destroy.reason as u8);
+            }
+        }
+    }
+
+    /// Reads one frame off the front of `bytes` and returns it with the bytes behind it.
+    ///
+    /// # Errors
+    /// If the bytes do not start with a whole, known frame. Never panics.
+    pub fn decode(bytes: &[u8], carrier: Carrier) -> Result<(Self, &[u8]), DecodeError> {
+        let ([hi, lo, kind], rest) = take::<3>(bytes)?;
+        let circuit = CircuitId::new(u16::from_be_bytes([hi, lo]));
+        match kind {
+            TYPE_RELAY => Self::decode_cell(circuit, rest, carrier),
+            TYPE_FEEDBACK => Self::decode_feedback(circuit, rest),
+            TYPE_PROBE => Ok((Self::Probe(circuit), rest)),
+            TYPE_DESTROY => {
+                let ([reason], rest) = take::<1>(rest)?;
+                let reason = Reason::from_wire(reason)?;
+                Ok((Self::Destroy(Destroy { circuit, reason }), rest))
+            }
+            other => Err(DecodeError::UnknownType(other)),
+        }
+    }
+
+    fn decode_cell(
+        circuit: CircuitId,
+        bytes: &[u8],
+        carrier: Carrier,
+    ) -> Result<(Self, &[u8]), DecodeError> {
+        let (flags, seq, rest) = match carrier {
+            Carrier::Stream => (0, 0, bytes),
+            Carrier::Datagram => {
+                let ([flags, a, b, c, d], rest) = take::<5>(bytes)?;
+                (flags, u32::from_be_bytes([a, b, c, d]), rest)
+            }
+        };
+        let (payload, rest) = take::<CELL_PAYLOAD>(rest)?;
+        let cell = Cell {
+            circuit,
+            flags: CellFlags(flags),
+            seq: CellSeq::from_wire(seq),
+            payload: P::read(&payload),
+        };
+        Ok((Self::Cell(cell), rest))
+    }
+
+    fn decode_feedback(circuit: CircuitId, bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let ([flags, a0, a1, a2, a3, f0, f1, f2, f3], mut rest) = take::<9>(bytes)?;
+        let word = if flags & FLAG_WORD == 0 {
+            None
+        } else {
+            let (word, behind) = take::<2>(rest)?;
+            rest = behind;
+            Some(u16::from_be_bytes(word))
+        };
+        let feedback = Feedback {
+            circuit,
+            ack: CellSeq::from_wire(u32::from_be_bytes([a0, a1, a2, a3])),
+            fwd: CellSeq::from_wire(u32::from_be_bytes([f0, f1, f2, f3])),
+            out_of_order: flags & Feedback::MAX_OUT_OF_ORDER,
+            word,
+        };
+        Ok((Self::Feedback(feedback), rest))
+    }
+}
+
+impl Reason {
+    fn from_wire(bits: u8) -> Result<Self, DecodeError> {
+        [Self::Requested, Self::Protocol, Self::Excess, Self::Unknown, Self::Unreachable]
+            .into_iter()
+            .find(|reason| *reason as u8 == bits)
+            .ok_or(DecodeError::UnknownReason(bits))
+    }
+}
+
+/// Splits `N` bytes off the front.
+fn take<const N: usize>(bytes: &[u8]) -> Result<([u8; N], &[u8]), DecodeError> {
+    match bytes.split_first_chunk::<N>() {
+        Some((head, rest)) => Ok((*head, rest)),
+        None => Err(DecodeError::Truncated),
+    }
+}
+
+/// The frames of one datagram, decoded one by one; stops at the first error.
+#[derive(Debug)]
+pub struct Frames<'a, P> {
+    rest: &'a [u8],
+    carrier: Carrier,
+    payload: std::marker::PhantomData<P>,
+}
+
+impl<'a, P> Frames<'a, P> {
+    /// Decodes the frames in `bytes`.
+    pub const fn new(bytes: &'a [u8], carrier: Carrier) -> Self {
+        Self { rest: bytes, carrier, payload: std::marker::PhantomData }
+    }
+}
+
+impl<P: Payload> Iterator for Frames<'_, P> {
+    type Item = Result<Frame<P>, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        match Frame::decode(self.rest, self.carrier) {
+            Ok((frame, rest)) => {
+                self.rest = rest;
+                Some(Ok(frame))
+            }
+            Err(error) => {
+                self.rest = &[];
+                Some(Err(error))
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The relay header: what the two ends of a circuit tell each other.
+
+use hopflow_units::StreamId;
+
+use crate::{CELL_DATA, CELL_NUMBER, DecodeError, RELAY_HEADER};
+
+/// What a cell asks of the far end of its circuit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum RelayCommand {
+    /// Stream data.
+    Data = 2,
+    /// The stream ends: no more data in this direction.
+    End = 3,
+    /// The receiver of data allows more of it (tor-spec 7.3, 7.4); stream 0 means the circuit.
+    Sendme = 5,
+    /// Stream data of a stream that uses several circuits; the number orders it.
+    NumberedData = 24,
+}
+
+impl RelayCommand {
+    const ALL: [Self; 4] = [Self::Data, Self::End, Self::Sendme, Self::NumberedData];
+}
+
+/// The relay header of a cell, readable at the circuit's ends only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RelayHeader {
+    /// What the far end shall do.
+    pub command: RelayCommand,
+    /// The stream that is meant; 0 stands for the circuit as a whole.
+    pub stream: StreamId,
+    /// Bytes of application data in the cell.
+    pub len: u16,
+    /// Position among all data cells of the stream, over all its circuits. Only
+    /// [`RelayCommand::NumberedData`] carries it; zero otherwise.
+    pub number: u32,
+}
+
+impl RelayHeader {
+    /// A header without data.
+    pub const fn control(command: RelayCommand, stream: StreamId) -> Self {
+        Self { command, stream, len: 0, number: 0 }
+    }
+
+    /// Application bytes that a cell with this command can carry.
+    pub const fn capacity(command: RelayCommand) -> usize {
+        match command {
+            RelayCommand::NumberedData => CELL_DATA - CELL_NUMBER,
+            _ => CELL_DATA,
+        }
+    }
+
+    /// Writes the header, and the number of a numbered cell behind it; returns the bytes used.
+    pub fn encode(&self, out: &mut [u8; crate::CELL_PAYLOAD]) -> usize {
+        out[..2].copy_from_slice(&self.stream.get().to_be_bytes());
+        out[2..8].fill(0); // digest: set by the onion layer
+        out[8..10].copy_from_slice(&self.len.to_be_bytes());
+        out[10] = self.command as u8;
+        if self.command != RelayCommand::NumberedData {
+            return RELAY_HEADER;
+        }
+        out[RELAY_HEADER..RELAY_HEADER + CELL_NUMBER].copy_from_slice(&self.number.to_be_bytes());
+        RELAY_HEADER + CELL_NUMBER
+    }
+
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// If the command is unknown or the length exceeds what the cell can hold.
+    pub fn decode(bytes: &[u8; crate::CELL_PAYLOAD]) -> Result<Self, DecodeError> {
+        let command = RelayCommand::ALL
+            .into_iter()
+            .find(|command| *command as u8 == bytes[10])
+            .ok_or(DecodeError::UnknownCommand(bytes[10]))?;
+        let len = u16::from_be_bytes([bytes[8], bytes[9]]);
+        if len as usize > Self::capacity(command) {
+            return Err(DecodeError::Length(len));
+        }
+        let number = match command {
+            RelayCommand::NumberedData => {
+                u32::from_be_bytes([bytes[11], bytes[12], bytes[13], bytes[14]])
+            }
+            _ => 0,
+        };
+        let stream = StreamId::new(u16::from_be_bytes([bytes[0], bytes[1]]));
+        Ok(Self { command, stream, len, number })
+    }
+}
