@@ -1,0 +1,210 @@
+//! What a simulation measured.
+
+use hopflow_units::{Bytes, Cells, Duration, Instant};
+
+use crate::spec::Class;
+
+/// Everything that one run recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Downloads in order of their completion.
+    pub downloads: Vec<Download>,
+    /// One summary per circuit.
+    pub circuits: Vec<CircuitOutcome>,
+    /// R(t) and W(t), ordered by time, then circuit.
+    pub samples: Vec<Sample>,
+    /// Queues and windows, ordered by time, then circuit, then hop.
+    pub hops: Vec<HopSample>,
+    /// One summary per node.
+    pub nodes: Vec<NodeOutcome>,
+    /// How much work the run was.
+    pub counters: Counters,
+}
+
+/// A completed download.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Download {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// The class of its user.
+    pub class: Class,
+    /// Number of this download on its circuit, from zero.
+    pub index: u32,
+    /// When the client sent the request.
+    pub requested: Instant,
+    /// Time to first byte, from the request.
+    pub ttfb: Duration,
+    /// Time to last byte, from the request.
+    pub ttlb: Duration,
+    /// Bytes of the response.
+    pub size: Bytes,
+}
+
+/// What one circuit carried towards its client.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CircuitOutcome {
+    /// The class of its user.
+    pub class: Class,
+    /// Overlay hops.
+    pub hops: u32,
+    /// Application bytes packaged at the exit: R at the end.
+    pub packaged: Bytes,
+    /// Application bytes delivered to the client: W at the end.
+    pub delivered: Bytes,
+    /// Data cells delivered to the client.
+    pub delivered_cells: Cells,
+    /// Latency of delivered cells, from packaging to delivery.
+    pub latency: LatencyHistogram,
+    /// Whether the circuit was closed before the end.
+    pub closed: bool,
+}
+
+/// R(t) and W(t) of a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When.
+    pub at: Instant,
+    /// The circuit's number.
+    pub circuit: u32,
+    /// Application bytes packaged at the exit so far.
+    pub packaged: Bytes,
+    /// Application bytes delivered to the client so far.
+    pub delivered: Bytes,
+}
+
+/// State of one hop of a circuit's data direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopSample {
+    /// When.
+    pub at: Instant,
+    /// The circuit's number.
+    pub circuit: u32,
+    /// The hop, counted from the exit: 0 is the exit's sending side.
+    pub hop: u32,
+    /// Cells that wait at the hop's sender.
+    pub queue: Cells,
+    /// Cells sent over the hop and not yet released by its feedback.
+    pub outstanding: Cells,
+    /// The hop's window; `None` where the transport sets none.
+    pub window: Option<Cells>,
+}
+
+/// What one node did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeOutcome {
+    /// The node's name.
+    pub name: String,
+    /// Cells sent, retransmissions included.
+    pub cells_sent: Cells,
+    /// Cells sent again.
+    pub cells_retransmitted: Cells,
+    /// Cells dropped because a circuit's queue was full.
+    pub cells_dropped: Cells,
+    /// Packets that the access link towards the hub dropped or lost.
+    pub drops_up: u64,
+    /// Packets that the access link from the hub dropped or lost.
+    pub drops_down: u64,
+    /// Bytes that left on the access link, headers included.
+    pub bytes_up: Bytes,
+    /// The most cells that waited in one circuit's queue.
+    pub largest_queue: Cells,
+}
+
+/// Work that a run was, for benchmarks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Events taken from the agenda.
+    pub events: u64,
+    /// Cells that crossed one overlay hop, first transmissions only.
+    pub cell_hops: u64,
+}
+
+/// Latencies counted in logarithmic classes of about 3 % width.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LatencyHistogram {
+    counts: Vec<u64>,
+    total: u64,
+    sum: u128,
+}
+
+impl LatencyHistogram {
+    /// Classes per doubling.
+    const SUB: u64 = 32;
+
+    /// Counts one latency.
+    pub fn record(&mut self, latency: Duration) {
+        let class = Self::class(latency.as_nanos());
+        if class >= self.counts.len() {
+            self.counts.resize(class + 1, 0);
+        }
+        self.counts[class] += 1;
+        self.total += 1;
+        self.sum += u128::from(latency.as_nanos());
+    }
+
+    /// Latencies counted.
+    pub const fn count(&self) -> u64 {
+        self.total
+    }
+
+    /// The mean, `None` if nothing was counted.
+    pub fn mean(&self) -> Option<Duration> {
+        let mean = self.sum.checked_div(u128::from(self.total))?;
+        Some(Duration::from_nanos(mean as u64))
+    }
+
+    /// The latency below which a share of `q` of all lies, to the width of a class.
+    pub fn quantile(&self, q: f64) -> Option<Duration> {
+        let rank = (q * self.total as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        let class = self.counts.iter().position(|count| {
+            seen += count;
+            seen >= rank
+        })?;
+        Some(Duration::from_nanos(Self::upper(class as u64)))
+    }
+
+    fn class(nanos: u64) -> usize {
+        if nanos < Self::SUB {
+            return nanos as usize;
+        }
+        let shift = nanos.ilog2() - Self::SUB.ilog2();
+        (u64::from(shift) * Self::SUB + (nanos >> shift)) as usize
+    }
+
+    fn upper(class: u64) -> u64 {
+        if class < 2 * Self::SUB {
+            return class;
+        }
+        let shift = class / Self::SUB - 1;
+        (((class % Self::SUB + Self::SUB) + 1) << shift) - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_lies_within_a_class_of_the_truth() {
+        let mut histogram = LatencyHistogram::default();
+        for millis in 1..=1000 {
+            histogram.record(Duration::from_millis(millis));
+        }
+        for (q, truth) in [(0.5, 500e-3), (0.95, 950e-3), (1.0, 1.0)] {
+            let found = histogram.quantile(q).unwrap().as_secs_f64();
+            assert!((found / truth - 1.0).abs() < 0.04, "{q}: {found} for {truth}");
+        }
+        assert_eq!(histogram.mean(), Some(Duration::from_micros(500_500)));
+        assert_eq!(LatencyHistogram::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn classes_are_monotonous_and_contain_their_values() {
+        for nanos in (0..5000).chain((1..60).map(|bits| 1u64 << bits)) {
+            let class = LatencyHistogram::class(nanos);
+            assert!(LatencyHistogram::upper(class as u64) >= nanos);
+            assert!(class == 0 || LatencyHistogram::upper(class as u64 - 1) < nanos);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What to simulate, as plain data.
+
+use hopflow_units::{Bytes, Duration, NodeId, Rate};
+
+/// A world: nodes around a hub, circuits over them, and what is recorded.
+#[derive(Clone, Debug)]
+pub struct WorldSpec {
+    /// The overlay nodes, numbered by their position.
+    pub nodes: Vec<NodeSpec>,
+    /// The circuits, numbered by their position.
+    pub circuits: Vec<CircuitSpec>,
+    /// When the simulation ends.
+    pub end: Duration,
+    /// Seeds every random stream of the run.
+    pub seed: u64,
+    /// What is recorded over time.
+    pub sampling: Sampling,
+}
+
+/// An overlay node and its access link to the hub of the star.
+#[derive(Clone, Debug)]
+pub struct NodeSpec {
+    /// The name in results.
+    pub name: String,
+    /// The access link, alike in both directions.
+    pub access: AccessSpec,
+    /// The token bucket; a node without one sends as fast as its access link.
+    pub bucket: Option<BucketSpec>,
+}
+
+/// A full-duplex access link between a node and the hub.
+#[derive(Clone, Debug)]
+pub struct AccessSpec {
+    /// Serialisation rate of each direction.
+    pub rate: Rate,
+    /// Propagation delay of each direction.
+    pub delay: Duration,
+    /// The queue in front of each direction.
+    pub queue: QueueSpec,
+    /// Probability that a packet is lost, in each direction.
+    pub loss: f64,
+    /// Probability that a packet arrives twice, in each direction.
+    pub duplicate: f64,
+    /// Extra delay of a packet, drawn uniformly from zero to this.
+    pub jitter: Duration,
+    /// Whether jitter may reorder packets.
+    pub reorder: bool,
+}
+
+/// A queue in front of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueSpec {
+    /// Takes at most this many packets and drops what comes on top.
+    DropTail {
+        /// Packets that wait at most.
+        packets: u32,
+    },
+    /// Controlled delay (RFC 8289) with a drop-tail limit behind it.
+    CoDel {
+        /// Sojourn time that is acceptable for long.
+        target: Duration,
+        /// Time in which the sojourn time must fall below the target once.
+        interval: Duration,
+        /// Packets that wait at most.
+        packets: u32,
+    },
+}
+
+/// A token bucket as a node's operator sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BucketSpec {
+    /// Tokens per second.
+    pub rate: Rate,
+    /// Tokens that the bucket holds, and starts with; `None`: one second of the rate.
+    pub depth: Option<Bytes>,
+    /// Time between refills; `None`: the transport's own.
+    pub interval: Option<Duration>,
+}
+
+/// A circuit and what its user does.
+#[derive(Clone, Debug)]
+pub struct CircuitSpec {
+    /// The nodes that data requests pass, from the client to the exit; at least two.
+    pub path: Vec<NodeId>,
+    /// The class of the user, for grouping results.
+    pub class: Class,
+    /// What the user fetches.
+    pub workload: Workload,
+    /// When the user starts.
+    pub start: Duration,
+}
+
+/// The classes of users that the papers distinguish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// Downloads files back to back.
+    Bulk,
+    /// Fetches pages with pauses.
+    Web,
+}
+
+/// What a user fetches.
+///
+/// A request is one cell from the client to the exit; the response is data from exit to client.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Size of a response; `None`: one response without end.
+    pub response: Option<Bytes>,
+    /// Pause after a response, drawn uniformly between the two.
+    pub think: (Duration, Duration),
+    /// Mean of the exponentially distributed time that the server takes to answer.
+    pub server_delay: Duration,
+    /// Longest time that the server takes to answer.
+    pub server_delay_max: Duration,
+}
+
+/// What is recorded over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sampling {
+    /// Interval of R(t) and W(t) per circuit; `None`: not recorded.
+    pub circuits: Option<Duration>,
+    /// Interval of queue and window per hop; `None`: not recorded.
+    pub hops: Option<Duration>,
+    /// Nothing is recorded before this time (downloads are).
+    pub from: Duration,
+}
