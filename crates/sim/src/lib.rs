@@ -1,6 +1,8 @@
 //! The deterministic packet-level simulator.
 
+pub mod engine;
 mod outcome;
+pub mod random;
 pub mod spec;
 
 pub use outcome::{
