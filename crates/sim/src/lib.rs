@@ -1,6 +1,7 @@
 //! The deterministic packet-level simulator.
 
 pub mod engine;
+pub mod net;
 mod outcome;
 pub mod random;
 pub mod spec;

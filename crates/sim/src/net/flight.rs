@@ -1,0 +1,143 @@
+//! Packets under way, by the time of their arrival.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
+
+use hopflow_units::Instant;
+
+/// A packet under way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Airborne<P> {
+    /// When the last bit arrives.
+    pub(super) arrives: Instant,
+    /// Bytes.
+    pub(super) size: u32,
+    pub(super) packet: P,
+}
+
+/// The packets under way on one link.
+#[derive(Clone, Debug)]
+pub(super) enum Flight<P> {
+    /// A ring: nothing overtakes.
+    InOrder(VecDeque<Airborne<P>>),
+    /// A heap: packets overtake.
+    ByArrival(Overtaking<P>),
+}
+
+impl<P: Copy> Flight<P> {
+    /// An empty flight.
+    pub(super) fn new(overtaking: bool) -> Self {
+        if overtaking {
+            Self::ByArrival(Overtaking::new())
+        } else {
+            Self::InOrder(VecDeque::new())
+        }
+    }
+
+    /// Adds a packet; without overtaking it arrives no sooner than the packet before it.
+    #[inline]
+    pub(super) fn push(&mut self, mut packet: Airborne<P>) {
+        match self {
+            Self::InOrder(ring) => {
+                if let Some(last) = ring.back() {
+                    packet.arrives = packet.arrives.max(last.arrives);
+                }
+                ring.push_back(packet);
+            }
+            Self::ByArrival(heap) => heap.push(packet),
+        }
+    }
+
+    /// When the next packet arrives.
+    #[inline]
+    pub(super) fn next_arrival(&self) -> Option<Instant> {
+        match self {
+            Self::InOrder(ring) => ring.front().map(|packet| packet.arrives),
+            Self::ByArrival(heap) => heap.front().map(|packet| packet.arrives),
+        }
+    }
+
+    /// Takes the next packet that has arrived by `now`.
+    #[inline]
+    pub(super) fn pop_arrived(&mut self, now: Instant) -> Option<Airborne<P>> {
+        if self.next_arrival()? > now {
+            return None;
+        }
+        match self {
+            Self::InOrder(ring) => ring.pop_front(),
+            Self::ByArrival(heap) => heap.pop(),
+        }
+    }
+
+    /// Packets under way.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::InOrder(ring) => ring.len(),
+            Self::ByArrival(heap) => heap.ranking.len(),
+        }
+    }
+}
+
+/// Packets that overtake: earliest arrival first, of simultaneous arrivals the one sent first.
+#[derive(Clone, Debug)]
+pub(super) struct Overtaking<P> {
+    ranking: BinaryHeap<Reverse<Ranked<P>>>,
+    /// Packets ever pushed: the sequence number of the next one.
+    pushed: u64,
+}
+
+impl<P: Copy> Overtaking<P> {
+    const fn new() -> Self {
+        Self {
+            ranking: BinaryHeap::new(),
+            pushed: 0,
+        }
+    }
+
+    fn push(&mut self, packet: Airborne<P>) {
+        let sequence = self.pushed;
+        self.pushed += 1;
+        self.ranking.push(Reverse(Ranked { packet, sequence }));
+    }
+
+    fn front(&self) -> Option<&Airborne<P>> {
+        self.ranking.peek().map(|Reverse(ranked)| &ranked.packet)
+    }
+
+    fn pop(&mut self) -> Option<Airborne<P>> {
+        self.ranking.pop().map(|Reverse(ranked)| ranked.packet)
+    }
+}
+
+/// A packet under way, ordered by arrival and then by sequence.
+#[derive(Clone, Copy, Debug)]
+struct Ranked<P> {
+    packet: Airborne<P>,
+    sequence: u64,
+}
+
+impl<P> Ranked<P> {
+    const fn rank(&self) -> (Instant, u64) {
+        (self.packet.arrives, self.sequence)
+    }
+}
+
+impl<P> PartialEq for Ranked<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl<P> Eq for Ranked<P> {}
+
+impl<P> PartialOrd for Ranked<P> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<P> Ord for Ranked<P> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}

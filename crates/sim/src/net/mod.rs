@@ -1,0 +1,17 @@
+//! The packet network: one-way links with queues, delay and impairments.
+//!
+//! A [`Link`] carries small handles; what they stand for lives with the caller. It computes when a
+//! packet departs and arrives as soon as it is sent, so a drop-tail link has one pending event,
+//! the arrival of the packet in front, however many packets are under way.
+
+mod backlog;
+mod codel;
+mod config;
+mod flight;
+mod link;
+
+pub use config::{CoDelConfig, LinkConfig, QueueConfig};
+pub use link::{DropReason, Link, LinkCounters, Verdict};
+
+#[cfg(test)]
+mod tests;
