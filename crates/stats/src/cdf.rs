@@ -1,0 +1,65 @@
+//! Empirical distribution functions over several runs.
+
+use crate::{Mean, Sorted};
+
+/// One point of a distribution function that was averaged over runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CdfPoint {
+    /// The share of values at or below [`value`](Self::value).
+    pub level: f64,
+    /// The quantile at this level: mean and interval over the runs.
+    pub value: Mean,
+}
+
+/// The distribution function of several independent runs, at `levels` equally spaced levels from
+/// 0 to 1.
+///
+/// Each point is the mean over the runs of the runs' quantiles at that level, with a 95 %
+/// confidence interval. The interval is *horizontal*: it holds for each quantile by itself, not
+/// for the whole curve at once. Runs weigh the same however many values they have, because values
+/// within a run depend on each other and runs do not.
+///
+/// Empty if there are no runs; `levels` is at least two.
+pub fn cdf_band(runs: &[Sorted], levels: usize) -> Vec<CdfPoint> {
+    let last = levels.max(2) - 1;
+    let point = |step: usize| {
+        let level = step as f64 / last as f64;
+        let quantiles: Vec<f64> = runs.iter().map(|run| run.quantile(level)).collect();
+        Mean::of(&quantiles).map(|value| CdfPoint { level, value })
+    };
+    (0..=last).filter_map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(values: &[f64]) -> Sorted {
+        Sorted::new(values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_band_averages_quantiles_level_by_level() {
+        let band = cdf_band(&[run(&[1.0, 2.0, 3.0]), run(&[3.0, 4.0, 5.0])], 3);
+        let means: Vec<(f64, f64)> = band.iter().map(|p| (p.level, p.value.mean)).collect();
+        assert_eq!(means, [(0.0, 2.0), (0.5, 3.0), (1.0, 4.0)]);
+        assert!(
+            band.iter()
+                .all(|p| p.value.half_width.is_some_and(|half| half > 0.0))
+        );
+    }
+
+    #[test]
+    fn a_single_run_has_a_curve_without_a_band() {
+        let band = cdf_band(&[run(&[1.0, 9.0])], 11);
+        assert_eq!(band.len(), 11);
+        assert!(band.iter().all(|p| p.value.half_width.is_none()));
+    }
+
+    #[test]
+    fn curves_rise_and_no_runs_have_none() {
+        let band = cdf_band(&[run(&[1.0, 1.0, 8.0]), run(&[0.0, 5.0])], 50);
+        assert!(band.is_sorted_by(|a, b| a.value.mean <= b.value.mean));
+        assert!(cdf_band(&[], 50).is_empty());
+    }
+}
