@@ -1,1 +1,15 @@
 //! The transports and their registry.
+//!
+//! Each transport is one file that implements [`Transport`](hopflow_overlay::Transport), and one
+//! line in `registry.rs`. [`presets`] lists what scenarios may name, [`build`] makes a factory of
+//! nodes from a preset and options.
+
+mod backtap;
+mod options;
+mod registry;
+mod vanilla;
+
+pub use backtap::{BackTap, BackTapConfig, Control, Grow, Startup};
+pub use options::{Configure, Options};
+pub use registry::{Configured, Preset, build, presets};
+pub use vanilla::{Deliveries, Vanilla, VanillaConfig};

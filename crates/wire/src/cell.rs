@@ -10,14 +10,16 @@ use crate::{CELL_PAYLOAD, CellSeq, DecodeError, RelayHeader};
 ///
 /// Relays move payloads and never look into them. A driver chooses the type: real bytes
 /// ([`RawPayload`]), or a small stand-in for them in a simulation.
-pub trait Payload: Clone + Debug + 'static {
+pub trait Payload: Clone + Debug + Send + 'static {
     /// Application data that waits to be cut into cells.
-    type Data: Default + Debug;
+    type Data: Default + Debug + Send;
 
     /// Appends data that the application wrote later.
     fn append(data: &mut Self::Data, more: Self::Data);
 
     /// Cuts `header.len` bytes off the front of `data` into a payload packaged at `now`.
+    /// `data` must hold that many, and the header's command must leave room for them
+    /// ([`RelayHeader::capacity`]).
     fn cut(header: RelayHeader, data: &mut Self::Data, now: Instant) -> Self;
 
     /// A payload without application data.
@@ -73,7 +75,12 @@ impl Payload for RawPayload {
     fn cut(header: RelayHeader, data: &mut Self::Data, _: Instant) -> Self {
         let mut bytes = Box::new([0; CELL_PAYLOAD]);
         let start = header.encode(&mut bytes);
-        let taken = data.drain(..header.len as usize);
+        let len = header.len as usize;
+        assert!(
+            len <= CELL_PAYLOAD - start,
+            "{len} bytes do not fit the cell"
+        );
+        let taken = data.drain(..len);
         for (place, byte) in bytes[start..].iter_mut().zip(taken) {
             *place = byte;
         }

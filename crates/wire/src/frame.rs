@@ -154,7 +154,11 @@ impl<P: Payload> Frame<P> {
             }
             Self::Feedback(feedback) => {
                 start(feedback.circuit, TYPE_FEEDBACK);
-                let word = if feedback.word.is_some() { FLAG_WORD } else { 0 };
+                let word = if feedback.word.is_some() {
+                    FLAG_WORD
+                } else {
+                    0
+                };
                 out.push(word | feedback.out_of_order.min(Feedback::MAX_OUT_OF_ORDER));
                 out.extend_from_slice(&feedback.ack.to_wire().to_be_bytes());
                 out.extend_from_slice(&feedback.fwd.to_wire().to_be_bytes());
@@ -234,10 +238,16 @@ impl<P: Payload> Frame<P> {
 
 impl Reason {
     fn from_wire(bits: u8) -> Result<Self, DecodeError> {
-        [Self::Requested, Self::Protocol, Self::Excess, Self::Unknown, Self::Unreachable]
-            .into_iter()
-            .find(|reason| *reason as u8 == bits)
-            .ok_or(DecodeError::UnknownReason(bits))
+        [
+            Self::Requested,
+            Self::Protocol,
+            Self::Excess,
+            Self::Unknown,
+            Self::Unreachable,
+        ]
+        .into_iter()
+        .find(|reason| *reason as u8 == bits)
+        .ok_or(DecodeError::UnknownReason(bits))
     }
 }
 
@@ -260,7 +270,11 @@ pub struct Frames<'a, P> {
 impl<'a, P> Frames<'a, P> {
     /// Decodes the frames in `bytes`.
     pub const fn new(bytes: &'a [u8], carrier: Carrier) -> Self {
-        Self { rest: bytes, carrier, payload: std::marker::PhantomData }
+        Self {
+            rest: bytes,
+            carrier,
+            payload: std::marker::PhantomData,
+        }
     }
 }
 

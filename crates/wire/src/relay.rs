@@ -39,7 +39,12 @@ pub struct RelayHeader {
 impl RelayHeader {
     /// A header without data.
     pub const fn control(command: RelayCommand, stream: StreamId) -> Self {
-        Self { command, stream, len: 0, number: 0 }
+        Self {
+            command,
+            stream,
+            len: 0,
+            number: 0,
+        }
     }
 
     /// Application bytes that a cell with this command can carry.
@@ -83,6 +88,11 @@ impl RelayHeader {
             _ => 0,
         };
         let stream = StreamId::new(u16::from_be_bytes([bytes[0], bytes[1]]));
-        Ok(Self { command, stream, len, number })
+        Ok(Self {
+            command,
+            stream,
+            len,
+            number,
+        })
     }
 }

@@ -23,7 +23,7 @@ impl CellSeq {
     /// The full count nearest to `reference`; exact while both are within 2^31 of each other.
     /// Counts below zero come out as zero.
     pub const fn widen(self, reference: u64) -> u64 {
-        let ahead = self.0.wrapping_sub(reference as u32) as i32;
+        let ahead = self.0.wrapping_sub(reference as u32).cast_signed();
         match reference.checked_add_signed(ahead as i64) {
             Some(count) => count,
             None => 0,
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn widening_finds_the_nearest_count() {
-        for reference in [0, 5, (1 << 32) - 3, 1 << 32, (7 << 32) + 9] {
+        for reference in [0_u64, 5, (1 << 32) - 3, 1 << 32, (7 << 32) + 9] {
             for count in [reference, reference + 100, reference.saturating_sub(3)] {
                 assert_eq!(CellSeq::of(count).widen(reference), count);
             }

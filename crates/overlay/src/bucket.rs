@@ -1,0 +1,156 @@
+//! The token bucket with which an operator limits a node's rate.
+
+use hopflow_units::{Bytes, Duration, Instant, Rate};
+
+/// Parameters of a token bucket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BucketConfig {
+    /// Tokens, in bytes, that are added per second.
+    pub rate: Rate,
+    /// Tokens that the bucket holds at most; it starts full.
+    pub depth: Bytes,
+    /// Time between refills; each adds `rate` times this.
+    pub interval: Duration,
+    /// When the first refill happens; spreads the refills of different nodes.
+    pub phase: Duration,
+}
+
+/// A token bucket that is refilled in steps, as Tor's is (BackTap paper, section 4.1).
+///
+/// It may run into debt: what was sent without asking is paid from later refills.
+#[derive(Clone, Debug)]
+pub struct TokenBucket {
+    config: BucketConfig,
+    tokens: i64,
+    next_refill: Instant,
+    /// Tokens of a refill, and the rest of the division in billionths of a token.
+    step: i64,
+    step_rest: u64,
+    rest: u64,
+}
+
+const NANOS: u128 = 1_000_000_000;
+
+impl TokenBucket {
+    /// A full bucket.
+    pub fn new(config: BucketConfig) -> Self {
+        let interval = config.interval.as_nanos().max(1);
+        let product = u128::from(config.rate.bytes_per_sec()) * u128::from(interval);
+        Self {
+            config: BucketConfig {
+                interval: Duration::from_nanos(interval),
+                ..config
+            },
+            tokens: config.depth.get() as i64,
+            next_refill: Instant::ZERO + config.phase,
+            step: (product / NANOS) as i64,
+            step_rest: (product % NANOS) as u64,
+            rest: 0,
+        }
+    }
+
+    /// The parameters.
+    pub const fn config(&self) -> &BucketConfig {
+        &self.config
+    }
+
+    /// Tokens at `now`; negative while in debt.
+    #[inline]
+    pub fn tokens(&mut self, now: Instant) -> i64 {
+        if now >= self.next_refill {
+            self.refill(now);
+        }
+        self.tokens
+    }
+
+    /// Tokens as of the last call of [`TokenBucket::tokens`].
+    pub const fn balance(&self) -> i64 {
+        self.tokens
+    }
+
+    /// Takes `amount` tokens, into debt if need be.
+    #[inline]
+    pub fn pay(&mut self, amount: Bytes) {
+        self.tokens -= amount.get() as i64;
+    }
+
+    /// When at least `amount` tokens will be there, if nothing is taken until then.
+    pub fn ready_at(&self, amount: Bytes) -> Instant {
+        let missing = amount.get() as i64 - self.tokens;
+        if missing <= 0 {
+            return Instant::ZERO;
+        }
+        let step = self.step.max(1);
+        let refills = (missing + step - 1) / step;
+        self.next_refill + self.config.interval * (refills as u64 - 1)
+    }
+
+    #[cold]
+    fn refill(&mut self, now: Instant) {
+        let interval = self.config.interval.as_nanos();
+        let count = (now - self.next_refill).as_nanos() / interval + 1;
+        let rest = u128::from(self.rest) + u128::from(self.step_rest) * u128::from(count);
+        let added = i128::from(self.step) * i128::from(count) + (rest / NANOS) as i128;
+        self.rest = (rest % NANOS) as u64;
+        let depth = i128::from(self.config.depth.get() as i64);
+        self.tokens = (i128::from(self.tokens) + added).min(depth) as i64;
+        self.next_refill += Duration::from_nanos(interval * count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bucket(rate: u64, interval: Duration) -> TokenBucket {
+        TokenBucket::new(BucketConfig {
+            rate: Rate::from_bytes_per_sec(rate).unwrap(),
+            depth: Bytes::new(rate),
+            interval,
+            phase: Duration::from_millis(3),
+        })
+    }
+
+    #[test]
+    fn starts_full_and_refills_in_steps() {
+        let mut bucket = bucket(1_500_000, Duration::from_millis(100));
+        assert_eq!(bucket.tokens(Instant::ZERO), 1_500_000);
+        bucket.pay(Bytes::new(1_500_000));
+        assert_eq!(bucket.tokens(Instant::from_nanos(2_999_999)), 0);
+        assert_eq!(bucket.tokens(Instant::from_nanos(3_000_000)), 150_000);
+        assert_eq!(bucket.tokens(Instant::from_nanos(203_000_000)), 450_000);
+        assert_eq!(
+            bucket.tokens(Instant::from_nanos(60_000_000_000)),
+            1_500_000
+        );
+    }
+
+    #[test]
+    fn loses_nothing_to_rounding() {
+        let mut bucket = bucket(1_000_003, Duration::from_millis(7));
+        bucket.pay(Bytes::new(1_000_003));
+        let mut earned = 0;
+        let steps: u64 = 100_000;
+        for step in 0..steps {
+            let now = Instant::ZERO + Duration::from_millis(3 + 7 * step);
+            let tokens = bucket.tokens(now);
+            bucket.pay(Bytes::new(tokens as u64));
+            earned += tokens;
+        }
+        assert_eq!(earned as u64, 1_000_003 * 7 * steps / 1000);
+    }
+
+    #[test]
+    fn tells_when_it_can_pay_again() {
+        let mut bucket = bucket(1_000_000, Duration::from_millis(10));
+        bucket.pay(Bytes::new(1_000_500));
+        let ready = bucket.ready_at(Bytes::new(512));
+        assert_eq!(ready, Instant::from_nanos(3_000_000));
+        assert!(bucket.tokens(ready) >= 512);
+        bucket.pay(Bytes::new(50_000));
+        let ready = bucket.ready_at(Bytes::new(512));
+        let just_before = Instant::from_nanos(ready.as_nanos() - 1);
+        assert!(bucket.tokens(just_before) < 512);
+        assert!(bucket.tokens(ready) >= 512);
+    }
+}

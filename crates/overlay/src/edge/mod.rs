@@ -1,0 +1,8 @@
+//! The edges of circuits: where streams are cut into cells, and cells become streams again.
+
+mod resequencer;
+pub(crate) mod sendme;
+mod stream;
+
+pub(crate) use resequencer::{Offer, Resequencer};
+pub(crate) use stream::Stream;

@@ -1,0 +1,90 @@
+//! What can go wrong through others: broken protocol and bad configuration.
+
+use std::fmt;
+
+use hopflow_wire::{DecodeError, Reason};
+
+/// A peer broke the protocol; the circuit it concerns is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Violation {
+    /// An acknowledgement or forward feedback names a cell that was never sent.
+    BeyondSent,
+    /// A SENDME or credit releases more than is outstanding.
+    BeyondOutstanding,
+    /// A cell belongs to a stream that does not exist.
+    UnknownStream,
+    /// A cell's content cannot be read.
+    Malformed(DecodeError),
+    /// The peer keeps sending beyond the queue limit.
+    Excess,
+    /// The message or command is not part of the circuit's transport.
+    Unexpected,
+    /// The peer does not answer any more.
+    Unreachable,
+}
+
+impl Violation {
+    /// The reason that neighbours are told.
+    pub const fn reason(self) -> Reason {
+        match self {
+            Self::Excess => Reason::Excess,
+            Self::Unreachable => Reason::Unreachable,
+            _ => Reason::Protocol,
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BeyondSent => write!(f, "feedback names a cell that was never sent"),
+            Self::BeyondOutstanding => write!(f, "more was released than is outstanding"),
+            Self::UnknownStream => write!(f, "a cell belongs to no stream"),
+            Self::Malformed(error) => write!(f, "a cell cannot be read: {error}"),
+            Self::Excess => write!(f, "the peer sends beyond the queue limit"),
+            Self::Unexpected => write!(f, "the transport does not know this message"),
+            Self::Unreachable => write!(f, "the peer does not answer"),
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// A user's setting that cannot be used: which key, which value, and what is allowed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConfigError {
+    /// The key, dotted where nested.
+    pub key: String,
+    /// The value as it was given; empty if the key itself is the problem.
+    pub value: String,
+    /// What is allowed there.
+    pub allowed: String,
+}
+
+impl ConfigError {
+    /// An unusable `value` of `key`.
+    pub fn new(key: &str, value: impl fmt::Display, allowed: impl Into<String>) -> Self {
+        Self {
+            key: key.to_owned(),
+            value: value.to_string(),
+            allowed: allowed.into(),
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            key,
+            value,
+            allowed,
+        } = self;
+        if value.is_empty() {
+            write!(f, "`{key}`: {allowed}")
+        } else {
+            write!(f, "`{key}` is {value}; allowed is {allowed}")
+        }
+    }
+}
+
+impl std::error::Error for ConfigError {}

@@ -1,0 +1,203 @@
+//! The gate that decides whether a cell may pass: window, credit and rate.
+
+use hopflow_units::{Cells, Duration, Instant};
+
+use crate::Violation;
+
+/// Lets cells pass while a window, a credit and a rate allow it.
+///
+/// A transport sets the parts, the machine asks and counts. A part that is not set is open. A
+/// window limits the cells that have passed and were not yet *released*; what releases them is
+/// the transport's choice (acknowledgement, forward feedback, SENDME).
+#[derive(Clone, Debug)]
+pub struct Gate {
+    window: u64,
+    cap: u64,
+    credit: u64,
+    passed: u64,
+    released: u64,
+    pacer: Option<Pacer>,
+}
+
+/// Spaces cells in time; the generic cell rate algorithm (ITU-T I.371).
+#[derive(Clone, Debug)]
+struct Pacer {
+    interval: Duration,
+    burst: Duration,
+    due: Instant,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            window: u64::MAX,
+            cap: u64::MAX,
+            credit: u64::MAX,
+            passed: 0,
+            released: 0,
+            pacer: None,
+        }
+    }
+}
+
+impl Gate {
+    /// Whether a cell may pass at `now`.
+    #[inline]
+    pub fn is_open(&self, now: Instant) -> bool {
+        self.has_room() && self.pacer.as_ref().is_none_or(|pacer| pacer.opens() <= now)
+    }
+
+    /// Whether window and credit allow a cell, whatever the rate says.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.passed - self.released < self.window.min(self.cap) && self.passed < self.credit
+    }
+
+    /// When the rate allows the next cell; `None` without a rate.
+    pub fn opens_at(&self) -> Option<Instant> {
+        self.pacer.as_ref().map(Pacer::opens)
+    }
+
+    /// Counts a cell that passes.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Instant) {
+        self.passed += 1;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.due = pacer.due.max(now) + pacer.interval;
+        }
+    }
+
+    /// Allows at most `window` cells between passing and release.
+    pub fn set_window(&mut self, window: Cells) {
+        self.window = window.get();
+    }
+
+    /// The window, if one is set; never more than the cap.
+    pub fn window(&self) -> Option<Cells> {
+        (self.window != u64::MAX).then(|| Cells::new(self.window.min(self.cap)))
+    }
+
+    /// Bounds the window from above for good: what the peer said it can hold.
+    pub(crate) fn set_cap(&mut self, cap: Cells) {
+        self.cap = cap.get();
+    }
+
+    /// The bound that the peer set.
+    pub fn cap(&self) -> Cells {
+        Cells::new(self.cap)
+    }
+
+    /// Allows `credit` cells in total since the gate was made; a later, smaller total is ignored.
+    pub fn grant_total(&mut self, credit: Cells) {
+        self.credit = if self.credit == u64::MAX {
+            credit.get()
+        } else {
+            self.credit.max(credit.get())
+        };
+    }
+
+    /// Lets a cell pass every `interval`, and up to `burst` worth of them ahead of time.
+    pub fn set_pace(&mut self, interval: Duration, burst: Duration) {
+        let due = self.pacer.as_ref().map_or(Instant::ZERO, |pacer| pacer.due);
+        self.pacer = Some(Pacer {
+            interval,
+            burst,
+            due,
+        });
+    }
+
+    /// Releases `cells` more.
+    ///
+    /// # Errors
+    /// If so many are not outstanding.
+    pub fn release(&mut self, cells: Cells) -> Result<(), Violation> {
+        if cells > self.outstanding() {
+            return Err(Violation::BeyondOutstanding);
+        }
+        self.released += cells.get();
+        Ok(())
+    }
+
+    /// Cells that passed and were not released.
+    #[inline]
+    pub fn outstanding(&self) -> Cells {
+        Cells::new(self.passed - self.released)
+    }
+
+    /// Cells that passed since the gate was made.
+    pub fn passed(&self) -> Cells {
+        Cells::new(self.passed)
+    }
+
+    /// Cells that were released since the gate was made.
+    pub fn released(&self) -> Cells {
+        Cells::new(self.released)
+    }
+}
+
+impl Pacer {
+    fn opens(&self) -> Instant {
+        self.due.saturating_sub(self.burst)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pass_all(gate: &mut Gate, now: Instant) -> u64 {
+        let before = gate.passed;
+        while gate.is_open(now) && gate.passed - before < 1000 {
+            gate.pass(now);
+        }
+        gate.passed - before
+    }
+
+    #[test]
+    fn a_window_counts_what_is_not_released() {
+        let mut gate = Gate::default();
+        gate.set_window(Cells::new(3));
+        assert_eq!(pass_all(&mut gate, Instant::ZERO), 3);
+        gate.release(Cells::new(2)).unwrap();
+        assert_eq!(pass_all(&mut gate, Instant::ZERO), 2);
+        assert_eq!(
+            gate.release(Cells::new(4)),
+            Err(Violation::BeyondOutstanding)
+        );
+        gate.set_window(Cells::new(1));
+        assert!(
+            !gate.is_open(Instant::ZERO),
+            "a window that shrinks closes the gate"
+        );
+    }
+
+    #[test]
+    fn the_cap_bounds_every_window() {
+        let mut gate = Gate::default();
+        gate.set_cap(Cells::new(2));
+        assert_eq!(gate.window(), None);
+        gate.set_window(Cells::new(10));
+        assert_eq!(gate.window(), Some(Cells::new(2)));
+        assert_eq!(pass_all(&mut gate, Instant::ZERO), 2);
+    }
+
+    #[test]
+    fn credit_is_a_total_and_never_shrinks() {
+        let mut gate = Gate::default();
+        gate.grant_total(Cells::new(5));
+        assert_eq!(pass_all(&mut gate, Instant::ZERO), 5);
+        gate.grant_total(Cells::new(8));
+        gate.grant_total(Cells::new(6));
+        assert_eq!(pass_all(&mut gate, Instant::ZERO), 3);
+    }
+
+    #[test]
+    fn a_pace_spaces_cells_and_allows_its_burst() {
+        let mut gate = Gate::default();
+        gate.set_pace(Duration::from_millis(10), Duration::from_millis(20));
+        let start = Instant::from_nanos(1_000_000_000);
+        assert_eq!(pass_all(&mut gate, start), 3);
+        assert_eq!(gate.opens_at(), Some(start + Duration::from_millis(10)));
+        assert_eq!(pass_all(&mut gate, start + Duration::from_millis(25)), 2);
+    }
+}

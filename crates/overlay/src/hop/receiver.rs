@@ -1,0 +1,161 @@
+//! The receiving side of a hop: every cell once and in order.
+
+use std::collections::BTreeMap;
+
+use hopflow_wire::{CellSeq, Feedback};
+
+use crate::queue::CellQueue;
+
+/// Restores the order of a flow's cells and bounds what it holds.
+#[derive(Debug)]
+pub(crate) struct Receiver<P> {
+    expected: u64,
+    held: BTreeMap<u64, P>,
+    out_of_order: u8,
+    /// Excess cells, less the cells accepted since: a level, so that no pattern of sending stays
+    /// below it for long.
+    excess: u64,
+}
+
+/// What became of an arriving cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Accepted {
+    /// So many cells, this one and any it completes, went to the queue.
+    InOrder(u64),
+    /// It waits for those before it.
+    Held,
+    /// It had arrived before.
+    Duplicate,
+    /// It does not fit the queue limit and was dropped.
+    Excess,
+}
+
+impl<P> Default for Receiver<P> {
+    fn default() -> Self {
+        Self {
+            expected: 0,
+            held: BTreeMap::new(),
+            out_of_order: 0,
+            excess: 0,
+        }
+    }
+}
+
+impl<P: Clone> Receiver<P> {
+    /// Takes a cell; `limit` cells beyond those that departed from `queue` are acceptable.
+    #[inline]
+    pub(crate) fn accept(
+        &mut self,
+        seq: CellSeq,
+        cell: P,
+        queue: &mut CellQueue<P>,
+        limit: u64,
+    ) -> Accepted {
+        let seq = seq.widen(self.expected);
+        if seq < self.expected {
+            return Accepted::Duplicate;
+        }
+        if seq >= queue.next() + limit {
+            self.excess += 1;
+            return Accepted::Excess;
+        }
+        self.excess = self.excess.saturating_sub(1);
+        if seq == self.expected {
+            queue.push(cell);
+            self.expected += 1;
+            return Accepted::InOrder(1 + self.drain_held(queue));
+        }
+        self.hold(seq, cell)
+    }
+
+    #[cold]
+    fn hold(&mut self, seq: u64, cell: P) -> Accepted {
+        self.out_of_order = (self.out_of_order + 1).min(Feedback::MAX_OUT_OF_ORDER);
+        match self.held.insert(seq, cell) {
+            None => Accepted::Held,
+            Some(_) => Accepted::Duplicate,
+        }
+    }
+
+    #[inline]
+    fn drain_held(&mut self, queue: &mut CellQueue<P>) -> u64 {
+        let before = self.expected;
+        while !self.held.is_empty() {
+            let Some(cell) = self.held.remove(&self.expected) else {
+                break;
+            };
+            queue.push(cell);
+            self.expected += 1;
+            // The gap that they reported is closed.
+            self.out_of_order = 0;
+        }
+        self.expected - before
+    }
+
+    /// The number of the next cell expected: all before it have arrived.
+    pub(crate) const fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    /// Takes the count of cells that arrived beyond a gap since the last call.
+    pub(crate) fn take_out_of_order(&mut self) -> u8 {
+        std::mem::take(&mut self.out_of_order)
+    }
+
+    /// How far the peer keeps exceeding the queue limit, in cells.
+    pub(crate) const fn excess(&self) -> u64 {
+        self.excess
+    }
+
+    /// Cells that wait for those before them.
+    pub(crate) fn held(&self) -> u64 {
+        self.held.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn accept(receiver: &mut Receiver<u64>, queue: &mut CellQueue<u64>, seq: u64) -> Accepted {
+        receiver.accept(CellSeq::of(seq), seq, queue, 4)
+    }
+
+    #[test]
+    fn cells_come_out_once_and_in_order() {
+        let (mut receiver, mut queue) = (Receiver::default(), CellQueue::default());
+        assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Held);
+        assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Duplicate);
+        assert_eq!(accept(&mut receiver, &mut queue, 2), Accepted::Held);
+        assert_eq!(receiver.take_out_of_order(), 3);
+        assert_eq!(accept(&mut receiver, &mut queue, 0), Accepted::InOrder(3));
+        assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Duplicate);
+        assert_eq!(
+            (0..3).map(|_| queue.pop().unwrap()).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
+    }
+
+    #[test]
+    fn the_queue_limit_holds_for_what_waits_and_what_is_held() {
+        let (mut receiver, mut queue) = (Receiver::default(), CellQueue::default());
+        assert_eq!(accept(&mut receiver, &mut queue, 4), Accepted::Excess);
+        assert_eq!(accept(&mut receiver, &mut queue, 3), Accepted::Held);
+        assert_eq!(accept(&mut receiver, &mut queue, 0), Accepted::InOrder(1));
+        queue.pop();
+        assert_eq!(accept(&mut receiver, &mut queue, 4), Accepted::Held);
+        assert_eq!(accept(&mut receiver, &mut queue, 5), Accepted::Excess);
+    }
+
+    #[test]
+    fn alternating_with_good_cells_does_not_hide_excess() {
+        let (mut receiver, mut queue) = (Receiver::default(), CellQueue::default());
+        for good in 0..100 {
+            accept(&mut receiver, &mut queue, good);
+            queue.pop();
+            accept(&mut receiver, &mut queue, good + 50);
+            accept(&mut receiver, &mut queue, good + 60);
+        }
+        assert!(receiver.excess() >= 99, "{}", receiver.excess());
+    }
+}

@@ -1,0 +1,466 @@
+//! The sending side of a hop: what is outstanding, when it was sent, what must be sent again.
+
+use std::collections::VecDeque;
+
+use hopflow_units::{Duration, Instant};
+use hopflow_wire::Feedback;
+
+use crate::queue::CellQueue;
+use crate::{RttConfig, RttEstimator, Violation};
+
+/// Duplicate acknowledgements that mean loss (RFC 5681, 3.2).
+const DUPLICATES: u32 = 3;
+/// Time-outs in a row, without any answer, after which a peer counts as gone.
+const SILENCES: u32 = 12;
+
+/// Reliability of a flow's cells towards its successor.
+///
+/// Loss is detected by duplicate acknowledgements (RFC 5681, 3.2) and by time-out (RFC 6298); the
+/// window is not touched, for it follows delay (BackTap paper, section 3.4). Recovery sends the
+/// first missing cell again, and then one more per partial acknowledgement (RFC 6582), or, after a
+/// time-out, two per acknowledgement as slow start would.
+#[derive(Debug)]
+pub(crate) struct Sender {
+    /// Whether forward feedback is to come, too.
+    await_forward: bool,
+    /// When the cells from `log_start` on were sent, until they are acknowledged and forwarded.
+    log: VecDeque<SentAt>,
+    log_start: u64,
+    /// Cells that the successor has forwarded.
+    forwarded: u64,
+    duplicates: u32,
+    recovery: Option<Recovery>,
+    rtt: RttEstimator,
+    silences: u32,
+    deadline: Option<Instant>,
+}
+
+/// A time of sending; the top bit marks cells that were sent again, which give no sample (Karn).
+#[derive(Clone, Copy, Debug)]
+struct SentAt(u64);
+
+impl SentAt {
+    const RESENT: u64 = 1 << 63;
+
+    const fn sample(self, now: Instant) -> Option<Duration> {
+        if self.0 & Self::RESENT != 0 {
+            return None;
+        }
+        Some(now.saturating_since(Instant::from_nanos(self.0)))
+    }
+}
+
+/// Retransmission until all that was outstanding when loss was detected is acknowledged.
+#[derive(Debug)]
+struct Recovery {
+    end: u64,
+    cursor: u64,
+    allowance: u32,
+    after_timeout: bool,
+}
+
+/// What an acknowledgement brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Acked {
+    pub(crate) cells: u64,
+    pub(crate) rtt: Option<Duration>,
+    pub(crate) lost: bool,
+}
+
+/// What the sender's deadline asks for when it has passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expired {
+    /// Cells were lost: send them again.
+    Resend,
+    /// All cells arrived, but forward feedback may be lost: ask for it.
+    Probe,
+    /// The peer is gone.
+    Gone,
+}
+
+impl Sender {
+    /// A sender that hears acknowledgements and, with `await_forward`, forward feedback.
+    pub(crate) fn new(await_forward: bool) -> Self {
+        Self {
+            await_forward,
+            log: VecDeque::new(),
+            log_start: 0,
+            forwarded: 0,
+            duplicates: 0,
+            recovery: None,
+            rtt: RttEstimator::default(),
+            silences: 0,
+            deadline: None,
+        }
+    }
+
+    /// Notes that the cell numbered by the log's end is sent for the first time.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Instant, config: &RttConfig) {
+        self.log.push_back(SentAt(now.as_nanos()));
+        if self.deadline.is_none() {
+            self.deadline = Some(now + self.rtt.rto(config));
+        }
+    }
+
+    /// Whether a cell shall be sent again.
+    #[inline]
+    pub(crate) fn wants_resend<P: Clone>(&self, queue: &CellQueue<P>) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| {
+            recovery.allowance > 0 && recovery.cursor.max(queue.head()) < recovery.end
+        })
+    }
+
+    /// Chooses a cell to be sent again, and notes that it is.
+    pub(crate) fn resend<P: Clone>(&mut self, queue: &CellQueue<P>) -> Option<(u64, P)> {
+        let recovery = self.recovery.as_mut()?;
+        let seq = recovery.cursor.max(queue.head());
+        if recovery.allowance == 0 || seq >= recovery.end {
+            return None;
+        }
+        recovery.cursor = seq + 1;
+        recovery.allowance -= 1;
+        if let Some(sent) = self.log.get_mut((seq - self.log_start) as usize) {
+            sent.0 |= SentAt::RESENT;
+        }
+        queue.sent(seq).map(|cell| (seq, cell.clone()))
+    }
+
+    /// Handles the acknowledgement in `feedback` and forgets what was acknowledged.
+    #[inline]
+    pub(crate) fn on_ack<P: Clone>(
+        &mut self,
+        now: Instant,
+        feedback: &Feedback,
+        queue: &mut CellQueue<P>,
+        config: &RttConfig,
+    ) -> Result<Acked, Violation> {
+        let ack = feedback.ack.widen(queue.head());
+        if ack > queue.next() {
+            return Err(Violation::BeyondSent);
+        }
+        self.silences = 0;
+        if ack <= queue.head() {
+            let lost = self.on_duplicate(feedback.out_of_order, queue);
+            return Ok(Acked {
+                lost,
+                ..Acked::default()
+            });
+        }
+        let rtt = self.sent_at(ack - 1).and_then(|sent| sent.sample(now));
+        let cells = ack - queue.head();
+        queue.acknowledge(ack);
+        self.rtt.progress();
+        if let Some(rtt) = rtt {
+            self.rtt.sample(rtt);
+        }
+        if !self.await_forward {
+            self.forwarded = ack;
+        }
+        self.advance_recovery(cells, ack);
+        self.restart(now, queue, config);
+        self.trim(ack);
+        let lost = self.on_duplicate(feedback.out_of_order, queue);
+        Ok(Acked { cells, rtt, lost })
+    }
+
+    /// Handles the forward feedback in `feedback`: returns the cells newly forwarded and the round
+    /// trip of the last of them, from sending it to hearing that it was forwarded.
+    #[inline]
+    pub(crate) fn on_forwarded<P: Clone>(
+        &mut self,
+        now: Instant,
+        feedback: &Feedback,
+        queue: &CellQueue<P>,
+        config: &RttConfig,
+    ) -> Result<(u64, Option<Duration>), Violation> {
+        let forwarded = feedback.fwd.widen(self.forwarded);
+        if forwarded > queue.next() {
+            return Err(Violation::BeyondSent);
+        }
+        if forwarded <= self.forwarded {
+            return Ok((0, None));
+        }
+        let rtt = self
+            .sent_at(forwarded - 1)
+            .and_then(|sent| sent.sample(now));
+        let cells = forwarded - self.forwarded;
+        self.forwarded = forwarded;
+        self.restart(now, queue, config);
+        self.trim(queue.head());
+        Ok((cells, rtt))
+    }
+
+    /// Forgets when cells were sent that nobody will ask about again.
+    #[inline]
+    fn trim(&mut self, acknowledged: u64) {
+        let settled = self.forwarded.min(acknowledged);
+        while self.log_start < settled {
+            self.log.pop_front();
+            self.log_start += 1;
+        }
+    }
+
+    fn sent_at(&self, seq: u64) -> Option<SentAt> {
+        self.log
+            .get(seq.checked_sub(self.log_start)? as usize)
+            .copied()
+    }
+
+    #[inline]
+    fn on_duplicate<P: Clone>(&mut self, out_of_order: u8, queue: &CellQueue<P>) -> bool {
+        if out_of_order == 0 || queue.head() == queue.next() {
+            return false;
+        }
+        self.note_duplicates(u32::from(out_of_order), queue)
+    }
+
+    #[cold]
+    fn note_duplicates<P: Clone>(&mut self, count: u32, queue: &CellQueue<P>) -> bool {
+        if let Some(recovery) = &mut self.recovery {
+            // Every cell that arrives makes room for another one to be repaired.
+            recovery.allowance += if recovery.after_timeout { count } else { 0 };
+            return false;
+        }
+        self.duplicates += count;
+        if self.duplicates < DUPLICATES {
+            return false;
+        }
+        self.recover(queue, false);
+        true
+    }
+
+    fn recover<P: Clone>(&mut self, queue: &CellQueue<P>, after_timeout: bool) {
+        self.duplicates = 0;
+        let (end, cursor) = (queue.next(), queue.head());
+        self.recovery = Some(Recovery {
+            end,
+            cursor,
+            allowance: 1,
+            after_timeout,
+        });
+    }
+
+    #[inline]
+    fn advance_recovery(&mut self, acked: u64, ack: u64) {
+        self.duplicates = 0;
+        let Some(recovery) = &mut self.recovery else {
+            return;
+        };
+        if ack >= recovery.end {
+            self.recovery = None;
+        } else if recovery.after_timeout {
+            recovery.allowance += 1 + acked.min(64) as u32;
+        } else {
+            recovery.cursor = ack;
+            recovery.allowance = 1;
+        }
+    }
+
+    /// Restarts the deadline while something is outstanding (RFC 6298, 5.2 and 5.3).
+    #[inline]
+    fn restart<P: Clone>(&mut self, now: Instant, queue: &CellQueue<P>, config: &RttConfig) {
+        let outstanding = queue.next() > queue.head().min(self.forwarded);
+        self.deadline = outstanding.then(|| now + self.rtt.rto(config));
+    }
+
+    /// When [`Sender::on_deadline`] is to be called.
+    #[inline]
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Handles a deadline that has passed.
+    pub(crate) fn on_deadline<P: Clone>(
+        &mut self,
+        now: Instant,
+        queue: &CellQueue<P>,
+        config: &RttConfig,
+    ) -> Option<Expired> {
+        if queue.next() == queue.head().min(self.forwarded) {
+            self.deadline = None;
+            return None;
+        }
+        self.silences += 1;
+        if self.silences > SILENCES {
+            self.deadline = None;
+            return Some(Expired::Gone);
+        }
+        self.rtt.back_off();
+        self.deadline = Some(now + self.rtt.rto(config));
+        if queue.head() == queue.next() {
+            return Some(Expired::Probe);
+        }
+        self.recover(queue, true);
+        Some(Expired::Resend)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hopflow_wire::CellSeq;
+
+    struct Hop {
+        sender: Sender,
+        queue: CellQueue<u64>,
+        now: Instant,
+    }
+
+    const CONFIG: RttConfig = RttConfig {
+        initial: Duration::from_secs(1),
+        min: Duration::from_millis(200),
+        max: Duration::from_secs(60),
+    };
+
+    impl Hop {
+        fn with_sent(cells: u64) -> Self {
+            let mut hop = Self {
+                sender: Sender::new(true),
+                queue: CellQueue::default(),
+                now: Instant::ZERO,
+            };
+            for cell in 0..cells {
+                hop.queue.push(cell);
+                hop.queue.send();
+                hop.sender.on_sent(hop.now, &CONFIG);
+            }
+            hop
+        }
+
+        fn ack(&mut self, ack: u64, out_of_order: u8) -> Result<Acked, Violation> {
+            let feedback = Feedback {
+                ack: CellSeq::of(ack),
+                out_of_order,
+                ..Feedback::default()
+            };
+            self.sender
+                .on_ack(self.now, &feedback, &mut self.queue, &CONFIG)
+        }
+
+        fn forward(&mut self, fwd: u64) -> Result<(u64, Option<Duration>), Violation> {
+            let feedback = Feedback {
+                fwd: CellSeq::of(fwd),
+                ..Feedback::default()
+            };
+            self.sender
+                .on_forwarded(self.now, &feedback, &self.queue, &CONFIG)
+        }
+
+        fn resends(&mut self) -> Vec<u64> {
+            std::iter::from_fn(|| self.sender.resend(&self.queue))
+                .map(|(seq, _)| seq)
+                .collect()
+        }
+
+        fn wait(&mut self, millis: u64) -> &mut Self {
+            self.now += Duration::from_millis(millis);
+            self
+        }
+    }
+
+    #[test]
+    fn samples_both_round_trips_from_the_same_sending() {
+        let mut hop = Hop::with_sent(3);
+        let acked = hop.wait(40).ack(2, 0).unwrap();
+        assert_eq!(
+            acked,
+            Acked {
+                cells: 2,
+                rtt: Some(Duration::from_millis(40)),
+                lost: false
+            }
+        );
+        assert_eq!(
+            hop.wait(10).forward(1),
+            Ok((1, Some(Duration::from_millis(50))))
+        );
+        assert_eq!(
+            hop.wait(10).forward(2),
+            Ok((1, Some(Duration::from_millis(60))))
+        );
+        assert_eq!(
+            hop.forward(1),
+            Ok((0, None)),
+            "what is overtaken says nothing"
+        );
+    }
+
+    #[test]
+    fn feedback_about_cells_never_sent_is_a_violation() {
+        let mut hop = Hop::with_sent(3);
+        assert_eq!(hop.ack(4, 0), Err(Violation::BeyondSent));
+        assert_eq!(hop.forward(4), Err(Violation::BeyondSent));
+    }
+
+    #[test]
+    fn three_duplicates_repair_the_first_gap_and_partial_acks_the_others() {
+        let mut hop = Hop::with_sent(10);
+        assert!(!hop.ack(2, 2).unwrap().lost);
+        assert_eq!(hop.resends(), []);
+        assert!(hop.ack(2, 1).unwrap().lost);
+        assert_eq!(hop.resends(), [2]);
+        hop.ack(2, 5).unwrap();
+        assert_eq!(hop.resends(), [], "further duplicates change nothing");
+        hop.ack(5, 0).unwrap();
+        assert_eq!(hop.resends(), [5]);
+        hop.ack(10, 0).unwrap();
+        assert_eq!(hop.resends(), []);
+        assert!(hop.sender.recovery.is_none());
+    }
+
+    #[test]
+    fn a_cell_sent_again_gives_no_sample() {
+        let mut hop = Hop::with_sent(5);
+        hop.wait(30).ack(0, 4).unwrap();
+        assert_eq!(hop.resends(), [0]);
+        assert_eq!(hop.wait(30).ack(1, 0).unwrap().rtt, None);
+        assert_eq!(hop.forward(1), Ok((1, None)));
+        assert_eq!(hop.ack(5, 0).unwrap().rtt, Some(Duration::from_millis(60)));
+    }
+
+    #[test]
+    fn a_timeout_backs_off_and_sends_again_in_slow_start() {
+        let mut hop = Hop::with_sent(8);
+        let deadline = hop.sender.deadline().unwrap();
+        assert_eq!(deadline, Instant::ZERO + Duration::from_secs(1));
+        hop.now = deadline;
+        let expired = hop.sender.on_deadline(hop.now, &hop.queue, &CONFIG);
+        assert_eq!(expired, Some(Expired::Resend));
+        assert_eq!(
+            hop.sender.deadline(),
+            Some(deadline + Duration::from_secs(2))
+        );
+        assert_eq!(hop.resends(), [0]);
+        hop.ack(1, 0).unwrap();
+        assert_eq!(hop.resends(), [1, 2]);
+        hop.ack(3, 0).unwrap();
+        assert_eq!(hop.resends(), [3, 4, 5]);
+    }
+
+    #[test]
+    fn lost_forward_feedback_is_probed_for() {
+        let mut hop = Hop::with_sent(2);
+        hop.wait(40).ack(2, 0).unwrap();
+        hop.now = hop.sender.deadline().expect("forward feedback is missing");
+        let expired = hop.sender.on_deadline(hop.now, &hop.queue, &CONFIG);
+        assert_eq!(expired, Some(Expired::Probe));
+        hop.forward(2).unwrap();
+        assert_eq!(hop.sender.deadline(), None);
+    }
+
+    #[test]
+    fn a_peer_that_never_answers_is_gone() {
+        let mut hop = Hop::with_sent(1);
+        let mut rounds = 0;
+        while let Some(deadline) = hop.sender.deadline() {
+            hop.now = deadline;
+            rounds += 1;
+            let expired = hop.sender.on_deadline(hop.now, &hop.queue, &CONFIG);
+            if expired == Some(Expired::Gone) {
+                break;
+            }
+        }
+        assert_eq!(rounds, SILENCES + 1);
+    }
+}

@@ -1,0 +1,227 @@
+//! The rim of a node: what drivers see.
+
+use std::fmt::Debug;
+
+use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
+use hopflow_wire::{Frame, Payload, Reason};
+
+use crate::{BucketConfig, Direction, Plan};
+
+/// An overlay node without its I/O.
+///
+/// The driver's duties:
+/// 1. It sets up: [`add_link`](Host::add_link), [`open_circuit`](Host::open_circuit),
+///    [`open_stream`](Host::open_stream).
+/// 2. It passes in what happens, with the time `now`, which never goes back:
+///    [`receive`](Host::receive), [`set_room`](Host::set_room), [`write`](Host::write),
+///    [`handle_timeout`](Host::handle_timeout) and the others.
+/// 3. After any input it drains the outputs: [`poll_transmit`](Host::poll_transmit) until nothing
+///    comes, unless the medium is busy, [`poll_event`](Host::poll_event) until nothing comes.
+/// 4. It calls [`handle_timeout`](Host::handle_timeout) at [`poll_timeout`](Host::poll_timeout),
+///    which it asks for after draining. A call without need does no harm.
+///
+/// What peers send can close circuits; it cannot make a node panic or hold unbounded memory.
+pub trait Host<P: Payload>: Debug + Send {
+    /// Adds a link to a neighbour and returns its number; numbers count from zero.
+    fn add_link(&mut self) -> LinkId;
+
+    /// Adds a circuit.
+    fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle;
+
+    /// Closes a circuit and tells the neighbours.
+    fn close_circuit(&mut self, circuit: CircuitHandle);
+
+    /// Adds a stream at this end of one or more circuits.
+    fn open_stream(&mut self, spec: &StreamSpec) -> StreamHandle;
+
+    /// Lets the gates of a stream's circuits choose who takes the next cell (`None`), or only one.
+    fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>);
+
+    /// Takes `len` bytes of application data for a stream.
+    fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes);
+
+    /// Says whether the application takes a stream's data; it does at first.
+    fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool);
+
+    /// Takes the frames of a datagram, or of a piece of stream, that arrived on a link.
+    fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>);
+
+    /// Takes a message that the neighbour on `link` sent out of band.
+    fn receive_message(&mut self, now: Instant, link: LinkId, message: &[u8]);
+
+    /// Says how many bytes a link's stream takes at present. Datagram links have no such limit.
+    fn set_room(&mut self, now: Instant, link: LinkId, room: Bytes);
+
+    /// Handles all timers that are due.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// Fills `out`, which is cleared first, with the frames of one datagram or of one write on a
+    /// stream, and returns the link and their encoded length.
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<Frame<P>>) -> Option<(LinkId, Bytes)>;
+
+    /// Something that the driver shall know or do.
+    fn poll_event(&mut self) -> Option<Event<P>>;
+
+    /// When [`handle_timeout`](Host::handle_timeout) is to be called; far future if never. It may
+    /// turn out that nothing was due, but nothing is ever due earlier.
+    fn poll_timeout(&self) -> Instant;
+
+    /// Whether a link's stream is full and room is waited for.
+    fn awaits_room(&self, link: LinkId) -> bool;
+
+    /// The present state of a flow, for measurement; `None` if the circuit is closed.
+    fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView>;
+
+    /// The present state of a stream, for measurement; `None` if there is none.
+    fn stream_view(&self, stream: StreamHandle) -> Option<StreamView>;
+
+    /// What the node has done so far.
+    fn counters(&self) -> NodeCounters;
+}
+
+/// A circuit, as its node numbers it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CircuitHandle(pub(crate) u32);
+
+/// A stream, as its node numbers it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct StreamHandle(pub(crate) u32);
+
+impl StreamHandle {
+    /// The number as an index into a dense table; handles count from zero.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One side of a circuit at a node.
+#[derive(Clone, Copy, Debug)]
+pub struct HopSpec {
+    /// The link to the neighbour on this side.
+    pub link: LinkId,
+    /// The circuit's name on that link.
+    pub circuit: CircuitId,
+    /// Cells of this circuit that the neighbour said it can queue.
+    pub queue_limit: Cells,
+}
+
+/// A circuit through a node. The client has no `prev`, the exit no `next`.
+#[derive(Clone, Copy, Debug)]
+pub struct CircuitSpec {
+    /// The side of the client.
+    pub prev: Option<HopSpec>,
+    /// The side of the exit.
+    pub next: Option<HopSpec>,
+}
+
+/// A stream at one end of its circuits.
+#[derive(Clone, Debug)]
+pub struct StreamSpec {
+    /// The stream's name, alike on all its circuits.
+    pub id: StreamId,
+    /// The circuits that carry it, each of which begins or ends at this node.
+    pub legs: Vec<CircuitHandle>,
+    /// Cells that the sink holds at most because others must come first; several legs only.
+    pub hold: Cells,
+}
+
+/// Something that a node's driver shall know or do.
+#[derive(Clone, Debug)]
+pub enum Event<P> {
+    /// A data cell reached the application.
+    Delivered {
+        /// The stream.
+        stream: StreamHandle,
+        /// The cell's payload.
+        payload: P,
+    },
+    /// A message is to be brought to a neighbour outside of all links.
+    Message {
+        /// The link that leads to the neighbour.
+        link: LinkId,
+        /// The message.
+        message: Vec<u8>,
+        /// How long it takes.
+        delay: Duration,
+    },
+    /// A circuit is gone.
+    Closed {
+        /// The circuit.
+        circuit: CircuitHandle,
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// Where a node stands and how it is limited.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeEnv {
+    /// The node.
+    pub node: NodeId,
+    /// Its token bucket, if the operator set one.
+    pub bucket: Option<BucketConfig>,
+    /// Where in their interval the node's regular events fall, as a share of it from 0 to 1.
+    pub phase: f64,
+}
+
+/// The present state of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowView {
+    /// Cells that wait to be sent, or at the sink to be taken.
+    pub queued: Cells,
+    /// Cells that arrived beyond a gap.
+    pub out_of_order: Cells,
+    /// Cells sent and not yet released.
+    pub outstanding: Cells,
+    /// The hop's window, or at a source without one the end-to-end window.
+    pub window: Option<Cells>,
+    /// Cells that departed.
+    pub departed: Cells,
+}
+
+/// The present state of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamView {
+    /// Application bytes that wait to be cut into cells.
+    pub pending: Bytes,
+    /// Application bytes cut into cells so far: R(t) of the BackTap paper.
+    pub packaged: Bytes,
+    /// Application bytes handed to the application so far: W(t).
+    pub delivered: Bytes,
+    /// Cells that wait for cells of other legs.
+    pub held: Cells,
+}
+
+/// What a node has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NodeCounters {
+    /// Cells sent for the first time.
+    pub cells_sent: u64,
+    /// Cells sent again.
+    pub cells_resent: u64,
+    /// Cells dropped beyond a queue limit.
+    pub cells_dropped: u64,
+    /// Cells that arrived and were known already.
+    pub duplicates: u64,
+    /// Circuits closed because a peer broke the protocol.
+    pub violations: u64,
+    /// Frames of circuits that are not known.
+    pub strays: u64,
+    /// The most cells that ever waited in one circuit's queue.
+    pub largest_queue: u64,
+}
+
+/// Makes nodes of one transport.
+pub trait Factory<P: Payload>: Debug + Send + Sync {
+    /// The transport's name.
+    fn name(&self) -> &'static str;
+
+    /// What the transport needs of the machine.
+    fn plan(&self) -> Plan;
+
+    /// The transport's parameters, readable.
+    fn describe(&self) -> String;
+
+    /// A node.
+    fn node(&self, env: &NodeEnv) -> Box<dyn Host<P>>;
+}

@@ -1,0 +1,120 @@
+//! A node's end of a link to a neighbour.
+
+use hopflow_units::{Bytes, CircuitId, Instant};
+use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Payload};
+
+use crate::{FlowId, Gate, MAX_DATAGRAM};
+
+/// Control frames that wait for a link at most; more are dropped, for all can be repeated.
+const MAX_CONTROL: usize = 64;
+
+/// What a node keeps per link.
+#[derive(Debug)]
+pub(crate) struct Link<P> {
+    pub(crate) carrier: Carrier,
+    /// Circuits on the link by their name there, with the flow in whose direction cells arrive.
+    pub(crate) arriving: Vec<Option<FlowId>>,
+    /// Room that the stream offers; datagrams always go.
+    pub(crate) room: i64,
+    /// Whether a flow found the stream full and waits for room.
+    pub(crate) starved: bool,
+    /// Limits all flows of the link together.
+    pub(crate) gate: Gate,
+    /// Flows that found the link full, with node scope.
+    pub(crate) parked: Vec<FlowId>,
+    /// Cells chosen for the next datagram or write.
+    pub(crate) outbox: Vec<Frame<P>>,
+    /// Frames other than cells and feedback.
+    control: Vec<Frame<P>>,
+    /// Flows that owe the neighbour feedback, and when it is due.
+    pub(crate) owing: Vec<FlowId>,
+    pub(crate) feedback_at: Option<Instant>,
+    /// Whether the link stands in the list of links to be flushed.
+    pub(crate) flushing: bool,
+}
+
+impl<P: Payload> Link<P> {
+    pub(crate) fn new(carrier: Carrier) -> Self {
+        Self {
+            carrier,
+            arriving: Vec::new(),
+            room: 0,
+            starved: false,
+            gate: Gate::default(),
+            parked: Vec::new(),
+            outbox: Vec::new(),
+            control: Vec::new(),
+            owing: Vec::new(),
+            feedback_at: None,
+            flushing: false,
+        }
+    }
+
+    /// Whether the link takes another cell.
+    #[inline]
+    pub(crate) fn has_room(&self, now: Instant, cell: Bytes) -> bool {
+        let fits = match self.carrier {
+            Carrier::Datagram => true,
+            Carrier::Stream => self.room >= cell.get() as i64,
+        };
+        fits && self.gate.is_open(now)
+    }
+
+    /// Whether the datagram being filled can hold no other cell.
+    #[inline]
+    pub(crate) fn outbox_is_full(&self, cell: Bytes) -> bool {
+        let cells = self.outbox.len() as u64;
+        self.carrier == Carrier::Datagram && (cells + 1) * cell.get() > MAX_DATAGRAM.get()
+    }
+
+    /// Feedback messages that fill a datagram on their own.
+    #[inline]
+    pub(crate) fn owes_a_datagram(&self) -> bool {
+        self.owing.len() as u64 >= MAX_DATAGRAM.get() / Feedback::LEN_WITH_WORD
+    }
+
+    pub(crate) fn push_control(&mut self, frame: Frame<P>) {
+        if self.control.len() < MAX_CONTROL {
+            self.control.push(frame);
+        }
+    }
+
+    pub(crate) fn has_output(&self) -> bool {
+        !self.outbox.is_empty() || !self.control.is_empty() || !self.owing.is_empty()
+    }
+
+    /// Moves control frames to `out`, as many as fit; returns the bytes used so far.
+    pub(crate) fn take_control(&mut self, out: &mut Vec<Frame<P>>, mut used: Bytes) -> Bytes {
+        if self.control.is_empty() {
+            return used;
+        }
+        let mut count = 0;
+        for frame in &self.control {
+            let len = frame.wire_len(self.carrier);
+            if used + len > MAX_DATAGRAM && self.carrier == Carrier::Datagram {
+                break;
+            }
+            used += len;
+            count += 1;
+        }
+        out.extend(self.control.drain(..count));
+        used
+    }
+
+    /// The flow of a circuit, as cells arrive from this link.
+    #[inline]
+    pub(crate) fn flow(&self, circuit: CircuitId) -> Option<FlowId> {
+        self.arriving.get(circuit.index()).copied().flatten()
+    }
+
+    pub(crate) fn set_flow(&mut self, circuit: CircuitId, flow: Option<FlowId>) {
+        if self.arriving.len() <= circuit.index() {
+            self.arriving.resize(circuit.index() + 1, None);
+        }
+        self.arriving[circuit.index()] = flow;
+    }
+
+    pub(crate) fn destroy(&mut self, destroy: Destroy) {
+        self.push_control(Frame::Destroy(destroy));
+    }
+}

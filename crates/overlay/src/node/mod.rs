@@ -1,0 +1,261 @@
+//! The node: routes inputs to its parts and collects their outputs.
+
+mod deliver;
+mod hooks;
+mod input;
+mod output;
+mod setup;
+
+use std::collections::VecDeque;
+
+use hopflow_units::{Bytes, Cells, Instant, LinkId};
+use hopflow_wire::{Carrier, Frame, Payload, RelayHeader};
+
+use crate::edge::Stream;
+use crate::flow::{Flow, Port};
+use crate::link::Link;
+use crate::sched::Scheduler;
+use crate::timers::{Timer, Timers};
+use crate::{
+    CircuitHandle, CircuitSpec, Direction, Event, FlowId, FlowView, Gate, Host, NodeCounters,
+    NodeEnv, Plan, StreamHandle, StreamSpec, StreamView, TokenBucket, Transport,
+};
+
+/// An overlay node with transport `T` whose cells carry payloads `P`.
+#[derive(Debug)]
+pub struct Node<T: Transport, P: Payload> {
+    plan: Plan,
+    transport: T,
+    links: Vec<Link<P>>,
+    circuits: Vec<Option<Circuit>>,
+    /// Two per circuit, see [`FlowId`].
+    flows: Vec<Option<Flow<T::Flow, P>>>,
+    streams: Vec<Option<Stream<P>>>,
+    /// Windows of the streams, beside them so that hooks can be lent these alone.
+    stream_gates: Vec<Gate>,
+    bucket: Option<TokenBucket>,
+    scheduler: Scheduler,
+    timers: Timers,
+    /// When the token bucket can pay for the cell that waits for it.
+    bucket_wake: Instant,
+    next_tick: Instant,
+    /// Links with frames that shall leave although their datagram is not full.
+    flush: VecDeque<LinkId>,
+    /// A link whose datagram is full, or whose turn on a stream is over.
+    complete: VecDeque<LinkId>,
+    events: VecDeque<Event<P>>,
+    far_end: Vec<RelayHeader>,
+    /// Sinks that another leg of their stream has made deliverable.
+    deliverable: Vec<FlowId>,
+    counters: NodeCounters,
+}
+
+/// A circuit's ends of its links.
+#[derive(Clone, Copy, Debug)]
+struct Circuit {
+    prev: Option<Port>,
+    next: Option<Port>,
+}
+
+impl<T: Transport, P: Payload> Node<T, P> {
+    /// A node without links.
+    pub fn new(config: &T::Config, env: &NodeEnv) -> Self {
+        let plan = T::plan(config);
+        let next_tick = match plan.tick {
+            None => Instant::FAR_FUTURE,
+            Some(tick) if tick.in_phase => Instant::ZERO + tick.interval,
+            Some(tick) => Instant::from_nanos((tick.interval.as_nanos() as f64 * env.phase) as u64),
+        };
+        Self {
+            transport: T::new(config, env),
+            links: Vec::new(),
+            circuits: Vec::new(),
+            flows: Vec::new(),
+            streams: Vec::new(),
+            stream_gates: Vec::new(),
+            bucket: env.bucket.map(TokenBucket::new),
+            scheduler: Scheduler::new(plan.scope),
+            timers: Timers::default(),
+            bucket_wake: Instant::FAR_FUTURE,
+            next_tick,
+            flush: VecDeque::new(),
+            complete: VecDeque::new(),
+            events: VecDeque::new(),
+            far_end: Vec::new(),
+            deliverable: Vec::new(),
+            counters: NodeCounters::default(),
+            plan,
+        }
+    }
+
+    #[inline]
+    fn link(&mut self, link: LinkId) -> &mut Link<P> {
+        &mut self.links[link.index()]
+    }
+
+    #[inline]
+    fn flow(&mut self, id: FlowId) -> Option<&mut Flow<T::Flow, P>> {
+        self.flows.get_mut(id.index())?.as_mut()
+    }
+
+    fn handle_timers(&mut self, now: Instant) {
+        while let Some((at, link)) = self.timers.take_due_feedback(now) {
+            if self.links[link.index()].feedback_at == Some(at) {
+                self.flush_link(link);
+            }
+        }
+        while let Some((at, timer)) = self.timers.take_due(now) {
+            match timer {
+                Timer::Deadline(flow) => self.on_deadline(now, flow, at),
+                Timer::Pace(flow) => self.schedule(now, flow),
+                Timer::Transport(flow) => self.on_transport_timer(now, flow, at),
+            }
+        }
+        if self.bucket_wake <= now {
+            self.bucket_wake = Instant::FAR_FUTURE;
+        }
+        if self.next_tick <= now {
+            self.on_tick(now);
+        }
+        let links = &self.links;
+        self.timers
+            .skip_feedback(|at, link| links[link.index()].feedback_at != Some(at));
+    }
+}
+
+impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
+    fn add_link(&mut self) -> LinkId {
+        let link = LinkId::new(self.links.len() as u32);
+        self.links.push(Link::new(self.plan.carrier));
+        self.scheduler.add_link();
+        link
+    }
+
+    fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle {
+        self.add_circuit(spec)
+    }
+
+    fn close_circuit(&mut self, circuit: CircuitHandle) {
+        self.remove_circuit(circuit.0, hopflow_wire::Reason::Requested, None);
+    }
+
+    fn open_stream(&mut self, spec: &StreamSpec) -> StreamHandle {
+        self.add_stream(spec)
+    }
+
+    fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>) {
+        if let Some(stream) = self
+            .streams
+            .get_mut(stream.index())
+            .and_then(Option::as_mut)
+        {
+            stream.pinned = leg.map(|leg| leg.0);
+        }
+        self.refill_stream(now, stream);
+    }
+
+    fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes) {
+        if let Some(stream) = self
+            .streams
+            .get_mut(stream.index())
+            .and_then(Option::as_mut)
+        {
+            stream.write(data, len);
+        }
+        self.refill_stream(now, stream);
+    }
+
+    fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool) {
+        let Some(stream) = self
+            .streams
+            .get_mut(stream.index())
+            .and_then(Option::as_mut)
+        else {
+            return;
+        };
+        stream.reading = reading;
+        for leg in stream.legs.clone() {
+            self.deliver(now, self.sink_flow(leg));
+        }
+    }
+
+    fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {
+        for frame in frames.drain(..) {
+            match frame {
+                Frame::Cell(cell) => self.on_cell(now, link, cell),
+                Frame::Feedback(feedback) => self.on_feedback(now, link, &feedback),
+                Frame::Probe(circuit) => self.on_probe(now, link, circuit),
+                Frame::Destroy(destroy) => self.on_destroy(link, destroy),
+            }
+        }
+    }
+
+    fn receive_message(&mut self, now: Instant, link: LinkId, message: &[u8]) {
+        self.on_message(now, link, message);
+    }
+
+    fn set_room(&mut self, now: Instant, link: LinkId, room: Bytes) {
+        let cell = self.plan.cell_len();
+        let state = self.link(link);
+        state.room = room.get().min(i64::MAX as u64) as i64;
+        state.starved = false;
+        if state.has_room(now, cell) {
+            self.unblock(link);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.handle_timers(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant, out: &mut Vec<Frame<P>>) -> Option<(LinkId, Bytes)> {
+        self.next_packet(now, out)
+    }
+
+    fn poll_event(&mut self) -> Option<Event<P>> {
+        self.events.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        self.timers.next().min(self.bucket_wake).min(self.next_tick)
+    }
+
+    fn awaits_room(&self, link: LinkId) -> bool {
+        let link = &self.links[link.index()];
+        link.carrier == Carrier::Stream && link.starved
+    }
+
+    fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {
+        let flow = self
+            .flows
+            .get(FlowId::new(circuit.0, direction).index())?
+            .as_ref()?;
+        let hop = &flow.gates.hop;
+        Some(FlowView {
+            queued: Cells::new(flow.queue.unsent()),
+            out_of_order: Cells::new(flow.receiver.held()),
+            outstanding: hop.outstanding(),
+            window: hop.window().or_else(|| flow.gates.end.window()),
+            departed: Cells::new(flow.queue.next()),
+        })
+    }
+
+    fn stream_view(&self, stream: StreamHandle) -> Option<StreamView> {
+        let stream = self.streams.get(stream.index())?.as_ref()?;
+        Some(StreamView {
+            pending: stream.pending(),
+            packaged: stream.packaged(),
+            delivered: stream.delivered,
+            held: Cells::new(
+                stream
+                    .resequencer
+                    .as_ref()
+                    .map_or(0, |held| held.held() as u64),
+            ),
+        })
+    }
+
+    fn counters(&self) -> NodeCounters {
+        self.counters
+    }
+}

@@ -1,0 +1,350 @@
+//! What leaves for neighbours: choosing cells, filling datagrams, returning feedback.
+
+use hopflow_units::{Bytes, Instant, LinkId};
+use hopflow_wire::{Carrier, Cell, CellFlags, CellSeq, Feedback, Frame, Payload};
+
+use super::Node;
+use crate::flow::Flow;
+use crate::timers::Timer;
+use crate::{Charging, FlowId, MAX_DATAGRAM, Scope, TokenBucket, Transport, Turn};
+
+/// What one step of the scheduler did.
+enum Step {
+    /// A cell went to the outbox of a link.
+    Chosen,
+    /// Nothing may leave.
+    Idle,
+}
+
+impl<T: Transport, P: Payload> Node<T, P> {
+    /// Fills the next datagram, or the next write on a stream.
+    pub(super) fn next_packet(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<Frame<P>>,
+    ) -> Option<(LinkId, Bytes)> {
+        out.clear();
+        loop {
+            if let Some(link) = self.complete.pop_front() {
+                return Some((link, self.pack(link, out)));
+            }
+            if matches!(self.step(now), Step::Idle) {
+                break;
+            }
+        }
+        while let Some(link) = self.flush.pop_front() {
+            let state = self.link(link);
+            state.flushing = false;
+            if state.has_output() {
+                let len = self.pack(link, out);
+                if self.link(link).has_output() {
+                    self.flush_link(link);
+                }
+                return Some((link, len));
+            }
+        }
+        None
+    }
+
+    /// Puts a link on the list of those that shall send what they have.
+    #[inline]
+    pub(super) fn flush_link(&mut self, link: LinkId) {
+        let state = self.link(link);
+        if !state.flushing {
+            state.flushing = true;
+            self.flush.push_back(link);
+        }
+    }
+
+    /// Moves one cell to the outbox of its link, if any may go.
+    #[inline]
+    fn step(&mut self, now: Instant) -> Step {
+        let Some((id, link)) = self.next_flow(now) else {
+            return Step::Idle;
+        };
+        if let Some(bucket) = &mut self.bucket {
+            let cell = self.plan.cell_len();
+            if bucket.tokens(now) < cell.get() as i64 {
+                self.bucket_wake = bucket.ready_at(cell);
+                return Step::Idle;
+            }
+        }
+        self.send_cell(now, id, link);
+        Step::Chosen
+    }
+
+    /// The next flow, in the scheduler's order, that has a cell, an open gate and a link with room.
+    #[inline]
+    fn next_flow(&mut self, now: Instant) -> Option<(FlowId, LinkId)> {
+        let cell = self.plan.cell_len();
+        loop {
+            let id = self.scheduler.front()?;
+            let flow = self.flows.get_mut(id.index()).and_then(Option::as_mut);
+            let ready = flow.and_then(|flow| {
+                let port = flow.outbound.filter(|_| flow.is_ready(now));
+                flow.scheduled = port.is_some();
+                port
+            });
+            let Some(port) = ready else {
+                self.scheduler.remove_front();
+                self.pace(now, id);
+                continue;
+            };
+            let state = &mut self.links[port.link.index()];
+            if state.has_room(now, cell) {
+                return Some((id, port.link));
+            }
+            state.starved = true;
+            match self.scheduler.scope() {
+                Scope::Link => self.scheduler.block_front(),
+                Scope::Node => {
+                    state.parked.push(id);
+                    self.scheduler.remove_front();
+                }
+            }
+        }
+    }
+
+    /// Lets the flows of a link go on that found it full.
+    pub(super) fn unblock(&mut self, link: LinkId) {
+        self.scheduler.unblock(link);
+        let mut parked = std::mem::take(&mut self.link(link).parked);
+        for id in parked.drain(..) {
+            self.scheduler.push(id, link);
+        }
+        self.link(link).parked = parked;
+    }
+
+    /// Sends a cell of a flow that may send, again or for the first time.
+    #[inline]
+    fn send_cell(&mut self, now: Instant, id: FlowId, link: LinkId) {
+        let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let len = self.plan.cell_len();
+        if let Some((seq, payload)) = flow.sender.resend(&flow.queue) {
+            let cell = flow.cell(seq, payload, CellFlags::default());
+            self.counters.cells_resent += 1;
+            if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.charging) {
+                bucket.pay(len);
+            }
+            return self.enqueue(link, cell);
+        }
+        let sent = if self.plan.reliable {
+            flow.sender.on_sent(now, &self.plan.rtt);
+            flow.queue.send()
+        } else {
+            flow.queue
+                .pop()
+                .map(|payload| (flow.queue.next() - 1, payload))
+        };
+        let Some((seq, payload)) = sent else { return };
+        flow.flags = CellFlags::default();
+        flow.gates.hop.pass(now);
+        self.links[link.index()].gate.pass(now);
+        if let Some(bucket) = &mut self.bucket {
+            bucket.pay(len);
+        }
+        self.counters.cells_sent += 1;
+        self.hook(now, id, |transport, state, cx| {
+            transport.on_departure(state, cx)
+        });
+        let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let cell = flow.cell(seq, payload, flow.flags);
+        self.enqueue(link, cell);
+        self.after_departure(now, id);
+    }
+
+    /// Puts a chosen cell into its link's outbox and ends the flow's turn.
+    #[inline]
+    fn enqueue(&mut self, link: LinkId, cell: Cell<P>) {
+        let len = self.plan.cell_len();
+        let state = &mut self.links[link.index()];
+        state.outbox.push(Frame::Cell(cell));
+        state.room -= len.get() as i64;
+        let full = state.outbox_is_full(len);
+        let (plan, bucket) = (&self.plan, &self.bucket);
+        let goes_on = self.scheduler.served(|| match plan.turn {
+            Turn::Cells(cells) => cells,
+            Turn::EighthOfBucket => {
+                let tokens = bucket.as_ref().map_or(i64::MAX, TokenBucket::balance);
+                (tokens / 8 / len.get() as i64).clamp(4, 32) as u32
+            }
+        });
+        if full || !goes_on {
+            self.complete.push_back(link);
+        } else {
+            self.flush_link(link);
+        }
+    }
+
+    #[inline]
+    fn after_departure(&mut self, now: Instant, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        if flow.inbound.is_none() {
+            self.refill(now, id);
+        } else if self.plan.forward_feedback {
+            self.owe_feedback(now, id);
+        }
+        self.set_alarm(id);
+    }
+
+    /// Notes that the predecessor is to be told how far the flow's cells have come.
+    #[inline]
+    pub(super) fn owe_feedback(&mut self, now: Instant, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let Some(port) = flow.inbound else { return };
+        if std::mem::replace(&mut flow.feedback_pending, true) {
+            return;
+        }
+        let state = &mut self.links[port.link.index()];
+        state.owing.push(id);
+        if self.plan.feedback_delay.is_zero() || state.owes_a_datagram() {
+            self.flush_link(port.link);
+        } else if state.feedback_at.is_none() {
+            let at = now + self.plan.feedback_delay;
+            state.feedback_at = Some(at);
+            self.timers.set_feedback(at, port.link);
+        }
+    }
+
+    /// Fills `out` with a link's cells, control frames and feedback; returns their length.
+    #[inline]
+    fn pack(&mut self, link: LinkId, out: &mut Vec<Frame<P>>) -> Bytes {
+        let state = &mut self.links[link.index()];
+        std::mem::swap(out, &mut state.outbox);
+        let cells = self.plan.cell_len() * out.len() as u64;
+        let used = state.take_control(out, cells);
+        let used = self.pack_feedback(link, out, used);
+        if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.charging) {
+            bucket.pay(used - cells);
+        }
+        let state = &mut self.links[link.index()];
+        if state.carrier == Carrier::Stream {
+            state.room -= (used - cells).get() as i64;
+        }
+        used
+    }
+
+    #[inline]
+    fn pack_feedback(&mut self, link: LinkId, out: &mut Vec<Frame<P>>, mut used: Bytes) -> Bytes {
+        let state = &mut self.links[link.index()];
+        if state.owing.is_empty() {
+            return used;
+        }
+        let mut told = 0;
+        for &id in &state.owing {
+            if (used + Bytes::new(Feedback::LEN_WITH_WORD)) > MAX_DATAGRAM {
+                break;
+            }
+            told += 1;
+            let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
+                continue;
+            };
+            let feedback = flow.take_feedback();
+            let frame = Frame::Feedback(feedback);
+            used += frame.wire_len(state.carrier);
+            out.push(frame);
+        }
+        if told == state.owing.len() {
+            state.owing.clear();
+            state.feedback_at = None;
+        } else {
+            state.owing.drain(..told);
+        }
+        used
+    }
+
+    /// Puts a flow into the scheduler if it may send.
+    #[inline]
+    pub(super) fn schedule(&mut self, now: Instant, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        if flow.scheduled {
+            return;
+        }
+        let Some(port) = flow.outbound else { return };
+        if flow.is_ready(now) {
+            flow.scheduled = true;
+            self.scheduler.push(id, port.link);
+        } else {
+            self.pace(now, id);
+        }
+    }
+
+    /// Sets a timer for a flow that only its rate holds back.
+    #[inline]
+    fn pace(&mut self, now: Instant, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let hop = &flow.gates.hop;
+        if let Some(at) = hop.opens_at()
+            && at > now
+            && hop.has_room()
+            && flow.queue.unsent() > 0
+        {
+            self.timers.set(at, Timer::Pace(id));
+        }
+    }
+
+    /// Does what follows from a change of a flow's gates.
+    #[inline]
+    pub(super) fn after_gate(&mut self, now: Instant, id: FlowId) {
+        self.refill(now, id);
+        self.schedule(now, id);
+        self.set_alarm(id);
+    }
+
+    /// Makes sure that a timer serves the sender's deadline.
+    #[inline]
+    fn set_alarm(&mut self, id: FlowId) {
+        let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let Some(deadline) = flow.sender.deadline() else {
+            return;
+        };
+        if flow.alarm.is_none_or(|alarm| alarm > deadline) {
+            flow.alarm = Some(deadline);
+            self.timers.set(deadline, Timer::Deadline(id));
+        }
+    }
+}
+
+impl<S, P: Clone> Flow<S, P> {
+    #[inline]
+    fn cell(&self, seq: u64, payload: P, flags: CellFlags) -> Cell<P> {
+        let circuit = self
+            .outbound
+            .map_or_else(Default::default, |port| port.circuit);
+        Cell {
+            circuit,
+            flags,
+            seq: CellSeq::of(seq),
+            payload,
+        }
+    }
+
+    /// What the predecessor is told.
+    #[inline]
+    fn take_feedback(&mut self) -> Feedback {
+        self.feedback_pending = false;
+        Feedback {
+            circuit: self
+                .inbound
+                .map_or_else(Default::default, |port| port.circuit),
+            ack: CellSeq::of(self.receiver.expected()),
+            fwd: CellSeq::of(self.queue.next()),
+            out_of_order: self.receiver.take_out_of_order(),
+            word: self.word,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a transport needs of the machine, declared once.
+
+use hopflow_units::{Cells, Duration};
+use hopflow_wire::Carrier;
+
+use crate::RttConfig;
+
+/// A transport's point in the design space, as far as the machine is concerned.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What carries frames between neighbours.
+    pub carrier: Carrier,
+    /// How many links two neighbours keep.
+    pub multiplexing: Multiplexing,
+    /// Among which flows the scheduler chooses.
+    pub scope: Scope,
+    /// How many cells a link may send in one turn; with [`Scope::Link`].
+    pub turn: Turn,
+    /// Whether lost cells are sent again and order is restored on each hop; datagrams only.
+    pub reliable: bool,
+    /// Whether each hop is told how far its cells were forwarded (BackTap paper, section 3.2).
+    pub forward_feedback: bool,
+    /// How long feedback may wait for company.
+    pub feedback_delay: Duration,
+    /// Cells that a circuit's queue holds at most; the predecessor is told at set-up.
+    pub queue_limit: Cells,
+    /// What happens to cells beyond the queue limit.
+    pub excess: Excess,
+    /// Cells that a source may cut ahead of their departure.
+    pub ahead: Cells,
+    /// What pays the token bucket.
+    pub charging: Charging,
+    /// Default interval of the token bucket's refills.
+    pub refill: Duration,
+    /// Bounds of the hop's retransmission time-out.
+    pub rtt: RttConfig,
+    /// Regular calls of the transport's node hook.
+    pub tick: Option<Tick>,
+}
+
+/// How many links two neighbours keep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Multiplexing {
+    /// One for all circuits.
+    Shared,
+    /// One for each circuit.
+    PerCircuit,
+}
+
+/// Among which flows the scheduler chooses the next cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// Round robin over all flows of the node.
+    Node,
+    /// Links take turns; within a link, round robin over its flows.
+    Link,
+}
+
+/// How many cells a link may send before the next link's turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    /// So many.
+    Cells(u32),
+    /// An eighth of the token bucket, but 4 to 32 cells: Tor's rule (`nstor` follows it, see
+    /// `docs/spec/vanilla.md`).
+    EighthOfBucket,
+}
+
+/// What a node does with a cell that its circuit's queue cannot take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Excess {
+    /// Drops it before it is acknowledged; whoever keeps sending beyond the limit loses the
+    /// circuit (BackTap paper, section 3.3). For transports whose honest senders stay below it.
+    CloseIfPersistent,
+    /// Drops it before it is acknowledged: the limit is a drop-tail queue.
+    Drop,
+}
+
+/// What pays the token bucket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Charging {
+    /// Every byte of cells and messages.
+    Everything,
+    /// Cells, the first time that they are sent (as the BackTap authors' simulator does).
+    FirstTransmissions,
+}
+
+/// Regular calls of [`Transport::on_tick`](crate::Transport::on_tick).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tick {
+    /// Time between calls.
+    pub interval: Duration,
+    /// Whether all nodes tick at the same time; otherwise each at its own random phase.
+    pub in_phase: bool,
+}
+
+impl Plan {
+    /// Encoded bytes of a cell on this carrier.
+    pub(crate) const fn cell_len(&self) -> hopflow_units::Bytes {
+        hopflow_wire::Frame::<hopflow_wire::RawPayload>::cell_len(self.carrier)
+    }
+}

@@ -1,0 +1,253 @@
+//! What a transport decides: hooks that set gates.
+
+use std::fmt::Debug;
+
+use hopflow_units::{Cells, Duration, Instant, LinkId, StreamId};
+use hopflow_wire::{CellFlags, RelayCommand, RelayHeader};
+
+use crate::{Gate, NodeEnv, Plan, Site, Violation};
+
+/// A transport: how fast each flow may go.
+///
+/// `self` is what all flows of a node share, [`Transport::Flow`] what one flow has for itself. The
+/// machine calls the hooks; they set windows, credits and rates of [`Gate`]s and may send messages.
+/// Whatever a transport does not need, it leaves out. Hooks that take what a peer said return a
+/// [`Violation`] if the peer broke the protocol; the circuit is then closed.
+pub trait Transport: Debug + Sized + Send + 'static {
+    /// The name in scenarios and results.
+    const NAME: &'static str;
+    /// Parameters; valid, for they are checked where they are read.
+    type Config: Clone + Debug + Send + Sync + 'static;
+    /// State of one flow.
+    type Flow: Debug + Send;
+
+    /// What the transport needs of the machine.
+    fn plan(config: &Self::Config) -> Plan;
+
+    /// The state that the flows of one node share.
+    fn new(config: &Self::Config, env: &NodeEnv) -> Self;
+
+    /// A flow begins: sets up its gates.
+    fn open(&mut self, site: &Site, gates: &mut Gates) -> Self::Flow;
+
+    /// A stream begins at this end of its circuits: sets up the window of what it sends.
+    fn open_stream(&mut self, gate: &mut Gate) {
+        let _ = gate;
+    }
+
+    /// A flow ends.
+    fn close(&mut self, site: &Site, flow: &mut Self::Flow) {
+        let _ = (site, flow);
+    }
+
+    /// A cell arrived from the predecessor, in order.
+    fn on_arrival(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>) {
+        let _ = (flow, cx);
+    }
+
+    /// A cell leaves for the successor, for the first time; [`FlowCx::flags`] may be set.
+    fn on_departure(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>) {
+        let _ = (flow, cx);
+    }
+
+    /// At the sink, the application took a data cell of `stream`.
+    fn on_delivered(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>, stream: StreamId) {
+        let _ = (flow, cx, stream);
+    }
+
+    /// The successor reports cells as forwarded. They have been released from the hop's gate.
+    fn on_forwarded(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>, sample: &Forwarded) {
+        let _ = (flow, cx, sample);
+    }
+
+    /// The successor acknowledges cells.
+    fn on_ack(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>, sample: &AckSample) {
+        let _ = (flow, cx, sample);
+    }
+
+    /// Cells towards the successor were lost.
+    fn on_loss(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>, sample: &LossSample) {
+        let _ = (flow, cx, sample);
+    }
+
+    /// At the source, the far end sent a command other than data.
+    ///
+    /// # Errors
+    /// If the transport does not expect the command, or not this one now.
+    fn on_far_end(
+        &mut self,
+        flow: &mut Self::Flow,
+        cx: &mut FlowCx<'_>,
+        header: &RelayHeader,
+    ) -> Result<(), Violation> {
+        let _ = (flow, cx, header);
+        Err(Violation::Unexpected)
+    }
+
+    /// The time that [`FlowCx::set_timer`] asked for has come.
+    fn on_timer(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>) {
+        let _ = (flow, cx);
+    }
+
+    /// A link's flows measured a round trip or a loss: for control over all circuits of a node.
+    fn on_link(&mut self, cx: &mut LinkCx<'_>, sample: &LinkSample) {
+        let _ = (cx, sample);
+    }
+
+    /// The node's regular call, if the plan asks for one.
+    fn on_tick(&mut self, cx: &mut NodeCx<'_, Self::Flow>) {
+        let _ = cx;
+    }
+
+    /// A neighbour sent a message out of band.
+    ///
+    /// # Errors
+    /// If the message is not one of the transport's.
+    fn on_neighbour(
+        &mut self,
+        cx: &mut NodeCx<'_, Self::Flow>,
+        link: LinkId,
+        message: &[u8],
+    ) -> Result<(), Violation> {
+        let _ = (cx, link, message);
+        Err(Violation::Unexpected)
+    }
+}
+
+/// A flow's gates.
+#[derive(Debug, Default)]
+pub struct Gates {
+    /// Lets cells out to the successor. Every cell passes it; forward feedback releases it, or
+    /// acknowledgements where there is no such feedback.
+    pub hop: Gate,
+    /// At the source, lets data be cut into cells: end-to-end control. The transport releases it.
+    pub end: Gate,
+}
+
+/// What is in a flow's queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueView {
+    /// Cells that wait to be sent.
+    pub unsent: Cells,
+    /// Cells that have arrived and not been acknowledged by the successor.
+    pub held: Cells,
+    /// Cells sent so far; the next cell has this number.
+    pub sent: Cells,
+}
+
+/// What a flow's hooks may see and set.
+#[derive(Debug)]
+pub struct FlowCx<'a> {
+    /// The time.
+    pub now: Instant,
+    /// Where the flow is.
+    pub site: &'a Site,
+    /// The flow's gates.
+    pub gates: &'a mut Gates,
+    /// The flow's queue.
+    pub queue: QueueView,
+    /// Flags of the cell that arrives or departs.
+    pub flags: &'a mut CellFlags,
+    /// A word that the next feedback to the predecessor carries.
+    pub word: &'a mut Option<u16>,
+    pub(crate) streams: &'a [(StreamId, u32)],
+    pub(crate) stream_gates: &'a mut [Gate],
+    pub(crate) far_end: &'a mut Vec<RelayHeader>,
+    pub(crate) timer: &'a mut Option<Instant>,
+}
+
+impl FlowCx<'_> {
+    /// At the source, the gate of one stream; `None` if there is no such stream.
+    pub fn stream_gate(&mut self, stream: StreamId) -> Option<&mut Gate> {
+        let (_, index) = self.streams.iter().find(|(id, _)| *id == stream)?;
+        self.stream_gates.get_mut(*index as usize)
+    }
+
+    /// Sends a command to the other end of the circuit, as a cell of the reverse flow. It waits
+    /// and pays like every cell, but passes the gates of data. Only a sink can do this.
+    pub fn send_far_end(&mut self, command: RelayCommand, stream: StreamId) {
+        self.far_end.push(RelayHeader::control(command, stream));
+    }
+
+    /// Asks for a call of [`Transport::on_timer`] at `at`.
+    pub fn set_timer(&mut self, at: Instant) {
+        *self.timer = Some(at);
+    }
+}
+
+/// Cells that the successor forwarded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forwarded {
+    /// How many.
+    pub cells: Cells,
+    /// From sending the last of them to hearing that it was forwarded; `None` if it was sent more
+    /// than once.
+    pub rtt: Option<Duration>,
+    /// The word that the successor added.
+    pub word: Option<u16>,
+}
+
+/// Cells that the successor acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckSample {
+    /// How many.
+    pub cells: Cells,
+    /// From sending the last of them to its acknowledgement; `None` if it was sent more than once.
+    pub rtt: Option<Duration>,
+}
+
+/// Cells that were lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossSample {
+    /// Whether a time-out, rather than duplicate acknowledgements, told so.
+    pub timeout: bool,
+}
+
+/// What the flows of a link measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LinkSample {
+    /// A round trip to the neighbour.
+    Rtt(Duration),
+    /// A loss on the way to the neighbour.
+    Loss(LossSample),
+}
+
+/// What a link's hook may see and set.
+#[derive(Debug)]
+pub struct LinkCx<'a> {
+    /// The time.
+    pub now: Instant,
+    /// The link.
+    pub link: LinkId,
+    /// The gate that all the link's cells pass. Acknowledgements release it.
+    pub gate: &'a mut Gate,
+}
+
+/// What a node's hooks may see and set.
+#[derive(Debug)]
+pub struct NodeCx<'a, S> {
+    /// The time.
+    pub now: Instant,
+    pub(crate) flows: &'a mut dyn FlowTable<S>,
+    pub(crate) messages: &'a mut Vec<(LinkId, Vec<u8>, Duration)>,
+}
+
+impl<S> NodeCx<'_, S> {
+    /// Calls `visit` for every flow of the node, in the order of their numbers.
+    pub fn for_each_flow(&mut self, mut visit: impl FnMut(&Site, &mut S, &mut Gates, QueueView)) {
+        self.flows.for_each(&mut visit);
+    }
+
+    /// Sends a message to the neighbour on `link` outside of all links; it arrives after `delay`.
+    pub fn send_neighbour(&mut self, link: LinkId, message: Vec<u8>, delay: Duration) {
+        self.messages.push((link, message, delay));
+    }
+}
+
+/// A visitor of flows, see [`NodeCx::for_each_flow`].
+pub(crate) type Visit<'v, S> = dyn FnMut(&Site, &mut S, &mut Gates, QueueView) + 'v;
+
+/// The node's flows without the type of their payloads.
+pub(crate) trait FlowTable<S>: Debug {
+    fn for_each(&mut self, visit: &mut Visit<'_, S>);
+}

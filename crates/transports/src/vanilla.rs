@@ -1,0 +1,174 @@
+//! Tor before congestion control: shared TCP connections and fixed end-to-end windows.
+//!
+//! Neighbours keep one TCP connection for all their circuits. The packaging edge may have 1000
+//! cells under way per circuit and 500 per stream; the delivering edge returns a SENDME cell for
+//! every 100 and 50 cells (BackTap paper, sections 3.1 and 4.1; tor-spec, sections 7.3 and 7.4).
+//! Relays read whatever arrives, so no hop holds its predecessor back. Connections take turns of 4
+//! to 32 cells at the token bucket; on a connection circuits take turns cell by cell.
+//!
+//! What leaks: relays can count SENDMEs by the rhythm of reverse cells; on the wire TCP's
+//! headers show how much each connection has under way.
+
+use hopflow_overlay::{
+    Acknowledger, Charging, ConfigError, Excess, FlowCx, Gate, Gates, Multiplexing, NodeEnv, Plan,
+    RttConfig, Scope, SendmeWindow, Site, Transport, Turn, Violation,
+};
+use hopflow_units::{Cells, Duration, StreamId};
+use hopflow_wire::{Carrier, RelayCommand, RelayHeader};
+
+use crate::options::{Configure, Options};
+
+/// Vanilla Tor.
+#[derive(Debug)]
+pub struct Vanilla {
+    config: VanillaConfig,
+}
+
+/// Parameters of vanilla Tor.
+#[derive(Clone, Copy, Debug)]
+pub struct VanillaConfig {
+    /// The circuit's window; `None`: not limited.
+    pub circuit: Option<SendmeWindow>,
+    /// The window of each stream; `None`: not limited.
+    pub stream: Option<SendmeWindow>,
+    /// Cells that a source cuts ahead of their departure (C tor stops reading at 256).
+    pub source_queue: Cells,
+    /// Cells that a relay queues per circuit before it closes it.
+    pub queue_limit: Cells,
+    /// Default interval of the token bucket's refills.
+    pub refill: Duration,
+}
+
+/// What a delivering edge has counted.
+#[derive(Debug, Default)]
+pub struct Deliveries {
+    circuit: Acknowledger,
+    streams: Vec<(StreamId, Acknowledger)>,
+}
+
+impl Configure for VanillaConfig {
+    fn configure(options: &mut Options) -> Result<Self, ConfigError> {
+        let mut window = |keys: [&'static str; 2], start, increment| {
+            let start = options.cells(keys[0], Cells::new(start), Cells::ZERO)?;
+            let increment = options.cells(keys[1], Cells::new(increment), Cells::new(1))?;
+            if start.is_zero() {
+                return Ok(None);
+            }
+            if increment > start {
+                let allowed = format!("at most the window, {}", start.get());
+                return Err(ConfigError::new(keys[1], increment.get(), allowed));
+            }
+            Ok(Some(SendmeWindow { start, increment }))
+        };
+        let circuit = window(["circuit-window", "circuit-increment"], 1000, 100)?;
+        let stream = window(["stream-window", "stream-increment"], 500, 50)?;
+        if circuit.is_none() && stream.is_none() {
+            let allowed = "above 0, unless there is a stream window";
+            return Err(ConfigError::new("circuit-window", 0, allowed));
+        }
+        let most = circuit
+            .or(stream)
+            .map_or(Cells::ZERO, |window| window.start);
+        Ok(Self {
+            circuit,
+            stream,
+            source_queue: options.cells("source-queue", Cells::new(256), Cells::new(1))?,
+            // Twice what an honest source may have under way, for SENDMEs and several streams.
+            queue_limit: options.cells("queue-limit", Cells::new(2500), most)?,
+            refill: options.interval("refill", Duration::from_millis(100))?,
+        })
+    }
+}
+
+impl Transport for Vanilla {
+    const NAME: &'static str = "vanilla";
+    type Config = VanillaConfig;
+    type Flow = Deliveries;
+
+    fn plan(config: &VanillaConfig) -> Plan {
+        Plan {
+            carrier: Carrier::Stream,
+            multiplexing: Multiplexing::Shared,
+            scope: Scope::Link,
+            turn: Turn::EighthOfBucket,
+            reliable: false,
+            forward_feedback: false,
+            feedback_delay: Duration::ZERO,
+            queue_limit: config.queue_limit,
+            excess: Excess::CloseIfPersistent,
+            ahead: config.source_queue,
+            charging: Charging::Everything,
+            refill: config.refill,
+            rtt: RttConfig::default(),
+            tick: None,
+        }
+    }
+
+    fn new(config: &VanillaConfig, _: &NodeEnv) -> Self {
+        Self { config: *config }
+    }
+
+    fn open(&mut self, _: &Site, gates: &mut Gates) -> Deliveries {
+        if let Some(window) = &self.config.circuit {
+            window.open(&mut gates.end);
+        }
+        Deliveries::default()
+    }
+
+    fn open_stream(&mut self, gate: &mut Gate) {
+        if let Some(window) = &self.config.stream {
+            window.open(gate);
+        }
+    }
+
+    fn on_delivered(&mut self, seen: &mut Deliveries, cx: &mut FlowCx<'_>, stream: StreamId) {
+        let VanillaConfig {
+            circuit,
+            stream: per_stream,
+            ..
+        } = &self.config;
+        if circuit
+            .as_ref()
+            .is_some_and(|window| seen.circuit.on_delivered(window))
+        {
+            cx.send_far_end(RelayCommand::Sendme, StreamId::new(0));
+        }
+        if per_stream
+            .as_ref()
+            .is_some_and(|window| seen.stream(stream).on_delivered(window))
+        {
+            cx.send_far_end(RelayCommand::Sendme, stream);
+        }
+    }
+
+    fn on_far_end(
+        &mut self,
+        _: &mut Deliveries,
+        cx: &mut FlowCx<'_>,
+        header: &RelayHeader,
+    ) -> Result<(), Violation> {
+        if header.command != RelayCommand::Sendme {
+            return Err(Violation::Unexpected);
+        }
+        if header.stream == StreamId::new(0) {
+            let window = self.config.circuit.as_ref().ok_or(Violation::Unexpected)?;
+            return window.on_sendme(&mut cx.gates.end);
+        }
+        let window = self.config.stream.as_ref().ok_or(Violation::Unexpected)?;
+        let gate = cx
+            .stream_gate(header.stream)
+            .ok_or(Violation::UnknownStream)?;
+        window.on_sendme(gate)
+    }
+}
+
+impl Deliveries {
+    fn stream(&mut self, stream: StreamId) -> &mut Acknowledger {
+        let place = self.streams.iter().position(|(id, _)| *id == stream);
+        let place = place.unwrap_or_else(|| {
+            self.streams.push((stream, Acknowledger::default()));
+            self.streams.len() - 1
+        });
+        &mut self.streams[place].1
+    }
+}
