@@ -5,14 +5,16 @@
 //! thousand times, and re-scheduling a source overwrites its old time.
 //!
 //! A tournament (winner) tree over the slots finds the earliest one (Knuth, *The Art of Computer
-//! Programming* 3, section 5.4.1). In contrast to a heap it moves nothing: the slots stay where
-//! they are and only the indices of winners on the way from a slot to the root are played again.
+//! Programming* 3, section 5.4.1). In contrast to a heap it searches nothing: a slot is always the
+//! same leaf, only the matches between that leaf and the root are played again, and none of them
+//! is a branch to predict.
 //!
 //! # Order
 //! Events are totally ordered by **(time, slot)**: of simultaneous events, that of the slot
 //! added first comes first. A run is therefore a function of its inputs alone.
 
 use std::fmt;
+use std::hint::select_unpredictable;
 
 use hopflow_units::Instant;
 
@@ -41,14 +43,40 @@ impl fmt::Debug for Slot {
 /// The pending time of a slot that waits for nothing.
 const IDLE: u64 = Instant::FAR_FUTURE.as_nanos();
 
+/// A slot with its pending time: what a node of the tree holds.
+///
+/// The time stands next to the slot so that a match costs one access to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    time: u64,
+    slot: u32,
+}
+
+impl Entry {
+    /// The earlier of two entries, by time and then by slot; compiled without a branch, as the
+    /// winner of a match is what a processor cannot predict.
+    #[inline]
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "a lazy operator would be a branch"
+    )]
+    fn earlier(self, other: Self) -> Self {
+        let other_wins =
+            (other.time < self.time) | ((other.time == self.time) & (other.slot < self.slot));
+        Self {
+            time: select_unpredictable(other_wins, other.time, self.time),
+            slot: select_unpredictable(other_wins, other.slot, self.slot),
+        }
+    }
+}
+
 /// The pending times of all event sources and the earliest among them.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Pending time per slot; idle slots pad the table to a power of two, at least two.
-    times: Vec<u64>,
     /// The tree as an array: node 1 is the root, the children of node `i` are `2 i` and `2 i + 1`,
-    /// and leaf `times.len() + s` is slot `s`. Each node holds the winning slot of its subtree.
-    winners: Vec<u32>,
+    /// the second half are the leaves in the order of the slots. Idle slots pad the leaves to a
+    /// power of two, at least two. An inner node repeats its earlier child.
+    nodes: Vec<Entry>,
     /// Slots in use.
     slots: u32,
 }
@@ -60,11 +88,10 @@ impl Agenda {
     /// If there are more than 2³¹ slots.
     pub fn new(slots: usize) -> Self {
         let mut agenda = Self {
-            times: Vec::new(),
-            winners: Vec::new(),
+            nodes: Vec::new(),
             slots: u32::try_from(slots).expect("slots are numbered in 32 bits"),
         };
-        agenda.grow(slots);
+        agenda.rebuild(slots);
         agenda
     }
 
@@ -75,8 +102,8 @@ impl Agenda {
     pub fn add_slot(&mut self) -> Slot {
         let slot = Slot(self.slots);
         self.slots += 1;
-        if self.slots as usize > self.times.len() {
-            self.grow(self.slots as usize);
+        if self.slots() > self.leaves() {
+            self.rebuild(self.slots());
         }
         slot
     }
@@ -89,26 +116,33 @@ impl Agenda {
     /// Replaces the pending time of `slot`; `None`, as [`Instant::FAR_FUTURE`], means idle.
     ///
     /// Takes time logarithmic in the number of slots, less if the slot neither was nor becomes
-    /// the earliest of its neighbourhood.
+    /// the earliest of its neighbourhood, and next to none if the time is what it was.
     ///
     /// # Panics
     /// If `slot` belongs to a larger agenda.
     #[inline]
     pub fn set(&mut self, slot: Slot, time: Option<Instant>) {
-        let key = time.map_or(IDLE, Instant::as_nanos);
-        let held = &mut self.times[slot.index()];
-        if *held == key {
-            return;
+        let mut node = self.leaves() + slot.index();
+        let mut winner = Entry {
+            time: time.map_or(IDLE, Instant::as_nanos),
+            slot: slot.0,
+        };
+        // A match that ends as before leaves every match above it as it was.
+        while self.nodes[node] != winner {
+            self.nodes[node] = winner;
+            if node == 1 {
+                return;
+            }
+            winner = winner.earlier(self.nodes[node ^ 1]);
+            node /= 2;
         }
-        *held = key;
-        self.replay(slot);
     }
 
     /// The earliest event, which stays pending until its slot is [`set`](Self::set) again.
     #[inline]
     pub fn next(&self) -> Option<(Instant, Slot)> {
-        let slot = Slot(self.winners[1]);
-        self.time_of(slot).map(|time| (time, slot))
+        let Entry { time, slot } = self.nodes[1];
+        (time != IDLE).then_some((Instant::from_nanos(time), Slot(slot)))
     }
 
     /// The pending time of `slot`.
@@ -117,48 +151,26 @@ impl Agenda {
     /// If `slot` belongs to a larger agenda.
     #[inline]
     pub fn time_of(&self, slot: Slot) -> Option<Instant> {
-        let key = self.times[slot.index()];
-        (key != IDLE).then_some(Instant::from_nanos(key))
+        let time = self.nodes[self.leaves() + slot.index()].time;
+        (time != IDLE).then_some(Instant::from_nanos(time))
     }
 
-    /// Plays the matches between `slot` and the root again.
-    #[inline]
-    fn replay(&mut self, slot: Slot) {
-        let mut node = self.times.len() + slot.index();
-        while node > 1 {
-            node /= 2;
-            let winner = self.winner_of(node);
-            let before = std::mem::replace(&mut self.winners[node], winner);
-            // A match that `slot` neither won nor wins is decided by times that did not change,
-            // and so is every match above it.
-            if before != slot.0 && winner != slot.0 {
-                return;
-            }
-        }
-    }
-
-    /// The winner between the two children of `node`; of equals the left one, whose slots are lower.
-    #[inline]
-    fn winner_of(&self, node: usize) -> u32 {
-        let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
-        if self.times[right as usize] < self.times[left as usize] {
-            right
-        } else {
-            left
-        }
+    const fn leaves(&self) -> usize {
+        self.nodes.len() / 2
     }
 
     /// Makes room for `slots` slots and plays the whole tournament.
-    fn grow(&mut self, slots: usize) {
+    fn rebuild(&mut self, slots: usize) {
         let leaves = slots.next_power_of_two().max(2);
         assert!(leaves <= 1 << 31, "an agenda has at most 2^31 slots");
-        self.times.resize(leaves, IDLE);
-        self.winners.clear();
-        self.winners.resize(leaves, 0);
-        self.winners.extend(0..leaves as u32);
+        let idle = |slot| Entry { time: IDLE, slot };
+        let mut nodes = vec![idle(0); leaves];
+        nodes.extend_from_slice(&self.nodes[self.leaves()..]);
+        nodes.extend((self.leaves() as u32..leaves as u32).map(idle));
         for node in (1..leaves).rev() {
-            self.winners[node] = self.winner_of(node);
+            nodes[node] = nodes[2 * node].earlier(nodes[2 * node + 1]);
         }
+        self.nodes = nodes;
     }
 }
 

@@ -93,7 +93,7 @@ enum Queue<P> {
     /// Their departure is computed when they are sent, so they count as under way.
     DropTail(Backlog),
     /// Which of them departs is known only then.
-    CoDel(CoDel<P>),
+    CoDel(Box<CoDel<P>>),
 }
 
 /// What chance has in store for a packet.
@@ -120,7 +120,7 @@ impl<P: Copy> Link<P> {
             impaired: config.loss > 0.0 || config.duplicate > 0.0 || !config.jitter.is_zero(),
             queue: match config.queue.codel {
                 None => Queue::DropTail(Backlog::default()),
-                Some(codel) => Queue::CoDel(CoDel::new(codel)),
+                Some(codel) => Queue::CoDel(Box::new(CoDel::new(codel))),
             },
             flight: Flight::new(config.reorder),
             free_at: Instant::ZERO,
