@@ -1,11 +1,23 @@
 //! The deterministic packet-level simulator.
+//!
+//! [`run`] simulates the world of a [`spec::WorldSpec`]: overlay nodes, each with an access link to
+//! a common hub, circuits over them, and users. Nodes are the same code that a real overlay runs,
+//! driven through [`Host`](hopflow_overlay::Host); the simulator knows no transport. Links carry
+//! datagrams, or the segments of a TCP model where a transport uses streams.
+//!
+//! The same specification gives the same outcome, bit for bit.
 
 pub mod engine;
 pub mod net;
 mod outcome;
+mod payload;
 pub mod random;
 pub mod spec;
+mod world;
 
 pub use outcome::{
     CircuitOutcome, Counters, Download, HopSample, LatencyHistogram, NodeOutcome, Outcome, Sample,
 };
+pub use payload::{Place, Simulated};
+pub use spec::SpecError;
+pub use world::{Progress, World, run};

@@ -193,7 +193,10 @@ mod tests {
         }
         for (q, truth) in [(0.5, 500e-3), (0.95, 950e-3), (1.0, 1.0)] {
             let found = histogram.quantile(q).unwrap().as_secs_f64();
-            assert!((found / truth - 1.0).abs() < 0.04, "{q}: {found} for {truth}");
+            assert!(
+                (found / truth - 1.0).abs() < 0.04,
+                "{q}: {found} for {truth}"
+            );
         }
         assert_eq!(histogram.mean(), Some(Duration::from_micros(500_500)));
         assert_eq!(LatencyHistogram::default().quantile(0.5), None);

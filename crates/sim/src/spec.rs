@@ -15,6 +15,8 @@ pub struct WorldSpec {
     pub seed: u64,
     /// What is recorded over time.
     pub sampling: Sampling,
+    /// The TCP of stream carriers.
+    pub tcp: hopflow_tcp::Config,
 }
 
 /// An overlay node and its access link to the hub of the star.
@@ -112,6 +114,67 @@ pub struct Workload {
     pub server_delay: Duration,
     /// Longest time that the server takes to answer.
     pub server_delay_max: Duration,
+}
+
+/// A world that cannot be simulated: what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError(pub String);
+
+impl std::fmt::Display for SpecError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+impl WorldSpec {
+    /// Checks what the types do not rule out.
+    ///
+    /// # Errors
+    /// If a circuit leads nowhere, or a number is out of its range.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let fail = |text: String| Err(SpecError(text));
+        for node in &self.nodes {
+            for (what, share) in [
+                ("loss", node.access.loss),
+                ("duplicate", node.access.duplicate),
+            ] {
+                if !(0.0..1.0).contains(&share) {
+                    let name = &node.name;
+                    return fail(format!(
+                        "{what} of {name} is {share}; allowed is 0 to below 1"
+                    ));
+                }
+            }
+        }
+        for (number, circuit) in self.circuits.iter().enumerate() {
+            let path = &circuit.path;
+            if path.len() < 2 {
+                return fail(format!(
+                    "circuit {number} has {} nodes; it needs two",
+                    path.len()
+                ));
+            }
+            if let Some(node) = path.iter().find(|node| node.index() >= self.nodes.len()) {
+                return fail(format!(
+                    "circuit {number} leads over {node}, which does not exist"
+                ));
+            }
+            if path.windows(2).any(|pair| pair[0] == pair[1]) {
+                return fail(format!("circuit {number} leads from a node to itself"));
+            }
+            let (low, high) = circuit.workload.think;
+            if low > high {
+                return fail(format!(
+                    "circuit {number} thinks from {low} to {high}, backwards"
+                ));
+            }
+        }
+        self.tcp
+            .validate()
+            .map_err(|error| SpecError(error.to_string()))
+    }
 }
 
 /// What is recorded over time.

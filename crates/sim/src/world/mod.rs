@@ -1,0 +1,396 @@
+//! The simulated world: nodes around a hub, what travels between them, and their users.
+
+mod build;
+mod packets;
+mod record;
+mod streams;
+mod users;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use hopflow_overlay::{CircuitHandle, Event, Factory, Host};
+use hopflow_units::{Bytes, Duration, Instant, LinkId};
+
+use crate::engine::{Agenda, Slot};
+use crate::net::{Link, Verdict};
+use crate::payload::Simulated;
+use crate::random::Stream;
+use crate::spec::{SpecError, WorldSpec};
+use crate::{Counters, Outcome};
+use packets::{PacketId, Packets};
+use record::Recorder;
+use streams::{ConnectionEnd, Connections};
+use users::User;
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Duration,
+    /// When the simulation ends.
+    pub end: Duration,
+}
+
+/// Simulates a world whose nodes all have the transport of `factory`.
+///
+/// `observer` is called from time to time and may stop the run, which then yields `None`. The
+/// outcome is a function of the specification and the factory alone.
+///
+/// # Errors
+/// If the specification makes no sense.
+pub fn run(
+    spec: &WorldSpec,
+    factory: &dyn Factory<Simulated>,
+    observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Option<Outcome>, SpecError> {
+    let mut world = World::new(spec, factory)?;
+    Ok(world.run(observer).then(|| world.into_outcome()))
+}
+
+/// Bytes of UDP and IPv4 headers.
+const UDP_IP: Bytes = Bytes::new(28);
+/// Bytes of framing on a link, as in the BackTap authors' simulator (PPP).
+const FRAMING: Bytes = Bytes::new(2);
+/// Events between two calls of the observer.
+const OBSERVE_EVERY: u64 = 1 << 16;
+
+/// A running simulation.
+#[derive(Debug)]
+pub struct World {
+    agenda: Agenda,
+    now: Instant,
+    end: Instant,
+    nodes: Vec<Node>,
+    packets: Packets,
+    connections: Connections,
+    users: Vec<User>,
+    /// Rare events of users and messages, by time and order of entry.
+    rare: BTreeMap<(Instant, u64), Rare>,
+    rare_count: u64,
+    recorder: Recorder,
+    counters: Counters,
+}
+
+/// An overlay node in the network.
+#[derive(Debug)]
+struct Node {
+    name: String,
+    host: Box<dyn Host<Simulated>>,
+    /// To the hub and from it.
+    up: Link<PacketId>,
+    down: Link<PacketId>,
+    up_rng: Stream,
+    down_rng: Stream,
+    links: Vec<Neighbour>,
+    /// Ends of circuits at this node: the user and whether it is the client's end, by stream.
+    ends: Vec<Option<(u32, End)>>,
+    /// Connections with segments that found the uplink's queue full.
+    waiting: Vec<ConnectionEnd>,
+    /// When the uplink's queue will have room, if something waits for it.
+    room_at: Option<Instant>,
+}
+
+/// Where a node's link leads.
+#[derive(Clone, Copy, Debug)]
+struct Neighbour {
+    node: u32,
+    link: LinkId,
+    connection: Option<ConnectionEnd>,
+}
+
+/// The two ends of a circuit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    Client,
+    Exit,
+}
+
+/// Something that happens rarely.
+#[derive(Debug)]
+enum Rare {
+    /// A user sends a request.
+    Request(u32),
+    /// A server answers.
+    Respond(u32),
+    /// A message arrives out of band.
+    Message {
+        node: u32,
+        link: LinkId,
+        message: Vec<u8>,
+    },
+}
+
+/// Event sources, in the order in which simultaneous events happen.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Up(usize),
+    Down(usize),
+    Node(usize),
+    Rare,
+    Sampler,
+    Connection(usize),
+}
+
+impl World {
+    fn slot(&self, source: Source) -> Slot {
+        let nodes = self.nodes.len();
+        Slot::new(match source {
+            Source::Up(node) => node,
+            Source::Down(node) => nodes + node,
+            Source::Node(node) => 2 * nodes + node,
+            Source::Rare => 3 * nodes,
+            Source::Sampler => 3 * nodes + 1,
+            Source::Connection(end) => 3 * nodes + 2 + end,
+        } as u32)
+    }
+
+    fn source(&self, slot: Slot) -> Source {
+        let (nodes, slot) = (self.nodes.len(), slot.index());
+        match slot.checked_sub(3 * nodes) {
+            None if slot < nodes => Source::Up(slot),
+            None if slot < 2 * nodes => Source::Down(slot - nodes),
+            None => Source::Node(slot - 2 * nodes),
+            Some(0) => Source::Rare,
+            Some(1) => Source::Sampler,
+            Some(behind) => Source::Connection(behind - 2),
+        }
+    }
+
+    /// Runs to the end; false if the observer stopped the run.
+    pub fn run(&mut self, observer: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
+        for node in 0..self.nodes.len() {
+            self.pump(node);
+        }
+        while let Some((time, slot)) = self.agenda.next() {
+            if time > self.end {
+                break;
+            }
+            debug_assert!(time >= self.now, "time runs forward");
+            self.now = time;
+            self.counters.events += 1;
+            if self.counters.events % OBSERVE_EVERY == 0 && self.observe(observer).is_break() {
+                return false;
+            }
+            match self.source(slot) {
+                Source::Up(node) => self.at_hub(node),
+                Source::Down(node) => self.at_node(node),
+                Source::Node(node) => self.on_node_timer(node),
+                Source::Rare => self.on_rare(),
+                Source::Sampler => self.sample(),
+                Source::Connection(end) => self.on_connection_timer(end),
+            }
+        }
+        self.now = self.end;
+        true
+    }
+
+    fn observe(&self, observer: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> ControlFlow<()> {
+        let since_start = |time: Instant| time.saturating_since(Instant::ZERO);
+        observer(Progress {
+            now: since_start(self.now),
+            end: since_start(self.end),
+        })
+    }
+
+    /// Hands a packet to a node's uplink.
+    fn send_up(&mut self, node: usize, packet: PacketId) {
+        let size = self.packets.size(packet);
+        let Node { up, up_rng, .. } = &mut self.nodes[node];
+        offer(up, up_rng, self.now, packet, size, &mut self.packets);
+        let next = self.nodes[node].up.next_event();
+        self.agenda.set(self.slot(Source::Up(node)), next);
+    }
+
+    /// Packets of a node have reached the hub: they go on to where they are sent.
+    fn at_hub(&mut self, node: usize) {
+        while let Some(packet) = self.nodes[node].up.receive(self.now) {
+            let (to, size) = (self.packets.destination(packet), self.packets.size(packet));
+            let Node { down, down_rng, .. } = &mut self.nodes[to];
+            offer(down, down_rng, self.now, packet, size, &mut self.packets);
+            let next = self.nodes[to].down.next_event();
+            self.agenda.set(self.slot(Source::Down(to)), next);
+        }
+        let up = &mut self.nodes[node].up;
+        while let Some(packet) = up.take_dropped() {
+            self.packets.free(packet);
+        }
+        let next = up.next_event();
+        self.agenda.set(self.slot(Source::Up(node)), next);
+    }
+
+    /// Packets have reached their node.
+    fn at_node(&mut self, node: usize) {
+        while let Some(packet) = self.nodes[node].down.receive(self.now) {
+            let link = self.packets.link(packet);
+            if let Some(segment) = self.packets.segment(packet) {
+                let end = self.nodes[node].links[link.index()].connection;
+                self.receive_segment(end.expect("segments travel on connections"), &segment);
+            } else {
+                let frames = self.packets.frames(packet);
+                self.nodes[node].host.receive(self.now, link, frames);
+            }
+            self.packets.free(packet);
+        }
+        let down = &mut self.nodes[node].down;
+        while let Some(packet) = down.take_dropped() {
+            self.packets.free(packet);
+        }
+        let next = down.next_event();
+        self.agenda.set(self.slot(Source::Down(node)), next);
+        self.pump(node);
+    }
+
+    fn on_node_timer(&mut self, node: usize) {
+        let state = &mut self.nodes[node];
+        if state.room_at.is_some_and(|at| at <= self.now) {
+            state.room_at = None;
+            for end in std::mem::take(&mut state.waiting) {
+                self.pump_connection(end);
+            }
+        }
+        self.nodes[node].host.handle_timeout(self.now);
+        self.pump(node);
+    }
+
+    /// Takes everything that a node has to say and to send.
+    fn pump(&mut self, node: usize) {
+        loop {
+            while let Some(event) = self.nodes[node].host.poll_event() {
+                self.on_event(node, event);
+            }
+            if !self.transmit(node) {
+                break;
+            }
+        }
+        let state = &self.nodes[node];
+        let timeout = state.host.poll_timeout();
+        let next = state
+            .room_at
+            .map_or(timeout, |at| at.min(timeout))
+            .max(self.now);
+        self.agenda.set(self.slot(Source::Node(node)), Some(next));
+    }
+
+    /// Sends what a node has to send while its uplink takes it; true if something was sent.
+    fn transmit(&mut self, node: usize) -> bool {
+        let mut sent = false;
+        loop {
+            let state = &mut self.nodes[node];
+            if let Some(at) = state.up.room_at(self.now) {
+                state.room_at = Some(at);
+                return false;
+            }
+            let packet = self.packets.spare();
+            let frames = self.packets.frames(packet);
+            let Some((link, len)) = state.host.poll_transmit(self.now, frames) else {
+                return sent;
+            };
+            sent = true;
+            let neighbour = state.links[link.index()];
+            if let Some(end) = neighbour.connection {
+                self.write_frames(end, packet);
+            } else {
+                let size = len + UDP_IP + FRAMING;
+                self.packets
+                    .address(packet, neighbour.node, neighbour.link, size);
+                self.send_up(node, packet);
+            }
+        }
+    }
+
+    fn on_event(&mut self, node: usize, event: Event<Simulated>) {
+        match event {
+            Event::Delivered { stream, payload } => {
+                match self.nodes[node].ends.get(stream.index()).copied().flatten() {
+                    Some((user, End::Client)) => self.on_response(user as usize, &payload),
+                    Some((user, End::Exit)) => self.on_request(user as usize, &payload),
+                    None => {}
+                }
+            }
+            Event::Message {
+                link,
+                message,
+                delay,
+            } => {
+                let Neighbour { node, link, .. } = self.nodes[node].links[link.index()];
+                self.add_rare(
+                    self.now + delay,
+                    Rare::Message {
+                        node,
+                        link,
+                        message,
+                    },
+                );
+            }
+            Event::Closed { circuit, .. } => self.on_closed(node, circuit),
+        }
+    }
+
+    fn on_closed(&mut self, node: usize, circuit: CircuitHandle) {
+        let gone = |hop: &(u32, CircuitHandle)| hop.0 as usize == node && hop.1 == circuit;
+        for user in self
+            .users
+            .iter_mut()
+            .filter(|user| user.hops.iter().any(gone))
+        {
+            user.closed = true;
+        }
+    }
+
+    fn add_rare(&mut self, at: Instant, what: Rare) {
+        self.rare.insert((at, self.rare_count), what);
+        self.rare_count += 1;
+        self.rearm_rare();
+    }
+
+    fn rearm_rare(&mut self) {
+        let next = self.rare.first_key_value().map(|((at, _), _)| *at);
+        self.agenda.set(self.slot(Source::Rare), next);
+    }
+
+    fn on_rare(&mut self) {
+        while let Some(entry) = self.rare.first_entry()
+            && entry.key().0 <= self.now
+        {
+            match entry.remove() {
+                Rare::Request(user) => self.request(user as usize),
+                Rare::Respond(user) => self.respond(user as usize),
+                Rare::Message {
+                    node,
+                    link,
+                    message,
+                } => {
+                    let node = node as usize;
+                    self.nodes[node]
+                        .host
+                        .receive_message(self.now, link, &message);
+                    self.pump(node);
+                }
+            }
+        }
+        self.rearm_rare();
+    }
+}
+
+/// Hands a packet, and a copy of it if chance wants one, to a link.
+#[inline]
+fn offer(
+    link: &mut Link<PacketId>,
+    rng: &mut Stream,
+    now: Instant,
+    packet: PacketId,
+    size: Bytes,
+    packets: &mut Packets,
+) {
+    match link.send(now, packet, size, rng) {
+        Verdict::Queued => {}
+        Verdict::Dropped(_) => packets.free(packet),
+        Verdict::Duplicate => {
+            let copy = packets.duplicate(packet);
+            if let Verdict::Dropped(_) = link.send_copy(now, copy, size, rng) {
+                packets.free(copy);
+            }
+        }
+    }
+}

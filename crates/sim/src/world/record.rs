@@ -1,0 +1,168 @@
+//! Recording what happens.
+
+use hopflow_overlay::Direction;
+use hopflow_units::{Bytes, Cells, Duration, Instant};
+
+use super::{Node, Source, World};
+use crate::spec::Sampling;
+use crate::{CircuitOutcome, Download, HopSample, NodeOutcome, Outcome, Sample};
+
+/// What is recorded while the simulation runs.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    circuits: Option<Series>,
+    hops: Option<Series>,
+    pub(super) downloads: Vec<Download>,
+    samples: Vec<Sample>,
+    hop_samples: Vec<HopSample>,
+}
+
+/// When a regular sample is due.
+#[derive(Clone, Copy, Debug)]
+struct Series {
+    interval: Duration,
+    next: Instant,
+}
+
+impl Series {
+    fn new(interval: Option<Duration>, from: Duration) -> Option<Self> {
+        let interval = interval.filter(|interval| !interval.is_zero())?;
+        Some(Self {
+            interval,
+            next: Instant::ZERO + from,
+        })
+    }
+
+    fn take(series: &mut Option<Self>, now: Instant) -> bool {
+        let Some(series) = series else { return false };
+        let due = series.next <= now;
+        if due {
+            series.next += series.interval;
+        }
+        due
+    }
+}
+
+impl Recorder {
+    pub(super) fn new(sampling: &Sampling) -> Self {
+        Self {
+            circuits: Series::new(sampling.circuits, sampling.from),
+            hops: Series::new(sampling.hops, sampling.from),
+            downloads: Vec::new(),
+            samples: Vec::new(),
+            hop_samples: Vec::new(),
+        }
+    }
+
+    /// When the next sample is due.
+    pub(super) fn next(&self) -> Option<Instant> {
+        [self.circuits, self.hops]
+            .into_iter()
+            .flatten()
+            .map(|series| series.next)
+            .min()
+    }
+}
+
+impl World {
+    pub(super) fn sample(&mut self) {
+        if Series::take(&mut self.recorder.circuits, self.now) {
+            self.sample_circuits();
+        }
+        if Series::take(&mut self.recorder.hops, self.now) {
+            self.sample_hops();
+        }
+        let next = self.recorder.next();
+        self.agenda.set(self.slot(Source::Sampler), next);
+    }
+
+    fn packaged(&self, user: usize) -> Bytes {
+        let user = &self.users[user];
+        let view = self.nodes[user.exit_node()].host.stream_view(user.exit);
+        view.map_or(Bytes::ZERO, |view| view.packaged)
+    }
+
+    fn sample_circuits(&mut self) {
+        for index in 0..self.users.len() {
+            let (packaged, delivered) = (self.packaged(index), self.users[index].delivered);
+            let sample = Sample {
+                at: self.now,
+                circuit: index as u32,
+                packaged,
+                delivered,
+            };
+            self.recorder.samples.push(sample);
+        }
+    }
+
+    fn sample_hops(&mut self) {
+        for (index, user) in self.users.iter().enumerate() {
+            // The sending side of each hop of the response: all nodes but the client.
+            for (hop, (node, circuit)) in user.hops[1..].iter().rev().enumerate() {
+                let host = &self.nodes[*node as usize].host;
+                let Some(view) = host.flow_view(*circuit, Direction::Backward) else {
+                    continue;
+                };
+                self.recorder.hop_samples.push(HopSample {
+                    at: self.now,
+                    circuit: index as u32,
+                    hop: hop as u32,
+                    queue: view.queued,
+                    outstanding: view.outstanding,
+                    window: view.window,
+                });
+            }
+        }
+    }
+
+    /// Everything that was recorded.
+    pub fn into_outcome(self) -> Outcome {
+        let circuits = (0..self.users.len())
+            .map(|index| self.circuit_outcome(index))
+            .collect();
+        let nodes: Vec<_> = self.nodes.iter().map(Node::outcome).collect();
+        let mut counters = self.counters;
+        counters.cell_hops = self
+            .nodes
+            .iter()
+            .map(|node| node.host.counters().cells_sent)
+            .sum();
+        Outcome {
+            downloads: self.recorder.downloads,
+            circuits,
+            samples: self.recorder.samples,
+            hops: self.recorder.hop_samples,
+            nodes,
+            counters,
+        }
+    }
+
+    fn circuit_outcome(&self, index: usize) -> CircuitOutcome {
+        let user = &self.users[index];
+        CircuitOutcome {
+            class: user.class,
+            hops: user.hops.len() as u32 - 1,
+            packaged: self.packaged(index),
+            delivered: user.delivered,
+            delivered_cells: user.delivered_cells,
+            latency: user.latency.clone(),
+            closed: user.closed,
+        }
+    }
+}
+
+impl Node {
+    fn outcome(&self) -> NodeOutcome {
+        let counters = self.host.counters();
+        NodeOutcome {
+            name: self.name.clone(),
+            cells_sent: Cells::new(counters.cells_sent),
+            cells_retransmitted: Cells::new(counters.cells_resent),
+            cells_dropped: Cells::new(counters.cells_dropped),
+            drops_up: self.up.counters().dropped(),
+            drops_down: self.down.counters().dropped(),
+            bytes_up: self.up.counters().bytes,
+            largest_queue: Cells::new(counters.largest_queue),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! TCP connections between neighbours: frames become bytes, segments, and frames again.
+
+use std::collections::VecDeque;
+
+use hopflow_tcp::{Config, Connection, Segment};
+use hopflow_units::{Bytes, Instant, LinkId};
+use hopflow_wire::{Carrier, Frame};
+
+use super::packets::PacketId;
+use super::{FRAMING, Source, World};
+use crate::payload::Simulated;
+
+/// One side of a connection: connection `n` has the ends `2 n` and `2 n + 1`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ConnectionEnd(pub(super) u32);
+
+impl ConnectionEnd {
+    const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    const fn peer(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// All ends of all connections.
+#[derive(Debug, Default)]
+pub(super) struct Connections {
+    ends: Vec<EndState>,
+    /// For the frames that one segment completes.
+    arrived: Vec<Frame<Simulated>>,
+}
+
+#[derive(Debug)]
+struct EndState {
+    tcp: Connection,
+    node: u32,
+    link: LinkId,
+    /// Frames written here and not yet read by the peer, with the stream offset of their end.
+    under_way: VecDeque<(u64, Frame<Simulated>)>,
+    written: u64,
+    read: u64,
+    /// The pending event of this end; may be earlier than needed.
+    alarm: Option<Instant>,
+}
+
+impl Connections {
+    /// Adds a connection between two nodes' ends of a link; the first one opens it.
+    pub(super) fn add(&mut self, ends: [(u32, LinkId); 2], config: &Config) -> [ConnectionEnd; 2] {
+        let first = self.ends.len() as u32;
+        let tcps = [Connection::connect(config), Connection::listen(config)];
+        for ((node, link), tcp) in ends.into_iter().zip(tcps) {
+            self.ends.push(EndState {
+                tcp,
+                node,
+                link,
+                under_way: VecDeque::new(),
+                written: 0,
+                read: 0,
+                alarm: None,
+            });
+        }
+        [ConnectionEnd(first), ConnectionEnd(first + 1)]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn end(index: usize) -> ConnectionEnd {
+        ConnectionEnd(index as u32)
+    }
+
+    /// Takes the frames that are complete at `end` once `bytes` more have arrived.
+    #[inline]
+    fn take_arrived(&mut self, end: ConnectionEnd, bytes: Bytes) {
+        let state = &mut self.ends[end.index()];
+        state.read += bytes.get();
+        let read = state.read;
+        let pipe = &mut self.ends[end.peer().index()].under_way;
+        while let Some((offset, _)) = pipe.front()
+            && *offset <= read
+        {
+            self.arrived
+                .extend(pipe.pop_front().map(|(_, frame)| frame));
+        }
+    }
+}
+
+impl World {
+    /// Writes the frames of the spare packet onto a connection.
+    pub(super) fn write_frames(&mut self, end: ConnectionEnd, packet: PacketId) {
+        let state = &mut self.connections.ends[end.index()];
+        let mut len = Bytes::ZERO;
+        for frame in self.packets.frames(packet).drain(..) {
+            len += frame.wire_len(Carrier::Stream);
+            state
+                .under_way
+                .push_back((state.written + len.get(), frame));
+        }
+        state.written += len.get();
+        let accepted = state.tcp.write(len);
+        debug_assert!(
+            accepted == len,
+            "a node writes no more than there is room for"
+        );
+        self.pump_connection(end);
+    }
+
+    pub(super) fn receive_segment(&mut self, end: ConnectionEnd, segment: &Segment) {
+        let state = &mut self.connections.ends[end.index()];
+        state.tcp.receive(self.now, segment);
+        let readable = state.tcp.readable();
+        let (node, link) = (state.node as usize, state.link);
+        if !readable.is_zero() {
+            state.tcp.read(readable);
+            self.connections.take_arrived(end, readable);
+            let arrived = &mut self.connections.arrived;
+            self.nodes[node].host.receive(self.now, link, arrived);
+        }
+        self.pump_connection(end);
+        if self.nodes[node].host.awaits_room(link) {
+            self.offer_room(end);
+        }
+    }
+
+    /// Tells a node how much its connection takes.
+    pub(super) fn offer_room(&mut self, end: ConnectionEnd) {
+        let state = &self.connections.ends[end.index()];
+        let host = &mut self.nodes[state.node as usize].host;
+        host.set_room(self.now, state.link, state.tcp.send_space());
+    }
+
+    /// Sends all segments that a connection may send, while the uplink takes them.
+    pub(super) fn pump_connection(&mut self, end: ConnectionEnd) {
+        let node = self.connections.ends[end.index()].node as usize;
+        let link = self.connections.ends[end.index()].link;
+        let neighbour = self.nodes[node].links[link.index()];
+        loop {
+            if let Some(at) = self.nodes[node].up.room_at(self.now) {
+                self.await_room(node, end, at);
+                break;
+            }
+            let tcp = &mut self.connections.ends[end.index()].tcp;
+            let Some(segment) = tcp.poll_transmit(self.now) else {
+                break;
+            };
+            let size = segment.wire_len() + FRAMING;
+            let packet = self
+                .packets
+                .with_segment(segment, neighbour.node, neighbour.link, size);
+            self.send_up(node, packet);
+        }
+        self.arm_connection(end);
+    }
+
+    #[cold]
+    fn await_room(&mut self, node: usize, end: ConnectionEnd, at: Instant) {
+        let state = &mut self.nodes[node];
+        state.room_at = Some(at);
+        if !state.waiting.contains(&end) {
+            state.waiting.push(end);
+        }
+        let timeout = self.agenda.time_of(self.slot(Source::Node(node)));
+        let next = timeout.map_or(at, |timeout| timeout.min(at));
+        self.agenda.set(self.slot(Source::Node(node)), Some(next));
+    }
+
+    /// Makes sure that an event serves the connection's timers. An event that turns out to be
+    /// early costs less than moving it with every segment.
+    #[inline]
+    fn arm_connection(&mut self, end: ConnectionEnd) {
+        let state = &mut self.connections.ends[end.index()];
+        let Some(timeout) = state.tcp.poll_timeout() else {
+            return;
+        };
+        if state.alarm.is_none_or(|alarm| alarm > timeout) {
+            state.alarm = Some(timeout);
+            self.agenda
+                .set(self.slot(Source::Connection(end.index())), Some(timeout));
+        }
+    }
+
+    pub(super) fn on_connection_timer(&mut self, index: usize) {
+        let end = Connections::end(index);
+        self.agenda.set(self.slot(Source::Connection(index)), None);
+        let state = &mut self.connections.ends[index];
+        state.alarm = None;
+        state.tcp.handle_timeout(self.now);
+        self.pump_connection(end);
+    }
+}

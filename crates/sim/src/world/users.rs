@@ -1,0 +1,172 @@
+//! Users: clients that fetch, and the servers that answer them.
+
+use hopflow_overlay::{CircuitHandle, StreamHandle};
+use hopflow_units::{Bytes, Cells, Instant};
+use hopflow_wire::CELL_DATA;
+
+use super::{Rare, World};
+use crate::payload::{Place, Simulated};
+use crate::random::Stream;
+use crate::spec::{Class, Workload};
+use crate::{Download, LatencyHistogram};
+
+/// Bytes of a request: one cell.
+const REQUEST: Bytes = Bytes::new(CELL_DATA as u64);
+/// More than any simulation transfers.
+const ENDLESS: Bytes = Bytes::new(1 << 62);
+
+/// A user of a circuit and its server.
+#[derive(Debug)]
+pub(super) struct User {
+    pub(super) class: Class,
+    pub(super) workload: Workload,
+    /// The circuit at each of its nodes, from the client to the exit.
+    pub(super) hops: Vec<(u32, CircuitHandle)>,
+    pub(super) client: StreamHandle,
+    pub(super) exit: StreamHandle,
+    pub(super) rng: Stream,
+    pub(super) closed: bool,
+    pub(super) latency: LatencyHistogram,
+    pub(super) delivered: Bytes,
+    pub(super) delivered_cells: Cells,
+    requests_received: Bytes,
+    fetching: Option<Fetch>,
+    fetched: u32,
+}
+
+/// A download under way.
+#[derive(Clone, Copy, Debug)]
+struct Fetch {
+    requested: Instant,
+    first_byte: Option<Instant>,
+    received: Bytes,
+}
+
+impl User {
+    pub(super) fn new(
+        (class, workload): (Class, Workload),
+        hops: Vec<(u32, CircuitHandle)>,
+        (client, exit): (StreamHandle, StreamHandle),
+        rng: Stream,
+    ) -> Self {
+        Self {
+            class,
+            workload,
+            hops,
+            client,
+            exit,
+            rng,
+            closed: false,
+            latency: LatencyHistogram::default(),
+            delivered: Bytes::ZERO,
+            delivered_cells: Cells::ZERO,
+            requests_received: Bytes::ZERO,
+            fetching: None,
+            fetched: 0,
+        }
+    }
+
+    fn client_node(&self) -> usize {
+        self.hops[0].0 as usize
+    }
+
+    pub(super) fn exit_node(&self) -> usize {
+        self.hops[self.hops.len() - 1].0 as usize
+    }
+
+    /// Counts a delivered cell.
+    #[inline]
+    fn count(&mut self, now: Instant, cell: &Simulated) {
+        assert!(
+            cell.offset() == self.delivered.get() as u32,
+            "cells are delivered once and in order"
+        );
+        self.delivered += Bytes::new(u64::from(cell.len()));
+        self.delivered_cells += Cells::new(1);
+        self.latency.record(now.saturating_since(cell.packaged()));
+    }
+}
+
+impl World {
+    /// A user asks for a response.
+    pub(super) fn request(&mut self, index: usize) {
+        let user = &mut self.users[index];
+        if user.closed {
+            return;
+        }
+        let fetch = Fetch {
+            requested: self.now,
+            first_byte: None,
+            received: Bytes::ZERO,
+        };
+        user.fetching = Some(fetch);
+        let (node, stream) = (user.client_node(), user.client);
+        self.nodes[node]
+            .host
+            .write(self.now, stream, Place::default(), REQUEST);
+        self.pump(node);
+    }
+
+    /// Part of a request has reached the exit.
+    pub(super) fn on_request(&mut self, index: usize, cell: &Simulated) {
+        let user = &mut self.users[index];
+        user.requests_received += Bytes::new(u64::from(cell.len()));
+        if user.requests_received < REQUEST {
+            return;
+        }
+        user.requests_received -= REQUEST;
+        let Workload {
+            server_delay,
+            server_delay_max,
+            ..
+        } = user.workload;
+        let delay = user.rng.exponential(server_delay).min(server_delay_max);
+        self.add_rare(self.now + delay, Rare::Respond(index as u32));
+    }
+
+    /// The server's answer reaches the exit.
+    pub(super) fn respond(&mut self, index: usize) {
+        let user = &self.users[index];
+        if user.closed {
+            return;
+        }
+        let (node, stream) = (user.exit_node(), user.exit);
+        let size = user.workload.response.unwrap_or(ENDLESS);
+        self.nodes[node]
+            .host
+            .write(self.now, stream, Place::default(), size);
+        self.pump(node);
+    }
+
+    /// Part of a response has reached the client.
+    #[inline]
+    pub(super) fn on_response(&mut self, index: usize, cell: &Simulated) {
+        let now = self.now;
+        let user = &mut self.users[index];
+        user.count(now, cell);
+        let Some(fetch) = &mut user.fetching else {
+            return;
+        };
+        fetch.received += Bytes::new(u64::from(cell.len()));
+        let first_byte = *fetch.first_byte.get_or_insert(now);
+        let size = user.workload.response.unwrap_or(ENDLESS);
+        if fetch.received < size {
+            return;
+        }
+        let download = Download {
+            circuit: index as u32,
+            class: user.class,
+            index: user.fetched,
+            requested: fetch.requested,
+            ttfb: first_byte - fetch.requested,
+            ttlb: now - fetch.requested,
+            size,
+        };
+        user.fetched += 1;
+        user.fetching = None;
+        let (low, high) = user.workload.think;
+        let pause = user.rng.uniform(low, high);
+        self.recorder.downloads.push(download);
+        self.add_rare(now + pause, Rare::Request(index as u32));
+    }
+}
