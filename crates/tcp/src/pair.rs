@@ -173,6 +173,7 @@ pub struct Pair {
     to_write: u64,
     delivered: u64,
     reading: bool,
+    closing: bool,
     segments: u64,
 }
 
@@ -188,6 +189,7 @@ impl Pair {
             to_write: 0,
             delivered: 0,
             reading: true,
+            closing: false,
             segments: 0,
         };
         pair.flush();
@@ -197,6 +199,12 @@ impl Pair {
     /// Gives the source `len` more bytes to send.
     pub fn offer(&mut self, len: Bytes) {
         self.to_write = self.to_write.saturating_add(len.get());
+        self.flush();
+    }
+
+    /// Ends the source's stream behind what was offered, and the reader's when it has seen that.
+    pub fn close(&mut self) {
+        self.closing = true;
         self.flush();
     }
 
@@ -276,6 +284,12 @@ impl Pair {
         }
         let accepted = self.sender.write(Bytes::new(self.to_write));
         self.to_write -= accepted.get();
+        if self.closing && self.to_write == 0 {
+            self.sender.close();
+        }
+        if self.receiver.is_peer_finished() {
+            self.receiver.close();
+        }
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             self.segments += 1;
             self.forward.send(self.now, segment);

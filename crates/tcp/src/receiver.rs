@@ -210,8 +210,10 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use hopflow_units::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
 
     fn receiver(quick: u32, buffer: u64) -> Receiver {
         let mut config = Config::default();
@@ -231,6 +233,36 @@ mod tests {
             window: 0,
             sack: SackBlocks::default(),
             flags: Flags::ACK,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn only_what_has_arrived_is_acknowledged(
+            segments in prop::collection::vec((0..40u64, 1..6u32, 0..4u8), 1..80),
+        ) {
+            let mut receiver = receiver(2, 3000);
+            let mut arrived = std::collections::BTreeSet::new();
+            let (mut read, mut right) = (0, 3000);
+            for (at, tens, what) in segments {
+                let segment = data(at * 100, tens * 50);
+                receiver.receive(Instant::ZERO, &segment);
+                arrived.extend((at * 100..at * 100 + u64::from(tens) * 50).filter(|n| *n < right));
+                if what == 0 {
+                    read += receiver.readable();
+                    receiver.read(u64::MAX);
+                }
+                let ack = receiver.acknowledge();
+                prop_assert!((0..ack.next).all(|n| arrived.contains(&n)));
+                prop_assert!(!arrived.contains(&ack.next));
+                for block in ack.sack.ranges(ack.next) {
+                    prop_assert!((block.start..block.end).all(|n| arrived.contains(&n)));
+                    prop_assert!(!arrived.contains(&(block.start - 1)) && !arrived.contains(&block.end));
+                }
+                let edge = ack.next + u64::from(ack.window);
+                prop_assert!(edge >= right && edge <= read + 3000);
+                right = edge;
+            }
         }
     }
 

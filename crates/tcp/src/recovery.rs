@@ -64,6 +64,8 @@ pub(crate) enum Recovery {
         point: u64,
         /// How the window shrinks meanwhile; without it, it shrank at the beginning.
         reduction: Option<RateReduction>,
+        /// Whether the rescue retransmission was spent (RFC 6675, `NextSeg` rule 4).
+        rescued: bool,
     },
     /// The retransmission timer has expired: everything is sent again, in slow start.
     Timeout {
@@ -83,6 +85,14 @@ impl Recovery {
 
     pub(crate) const fn is_fast(&self) -> bool {
         matches!(self, Self::Fast { .. })
+    }
+
+    /// Spends the rescue retransmission of a fast recovery, if it has one left.
+    pub(crate) const fn take_rescue(&mut self) -> bool {
+        match self {
+            Self::Fast { rescued, .. } => !std::mem::replace(rescued, true),
+            Self::Open | Self::Timeout { .. } => false,
+        }
     }
 }
 

@@ -102,11 +102,6 @@ impl RttEstimator {
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);
     }
-
-    /// Ends the backing off: the path has answered.
-    pub(crate) const fn answered(&mut self) {
-        self.backoff = 0;
-    }
 }
 
 #[cfg(test)]
@@ -151,7 +146,7 @@ mod tests {
             rtt.back_off();
         }
         assert_eq!(rtt.rto(), Duration::from_secs(120));
-        rtt.answered();
+        rtt.sample(Instant::ZERO + ms(50), Instant::ZERO, 200, 201);
         assert_eq!(rtt.rto(), base);
     }
 

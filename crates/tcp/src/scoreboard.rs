@@ -145,10 +145,8 @@ impl Scoreboard {
     /// How much of what an acknowledgement covers was told by duplicates without SACK blocks: all
     /// but the hole itself, which was one segment.
     fn announced(&self, acked: u64) -> u64 {
-        if self.una == self.nxt {
-            return self.duplicates;
-        }
-        self.duplicates.min(acked.saturating_sub(self.mss))
+        let beyond_hole = self.duplicates.min(acked.saturating_sub(self.mss));
+        beyond_hole.max(self.duplicates.saturating_sub(self.outstanding()))
     }
 
     /// Adds a SACK block and returns how much of it is new.
@@ -160,7 +158,7 @@ impl Scoreboard {
         let before = self.sacked.total();
         self.sacked.insert(block);
         let new = self.sacked.total() - before;
-        if new > 0 && block.start < self.lost_edge {
+        if new > 0 && !(self.lost.is_empty() && self.resent.is_empty()) {
             self.lost.remove(block);
             self.pass_resent(block, new);
         }

@@ -1,6 +1,6 @@
 //! What acknowledgements mean to the sender.
 
-use hopflow_units::{Duration, Instant};
+use hopflow_units::Instant;
 
 use super::Sender;
 use crate::recovery::{Progress, RateReduction, Recovery};
@@ -93,7 +93,6 @@ impl Sender {
     fn enter_recovery(&mut self, delivery: &Delivery) {
         self.stats.fast_recoveries += 1;
         self.window.on_congestion();
-        self.rescued = false;
         self.urgent = true;
         self.recover = self.board.nxt();
         let reduction = self
@@ -103,6 +102,7 @@ impl Sender {
         self.recovery = Recovery::Fast {
             point: self.board.nxt(),
             reduction,
+            rescued: false,
         };
         if self.config.rate_reduction {
             self.reduce(delivery, true);
@@ -134,13 +134,18 @@ impl Sender {
         if delivery.acked == 0 || self.recovery.is_fast() {
             return;
         }
+        let sample = AckSample {
+            now,
+            acked: delivery.acked,
+            una: self.board.una(),
+            nxt: self.board.nxt(),
+            rtt: self.rtt.latest(),
+            min_rtt: self.rtt.min_rtt(),
+        };
+        self.window.watch(&sample);
         let (cwnd, slow_start) = (self.window.cwnd(), self.window.in_slow_start());
         if self.usage.may_grow(cwnd, slow_start) {
-            self.window.on_ack(AckSample {
-                now,
-                acked: delivery.acked,
-                srtt: self.rtt.srtt().unwrap_or(Duration::ZERO),
-            });
+            self.window.grow(&sample);
         }
     }
 

@@ -47,8 +47,6 @@ pub(crate) struct Sender {
     duplicates: u32,
     /// Whether a retransmission is due whatever the window says.
     urgent: bool,
-    /// Whether this recovery's rescue retransmission was spent.
-    rescued: bool,
     /// End of the latest recovery, before which RFC 6582 starts no other.
     recover: u64,
     peer: PeerWindow,
@@ -76,7 +74,6 @@ impl Sender {
             recovery: Recovery::Open,
             duplicates: 0,
             urgent: false,
-            rescued: false,
             recover: 0,
             peer: PeerWindow {
                 right: 0,
@@ -217,15 +214,15 @@ impl Sender {
         if start >= self.end() {
             return None;
         }
-        if self.board.outstanding() == 0 {
-            self.after_idle(now);
-        }
         let room = self.peer.right.saturating_sub(start);
         let len = (self.written - start).min(self.mss).min(room);
         let last = start + len == self.written;
         let fin = u64::from(last && self.fin);
         if len + fin == 0 || !self.fits(len) || !self.worth_sending(start, len, last) {
             return None;
+        }
+        if self.board.outstanding() == 0 {
+            self.after_idle(now);
         }
         let end = start + len + fin;
         if len < self.mss {
@@ -249,16 +246,15 @@ impl Sender {
 
     /// What is sent when nothing else can be: `NextSeg` rules 3 and 4.
     fn next_guess(&mut self) -> Option<Range> {
-        if !(self.recovery.is_fast() && self.config.sack && self.fits(self.mss)) {
+        if !(self.config.sack && self.recovery.is_fast() && self.fits(self.mss)) {
             return None;
         }
         if self.board.lose_next_below_top() {
             return self.next_lost();
         }
-        if self.rescued {
+        if !self.recovery.take_rescue() {
             return None;
         }
-        self.rescued = true;
         let tail = self.board.tail()?;
         self.resend(tail);
         Some(tail)
@@ -268,10 +264,10 @@ impl Sender {
     fn after_idle(&mut self, now: Instant) {
         let idle = now.saturating_since(self.last_sent);
         let rto = self.rtt.rto();
+        self.window.skip(idle);
         if self.config.slow_start_after_idle && idle > rto && self.stats.segments_sent > 0 {
             let timeouts = idle.as_nanos() / rto.as_nanos();
             self.window.on_idle(timeouts.min(64) as u32);
-            self.last_sent = now;
         }
     }
 

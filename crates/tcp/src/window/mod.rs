@@ -1,10 +1,14 @@
 //! The congestion window: one machine, with an algorithm for its growth plugged in.
 
+mod cubic;
+mod hystart;
 mod reno;
 
 use hopflow_units::{Bytes, Duration, Instant};
 
 use crate::{Algorithm, Config};
+use cubic::{Cubic, Growth};
+use hystart::HyStart;
 use reno::Reno;
 
 /// What an acknowledgement tells the window.
@@ -13,13 +17,21 @@ pub(crate) struct AckSample {
     pub(crate) now: Instant,
     /// Bytes newly acknowledged.
     pub(crate) acked: u64,
-    pub(crate) srtt: Duration,
+    /// The lowest offset not acknowledged.
+    pub(crate) una: u64,
+    /// The lowest offset never sent.
+    pub(crate) nxt: u64,
+    /// The latest round-trip time.
+    pub(crate) rtt: Duration,
+    /// The smallest round-trip time.
+    pub(crate) min_rtt: Duration,
 }
 
 /// The growth of the window in congestion avoidance and its reduction on congestion.
 #[derive(Clone, Debug)]
 enum Law {
     Reno(Reno),
+    Cubic(Cubic),
 }
 
 /// The congestion window and the slow start threshold, in bytes.
@@ -30,6 +42,7 @@ pub(crate) struct Window {
     mss: u64,
     initial: u64,
     law: Law,
+    hystart: Option<HyStart>,
 }
 
 impl Window {
@@ -42,8 +55,11 @@ impl Window {
             mss,
             initial,
             law: match config.algorithm {
-                Algorithm::NewReno | Algorithm::Cubic => Law::Reno(Reno::default()),
+                Algorithm::NewReno => Law::Reno(Reno::default()),
+                Algorithm::Cubic => Law::Cubic(Cubic::default()),
             },
+            hystart: (config.hystart && config.algorithm == Algorithm::Cubic)
+                .then(HyStart::default),
         }
     }
 
@@ -59,37 +75,75 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// Ends slow start early if acknowledgements tell of a queue that builds up.
+    pub(crate) fn watch(&mut self, sample: &AckSample) {
+        if !self.in_slow_start() {
+            return;
+        }
+        if let Some(hystart) = &mut self.hystart {
+            let ends = hystart.should_end(sample);
+            if ends && self.cwnd >= hystart::LOW_WINDOW * self.mss {
+                self.ssthresh = self.cwnd;
+            }
+        }
+    }
+
     /// Grows the window for acknowledged data (RFC 5681, section 3.1).
-    pub(crate) fn on_ack(&mut self, sample: AckSample) {
-        let mut sample = sample;
+    pub(crate) fn grow(&mut self, sample: &AckSample) {
+        let mut acked = sample.acked;
         if self.in_slow_start() {
-            let grown = sample.acked.min(self.ssthresh - self.cwnd);
+            let grown = acked.min(self.ssthresh - self.cwnd);
             self.cwnd += grown;
-            sample.acked -= grown;
+            acked -= grown;
         }
-        if sample.acked > 0 {
-            self.cwnd += match &mut self.law {
-                Law::Reno(reno) => reno.growth(self.cwnd, self.mss, sample.acked),
-            };
+        if acked == 0 {
+            return;
         }
+        let mss = self.mss as f64;
+        let segments = match &mut self.law {
+            Law::Reno(reno) => reno.growth(self.cwnd, acked),
+            Law::Cubic(cubic) => cubic.growth(Growth {
+                now: sample.now,
+                cwnd: self.cwnd as f64 / mss,
+                acked: acked as f64 / mss,
+                min_rtt: sample.min_rtt,
+            }),
+        };
+        self.cwnd += segments * self.mss;
     }
 
     /// Sets the slow start threshold after a loss; the window follows as the recovery has it.
     pub(crate) fn on_congestion(&mut self) {
         let target = match &mut self.law {
             Law::Reno(reno) => reno.reduced(self.cwnd),
+            Law::Cubic(cubic) => {
+                let mss = self.mss as f64;
+                // Linux counts whole segments, rounded down.
+                cubic.reduced(self.cwnd as f64 / mss) as u64 * self.mss
+            }
         };
         self.ssthresh = target.max(2 * self.mss);
     }
 
     /// Starts over with one segment (RFC 5681, section 3.1, `LW`).
-    pub(crate) const fn collapse(&mut self) {
+    pub(crate) fn collapse(&mut self) {
         self.cwnd = self.mss;
+        if let Law::Cubic(cubic) = &mut self.law {
+            cubic.reset();
+        }
+        self.hystart = self.hystart.map(|_| HyStart::default());
     }
 
     /// Sets the window, to no less than a segment.
     pub(crate) fn set(&mut self, cwnd: u64) {
         self.cwnd = cwnd.max(self.mss);
+    }
+
+    /// Leaves out time in which nothing was sent.
+    pub(crate) fn skip(&mut self, idle: Duration) {
+        if let Law::Cubic(cubic) = &mut self.law {
+            cubic.skip(idle);
+        }
     }
 
     /// Shrinks a window that was not used for `timeouts` retransmission timeouts, down to the
@@ -116,7 +170,10 @@ mod tests {
         AckSample {
             now: Instant::ZERO,
             acked,
-            srtt: Duration::from_millis(50),
+            una: 0,
+            nxt: 0,
+            rtt: Duration::from_millis(50),
+            min_rtt: Duration::from_millis(50),
         }
     }
 
@@ -124,7 +181,7 @@ mod tests {
     fn slow_start_doubles_per_round_trip() {
         let mut window = reno();
         let before = window.cwnd();
-        window.on_ack(ack(before));
+        window.grow(&ack(before));
         assert_eq!(window.cwnd(), 2 * before);
     }
 
@@ -135,7 +192,7 @@ mod tests {
         window.set(window.ssthresh());
         let before = window.cwnd();
         for _ in 0..5 {
-            window.on_ack(ack(1448));
+            window.grow(&ack(1448));
         }
         assert_eq!(window.cwnd(), before + 1448);
     }

@@ -8,12 +8,12 @@ pub(super) struct Reno {
 }
 
 impl Reno {
-    /// By how much a window grows for `acked` bytes: a segment per window's worth.
-    pub(super) fn growth(&mut self, cwnd: u64, mss: u64, acked: u64) -> u64 {
+    /// By how many segments a window grows for `acked` bytes: one per window's worth.
+    pub(super) fn growth(&mut self, cwnd: u64, acked: u64) -> u64 {
         self.counted += acked;
         let steps = self.counted / cwnd;
         self.counted -= steps * cwnd;
-        steps * mss
+        steps
     }
 
     /// The window after a loss. Half the window, as in Linux, not half of what is in flight: a

@@ -1,0 +1,233 @@
+//! Whatever the path does, everything arrives, and no bound is exceeded on the way.
+
+use hopflow_tcp::pair::{LinkSpec, Pair};
+use hopflow_tcp::{Algorithm, Config, Segment};
+use hopflow_units::{Bytes, Duration, Instant, Rate};
+use proptest::prelude::*;
+
+/// Virtual time by which even the unluckiest transfer must be over.
+const PATIENCE: Instant = Instant::from_nanos(1_000_000 * 1_000_000_000);
+
+fn link() -> impl Strategy<Value = LinkSpec> {
+    let misfortunes = (0.0..0.3, 0.0..0.3, 0..60u64, any::<u64>());
+    let shape = (prop::option::of(50..5000u64), 3..60u64, 1..80u64);
+    (misfortunes, shape).prop_map(|((loss, duplicate, jitter, seed), (rate, queue, delay))| {
+        LinkSpec {
+            rate: rate.map(Rate::from_kilobytes_per_sec),
+            queue: Bytes::new(queue * 1500),
+            loss,
+            duplicate,
+            jitter: Duration::from_millis(jitter),
+            seed,
+            ..LinkSpec::delay(Duration::from_millis(delay))
+        }
+    })
+}
+
+fn config() -> impl Strategy<Value = Config> {
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let buffers = (2..200u64, 2..200u64);
+    (switches, buffers).prop_map(
+        |((sack, nagle, cubic, reduction), (send, receive))| Config {
+            sack,
+            nagle,
+            algorithm: if cubic {
+                Algorithm::Cubic
+            } else {
+                Algorithm::NewReno
+            },
+            rate_reduction: reduction,
+            send_buffer: Bytes::new(send * 1000),
+            receive_buffer: Bytes::new(receive * 1000),
+            ..Config::default()
+        },
+    )
+}
+
+/// Steps until the connection is closed, checking the windows at each step.
+fn run_to_the_end(pair: &mut Pair, config: &Config) -> Result<(), TestCaseError> {
+    while !(pair.sender.is_closed() && pair.receiver.is_closed()) {
+        let before = pair.sender.in_flight();
+        prop_assert!(
+            pair.step(),
+            "deadlock at {} with {}",
+            pair.now(),
+            pair.delivered()
+        );
+        prop_assert!(pair.now() < PATIENCE, "too slow");
+        let after = pair.sender.in_flight();
+        // A first retransmission and a FIN may go beyond the congestion window.
+        let bound = pair.sender.cwnd() + config.mss + Bytes::new(1);
+        prop_assert!(
+            after <= bound.max(before),
+            "{after} in flight, {bound} allowed"
+        );
+        let offered = config.receive_buffer + Bytes::new(1);
+        prop_assert!(pair.sender.outstanding() <= offered);
+        prop_assert!(pair.receiver.readable() <= config.receive_buffer);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn all_bytes_arrive_over_any_path(
+        config in config(), forward in link(), backward in link(), len in 0..150_000u64,
+    ) {
+        let mut pair = Pair::new(&config, forward, backward);
+        pair.offer(Bytes::new(len));
+        pair.close();
+        run_to_the_end(&mut pair, &config)?;
+        prop_assert_eq!(pair.delivered(), Bytes::new(len));
+        let stats = pair.sender.stats();
+        // Without SACK, duplicated segments pass for ones that filled a hole.
+        prop_assert!(!config.sack || stats.bytes_delivered == len + 1, "{:?}", stats);
+    }
+
+    #[test]
+    fn a_reader_that_stops_and_goes_on_gets_everything(
+        config in config(), forward in link(), backward in link(),
+        pauses in prop::collection::vec((1..3000u64, 1..90_000u64), 1..6),
+    ) {
+        let mut pair = Pair::new(&config, forward, backward);
+        for (run, pause) in pauses {
+            pair.offer(Bytes::new(20_000));
+            pair.run_for(Duration::from_millis(run));
+            pair.set_reading(false);
+            pair.run_for(Duration::from_millis(pause));
+            pair.set_reading(true);
+        }
+        pair.close();
+        run_to_the_end(&mut pair, &config)?;
+        prop_assert!(pair.delivered() >= Bytes::new(20_000));
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let config = Config::default();
+    let forward = LinkSpec {
+        loss: 0.02,
+        jitter: Duration::from_millis(3),
+        seed: 7,
+        ..LinkSpec::delay(Duration::from_millis(20))
+    };
+    let run = || {
+        let mut pair = Pair::new(&config, forward, LinkSpec::delay(Duration::from_millis(20)));
+        pair.offer(Bytes::new(10_000_000));
+        pair.run_for(Duration::from_secs(60));
+        (
+            pair.delivered(),
+            pair.segments(),
+            pair.sender.stats(),
+            pair.sender.cwnd(),
+        )
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn a_syn_is_sent_again_with_growing_patience() {
+    let black_hole = LinkSpec {
+        loss: 1.0,
+        ..LinkSpec::delay(Duration::ZERO)
+    };
+    let mut pair = Pair::new(&Config::default(), black_hole, black_hole);
+    pair.run_for(Duration::from_secs(8));
+    // At 0, 1, 3 and 7 seconds.
+    assert_eq!(pair.dropped(), 4);
+    assert!(!pair.sender.is_established());
+}
+
+#[test]
+fn nagle_joins_small_writes_while_one_is_not_acknowledged() {
+    let sent = |nagle| {
+        let config = Config {
+            nagle,
+            ..Config::default()
+        };
+        let link = LinkSpec::delay(Duration::from_millis(50));
+        let mut pair = Pair::new(&config, link, link);
+        pair.run_for(Duration::from_millis(150));
+        for _ in 0..10 {
+            pair.offer(Bytes::new(100));
+            pair.run_for(Duration::from_millis(1));
+        }
+        pair.run_for(Duration::from_secs(1));
+        assert_eq!(pair.delivered(), Bytes::new(1000));
+        pair.sender.stats().segments_sent
+    };
+    assert_eq!((sent(true), sent(false)), (2, 10));
+}
+
+#[test]
+fn an_application_that_sends_little_does_not_grow_the_window() {
+    let link = LinkSpec::delay(Duration::from_millis(50));
+    let mut pair = Pair::new(&Config::default(), link, link);
+    let before = pair.sender.cwnd();
+    for _ in 0..100 {
+        pair.offer(Bytes::new(3000));
+        pair.run_for(Duration::from_millis(150));
+    }
+    assert_eq!(pair.sender.cwnd(), before);
+}
+
+#[test]
+fn limited_transmit_finds_a_loss_in_a_window_of_three() {
+    let config = Config {
+        initial_window_segments: 3,
+        initial_ssthresh: Some(Bytes::new(2 * 1448)),
+        slow_start_after_idle: false,
+        ..Config::default()
+    };
+    let now = Instant::ZERO;
+    let (mut a, mut b) = (
+        hopflow_tcp::Connection::connect(&config),
+        hopflow_tcp::Connection::listen(&config),
+    );
+    exchange(&mut a, &mut b, now);
+    a.write(Bytes::new(10 * 1448));
+    let mut sent = transmit(&mut a, now);
+    assert_eq!(sent.len(), 3);
+    sent.remove(0);
+    // Two duplicates let two new segments out, whose duplicates make the third.
+    for segment in sent {
+        b.receive(now, &segment);
+    }
+    for ack in transmit(&mut b, now) {
+        a.receive(now, &ack);
+    }
+    let more = transmit(&mut a, now);
+    assert!(!more.is_empty());
+    exchange_from(&mut a, &mut b, now, more);
+    assert_eq!((a.stats().fast_recoveries, a.stats().timeouts), (1, 0));
+}
+
+fn transmit(end: &mut hopflow_tcp::Connection, now: Instant) -> Vec<Segment> {
+    std::iter::from_fn(|| end.poll_transmit(now)).collect()
+}
+
+fn exchange(a: &mut hopflow_tcp::Connection, b: &mut hopflow_tcp::Connection, now: Instant) {
+    let first = transmit(a, now);
+    exchange_from(a, b, now, first);
+}
+
+/// Passes segments between two ends, at once, until both fall silent.
+fn exchange_from(
+    a: &mut hopflow_tcp::Connection,
+    b: &mut hopflow_tcp::Connection,
+    now: Instant,
+    mut from_a: Vec<Segment>,
+) {
+    while !from_a.is_empty() {
+        for segment in from_a {
+            b.receive(now, &segment);
+        }
+        for segment in transmit(b, now) {
+            a.receive(now, &segment);
+        }
+        from_a = transmit(a, now);
+    }
+}
