@@ -82,7 +82,7 @@ pub struct Link<P> {
     free_at: Instant,
     /// Serialisation time of all packets handed to the transmitter.
     busy: Duration,
-    /// Size of the largest packet so far.
+    /// Size of the largest packet that was ever offered, taken or not.
     largest: u32,
     counters: LinkCounters,
 }
@@ -187,7 +187,7 @@ impl<P: Copy> Link<P> {
     }
 
     /// When a sender that is stopped by a full queue should ask again, later than `now`: the next
-    /// packet leaves the queue. `None` if a packet as large as any so far has room at once.
+    /// packet leaves the queue. `None` if a packet as large as any offered so far has room at once.
     pub fn room_at(&self, now: Instant) -> Option<Instant> {
         if self.free_at <= now || self.fits(self.load_at(now), self.largest) {
             return None;
@@ -241,6 +241,7 @@ impl<P: Copy> Link<P> {
     #[inline]
     fn offer(&mut self, now: Instant, packet: P, size: Bytes, rng: &mut Stream) -> Verdict {
         let size = u32::try_from(size.get()).expect("a packet is smaller than 4 GiB");
+        self.largest = self.largest.max(size);
         self.catch_up(now);
         if self.free_at > now && !self.fits(self.load(), size) {
             self.counters.dropped_queue += 1;
@@ -282,7 +283,6 @@ impl<P: Copy> Link<P> {
     /// Takes a packet, or the place and time of a lost one, into the queue or the transmitter.
     #[inline]
     fn enqueue(&mut self, now: Instant, size: u32, packet: Option<P>, extra: Duration) {
-        self.largest = self.largest.max(size);
         match &mut self.queue {
             Queue::DropTail(backlog) => {
                 if self.free_at > now {

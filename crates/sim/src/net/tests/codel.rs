@@ -1,3 +1,5 @@
+use std::collections::VecDeque;
+
 use super::super::{CoDelConfig, QueueConfig};
 use super::*;
 
@@ -66,7 +68,7 @@ fn the_drops_of_a_standing_queue_follow_the_square_root_law() {
 fn codel_keeps_the_queue_of_a_greedy_sender_near_its_target() {
     let (mut link, mut rng) = (link(0.0), stream());
     let (mut window, mut under_way, mut sojourns) = (10.0_f64, 0_u32, Vec::new());
-    let mut acks = std::collections::VecDeque::new();
+    let mut acks = VecDeque::new();
     let mut last_cut = Instant::ZERO;
     for tick in 0..600_000 {
         let now = at_micros(tick * 100);

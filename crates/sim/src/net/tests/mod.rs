@@ -2,6 +2,7 @@
 
 mod codel;
 mod impairments;
+mod invariants;
 mod queueing;
 
 use hopflow_units::{Bytes, Duration, Instant, Rate};
