@@ -84,15 +84,28 @@ pub enum Grow {
 #[derive(Debug)]
 pub struct Control {
     window: u64,
-    starting: bool,
+    phase: Phase,
     /// The smallest round trip since the last decision.
     actual_rtt: Option<Duration>,
     /// Cells reported as forwarded.
     forwarded: u64,
     /// The round trip is over when the cell before this one is forwarded.
     round_end: u64,
-    /// Whether the window held the flow back since the last decision.
-    used: bool,
+    /// Samples of cells before this one are of the time before the last jump.
+    fresh_from: u64,
+    /// The most cells that were outstanding since the last decision.
+    peak: u64,
+}
+
+/// Where a flow is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// The window doubles every round trip.
+    Starting,
+    /// The window jumps down to what the hop can hold, until few cells wait.
+    Settling,
+    /// One cell more or less per round trip (eq. 1).
+    Steady,
 }
 
 impl Configure for BackTapConfig {
@@ -163,29 +176,37 @@ impl Transport for BackTap {
         gates.hop.set_window(self.config.initial);
         Control {
             window: self.config.initial.get(),
-            starting: self.config.startup == Startup::Double,
+            phase: match self.config.startup {
+                Startup::Double => Phase::Starting,
+                Startup::None => Phase::Steady,
+            },
             actual_rtt: None,
             forwarded: 0,
             round_end: 0,
-            used: false,
+            fresh_from: 0,
+            peak: 0,
         }
     }
 
     fn on_forwarded(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>, sample: &Forwarded) {
         let base = self.base_rtt(cx.site);
+        flow.forwarded += sample.cells.get();
         if let Some(rtt) = sample.rtt {
             *base = rtt.min(*base);
-            flow.actual_rtt = Some(flow.actual_rtt.map_or(rtt, |least| least.min(rtt)));
+            if flow.forwarded > flow.fresh_from {
+                flow.actual_rtt = Some(flow.actual_rtt.map_or(rtt, |least| least.min(rtt)));
+            }
         }
         let base = *base;
-        flow.forwarded += sample.cells.get();
-        flow.used |= (cx.gates.hop.outstanding() + sample.cells).get() >= flow.window;
-        if flow.starting && flow.used {
+        flow.peak = flow
+            .peak
+            .max((cx.gates.hop.outstanding() + sample.cells).get());
+        if flow.phase == Phase::Starting && flow.peak >= flow.window {
             flow.window += sample.cells.get();
         }
         if flow.forwarded >= flow.round_end {
             if let Some(actual) = flow.actual_rtt {
-                flow.decide(&self.config, base, actual);
+                flow.decide(&self.config, base, actual, cx.queue.sent.get());
             }
             flow.round_end = cx.queue.sent.get();
         }
@@ -207,24 +228,37 @@ impl BackTap {
 }
 
 impl Control {
-    /// Changes the window at the end of a round trip (eq. 1).
-    fn decide(&mut self, config: &BackTapConfig, base: Duration, actual: Duration) {
+    /// Changes the window at the end of a round trip; `sent` cells have been sent so far.
+    fn decide(&mut self, config: &BackTapConfig, base: Duration, actual: Duration, sent: u64) {
         let base = u128::from(base.as_nanos().max(1));
         let waiting = u128::from(actual.as_nanos()).saturating_sub(base);
-        // diff, times baseRtt to stay in whole numbers.
-        let diff = u128::from(self.window) * waiting;
-        let may_grow = self.used || config.grow == Grow::Always;
-        if self.starting && diff > u128::from(config.alpha.get()) * base {
-            self.starting = false;
-            // The part of the window that did not wait, and what may wait on top.
-            let moving = u128::from(self.window) * base / (base + waiting);
-            self.window = moving as u64 + config.alpha.get();
-        } else if diff < u128::from(config.alpha.get()) * base {
-            self.window += u64::from(may_grow && !self.starting);
-        } else if diff > u128::from(config.beta.get()) * base {
-            self.window = self.window.saturating_sub(1);
+        let used = self.peak >= self.window;
+        // Of a window that is not used, only the used part can wait.
+        let load = u128::from(match config.grow {
+            Grow::Always => self.window,
+            Grow::WhenUsed => self.window.min(self.peak),
+        });
+        // diff times baseRtt, to stay in whole numbers.
+        let diff = load * waiting;
+        let [few, many] = [config.alpha, config.beta].map(|cells| u128::from(cells.get()) * base);
+        match self.phase {
+            Phase::Starting if diff <= few => {}
+            Phase::Settling if diff <= many => self.phase = Phase::Steady,
+            Phase::Starting | Phase::Settling => {
+                // What moves, and what may wait.
+                let moving = load * base / (base + waiting);
+                self.window = moving as u64 + config.alpha.get();
+                self.phase = Phase::Settling;
+                self.fresh_from = sent;
+            }
+            Phase::Steady if !used && config.grow == Grow::WhenUsed => {
+                self.window = self.window.min((2 * self.peak).max(config.initial.get()));
+            }
+            Phase::Steady if diff < few => self.window += 1,
+            Phase::Steady if diff > many => self.window = self.window.saturating_sub(1),
+            Phase::Steady => {}
         }
         self.actual_rtt = None;
-        self.used = false;
+        self.peak = 0;
     }
 }
