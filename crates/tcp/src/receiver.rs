@@ -78,9 +78,10 @@ impl Receiver {
     /// Takes `len` bytes out of the buffer, at most what is readable.
     pub(crate) fn read(&mut self, len: u64) {
         self.read += len.min(self.readable());
-        let window = self.right - self.nxt;
+        let grown = self.grown_right();
+        let window = self.right.saturating_sub(self.nxt);
         // Like Linux, tells of more room only once the window has doubled.
-        if self.grown_right() > self.right && self.grown_right() - self.nxt >= 2 * window {
+        if grown > self.right && grown - self.nxt >= 2 * window {
             self.ack_due = true;
         }
     }
@@ -107,8 +108,9 @@ impl Receiver {
             self.fin = Some(range.end - 1);
         }
         // FIN needs no room in the buffer.
-        let room = self.right + u64::from(segment.is_fin());
-        let range = Range::new(range.start.max(self.nxt), range.end.min(room));
+        let fits = range.end <= self.right + u64::from(segment.is_fin());
+        let end = if fits { range.end } else { self.right };
+        let range = Range::new(range.start.max(self.nxt), end);
         if range.start >= range.end {
             self.ack_due = true;
         } else if range.start > self.nxt {
