@@ -1,1 +1,4 @@
-//! Scenarios, sweeps and runs over seeds.
+//! Scenarios, runs over seeds, and experiments.
+
+pub mod builtin;
+pub mod scenario;

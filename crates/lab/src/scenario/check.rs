@@ -1,0 +1,266 @@
+//! What a scenario must satisfy beyond its form.
+
+use std::collections::BTreeSet;
+
+use hopflow_units::{Bytes, Duration};
+
+use super::{
+    Access, Circuits, InputError, Network, Path, Relays, Scenario, Shaping, Workload, allowed,
+};
+
+/// The most relays and the most circuits of a scenario.
+const LARGEST_COUNT: u64 = 1_000_000;
+
+type Check = Result<(), InputError>;
+
+fn fail(key: &str, problem: impl Into<String>) -> Check {
+    Err(InputError::at(key, problem))
+}
+
+impl Scenario {
+    /// Checks what the form alone does not ensure; a scenario that passes can be sampled.
+    ///
+    /// # Errors
+    /// If a value is outside of what is allowed, or a name is not that of a relay.
+    pub fn check(&self) -> Check {
+        check_name("name", &self.name)?;
+        self.check_times()?;
+        self.check_seeds()?;
+        if self.transports.is_empty() {
+            return fail("transports", "a scenario tests at least one transport");
+        }
+        for label in self.transports.keys() {
+            check_name(&format!("transports.{label}"), label)?;
+        }
+        self.network.check()?;
+        if self.circuits.is_empty() {
+            return fail("circuits", "a scenario has at least one circuit");
+        }
+        for (index, circuits) in self.circuits.iter().enumerate() {
+            circuits.check(&format!("circuits[{index}]"), &self.network)?;
+        }
+        let circuits: u64 = self
+            .circuits
+            .iter()
+            .map(|group| u64::from(group.count))
+            .sum();
+        check_count("circuits", circuits)
+    }
+
+    fn check_times(&self) -> Check {
+        if self.duration.0.is_zero() {
+            return fail("duration", "is zero; allowed is a time above zero");
+        }
+        if self.warm_up.0 >= self.duration.0 {
+            return fail(
+                "warm-up",
+                format!(
+                    "\"{}\" leaves nothing to evaluate; allowed is less than the duration, \"{}\"",
+                    self.warm_up.0, self.duration.0
+                ),
+            );
+        }
+        let hops = self.record.hops.map(|interval| ("record.hops", interval));
+        for (key, interval) in [("record.circuits", self.record.circuits)]
+            .into_iter()
+            .chain(hops)
+        {
+            if interval.0 < Duration::from_millis(1) {
+                return fail(
+                    key,
+                    format!("\"{}\" is too short; allowed is 1 ms or more", interval.0),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn check_seeds(&self) -> Check {
+        let seeds = self.seeds.list();
+        let distinct: BTreeSet<_> = seeds.iter().collect();
+        if seeds.is_empty() {
+            return fail("seeds", "the list is empty; allowed is one seed or more");
+        }
+        if distinct.len() < seeds.len() {
+            return fail(
+                "seeds",
+                "a seed stands twice in the list; each would be the same run",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn check_name(key: &str, name: &str) -> Check {
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    if name.is_empty() || name.starts_with('-') || !name.chars().all(good) {
+        return fail(
+            key,
+            format!("\"{name}\" is no name; allowed are lower-case letters, digits, - and _"),
+        );
+    }
+    Ok(())
+}
+
+fn check_count(key: &str, count: u64) -> Check {
+    if count == 0 || count > LARGEST_COUNT {
+        return fail(
+            key,
+            format!("{count} is outside of what is allowed: 1 to {LARGEST_COUNT}"),
+        );
+    }
+    Ok(())
+}
+
+impl Network {
+    fn check(&self) -> Check {
+        self.access.check("network.access")?;
+        self.clients.check("network.clients")?;
+        if self.relays.is_empty() {
+            return fail("network.relays", "a network has at least one relay");
+        }
+        let mut names = BTreeSet::new();
+        for (index, relays) in self.relays.iter().enumerate() {
+            let key = format!("network.relays[{index}]");
+            relays.check(&key, &self.bucket)?;
+            let group = relays.count.map(|_| relays.name.clone());
+            for name in group.into_iter().chain(relays.members()) {
+                if let Some(name) = names.replace(name) {
+                    let problem = format!("the name \"{name}\" is taken");
+                    return fail(&format!("{key}.name"), problem);
+                }
+            }
+        }
+        check_count("network.relays", self.relay_count())
+    }
+
+    /// Number of relays.
+    pub fn relay_count(&self) -> u64 {
+        self.relays.iter().map(Relays::size).sum()
+    }
+}
+
+impl Relays {
+    fn check(&self, key: &str, default_bucket: &Shaping) -> Check {
+        check_name(&format!("{key}.name"), &self.name)?;
+        if let Some(count) = self.count {
+            check_count(&format!("{key}.count"), u64::from(count))?;
+        }
+        self.access.check(&format!("{key}.access"))?;
+        Shaping::or(self.bucket.as_ref(), default_bucket).check(&format!("{key}.bucket"))
+    }
+}
+
+impl Shaping {
+    fn check(&self, key: &str) -> Check {
+        let Self::Bucket(bucket) = self else {
+            return Ok(());
+        };
+        if bucket.rate.is_none() {
+            return fail(key, "the key \"rate\" is missing");
+        }
+        if bucket.depth.is_some_and(|depth| depth.0.is_zero()) {
+            return fail(
+                &format!("{key}.depth"),
+                "is zero; nothing would ever be sent",
+            );
+        }
+        if bucket.refill.is_some_and(|refill| refill.0.is_zero()) {
+            return fail(
+                &format!("{key}.refill"),
+                "is zero; allowed is a time above zero",
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Access {
+    fn check(&self, key: &str) -> Check {
+        for (name, probability) in [("loss", self.loss), ("duplicate", self.duplicate)] {
+            if let Some(p) = probability.filter(|p| !(0.0..1.0).contains(p)) {
+                return fail(
+                    &format!("{key}.{name}"),
+                    format!("{p} is outside of what is allowed: 0 to below 1"),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Circuits {
+    fn check(&self, key: &str, network: &Network) -> Check {
+        check_count(&format!("{key}.count"), u64::from(self.count))?;
+        self.access.check(&format!("{key}.access"))?;
+        self.workload.check(&format!("{key}.workload"))?;
+        let relays = match &self.path {
+            Path::Named(names) => check_path(&format!("{key}.path"), names, network)?,
+            Path::Random(path) if u64::from(path.random) > network.relay_count() => {
+                return fail(
+                    &format!("{key}.path.random"),
+                    format!(
+                        "{} relays of {} cannot be different",
+                        path.random,
+                        network.relay_count()
+                    ),
+                );
+            }
+            Path::Random(path) => path.random as usize,
+        };
+        if relays + usize::from(self.client) < 2 {
+            let problem = "is too short; allowed are two nodes or more, the client included";
+            return fail(&format!("{key}.path"), problem);
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a path can be drawn from the network; returns its length.
+fn check_path(key: &str, names: &[String], network: &Network) -> Result<usize, InputError> {
+    let mut fixed = BTreeSet::new();
+    for (index, name) in names.iter().enumerate() {
+        let known = network.relays.iter().find(|relays| relays.holds(name));
+        let Some(relays) = known else {
+            let allowed = allowed(
+                name,
+                network.relays.iter().map(|relays| relays.name.as_str()),
+            );
+            let problem = format!("there is no relay \"{name}\"; {allowed}");
+            return Err(InputError::at(format!("{key}[{index}]"), problem));
+        };
+        let is_group = relays.count.is_some() && relays.name == *name;
+        if !is_group && !fixed.insert(name) {
+            let problem = format!("the relay \"{name}\" stands twice in the path");
+            return Err(InputError::at(format!("{key}[{index}]"), problem));
+        }
+        let wanted = names.iter().filter(|other| relays.holds(other)).count() as u64;
+        if is_group && wanted > relays.size() {
+            let problem = format!(
+                "{wanted} different relays of \"{}\" are asked for; it has {}",
+                relays.name,
+                relays.size()
+            );
+            return Err(InputError::at(format!("{key}[{index}]"), problem));
+        }
+    }
+    Ok(names.len())
+}
+
+impl Workload {
+    fn check(&self, key: &str) -> Check {
+        let resolved = self.resolve();
+        let (low, high) = resolved.think;
+        if low > high {
+            return fail(
+                &format!("{key}.think"),
+                format!("[\"{low}\", \"{high}\"] goes down; allowed is [SHORTEST, LONGEST]"),
+            );
+        }
+        if resolved.response.is_some_and(Bytes::is_zero) {
+            let problem = "is empty; allowed is an amount above zero, or \"endless\"";
+            return fail(&format!("{key}.response"), problem);
+        }
+        Ok(())
+    }
+}

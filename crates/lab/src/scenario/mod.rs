@@ -1,0 +1,135 @@
+//! Scenarios: a network, its users, the transports under test and the seeds, as TOML.
+
+mod check;
+mod input_error;
+mod network;
+mod quantity;
+mod read;
+mod sample;
+mod tcp;
+mod users;
+
+use std::collections::BTreeMap;
+
+use hopflow_units::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use input_error::{InputError, allowed};
+pub use network::{Access, Bucket, Network, Queue, Relays, Shaping, Topology};
+pub use quantity::{Distribution, Quantity, Text};
+pub use tcp::Tcp;
+pub use users::{Circuits, Class, Path, RandomPath, Response, Workload};
+
+/// A network, its users, the transports under test and the seeds.
+///
+/// Each seed samples one network with its users; all transports meet the same ones, so that
+/// their results can be compared in pairs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Scenario {
+    /// The name, of lower-case letters, digits and hyphens.
+    #[schemars(regex(pattern = "^[a-z0-9][a-z0-9-]*$"))]
+    pub name: String,
+    /// What the scenario shows, in a sentence or two.
+    #[serde(default)]
+    pub about: String,
+    /// Simulated time of each run.
+    pub duration: Text<Duration>,
+    /// Time at the beginning of each run that is not evaluated; none by default.
+    #[serde(default)]
+    pub warm_up: Text<Duration>,
+    /// The seeds: their number, or a list.
+    pub seeds: Seeds,
+    /// The transports under test, by the label that results call them by.
+    pub transports: BTreeMap<String, Choice>,
+    /// The network that all transports share.
+    pub network: Network,
+    /// The circuits, one or a group at a time.
+    pub circuits: Vec<Circuits>,
+    /// What is recorded over time.
+    #[serde(default)]
+    pub record: Record,
+}
+
+/// A transport and its options.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Choice {
+    /// The transport's preset; by default the label.
+    pub preset: Option<String>,
+    /// Options that differ from the preset's; `hopflow list transports` names them.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub options: toml::Table,
+}
+
+/// The seeds of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Seeds {
+    /// The seeds from 1 to this number.
+    Count(u32),
+    /// These seeds.
+    List(Vec<u64>),
+}
+
+impl Seeds {
+    /// The seeds themselves.
+    pub fn list(&self) -> Vec<u64> {
+        match self {
+            Self::Count(count) => (1..=u64::from(*count)).collect(),
+            Self::List(seeds) => seeds.clone(),
+        }
+    }
+}
+
+/// What is recorded over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Record {
+    /// Time between samples of each circuit's packaged and delivered bytes; 100 ms by default.
+    #[serde(default = "tenth_of_a_second")]
+    pub circuits: Text<Duration>,
+    /// Time between samples of each hop's queue and window; not recorded by default.
+    #[serde(default)]
+    pub hops: Option<Text<Duration>>,
+}
+
+const fn tenth_of_a_second() -> Text<Duration> {
+    Text(Duration::from_millis(100))
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self {
+            circuits: tenth_of_a_second(),
+            hops: None,
+        }
+    }
+}
+
+impl Scenario {
+    /// The presets under test, by label.
+    pub fn presets(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.transports
+            .iter()
+            .map(|(label, choice)| (label.as_str(), choice.preset.as_deref().unwrap_or(label)))
+    }
+
+    /// Puts `presets` with their standard options in place of the transports under test.
+    pub fn compare<'a>(&mut self, presets: impl IntoIterator<Item = &'a str>) {
+        self.transports = presets
+            .into_iter()
+            .map(|preset| (preset.to_owned(), Choice::default()))
+            .collect();
+    }
+}
+
+/// The JSON Schema of scenarios, by which editors complete and check them.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Scenario);
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
+    text.push('\n');
+    text
+}

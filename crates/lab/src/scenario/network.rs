@@ -1,0 +1,306 @@
+//! The network of a scenario: nodes around a hub, their links and buckets.
+
+use std::borrow::Cow;
+
+use hopflow_sim::spec::{AccessSpec, BucketSpec, QueueSpec};
+use hopflow_units::{Bytes, Duration, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::quantity::{Distribution, Text, TextOr};
+use super::tcp::Tcp;
+
+/// The network that all transports under test share.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Network {
+    /// How the nodes are joined.
+    #[serde(default)]
+    pub topology: Topology,
+    /// The access link of every node, unless the node or circuit says otherwise.
+    #[serde(default)]
+    pub access: Access,
+    /// The token bucket of every relay, unless the relay says otherwise.
+    #[serde(default)]
+    pub bucket: Shaping,
+    /// The access link of clients, as far as it differs from `access`.
+    #[serde(default)]
+    pub clients: Access,
+    /// The TCP of transports that use streams between relays.
+    #[serde(default)]
+    pub tcp: Tcp,
+    /// The relays, one or a group at a time.
+    pub relays: Vec<Relays>,
+}
+
+/// How the nodes are joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Topology {
+    /// A hub without limits, and one access link per node.
+    #[default]
+    Star,
+}
+
+/// A relay, or a group of relays that are drawn from the same distributions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Relays {
+    /// The name by which paths call the relay; a path that names a group draws one of its members.
+    pub name: String,
+    /// Number of relays in the group, which are called NAME-1, NAME-2 and so on.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
+    /// The access link, as far as it differs from the network's.
+    #[serde(default)]
+    pub access: Access,
+    /// The token bucket, as far as it differs from the network's, or "unlimited".
+    #[serde(default)]
+    pub bucket: Option<Shaping>,
+}
+
+/// A full-duplex access link, alike in both directions; what is not set comes from the network,
+/// then from the defaults.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Access {
+    /// Serialisation rate; 10 Gbit/s by default.
+    pub rate: Option<Distribution<Rate>>,
+    /// One-way propagation delay to the hub; 10 ms by default.
+    pub delay: Option<Distribution<Duration>>,
+    /// The queue in front of each direction; "100 packets" by default.
+    pub queue: Option<Queue>,
+    /// Probability that a packet is lost; 0 by default.
+    #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1))]
+    pub loss: Option<f64>,
+    /// Probability that a packet arrives twice; 0 by default.
+    #[schemars(extend("minimum" = 0, "exclusiveMaximum" = 1))]
+    pub duplicate: Option<f64>,
+    /// Extra delay of a packet, drawn uniformly from zero to this; none by default.
+    pub jitter: Option<Text<Duration>>,
+    /// Whether jitter may reorder packets; false by default.
+    pub reorder: Option<bool>,
+}
+
+impl Access {
+    /// This link, with what it leaves open taken from `defaults`.
+    pub(super) fn or(&self, defaults: &Self) -> Self {
+        Self {
+            rate: self.rate.clone().or_else(|| defaults.rate.clone()),
+            delay: self.delay.clone().or_else(|| defaults.delay.clone()),
+            queue: self.queue.or(defaults.queue),
+            loss: self.loss.or(defaults.loss),
+            duplicate: self.duplicate.or(defaults.duplicate),
+            jitter: self.jitter.or(defaults.jitter),
+            reorder: self.reorder.or(defaults.reorder),
+        }
+    }
+
+    /// The link with rate and delay drawn by the two functions where they are distributions.
+    pub(super) fn resolve(
+        &self,
+        draw_rate: impl FnOnce(&Distribution<Rate>) -> Rate,
+        draw_delay: impl FnOnce(&Distribution<Duration>) -> Duration,
+    ) -> AccessSpec {
+        let default_rate = Rate::from_megabits_per_sec(10_000);
+        AccessSpec {
+            rate: self.rate.as_ref().map_or(default_rate, draw_rate),
+            delay: self
+                .delay
+                .as_ref()
+                .map_or(Duration::from_millis(10), draw_delay),
+            queue: self.queue.unwrap_or_default().0,
+            loss: self.loss.unwrap_or_default(),
+            duplicate: self.duplicate.unwrap_or_default(),
+            jitter: self.jitter.unwrap_or_default().0,
+            reorder: self.reorder.unwrap_or_default(),
+        }
+    }
+}
+
+/// A queue in front of a link: `"100 packets"`, or a table that chooses `codel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue(pub QueueSpec);
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self(QueueSpec::DropTail { packets: 100 })
+    }
+}
+
+/// The table form of a [`Queue`]: controlled delay, RFC 8289.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Codel {
+    codel: CodelTimes,
+    /// Packets that wait at most.
+    limit: String,
+}
+
+/// The two parameters of controlled delay.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct CodelTimes {
+    /// Sojourn time that is acceptable for long; RFC 8289 recommends 5 ms.
+    target: Text<Duration>,
+    /// Time in which the sojourn time must fall below the target once; RFC 8289 recommends 100 ms.
+    interval: Text<Duration>,
+}
+
+fn packets(text: &str) -> Result<u32, String> {
+    let number = text.trim().strip_suffix("packets").map(str::trim);
+    number
+        .and_then(|number| number.parse().ok())
+        .filter(|packets| *packets > 0)
+        .ok_or_else(|| {
+            format!("\"{text}\" is no length of a queue; allowed: a positive number of packets, \"100 packets\"")
+        })
+}
+
+impl<'de> Deserialize<'de> for Queue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextOr {
+            expected: "a queue: \"100 packets\", or { codel = { target, interval }, limit }"
+                .to_owned(),
+            from_text: |text| {
+                let packets = packets(text)?;
+                Ok(Self(QueueSpec::DropTail { packets }))
+            },
+            from_table: |table: Codel| {
+                Ok(Self(QueueSpec::CoDel {
+                    target: table.codel.target.0,
+                    interval: table.codel.interval.0,
+                    packets: packets(&table.limit)?,
+                }))
+            },
+        })
+    }
+}
+
+impl Serialize for Queue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            QueueSpec::DropTail { packets } => {
+                serializer.collect_str(&format_args!("{packets} packets"))
+            }
+            QueueSpec::CoDel {
+                target,
+                interval,
+                packets,
+            } => Codel {
+                codel: CodelTimes {
+                    target: Text(target),
+                    interval: Text(interval),
+                },
+                limit: format!("{packets} packets"),
+            }
+            .serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Queue {
+    fn schema_name() -> Cow<'static, str> {
+        "Queue".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let text = json_schema!({
+            "type": "string", "pattern": "^[0-9]+ packets$", "examples": ["100 packets"],
+        });
+        json_schema!({
+            "description": "A drop-tail queue of so many packets, or controlled delay (RFC 8289).",
+            "anyOf": [text, generator.subschema_for::<Codel>()],
+        })
+    }
+}
+
+/// A relay's limit on what it sends: a token bucket, or `"unlimited"`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Shaping {
+    /// As fast as the access link.
+    #[default]
+    Unlimited,
+    /// A token bucket.
+    Bucket(Bucket),
+}
+
+/// A token bucket as a relay's operator sets it; what is not set comes from the network.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Bucket {
+    /// Tokens (bytes) per second.
+    pub rate: Option<Distribution<Rate>>,
+    /// Tokens that the bucket holds, and starts with; by default one second of the rate.
+    pub depth: Option<Text<Bytes>>,
+    /// Time between refills; by default the transport's own.
+    pub refill: Option<Text<Duration>>,
+}
+
+impl Shaping {
+    /// This bucket, with what it leaves open taken from `defaults`.
+    pub(super) fn or(this: Option<&Self>, defaults: &Self) -> Self {
+        match (this, defaults) {
+            (None, defaults) => defaults.clone(),
+            (Some(Self::Bucket(bucket)), Self::Bucket(defaults)) => Self::Bucket(Bucket {
+                rate: bucket.rate.clone().or_else(|| defaults.rate.clone()),
+                depth: bucket.depth.or(defaults.depth),
+                refill: bucket.refill.or(defaults.refill),
+            }),
+            (Some(shaping), _) => shaping.clone(),
+        }
+    }
+
+    /// The bucket with its rate drawn by `draw`; `None` if there is none.
+    pub(super) fn resolve(
+        &self,
+        draw: impl FnOnce(&Distribution<Rate>) -> Rate,
+    ) -> Option<BucketSpec> {
+        let Self::Bucket(bucket) = self else {
+            return None;
+        };
+        Some(BucketSpec {
+            rate: draw(bucket.rate.as_ref().expect("the check saw to it")),
+            depth: bucket.depth.map(|depth| depth.0),
+            interval: bucket.refill.map(|refill| refill.0),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Shaping {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextOr {
+            expected: "a token bucket { rate, depth, refill }, or \"unlimited\"".to_owned(),
+            from_text: |text| match text {
+                "unlimited" => Ok(Self::Unlimited),
+                text => Err(format!(
+                    "\"{text}\" is no token bucket; allowed: {{ rate, depth, refill }}, or \"unlimited\""
+                )),
+            },
+            from_table: |bucket| Ok(Self::Bucket(bucket)),
+        })
+    }
+}
+
+impl Serialize for Shaping {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Unlimited => serializer.serialize_str("unlimited"),
+            Self::Bucket(bucket) => bucket.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Shaping {
+    fn schema_name() -> Cow<'static, str> {
+        "Shaping".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A token bucket, or \"unlimited\".",
+            "anyOf": [{ "const": "unlimited" }, generator.subschema_for::<Bucket>()],
+        })
+    }
+}

@@ -1,0 +1,290 @@
+//! Quantities with units in a scenario: fixed, or drawn from a distribution.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use hopflow_sim::random::{CdfTable, Stream};
+use hopflow_units::{Bytes, Duration, ParseError, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, DeserializeOwned, Deserializer, MapAccess, Visitor, value};
+use serde::{Deserialize, Serialize, Serializer};
+
+/// A quantity that a scenario writes as a number with a unit.
+pub trait Quantity: FromStr<Err = ParseError> + fmt::Display + Copy {
+    /// The quantity with its article, for messages and the schema.
+    const WHAT: &'static str;
+    /// An example, for messages and the schema.
+    const EXAMPLE: &'static str;
+
+    /// The amount in the smallest unit.
+    fn amount(self) -> u64;
+
+    /// The quantity nearest to an amount of the smallest unit.
+    fn of_amount(amount: u64) -> Self;
+}
+
+impl Quantity for Duration {
+    const WHAT: &'static str = "a time";
+    const EXAMPLE: &'static str = "40 ms";
+
+    fn amount(self) -> u64 {
+        self.as_nanos()
+    }
+
+    fn of_amount(amount: u64) -> Self {
+        Self::from_nanos(amount)
+    }
+}
+
+impl Quantity for Bytes {
+    const WHAT: &'static str = "an amount of data";
+    const EXAMPLE: &'static str = "5 MiB";
+
+    fn amount(self) -> u64 {
+        self.get()
+    }
+
+    fn of_amount(amount: u64) -> Self {
+        Self::new(amount)
+    }
+}
+
+impl Quantity for Rate {
+    const WHAT: &'static str = "a rate";
+    const EXAMPLE: &'static str = "1500 kB/s";
+
+    fn amount(self) -> u64 {
+        self.bytes_per_sec()
+    }
+
+    fn of_amount(amount: u64) -> Self {
+        Self::from_bytes_per_sec(amount.max(1)).expect("one byte per second is a rate")
+    }
+}
+
+/// A quantity written as text with its unit, such as `"1500 kB/s"`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Text<Q>(pub Q);
+
+impl<'de, Q: Quantity> Deserialize<'de> for Text<Q> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FromText<Q>(PhantomData<Q>);
+
+        impl<Q: Quantity> Visitor<'_> for FromText<Q> {
+            type Value = Text<Q>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{} as text with its unit, \"{}\"", Q::WHAT, Q::EXAMPLE)
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<Q>, E> {
+                text.parse().map(Text).map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(FromText(PhantomData))
+    }
+}
+
+impl<Q: Quantity> Serialize for Text<Q> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<Q: Quantity> JsonSchema for Text<Q> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Q::WHAT.into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": r"^\s*[0-9][0-9_.]*\s*[A-Za-z]+(/s)?\s*$",
+            "examples": [Q::EXAMPLE],
+        })
+    }
+}
+
+/// A quantity that each node or circuit draws for itself.
+///
+/// Written as one value, as `{ uniform = [LOW, HIGH] }`, or as a piecewise linear cumulative
+/// distribution `{ points = [[VALUE, PROBABILITY], ...] }`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Distribution<Q> {
+    /// Always the same value.
+    Fixed(Q),
+    /// Any value between two, both included, with the same probability.
+    Uniform(Q, Q),
+    /// Values with the probability of at most that value, in rising order up to probability 1.
+    Points(Vec<(Q, f64)>),
+}
+
+impl<Q: Quantity> Distribution<Q> {
+    /// A value drawn from `stream`; a fixed value draws nothing.
+    pub fn sample(&self, stream: &mut Stream) -> Q {
+        match self {
+            Self::Fixed(value) => *value,
+            Self::Uniform(low, high) => Q::of_amount(stream.integer(low.amount(), high.amount())),
+            Self::Points(points) => {
+                let table = table(points).expect("checked when it was read");
+                Q::of_amount(stream.value(&table).round() as u64)
+            }
+        }
+    }
+
+    /// The largest value that can be drawn.
+    pub fn largest(&self) -> Q {
+        match self {
+            Self::Fixed(value) | Self::Uniform(_, value) => *value,
+            Self::Points(points) => points.last().expect("checked when it was read").0,
+        }
+    }
+
+    fn from_form(form: Form<Q>) -> Result<Self, String> {
+        match (form.uniform, form.points) {
+            (Some([low, high]), None) if low.0.amount() <= high.0.amount() => {
+                Ok(Self::Uniform(low.0, high.0))
+            }
+            (Some([low, high]), None) => Err(format!(
+                "uniform = [\"{}\", \"{}\"] goes down; allowed is [LOW, HIGH]",
+                low.0, high.0
+            )),
+            (None, Some(points)) => {
+                let points: Vec<_> = points.into_iter().map(|(value, p)| (value.0, p)).collect();
+                table(&points)?;
+                Ok(Self::Points(points))
+            }
+            _ => {
+                Err("a distribution has exactly one of the keys `uniform` and `points`".to_owned())
+            }
+        }
+    }
+}
+
+fn table<Q: Quantity>(points: &[(Q, f64)]) -> Result<CdfTable, String> {
+    let amounts = points.iter().map(|(value, p)| (value.amount() as f64, *p));
+    CdfTable::new(amounts.collect()).map_err(|error| error.to_string())
+}
+
+/// The table form of a [`Distribution`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields, bound = "Q: Quantity")]
+struct Form<Q> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uniform: Option<[Text<Q>; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    points: Option<Vec<(Text<Q>, f64)>>,
+}
+
+impl<'de, Q: Quantity> Deserialize<'de> for Distribution<Q> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextOr {
+            expected: format!(
+                "{} as text, \"{}\", or a distribution of it",
+                Q::WHAT,
+                Q::EXAMPLE
+            ),
+            from_text: |text| {
+                text.parse()
+                    .map(Self::Fixed)
+                    .map_err(|e: ParseError| e.to_string())
+            },
+            from_table: Self::from_form,
+        })
+    }
+}
+
+impl<Q: Quantity> Serialize for Distribution<Q> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (uniform, points) = match self {
+            Self::Fixed(value) => return Text(*value).serialize(serializer),
+            Self::Uniform(low, high) => (Some([Text(*low), Text(*high)]), None),
+            Self::Points(points) => {
+                let texts = points.iter().map(|(value, p)| (Text(*value), *p));
+                (None, Some(texts.collect()))
+            }
+        };
+        Form { uniform, points }.serialize(serializer)
+    }
+}
+
+impl<Q: Quantity> JsonSchema for Distribution<Q> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}, fixed or drawn", Q::WHAT).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let value = Text::<Q>::json_schema(generator);
+        json_schema!({
+            "anyOf": [
+                value,
+                {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["uniform"],
+                    "properties": {
+                        "uniform": {
+                            "description": "The lowest and the highest value.",
+                            "type": "array", "items": value, "minItems": 2, "maxItems": 2,
+                        },
+                    },
+                },
+                {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["points"],
+                    "properties": {
+                        "points": {
+                            "description": "Pairs of a value and the probability of at most that value, up to probability 1.",
+                            "type": "array",
+                            "minItems": 1,
+                            "items": {
+                                "type": "array",
+                                "prefixItems": [value, { "type": "number", "minimum": 0, "maximum": 1 }],
+                                "minItems": 2, "maxItems": 2,
+                            },
+                        },
+                    },
+                },
+            ],
+        })
+    }
+}
+
+/// Reads a value that is written either as text or as a table.
+pub(super) struct TextOr<T, Table> {
+    /// What may stand there, for the message if it is neither.
+    pub(super) expected: String,
+    /// Makes the value of text, or says what is wrong with it.
+    pub(super) from_text: fn(&str) -> Result<T, String>,
+    /// Makes the value of the table's contents, or says what is wrong with them.
+    pub(super) from_table: fn(Table) -> Result<T, String>,
+}
+
+impl<'de, T, Table: DeserializeOwned> Visitor<'de> for TextOr<T, Table> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.expected)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.from_text)(text).map_err(E::custom)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        let table = Table::deserialize(value::MapAccessDeserializer::new(map))?;
+        (self.from_table)(table).map_err(de::Error::custom)
+    }
+}

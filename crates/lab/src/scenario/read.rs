@@ -1,0 +1,149 @@
+//! Reading a scenario, with errors that say where and what is allowed.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::{fs, io};
+
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde_path_to_error::Segment;
+
+use super::{InputError, Scenario, Seeds, allowed};
+use crate::builtin;
+
+impl Scenario {
+    /// Reads the built-in scenario of this name, or else the file at this path.
+    ///
+    /// Returns the scenario's text along with it.
+    ///
+    /// # Errors
+    /// If there is neither, or it is no valid scenario.
+    pub fn load(name_or_path: &str) -> Result<(Self, String), InputError> {
+        if let Some(scenario) = builtin::find(name_or_path) {
+            let parsed = Self::parse(scenario.text, name_or_path)?;
+            return Ok((parsed, scenario.text.to_owned()));
+        }
+        let text =
+            fs::read_to_string(name_or_path).map_err(|cause| unreadable(name_or_path, &cause))?;
+        Ok((Self::parse(&text, name_or_path)?, text))
+    }
+
+    /// Reads a scenario from `text`, which messages call `file`.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario.
+    pub fn parse(text: &str, file: &str) -> Result<Self, InputError> {
+        let document = toml::Deserializer::parse(text)
+            .map_err(|error| from_toml(String::new(), &error, text).in_file(file, text))?;
+        let scenario: Self = serde_path_to_error::deserialize(document).map_err(|error| {
+            let key = key_of(error.path());
+            from_toml(key, error.inner(), text).in_file(file, text)
+        })?;
+        scenario
+            .check()
+            .map_err(|error| error.in_file(file, text))?;
+        Ok(scenario)
+    }
+}
+
+fn unreadable(path: &str, cause: &io::Error) -> InputError {
+    let problem = format!("cannot read the scenario {path}: {cause}");
+    if Path::new(path).exists() {
+        return InputError::new(problem);
+    }
+    let names = builtin::scenarios().iter().map(|scenario| scenario.name);
+    let allowed = allowed(path, names);
+    InputError::new(format!("{problem}; neither a file nor built in; {allowed}"))
+}
+
+fn from_toml(key: String, error: &toml::de::Error, text: &str) -> InputError {
+    let (key, problem) = reword(key, error.message());
+    let input_error = InputError::at(key, problem);
+    match error.span() {
+        Some(span) if !text.is_empty() => input_error.on_line_of(text, span.start),
+        _ => input_error,
+    }
+}
+
+/// Puts serde's messages about names into our form, with a suggestion.
+///
+/// Serde says "unknown field `x`, expected one of `a`, `b`"; what does not look like this is kept.
+fn reword(key: String, message: &str) -> (String, String) {
+    let message = message.trim().replace('\n', "; ");
+    let quoted: Vec<_> = message.split('`').skip(1).step_by(2).collect();
+    let (Some(found), names) = (quoted.first(), quoted.iter().skip(1).copied()) else {
+        return (key, message);
+    };
+    if message.starts_with("unknown field") {
+        // Depending on the format, the path does or does not end in the unknown key.
+        let path = match key.strip_suffix(found) {
+            Some("") => key,
+            Some(parent) if parent.ends_with('.') => key,
+            _ if key.is_empty() => (*found).to_owned(),
+            _ => format!("{key}.{found}"),
+        };
+        (
+            path,
+            format!("unknown key \"{found}\"; {}", allowed(found, names)),
+        )
+    } else if message.starts_with("unknown variant") {
+        (
+            key,
+            format!("unknown value \"{found}\"; {}", allowed(found, names)),
+        )
+    } else if message.starts_with("missing field") {
+        (key, format!("the key \"{found}\" is missing"))
+    } else {
+        (key, message)
+    }
+}
+
+fn key_of(path: &serde_path_to_error::Path) -> String {
+    let mut key = String::new();
+    for segment in path {
+        let written = match segment {
+            Segment::Seq { index } => write!(key, "[{index}]"),
+            Segment::Map { key: name } | Segment::Enum { variant: name } if key.is_empty() => {
+                write!(key, "{name}")
+            }
+            Segment::Map { key: name } | Segment::Enum { variant: name } => write!(key, ".{name}"),
+            Segment::Unknown => Ok(()),
+        };
+        written.expect("a string takes everything");
+    }
+    key
+}
+
+impl<'de> Deserialize<'de> for Seeds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct CountOrList;
+
+        impl<'de> Visitor<'de> for CountOrList {
+            type Value = Seeds;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number of seeds, or a list of seeds such as [1, 2, 3]")
+            }
+
+            fn visit_i64<E: de::Error>(self, count: i64) -> Result<Seeds, E> {
+                let count = u32::try_from(count).ok().filter(|count| *count > 0);
+                count.map(Seeds::Count).ok_or_else(|| {
+                    E::custom(format_args!(
+                        "allowed is a number of seeds from 1 to {}",
+                        u32::MAX
+                    ))
+                })
+            }
+
+            fn visit_u64<E: de::Error>(self, count: u64) -> Result<Seeds, E> {
+                self.visit_i64(i64::try_from(count).unwrap_or(i64::MAX))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seeds: A) -> Result<Seeds, A::Error> {
+                let seeds = de::value::SeqAccessDeserializer::new(seeds);
+                Vec::deserialize(seeds).map(Seeds::List)
+            }
+        }
+
+        deserializer.deserialize_any(CountOrList)
+    }
+}

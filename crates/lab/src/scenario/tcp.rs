@@ -1,0 +1,54 @@
+//! The TCP of transports that use streams between relays.
+
+use hopflow_sim::spec::WorldSpec;
+use hopflow_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::quantity::Text;
+
+/// The TCP of transports that use streams; what is not set is as in Linux.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Tcp {
+    /// Payload of a full segment; 1448 B by default.
+    pub mss: Option<Text<Bytes>>,
+    /// Bytes that may be written and not yet acknowledged; 4 MiB by default.
+    pub send_buffer: Option<Text<Bytes>>,
+    /// Bytes that may have arrived and not yet been read; 6 MiB by default.
+    pub receive_buffer: Option<Text<Bytes>>,
+    /// Segments of the first congestion window; 10 by default.
+    #[schemars(range(min = 1, max = 1000))]
+    pub initial_window: Option<u32>,
+    /// Whether a partial segment waits while an earlier one is not acknowledged; true by default.
+    pub nagle: Option<bool>,
+    /// Whether losses are found by selective acknowledgements; true by default.
+    pub sack: Option<bool>,
+    /// Whether a rising round-trip time ends slow start before a loss does; true by default.
+    pub hystart: Option<bool>,
+    /// Least margin of the retransmission timeout; 200 ms by default.
+    pub min_rto: Option<Text<Duration>>,
+}
+
+impl Tcp {
+    /// Sets in `world` what this says.
+    pub(super) fn apply(&self, world: &mut WorldSpec) {
+        fn set<T>(place: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *place = value;
+            }
+        }
+        let tcp = &mut world.tcp;
+        set(&mut tcp.mss, self.mss.map(|mss| mss.0));
+        set(&mut tcp.send_buffer, self.send_buffer.map(|size| size.0));
+        set(
+            &mut tcp.receive_buffer,
+            self.receive_buffer.map(|size| size.0),
+        );
+        set(&mut tcp.initial_window_segments, self.initial_window);
+        set(&mut tcp.nagle, self.nagle);
+        set(&mut tcp.sack, self.sack);
+        set(&mut tcp.hystart, self.hystart);
+        set(&mut tcp.min_rto, self.min_rto.map(|time| time.0));
+    }
+}

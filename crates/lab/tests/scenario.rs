@@ -1,0 +1,224 @@
+//! Reading, checking and sampling scenarios.
+
+use std::collections::BTreeSet;
+
+use hopflow_lab::builtin;
+use hopflow_lab::scenario::{Scenario, schema};
+use hopflow_sim::spec::Class;
+use hopflow_units::{Duration, Rate};
+
+const SMALL: &str = r#"
+name = "small"
+duration = "10 s"
+warm-up = "2 s"
+seeds = 2
+[transports.vanilla]
+[network]
+bucket = { rate = "1 MB/s", refill = "100 ms" }
+[[network.relays]]
+name = "guard"
+count = 3
+access = { delay = { uniform = ["5 ms", "40 ms"] } }
+[[network.relays]]
+name = "middle"
+bucket = { rate = { points = [["100 kB/s", 0.0], ["200 kB/s", 0.5], ["1 MB/s", 1.0]] } }
+[[network.relays]]
+name = "exit"
+bucket = "unlimited"
+[[circuits]]
+count = 4
+path = ["guard", "middle", "exit"]
+workload = "web"
+start = { uniform = ["0 s", "2 s"] }
+"#;
+
+fn parse(text: &str) -> Result<Scenario, String> {
+    Scenario::parse(text, "small.toml").map_err(|error| error.to_string())
+}
+
+/// The message about `SMALL` with `from` replaced by `to`.
+fn message(from: &str, to: &str) -> String {
+    assert!(SMALL.contains(from), "{from}");
+    parse(&SMALL.replace(from, to)).expect_err(to)
+}
+
+#[test]
+fn every_built_in_scenario_is_valid_and_bears_its_file_name() {
+    for builtin in builtin::scenarios() {
+        let (scenario, _) = Scenario::load(builtin.name).unwrap();
+        assert_eq!(scenario.name, builtin.name);
+        assert!(!scenario.about.is_empty());
+    }
+}
+
+#[test]
+fn the_committed_schema_is_current() {
+    let committed = include_str!("../../../scenarios/scenario.schema.json");
+    assert!(
+        committed == schema(),
+        "write it anew: cargo run -- schema > scenarios/scenario.schema.json"
+    );
+}
+
+#[test]
+fn messages_name_file_line_key_value_and_what_is_allowed() {
+    for (from, to, expected) in [
+        (
+            "duration = \"10 s\"",
+            "durration = \"10 s\"",
+            "small.toml:3: durration: unknown key \"durration\"; did you mean \"duration\"? allowed: name, about, ",
+        ),
+        (
+            "delay = {",
+            "dealy = {",
+            "small.toml:12: network.relays[0].access.dealy: unknown key \"dealy\"; did you mean \"delay\"?",
+        ),
+        (
+            "\"1 MB/s\", refill",
+            "\"1 mb/s\", refill",
+            "small.toml:8: network.bucket.rate: \"1 mb/s\": has the unknown unit \"mb/s\"; allowed is a rate: ",
+        ),
+        (
+            "warm-up = \"2 s\"",
+            "warm-up = 2",
+            "small.toml:4: warm-up: invalid type: integer",
+        ),
+        (
+            "warm-up = \"2 s\"",
+            "warm-up = \"10 s\"",
+            "small.toml:4: warm-up: \"10 s\" leaves nothing to evaluate",
+        ),
+        (
+            "seeds = 2",
+            "",
+            "small.toml:1: the key \"seeds\" is missing",
+        ),
+        (
+            "seeds = 2",
+            "seeds = [1, 1]",
+            "small.toml:5: seeds: a seed stands twice",
+        ),
+        (
+            "\"guard\", \"middle\"",
+            "\"gurad\", \"middle\"",
+            "small.toml:21: circuits[0].path[0]: there is no relay \"gurad\"; did you mean \"guard\"?",
+        ),
+        (
+            "workload = \"web\"",
+            "workload = \"wbe\"",
+            "small.toml:22: circuits[0].workload: \"wbe\" is no workload; did you mean \"web\"? allowed: bulk, web",
+        ),
+        (
+            "\"5 ms\", \"40 ms\"",
+            "\"50 ms\", \"40 ms\"",
+            "small.toml:12: network.relays[0].access.delay: uniform = [\"50 ms\", \"40 ms\"] goes down",
+        ),
+        (
+            "count = 4",
+            "count = 0",
+            "small.toml:20: circuits[0].count: 0 is outside",
+        ),
+        ("count = 4", "count = = 4", "small.toml:20: "),
+    ] {
+        let found = message(from, to);
+        assert!(
+            found.starts_with(expected),
+            "expected {expected}\n   found {found}"
+        );
+        assert_eq!(found.lines().count(), 1, "{found}");
+    }
+}
+
+#[test]
+fn paths_must_be_possible() {
+    for (to, expected) in [
+        ("[\"middle\", \"middle\"]", "stands twice"),
+        (
+            "[\"guard\", \"guard\", \"guard\", \"guard\"]",
+            "4 different relays of \"guard\"",
+        ),
+        ("{ random = 6 }", "6 relays of 5 cannot be different"),
+        ("[]", "is too short"),
+        ("{ radnom = 2 }", "did you mean \"random\"?"),
+    ] {
+        let found = message("[\"guard\", \"middle\", \"exit\"]", to);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn sampled_values_lie_within_their_distributions() {
+    let scenario = parse(SMALL).unwrap();
+    for seed in 1..50 {
+        let world = scenario.sample(seed);
+        assert_eq!(world.nodes.len(), 5 + 4);
+        for guard in &world.nodes[..3] {
+            assert!(guard.access.delay >= Duration::from_millis(5));
+            assert!(guard.access.delay <= Duration::from_millis(40));
+            assert_eq!(
+                guard.bucket.unwrap().rate,
+                Rate::from_kilobytes_per_sec(1000)
+            );
+        }
+        let middle = world.nodes[3].bucket.unwrap();
+        assert!(middle.rate >= Rate::from_kilobytes_per_sec(100));
+        assert!(middle.rate <= Rate::from_kilobytes_per_sec(1000));
+        assert_eq!(middle.interval, Some(Duration::from_millis(100)));
+        assert_eq!(world.nodes[4].bucket, None);
+        for (number, circuit) in world.circuits.iter().enumerate() {
+            let path: Vec<_> = circuit.path.iter().map(|node| node.index()).collect();
+            assert_eq!(path[0], 5 + number);
+            assert!(path[1] < 3);
+            assert_eq!(path[2..], [3, 4]);
+            assert_eq!(circuit.class, Class::Web);
+            assert!(circuit.start <= Duration::from_secs(2));
+        }
+    }
+}
+
+#[test]
+fn another_group_of_circuits_changes_nothing_of_what_was_drawn_before() {
+    let more = format!("{SMALL}\n[[circuits]]\npath = {{ random = 3 }}\nworkload = \"bulk\"\n");
+    let before = parse(SMALL).unwrap().sample(7);
+    let after = parse(&more).unwrap().sample(7);
+    let text = |value: &dyn std::fmt::Debug| format!("{value:?}");
+    assert_eq!(text(&after.nodes[..9].to_vec()), text(&before.nodes));
+    assert_eq!(text(&after.circuits[..4].to_vec()), text(&before.circuits));
+}
+
+#[test]
+fn random_paths_repeat_no_relay_and_prefer_fast_relays_when_weighted() {
+    let random = SMALL.replace(
+        "[\"guard\", \"middle\", \"exit\"]",
+        "{ random = 3, weighted = true }",
+    );
+    let scenario = parse(&random).unwrap();
+    let mut with_exit = 0;
+    for seed in 1..100 {
+        for circuit in scenario.sample(seed).circuits {
+            let distinct: BTreeSet<_> = circuit.path.iter().collect();
+            assert_eq!(distinct.len(), 4);
+            with_exit += usize::from(circuit.path.iter().any(|node| node.index() == 4));
+        }
+    }
+    // The exit's 1.25 GB/s stand against at most 4 MB/s of all others.
+    assert!(with_exit > 390, "{with_exit}");
+}
+
+#[test]
+fn what_a_scenario_is_written_as_is_read_back() {
+    for builtin in builtin::scenarios() {
+        let (scenario, _) = Scenario::load(builtin.name).unwrap();
+        let written = toml::to_string(&scenario).unwrap();
+        assert_eq!(
+            Scenario::parse(&written, "written").unwrap(),
+            scenario,
+            "{written}"
+        );
+    }
+    let scenario = parse(SMALL).unwrap();
+    assert_eq!(
+        parse(&toml::to_string(&scenario).unwrap()).unwrap(),
+        scenario
+    );
+}
