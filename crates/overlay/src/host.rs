@@ -49,7 +49,8 @@ pub trait Host<P: Payload>: Debug + Send {
     /// Takes a message that the neighbour on `link` sent out of band.
     fn receive_message(&mut self, now: Instant, link: LinkId, message: &[u8]);
 
-    /// Says how many bytes a link's stream takes at present. Datagram links have no such limit.
+    /// Says how many bytes a link's stream takes at present: at first, and whenever it is more
+    /// than before. What the node writes it counts itself. Datagram links have no such limit.
     fn set_room(&mut self, now: Instant, link: LinkId, room: Bytes);
 
     /// Handles all timers that are due.
@@ -65,9 +66,6 @@ pub trait Host<P: Payload>: Debug + Send {
     /// When [`handle_timeout`](Host::handle_timeout) is to be called; far future if never. It may
     /// turn out that nothing was due, but nothing is ever due earlier.
     fn poll_timeout(&self) -> Instant;
-
-    /// Whether a link's stream is full and room is waited for.
-    fn awaits_room(&self, link: LinkId) -> bool;
 
     /// The present state of a flow, for measurement; `None` if the circuit is closed.
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView>;

@@ -16,7 +16,7 @@ pub(crate) struct Link<P> {
     pub(crate) arriving: Vec<Option<FlowId>>,
     /// Room that the stream offers; datagrams always go.
     pub(crate) room: i64,
-    /// Whether a flow found the stream full and waits for room.
+    /// Whether a flow found the link full and waits for room.
     pub(crate) starved: bool,
     /// Limits all flows of the link together.
     pub(crate) gate: Gate,

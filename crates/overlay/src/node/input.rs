@@ -163,11 +163,11 @@ impl<T: Transport, P: Payload> Node<T, P> {
     fn release_link(&mut self, now: Instant, link: LinkId, cells: Cells) {
         let cell = self.plan.cell_len();
         let state = self.link(link);
-        let was_closed = !state.gate.has_room();
         let released = cells.min(state.gate.outstanding());
         // No more than is outstanding is released, so this cannot fail.
         let _ = state.gate.release(released);
-        if was_closed && state.has_room(now, cell) {
+        if state.starved && state.has_room(now, cell) {
+            state.starved = false;
             self.unblock(link);
         }
     }

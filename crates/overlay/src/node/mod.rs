@@ -9,7 +9,7 @@ mod setup;
 use std::collections::VecDeque;
 
 use hopflow_units::{Bytes, Cells, Instant, LinkId};
-use hopflow_wire::{Carrier, Frame, Payload, RelayHeader};
+use hopflow_wire::{Frame, Payload, RelayHeader};
 
 use crate::edge::Stream;
 use crate::flow::{Flow, Port};
@@ -198,8 +198,7 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
         let cell = self.plan.cell_len();
         let state = self.link(link);
         state.room = room.get().min(i64::MAX as u64) as i64;
-        state.starved = false;
-        if state.has_room(now, cell) {
+        if state.has_room(now, cell) && std::mem::take(&mut state.starved) {
             self.unblock(link);
         }
     }
@@ -218,11 +217,6 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
 
     fn poll_timeout(&self) -> Instant {
         self.timers.next().min(self.bucket_wake).min(self.next_tick)
-    }
-
-    fn awaits_room(&self, link: LinkId) -> bool {
-        let link = &self.links[link.index()];
-        link.carrier == Carrier::Stream && link.starved
     }
 
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {

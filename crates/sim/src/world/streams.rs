@@ -120,9 +120,7 @@ impl World {
             self.nodes[node].host.receive(self.now, link, arrived);
         }
         self.pump_connection(end);
-        if self.nodes[node].host.awaits_room(link) {
-            self.offer_room(end);
-        }
+        self.offer_room(end);
     }
 
     /// Tells a node how much its connection takes.
