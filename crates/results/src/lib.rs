@@ -1,1 +1,73 @@
-//! The schema of result files, their writers and readers.
+//! The schema of a result folder, its writers and readers.
+//!
+//! # A result folder
+//! ```text
+//! DIR/manifest.json                       what the folder holds: [`Manifest`]
+//! DIR/runs/TRANSPORT-nNET-sSEED-HASH/     one folder per finished run: [`RunEntry`]
+//!     run.json                            the run's entry, as in the manifest
+//!     downloads.parquet                   [`Download`]
+//!     circuits.parquet                    [`Circuit`]
+//!     samples.parquet                     [`Sample`]
+//!     hops.parquet                        [`HopSample`]
+//!     relays.parquet                      [`Relay`]
+//!     links.parquet                       [`Link`]
+//! DIR/values.csv                          values of a reproduced figure: [`Value`]
+//! ```
+//! Parquet files are compressed with Snappy, and begin with the columns `transport`, `network` and
+//! `seed`, so that one query spans all runs:
+//! ```sql
+//! select transport, median(ttlb_s) from 'DIR/runs/*/downloads.parquet' group by transport
+//! ```
+//! Columns that may be empty are optional in Parquet, NaN or null elsewhere. Units end the names of
+//! columns: `_s` seconds, `_bytes`, `_cells`, `_bytes_per_s`.
+//!
+//! # Runs are kept and recognised
+//! A [`RunKey`] holds all that decides a run's results. A run appears under its name only when it
+//! is complete, so an interrupted campaign goes on where it stopped:
+//! ```
+//! # fn main() -> Result<(), hopflow_results::Error> {
+//! # let temporary = tempfile::tempdir().unwrap();
+//! # let path = temporary.path();
+//! # let simulate = || hopflow_results::Tables::default();
+//! use hopflow_results::{Folder, Manifest, RunKey};
+//!
+//! let (version, toml) = ("0.1.0", "name = \"star\"");
+//! let folder = Folder::create(path)?;
+//! let key = RunKey::new("backtap", 0, 1, &[toml, version]);
+//! let entry = match folder.finished(&key) {
+//!     Some(entry) => entry,
+//!     None => folder.write_run(&key, &simulate(), 0.8)?,
+//! };
+//! let mut manifest = Manifest::new(version, "star", toml);
+//! manifest.transports = vec!["backtap".to_owned()];
+//! manifest.seeds = vec![1];
+//! manifest.runs = vec![entry];
+//! folder.write_manifest(&manifest)?;
+//!
+//! let manifest = Folder::open(path).read_manifest()?;
+//! let tables = folder.read_run(&manifest.runs[0])?;
+//! assert_eq!(tables.fingerprint(), manifest.runs[0].results);
+//! # Ok(())
+//! # }
+//! ```
+//! [`Tables::fingerprint`] hashes the rows and not the files, so two runs that should agree can be
+//! compared by their hashes.
+
+mod error;
+mod field;
+mod fingerprint;
+mod folder;
+mod manifest;
+mod rows;
+mod run;
+mod table;
+mod values;
+
+pub use error::Error;
+pub use fingerprint::{Fingerprint, ParseFingerprintError};
+pub use folder::Folder;
+pub use manifest::{FORMAT, Manifest};
+pub use rows::{Circuit, Class, Direction, Download, HopSample, Link, Relay, Sample};
+pub use run::{RunEntry, RunKey, TableFile, Tables};
+pub use table::Row;
+pub use values::{VALUE_COLUMNS, Value, Verdict};

@@ -1,0 +1,259 @@
+//! A result folder on disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::fingerprint::Fingerprint;
+use crate::manifest::{FORMAT, Manifest};
+use crate::run::{RunEntry, RunKey, TableFile, Tables};
+use crate::table::{self, Row};
+use crate::values::{self, Value};
+use crate::{Circuit, Download, Error, HopSample, Link, Relay, Sample};
+
+const MANIFEST: &str = "manifest.json";
+const VALUES: &str = "values.csv";
+const RUNS: &str = "runs";
+const ENTRY: &str = "run.json";
+
+/// A result folder.
+///
+/// Everything is written under another name first and then renamed, so that what stands under its
+/// name is complete. Different runs may be written at the same time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// The result folder at `path`, made if it does not exist.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn create(path: &Path) -> Result<Self, Error> {
+        let runs = path.join(RUNS);
+        fs::create_dir_all(&runs).map_err(Error::io("create", &runs))?;
+        Ok(Self {
+            path: path.to_owned(),
+        })
+    }
+
+    /// The result folder at `path`, to read from; nothing is made or checked.
+    pub fn open(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+        }
+    }
+
+    /// Where the folder lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The entry of the run with this key, if it finished before.
+    ///
+    /// A run that cannot be read counts as not finished: writing it again repairs it.
+    pub fn finished(&self, key: &RunKey) -> Option<RunEntry> {
+        let text = fs::read(self.run_path(key).join(ENTRY)).ok()?;
+        let entry: RunEntry = serde_json::from_slice(&text).ok()?;
+        (entry.key == *key && self.read_run(&entry).is_ok()).then_some(entry)
+    }
+
+    /// Writes a finished run: all of it or, if interrupted, nothing.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn write_run(
+        &self,
+        key: &RunKey,
+        tables: &Tables,
+        wall_seconds: f64,
+    ) -> Result<RunEntry, Error> {
+        let path = self.run_path(key);
+        let partial = path.with_file_name(format!(".{}.partial", key.folder()));
+        remove_folder(&partial)?;
+        fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
+        let mut files = BTreeMap::new();
+        let mut writer = TableWriter {
+            key,
+            folder: &partial,
+            files: &mut files,
+        };
+        writer.write(&tables.downloads)?;
+        writer.write(&tables.circuits)?;
+        writer.write(&tables.samples)?;
+        writer.write(&tables.hops)?;
+        writer.write(&tables.relays)?;
+        writer.write(&tables.links)?;
+        let entry = RunEntry {
+            key: key.clone(),
+            folder: format!("{RUNS}/{}", key.folder()),
+            results: tables.fingerprint(),
+            wall_seconds,
+            files,
+        };
+        write_file(&partial.join(ENTRY), &json(&entry))?;
+        remove_folder(&path)?;
+        fs::rename(&partial, &path).map_err(Error::io("rename to", &path))?;
+        Ok(entry)
+    }
+
+    /// Reads all tables of a run.
+    ///
+    /// # Errors
+    /// If a file is missing or damaged.
+    pub fn read_run(&self, entry: &RunEntry) -> Result<Tables, Error> {
+        Ok(Tables {
+            downloads: self.read_table::<Download>(entry)?,
+            circuits: self.read_table::<Circuit>(entry)?,
+            samples: self.read_table::<Sample>(entry)?,
+            hops: self.read_table::<HopSample>(entry)?,
+            relays: self.read_table::<Relay>(entry)?,
+            links: self.read_table::<Link>(entry)?,
+        })
+    }
+
+    /// Reads one table of a run, chosen by its row type.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged.
+    pub fn read_table<R: Row>(&self, entry: &RunEntry) -> Result<Vec<R>, Error> {
+        let folder = entry
+            .folder
+            .split('/')
+            .fold(self.path.clone(), |path, name| path.join(name));
+        let Some(file) = entry.files.get(R::TABLE) else {
+            let reason = format!("the run {} lists no table `{}`", entry.folder, R::TABLE);
+            return Err(Error::damaged(&self.path.join(MANIFEST), reason));
+        };
+        let path = folder.join(&file.name);
+        let expected = format!("the table `{}` of a run", R::TABLE);
+        let bytes = fs::read(&path).map_err(Error::reading(&path, &expected))?;
+        let found = Fingerprint::of_bytes(&bytes);
+        // Checked first, because a decoder may trust what a damaged file claims.
+        if found != file.checksum {
+            let reason = format!(
+                "its checksum is {found}, it was written with {}",
+                file.checksum
+            );
+            return Err(Error::damaged(&path, reason));
+        }
+        let rows = table::decode(bytes).map_err(|reason| Error::damaged(&path, reason))?;
+        if rows.len() as u64 != file.rows {
+            let reason = format!("it holds {} rows instead of {}", rows.len(), file.rows);
+            return Err(Error::damaged(&path, reason));
+        }
+        Ok(rows)
+    }
+
+    /// Writes the manifest.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), Error> {
+        replace_file(&self.path.join(MANIFEST), &json(manifest))
+    }
+
+    /// Reads the manifest.
+    ///
+    /// # Errors
+    /// If the file is missing, damaged, or of another format.
+    pub fn read_manifest(&self) -> Result<Manifest, Error> {
+        let path = self.path.join(MANIFEST);
+        let expected = "what the folder holds, and is written by `hopflow run`";
+        let text = fs::read(&path).map_err(Error::reading(&path, expected))?;
+        // Other formats may lack what this one needs, so the number comes first.
+        let value: serde_json::Value =
+            serde_json::from_slice(&text).map_err(|e| Error::damaged(&path, e))?;
+        let found = value.get("format").and_then(serde_json::Value::as_u64);
+        match found.and_then(|format| u32::try_from(format).ok()) {
+            Some(FORMAT) => serde_json::from_value(value).map_err(|e| Error::damaged(&path, e)),
+            Some(found) => Err(Error::Format {
+                path,
+                found,
+                supported: FORMAT,
+            }),
+            None => Err(Error::damaged(&path, "`format` must be a whole number")),
+        }
+    }
+
+    /// Writes `values.csv`.
+    ///
+    /// # Errors
+    /// If a number is not finite or the file cannot be written.
+    pub fn write_values(&self, values: &[Value]) -> Result<(), Error> {
+        let path = self.path.join(VALUES);
+        let text = values::encode(&path, values)?;
+        fs::create_dir_all(&self.path).map_err(Error::io("create", &self.path))?;
+        replace_file(&path, &text)
+    }
+
+    /// Reads `values.csv`.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged.
+    pub fn read_values(&self) -> Result<Vec<Value>, Error> {
+        let path = self.path.join(VALUES);
+        let expected = "a figure's values, and is written by `hopflow reproduce`";
+        let text = fs::read(&path).map_err(Error::reading(&path, expected))?;
+        values::decode(&path, &text)
+    }
+
+    fn run_path(&self, key: &RunKey) -> PathBuf {
+        self.path.join(RUNS).join(key.folder())
+    }
+}
+
+/// Writes the tables of a run and lists them.
+struct TableWriter<'a> {
+    key: &'a RunKey,
+    folder: &'a Path,
+    files: &'a mut BTreeMap<String, TableFile>,
+}
+
+impl TableWriter<'_> {
+    fn write<R: Row>(&mut self, rows: &[R]) -> Result<(), Error> {
+        let name = format!("{}.parquet", R::TABLE);
+        let path = self.folder.join(&name);
+        let refused = |e: parquet::errors::ParquetError| Error::Value {
+            path: path.clone(),
+            reason: e.to_string(),
+        };
+        let bytes = table::encode(self.key, rows).map_err(refused)?;
+        write_file(&path, &bytes)?;
+        let checksum = Fingerprint::of_bytes(&bytes);
+        let file = TableFile {
+            name,
+            rows: rows.len() as u64,
+            checksum,
+        };
+        self.files.insert(R::TABLE.to_owned(), file);
+        Ok(())
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec_pretty(value).expect("plain data has a JSON form");
+    text.push(b'\n');
+    text
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    fs::write(path, bytes).map_err(Error::io("write", path))
+}
+
+/// Puts a file in the place of another in one step.
+fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut name = path.file_name().expect("a file has a name").to_owned();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    write_file(&partial, bytes)?;
+    fs::rename(&partial, path).map_err(Error::io("rename to", path))
+}
+
+fn remove_folder(path: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(e)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,46 @@
+//! The manifest: what a result folder holds and how it was made.
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::RunEntry;
+
+/// The format of result folders that this version writes and reads.
+pub const FORMAT: u32 = 1;
+
+/// What a result folder holds and how it was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The folder's format, [`FORMAT`].
+    pub format: u32,
+    /// The version of hopflow that wrote it.
+    pub hopflow: String,
+    /// The command that made it, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The whole text of the scenario file, from which the runs can be made again.
+    pub scenario_toml: String,
+    /// The labels of the transports, in the order in which reports show them.
+    pub transports: Vec<String>,
+    /// The seeds of the runs.
+    pub seeds: Vec<u64>,
+    /// The runs, in a fixed order.
+    pub runs: Vec<RunEntry>,
+}
+
+impl Manifest {
+    /// A manifest of the current format without runs.
+    pub fn new(hopflow: &str, scenario: &str, scenario_toml: &str) -> Self {
+        Self {
+            format: FORMAT,
+            hopflow: hopflow.to_owned(),
+            command: None,
+            scenario: scenario.to_owned(),
+            scenario_toml: scenario_toml.to_owned(),
+            transports: Vec::new(),
+            seeds: Vec::new(),
+            runs: Vec::new(),
+        }
+    }
+}

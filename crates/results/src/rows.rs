@@ -1,0 +1,142 @@
+//! The tables of a run.
+
+use crate::field::text_enum;
+use crate::table::row;
+
+text_enum! {
+    /// The classes of users.
+    pub enum Class {
+        /// Downloads files back to back.
+        Bulk = "bulk",
+        /// Fetches pages with pauses.
+        Web = "web",
+    }
+}
+
+text_enum! {
+    /// The direction of an access link.
+    pub enum Direction {
+        /// From the node into the network.
+        Up = "up",
+        /// From the network to the node.
+        Down = "down",
+    }
+}
+
+row! {
+    /// A completed download.
+    pub struct Download in "downloads" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// The class of its user.
+        pub class: Class,
+        /// Number of this request on its circuit, from zero.
+        pub request: u32,
+        /// When the client sent the request, in seconds of simulated time.
+        pub start_s: f64,
+        /// Time to first byte, from the request, in seconds.
+        pub ttfb_s: f64,
+        /// Time to last byte, from the request, in seconds.
+        pub ttlb_s: f64,
+        /// Bytes of the response.
+        pub bytes: u64,
+    }
+}
+
+row! {
+    /// What one circuit carried towards its client.
+    pub struct Circuit in "circuits" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// Overlay hops.
+        pub hops: u32,
+        /// The class of its user.
+        pub class: Class,
+        /// R at the end: application bytes packaged at the exit.
+        pub packaged_bytes: u64,
+        /// W at the end: application bytes delivered to the client.
+        pub delivered_bytes: u64,
+        /// Bytes packaged per second over the time that was measured.
+        pub rate_bytes_per_s: f64,
+        /// Bytes delivered per second over the time that was measured.
+        pub goodput_bytes_per_s: f64,
+        /// Max-min fair rate of the circuit, where the scenario computes one.
+        pub fair_bytes_per_s: Option<f64>,
+        /// Mean of R(t) - W(t) over time, where it was sampled.
+        pub backlog_mean_bytes: Option<f64>,
+        /// Mean latency from packaging to delivery, over delivered cells, in seconds.
+        pub latency_mean_s: Option<f64>,
+        /// Median of the latency, in seconds.
+        pub latency_p50_s: Option<f64>,
+        /// 95th percentile of the latency, in seconds.
+        pub latency_p95_s: Option<f64>,
+        /// Whether the circuit was closed before the end.
+        pub closed: bool,
+    }
+}
+
+row! {
+    /// R(t) and W(t) of a circuit.
+    pub struct Sample in "samples" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// When, in seconds of simulated time.
+        pub t_s: f64,
+        /// R(t): application bytes packaged at the exit so far.
+        pub packaged_bytes: u64,
+        /// W(t): application bytes delivered to the client so far.
+        pub delivered_bytes: u64,
+    }
+}
+
+row! {
+    /// The state of one hop of a circuit's data direction.
+    pub struct HopSample in "hops" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// The hop, counted from the exit: 0 is the exit's sending side.
+        pub hop: u32,
+        /// When, in seconds of simulated time.
+        pub t_s: f64,
+        /// Cells that wait at the hop's sender.
+        pub queue_cells: u64,
+        /// Cells sent over the hop and not yet released by its feedback.
+        pub outstanding_cells: u64,
+        /// The hop's window in cells; empty where the transport sets none.
+        pub window_cells: Option<u64>,
+    }
+}
+
+row! {
+    /// What one overlay node did.
+    pub struct Relay in "relays" {
+        /// The node's name.
+        pub name: String,
+        /// Cells sent, retransmissions included.
+        pub cells_sent: u64,
+        /// Cells sent again.
+        pub cells_retransmitted: u64,
+        /// Cells dropped because a circuit's queue was full.
+        pub cells_dropped: u64,
+        /// The most cells that waited in one circuit's queue.
+        pub largest_queue_cells: u64,
+        /// Share of the node's own rate limit that was used, from 0 to 1.
+        pub utilisation: Option<f64>,
+    }
+}
+
+row! {
+    /// What one direction of a node's access link did.
+    pub struct Link in "links" {
+        /// The node's name.
+        pub name: String,
+        /// The direction.
+        pub direction: Direction,
+        /// Packets dropped at the queue or lost.
+        pub drops: u64,
+        /// Bytes carried, headers included.
+        pub bytes: Option<u64>,
+        /// Share of the link's rate that was used, from 0 to 1.
+        pub utilisation: Option<f64>,
+    }
+}
