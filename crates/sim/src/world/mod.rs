@@ -18,7 +18,7 @@ use crate::payload::Simulated;
 use crate::random::Stream;
 use crate::spec::{SpecError, WorldSpec};
 use crate::{Counters, Outcome};
-use packets::{PacketId, Packets};
+use packets::{Content, Packet, Packets};
 use record::Recorder;
 use streams::{ConnectionEnd, Connections};
 use users::User;
@@ -78,8 +78,8 @@ struct Node {
     name: String,
     host: Box<dyn Host<Simulated>>,
     /// To the hub and from it.
-    up: Link<PacketId>,
-    down: Link<PacketId>,
+    up: Link<Packet>,
+    down: Link<Packet>,
     up_rng: Stream,
     down_rng: Stream,
     links: Vec<Neighbour>,
@@ -194,26 +194,26 @@ impl World {
     }
 
     /// Hands a packet to a node's uplink.
-    fn send_up(&mut self, node: usize, packet: PacketId) {
-        let size = self.packets.size(packet);
+    #[inline]
+    fn send_up(&mut self, node: usize, packet: Packet) {
         let Node { up, up_rng, .. } = &mut self.nodes[node];
-        offer(up, up_rng, self.now, packet, size, &mut self.packets);
-        let next = self.nodes[node].up.next_event();
+        offer(up, up_rng, self.now, packet, &mut self.packets);
+        let next = up.next_event();
         self.agenda.set(self.slot(Source::Up(node)), next);
     }
 
     /// Packets of a node have reached the hub: they go on to where they are sent.
     fn at_hub(&mut self, node: usize) {
         while let Some(packet) = self.nodes[node].up.receive(self.now) {
-            let (to, size) = (self.packets.destination(packet), self.packets.size(packet));
+            let to = packet.node as usize;
             let Node { down, down_rng, .. } = &mut self.nodes[to];
-            offer(down, down_rng, self.now, packet, size, &mut self.packets);
-            let next = self.nodes[to].down.next_event();
+            offer(down, down_rng, self.now, packet, &mut self.packets);
+            let next = down.next_event();
             self.agenda.set(self.slot(Source::Down(to)), next);
         }
         let up = &mut self.nodes[node].up;
         while let Some(packet) = up.take_dropped() {
-            self.packets.free(packet);
+            self.packets.free(packet.content());
         }
         let next = up.next_event();
         self.agenda.set(self.slot(Source::Up(node)), next);
@@ -222,19 +222,22 @@ impl World {
     /// Packets have reached their node.
     fn at_node(&mut self, node: usize) {
         while let Some(packet) = self.nodes[node].down.receive(self.now) {
-            let link = self.packets.link(packet);
-            if let Some(segment) = self.packets.segment(packet) {
-                let end = self.nodes[node].links[link.index()].connection;
-                self.receive_segment(end.expect("segments travel on connections"), &segment);
-            } else {
-                let frames = self.packets.frames(packet);
-                self.nodes[node].host.receive(self.now, link, frames);
+            match packet.content() {
+                Content::Datagram(place) => {
+                    let frames = self.packets.frames(place);
+                    self.nodes[node].host.receive(self.now, packet.link, frames);
+                }
+                Content::Segment(place) => {
+                    let segment = self.packets.segment(place);
+                    let end = self.nodes[node].links[packet.link.index()].connection;
+                    self.receive_segment(end.expect("segments travel on connections"), &segment);
+                }
             }
-            self.packets.free(packet);
+            self.packets.free(packet.content());
         }
         let down = &mut self.nodes[node].down;
         while let Some(packet) = down.take_dropped() {
-            self.packets.free(packet);
+            self.packets.free(packet.content());
         }
         let next = down.next_event();
         self.agenda.set(self.slot(Source::Down(node)), next);
@@ -272,7 +275,8 @@ impl World {
         self.agenda.set(self.slot(Source::Node(node)), Some(next));
     }
 
-    /// Sends what a node has to send while its uplink takes it; true if something was sent.
+    /// Sends what a node has to send while its uplink takes it; true if all was sent and there
+    /// was something.
     fn transmit(&mut self, node: usize) -> bool {
         let mut sent = false;
         loop {
@@ -281,20 +285,24 @@ impl World {
                 state.room_at = Some(at);
                 return false;
             }
-            let packet = self.packets.spare();
-            let frames = self.packets.frames(packet);
+            let place = self.packets.datagram();
+            let content = Content::Datagram(place);
+            let frames = self.packets.frames(place);
             let Some((link, len)) = state.host.poll_transmit(self.now, frames) else {
+                self.packets.free(content);
                 return sent;
             };
             sent = true;
             let neighbour = state.links[link.index()];
             if let Some(end) = neighbour.connection {
-                self.write_frames(end, packet);
+                self.write_frames(end, place);
+                self.packets.free(content);
             } else {
                 let size = len + UDP_IP + FRAMING;
-                self.packets
-                    .address(packet, neighbour.node, neighbour.link, size);
-                self.send_up(node, packet);
+                self.send_up(
+                    node,
+                    Packet::new(neighbour.node, neighbour.link, size, content),
+                );
             }
         }
     }
@@ -376,20 +384,19 @@ impl World {
 /// Hands a packet, and a copy of it if chance wants one, to a link.
 #[inline]
 fn offer(
-    link: &mut Link<PacketId>,
+    link: &mut Link<Packet>,
     rng: &mut Stream,
     now: Instant,
-    packet: PacketId,
-    size: Bytes,
+    packet: Packet,
     packets: &mut Packets,
 ) {
-    match link.send(now, packet, size, rng) {
+    match link.send(now, packet, packet.size(), rng) {
         Verdict::Queued => {}
-        Verdict::Dropped(_) => packets.free(packet),
+        Verdict::Dropped(_) => packets.free(packet.content()),
         Verdict::Duplicate => {
             let copy = packets.duplicate(packet);
-            if let Verdict::Dropped(_) = link.send_copy(now, copy, size, rng) {
-                packets.free(copy);
+            if let Verdict::Dropped(_) = link.send_copy(now, copy, copy.size(), rng) {
+                packets.free(copy.content());
             }
         }
     }

@@ -6,7 +6,7 @@ use hopflow_tcp::{Config, Connection, Segment};
 use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Carrier, Frame};
 
-use super::packets::PacketId;
+use super::packets::Packet;
 use super::{FRAMING, Source, World};
 use crate::payload::Simulated;
 
@@ -89,11 +89,11 @@ impl Connections {
 }
 
 impl World {
-    /// Writes the frames of the spare packet onto a connection.
-    pub(super) fn write_frames(&mut self, end: ConnectionEnd, packet: PacketId) {
+    /// Writes the frames at `place` onto a connection.
+    pub(super) fn write_frames(&mut self, end: ConnectionEnd, place: u32) {
         let state = &mut self.connections.ends[end.index()];
         let mut len = Bytes::ZERO;
-        for frame in self.packets.frames(packet).drain(..) {
+        for frame in self.packets.frames(place).drain(..) {
             len += frame.wire_len(Carrier::Stream);
             state
                 .under_way
@@ -145,9 +145,8 @@ impl World {
                 break;
             };
             let size = segment.wire_len() + FRAMING;
-            let packet = self
-                .packets
-                .with_segment(segment, neighbour.node, neighbour.link, size);
+            let content = self.packets.add_segment(segment);
+            let packet = Packet::new(neighbour.node, neighbour.link, size, content);
             self.send_up(node, packet);
         }
         self.arm_connection(end);
