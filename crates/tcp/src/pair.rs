@@ -66,6 +66,8 @@ struct Link {
     flying: VecDeque<(Instant, Segment)>,
     random: u64,
     dropped: u64,
+    forwarded: u64,
+    queueing: Duration,
 }
 
 impl Link {
@@ -78,6 +80,8 @@ impl Link {
             flying: VecDeque::new(),
             random: spec.seed,
             dropped: 0,
+            forwarded: 0,
+            queueing: Duration::ZERO,
         }
     }
 
@@ -112,6 +116,8 @@ impl Link {
             self.waiting.push_back((self.free_at, size.get()));
             self.backlog += size.get();
         }
+        self.forwarded += 1;
+        self.queueing += self.free_at.saturating_since(now);
         self.free_at = self.free_at.max(now) + rate.time_for(size);
         Some(self.free_at)
     }
@@ -232,6 +238,11 @@ impl Pair {
     /// Segments that the link from sender to receiver has dropped.
     pub fn dropped(&self) -> u64 {
         self.forward.dropped
+    }
+
+    /// Mean time that a segment waited in the queue from sender to receiver.
+    pub fn mean_queueing(&self) -> Duration {
+        self.forward.queueing / self.forward.forwarded.max(1)
     }
 
     /// When something happens next, if ever.
