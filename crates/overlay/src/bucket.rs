@@ -41,7 +41,7 @@ impl TokenBucket {
                 interval: Duration::from_nanos(interval),
                 ..config
             },
-            tokens: config.depth.get() as i64,
+            tokens: config.depth.get().min(i64::MAX as u64) as i64,
             next_refill: Instant::ZERO + config.phase,
             step: (product / NANOS) as i64,
             step_rest: (product % NANOS) as u64,
@@ -92,7 +92,7 @@ impl TokenBucket {
         let rest = u128::from(self.rest) + u128::from(self.step_rest) * u128::from(count);
         let added = i128::from(self.step) * i128::from(count) + (rest / NANOS) as i128;
         self.rest = (rest % NANOS) as u64;
-        let depth = i128::from(self.config.depth.get() as i64);
+        let depth = i128::from(self.config.depth.get()).min(i128::from(i64::MAX));
         self.tokens = (i128::from(self.tokens) + added).min(depth) as i64;
         self.next_refill += Duration::from_nanos(interval * count);
     }

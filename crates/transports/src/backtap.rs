@@ -219,7 +219,7 @@ impl Transport for BackTap {
 
 impl BackTap {
     fn base_rtt(&mut self, site: &Site) -> &mut Duration {
-        let link = site.next.map_or(0, |link| link.index());
+        let link = site.next.map_or(0, hopflow_units::LinkId::index);
         if self.base_rtt.len() <= link {
             self.base_rtt.resize(link + 1, Duration::MAX);
         }

@@ -134,10 +134,14 @@ impl<T: Transport, P: Payload> Factory<P> for Configured<T> {
     }
 
     fn describe(&self) -> String {
-        self.resolved
+        let lines = self
+            .resolved
             .iter()
-            .map(|(key, value)| format!("{key} = {value}\n"))
-            .collect()
+            .map(|(key, value)| format!("{key} = {value}"));
+        lines.collect::<Vec<_>>().join(
+            "
+",
+        )
     }
 
     fn node(&self, env: &NodeEnv) -> Box<dyn Host<P>> {

@@ -162,7 +162,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         }
         let stream = header.stream;
         self.hook(now, id, |transport, state, cx| {
-            transport.on_delivered(state, cx, stream)
+            transport.on_delivered(state, cx, stream);
         });
         Ok(Taken::Yes)
     }

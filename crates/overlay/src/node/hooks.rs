@@ -65,7 +65,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         }
         flow.timer = None;
         self.hook(now, id, |transport, state, cx| {
-            transport.on_timer(state, cx)
+            transport.on_timer(state, cx);
         });
         self.after_gate(now, id);
     }
@@ -81,7 +81,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         while self.next_tick <= now {
             self.next_tick += tick.interval;
         }
-        self.node_hook(now, |transport, cx| transport.on_tick(cx));
+        self.node_hook(now, super::super::transport::Transport::on_tick);
     }
 
     pub(super) fn on_message(&mut self, now: Instant, link: LinkId, message: &[u8]) {

@@ -50,7 +50,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
     fn on_arrived(&mut self, now: Instant, id: FlowId, cells: u64) {
         for _ in 0..cells {
             self.hook(now, id, |transport, state, cx| {
-                transport.on_arrival(state, cx)
+                transport.on_arrival(state, cx);
             });
         }
         let Some(flow) = self.flow(id) else { return };
@@ -146,7 +146,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 rtt: acked.rtt,
             };
             self.hook(now, id, |transport, state, cx| {
-                transport.on_ack(state, cx, &sample)
+                transport.on_ack(state, cx, &sample);
             });
             if let Some(rtt) = acked.rtt {
                 self.link_hook(now, link, LinkSample::Rtt(rtt));
@@ -176,7 +176,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
     fn on_loss(&mut self, now: Instant, link: LinkId, id: FlowId, timeout: bool) {
         let sample = LossSample { timeout };
         self.hook(now, id, |transport, state, cx| {
-            transport.on_loss(state, cx, &sample)
+            transport.on_loss(state, cx, &sample);
         });
         self.link_hook(now, link, LinkSample::Loss(sample));
     }
@@ -205,7 +205,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             word: feedback.word,
         };
         self.hook(now, id, |transport, state, cx| {
-            transport.on_forwarded(state, cx, &sample)
+            transport.on_forwarded(state, cx, &sample);
         });
         Ok(())
     }

@@ -147,7 +147,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         }
         self.counters.cells_sent += 1;
         self.hook(now, id, |transport, state, cx| {
-            transport.on_departure(state, cx)
+            transport.on_departure(state, cx);
         });
         let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
             return;

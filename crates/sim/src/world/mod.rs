@@ -169,7 +169,9 @@ impl World {
             debug_assert!(time >= self.now, "time runs forward");
             self.now = time;
             self.counters.events += 1;
-            if self.counters.events % OBSERVE_EVERY == 0 && self.observe(observer).is_break() {
+            if self.counters.events.is_multiple_of(OBSERVE_EVERY)
+                && self.observe(observer).is_break()
+            {
                 return false;
             }
             match self.source(slot) {
