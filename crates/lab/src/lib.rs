@@ -1,4 +1,9 @@
 //! Scenarios, runs over seeds, and experiments.
+//!
+//! A [`Scenario`](scenario::Scenario) is read from TOML and sampled once per seed. A
+//! [`Campaign`](run::Campaign) makes its runs on all cores and keeps each finished one in a result
+//! folder, so that an interrupted campaign goes on where it stopped.
 
 pub mod builtin;
+pub mod run;
 pub mod scenario;

@@ -118,6 +118,26 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
             "count = 0",
             "small.toml:20: circuits[0].count: 0 is outside",
         ),
+        (
+            "[transports.vanilla]",
+            "[transports.vanila]",
+            "small.toml:6: transports.vanila: \"vanila\" is unknown; did you mean `vanilla`?",
+        ),
+        (
+            "[transports.vanilla]",
+            "[transports.mine]\npreset = \"vanila\"",
+            "small.toml:7: transports.mine.preset: \"vanila\" is unknown; did you mean `vanilla`?",
+        ),
+        (
+            "[transports.vanilla]",
+            "[transports.vanilla]\noptions = { circuit-widnow = 9 }",
+            "small.toml:7: transports.vanilla.options.circuit-widnow: unknown; did you mean",
+        ),
+        (
+            "[transports.vanilla]",
+            "[transports.vanilla]\noptions = { circuit-window = -9 }",
+            "small.toml:7: transports.vanilla.options.circuit-window: is -9; allowed is a whole",
+        ),
         ("count = 4", "count = = 4", "small.toml:20: "),
     ] {
         let found = message(from, to);

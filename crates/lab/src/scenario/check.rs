@@ -31,6 +31,7 @@ impl Scenario {
         }
         for label in self.transports.keys() {
             check_name(&format!("transports.{label}"), label)?;
+            self.transport(label)?;
         }
         self.network.check()?;
         if self.circuits.is_empty() {

@@ -11,6 +11,8 @@ mod users;
 
 use std::collections::BTreeMap;
 
+use hopflow_overlay::Factory;
+use hopflow_sim::Simulated;
 use hopflow_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -115,6 +117,32 @@ impl Scenario {
         self.transports
             .iter()
             .map(|(label, choice)| (label.as_str(), choice.preset.as_deref().unwrap_or(label)))
+    }
+
+    /// The transport of this label.
+    ///
+    /// # Errors
+    /// If there is none, its preset or an option is unknown, or a value cannot be used.
+    pub fn transport(&self, label: &str) -> Result<Box<dyn Factory<Simulated>>, InputError> {
+        let Some(choice) = self.transports.get(label) else {
+            let labels = self.transports.keys().map(String::as_str);
+            let problem = format!("there is no \"{label}\"; {}", allowed(label, labels));
+            return Err(InputError::at("transports", problem));
+        };
+        let preset = choice.preset.as_deref().unwrap_or(label);
+        hopflow_transports::build(preset, &choice.options).map_err(|error| {
+            let mut key = format!("transports.{label}");
+            match (error.key.as_str(), &choice.preset) {
+                ("preset", None) => {}
+                ("preset", Some(_)) => key += ".preset",
+                (option, _) => key = format!("{key}.options.{option}"),
+            }
+            let value = match error.value.as_str() {
+                "" => String::new(),
+                value => format!("is {value}; allowed is "),
+            };
+            InputError::at(key, format!("{value}{}", error.allowed))
+        })
     }
 
     /// Puts `presets` with their standard options in place of the transports under test.

@@ -1,0 +1,156 @@
+//! All runs of a scenario in one result folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hopflow_results::{Fingerprint, Folder, Manifest, RunEntry};
+
+use super::job::canonical_world;
+use super::{Error, Job, Monitor, execute};
+use crate::scenario::Scenario;
+
+/// All runs of a scenario, to be made in one result folder.
+#[derive(Debug)]
+pub struct Campaign {
+    scenario: Arc<Scenario>,
+    jobs: Vec<Job>,
+    manifest: Manifest,
+}
+
+/// The results of a campaign.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Where the results lie.
+    pub folder: PathBuf,
+    /// The runs in the order of the plan.
+    pub runs: Vec<RunEntry>,
+    /// The hash of all results, the same for any number of threads and on any machine.
+    pub results: Fingerprint,
+}
+
+impl Campaign {
+    /// The runs of a scenario.
+    ///
+    /// `text` is what the scenario was read from, `build` identifies the program beyond its version.
+    ///
+    /// # Errors
+    /// If the scenario cannot be run.
+    pub fn new(scenario: Scenario, text: &str, build: &str) -> Result<Self, Error> {
+        let scenario = Arc::new(scenario);
+        let jobs = Job::plan(&scenario, build)?;
+        let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &scenario.name, text);
+        manifest.transports = scenario.transports.keys().cloned().collect();
+        manifest.seeds = scenario.seeds.list();
+        Ok(Self {
+            scenario,
+            jobs,
+            manifest,
+        })
+    }
+
+    /// Notes the command that makes the results.
+    pub fn set_command(&mut self, command: String) {
+        self.manifest.command = Some(command);
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// Number of runs.
+    pub const fn planned(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// The folder below `parent` that holds the results of this scenario and these transports, and
+    /// of no others.
+    pub fn default_folder(&self, parent: &Path) -> PathBuf {
+        let world = canonical_world(&self.scenario);
+        let transports = serde_json::to_string(&self.scenario.transports);
+        let transports = transports.expect("a scenario is plain data");
+        let hash = Fingerprint::of(&[&world, &transports]).to_string();
+        parent.join(format!("{}-{}", self.scenario.name, &hash[..8]))
+    }
+
+    /// Makes the runs that `folder` does not hold yet.
+    ///
+    /// # Errors
+    /// If the folder holds something else or cannot be written, the user interrupts, or runs fail;
+    /// what was finished is kept and recognised.
+    pub fn run(
+        mut self,
+        folder: &Path,
+        threads: Option<usize>,
+        monitor: &dyn Monitor,
+    ) -> Result<Finished, Error> {
+        let is_new = self.check_folder(folder)?;
+        let folder = Folder::create(folder)?;
+        if is_new {
+            // Claims the folder, so that no other scenario mixes its runs with these.
+            folder.write_manifest(&self.manifest)?;
+        }
+        let made = execute(&self.jobs, &folder, threads, monitor);
+        if let Err(error) = made {
+            self.list(&folder)?;
+            return Err(error);
+        }
+        let runs = made?;
+        self.manifest.runs.clone_from(&runs);
+        folder.write_manifest(&self.manifest)?;
+        let hashes: Vec<_> = runs.iter().map(|run| run.results.to_string()).collect();
+        let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
+        Ok(Finished {
+            folder: folder.path().to_owned(),
+            results: Fingerprint::of(&hashes),
+            runs,
+        })
+    }
+
+    /// Writes a manifest of the runs that are finished.
+    fn list(&mut self, folder: &Folder) -> Result<(), Error> {
+        let finished = self.jobs.iter().filter_map(|job| folder.finished(&job.key));
+        self.manifest.runs = finished.collect();
+        Ok(folder.write_manifest(&self.manifest)?)
+    }
+
+    /// Whether the folder is new or empty.
+    ///
+    /// # Errors
+    /// If it holds anything but results of the same scenario.
+    fn check_folder(&self, folder: &Path) -> Result<bool, Error> {
+        let occupied = |contents: String| Error::Occupied {
+            folder: folder.to_owned(),
+            contents,
+        };
+        if folder.is_file() {
+            return Err(occupied("a file's content and is no folder".to_owned()));
+        }
+        match Folder::open(folder).read_manifest() {
+            Ok(found) if self.is_same(&found) => Ok(false),
+            Ok(found) => Err(occupied(format!(
+                "results of another scenario, \"{}\"",
+                found.scenario
+            ))),
+            Err(hopflow_results::Error::Missing { .. }) => {
+                let occupants = fs::read_dir(folder).map_or(0, Iterator::count);
+                if occupants > 0 {
+                    return Err(occupied("files but no results of hopflow".to_owned()));
+                }
+                Ok(true)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the manifest is that of the same network, users and times.
+    fn is_same(&self, found: &Manifest) -> bool {
+        let same_text = found.scenario_toml == self.manifest.scenario_toml;
+        let same_world = || {
+            let scenario = Scenario::parse(&found.scenario_toml, "manifest.json");
+            scenario.is_ok_and(|found| canonical_world(&found) == canonical_world(&self.scenario))
+        };
+        found.scenario == self.scenario.name && (same_text || same_world())
+    }
+}

@@ -1,0 +1,188 @@
+//! Making runs on all cores.
+
+use std::any::Any;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hopflow_results::{Folder, RunEntry};
+use hopflow_units::Duration;
+use rayon::ThreadPoolBuilder;
+
+use super::{Error, Job, rows};
+
+/// Watches runs, and may interrupt them. Called from several threads.
+pub trait Monitor: Sync {
+    /// Work begins: of `planned` runs, `kept` are finished already; `simulated` time is to pass.
+    fn begin(&self, planned: usize, kept: usize, simulated: Duration);
+
+    /// Runs came forward by this much simulated time.
+    fn advanced(&self, simulated: Duration);
+
+    /// A run was finished.
+    fn finished(&self, run: &RunEntry);
+
+    /// Whether the user wants to stop.
+    fn interrupted(&self) -> bool;
+
+    /// Seconds of wall time since some moment, for the record only.
+    fn seconds(&self) -> f64;
+}
+
+/// A monitor that shows nothing and never interrupts.
+#[derive(Clone, Copy, Debug)]
+pub struct Silent;
+
+impl Monitor for Silent {
+    fn begin(&self, _: usize, _: usize, _: Duration) {}
+
+    fn advanced(&self, _: Duration) {}
+
+    fn finished(&self, _: &RunEntry) {}
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+}
+
+/// Makes the runs that `folder` does not hold yet, on so many threads; all cores for `None`.
+///
+/// Returns the entries of all runs, in the order of `jobs`. Results do not depend on the number
+/// of threads.
+///
+/// # Errors
+/// If the user interrupts, runs fail, or the folder cannot be written; what was finished is kept.
+pub fn execute(
+    jobs: &[Job],
+    folder: &Folder,
+    threads: Option<usize>,
+    monitor: &dyn Monitor,
+) -> Result<Vec<RunEntry>, Error> {
+    let mut entries: Vec<_> = jobs.iter().map(|job| folder.finished(&job.key)).collect();
+    let missing: Vec<_> = (0..jobs.len()).filter(|n| entries[*n].is_none()).collect();
+    let simulated = missing.iter().map(|n| jobs[*n].scenario.duration.0);
+    let simulated = simulated.fold(Duration::ZERO, |sum, duration| sum + duration);
+    monitor.begin(jobs.len(), jobs.len() - missing.len(), simulated);
+    let shared = Shared {
+        folder,
+        monitor,
+        stop: AtomicBool::new(false),
+        made: Mutex::new(Vec::new()),
+    };
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .build()
+        .expect("threads can be started");
+    // First in, first out: with few threads as with many, runs are made in the order of the plan.
+    pool.scope_fifo(|scope| {
+        for n in missing {
+            let shared = &shared;
+            scope.spawn_fifo(move |_| shared.make(n, &jobs[n]));
+        }
+    });
+    let mut failures = Vec::new();
+    for (n, made) in shared
+        .made
+        .into_inner()
+        .expect("no thread panics with the lock")
+    {
+        match made {
+            Ok(entry) => entries[n] = Some(entry),
+            Err(Failure::Folder(error)) => return Err(error.into()),
+            Err(Failure::Defect(text)) => failures.push((n, text)),
+        }
+    }
+    if !failures.is_empty() {
+        failures.sort();
+        return Err(Error::Failed(
+            failures.into_iter().map(|(_, text)| text).collect(),
+        ));
+    }
+    let finished: Vec<_> = entries.into_iter().flatten().collect();
+    if finished.len() < jobs.len() {
+        let (finished, planned) = (finished.len(), jobs.len());
+        return Err(Error::Interrupted { finished, planned });
+    }
+    Ok(finished)
+}
+
+/// What the threads share.
+struct Shared<'a> {
+    folder: &'a Folder,
+    monitor: &'a dyn Monitor,
+    /// Whether nothing more is to be begun.
+    stop: AtomicBool,
+    made: Mutex<Vec<(usize, Result<RunEntry, Failure>)>>,
+}
+
+/// Why a run is missing.
+enum Failure {
+    Folder(hopflow_results::Error),
+    Defect(String),
+}
+
+impl Shared<'_> {
+    fn make(&self, n: usize, job: &Job) {
+        if self.stopped() {
+            return;
+        }
+        let name = format!("{} with seed {}", job.key.transport, job.key.seed);
+        let made = catch_unwind(AssertUnwindSafe(|| self.simulate(job)))
+            .unwrap_or_else(|panic| Err(Failure::Defect(message(&*panic).to_owned())));
+        let made = match made {
+            Ok(None) => return,
+            Ok(Some(entry)) => {
+                self.monitor.finished(&entry);
+                Ok(entry)
+            }
+            Err(Failure::Defect(text)) => Err(Failure::Defect(format!("{name}: {text}"))),
+            Err(folder) => {
+                self.stop.store(true, Ordering::Relaxed);
+                Err(folder)
+            }
+        };
+        self.made
+            .lock()
+            .expect("no thread panics with the lock")
+            .push((n, made));
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.monitor.interrupted()
+    }
+
+    fn simulate(&self, job: &Job) -> Result<Option<RunEntry>, Failure> {
+        let begun = self.monitor.seconds();
+        let world = job.world();
+        let mut reached = Duration::ZERO;
+        let mut observer = |progress: hopflow_sim::Progress| {
+            self.monitor.advanced(progress.now.saturating_sub(reached));
+            reached = progress.now;
+            if self.stopped() {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let outcome = hopflow_sim::run(&world, &*job.factory, &mut observer)
+            .map_err(|error| Failure::Defect(error.to_string()))?;
+        let Some(outcome) = outcome else {
+            return Ok(None);
+        };
+        self.monitor.advanced(world.end.saturating_sub(reached));
+        let tables = rows::tables(&world, &outcome);
+        let seconds = self.monitor.seconds() - begun;
+        let entry = self.folder.write_run(&job.key, &tables, seconds);
+        entry.map(Some).map_err(Failure::Folder)
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it panicked")
+}

@@ -1,0 +1,82 @@
+//! One run: a transport in the world of a seed.
+
+use std::sync::Arc;
+
+use hopflow_overlay::Factory;
+use hopflow_results::RunKey;
+use hopflow_sim::Simulated;
+use hopflow_sim::spec::WorldSpec;
+use serde::Serialize;
+
+use crate::scenario::{Circuits, InputError, Network, Record, Scenario, Text};
+
+/// A run to be made.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What the run is recognised by.
+    pub key: RunKey,
+    pub(super) scenario: Arc<Scenario>,
+    pub(super) factory: Arc<dyn Factory<Simulated>>,
+}
+
+impl Job {
+    /// The runs of a scenario: all transports with the first seed, then with the next.
+    ///
+    /// `build` identifies the program beyond its version, so that results of a program that was
+    /// changed since are not taken for its own.
+    ///
+    /// # Errors
+    /// If the scenario cannot be run.
+    pub fn plan(scenario: &Arc<Scenario>, build: &str) -> Result<Vec<Self>, InputError> {
+        scenario.check()?;
+        let world = canonical_world(scenario);
+        let mut transports = Vec::new();
+        for label in scenario.transports.keys() {
+            let factory: Arc<dyn Factory<Simulated>> = scenario.transport(label)?.into();
+            transports.push((label, factory));
+        }
+        let mut jobs = Vec::new();
+        for seed in scenario.seeds.list() {
+            for (label, factory) in &transports {
+                let parameters = factory.describe();
+                let version = env!("CARGO_PKG_VERSION");
+                let content = [&world, factory.name(), &parameters, version, build];
+                jobs.push(Self {
+                    key: RunKey::new(label, 0, seed, &content),
+                    scenario: Arc::clone(scenario),
+                    factory: Arc::clone(factory),
+                });
+            }
+        }
+        if let Some(job) = jobs.first() {
+            let invalid = job.world().validate();
+            invalid.map_err(|error| InputError::new(error.to_string()))?;
+        }
+        Ok(jobs)
+    }
+
+    /// The world that the run simulates.
+    pub(super) fn world(&self) -> WorldSpec {
+        self.scenario.sample(self.key.seed)
+    }
+}
+
+/// What of a scenario decides the worlds that it samples, in one form for all ways to write it.
+pub(super) fn canonical_world(scenario: &Scenario) -> String {
+    #[derive(Serialize)]
+    struct World<'a> {
+        duration: Text<hopflow_units::Duration>,
+        warm_up: Text<hopflow_units::Duration>,
+        network: &'a Network,
+        circuits: &'a [Circuits],
+        record: Record,
+    }
+    let world = World {
+        duration: scenario.duration,
+        warm_up: scenario.warm_up,
+        network: &scenario.network,
+        circuits: &scenario.circuits,
+        record: scenario.record,
+    };
+    serde_json::to_string(&world).expect("a scenario is plain data")
+}

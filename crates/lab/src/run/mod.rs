@@ -1,0 +1,87 @@
+//! Running scenarios: jobs over all cores, results on disk, interrupted and resumed.
+
+mod campaign;
+mod execute;
+mod job;
+mod rows;
+
+use std::fmt;
+use std::path::PathBuf;
+
+pub use campaign::{Campaign, Finished};
+pub use execute::{Monitor, Silent, execute};
+pub use job::Job;
+
+use crate::scenario::InputError;
+
+/// Why runs could not be made.
+#[derive(Debug)]
+pub enum Error {
+    /// What the user wrote cannot be run.
+    Input(InputError),
+    /// The result folder cannot be read or written.
+    Results(hopflow_results::Error),
+    /// The folder holds something else, which stays as it is.
+    Occupied {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds.
+        contents: String,
+    },
+    /// Runs failed by a defect of the program; the others were finished.
+    Failed(Vec<String>),
+    /// The user interrupted; what was finished is kept.
+    Interrupted {
+        /// Runs that are finished.
+        finished: usize,
+        /// Runs of the whole plan.
+        planned: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(error) => error.fmt(f),
+            Self::Results(error) => error.fmt(f),
+            Self::Occupied { folder, contents } => write!(
+                f,
+                "{} holds {contents}, which is left as it is; allowed is a folder that is new, \
+                 empty, or holds results of the same scenario: choose another with --out",
+                folder.display()
+            ),
+            Self::Failed(runs) => write!(
+                f,
+                "{} failed: {}",
+                count(runs.len(), "run"),
+                runs.join("; ")
+            ),
+            Self::Interrupted { finished, planned } => {
+                write!(
+                    f,
+                    "interrupted; {finished} of {} are finished",
+                    count(*planned, "run")
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl From<hopflow_results::Error> for Error {
+    fn from(error: hopflow_results::Error) -> Self {
+        Self::Results(error)
+    }
+}
+
+/// "1 run", "2 runs".
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

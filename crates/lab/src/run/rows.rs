@@ -1,0 +1,181 @@
+//! What a simulation measured, as rows of a result folder.
+
+use hopflow_results::{
+    Circuit, Class, Direction, Download, HopSample, Link, Relay, Sample, Tables,
+};
+use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
+use hopflow_sim::{CircuitOutcome, NodeOutcome, Outcome};
+use hopflow_units::{Duration, Instant, Rate};
+
+/// Bytes of a cell by which the use of a relay's rate limit is reckoned (tor-spec, section 3).
+const CELL_BYTES: f64 = 512.0;
+
+/// The rows of a run.
+///
+/// Downloads that were requested during the warm-up are left out, and rates are taken from its
+/// end on.
+pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
+    let evaluated = Evaluated::of(world, outcome);
+    let downloads = outcome.downloads.iter();
+    Tables {
+        downloads: downloads
+            .filter(|download| download.requested >= evaluated.from)
+            .map(download)
+            .collect(),
+        circuits: (0..outcome.circuits.len())
+            .map(|n| evaluated.circuit(n))
+            .collect(),
+        samples: outcome.samples.iter().map(sample).collect(),
+        hops: outcome.hops.iter().map(hop).collect(),
+        relays: nodes(world, outcome)
+            .map(|(spec, node)| relay(spec, node, world.end))
+            .collect(),
+        links: nodes(world, outcome)
+            .flat_map(|(spec, node)| links(spec, node, world.end))
+            .collect(),
+    }
+}
+
+fn nodes<'a>(
+    world: &'a WorldSpec,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = (&'a NodeSpec, &'a NodeOutcome)> {
+    world.nodes.iter().zip(&outcome.nodes)
+}
+
+const fn class(class: spec::Class) -> Class {
+    match class {
+        spec::Class::Bulk => Class::Bulk,
+        spec::Class::Web => Class::Web,
+    }
+}
+
+fn download(download: &hopflow_sim::Download) -> Download {
+    Download {
+        circuit: download.circuit,
+        class: class(download.class),
+        request: download.index,
+        start_s: download.requested.as_secs_f64(),
+        ttfb_s: download.ttfb.as_secs_f64(),
+        ttlb_s: download.ttlb.as_secs_f64(),
+        bytes: download.size.get(),
+    }
+}
+
+fn sample(sample: &hopflow_sim::Sample) -> Sample {
+    Sample {
+        circuit: sample.circuit,
+        t_s: sample.at.as_secs_f64(),
+        packaged_bytes: sample.packaged.get(),
+        delivered_bytes: sample.delivered.get(),
+    }
+}
+
+fn hop(sample: &hopflow_sim::HopSample) -> HopSample {
+    HopSample {
+        circuit: sample.circuit,
+        hop: sample.hop,
+        t_s: sample.at.as_secs_f64(),
+        queue_cells: sample.queue.get(),
+        outstanding_cells: sample.outstanding.get(),
+        window_cells: sample.window.map(hopflow_units::Cells::get),
+    }
+}
+
+/// The evaluated part of a run, with the samples of each circuit.
+struct Evaluated<'a> {
+    from: Instant,
+    span: f64,
+    circuits: &'a [CircuitOutcome],
+    /// R, W and the sum of R - W over the samples, per circuit.
+    sampled: Vec<Sampled>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sampled {
+    samples: u64,
+    first_packaged: f64,
+    first_delivered: f64,
+    backlog: f64,
+}
+
+impl<'a> Evaluated<'a> {
+    fn of(world: &WorldSpec, outcome: &'a Outcome) -> Self {
+        let mut sampled = vec![Sampled::default(); outcome.circuits.len()];
+        for sample in &outcome.samples {
+            let of_circuit = &mut sampled[sample.circuit as usize];
+            if of_circuit.samples == 0 {
+                of_circuit.first_packaged = sample.packaged.as_f64();
+                of_circuit.first_delivered = sample.delivered.as_f64();
+            }
+            of_circuit.samples += 1;
+            of_circuit.backlog += sample.packaged.saturating_sub(sample.delivered).as_f64();
+        }
+        let warm_up = world.sampling.from;
+        Self {
+            from: Instant::ZERO + warm_up,
+            span: world.end.saturating_sub(warm_up).as_secs_f64(),
+            circuits: &outcome.circuits,
+            sampled,
+        }
+    }
+
+    fn circuit(&self, number: usize) -> Circuit {
+        let (outcome, sampled) = (&self.circuits[number], self.sampled[number]);
+        let rate = |total: f64, before: f64| (total - before) / self.span;
+        let latency = |q| outcome.latency.quantile(q).map(Duration::as_secs_f64);
+        Circuit {
+            circuit: number as u32,
+            hops: outcome.hops,
+            class: class(outcome.class),
+            packaged_bytes: outcome.packaged.get(),
+            delivered_bytes: outcome.delivered.get(),
+            rate_bytes_per_s: rate(outcome.packaged.as_f64(), sampled.first_packaged),
+            goodput_bytes_per_s: rate(outcome.delivered.as_f64(), sampled.first_delivered),
+            fair_bytes_per_s: None,
+            backlog_mean_bytes: (sampled.samples > 0)
+                .then(|| sampled.backlog / sampled.samples as f64),
+            latency_mean_s: outcome.latency.mean().map(Duration::as_secs_f64),
+            latency_p50_s: latency(0.5),
+            latency_p95_s: latency(0.95),
+            closed: outcome.closed,
+        }
+    }
+}
+
+/// The share of what `rate` allows until `end`, at most all: a full bucket allows a little more.
+fn utilisation(bytes: f64, rate: Rate, end: Duration) -> f64 {
+    (bytes / (rate.as_f64() * end.as_secs_f64())).min(1.0)
+}
+
+fn relay(spec: &NodeSpec, node: &NodeOutcome, end: Duration) -> Relay {
+    let bytes = node.cells_sent.as_f64() * CELL_BYTES;
+    Relay {
+        name: node.name.clone(),
+        cells_sent: node.cells_sent.get(),
+        cells_retransmitted: node.cells_retransmitted.get(),
+        cells_dropped: node.cells_dropped.get(),
+        largest_queue_cells: node.largest_queue.get(),
+        utilisation: spec
+            .bucket
+            .map(|bucket| utilisation(bytes, bucket.rate, end)),
+    }
+}
+
+fn links(spec: &NodeSpec, node: &NodeOutcome, end: Duration) -> [Link; 2] {
+    let up = Link {
+        name: node.name.clone(),
+        direction: Direction::Up,
+        drops: node.drops_up,
+        bytes: Some(node.bytes_up.get()),
+        utilisation: Some(utilisation(node.bytes_up.as_f64(), spec.access.rate, end)),
+    };
+    let down = Link {
+        direction: Direction::Down,
+        drops: node.drops_down,
+        bytes: None,
+        utilisation: None,
+        ..up.clone()
+    };
+    [up, down]
+}

@@ -1,0 +1,228 @@
+//! Making runs: determinism, interruption, resumption, and what is never touched.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hopflow_lab::run::{Campaign, Error, Finished, Monitor, Silent};
+use hopflow_lab::scenario::Scenario;
+use hopflow_results::{Folder, RunEntry};
+use hopflow_units::Duration;
+
+const TEXT: &str = r#"
+name = "tiny"
+duration = "3 s"
+warm-up = "1 s"
+seeds = 2
+[transports.vanilla]
+[transports.backtap]
+[network]
+access = { delay = { uniform = ["5 ms", "20 ms"] } }
+bucket = { rate = "1500 kB/s" }
+[[network.relays]]
+name = "relay"
+count = 4
+[[circuits]]
+count = 2
+path = ["relay", "relay"]
+workload = { class = "bulk", response = "100 KiB" }
+"#;
+
+fn campaign(text: &str) -> Campaign {
+    let scenario = Scenario::parse(text, "tiny.toml").unwrap();
+    Campaign::new(scenario, text, "test").unwrap()
+}
+
+fn run(folder: &Path, threads: usize) -> Finished {
+    campaign(TEXT).run(folder, Some(threads), &Silent).unwrap()
+}
+
+/// Counts runs, and interrupts once so many are finished.
+#[derive(Default)]
+struct Counting {
+    finished: AtomicUsize,
+    stop_after: Option<usize>,
+}
+
+impl Monitor for Counting {
+    fn begin(&self, _: usize, _: usize, _: Duration) {}
+
+    fn advanced(&self, _: Duration) {}
+
+    fn finished(&self, _: &RunEntry) {
+        self.finished.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stop_after
+            .is_some_and(|n| self.finished.load(Ordering::SeqCst) >= n)
+    }
+
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+}
+
+#[test]
+fn results_are_the_same_twice_and_for_any_number_of_threads() {
+    let parent = tempfile::tempdir().unwrap();
+    let hashes: Vec<_> = [("a", 1), ("b", 1), ("c", 2), ("d", 7)]
+        .map(|(name, threads)| run(&parent.path().join(name), threads).results)
+        .into();
+    assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{hashes:?}");
+}
+
+#[test]
+fn the_manifest_lists_all_runs_and_their_tables_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 2);
+    let folder = Folder::open(folder.path());
+    let manifest = folder.read_manifest().unwrap();
+    assert_eq!(manifest.scenario_toml, TEXT);
+    let runs: Vec<_> = manifest
+        .runs
+        .iter()
+        .map(|run| (run.key.transport.as_str(), run.key.seed))
+        .collect();
+    assert_eq!(
+        runs,
+        [
+            ("backtap", 1),
+            ("vanilla", 1),
+            ("backtap", 2),
+            ("vanilla", 2)
+        ]
+    );
+    for entry in &manifest.runs {
+        let tables = folder.read_run(entry).unwrap();
+        assert_eq!(tables.circuits.len(), 2);
+        assert!(
+            tables
+                .downloads
+                .iter()
+                .all(|download| download.start_s >= 1.0)
+        );
+        assert!(
+            tables
+                .circuits
+                .iter()
+                .all(|circuit| circuit.goodput_bytes_per_s > 100e3)
+        );
+        assert!(tables.samples.iter().all(|sample| sample.t_s >= 1.0));
+    }
+}
+
+#[test]
+fn an_interrupted_campaign_goes_on_with_what_is_missing_only() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("interrupted");
+    let first = Counting {
+        stop_after: Some(1),
+        ..Counting::default()
+    };
+    let error = campaign(TEXT).run(&folder, Some(1), &first).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Interrupted {
+                finished: 1,
+                planned: 4
+            }
+        ),
+        "{error}"
+    );
+    assert_eq!(Folder::open(&folder).read_manifest().unwrap().runs.len(), 1);
+
+    let second = Counting::default();
+    let resumed = campaign(TEXT).run(&folder, Some(2), &second).unwrap();
+    assert_eq!(second.finished.into_inner(), 3);
+    assert_eq!(
+        resumed.results,
+        run(&parent.path().join("whole"), 1).results
+    );
+
+    let third = Counting::default();
+    campaign(TEXT).run(&folder, None, &third).unwrap();
+    assert_eq!(third.finished.into_inner(), 0);
+}
+
+#[test]
+fn more_seeds_add_to_what_is_there_and_another_build_does_not_trust_it() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), 2);
+    let more = TEXT.replace("seeds = 2", "seeds = 3");
+    let counting = Counting::default();
+    campaign(&more).run(folder.path(), None, &counting).unwrap();
+    assert_eq!(counting.finished.into_inner(), 2);
+
+    let scenario = Scenario::parse(TEXT, "tiny.toml").unwrap();
+    let changed = Campaign::new(scenario, TEXT, "changed").unwrap();
+    let counting = Counting::default();
+    changed.run(folder.path(), None, &counting).unwrap();
+    assert_eq!(counting.finished.into_inner(), 4);
+}
+
+#[test]
+fn a_damaged_run_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = run(folder.path(), 2);
+    let damaged = folder
+        .path()
+        .join(&whole.runs[1].folder)
+        .join("samples.parquet");
+    fs::write(&damaged, b"PAR1 and nothing more").unwrap();
+    let counting = Counting::default();
+    let again = campaign(TEXT).run(folder.path(), None, &counting).unwrap();
+    assert_eq!(counting.finished.into_inner(), 1);
+    assert_eq!(again.results, whole.results);
+}
+
+#[test]
+fn what_belongs_to_others_is_left_alone() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("results");
+    run(&folder, 2);
+    let manifest = fs::read(folder.join("manifest.json")).unwrap();
+    let other = TEXT.replace("\"20 ms\"", "\"30 ms\"");
+    let refused = |text: &str, folder: &Path| {
+        let error = campaign(text).run(folder, None, &Silent).unwrap_err();
+        error.to_string()
+    };
+    let message = refused(&other, &folder);
+    assert!(
+        message.contains("results of another scenario, \"tiny\""),
+        "{message}"
+    );
+    assert_eq!(fs::read(folder.join("manifest.json")).unwrap(), manifest);
+
+    fs::write(folder.join("manifest.json"), "{ \"format\": 1,").unwrap();
+    let message = refused(TEXT, &folder);
+    assert!(message.contains("manifest.json is damaged"), "{message}");
+    assert_eq!(
+        fs::read(folder.join("manifest.json")).unwrap(),
+        b"{ \"format\": 1,"
+    );
+
+    let mine = parent.path().join("mine");
+    fs::create_dir(&mine).unwrap();
+    fs::write(mine.join("report.html"), "mine").unwrap();
+    let message = refused(TEXT, &mine);
+    assert!(
+        message.contains("files but no results of hopflow"),
+        "{message}"
+    );
+    assert_eq!(fs::read_dir(&mine).unwrap().count(), 1);
+
+    let message = refused(TEXT, &mine.join("report.html"));
+    assert!(message.contains("is no folder"), "{message}");
+}
+
+#[test]
+fn the_default_folder_differs_by_scenario_and_transports_but_not_by_seeds() {
+    let name = |text: &str| campaign(text).default_folder(Path::new("results"));
+    let base = name(TEXT);
+    assert!(base.to_string_lossy().contains("tiny-"));
+    assert_eq!(name(&TEXT.replace("seeds = 2", "seeds = 9")), base);
+    assert_ne!(name(&TEXT.replace("3 s", "4 s")), base);
+    assert_ne!(name(&TEXT.replace("[transports.backtap]", "")), base);
+}
