@@ -210,9 +210,8 @@ impl Transport for BackTap {
             }
             flow.round_end = cx.queue.sent.get();
         }
-        flow.window = flow
-            .window
-            .clamp(self.config.floor.get(), cx.gates.hop.cap().get());
+        let cap = cx.gates.hop.cap().get();
+        flow.window = flow.window.max(self.config.floor.get()).min(cap);
         cx.gates.hop.set_window(Cells::new(flow.window));
     }
 }
