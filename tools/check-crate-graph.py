@@ -21,7 +21,7 @@ ALLOWED = {
     "hopflow-sim": {"units", "wire", "tcp", "overlay"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
     "hopflow-report": {"units", "stats", "results"},
-    "hopflow-lab": {"units", "overlay", "transports", "sim", "stats", "results"},
+    "hopflow-lab": {"units", "overlay", "transports", "sim", "stats", "results", "report"},
     "hopflow": {"units", "transports", "lab", "results", "report"},
 }
 
