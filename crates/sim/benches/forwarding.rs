@@ -1,0 +1,131 @@
+//! How fast the simulator forwards cells: a star of 50 relays and 100 bulk circuits, one core.
+//!
+//! `cargo bench -p hopflow-sim --bench forwarding` prints, for each transport, cells forwarded per
+//! second and hop, events per second, and memory per circuit: medians over several runs of the
+//! same simulation, with the fastest and slowest.
+
+use std::alloc::System;
+use std::ops::ControlFlow;
+
+use hopflow_overlay::Factory;
+use hopflow_sim::random::Streams;
+use hopflow_sim::spec::{
+    AccessSpec, BucketSpec, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
+};
+use hopflow_sim::{Counters, Simulated, World, run};
+use hopflow_units::{Bytes, Duration, NodeId, Rate};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const RELAYS: u32 = 50;
+const CIRCUITS: u32 = 100;
+const RUNS: usize = 7;
+const SIMULATED: Duration = Duration::from_secs(20);
+
+fn access(delay: Duration) -> AccessSpec {
+    AccessSpec {
+        rate: Rate::from_megabits_per_sec(10_000),
+        delay,
+        queue: QueueSpec::DropTail { packets: 1000 },
+        loss: 0.0,
+        duplicate: 0.0,
+        jitter: Duration::ZERO,
+        reorder: false,
+    }
+}
+
+/// Relays of 1 to 6 MB/s, a client and three distinct relays per circuit, 5 to 25 ms to the hub.
+fn star(circuits: u32) -> WorldSpec {
+    let mut random = Streams::new(1).stream("bench", 0);
+    let nodes = (0..RELAYS + circuits).map(|index| NodeSpec {
+        name: format!("node {index}"),
+        access: access(random.uniform(Duration::from_millis(5), Duration::from_millis(25))),
+        bucket: (index < RELAYS).then(|| BucketSpec {
+            rate: Rate::from_kilobytes_per_sec(random.integer(1000, 6000)),
+            depth: None,
+            interval: None,
+        }),
+    });
+    let nodes = nodes.collect();
+    let circuits = (0..circuits).map(|index| {
+        let mut path = vec![NodeId::new(RELAYS + index)];
+        while path.len() < 4 {
+            let relay = NodeId::new(random.integer(0, u64::from(RELAYS) - 1) as u32);
+            if !path.contains(&relay) {
+                path.push(relay);
+            }
+        }
+        CircuitSpec {
+            path,
+            class: Class::Bulk,
+            workload: Workload {
+                response: Some(Bytes::new(5 << 20)),
+                think: (Duration::ZERO, Duration::ZERO),
+                server_delay: Duration::from_millis(20),
+                server_delay_max: Duration::from_millis(200),
+            },
+            start: random.uniform(Duration::ZERO, Duration::from_secs(1)),
+        }
+    });
+    WorldSpec {
+        circuits: circuits.collect(),
+        nodes,
+        end: SIMULATED,
+        seed: 1,
+        sampling: Sampling::default(),
+        tcp: hopflow_tcp::Config::default(),
+    }
+}
+
+/// One run: its work and the seconds it took.
+#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
+fn timed(spec: &WorldSpec, factory: &dyn Factory<Simulated>) -> (Counters, f64) {
+    let start = std::time::Instant::now();
+    let outcome = run(spec, factory, &mut |_| ControlFlow::Continue(()));
+    let seconds = start.elapsed().as_secs_f64();
+    let outcome = outcome
+        .expect("the star is valid")
+        .expect("nobody stops the run");
+    (outcome.counters, seconds)
+}
+
+/// Bytes that a world holds at the end of its simulation.
+fn memory(circuits: u32, factory: &dyn Factory<Simulated>) -> usize {
+    let spec = star(circuits);
+    let region = Region::new(ALLOCATOR);
+    let mut world = World::new(&spec, factory).expect("the star is valid");
+    world.run(&mut |_| ControlFlow::Continue(()));
+    let change = region.change();
+    drop(world);
+    // A reallocation counts as allocated or deallocated by its difference.
+    change
+        .bytes_allocated
+        .saturating_sub(change.bytes_deallocated)
+}
+
+fn main() {
+    println!("{RELAYS} relays, {CIRCUITS} bulk circuits, {SIMULATED} simulated, {RUNS} runs\n");
+    println!("transport  million cell-hops/s      million events/s  cell-hops    kB per circuit");
+    for preset in ["backtap", "vanilla"] {
+        let factory = hopflow_transports::build::<Simulated>(preset, &toml::Table::new())
+            .expect("presets can be built");
+        let spec = star(CIRCUITS);
+        timed(&spec, &*factory);
+        let mut runs: Vec<(Counters, f64)> = (0..RUNS).map(|_| timed(&spec, &*factory)).collect();
+        runs.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let rate = |count: u64, run: usize| count as f64 / runs[run].1 / 1e6;
+        let Counters { cell_hops, events } = runs[0].0;
+        let many = memory(CIRCUITS, &*factory);
+        let none = memory(0, &*factory);
+        println!(
+            "{preset:<10} {:5.2} ({:.2} to {:.2})      {:5.2}             {cell_hops:<12} {:.1}",
+            rate(cell_hops, RUNS / 2),
+            rate(cell_hops, RUNS - 1),
+            rate(cell_hops, 0),
+            rate(events, RUNS / 2),
+            many.saturating_sub(none) as f64 / 1e3 / f64::from(CIRCUITS),
+        );
+    }
+}
