@@ -1,0 +1,39 @@
+//! Charts as SVG.
+//!
+//! One renderer draws for the page and for files: on the page, colours are variables that follow
+//! the theme; in a file they are plain values that every program understands. Text stays text.
+
+mod axes;
+mod frame;
+mod legend;
+mod marks;
+mod svg;
+
+use crate::model::Chart;
+use crate::style::Medium;
+use frame::Frame;
+pub(crate) use frame::Shape;
+use svg::Svg;
+
+/// The chart as an SVG element, or as the content of an SVG file.
+pub(crate) fn render(chart: &Chart, shape: Shape, medium: Medium) -> String {
+    let frame = Frame::new(chart, shape);
+    let mut svg = Svg::new(&frame, chart, shape, medium);
+    axes::references_behind(&mut svg, &frame, chart);
+    axes::draw(&mut svg, &frame, chart);
+    marks::draw(&mut svg, &frame, chart);
+    axes::reference_labels(&mut svg, &frame, chart);
+    legend::draw(&mut svg, &frame, chart);
+    svg.finish()
+}
+
+/// The shape of a chart in a file.
+pub(crate) const fn file_shape(chart: &Chart) -> Shape {
+    if chart.wide { Shape::Wide } else { Shape::Half }
+}
+
+/// Lowest and highest value of both axes, as the renderer chose them: for scripts.
+pub(crate) fn bounds(chart: &Chart) -> ((f64, f64), (f64, f64)) {
+    let frame = Frame::new(chart, file_shape(chart));
+    (frame.x.bounds(), frame.y.bounds())
+}

@@ -1,0 +1,184 @@
+//! The page: one HTML file that needs nothing beside it.
+
+mod figure;
+mod table;
+
+use std::collections::BTreeMap;
+
+use crate::model::{Block, Code, Document, Section};
+use crate::style;
+use crate::text::{escape, slug};
+
+const STYLE: &str = include_str!("../../assets/page.css");
+const SCRIPT: &str = include_str!("../../assets/page.js");
+
+/// The mark of hopflow: three hops and the way through them.
+const MARK: &str = "<svg class=\"mark\" viewBox=\"0 0 40 20\" aria-hidden=\"true\"><path d=\"M4 14C11 14 11 6 20 6s9 8 16 8\" fill=\"none\" stroke=\"var(--accent)\" stroke-width=\"2\"/><g fill=\"var(--page)\" stroke=\"var(--text)\" stroke-width=\"2\"><circle cx=\"4\" cy=\"14\" r=\"3\"/><circle cx=\"20\" cy=\"6\" r=\"3\"/><circle cx=\"36\" cy=\"14\" r=\"3\"/></g></svg>";
+
+/// Lines of text beyond which it is folded away.
+const LONG_CODE: usize = 14;
+
+/// The whole page.
+pub(crate) fn render(document: &Document) -> String {
+    let anchors = anchors(&document.sections);
+    let mut body = String::new();
+    for (section, anchor) in document.sections.iter().zip(&anchors) {
+        body.push_str(&self::section(section, anchor));
+    }
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"hopflow\">\n\
+         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{style}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">Skip to the results</a>\n{bar}\n<main id=\"main\">\n{header}\n{body}</main>\n\
+         <footer>Made with hopflow. The page needs no network; its charts also lie beside it as SVG files.</footer>\n\
+         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+        title = escape(&document.title),
+        style = style_sheet(),
+        bar = bar(document, &anchors),
+        header = header(document),
+    )
+}
+
+/// The style sheet with the colours that drawings use.
+fn style_sheet() -> String {
+    STYLE
+        .replace("/*light*/", &style::declarations(false))
+        .replace("/*dark*/", &style::declarations(true))
+}
+
+/// A name to link to per section; equal headings get different ones.
+fn anchors(sections: &[Section]) -> Vec<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let anchor = |section: &Section| {
+        let base = format!("s-{}", slug(&section.heading));
+        let count = seen.entry(base.clone()).or_default();
+        *count += 1;
+        if *count == 1 {
+            base
+        } else {
+            format!("{base}-{count}")
+        }
+    };
+    sections.iter().map(anchor).collect()
+}
+
+fn bar(document: &Document, anchors: &[String]) -> String {
+    let link = |(section, anchor): (&Section, &String)| {
+        format!("<a href=\"#{anchor}\">{}</a>", escape(&section.heading))
+    };
+    let links: String = document.sections.iter().zip(anchors).map(link).collect();
+    format!(
+        "<header class=\"bar\"><div class=\"bar-line\">{MARK}<a class=\"brand\" href=\"#main\">{}</a>\
+         <nav aria-label=\"Sections\">{links}</nav>\
+         <button class=\"theme\" type=\"button\" hidden>Theme</button></div>\
+         <div class=\"chips\" role=\"group\" aria-label=\"Series shown in all charts\" hidden></div></header>",
+        escape(&document.title)
+    )
+}
+
+fn header(document: &Document) -> String {
+    let fact = |fact: &crate::model::Fact| {
+        format!(
+            "<div><dt>{}</dt><dd>{}</dd></div>",
+            escape(&fact.label),
+            escape(&fact.value)
+        )
+    };
+    let facts: String = document.facts.iter().map(fact).collect();
+    let facts = if facts.is_empty() {
+        facts
+    } else {
+        format!("<dl class=\"facts\">{facts}</dl>")
+    };
+    format!(
+        "<div class=\"title\"><h1>{}</h1><p>{}</p></div>{facts}",
+        escape(&document.title),
+        prose(&document.subtitle)
+    )
+}
+
+fn section(section: &Section, anchor: &str) -> String {
+    let mut html = format!(
+        "<section id=\"{anchor}\" aria-labelledby=\"{anchor}-h\"><h2 id=\"{anchor}-h\">{}</h2>\n",
+        escape(&section.heading)
+    );
+    for paragraph in &section.prose {
+        html.push_str(&format!("<p>{}</p>\n", prose(paragraph)));
+    }
+    let mut blocks = section.blocks.iter().peekable();
+    while let Some(block) = blocks.next() {
+        if let Block::Chart(_) = block {
+            html.push_str("<div class=\"charts\">");
+            html.push_str(&self::block(block));
+            while let Some(chart) = blocks.next_if(|next| matches!(next, Block::Chart(_))) {
+                html.push_str(&self::block(chart));
+            }
+            html.push_str("</div>\n");
+        } else {
+            html.push_str(&self::block(block));
+        }
+    }
+    html.push_str("</section>\n");
+    html
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Table(table) => table::render(table),
+        Block::Chart(chart) => figure::render(chart),
+        Block::Note(text) => format!("<p class=\"note\">{}</p>\n", prose(text)),
+        Block::Code(code) => self::code(code),
+    }
+}
+
+fn code(code: &Code) -> String {
+    let open = if code.text.lines().count() > LONG_CODE {
+        ""
+    } else {
+        " open"
+    };
+    format!(
+        "<details class=\"code\"{open}><summary>{}</summary><pre tabindex=\"0\"><code>{}</code></pre></details>\n",
+        prose(&code.caption),
+        escape(&code.text)
+    )
+}
+
+/// Text in which what stands between backticks is set as code.
+fn prose(text: &str) -> String {
+    let mut html = String::new();
+    for (index, part) in text.split('`').enumerate() {
+        let part = escape(part);
+        let is_code = index % 2 == 1;
+        html.push_str(&if is_code {
+            format!("<code>{part}</code>")
+        } else {
+            part
+        });
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_is_escaped_and_sets_code() {
+        assert_eq!(prose("a `b<c` & d"), "a <code>b&lt;c</code> &amp; d");
+    }
+
+    #[test]
+    fn sections_with_one_heading_have_different_anchors() {
+        let section = Section::new("TTFB", vec![]);
+        assert_eq!(anchors(&[section.clone(), section]), ["s-ttfb", "s-ttfb-2"]);
+    }
+
+    #[test]
+    fn a_page_without_content_is_a_page() {
+        let page = render(&Document::default());
+        assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    }
+}
