@@ -1,1 +1,24 @@
-//! Shared fixtures for tests of nodes and transports.
+//! Shared fixtures for tests of nodes and transports; used by tests only.
+//!
+//! - [`Chain`] drives nodes in memory by the contract of [`Host`](hopflow_overlay::Host), over links
+//!   that delay, lose, repeat and reorder, and checks what must hold at every step.
+//! - [`Bench`] holds a single node and lets a test play its neighbours by hand.
+//! - [`conformance`] is the battery of checks that every registered transport passes.
+//! - [`fuzz`] turns any bytes into a hostile life of a node.
+//! - [`Counted`] payloads carry real bytes and tell how many of them exist.
+
+mod bench;
+mod chain;
+pub mod conformance;
+mod counted;
+mod factory;
+pub mod fuzz;
+mod medium;
+mod rng;
+
+pub use bench::{Bench, Sent};
+pub use chain::{Chain, CircuitNo, End, Manner, StreamNo, Watch};
+pub use counted::Counted;
+pub use factory::Made;
+pub use medium::Medium;
+pub use rng::Rng;

@@ -1,0 +1,72 @@
+//! Throughput of one flow, and how two of them share.
+
+use hopflow_overlay::Factory;
+use hopflow_units::{Bytes, Duration, Rate};
+use hopflow_wire::CELL_DATA;
+
+use crate::{Chain, Counted, End, Manner, Medium};
+
+/// Bytes per second of the bottleneck.
+const RATE: u64 = 500_000;
+/// More than any flow sends in the time.
+const PLENTY: Bytes = Bytes::new(20_000_000);
+
+/// Application bytes that each of `flows` downloads gets between the 10th and the 30th second.
+fn share(factory: &dyn Factory<Counted>, flows: usize) -> Vec<f64> {
+    let rate = Rate::from_bytes_per_sec(RATE).expect("it is positive");
+    let fast = Medium::delay(Duration::from_millis(10));
+    let mut chain = Chain::new(factory, 3, Manner::Orderly, 1).with_medium(fast);
+    // The link next to the client is made first and is the narrow one.
+    chain.set_medium(fast.with_rate(rate).with_buffer(Bytes::new(40_000)));
+    chain.circuit(&[0, 1]);
+    chain.set_medium(fast);
+    let streams: Vec<_> = (0..flows)
+        .map(|_| {
+            let circuit = chain.circuit(&[0, 1, 2]);
+            let stream = chain.stream(&[circuit]);
+            chain.write(stream, End::Exit, PLENTY);
+            chain.run_for(Duration::from_millis(100));
+            stream
+        })
+        .collect();
+    chain.run_for(Duration::from_secs(10));
+    let before: Vec<_> = streams
+        .iter()
+        .map(|&stream| chain.arrived(stream, End::Exit))
+        .collect();
+    chain.run_for(Duration::from_secs(20));
+    streams
+        .iter()
+        .zip(before)
+        .map(|(&stream, before)| (chain.arrived(stream, End::Exit) - before).as_f64())
+        .collect()
+}
+
+/// What the bottleneck carries in the time, less the cells' headers.
+fn capacity() -> f64 {
+    (20 * RATE) as f64 * CELL_DATA as f64 / 517.0
+}
+
+/// One download gets at least nine tenths of what its narrowest link can carry.
+pub(super) fn a_lone_flow_fills_its_bottleneck(factory: &dyn Factory<Counted>) {
+    let goodput = share(factory, 1)[0] / capacity();
+    assert!(
+        (0.9..=1.02).contains(&goodput),
+        "{goodput:.3} of the bottleneck is used"
+    );
+}
+
+/// Two downloads behind the same bottleneck get the same, within a tenth, and together fill it.
+pub(super) fn equal_flows_share_equally(factory: &dyn Factory<Counted>) {
+    let shares = share(factory, 2);
+    let ratio = shares[0] / shares[1];
+    assert!(
+        (0.9..=1.1).contains(&ratio),
+        "one flow gets {ratio:.3} of what the other gets"
+    );
+    let goodput = (shares[0] + shares[1]) / capacity();
+    assert!(
+        (0.9..=1.02).contains(&goodput),
+        "{goodput:.3} of the bottleneck is used"
+    );
+}

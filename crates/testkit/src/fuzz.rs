@@ -1,0 +1,323 @@
+//! A hostile life of a node, read from bytes: for fuzzing and for property tests.
+//!
+//! One node has three neighbours, circuits in all roles and a stream over two legs. The bytes decide
+//! what neighbours send (frames that look right, frames that do not, and anything that decodes),
+//! what the application does, when time passes and when output is taken. Whatever it is, the node
+//! must not panic, must keep within its bounds and must come to rest.
+
+use std::collections::VecDeque;
+
+use hopflow_overlay::{
+    CircuitHandle, CircuitSpec, Direction, Event, Factory, HopSpec, Host, MAX_DATAGRAM, NodeEnv,
+    Plan, StreamHandle, StreamSpec,
+};
+use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
+use hopflow_wire::{
+    CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Frames, Payload,
+    RawPayload, Reason, RelayCommand, RelayHeader,
+};
+
+use crate::Counted;
+
+const LINKS: u32 = 3;
+/// Circuits that are opened at most.
+const CIRCUITS: usize = 12;
+/// Packets in a row after which a node counts as mad.
+const TOO_MANY: u32 = 100_000;
+
+/// Lives through what `bytes` say.
+///
+/// # Panics
+/// If the node does something that it must not do.
+pub fn any_life(factory: &dyn Factory<Counted>, bytes: &[u8]) {
+    let before = Counted::live();
+    let mut life = Life::new(factory);
+    let mut script = Script(bytes);
+    while !script.0.is_empty() {
+        life.act(&mut script);
+        life.check(before);
+    }
+    life.take_output(u32::MAX);
+    life.check(before);
+    for circuit in std::mem::take(&mut life.circuits) {
+        life.host.close_circuit(circuit);
+    }
+    life.take_output(u32::MAX);
+    drop(life);
+    assert_eq!(Counted::live(), before);
+}
+
+/// Bytes that are read from the front; zeros when they are used up.
+struct Script<'a>(&'a [u8]);
+
+impl Script<'_> {
+    fn byte(&mut self) -> u8 {
+        match self.0.split_first() {
+            Some((&first, rest)) => {
+                self.0 = rest;
+                first
+            }
+            None => 0,
+        }
+    }
+
+    fn coin(&mut self) -> bool {
+        self.byte().is_multiple_of(2)
+    }
+
+    fn below(&mut self, bound: u32) -> u32 {
+        u32::from(self.byte()) % bound
+    }
+
+    fn word(&mut self) -> u16 {
+        u16::from_be_bytes([self.byte(), self.byte()])
+    }
+
+    /// A number that is mostly small, sometimes near the edges of its type.
+    fn number(&mut self) -> u32 {
+        match self.byte() {
+            small @ 0..=199 => u32::from(small),
+            200..=229 => u32::from(self.word()),
+            230..=245 => u32::from(self.word()) << 16,
+            near => u32::MAX - u32::from(near),
+        }
+    }
+}
+
+struct Life {
+    host: Box<dyn Host<Counted>>,
+    plan: Plan,
+    now: Instant,
+    circuits: Vec<CircuitHandle>,
+    opened: usize,
+    streams: Vec<StreamHandle>,
+    /// Room that each stream carrier has left.
+    room: [Bytes; LINKS as usize],
+}
+
+impl Life {
+    fn new(factory: &dyn Factory<Counted>) -> Self {
+        let mut life = Self {
+            host: factory.node(&NodeEnv {
+                node: NodeId::new(0),
+                bucket: None,
+                phase: 0.25,
+            }),
+            plan: factory.plan(),
+            now: Instant::ZERO,
+            circuits: Vec::new(),
+            opened: 0,
+            streams: Vec::new(),
+            room: [Bytes::ZERO; LINKS as usize],
+        };
+        for _ in 0..LINKS {
+            life.host.add_link();
+        }
+        life.open(Some((0, 1)), Some((1, 1)));
+        let client = life.open(None, Some((1, 2)));
+        let exit = life.open(Some((0, 2)), None);
+        let legs = [(1, 3), (2, 1)].map(|hop| life.open(None, Some(hop)));
+        for legs in [vec![client], vec![exit], legs.to_vec()] {
+            life.open_stream(legs);
+        }
+        life
+    }
+
+    fn open(&mut self, prev: Option<(u32, u16)>, next: Option<(u32, u16)>) -> CircuitHandle {
+        let hop = |(link, circuit)| HopSpec {
+            link: LinkId::new(link),
+            circuit: CircuitId::new(circuit),
+            queue_limit: self.plan.queue_limit,
+        };
+        let circuit = self.host.open_circuit(&CircuitSpec {
+            prev: prev.map(hop),
+            next: next.map(hop),
+        });
+        self.opened += 1;
+        self.circuits.push(circuit);
+        circuit
+    }
+
+    fn open_stream(&mut self, legs: Vec<CircuitHandle>) {
+        let id = StreamId::new(self.streams.len() as u16 + 1);
+        let hold = Cells::new(8);
+        self.streams
+            .push(self.host.open_stream(&StreamSpec { id, legs, hold }));
+    }
+
+    fn act(&mut self, script: &mut Script<'_>) {
+        match script.below(16) {
+            0..=5 => self.receive(script),
+            6 => self.receive_bytes(script),
+            7 => {
+                let len = u64::from(script.word()) * 4;
+                let data = std::iter::repeat_n(7, len as usize).collect();
+                let stream = self.stream(script);
+                self.host.write(self.now, stream, data, Bytes::new(len));
+            }
+            8 => {
+                let reading = script.coin();
+                let stream = self.stream(script);
+                self.host.set_reading(self.now, stream, reading);
+            }
+            9 => self.give_room(script),
+            10 | 11 => {
+                let exponent = script.below(35);
+                self.now += Duration::from_nanos(1 << exponent);
+                self.host.handle_timeout(self.now);
+            }
+            12 => self.close_or_open(script),
+            13 => {
+                let leg = match script.below(self.circuits.len() as u32 + 1) {
+                    0 => None,
+                    n => Some(self.circuits[n as usize - 1]),
+                };
+                let stream = self.stream(script);
+                self.host.pin_stream(self.now, stream, leg);
+            }
+            14 => {
+                let link = LinkId::new(script.below(LINKS));
+                let message: Vec<u8> = (0..script.below(20)).map(|_| script.byte()).collect();
+                self.host.receive_message(self.now, link, &message);
+            }
+            _ => self.take_output(script.below(8)),
+        }
+        if !script.byte().is_multiple_of(4) {
+            self.take_output(u32::MAX);
+        }
+    }
+
+    fn stream(&self, script: &mut Script<'_>) -> StreamHandle {
+        self.streams[script.below(self.streams.len() as u32) as usize]
+    }
+
+    fn receive(&mut self, script: &mut Script<'_>) {
+        let link = LinkId::new(script.below(LINKS));
+        let count = 1 + script.below(4);
+        let mut frames: Vec<_> = (0..count).map(|_| frame(script)).collect();
+        self.host.receive(self.now, link, &mut frames);
+    }
+
+    /// Whatever decodes is received.
+    fn receive_bytes(&mut self, script: &mut Script<'_>) {
+        let link = LinkId::new(script.below(LINKS));
+        let (bytes, rest) = script.0.split_at(script.0.len().min(64));
+        script.0 = rest;
+        let mut padded = bytes.to_vec();
+        padded.resize(1400, bytes.last().copied().unwrap_or(0));
+        let mut frames: Vec<_> = Frames::new(&padded, self.plan.carrier)
+            .map_while(Result::ok)
+            .collect();
+        self.host.receive(self.now, link, &mut frames);
+    }
+
+    fn give_room(&mut self, script: &mut Script<'_>) {
+        let link = script.below(LINKS);
+        let room = &mut self.room[link as usize];
+        *room += Bytes::new(u64::from(script.word()));
+        if self.plan.carrier == Carrier::Stream {
+            self.host.set_room(self.now, LinkId::new(link), *room);
+        }
+    }
+
+    fn close_or_open(&mut self, script: &mut Script<'_>) {
+        if script.coin() && self.opened < CIRCUITS {
+            let link = script.below(LINKS);
+            let circuit = 4 + self.opened as u16;
+            let leg = self.open(None, Some((link, circuit)));
+            self.open_stream(vec![leg]);
+        } else if !self.circuits.is_empty() {
+            let which = script.below(self.circuits.len() as u32);
+            self.host.close_circuit(self.circuits[which as usize]);
+            self.take_output(0);
+        }
+    }
+
+    /// Takes events, and at most `most` packets.
+    fn take_output(&mut self, most: u32) {
+        let mut frames = Vec::new();
+        for sent in 0..most {
+            assert!(sent < TOO_MANY, "output never ends");
+            let Some((link, len)) = self.host.poll_transmit(self.now, &mut frames) else {
+                break;
+            };
+            let carrier = self.plan.carrier;
+            let promised: Bytes = frames.iter().map(|frame| frame.wire_len(carrier)).sum();
+            assert_eq!(promised, len, "a packet's length is that of its frames");
+            let room = &mut self.room[link.index()];
+            match carrier {
+                Carrier::Datagram => assert!(len <= MAX_DATAGRAM, "{len} in a datagram"),
+                Carrier::Stream => {
+                    let left = room.checked_sub(len);
+                    *room = left.unwrap_or_else(|| panic!("{len} do not fit {room}"));
+                }
+            }
+        }
+        while let Some(event) = self.host.poll_event() {
+            if let Event::Closed { circuit, .. } = event {
+                self.circuits.retain(|&other| other != circuit);
+            }
+        }
+    }
+
+    fn check(&mut self, before: i64) {
+        let mut bound = 0;
+        let limit = self.plan.queue_limit.get();
+        for &circuit in &self.circuits {
+            for direction in [Direction::Forward, Direction::Backward] {
+                // What waits or is held, and what waits for its acknowledgement.
+                bound += 2 * limit + self.plan.ahead.get();
+                let Some(view) = self.host.flow_view(circuit, direction) else {
+                    continue;
+                };
+                let held = (view.queued + view.out_of_order).get();
+                assert!(held <= limit + self.plan.ahead.get(), "{view:?}");
+            }
+        }
+        // Cells chosen for packets that were not taken yet, and those that a resequencer holds.
+        bound += u64::from(LINKS) * 64 + 64;
+        let live = Counted::live() - before;
+        assert!(live <= bound as i64, "{live} cells are held");
+    }
+}
+
+fn frame(script: &mut Script<'_>) -> Frame<Counted> {
+    let circuit = CircuitId::new(script.below(8) as u16);
+    match script.below(8) {
+        0..=3 => Frame::Cell(Cell {
+            circuit,
+            flags: CellFlags(script.byte()),
+            seq: CellSeq::from_wire(script.number()),
+            payload: payload(script),
+        }),
+        4 | 5 => Frame::Feedback(Feedback {
+            circuit,
+            ack: CellSeq::from_wire(script.number()),
+            fwd: CellSeq::from_wire(script.number()),
+            out_of_order: script.byte() & Feedback::MAX_OUT_OF_ORDER,
+            word: script.coin().then(|| script.word()),
+        }),
+        6 => Frame::Probe(circuit),
+        _ => Frame::Destroy(Destroy {
+            circuit,
+            reason: Reason::Requested,
+        }),
+    }
+}
+
+fn payload(script: &mut Script<'_>) -> Counted {
+    let command = match script.below(8) {
+        0..=3 => RelayCommand::Data,
+        4 => RelayCommand::NumberedData,
+        5 => RelayCommand::Sendme,
+        6 => RelayCommand::End,
+        _ => return Counted::new(RawPayload(Box::new([script.byte(); CELL_PAYLOAD]))),
+    };
+    let mut header = RelayHeader::control(command, StreamId::new(script.below(5) as u16));
+    if command == RelayCommand::NumberedData {
+        header.number = script.number();
+    }
+    header.len = script.word() % (RelayHeader::capacity(command) as u16 + 1);
+    let mut data: VecDeque<u8> = std::iter::repeat_n(1, header.len.into()).collect();
+    Counted::cut(header, &mut data, Instant::ZERO)
+}
