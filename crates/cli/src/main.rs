@@ -1,3 +1,42 @@
 //! The hopflow command line.
 
-fn main() {}
+mod args;
+mod fail;
+mod list;
+mod progress;
+mod report;
+mod run;
+mod show;
+
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+use fail::Failure;
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<(), Failure> {
+    match cli.command {
+        None => run::run(None, &cli.options),
+        Some(Command::Run { scenario, options }) => run::run(scenario.as_deref(), &options),
+        Some(Command::Compare {
+            transports,
+            scenario,
+            options,
+        }) => run::compare(&transports, &scenario, &options),
+        Some(Command::List { what, json }) => list::list(what, json),
+        Some(Command::Validate { scenario }) => list::validate(&scenario),
+        Some(Command::Schema) => show::print(&hopflow_lab::scenario::schema()),
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "hopflow", &mut script);
+            show::print(&String::from_utf8_lossy(&script))
+        }
+    }
+}

@@ -7,3 +7,4 @@
 pub mod builtin;
 pub mod run;
 pub mod scenario;
+pub mod summary;

@@ -6,6 +6,7 @@ mod network;
 mod quantity;
 mod read;
 mod sample;
+mod schema;
 mod tcp;
 mod users;
 
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use input_error::{InputError, allowed};
 pub use network::{Access, Bucket, Network, Queue, Relays, Shaping, Topology};
 pub use quantity::{Distribution, Quantity, Text};
+pub use schema::schema;
 pub use tcp::Tcp;
 pub use users::{Circuits, Class, Path, RandomPath, Response, Workload};
 
@@ -119,6 +121,11 @@ impl Scenario {
             .map(|(label, choice)| (label.as_str(), choice.preset.as_deref().unwrap_or(label)))
     }
 
+    /// The scenario as TOML.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario has a TOML form")
+    }
+
     /// The transport of this label.
     ///
     /// # Errors
@@ -152,12 +159,4 @@ impl Scenario {
             .map(|preset| (preset.to_owned(), Choice::default()))
             .collect();
     }
-}
-
-/// The JSON Schema of scenarios, by which editors complete and check them.
-pub fn schema() -> String {
-    let schema = schemars::schema_for!(Scenario);
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
-    text.push('\n');
-    text
 }

@@ -129,7 +129,7 @@ impl Default for Queue {
     }
 }
 
-/// The table form of a [`Queue`]: controlled delay, RFC 8289.
+/// Controlled delay, RFC 8289.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Codel {

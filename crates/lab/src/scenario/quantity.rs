@@ -216,10 +216,6 @@ impl<Q: Quantity> Serialize for Distribution<Q> {
 }
 
 impl<Q: Quantity> JsonSchema for Distribution<Q> {
-    fn inline_schema() -> bool {
-        true
-    }
-
     fn schema_name() -> Cow<'static, str> {
         format!("{}, fixed or drawn", Q::WHAT).into()
     }

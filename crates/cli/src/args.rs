@@ -1,0 +1,92 @@
+//! What may stand on the command line.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Designs, measures and runs transports for onion-routing overlays such as Tor.
+///
+/// Without a command it runs the scenario `quickstart`: it compares the transports in less than a
+/// minute and writes a report.
+#[derive(Debug, Parser)]
+#[command(name = "hopflow", version, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// How runs are made.
+#[derive(Debug, Args)]
+pub(crate) struct RunOptions {
+    /// Folder for the results; by default one below `results`, named after the scenario
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Runs of each transport, with the seeds from 1 on; by default as the scenario says
+    #[arg(long, value_name = "N")]
+    pub(crate) seeds: Option<NonZeroU32>,
+    /// Runs that are made at the same time; by default one per core
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario, show how the transports compare, and write a report
+    ///
+    /// Finished runs are kept: after an interruption, the same command makes what is missing.
+    Run {
+        /// A file, or the name of a built-in scenario [default: quickstart]
+        scenario: Option<String>,
+        #[command(flatten)]
+        options: RunOptions,
+    },
+    /// Run a scenario with other transports than its own
+    Compare {
+        /// Transports, as `hopflow list transports` names them
+        #[arg(required = true, value_name = "TRANSPORT")]
+        transports: Vec<String>,
+        /// A file, or the name of a built-in scenario
+        #[arg(long, default_value = "quickstart")]
+        scenario: String,
+        #[command(flatten)]
+        options: RunOptions,
+    },
+    /// List what there is
+    List {
+        /// What to list
+        what: Listing,
+        /// Print the list as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check a scenario without running it
+    Validate {
+        /// A file, or the name of a built-in scenario
+        scenario: String,
+    },
+    /// Print the JSON Schema of scenarios, for editors
+    Schema,
+    /// Print a script that completes commands in a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Listing {
+    /// The transports that scenarios may name
+    Transports,
+    /// The built-in scenarios
+    Scenarios,
+    /// The figures and tables that can be reproduced
+    Experiments,
+}

@@ -1,0 +1,71 @@
+//! Failing: one message, and an exit code that means something.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use hopflow_lab::run;
+use hopflow_lab::scenario::InputError;
+
+/// Why the command ends early.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    code: u8,
+}
+
+impl Failure {
+    /// A run failed by a defect.
+    const DEFECT: u8 = 1;
+    /// What the user gave cannot be used; as clap's own errors.
+    const BAD_INPUT: u8 = 2;
+    /// By convention 128 + SIGINT.
+    const INTERRUPTED: u8 = 130;
+
+    /// What the user gave cannot be used.
+    pub(crate) fn bad_input(message: impl Display) -> Self {
+        Self {
+            message: message.to_string(),
+            code: Self::BAD_INPUT,
+        }
+    }
+
+    /// The same failure, with a hint behind its message.
+    pub(crate) fn with_hint(mut self, hint: impl Display) -> Self {
+        self.message = format!("{}\n{hint}", self.message);
+        self
+    }
+
+    /// Prints the message; returns the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        anstream::eprintln!("{red}error:{red:#} {}", self.message);
+        ExitCode::from(self.code)
+    }
+}
+
+impl From<run::Error> for Failure {
+    fn from(error: run::Error) -> Self {
+        let code = match &error {
+            run::Error::Failed(_) => Self::DEFECT,
+            run::Error::Interrupted { .. } => Self::INTERRUPTED,
+            _ => Self::BAD_INPUT,
+        };
+        Self {
+            message: error.to_string(),
+            code,
+        }
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        Self::bad_input(error)
+    }
+}
+
+impl From<hopflow_results::Error> for Failure {
+    fn from(error: hopflow_results::Error) -> Self {
+        Self::bad_input(error)
+    }
+}

@@ -1,0 +1,69 @@
+//! `hopflow list` and `hopflow validate`.
+
+use hopflow_lab::builtin;
+use hopflow_lab::scenario::Scenario;
+use serde_json::{Value, json};
+
+use crate::args::Listing;
+use crate::fail::Failure;
+use crate::show;
+
+/// Lists what there is.
+pub(crate) fn list(what: Listing, json: bool) -> Result<(), Failure> {
+    let entries = match what {
+        Listing::Transports => transports(),
+        Listing::Scenarios => scenarios()?,
+        Listing::Experiments => experiments(),
+    };
+    if json {
+        let entries = entries
+            .iter()
+            .map(|(name, about)| json!({ "name": name, "about": about }));
+        return show::print_json(&Value::Array(entries.collect()));
+    }
+    let width = entries
+        .iter()
+        .map(|(name, _)| name.len())
+        .max()
+        .unwrap_or(0);
+    let lines = entries
+        .iter()
+        .map(|(name, about)| format!("{name:width$}  {about}\n"));
+    show::print(&lines.collect::<String>())
+}
+
+type Entries = Vec<(String, String)>;
+
+fn transports() -> Entries {
+    let presets = hopflow_transports::presets().iter();
+    presets
+        .map(|preset| (preset.name.to_owned(), preset.about.to_owned()))
+        .collect()
+}
+
+fn scenarios() -> Result<Entries, Failure> {
+    let scenario = |builtin: &builtin::Builtin| {
+        let (scenario, _) = Scenario::load(builtin.name)?;
+        Ok((scenario.name, scenario.about))
+    };
+    builtin::scenarios().iter().map(scenario).collect()
+}
+
+fn experiments() -> Entries {
+    Vec::new()
+}
+
+/// Checks a scenario and says what it would run.
+pub(crate) fn validate(name_or_path: &str) -> Result<(), Failure> {
+    let (scenario, _) = Scenario::load(name_or_path)?;
+    let (transports, seeds) = (scenario.transports.len(), scenario.seeds.list().len());
+    let world = scenario.sample(scenario.seeds.list()[0]);
+    let relays = scenario.network.relay_count();
+    show::print(&format!(
+        "{name_or_path} is valid: {} runs ({transports} transports, {seeds} seeds) of {} each, \
+         {relays} relays, {} circuits\n",
+        transports * seeds,
+        scenario.duration.0,
+        world.circuits.len(),
+    ))
+}

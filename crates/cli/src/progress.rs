@@ -1,0 +1,90 @@
+//! Showing how far the runs are, and stopping them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use hopflow_lab::run::Monitor;
+use hopflow_results::RunEntry;
+use hopflow_units::Duration;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Set by the first Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// A progress bar on a terminal; nothing elsewhere.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    planned: AtomicU64,
+    finished: AtomicU64,
+    begun: Instant,
+}
+
+impl Progress {
+    /// A progress bar that Ctrl-C stops; the second Ctrl-C ends the program at once.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the wall time of runs is shown and recorded"
+    )]
+    pub(crate) fn new() -> Self {
+        // It fails only if there is a handler already, which does the same.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::SeqCst) {
+                std::process::exit(130);
+            }
+        });
+        let style = "{spinner} {bar:32} {percent:>3} %  {msg}  {eta} left";
+        let style = ProgressStyle::with_template(style).expect("the template is valid");
+        Self {
+            bar: ProgressBar::no_length().with_style(style),
+            planned: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
+            begun: Instant::now(),
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn show_count(&self) {
+        let (finished, planned) = (&self.finished, &self.planned);
+        let (finished, planned) = (
+            finished.load(Ordering::Relaxed),
+            planned.load(Ordering::Relaxed),
+        );
+        self.bar
+            .set_message(format!("{finished} of {planned} runs"));
+    }
+}
+
+impl Monitor for Progress {
+    fn begin(&self, planned: usize, kept: usize, simulated: Duration) {
+        self.planned.store(planned as u64, Ordering::Relaxed);
+        self.finished.store(kept as u64, Ordering::Relaxed);
+        if kept > 0 {
+            let text = format!("{kept} of {planned} runs are finished already");
+            self.bar.suspend(|| anstream::eprintln!("{text}"));
+        }
+        self.bar.set_length(simulated.as_nanos());
+        self.show_count();
+    }
+
+    fn advanced(&self, simulated: Duration) {
+        self.bar.inc(simulated.as_nanos());
+    }
+
+    fn finished(&self, _: &RunEntry) {
+        self.finished.fetch_add(1, Ordering::Relaxed);
+        self.show_count();
+    }
+
+    fn interrupted(&self) -> bool {
+        INTERRUPTED.load(Ordering::Relaxed)
+    }
+
+    fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+}
