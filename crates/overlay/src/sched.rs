@@ -75,18 +75,20 @@ impl Scheduler {
         self.rings[ring].flows.front().copied()
     }
 
-    /// Takes the flow whose turn it is out of its ring.
+    /// Takes the flow whose turn it is out of its ring; returns whether a link's turn ends by it.
     #[inline]
-    pub(crate) fn remove_front(&mut self) {
+    pub(crate) fn remove_front(&mut self) -> bool {
         let Some(&index) = self.turns.front() else {
-            return;
+            return false;
         };
         let ring = &mut self.rings[index];
         ring.flows.pop_front();
-        if ring.flows.is_empty() {
-            ring.in_turns = false;
-            self.end_turn();
+        if !ring.flows.is_empty() {
+            return false;
         }
+        ring.in_turns = false;
+        self.end_turn();
+        self.scope == Scope::Link
     }
 
     /// Counts a cell of the front flow and sends it to the end of its ring; `turn` tells how many
@@ -208,6 +210,16 @@ mod tests {
         assert_eq!(order(&mut scheduler, 2, 3), [1, 2, 3]);
         scheduler.unblock(LinkId::new(0));
         assert_eq!(order(&mut scheduler, 2, 4), [1, 0, 0, 2]);
+    }
+
+    #[test]
+    fn a_links_turn_ends_when_its_last_flow_has_nothing_to_send() {
+        let mut scheduler = filled(Scope::Link);
+        assert!(scheduler.remove_front(), "the first link has one flow");
+        assert!(!scheduler.remove_front(), "the second link has three");
+        assert_eq!(order(&mut scheduler, 2, 3), [2, 3, 2]);
+        let mut scheduler = filled(Scope::Node);
+        assert!((0..4).all(|_| !scheduler.remove_front()));
     }
 
     #[test]

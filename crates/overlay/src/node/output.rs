@@ -86,7 +86,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 port
             });
             let Some(port) = ready else {
-                self.scheduler.remove_front();
+                self.retire_front(id);
                 self.pace(now, id);
                 continue;
             };
@@ -102,6 +102,19 @@ impl<T: Transport, P: Payload> Node<T, P> {
                     self.scheduler.remove_front();
                 }
             }
+        }
+    }
+
+    /// Takes a flow out of the scheduler that has nothing to send. If that ends its link's turn,
+    /// what the link was given leaves before the cells of the next link.
+    #[inline]
+    fn retire_front(&mut self, id: FlowId) {
+        let ended = self.scheduler.remove_front();
+        let outbound = self.flow(id).and_then(|flow| flow.outbound);
+        if let Some(port) = outbound.filter(|_| ended)
+            && !self.link(port.link).outbox.is_empty()
+        {
+            self.complete.push_back(port.link);
         }
     }
 
