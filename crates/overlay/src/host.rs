@@ -169,9 +169,10 @@ pub struct FlowView {
     pub queued: Cells,
     /// Cells that arrived beyond a gap.
     pub out_of_order: Cells,
-    /// Cells sent and not yet released.
+    /// Cells that passed the gate of `window` and were not yet released; zero where nothing
+    /// releases any.
     pub outstanding: Cells,
-    /// The hop's window, or at a source without one the end-to-end window.
+    /// The hop's window, or at a source without hop control the end-to-end window.
     pub window: Option<Cells>,
     /// Cells that departed.
     pub departed: Cells,

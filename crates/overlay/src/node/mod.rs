@@ -17,8 +17,8 @@ use crate::link::Link;
 use crate::sched::Scheduler;
 use crate::timers::{Timer, Timers};
 use crate::{
-    CircuitHandle, CircuitSpec, Direction, Event, FlowId, FlowView, Gate, Host, NodeCounters,
-    NodeEnv, Plan, StreamHandle, StreamSpec, StreamView, TokenBucket, Transport,
+    CircuitHandle, CircuitSpec, Direction, Event, FlowId, FlowView, Gate, Gates, Host,
+    NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec, StreamView, TokenBucket, Transport,
 };
 
 /// An overlay node with transport `T` whose cells carry payloads `P`.
@@ -224,12 +224,20 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
             .flows
             .get(FlowId::new(circuit.0, direction).index())?
             .as_ref()?;
-        let hop = &flow.gates.hop;
+        let Gates { hop, end } = &flow.gates;
+        let gate = if hop.window().is_some() {
+            Some(hop)
+        } else if flow.inbound.is_none() && end.window().is_some() {
+            Some(end)
+        } else {
+            // Without a window, acknowledgements and feedback, nothing releases a hop.
+            (self.plan.reliable || self.plan.forward_feedback).then_some(hop)
+        };
         Some(FlowView {
             queued: Cells::new(flow.queue.unsent()),
             out_of_order: Cells::new(flow.receiver.held()),
-            outstanding: hop.outstanding(),
-            window: hop.window().or_else(|| flow.gates.end.window()),
+            outstanding: gate.map_or(Cells::ZERO, Gate::outstanding),
+            window: gate.and_then(Gate::window),
             departed: Cells::new(flow.queue.next()),
         })
     }
