@@ -7,7 +7,8 @@ use hopflow_wire::{DecodeError, Reason};
 /// A peer broke the protocol; the circuit it concerns is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Violation {
-    /// An acknowledgement or forward feedback names a cell that was never sent.
+    /// An acknowledgement names a cell that was never sent, or forward feedback one that was not
+    /// acknowledged.
     BeyondSent,
     /// A SENDME or credit releases more than is outstanding.
     BeyondOutstanding,
@@ -37,7 +38,10 @@ impl Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BeyondSent => write!(f, "feedback names a cell that was never sent"),
+            Self::BeyondSent => write!(
+                f,
+                "feedback names a cell that was never sent or did not arrive"
+            ),
             Self::BeyondOutstanding => write!(f, "more was released than is outstanding"),
             Self::UnknownStream => write!(f, "a cell belongs to no stream"),
             Self::Malformed(error) => write!(f, "a cell cannot be read: {error}"),

@@ -175,7 +175,9 @@ impl Sender {
         config: &RttConfig,
     ) -> Result<(u64, Option<Duration>), Violation> {
         let forwarded = feedback.fwd.widen(self.forwarded);
-        if forwarded > queue.next() {
+        // What is forwarded has arrived, and the same message said so. Otherwise a peer could make
+        // us keep any number of cells for retransmission.
+        if forwarded > queue.head() {
             return Err(Violation::BeyondSent);
         }
         if forwarded <= self.forwarded {
@@ -391,6 +393,13 @@ mod tests {
         let mut hop = Hop::with_sent(3);
         assert_eq!(hop.ack(4, 0), Err(Violation::BeyondSent));
         assert_eq!(hop.forward(4), Err(Violation::BeyondSent));
+    }
+
+    #[test]
+    fn cells_are_not_forwarded_before_they_arrive() {
+        let mut hop = Hop::with_sent(3);
+        hop.ack(2, 0).unwrap();
+        assert_eq!(hop.forward(3), Err(Violation::BeyondSent));
     }
 
     #[test]
