@@ -1,7 +1,9 @@
 /*
  * A path between two network namespaces: a rate with a drop-tail queue one way, and a delay both
  * ways. It stands in for tbf and netem, which many kernels lack, and it is exact: departures are
- * computed, not timed, so a late wake-up delays one packet and not those behind it.
+ * computed, not timed, so a late wake-up does not slow the link down. When the machine stalls for
+ * longer than a millisecond the path's clock stops with it: packets keep their distances, where
+ * they would otherwise all come at once, and the report tells how long the clock stood.
  *
  *   path NSFD_A NSFD_B RATE QUEUE DELAY_US
  *
@@ -12,7 +14,7 @@
  *
  * Makes the TUN device hop0 on either side, 10.9.0.1 at A and 10.9.0.2 at B, with segmentation
  * offload off; prints "ready", and on end of its standard input one line:
- *   forwarded N dropped N queueing_us MEAN
+ *   forwarded N dropped N queueing_us MEAN stopped_us SUM
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -33,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MTU = 1500, RING = 1 << 13 };
+enum { MTU = 1500, RING = 1 << 13, STALL_NS = 1000000 };
 
 struct packet {
     uint64_t due;
@@ -56,7 +58,7 @@ struct link {
 };
 
 static struct link forward, backward;
-static uint64_t delay;
+static uint64_t delay, stopped;
 
 static void die(const char *what)
 {
@@ -64,11 +66,12 @@ static void die(const char *what)
     exit(1);
 }
 
+/* The path's clock. */
 static uint64_t now_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - stopped;
 }
 
 static void control(int sock, unsigned long request, struct ifreq *ifr, const char *what)
@@ -168,6 +171,18 @@ static void take_in(struct link *link)
     }
 }
 
+/* Sets the clock back by the time that the next packet is late, if that is long. */
+static void absorb_stall(void)
+{
+    uint64_t now = now_ns(), due = now;
+    if (forward.head != forward.tail && forward.ring[forward.head % RING].due < due)
+        due = forward.ring[forward.head % RING].due;
+    if (backward.head != backward.tail && backward.ring[backward.head % RING].due < due)
+        due = backward.ring[backward.head % RING].due;
+    if (now - due > STALL_NS)
+        stopped += now - due;
+}
+
 static void put_out(struct link *link, uint64_t now, uint64_t *next)
 {
     while (link->head != link->tail) {
@@ -191,6 +206,7 @@ static void run(void)
         {.fd = STDIN_FILENO, .events = POLLIN},
     };
     while (!fds[2].revents) {
+        absorb_stall();
         take_in(&forward);
         take_in(&backward);
         uint64_t now = now_ns(), next = now + 1000000000u;
@@ -223,7 +239,9 @@ int main(int argc, char **argv)
     fflush(stdout);
     run();
     uint64_t count = forward.forwarded ? forward.forwarded : 1;
-    printf("forwarded %llu dropped %llu queueing_us %llu\n", (unsigned long long)forward.forwarded,
-           (unsigned long long)forward.dropped, (unsigned long long)(forward.queueing / count / 1000));
+    printf("forwarded %llu dropped %llu queueing_us %llu stopped_us %llu\n",
+           (unsigned long long)forward.forwarded, (unsigned long long)forward.dropped,
+           (unsigned long long)(forward.queueing / count / 1000),
+           (unsigned long long)(stopped / 1000));
     return 0;
 }

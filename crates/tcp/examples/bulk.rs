@@ -7,7 +7,7 @@
 use std::process::ExitCode;
 
 use hopflow_tcp::pair::{LinkSpec, Pair};
-use hopflow_tcp::{Algorithm, Config};
+use hopflow_tcp::{Algorithm, Config, DelayedAck};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
 fn main() -> ExitCode {
@@ -28,7 +28,13 @@ fn transfer(arguments: &[String]) -> Option<String> {
     let [algorithm, rate, round_trip, queue, seconds] = arguments else {
         return None;
     };
+    let delayed_ack = DelayedAck {
+        // While Linux's window opens with the buffers that tools/linux-tcp sets.
+        quick_segments: 1467,
+        ..Config::default().delayed_ack
+    };
     let config = Config {
+        delayed_ack,
         algorithm: match algorithm.as_str() {
             "reno" => Algorithm::NewReno,
             "cubic" => Algorithm::Cubic,

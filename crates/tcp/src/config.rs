@@ -15,6 +15,9 @@ pub enum Algorithm {
 }
 
 /// When the receiver acknowledges (RFC 5681, section 4.2; RFC 9293, section 3.8.6.3).
+///
+/// As in Linux, a reader that empties the buffer of a segment that was pushed, or smaller than
+/// full, makes the acknowledgement due as well, unless data lately went the other way to carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
     /// An acknowledgement is due once this many full segments wait for it.
@@ -22,7 +25,8 @@ pub struct DelayedAck {
     /// An acknowledgement is due once a segment has waited this long for it.
     pub timeout: Duration,
     /// The first segments of a connection that are acknowledged at once, so that slow start is
-    /// not held up. Linux re-enters this mode after long idle times, the model does not.
+    /// not held up. Linux does so while its receive window opens, by two segments for each that
+    /// arrives; it also comes back to it after long idle times, which the model does not.
     pub quick_segments: u32,
 }
 
@@ -82,7 +86,7 @@ impl Default for Config {
             delayed_ack: DelayedAck {
                 segments: 2,
                 timeout: Duration::from_millis(40),
-                quick_segments: 16,
+                quick_segments: 1000,
             },
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),

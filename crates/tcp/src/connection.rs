@@ -1,5 +1,7 @@
 //! One endpoint: the handshake around a sender and a receiver.
 
+use std::cmp::Ordering;
+
 use hopflow_units::{Bytes, Duration, Instant};
 
 use crate::receiver::Receiver;
@@ -260,13 +262,14 @@ impl Connection {
     }
 
     fn data_segment(&mut self, now: Instant, start: u64, end: u64) -> Segment {
-        let last = end.min(self.sender.written());
-        let flags = if end > last {
-            Flags::ACK.with(Flags::FIN)
-        } else {
-            Flags::ACK
+        let written = self.sender.written();
+        let flags = match end.cmp(&written) {
+            Ordering::Less => Flags::ACK,
+            Ordering::Equal => Flags::ACK.with(Flags::PUSH),
+            Ordering::Greater => Flags::ACK.with(Flags::PUSH).with(Flags::FIN),
         };
-        self.segment(now, start, (last - start) as u32, flags)
+        self.receiver.answered(now);
+        self.segment(now, start, (end.min(written) - start) as u32, flags)
     }
 
     fn pure_ack(&mut self, now: Instant, flags: Flags) -> Segment {

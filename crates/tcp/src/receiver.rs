@@ -17,6 +17,10 @@ pub(crate) struct Ack {
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the conditions are independent"
+)]
 pub(crate) struct Receiver {
     buffer: u64,
     mss: u64,
@@ -37,6 +41,11 @@ pub(crate) struct Receiver {
     full: u64,
     ack_due: bool,
     ack_at: Instant,
+    /// Whether what waits for its acknowledgement was pushed, or was a part of a segment.
+    pushed: bool,
+    /// Whether data lately went the other way soon after data came (Linux's "ping-pong mode").
+    answering: bool,
+    last_data: Instant,
     quick: u32,
     segments: u32,
     timeout: Duration,
@@ -59,6 +68,9 @@ impl Receiver {
             full: 1,
             ack_due: false,
             ack_at: Instant::FAR_FUTURE,
+            pushed: false,
+            answering: false,
+            last_data: Instant::ZERO,
             quick: config.delayed_ack.quick_segments,
             segments: config.delayed_ack.segments,
             timeout: config.delayed_ack.timeout,
@@ -83,6 +95,16 @@ impl Receiver {
         // Like Linux, tells of more room only once the window has doubled.
         if grown > self.right && grown - self.nxt >= 2 * window {
             self.ack_due = true;
+        }
+        if self.pushed && !self.answering && self.readable() == 0 {
+            self.ack_due = true;
+        }
+    }
+
+    /// Notes that data goes the other way: if it answers data, acknowledgements can wait for it.
+    pub(crate) fn answered(&mut self, now: Instant) {
+        if now.saturating_since(self.last_data) < self.timeout {
+            self.answering = true;
         }
     }
 
@@ -116,7 +138,10 @@ impl Receiver {
         } else if range.start > self.nxt {
             self.store_early(range);
         } else {
-            self.advance(now, range, u64::from(segment.len));
+            self.full = self.full.max(u64::from(segment.len).min(self.mss));
+            self.pushed |= segment.flags.has(Flags::PUSH) || u64::from(segment.len) < self.full;
+            self.last_data = now;
+            self.advance(now, range);
         }
     }
 
@@ -129,9 +154,8 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    fn advance(&mut self, now: Instant, range: Range, len: u64) {
+    fn advance(&mut self, now: Instant, range: Range) {
         self.nxt = range.end;
-        self.full = self.full.max(len.min(self.mss));
         if !self.early.is_empty() {
             // Filling a hole, wholly or in part, is told at once.
             self.ack_due = true;
@@ -148,10 +172,10 @@ impl Receiver {
 
     fn schedule_ack(&mut self, now: Instant) {
         let waiting = self.nxt - self.acked;
-        if self.quick > 0 {
-            self.quick -= 1;
-            self.ack_due = true;
-        } else if waiting > u64::from(self.segments - 1) * self.full || self.is_finished() {
+        let quick = self.quick > 0 && !self.answering;
+        self.quick = self.quick.saturating_sub(1);
+        let many = waiting > u64::from(self.segments - 1) * self.full;
+        if quick || many || self.is_finished() {
             self.ack_due = true;
         } else if self.ack_at == Instant::FAR_FUTURE {
             self.ack_at = now + self.timeout;
@@ -173,12 +197,14 @@ impl Receiver {
         if self.ack_at <= now {
             self.ack_at = Instant::FAR_FUTURE;
             self.ack_due = true;
+            self.answering = false;
         }
     }
 
     /// The acknowledgement that the next segment carries.
     pub(crate) fn acknowledge(&mut self) -> Ack {
         self.ack_due = false;
+        self.pushed = false;
         self.ack_at = Instant::FAR_FUTURE;
         self.acked = self.nxt;
         self.right = self.grown_right();
@@ -281,6 +307,28 @@ mod tests {
         assert!(receiver.ack_due());
         assert_eq!(receiver.acknowledge().next, 200);
         assert_eq!(receiver.deadline(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn a_small_segment_that_was_read_is_acknowledged_at_once() {
+        let mut receiver = receiver(0, 10_000);
+        receiver.receive(Instant::ZERO, &data(0, 100));
+        receiver.acknowledge();
+        receiver.receive(Instant::ZERO, &data(100, 20));
+        assert!(!receiver.ack_due());
+        receiver.read(120);
+        assert!(receiver.ack_due());
+    }
+
+    #[test]
+    fn an_acknowledgement_waits_for_the_answer_that_may_carry_it() {
+        let mut receiver = receiver(9, 10_000);
+        receiver.receive(Instant::ZERO, &data(0, 20));
+        receiver.answered(Instant::ZERO);
+        receiver.acknowledge();
+        receiver.receive(Instant::ZERO, &data(20, 20));
+        receiver.read(40);
+        assert!(!receiver.ack_due());
     }
 
     #[test]

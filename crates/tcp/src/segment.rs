@@ -24,6 +24,8 @@ impl Flags {
     pub(crate) const FIN: Self = Self(4);
     /// Asks for an acknowledgement; stands for the out-of-window segment that Linux probes with.
     pub(crate) const PROBE: Self = Self(8);
+    /// Nothing was left to send behind the segment.
+    pub(crate) const PUSH: Self = Self(16);
 
     pub(crate) const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

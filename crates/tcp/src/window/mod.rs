@@ -114,15 +114,12 @@ impl Window {
 
     /// Sets the slow start threshold after a loss; the window follows as the recovery has it.
     pub(crate) fn on_congestion(&mut self) {
-        let target = match &mut self.law {
-            Law::Reno(reno) => reno.reduced(self.cwnd),
-            Law::Cubic(cubic) => {
-                let mss = self.mss as f64;
-                // Linux counts whole segments, rounded down.
-                cubic.reduced(self.cwnd as f64 / mss) as u64 * self.mss
-            }
+        // Whole segments, rounded down, as in Linux: a part of one could not be sent anyway.
+        let segments = match &mut self.law {
+            Law::Reno(reno) => reno.reduced(self.cwnd) / self.mss,
+            Law::Cubic(cubic) => cubic.reduced(self.cwnd as f64 / self.mss as f64) as u64,
         };
-        self.ssthresh = target.max(2 * self.mss);
+        self.ssthresh = segments.max(2) * self.mss;
     }
 
     /// Starts over with one segment (RFC 5681, section 3.1, `LW`).
