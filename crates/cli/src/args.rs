@@ -58,6 +58,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         options: RunOptions,
     },
+    /// Write the report of a result folder anew
+    Report {
+        /// A folder that `hopflow run` or `hopflow reproduce` wrote
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// List what there is
     List {
         /// What to list

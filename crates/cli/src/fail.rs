@@ -64,6 +64,12 @@ impl From<InputError> for Failure {
     }
 }
 
+impl From<hopflow_report::Error> for Failure {
+    fn from(error: hopflow_report::Error) -> Self {
+        Self::bad_input(error)
+    }
+}
+
 impl From<hopflow_results::Error> for Failure {
     fn from(error: hopflow_results::Error) -> Self {
         Self::bad_input(error)

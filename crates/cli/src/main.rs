@@ -30,6 +30,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             scenario,
             options,
         }) => run::compare(&transports, &scenario, &options),
+        Some(Command::Report { folder }) => report::report(&folder),
         Some(Command::List { what, json }) => list::list(what, json),
         Some(Command::Validate { scenario }) => list::validate(&scenario),
         Some(Command::Schema) => show::print(&hopflow_lab::scenario::schema()),

@@ -1,0 +1,368 @@
+//! The command line as its users meet it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const SCENARIO: &str = r#"
+name = "tiny"
+about = "Two circuits."
+duration = "3 s"
+warm-up = "1 s"
+seeds = 2
+[transports.vanilla]
+[transports.backtap]
+[network]
+bucket = { rate = "1500 kB/s" }
+[[network.relays]]
+name = "relay"
+count = 3
+[[circuits]]
+count = 2
+path = ["relay", "relay"]
+workload = { class = "bulk", response = "100 KiB" }
+"#;
+
+/// A folder of its own with `tiny.toml` in it.
+fn folder(scenario: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tiny.toml"), scenario).unwrap();
+    folder
+}
+
+fn hopflow(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hopflow"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("NO_COLOR");
+    command
+}
+
+fn output(folder: &Path, arguments: &[&str]) -> Output {
+    hopflow(folder, arguments).output().unwrap()
+}
+
+fn success(folder: &Path, arguments: &[&str]) -> String {
+    let output = output(folder, arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The message of a command that must fail with exit code 2, one message and no other output.
+fn refusal(folder: &Path, arguments: &[&str]) -> String {
+    let output = output(folder, arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    assert!(
+        !error.contains('\u{1b}'),
+        "no colours where there is no terminal: {error}"
+    );
+    let message = error.strip_prefix("error: ").expect(&error).trim_end();
+    assert_eq!(message.lines().count(), 1, "{error}");
+    message.to_owned()
+}
+
+fn json(folder: &Path, arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&success(folder, arguments)).unwrap()
+}
+
+/// All files below a folder with their contents, but for logs of wall time.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.push((path.display().to_string(), fs::read(&path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn what_is_wrong_in_a_scenario_is_named_with_what_is_allowed() {
+    for (from, to, expected) in [
+        (
+            "duration",
+            "durration",
+            "tiny.toml:4: durration: unknown key \"durration\"; did you mean \"duration\"? allowed: ",
+        ),
+        (
+            "1500 kB/s",
+            "1500 kb/s",
+            "tiny.toml:10: network.bucket.rate: \"1500 kb/s\": has the unknown unit \"kb/s\"; allowed is a rate: ",
+        ),
+        (
+            "transports.backtap",
+            "transports.baktap",
+            "tiny.toml:8: transports.baktap: \"baktap\" is unknown; did you mean `backtap`?",
+        ),
+    ] {
+        let folder = folder(&SCENARIO.replace(from, to));
+        for command in ["run", "validate"] {
+            let message = refusal(folder.path(), &[command, "tiny.toml"]);
+            assert!(
+                message.starts_with(expected),
+                "expected {expected}\n   found {message}"
+            );
+        }
+        assert_eq!(contents(folder.path()).len(), 1, "nothing is written");
+    }
+}
+
+#[test]
+fn a_missing_scenario_and_an_unknown_transport_are_named() {
+    let folder = folder(SCENARIO);
+    let message = refusal(folder.path(), &["run", "tiny.tml"]);
+    assert!(
+        message.starts_with("cannot read the scenario tiny.tml: No such file"),
+        "{message}"
+    );
+    let message = refusal(folder.path(), &["run", "quickstrat"]);
+    assert!(
+        message.contains("did you mean \"quickstart\"?"),
+        "{message}"
+    );
+    let arguments = ["compare", "vanilla", "nonsense", "--scenario", "tiny.toml"];
+    let message = refusal(folder.path(), &arguments);
+    assert!(
+        message.starts_with("transports.nonsense: \"nonsense\" is unknown"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let folder = folder(SCENARIO);
+    let before = contents(folder.path());
+    let message = refusal(
+        folder.path(),
+        &["run", "tiny.toml", "--out", "tiny.toml/results"],
+    );
+    assert!(message.contains("tiny.toml/results"), "{message}");
+    assert_eq!(contents(folder.path()), before);
+}
+
+#[test]
+fn results_of_others_are_left_as_they_are() {
+    let folder = folder(SCENARIO);
+    let run = ["run", "tiny.toml", "--out", "out"];
+    success(folder.path(), &run);
+    fs::write(
+        folder.path().join("tiny.toml"),
+        SCENARIO.replace("1500 kB", "900 kB"),
+    )
+    .unwrap();
+    let before = contents(folder.path());
+    let message = refusal(folder.path(), &run);
+    assert!(
+        message.starts_with("out holds results of another scenario, \"tiny\""),
+        "{message}"
+    );
+    assert_eq!(contents(folder.path()), before);
+}
+
+#[test]
+fn a_damaged_manifest_is_named_and_not_replaced() {
+    let folder = folder(SCENARIO);
+    let run = ["run", "tiny.toml", "--out", "out"];
+    success(folder.path(), &run);
+    fs::write(folder.path().join("out/manifest.json"), "{").unwrap();
+    let before = contents(folder.path());
+    for command in [&run[..], &["report", "out"]] {
+        let message = refusal(folder.path(), command);
+        assert!(
+            message.contains("out/manifest.json is damaged"),
+            "{message}"
+        );
+    }
+    assert_eq!(contents(folder.path()), before);
+}
+
+#[test]
+fn a_damaged_table_is_named_by_the_report_and_not_replaced() {
+    let folder = folder(SCENARIO);
+    success(folder.path(), &["run", "tiny.toml", "--out", "out"]);
+    let run = fs::read_dir(folder.path().join("out/runs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let table = run.path().join("downloads.parquet");
+    let bytes = fs::read(&table).unwrap();
+    fs::write(&table, &bytes[..bytes.len() / 2]).unwrap();
+    let before = contents(folder.path());
+    let message = refusal(folder.path(), &["report", "out"]);
+    assert!(
+        message.contains("downloads.parquet is damaged"),
+        "{message}"
+    );
+    assert_eq!(contents(folder.path()), before);
+    let message = refusal(folder.path(), &["report", "nowhere"]);
+    assert!(
+        message.contains("nowhere/manifest.json does not exist"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_hash_is_the_same_twice_and_for_any_number_of_threads() {
+    let folder = folder(SCENARIO);
+    let hash = |out: &str, threads: &str| {
+        let arguments = [
+            "run",
+            "tiny.toml",
+            "--json",
+            "--out",
+            out,
+            "--threads",
+            threads,
+        ];
+        json(folder.path(), &arguments)["results"].clone()
+    };
+    let first = hash("a", "1");
+    assert_eq!(first.as_str().unwrap().len(), 16);
+    assert_eq!(hash("b", "1"), first);
+    assert_eq!(hash("c", "2"), first);
+    assert_eq!(hash("a", "2"), first, "what is finished is kept");
+}
+
+#[test]
+fn the_summary_names_each_transport_for_readers_and_for_machines() {
+    let folder = folder(SCENARIO);
+    let text = success(folder.path(), &["run", "tiny.toml", "--out", "out"]);
+    for expected in [
+        "Two circuits.",
+        "backtap",
+        "vanilla",
+        "±",
+        "out/report.html",
+        "hash",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing in\n{text}");
+    }
+    assert!(folder.path().join("out/report.html").exists());
+    let summary = json(
+        folder.path(),
+        &["run", "tiny.toml", "--out", "out", "--json"],
+    );
+    assert_eq!(summary["transports"][1]["transport"], "vanilla");
+    let goodput = &summary["transports"][1]["values"]["bulk_goodput"];
+    assert!(goodput["mean"].as_f64().unwrap() > 100.0);
+    assert!(goodput["ci_low"].is_f64());
+    assert_eq!(summary["runs"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn other_transports_and_seeds_can_be_asked_for() {
+    let folder = folder(SCENARIO);
+    let arguments = [
+        "compare",
+        "vanilla",
+        "--scenario",
+        "tiny.toml",
+        "--seeds",
+        "3",
+        "--out",
+        "out",
+        "--json",
+    ];
+    let summary = json(folder.path(), &arguments);
+    assert_eq!(summary["transports"].as_array().unwrap().len(), 1);
+    assert_eq!(summary["transports"][0]["runs"], 3);
+}
+
+#[test]
+fn lists_schema_and_completions_are_printed() {
+    let folder = folder(SCENARIO);
+    assert!(success(folder.path(), &["list", "transports"]).contains("backtap "));
+    assert!(success(folder.path(), &["list", "scenarios"]).starts_with("quickstart "));
+    let experiments = json(folder.path(), &["list", "experiments", "--json"]);
+    assert!(experiments.is_array());
+    assert_eq!(json(folder.path(), &["schema"])["title"], "Scenario");
+    assert!(success(folder.path(), &["completions", "bash"]).contains("complete"));
+    let valid = success(folder.path(), &["validate", "tiny.toml"]);
+    assert!(valid.starts_with("tiny.toml is valid: 4 runs"), "{valid}");
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test waits for another process"
+)]
+fn an_interrupted_command_keeps_what_is_finished_and_goes_on_with_the_rest() {
+    use std::process::Stdio;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    let long = SCENARIO
+        .replace("duration = \"3 s\"", "duration = \"20 s\"")
+        .replace("seeds = 2", "seeds = 40");
+    let folder = folder(&long);
+    let arguments = [
+        "run",
+        "tiny.toml",
+        "--out",
+        "out",
+        "--threads",
+        "1",
+        "--json",
+    ];
+    let child = hopflow(folder.path(), &arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let runs = folder.path().join("out/runs");
+    let finished = || {
+        let names = fs::read_dir(&runs).into_iter().flatten().flatten();
+        names
+            .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
+            .count()
+    };
+    for _ in 0..3000 {
+        if finished() >= 2 {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{error}");
+    assert!(
+        error.contains("the same command makes what is missing"),
+        "{error}"
+    );
+    let kept = finished();
+    assert!((2..80).contains(&kept), "{kept}");
+
+    let output = self::output(folder.path(), &arguments);
+    assert!(output.status.success());
+    let notice = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        notice.trim_end(),
+        format!("{kept} of 80 runs are finished already")
+    );
+    let resumed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let whole = json(
+        folder.path(),
+        &["run", "tiny.toml", "--out", "whole", "--json"],
+    );
+    assert_eq!(resumed["results"], whole["results"]);
+}
