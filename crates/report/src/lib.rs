@@ -1,7 +1,24 @@
 //! Reports: one HTML page and its plots, from result files.
+//!
+//! A [`Document`] is what a report says; [`write`] turns it into a page that opens without a
+//! network and into SVG files for papers. [`from_results`] reads a result folder and compares the
+//! transports in it; [`figure_page`] sets reproduced values beside a paper's; anything else is
+//! built from the model's plain types.
+//!
+//! ```no_run
+//! # fn main() -> Result<(), hopflow_report::Error> {
+//! let dir = std::path::Path::new("results/star");
+//! let report = hopflow_report::write(&hopflow_report::from_results(dir)?, dir)?;
+//! println!("{}", report.page.display());
+//! # Ok(())
+//! # }
+//! ```
+//! The crate reads and writes files and knows nothing of simulation.
 
 mod chart;
+mod compare;
 mod error;
+mod figures;
 mod model;
 mod page;
 mod scale;
@@ -9,7 +26,9 @@ mod style;
 mod text;
 mod write;
 
+pub use compare::from_results;
 pub use error::Error;
+pub use figures::{FigurePage, curves, page as figure_page, value_table};
 pub use model::{
     Along, Axis, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point, Reference, Section,
     Series, Table,

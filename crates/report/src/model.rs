@@ -26,10 +26,10 @@ pub struct Fact {
 
 impl Fact {
     /// The fact that `label` is `value`.
-    pub fn new(label: impl Into<String>, value: impl ToString) -> Self {
+    pub fn new(label: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             label: label.into(),
-            value: value.to_string(),
+            value: value.into(),
         }
     }
 }
@@ -64,6 +64,10 @@ impl Section {
 
 /// One thing within a section.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a report has a few dozen, read once"
+)]
 pub enum Block {
     /// A table.
     Table(Table),
@@ -124,6 +128,8 @@ impl Column {
 pub enum Cell {
     /// Nothing is known.
     Empty,
+    /// A difference in the column's unit; it recedes if its interval covers zero.
+    Change(hopflow_stats::Mean),
     /// Plain text.
     Text(String),
     /// The name of a series, beside its colour.

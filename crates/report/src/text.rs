@@ -1,5 +1,7 @@
 //! Numbers and text as they are shown.
 
+use std::fmt::Write as _;
+
 /// Text with the characters escaped that mean something in HTML and SVG; characters that XML does
 /// not allow are replaced.
 pub(crate) fn escape(text: &str) -> String {
@@ -39,7 +41,7 @@ fn group(whole: &str) -> String {
     }
     let mut grouped = String::new();
     for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index) % 3 == 0 {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
             grouped.push('\u{202f}');
         }
         grouped.push(digit);
@@ -94,10 +96,9 @@ pub(crate) fn json(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                quoted.push_str(&format!("\\u{:04x}", c as u32));
+            c if c.is_control() || matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') => {
+                write!(quoted, "\\u{:04x}", c as u32).expect("a string takes every text");
             }
-            c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", c as u32)),
             c => quoted.push(c),
         }
     }

@@ -212,9 +212,12 @@ fn extent(values: &[f64]) -> (f64, f64) {
 fn labels(scale: &Scale, axis: &Axis, count: usize) -> Vec<(f64, String)> {
     let ticks = scale.ticks(count);
     let decimals = text::tick_decimals(&ticks);
-    let label = |tick: f64| match axis.log {
-        true => text::log_tick(tick),
-        false => text::fixed(tick, decimals),
+    let label = |tick: f64| {
+        if axis.log {
+            text::log_tick(tick)
+        } else {
+            text::fixed(tick, decimals)
+        }
     };
     ticks.into_iter().map(|tick| (tick, label(tick))).collect()
 }

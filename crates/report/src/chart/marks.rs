@@ -1,5 +1,7 @@
 //! The data: bands, lines, bars and markers.
 
+use std::fmt::Write as _;
+
 use super::frame::Frame;
 use super::svg::Svg;
 use crate::model::{Along, Chart, Mark, Point, Series};
@@ -168,11 +170,37 @@ fn sparse(series: &Series) -> Vec<&Point> {
         .collect()
 }
 
+/// Path data in steps from point to point, in tenths of a unit: the page holds many long paths.
 fn path(places: &[(f64, f64)]) -> String {
-    let mut path = String::with_capacity(places.len() * 12);
-    for (index, (x, y)) in places.iter().enumerate() {
-        path.push(if index == 0 { 'M' } else { 'L' });
-        path.push_str(&format!("{x:.1} {y:.1}"));
+    let tenths = |(x, y): &(f64, f64)| ((x * 10.0).round() as i64, (y * 10.0).round() as i64);
+    let unit = |tenths: i64| tenths as f64 / 10.0;
+    let mut path = String::with_capacity(places.len() * 8);
+    let mut last = (0, 0);
+    for (index, place) in places.iter().map(tenths).enumerate() {
+        let (dx, dy) = (unit(place.0 - last.0), unit(place.1 - last.1));
+        let command = match index {
+            0 => "M",
+            1 => "l",
+            _ => " ",
+        };
+        // A minus sign separates as well as a space does.
+        let gap = if dy < 0.0 { "" } else { " " };
+        write!(path, "{command}{dx}{gap}{dy}").expect("a string takes every text");
+        last = place;
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_goes_in_steps_without_drifting() {
+        assert_eq!(
+            path(&[(1.0, 2.0), (1.26, 1.5), (1.5, 3.0)]),
+            "M1 2l0.3-0.5 0.2 1.5"
+        );
+        assert_eq!(path(&[]), "");
+    }
 }

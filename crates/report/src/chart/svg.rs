@@ -41,14 +41,16 @@ impl Svg {
         svg.open(frame, chart, shape);
         let (left, top, width, height) = frame.plot();
         let clip = svg.clip.clone();
-        // The clip leaves room for strokes and markers on the border.
-        svg.raw(format_args!(
-            "<clipPath id=\"{clip}\"><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>",
-            left - 6.0,
-            top - 6.0,
-            width + 12.0,
-            height + 12.0
-        ));
+        // Lines have room for their strokes and markers on the border; bands end there.
+        for (name, room) in [("marks", 6.0), ("band", 0.0)] {
+            svg.raw(format_args!(
+                "<clipPath id=\"{clip}-{name}\"><rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/></clipPath>",
+                left - room,
+                top - room,
+                width + 2.0 * room,
+                height + 2.0 * room
+            ));
+        }
         svg
     }
 
@@ -93,7 +95,7 @@ impl Svg {
     pub(super) fn begin_series(&mut self, class: &str, number: usize) {
         let clip = self.clip.clone();
         self.raw(format_args!(
-            "<g class=\"{class}\" data-series=\"{number}\" clip-path=\"url(#{clip})\">"
+            "<g class=\"{class}\" data-series=\"{number}\" clip-path=\"url(#{clip}-{class})\">"
         ));
     }
 

@@ -105,7 +105,7 @@ fn section(section: &Section, anchor: &str) -> String {
         escape(&section.heading)
     );
     for paragraph in &section.prose {
-        html.push_str(&format!("<p>{}</p>\n", prose(paragraph)));
+        html.extend(["<p>", &prose(paragraph), "</p>\n"]);
     }
     let mut blocks = section.blocks.iter().peekable();
     while let Some(block) = blocks.next() {
@@ -152,11 +152,12 @@ fn prose(text: &str) -> String {
     for (index, part) in text.split('`').enumerate() {
         let part = escape(part);
         let is_code = index % 2 == 1;
-        html.push_str(&if is_code {
-            format!("<code>{part}</code>")
+        let (open, close) = if is_code {
+            ("<code>", "</code>")
         } else {
-            part
-        });
+            ("", "")
+        };
+        html.extend([open, &part, close]);
     }
     html
 }

@@ -42,11 +42,14 @@ struct Format {
 impl Format {
     fn of(table: &Table, index: usize) -> Self {
         let cells = || table.rows.iter().filter_map(|row| row.get(index));
-        let numeric =
-            |cell: &Cell| matches!(cell, Cell::Number { .. } | Cell::Count(_) | Cell::Range(..));
+        let numeric = |cell: &Cell| {
+            use Cell::{Change, Count, Number, Range};
+            matches!(cell, Number { .. } | Change(_) | Count(_) | Range(..))
+        };
         let largest = cells()
             .map(|cell| match cell {
                 Cell::Number { value, .. } => value.abs(),
+                Cell::Change(mean) => mean.mean.abs(),
                 Cell::Range(low, high) => low.abs().max(high.abs()),
                 _ => 0.0,
             })
@@ -56,14 +59,15 @@ impl Format {
             decimals: decimals(largest),
             interval: 0,
         };
-        let width = |cell: &Cell| match cell {
-            Cell::Number {
-                half_width: Some(half),
-                ..
-            } => format.interval(*half).chars().count(),
-            _ => 0,
+        let half_width = |cell: &Cell| match cell {
+            Cell::Number { half_width, .. } => *half_width,
+            Cell::Change(mean) => mean.half_width,
+            _ => None,
         };
-        format.interval = cells().map(width).max().unwrap_or(0);
+        let widths = cells()
+            .filter_map(half_width)
+            .map(|half| format.interval(half).chars().count());
+        format.interval = widths.max().unwrap_or(0);
         format
     }
 
@@ -104,6 +108,7 @@ fn cell(cell: &Cell, format: &Format, index: usize) -> String {
         }
         Cell::Count(count) => return format!("<td class=\"n\">{}</td>", fixed(*count as f64, 0)),
         Cell::Number { value, half_width } => return number(*value, *half_width, format),
+        Cell::Change(mean) => return change(mean, format),
         Cell::Range(low, high) => {
             let (low, high) = (format.number(*low), format.number(*high));
             return format!("<td class=\"n\">{low}\u{2009}\u{2013}\u{2009}{high}</td>");
@@ -131,6 +136,22 @@ fn number(value: f64, half_width: Option<f64>, format: &Format) -> String {
         None => padding(format),
     };
     format!("<td class=\"n\">{number}{interval}</td>")
+}
+
+/// A number with its sign; grey if it may as well be none.
+fn change(mean: &hopflow_stats::Mean, format: &Format) -> String {
+    let class = if mean.covers(0.0) == Some(false) {
+        "n"
+    } else {
+        "n none"
+    };
+    let sign = if mean.mean > 0.0 { "+" } else { "" };
+    let number = number(mean.mean, mean.half_width, format);
+    number.replacen(
+        "<td class=\"n\">",
+        &format!("<td class=\"{class}\">{sign}"),
+        1,
+    )
 }
 
 /// Keeps a number without an interval in line with those that have one.

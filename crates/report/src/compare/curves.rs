@@ -1,0 +1,306 @@
+//! Curves of a comparison: distributions over downloads, and states over time.
+
+use hopflow_results::{Class, Download};
+use hopflow_stats::{Mean, Sorted, cdf_band};
+
+use super::load::{Hop, OverTime, Run, Transport};
+use crate::model::{Along, Axis, Block, Chart, Mark, Point, Section, Series};
+
+/// Levels of a distribution function.
+const LEVELS: usize = 101;
+/// Times at which a state is shown.
+const BINS: usize = 150;
+/// Ratio of the 98th to the second percentile beyond which an axis of times is logarithmic.
+const WIDE: f64 = 40.0;
+
+/// A state of a hop: its name, its identifier, and where it is recorded.
+type State = (&'static str, &'static str, fn(&Hop) -> &OverTime);
+
+/// The states of a hop that are shown.
+const STATES: [State; 3] = [
+    ("Queue", "queue", |hop| &hop.queue),
+    ("Under way", "outstanding", |hop| &hop.outstanding),
+    ("Window", "window", |hop| &hop.window),
+];
+
+/// All sections of curves; a section for which nothing was recorded has no blocks.
+pub(super) fn sections(transports: &[Transport]) -> [Section; 4] {
+    let first_byte = distributions("Time to first byte", "ttfb", |d| d.ttfb_s, transports);
+    let last_byte = distributions("Time to last byte", "ttlb", |d| d.ttlb_s, transports);
+    let downloads = first_byte
+        .into_iter()
+        .chain(last_byte)
+        .map(Block::Chart)
+        .collect();
+    let circuits = circuit_distributions(transports)
+        .into_iter()
+        .map(Block::Chart)
+        .collect();
+    let backlog = backlog(transports).into_iter().map(Block::Chart).collect();
+    let hops = hops(transports).into_iter().map(Block::Chart).collect();
+    [
+        Section::new("Downloads", downloads).with_prose(
+            "Share of downloads that took at most the time on the horizontal axis; further left is \
+             better. Curves are means over runs at each share, bands their 95 % confidence \
+             intervals.",
+        ),
+        Section::new("Circuits", circuits).with_prose(
+            "Share of circuits that got at most what the horizontal axis says. Curves are means \
+             over runs at each share, bands their 95 % confidence intervals.",
+        ),
+        Section::new("Backlog", backlog).with_prose(
+            "What has been packaged at the exit and not yet delivered to the client, `R(t) - W(t)`: \
+             the data that a transport keeps in the overlay. Less is better for the same goodput.",
+        ),
+        Section::new("Hops", hops).with_prose(
+            "Cells that wait at the sender of each hop, and cells that are under way on it, counted \
+             from the exit. Means over circuits and runs, bands their 95 % confidence intervals \
+             over runs.",
+        ),
+    ]
+}
+
+fn distributions(
+    title: &str,
+    id: &str,
+    of: fn(&Download) -> f64,
+    transports: &[Transport],
+) -> Vec<Chart> {
+    let chart = |class: &Class| {
+        let values = |run: &Run| Sorted::new(run.over_downloads(*class, of));
+        distribution(
+            &format!("{title}, {class}"),
+            &format!("{id}-{class}"),
+            &values,
+            transports,
+        )
+    };
+    let finish = |mut chart: Chart| {
+        chart.x = times(title, &chart);
+        chart.y = Axis::new("Share of downloads", "%")
+            .including(0.0)
+            .including(100.0);
+        chart
+    };
+    Class::ALL.iter().filter_map(chart).map(finish).collect()
+}
+
+fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
+    let finish = |mut chart: Chart, label: &str, unit: &str| {
+        chart.x = Axis::new(label, unit).including(0.0);
+        chart.y = Axis::new("Share of circuits", "%")
+            .including(0.0)
+            .including(100.0);
+        chart
+    };
+    let goodput = distribution(
+        "Goodput of circuits",
+        "goodput",
+        &|run| {
+            Sorted::new(
+                run.circuits
+                    .iter()
+                    .map(|c| c.goodput_bytes_per_s / 1e3)
+                    .collect(),
+            )
+        },
+        transports,
+    );
+    let latency = distribution(
+        "Latency of cells, mean of each circuit",
+        "latency",
+        &|run| {
+            Sorted::new(
+                run.circuits
+                    .iter()
+                    .filter_map(|c| c.latency_mean_s)
+                    .collect(),
+            )
+        },
+        transports,
+    );
+    let goodput = goodput.map(|chart| finish(chart, "Goodput", "kB/s"));
+    let latency = latency.map(|chart| finish(chart, "Latency", "s"));
+    goodput.into_iter().chain(latency).collect()
+}
+
+/// The distribution functions of one quantity; `None` if no run has it.
+fn distribution(
+    title: &str,
+    id: &str,
+    values: &dyn Fn(&Run) -> Option<Sorted>,
+    transports: &[Transport],
+) -> Option<Chart> {
+    let series = |transport: &Transport| {
+        let runs: Vec<Sorted> = transport.runs.iter().filter_map(values).collect();
+        let points: Vec<Point> = cdf_band(&runs, LEVELS)
+            .into_iter()
+            .map(|point| Point {
+                x: point.value.mean,
+                y: 100.0 * point.level,
+                interval: point.value.low().zip(point.value.high()),
+            })
+            .collect();
+        (!points.is_empty()).then(|| line(transport, points))
+    };
+    chart(
+        title,
+        id,
+        Along::Y,
+        transports.iter().filter_map(series).collect(),
+    )
+}
+
+/// An axis of times that suits a distribution.
+fn times(label: &str, chart: &Chart) -> Axis {
+    let at = |level: usize| {
+        let points = chart
+            .series
+            .iter()
+            .filter_map(move |series| series.points.get(level));
+        points
+            .map(|point| point.x)
+            .fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), x| {
+                (low.min(x), high.max(x))
+            })
+    };
+    let ((low, _), (_, high)) = (at(2), at(LEVELS - 3));
+    if low > 0.0 && high > WIDE * low {
+        Axis::new(label, "s").log(true)
+    } else {
+        Axis::new(label, "s").including(0.0)
+    }
+}
+
+fn backlog(transports: &[Transport]) -> Option<Chart> {
+    let series = transports
+        .iter()
+        .filter_map(|t| over_time(t, &|run| Some(&run.backlog), 1e-3));
+    let mut chart = chart(
+        "Backlog of a circuit",
+        "backlog",
+        Along::X,
+        series.collect(),
+    )?;
+    chart.caption =
+        "Mean over circuits and runs, bands 95 % confidence intervals over runs.".into();
+    chart.y = Axis::new("R(t) − W(t)", "kB").including(0.0);
+    chart.wide = true;
+    Some(chart)
+}
+
+fn hops(transports: &[Transport]) -> Vec<Chart> {
+    let runs = transports.iter().flat_map(|transport| &transport.runs);
+    let count = runs
+        .flat_map(|run| run.hops.keys())
+        .max()
+        .map_or(0, |last| last + 1);
+    let mut charts = Vec::new();
+    for hop in 0..count {
+        for (name, id, state) in STATES {
+            let series = transports.iter().filter_map(|transport| {
+                over_time(transport, &|run| run.hops.get(&hop).map(state), 1.0)
+            });
+            let title = format!("{name} of hop {}", hop + 1);
+            let chart = chart(
+                &title,
+                &format!("{id}-hop-{}", hop + 1),
+                Along::X,
+                series.collect(),
+            );
+            charts.extend(chart.map(|mut chart| {
+                chart.y = Axis::new(name, "cells").including(0.0);
+                chart
+            }));
+        }
+    }
+    charts
+}
+
+/// A state over time: the mean over runs in each bin, with its interval.
+fn over_time(
+    transport: &Transport,
+    state: &dyn Fn(&Run) -> Option<&OverTime>,
+    scale: f64,
+) -> Option<Series> {
+    let runs: Vec<&OverTime> = transport.runs.iter().filter_map(state).collect();
+    let last = |run: &&OverTime| run.points().next_back().map_or(0.0, |(t, _)| t);
+    let end = runs.iter().map(last).fold(0.0, f64::max);
+    let width = end / BINS as f64;
+    let mut bins: Vec<Vec<f64>> = vec![Vec::new(); BINS + 1];
+    for run in runs {
+        for (bin, mean) in binned(run, width) {
+            bins[bin].push(mean * scale);
+        }
+    }
+    let point = |(bin, values): (usize, &Vec<f64>)| {
+        let mean = Mean::of(values)?;
+        let interval = mean.low().zip(mean.high());
+        Some(Point {
+            x: width * (bin as f64 + 0.5),
+            y: mean.mean,
+            interval,
+        })
+    };
+    let points: Vec<Point> = bins.iter().enumerate().filter_map(point).collect();
+    (points.len() > 1).then(|| line(transport, points))
+}
+
+/// Time, from zero unless recording began late.
+fn time(series: &[Series]) -> Axis {
+    let points = || series.iter().flat_map(|series| &series.points);
+    let first = points().map(|point| point.x).fold(f64::INFINITY, f64::min);
+    let last = points().map(|point| point.x).fold(0.0, f64::max);
+    let axis = Axis::new("Time", "s");
+    if first < 0.1 * last {
+        axis.including(0.0)
+    } else {
+        axis
+    }
+}
+
+/// The mean of a run in each bin that it has samples in.
+fn binned(run: &OverTime, width: f64) -> Vec<(usize, f64)> {
+    let mut bins: Vec<(usize, f64, f64)> = Vec::new();
+    for (t, value) in run.points() {
+        let bin = if width > 0.0 {
+            ((t / width) as usize).min(BINS)
+        } else {
+            0
+        };
+        match bins.last_mut().filter(|last| last.0 == bin) {
+            Some((_, sum, n)) => {
+                *sum += value;
+                *n += 1.0;
+            }
+            None => bins.push((bin, value, 1.0)),
+        }
+    }
+    bins.into_iter()
+        .map(|(bin, sum, n)| (bin, sum / n))
+        .collect()
+}
+
+fn line(transport: &Transport, points: Vec<Point>) -> Series {
+    Series {
+        label: transport.label.clone(),
+        colour: transport.colour,
+        mark: Mark::Line,
+        points,
+    }
+}
+
+/// A chart whose axes are still to be named, except for time; `None` without series.
+fn chart(title: &str, id: &str, along: Along, series: Vec<Series>) -> Option<Chart> {
+    (!series.is_empty()).then(|| Chart {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        caption: String::new(),
+        x: time(&series),
+        y: Axis::default(),
+        along,
+        wide: false,
+        series,
+        references: Vec::new(),
+    })
+}

@@ -1,0 +1,120 @@
+//! Results as a comparison needs them: by transport, run by run, sums over circuits taken.
+
+use std::collections::BTreeMap;
+
+use hopflow_results::{Circuit, Class, Download, Folder, HopSample, Manifest, RunEntry, Sample};
+
+use crate::error::Error;
+
+/// A transport and its runs.
+pub(super) struct Transport {
+    pub(super) label: String,
+    /// The number of its colour.
+    pub(super) colour: usize,
+    pub(super) runs: Vec<Run>,
+}
+
+/// One run.
+pub(super) struct Run {
+    /// Network and seed: runs of two transports with the same key form a pair.
+    pub(super) key: (u32, u64),
+    pub(super) downloads: Vec<Download>,
+    pub(super) circuits: Vec<Circuit>,
+    /// Backlog of a circuit in bytes, mean over circuits.
+    pub(super) backlog: OverTime,
+    /// Each hop, counted from the exit.
+    pub(super) hops: BTreeMap<u32, Hop>,
+}
+
+/// One hop, in cells, mean over circuits.
+#[derive(Default)]
+pub(super) struct Hop {
+    pub(super) queue: OverTime,
+    pub(super) outstanding: OverTime,
+    pub(super) window: OverTime,
+}
+
+/// A mean over circuits at each time of sampling.
+#[derive(Default)]
+pub(super) struct OverTime(BTreeMap<u64, (f64, u32)>);
+
+impl OverTime {
+    fn add(&mut self, t: f64, value: f64) {
+        if t >= 0.0 {
+            // The bits of floats that are not negative are ordered as the floats are.
+            let entry = self.0.entry(t.to_bits()).or_default();
+            entry.0 += value;
+            entry.1 += 1;
+        }
+    }
+
+    /// Times in seconds with the means, ascending.
+    pub(super) fn points(&self) -> impl DoubleEndedIterator<Item = (f64, f64)> {
+        let mean = |(t, (sum, n)): (&u64, &(f64, u32))| (f64::from_bits(*t), sum / f64::from(*n));
+        self.0.iter().map(mean)
+    }
+}
+
+impl Run {
+    /// The values of one column over downloads of a class.
+    pub(super) fn over_downloads(&self, class: Class, of: fn(&Download) -> f64) -> Vec<f64> {
+        self.downloads
+            .iter()
+            .filter(|download| download.class == class)
+            .map(of)
+            .collect()
+    }
+}
+
+/// The transports of a folder in the order of its manifest, with all their runs.
+pub(super) fn transports(folder: &Folder, manifest: &Manifest) -> Result<Vec<Transport>, Error> {
+    let mut labels = manifest.transports.clone();
+    for entry in &manifest.runs {
+        if !labels.contains(&entry.key.transport) {
+            labels.push(entry.key.transport.clone());
+        }
+    }
+    let mut transports = Vec::new();
+    for (colour, label) in labels.into_iter().enumerate() {
+        let entries = manifest
+            .runs
+            .iter()
+            .filter(|entry| entry.key.transport == label);
+        let runs: Vec<Run> = entries
+            .map(|entry| run(folder, entry))
+            .collect::<Result<_, _>>()?;
+        if !runs.is_empty() {
+            transports.push(Transport {
+                label,
+                colour,
+                runs,
+            });
+        }
+    }
+    Ok(transports)
+}
+
+fn run(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
+    let mut backlog = OverTime::default();
+    for sample in folder.read_table::<Sample>(entry)? {
+        let waiting = sample.packaged_bytes.saturating_sub(sample.delivered_bytes);
+        backlog.add(sample.t_s, waiting as f64);
+    }
+    let mut hops: BTreeMap<u32, Hop> = BTreeMap::new();
+    for sample in folder.read_table::<HopSample>(entry)? {
+        let hop = hops.entry(sample.hop).or_default();
+        hop.queue.add(sample.t_s, sample.queue_cells as f64);
+        hop.outstanding
+            .add(sample.t_s, sample.outstanding_cells as f64);
+        if let Some(window) = sample.window_cells {
+            hop.window.add(sample.t_s, window as f64);
+        }
+    }
+    Ok(Run {
+        key: (entry.key.network, entry.key.seed),
+        downloads: folder.read_table(entry)?,
+        circuits: folder.read_table(entry)?,
+        backlog,
+        hops,
+    })
+}

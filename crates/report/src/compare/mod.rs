@@ -1,0 +1,108 @@
+//! The comparison of the transports of a result folder.
+
+mod curves;
+mod load;
+mod made;
+mod summary;
+
+use std::path::Path;
+
+use hopflow_results::{Folder, Manifest};
+
+use crate::error::Error;
+use crate::figures;
+use crate::model::{Document, Fact, Section};
+use load::Transport;
+
+/// The report on a result folder: a comparison of the transports found in it, and the values beside
+/// a paper's where the folder holds such values.
+///
+/// # Errors
+/// If the folder holds neither runs nor values, or a file of it is missing or damaged.
+pub fn from_results(dir: &Path) -> Result<Document, Error> {
+    let folder = Folder::open(dir);
+    let values = match folder.read_values() {
+        Ok(values) => values,
+        Err(hopflow_results::Error::Missing { .. }) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    let manifest = match folder.read_manifest() {
+        Ok(manifest) => manifest,
+        Err(hopflow_results::Error::Missing { .. }) if !values.is_empty() => {
+            return Ok(figures::page(&figures::FigurePage::of(&values), &values));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let transports = load::transports(&folder, &manifest)?;
+    if transports.is_empty() {
+        return Err(Error::NoRuns {
+            path: dir.to_owned(),
+        });
+    }
+    let mut document = compare(&manifest, &transports);
+    if !values.is_empty() {
+        let labels: Vec<String> = transports.iter().map(|t| t.label.clone()).collect();
+        document
+            .sections
+            .insert(1, figures::section("Beside the paper", &values, &labels));
+    }
+    Ok(document)
+}
+
+fn compare(manifest: &Manifest, transports: &[Transport]) -> Document {
+    let mut sections = vec![summary::section(transports)];
+    sections.extend(curves::sections(transports).into_iter().filter(has_content));
+    sections.push(made::section(manifest));
+    Document {
+        title: manifest.scenario.clone(),
+        subtitle: subtitle(transports),
+        facts: facts(manifest, transports),
+        sections,
+    }
+}
+
+fn has_content(section: &Section) -> bool {
+    !section.blocks.is_empty()
+}
+
+fn subtitle(transports: &[Transport]) -> String {
+    let labels: Vec<&str> = transports.iter().map(|t| t.label.as_str()).collect();
+    match labels.as_slice() {
+        [one] => format!("How {one} carries the traffic of this scenario."),
+        [first @ .., last] => {
+            format!(
+                "How {} and {last} carry the same traffic over the same networks.",
+                first.join(", ")
+            )
+        }
+        [] => String::new(),
+    }
+}
+
+fn facts(manifest: &Manifest, transports: &[Transport]) -> Vec<Fact> {
+    let runs = || transports.iter().flat_map(|transport| &transport.runs);
+    let mut networks: Vec<u32> = runs().map(|run| run.key.0).collect();
+    networks.sort_unstable();
+    networks.dedup();
+    let downloads: usize = runs().map(|run| run.downloads.len()).sum();
+    let circuits: usize = runs().map(|run| run.circuits.len()).max().unwrap_or(0);
+    let wall: f64 = manifest.runs.iter().map(|run| run.wall_seconds).sum();
+    vec![
+        Fact::new("Transports", transports.len().to_string()),
+        Fact::new("Sampled networks", networks.len().to_string()),
+        Fact::new("Runs", runs().count().to_string()),
+        Fact::new("Circuits per run", circuits.to_string()),
+        Fact::new("Downloads", crate::text::fixed(downloads as f64, 0)),
+        Fact::new("Computed in", duration(wall)),
+    ]
+}
+
+/// Seconds for people.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}

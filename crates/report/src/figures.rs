@@ -1,0 +1,283 @@
+//! Pages of reproduced figures: measured values beside a paper's.
+
+use hopflow_results::{Value, Verdict};
+
+use crate::model::{
+    Along, Axis, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point, Section, Series,
+    Table,
+};
+
+/// Different x that make a chart worth its place.
+const CURVE: usize = 3;
+
+/// What a page of a figure says beside its values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FigurePage {
+    /// The name of the page.
+    pub title: String,
+    /// What the figure shows and which paper it is from.
+    pub subtitle: String,
+    /// What is swept: label and unit; `None` where nothing is.
+    pub x: Option<Axis>,
+    /// Paragraphs on how far the values agree, and why not.
+    pub prose: Vec<String>,
+    /// How the values were made: scenario, command, seeds.
+    pub origin: Vec<Code>,
+}
+
+impl FigurePage {
+    /// A page on `values` when nothing else is known.
+    pub(crate) fn of(values: &[Value]) -> Self {
+        let mut figures: Vec<&str> = values.iter().map(|value| value.figure.as_str()).collect();
+        figures.dedup();
+        Self {
+            title: figures.join(", "),
+            subtitle: "Measured values beside the paper’s.".to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+/// The page of a reproduced figure: each quantity as curves, where something was swept, and as a
+/// table with verdicts.
+pub fn page(page: &FigurePage, values: &[Value]) -> Document {
+    let labels = labels(values);
+    let mut sections: Vec<Section> = quantities(values)
+        .into_iter()
+        .map(|quantity| {
+            let values: Vec<&Value> = values
+                .iter()
+                .filter(|value| value.quantity == quantity)
+                .collect();
+            Section::new(
+                capitalised(quantity),
+                blocks(&values, page.x.as_ref(), &labels),
+            )
+        })
+        .collect();
+    if let Some(first) = sections.first_mut() {
+        first.prose.clone_from(&page.prose);
+    }
+    if !page.origin.is_empty() {
+        let origin = page.origin.iter().cloned().map(Block::Code).collect();
+        sections.push(Section::new("Origin", origin));
+    }
+    Document {
+        title: page.title.clone(),
+        subtitle: page.subtitle.clone(),
+        facts: verdict_facts(values),
+        sections,
+    }
+}
+
+/// All values of a figure in one section, with the colours of transports that appear elsewhere.
+pub(crate) fn section(heading: &str, values: &[Value], labels: &[String]) -> Section {
+    let mut all = labels.to_vec();
+    all.extend(
+        self::labels(values)
+            .into_iter()
+            .filter(|label| !labels.contains(label)),
+    );
+    let blocks = quantities(values).into_iter().flat_map(|quantity| {
+        let values: Vec<&Value> = values
+            .iter()
+            .filter(|value| value.quantity == quantity)
+            .collect();
+        blocks(&values, None, &all)
+    });
+    Section::new(heading, blocks.collect())
+}
+
+/// The curves of one quantity over the swept value: measured means with their intervals, and the
+/// paper's values with their tolerance.
+///
+/// `labels` lists the transports in the order of their colours.
+pub fn curves(title: &str, x: &Axis, values: &[&Value], labels: &[String]) -> Chart {
+    let mut series = Vec::new();
+    for (colour, label) in labels.iter().enumerate() {
+        let of_transport = || values.iter().filter(|value| value.transport == *label);
+        let measured: Vec<Point> = of_transport().filter_map(|value| measured(value)).collect();
+        let paper: Vec<Point> = of_transport().filter_map(|value| paper(value)).collect();
+        let curve = |label: String, mark, mut points: Vec<Point>| {
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            (!points.is_empty()).then_some(Series {
+                label,
+                colour,
+                mark,
+                points,
+            })
+        };
+        let name = if label.is_empty() { "measured" } else { label };
+        series.extend(curve(format!("{name} (paper)"), Mark::Paper, paper));
+        series.extend(curve(name.to_owned(), Mark::Curve, measured));
+    }
+    // Measured curves first in the legend; the order of drawing does not matter as much.
+    series.sort_by_key(|series| series.mark == Mark::Paper);
+    let unit = values.first().map_or("", |value| value.unit.as_str());
+    Chart {
+        id: title.to_owned(),
+        title: title.to_owned(),
+        caption: "Filled: means over runs with 95 % confidence intervals. Hollow: the paper’s \
+                  values, with the band within which a value counts as reproduced."
+            .to_owned(),
+        x: x.clone(),
+        y: Axis::new(title, unit).including(0.0),
+        along: Along::X,
+        wide: true,
+        series,
+        references: Vec::new(),
+    }
+}
+
+/// The values of one quantity with the paper's, the band for it, and the verdict.
+pub fn value_table(values: &[&Value], labels: &[String]) -> Table {
+    let unit = values.first().map_or("", |value| value.unit.as_str());
+    let swept = values.iter().any(|value| value.x.is_some());
+    let named = values.iter().any(|value| !value.transport.is_empty());
+    let several = values
+        .windows(2)
+        .any(|pair| pair[0].figure != pair[1].figure);
+    let mut columns = Vec::new();
+    let optional = [(several, "Figure"), (named, "Transport"), (swept, "At")];
+    columns.extend(
+        optional
+            .iter()
+            .filter(|(shown, _)| *shown)
+            .map(|(_, name)| Column::new(*name)),
+    );
+    columns.extend(["Measured", "Paper", "Band"].map(|name| Column::with_unit(name, unit)));
+    columns.extend(["Runs", "Verdict"].map(Column::new));
+    let row = |value: &&Value| {
+        let colour = labels
+            .iter()
+            .position(|label| *label == value.transport)
+            .unwrap_or(0);
+        let label = Cell::Label {
+            text: value.transport.clone(),
+            colour,
+        };
+        let cells = [
+            (several, Cell::Text(value.figure.clone())),
+            (named, label),
+            (swept, Cell::number(value.x)),
+            (
+                true,
+                Cell::Number {
+                    value: value.mean,
+                    half_width: half_width(value),
+                },
+            ),
+            (true, Cell::number(value.paper)),
+            (
+                true,
+                value
+                    .band_low
+                    .zip(value.band_high)
+                    .map_or(Cell::Empty, |(l, h)| Cell::Range(l, h)),
+            ),
+            (true, Cell::Count(value.n)),
+            (true, Cell::Verdict(value.verdict)),
+        ];
+        cells
+            .into_iter()
+            .filter(|(shown, _)| *shown)
+            .map(|(_, cell)| cell)
+            .collect()
+    };
+    let quantity = values.first().map_or("", |value| value.quantity.as_str());
+    Table {
+        caption: format!(
+            "{}: means over runs, ± half of a 95 % confidence interval",
+            capitalised(quantity)
+        ),
+        columns,
+        rows: values.iter().map(row).collect(),
+    }
+}
+
+fn blocks(values: &[&Value], x: Option<&Axis>, labels: &[String]) -> Vec<Block> {
+    let mut swept: Vec<f64> = values.iter().filter_map(|value| value.x).collect();
+    swept.sort_by(f64::total_cmp);
+    swept.dedup();
+    let mut blocks = Vec::new();
+    if swept.len() >= CURVE {
+        let unnamed = Axis::new("Swept value", "");
+        let title = values
+            .first()
+            .map_or_else(String::new, |value| capitalised(&value.quantity));
+        blocks.push(Block::Chart(curves(
+            &title,
+            x.unwrap_or(&unnamed),
+            values,
+            labels,
+        )));
+    }
+    blocks.push(Block::Table(value_table(values, labels)));
+    blocks
+}
+
+fn measured(value: &Value) -> Option<Point> {
+    Some(Point {
+        x: value.x?,
+        y: value.mean,
+        interval: value.ci_low.zip(value.ci_high),
+    })
+}
+
+fn paper(value: &Value) -> Option<Point> {
+    Some(Point {
+        x: value.x?,
+        y: value.paper?,
+        interval: value.band_low.zip(value.band_high),
+    })
+}
+
+fn half_width(value: &Value) -> Option<f64> {
+    value
+        .ci_low
+        .zip(value.ci_high)
+        .map(|(low, high)| (high - low) / 2.0)
+}
+
+/// The quantities in the order of their first value.
+fn quantities(values: &[Value]) -> Vec<&str> {
+    let mut quantities: Vec<&str> = Vec::new();
+    for value in values {
+        if !quantities.contains(&value.quantity.as_str()) {
+            quantities.push(&value.quantity);
+        }
+    }
+    quantities
+}
+
+/// The transports in the order of their first value.
+fn labels(values: &[Value]) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for value in values {
+        if !labels.contains(&value.transport) {
+            labels.push(value.transport.clone());
+        }
+    }
+    labels
+}
+
+fn verdict_facts(values: &[Value]) -> Vec<Fact> {
+    let count = |verdict| {
+        values
+            .iter()
+            .filter(|value| value.verdict == verdict)
+            .count()
+    };
+    let fact =
+        |verdict: &Verdict| Fact::new(capitalised(verdict.as_str()), count(*verdict).to_string());
+    let mut facts = vec![Fact::new("Values", values.len().to_string())];
+    facts.extend(Verdict::ALL.iter().map(fact));
+    facts
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
