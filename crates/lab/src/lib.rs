@@ -5,6 +5,7 @@
 //! folder, so that an interrupted campaign goes on where it stopped.
 
 pub mod builtin;
+pub mod experiment;
 pub mod run;
 pub mod scenario;
 pub mod summary;

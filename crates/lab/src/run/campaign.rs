@@ -10,12 +10,13 @@ use super::job::canonical_world;
 use super::{Error, Job, Monitor, execute};
 use crate::scenario::Scenario;
 
-/// All runs of a scenario, to be made in one result folder.
+/// Runs to be made in one result folder.
 #[derive(Debug)]
 pub struct Campaign {
-    scenario: Arc<Scenario>,
     jobs: Vec<Job>,
     manifest: Manifest,
+    /// Name of the folder that holds these results and no others.
+    folder_name: String,
 }
 
 /// The results of a campaign.
@@ -37,15 +38,42 @@ impl Campaign {
     /// # Errors
     /// If the scenario cannot be run.
     pub fn new(scenario: Scenario, text: &str, build: &str) -> Result<Self, Error> {
-        let scenario = Arc::new(scenario);
-        let jobs = Job::plan(&scenario, build)?;
-        let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &scenario.name, text);
-        manifest.transports = scenario.transports.keys().cloned().collect();
-        manifest.seeds = scenario.seeds.list();
+        let transports = serde_json::to_string(&scenario.transports);
+        let transports = transports.expect("a scenario is plain data");
+        let hash = Fingerprint::of(&[&canonical_world(&scenario), &transports]).to_string();
+        let folder_name = format!("{}-{}", scenario.name, &hash[..8]);
+        let name = scenario.name.clone();
+        let mut campaign = Self::sweep(&name, text, &[scenario], build)?;
+        campaign.folder_name = folder_name;
+        Ok(campaign)
+    }
+
+    /// The runs of several scenarios with the same transports and seeds, one after the other.
+    ///
+    /// Together they are called `name`; `text` is what they were made from.
+    ///
+    /// # Errors
+    /// If a scenario cannot be run.
+    pub(crate) fn sweep(
+        name: &str,
+        text: &str,
+        scenarios: &[Scenario],
+        build: &str,
+    ) -> Result<Self, Error> {
+        let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), name, text);
+        if let Some(scenario) = scenarios.first() {
+            manifest.transports = scenario.transports.keys().cloned().collect();
+            manifest.seeds = scenario.seeds.list();
+        }
+        let mut jobs = Vec::new();
+        for scenario in scenarios {
+            jobs.extend(Job::plan(&Arc::new(scenario.clone()), build)?);
+        }
+        let folder_name = name.to_owned();
         Ok(Self {
-            scenario,
             jobs,
             manifest,
+            folder_name,
         })
     }
 
@@ -54,24 +82,9 @@ impl Campaign {
         self.manifest.command = Some(command);
     }
 
-    /// The scenario.
-    pub fn scenario(&self) -> &Scenario {
-        &self.scenario
-    }
-
-    /// Number of runs.
-    pub const fn planned(&self) -> usize {
-        self.jobs.len()
-    }
-
-    /// The folder below `parent` that holds the results of this scenario and these transports, and
-    /// of no others.
+    /// The folder below `parent` that holds these results, whatever the seeds, and no others.
     pub fn default_folder(&self, parent: &Path) -> PathBuf {
-        let world = canonical_world(&self.scenario);
-        let transports = serde_json::to_string(&self.scenario.transports);
-        let transports = transports.expect("a scenario is plain data");
-        let hash = Fingerprint::of(&[&world, &transports]).to_string();
-        parent.join(format!("{}-{}", self.scenario.name, &hash[..8]))
+        parent.join(&self.folder_name)
     }
 
     /// Makes the runs that `folder` does not hold yet.
@@ -146,11 +159,13 @@ impl Campaign {
 
     /// Whether the manifest is that of the same network, users and times.
     fn is_same(&self, found: &Manifest) -> bool {
-        let same_text = found.scenario_toml == self.manifest.scenario_toml;
-        let same_world = || {
-            let scenario = Scenario::parse(&found.scenario_toml, "manifest.json");
-            scenario.is_ok_and(|found| canonical_world(&found) == canonical_world(&self.scenario))
+        let world = |text| {
+            Scenario::parse(text, "")
+                .ok()
+                .map(|scenario| canonical_world(&scenario))
         };
-        found.scenario == self.scenario.name && (same_text || same_world())
+        let (text, other) = (&self.manifest.scenario_toml, &found.scenario_toml);
+        found.scenario == self.manifest.scenario
+            && (text == other || world(text).is_some_and(|text| Some(text) == world(other)))
     }
 }

@@ -24,14 +24,19 @@ pub struct Window {
 }
 
 impl Window {
-    /// Bytes of data cells per second: what the bucket leaves after SENDMEs, or a window per round
-    /// trip (section 4.1: the knee is where both are equal).
-    pub fn rate(&self, bucket: Rate, rtt: Duration) -> f64 {
-        let bucket = bucket.as_f64() / (1.0 + 1.0 / self.increment as f64);
+    /// Bytes per second as the paper reckons: what the bucket grants, or a window per round trip
+    /// (section 4.1).
+    pub fn paper_rate(&self, bucket: Rate, rtt: Duration) -> f64 {
+        let bucket = bucket.as_f64();
         if rtt.is_zero() {
             return bucket;
         }
         bucket.min((self.cells * CELL) as f64 / rtt.as_secs_f64())
+    }
+
+    /// Cells that pass the bucket for a delivered data cell: SENDMEs pay, too.
+    pub fn with_sendmes(&self) -> f64 {
+        1.0 + 1.0 / self.increment as f64
     }
 
     /// The round-trip time at which a window per round trip is what the bucket grants.
