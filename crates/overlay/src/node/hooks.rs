@@ -7,7 +7,7 @@ use super::Node;
 use crate::flow::Flow;
 use crate::timers::Timer;
 use crate::transport::{FlowTable, Visit};
-use crate::{Event, FlowCx, FlowId, LinkCx, LinkSample, NodeCx, QueueView, Transport};
+use crate::{Event, FlowCx, FlowId, LinkCx, LinkSample, NodeCx, QueueView, Transport, Violation};
 
 impl<T: Transport, P: Payload> Node<T, P> {
     /// Calls a hook of a flow with its context, then does what the hook asked for.
@@ -47,14 +47,21 @@ impl<T: Transport, P: Payload> Node<T, P> {
     /// Puts what a sink's hook sends to the far end into the queue of the reverse flow.
     fn send_far_end(&mut self, now: Instant, sink: FlowId) {
         let source = sink.reverse();
+        let limit = self.plan.queue_limit.get();
         let mut headers = std::mem::take(&mut self.far_end);
+        let mut waiting = 0;
         if let Some(flow) = self.flow(source) {
             for header in headers.drain(..) {
                 flow.queue.push(P::control(header, now));
             }
+            waiting = flow.queue.unsent();
         }
         headers.clear();
         self.far_end = headers;
+        if waiting > limit {
+            // The far end keeps sending and lets nobody take what it is owed for that.
+            return self.violated(source, Violation::Excess);
+        }
         self.schedule(now, source);
     }
 
