@@ -1,11 +1,11 @@
 //! A node's end of a link to a neighbour.
 
 use hopflow_units::{Bytes, CircuitId, Instant};
-use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Payload};
+use hopflow_wire::{Carrier, Feedback, Frame, Payload};
 
 use crate::{FlowId, Gate, MAX_DATAGRAM};
 
-/// Control frames that wait for a link at most; more are dropped, for all can be repeated.
+/// Answers to nonsense that wait for a link at most; more are dropped, for all can be repeated.
 const MAX_CONTROL: usize = 64;
 
 /// What a node keeps per link.
@@ -18,6 +18,8 @@ pub(crate) struct Link<P> {
     pub(crate) room: i64,
     /// Whether a flow found the link full and waits for room.
     pub(crate) starved: bool,
+    /// Whether the stream was too full for feedback or control frames that shall leave.
+    pub(crate) stuck: bool,
     /// Limits all flows of the link together.
     pub(crate) gate: Gate,
     /// Flows that found the link full, with node scope.
@@ -40,6 +42,7 @@ impl<P: Payload> Link<P> {
             arriving: Vec::new(),
             room: 0,
             starved: false,
+            stuck: false,
             gate: Gate::default(),
             parked: Vec::new(),
             outbox: Vec::new(),
@@ -73,7 +76,13 @@ impl<P: Payload> Link<P> {
         self.owing.len() as u64 >= MAX_DATAGRAM.get() / Feedback::LEN_WITH_WORD
     }
 
+    /// Puts a frame into the queue of control frames.
     pub(crate) fn push_control(&mut self, frame: Frame<P>) {
+        self.control.push(frame);
+    }
+
+    /// Puts a frame that the neighbour provoked into the queue of control frames, if few wait.
+    pub(crate) fn push_answer(&mut self, frame: Frame<P>) {
         if self.control.len() < MAX_CONTROL {
             self.control.push(frame);
         }
@@ -83,15 +92,35 @@ impl<P: Payload> Link<P> {
         !self.outbox.is_empty() || !self.control.is_empty() || !self.owing.is_empty()
     }
 
-    /// Moves control frames to `out`, as many as fit; returns the bytes used so far.
-    pub(crate) fn take_control(&mut self, out: &mut Vec<Frame<P>>, mut used: Bytes) -> Bytes {
+    /// Bytes that a datagram or a write can hold, if its `cells` bytes of cells are paid for.
+    #[inline]
+    pub(crate) fn capacity(&self, cells: Bytes) -> Bytes {
+        match self.carrier {
+            Carrier::Datagram => MAX_DATAGRAM,
+            Carrier::Stream => cells + Bytes::new(self.room.max(0) as u64),
+        }
+    }
+
+    /// Notes how much the stream takes, of which the cells in the outbox have a part already.
+    pub(crate) fn set_room(&mut self, room: Bytes, cell: Bytes) {
+        let promised = cell * self.outbox.len() as u64;
+        self.room = room.get().min(i64::MAX as u64) as i64 - promised.get() as i64;
+    }
+
+    /// Moves control frames to `out` while `used` bytes stay within `most`; returns the bytes used.
+    pub(crate) fn take_control(
+        &mut self,
+        out: &mut Vec<Frame<P>>,
+        mut used: Bytes,
+        most: Bytes,
+    ) -> Bytes {
         if self.control.is_empty() {
             return used;
         }
         let mut count = 0;
         for frame in &self.control {
             let len = frame.wire_len(self.carrier);
-            if used + len > MAX_DATAGRAM && self.carrier == Carrier::Datagram {
+            if used + len > most {
                 break;
             }
             used += len;
@@ -112,9 +141,5 @@ impl<P: Payload> Link<P> {
             self.arriving.resize(circuit.index() + 1, None);
         }
         self.arriving[circuit.index()] = flow;
-    }
-
-    pub(crate) fn destroy(&mut self, destroy: Destroy) {
-        self.push_control(Frame::Destroy(destroy));
     }
 }

@@ -83,10 +83,10 @@ impl<T: Transport, P: Payload> Node<T, P> {
     #[cold]
     fn on_stray(&mut self, link: LinkId, circuit: CircuitId) {
         self.counters.strays += 1;
-        self.link(link).destroy(Destroy {
+        self.link(link).push_answer(Frame::Destroy(Destroy {
             circuit,
             reason: Reason::Unknown,
-        });
+        }));
         self.flush_link(link);
     }
 

@@ -197,9 +197,12 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     fn set_room(&mut self, now: Instant, link: LinkId, room: Bytes) {
         let cell = self.plan.cell_len();
         let state = self.link(link);
-        state.room = room.get().min(i64::MAX as u64) as i64;
+        state.set_room(room, cell);
         if state.has_room(now, cell) && std::mem::take(&mut state.starved) {
             self.unblock(link);
+        }
+        if std::mem::take(&mut self.link(link).stuck) {
+            self.flush_link(link);
         }
     }
 

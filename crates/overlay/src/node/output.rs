@@ -6,7 +6,7 @@ use hopflow_wire::{Carrier, Cell, CellFlags, CellSeq, Feedback, Frame, Payload};
 use super::Node;
 use crate::flow::Flow;
 use crate::timers::Timer;
-use crate::{Charging, FlowId, MAX_DATAGRAM, Scope, TokenBucket, Transport, Turn};
+use crate::{Charging, FlowId, Scope, TokenBucket, Transport, Turn};
 
 /// What one step of the scheduler did.
 enum Step {
@@ -28,18 +28,25 @@ impl<T: Transport, P: Payload> Node<T, P> {
             if let Some(link) = self.complete.pop_front() {
                 return Some((link, self.pack(link, out)));
             }
-            if matches!(self.step(now), Step::Idle) {
+            // A turn may have ended although no other flow has anything to send.
+            if matches!(self.step(now), Step::Idle) && self.complete.is_empty() {
                 break;
             }
         }
         while let Some(link) = self.flush.pop_front() {
             let state = self.link(link);
             state.flushing = false;
-            if state.has_output() {
-                let len = self.pack(link, out);
-                if self.link(link).has_output() {
-                    self.flush_link(link);
-                }
+            if !state.has_output() {
+                continue;
+            }
+            let len = self.pack(link, out);
+            let state = self.link(link);
+            if state.carrier == Carrier::Stream {
+                state.stuck = state.has_output();
+            } else if state.has_output() {
+                self.flush_link(link);
+            }
+            if !out.is_empty() {
                 return Some((link, len));
             }
         }
@@ -233,8 +240,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let state = &mut self.links[link.index()];
         std::mem::swap(out, &mut state.outbox);
         let cells = self.plan.cell_len() * out.len() as u64;
-        let used = state.take_control(out, cells);
-        let used = self.pack_feedback(link, out, used);
+        let most = state.capacity(cells);
+        let used = state.take_control(out, cells, most);
+        let used = self.pack_feedback(link, out, (used, most));
         if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.charging) {
             bucket.pay(used - cells);
         }
@@ -246,14 +254,19 @@ impl<T: Transport, P: Payload> Node<T, P> {
     }
 
     #[inline]
-    fn pack_feedback(&mut self, link: LinkId, out: &mut Vec<Frame<P>>, mut used: Bytes) -> Bytes {
+    fn pack_feedback(
+        &mut self,
+        link: LinkId,
+        out: &mut Vec<Frame<P>>,
+        (mut used, most): (Bytes, Bytes),
+    ) -> Bytes {
         let state = &mut self.links[link.index()];
         if state.owing.is_empty() {
             return used;
         }
         let mut told = 0;
         for &id in &state.owing {
-            if (used + Bytes::new(Feedback::LEN_WITH_WORD)) > MAX_DATAGRAM {
+            if (used + Bytes::new(Feedback::LEN_WITH_WORD)) > most {
                 break;
             }
             told += 1;

@@ -1,7 +1,7 @@
 //! Opening and closing circuits and streams.
 
 use hopflow_units::Cells;
-use hopflow_wire::{Destroy, Payload, Reason};
+use hopflow_wire::{Destroy, Frame, Payload, Reason};
 
 use super::{Circuit, Node};
 use crate::edge::Stream;
@@ -132,10 +132,10 @@ impl<T: Transport, P: Payload> Node<T, P> {
         for port in [circuit.prev, circuit.next].into_iter().flatten() {
             self.link(port.link).set_flow(port.circuit, None);
             if told.is_none_or(|told| told.link != port.link || told.circuit != port.circuit) {
-                self.link(port.link).destroy(Destroy {
+                self.link(port.link).push_control(Frame::Destroy(Destroy {
                     circuit: port.circuit,
                     reason,
-                });
+                }));
                 self.flush_link(port.link);
             }
         }

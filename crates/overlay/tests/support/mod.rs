@@ -1,0 +1,126 @@
+//! A test transport whose every part is a parameter.
+
+use hopflow_overlay::{
+    Charging, Excess, FlowCx, Gates, LinkCx, LinkSample, Multiplexing, NodeEnv, Plan, RttConfig,
+    Scope, Site, Transport, Turn,
+};
+use hopflow_testkit::Made;
+use hopflow_units::{Cells, Duration, StreamId};
+use hopflow_wire::{Carrier, RelayCommand, RelayHeader};
+
+/// Does what its configuration says.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    config: PlainConfig,
+}
+
+/// What a node with [`Plain`] does.
+#[derive(Clone, Debug)]
+pub(crate) struct PlainConfig {
+    pub(crate) plan: Plan,
+    /// The hop's window.
+    pub(crate) window: Option<Cells>,
+    /// The window of each link, set with the first sample.
+    pub(crate) link_window: Option<Cells>,
+    /// A cell that the sink returns for each that it delivers.
+    pub(crate) reply: Option<RelayCommand>,
+    /// The pace of a hop, and of what a source cuts.
+    pub(crate) hop_pace: Option<Duration>,
+    pub(crate) end_pace: Option<Duration>,
+}
+
+impl PlainConfig {
+    /// Reliable datagrams with forward feedback and a window of eight cells per hop.
+    pub(crate) fn datagrams() -> Self {
+        Self {
+            plan: plan(Carrier::Datagram),
+            window: Some(Cells::new(8)),
+            link_window: None,
+            reply: None,
+            hop_pace: None,
+            end_pace: None,
+        }
+    }
+
+    /// Streams without feedback or windows.
+    pub(crate) fn streams() -> Self {
+        Self {
+            plan: plan(Carrier::Stream),
+            window: None,
+            ..Self::datagrams()
+        }
+    }
+
+    pub(crate) fn factory(self) -> Made<Plain> {
+        Made::new(self)
+    }
+}
+
+fn plan(carrier: Carrier) -> Plan {
+    let datagrams = carrier == Carrier::Datagram;
+    Plan {
+        carrier,
+        multiplexing: Multiplexing::Shared,
+        scope: Scope::Node,
+        turn: Turn::Cells(1),
+        reliable: datagrams,
+        forward_feedback: datagrams,
+        feedback_delay: Duration::from_millis(1),
+        queue_limit: Cells::new(100),
+        excess: Excess::CloseIfPersistent,
+        ahead: Cells::new(4),
+        charging: Charging::Everything,
+        refill: Duration::from_millis(10),
+        rtt: RttConfig::default(),
+        tick: None,
+    }
+}
+
+impl Transport for Plain {
+    const NAME: &'static str = "plain";
+    type Config = PlainConfig;
+    type Flow = ();
+
+    fn plan(config: &PlainConfig) -> Plan {
+        config.plan.clone()
+    }
+
+    fn new(config: &PlainConfig, _: &NodeEnv) -> Self {
+        Self {
+            config: config.clone(),
+        }
+    }
+
+    fn open(&mut self, _: &Site, gates: &mut Gates) {
+        if let Some(window) = self.config.window {
+            gates.hop.set_window(window);
+        }
+        if let Some(pace) = self.config.hop_pace {
+            gates.hop.set_pace(pace, Duration::ZERO);
+        }
+        if let Some(pace) = self.config.end_pace {
+            gates.end.set_pace(pace, Duration::ZERO);
+        }
+    }
+
+    fn on_delivered(&mut self, (): &mut (), cx: &mut FlowCx<'_>, stream: StreamId) {
+        if let Some(command) = self.config.reply {
+            cx.send_far_end(command, stream);
+        }
+    }
+
+    fn on_far_end(
+        &mut self,
+        (): &mut (),
+        _: &mut FlowCx<'_>,
+        _: &RelayHeader,
+    ) -> Result<(), hopflow_overlay::Violation> {
+        Ok(())
+    }
+
+    fn on_link(&mut self, cx: &mut LinkCx<'_>, _: &LinkSample) {
+        if let Some(window) = self.config.link_window {
+            cx.gate.set_window(window);
+        }
+    }
+}
