@@ -28,7 +28,7 @@ ALLOWED = {
 # What tests and benches may use on top of that.
 ALLOWED_IN_TESTS = {
     "hopflow-overlay": {"testkit"},
-    "hopflow-transports": {"testkit"},
+    "hopflow-transports": {"testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},
 }
 

@@ -44,11 +44,10 @@ pub(super) fn excess_is_dropped_unacknowledged_and_closes_the_circuit(
     }
     let closed = closed.expect("persistent excess closes the circuit");
     assert_eq!(closed.closed, [Reason::Excess]);
-    assert_eq!(
-        (closed.destroy(0), closed.destroy(1)),
-        (Some(Reason::Excess), Some(Reason::Excess)),
-        "both neighbours are told"
-    );
+    assert_eq!(closed.destroy(0), Some(Reason::Excess), "nobody is told");
+    // The successor's stream may be full until now.
+    let told = closed.destroy(1).or(relay.room(1, Bench::ROOM).destroy(1));
+    assert_eq!(told, Some(Reason::Excess), "the successor is not told");
     drop(closed);
     assert_eq!(Counted::live(), before, "its cells are forgotten");
 }

@@ -1,0 +1,63 @@
+//! Every registered transport passes every check of the battery.
+
+use hopflow_testkit::{Counted, conformance};
+use toml::Table;
+
+/// Runs one check for all presets and tells all that fail.
+fn check_all(name: &str) {
+    let (_, check) = conformance::CHECKS
+        .iter()
+        .find(|(other, _)| *other == name)
+        .expect("the check exists");
+    let mut failed = Vec::new();
+    for preset in hopflow_transports::presets() {
+        let factory = hopflow_transports::build::<Counted>(preset.name, &Table::new())
+            .expect("presets can be built");
+        let run = std::panic::AssertUnwindSafe(|| check(factory.as_ref()));
+        if std::panic::catch_unwind(run).is_err() {
+            failed.push(preset.name);
+        }
+    }
+    assert!(failed.is_empty(), "{name} fails for {}", failed.join(", "));
+}
+
+macro_rules! battery {
+    ($($name:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() {
+            check_all(stringify!($name));
+        })*
+
+        #[test]
+        fn no_check_is_left_out() {
+            let run = [$(stringify!($name)),*];
+            for (name, _) in conformance::CHECKS {
+                assert!(run.contains(name), "{name} is not run");
+            }
+        }
+    };
+}
+
+battery! {
+    every_byte_arrives_once_and_in_order,
+    a_harmed_path_delivers_everything,
+    an_adversarial_driver_changes_nothing,
+    equal_seeds_give_equal_traces,
+    no_single_feedback_message_is_vital,
+    a_paused_application_resumes,
+    a_stalled_sink_holds_bounded_memory_and_closes_nothing,
+    an_idle_node_asks_for_nothing,
+    a_circuit_closed_in_flight_is_forgotten_by_all,
+    other_circuits_outlive_a_closed_one,
+    every_neighbour_is_told_of_many_closures,
+    a_lone_flow_fills_its_bottleneck,
+    equal_flows_share_equally,
+    two_legs_keep_the_order_of_a_stream,
+    a_lossy_slow_leg_does_not_block_the_stream,
+    a_pinned_stream_uses_one_leg,
+    excess_is_dropped_unacknowledged_and_closes_the_circuit,
+    feedback_that_lies_closes_the_circuit,
+    a_neighbour_that_never_acknowledges_gets_a_bounded_number_of_cells,
+    commands_for_a_deaf_neighbour_are_bounded,
+    any_bytes_leave_a_node_sane,
+}
