@@ -180,6 +180,7 @@ impl Sender {
         if forwarded > queue.head() {
             return Err(Violation::BeyondSent);
         }
+        self.silences = 0;
         if forwarded <= self.forwarded {
             return Ok((0, None));
         }
