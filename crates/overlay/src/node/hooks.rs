@@ -1,6 +1,6 @@
 //! Calling the transport's hooks, and doing what they ask for.
 
-use hopflow_units::{Cells, Instant, LinkId};
+use hopflow_units::{Cells, Duration, Instant, LinkId};
 use hopflow_wire::Payload;
 
 use super::Node;
@@ -85,9 +85,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
     pub(super) fn on_tick(&mut self, now: Instant) {
         let Some(tick) = self.plan.tick else { return };
-        while self.next_tick <= now {
-            self.next_tick += tick.interval;
-        }
+        let interval = tick.interval.as_nanos().max(1);
+        let missed = now.saturating_since(self.next_tick).as_nanos() / interval;
+        self.next_tick += Duration::from_nanos(interval).saturating_mul(missed + 1);
         self.node_hook(now, super::super::transport::Transport::on_tick);
     }
 
