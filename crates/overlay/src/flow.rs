@@ -118,6 +118,8 @@ pub(crate) struct Flow<S, P> {
     pub(crate) flags: CellFlags,
     /// The earliest pending timer that serves the sender's deadline.
     pub(crate) alarm: Option<Instant>,
+    /// When a timer will look at the flow's rates, if one will.
+    pub(crate) pace: Option<Instant>,
     /// When the transport wants to be called.
     pub(crate) timer: Option<Instant>,
 }
@@ -146,6 +148,7 @@ impl<S, P: Clone> Flow<S, P> {
             word: None,
             flags: CellFlags::default(),
             alarm: None,
+            pace: None,
             timer: None,
         }
     }

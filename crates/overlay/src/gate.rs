@@ -58,6 +58,12 @@ impl Gate {
         self.pacer.as_ref().map(Pacer::opens)
     }
 
+    /// When the gate opens by itself, if it is closed and only its rate is why.
+    #[inline]
+    pub(crate) fn waits_until(&self, now: Instant) -> Option<Instant> {
+        self.opens_at().filter(|at| *at > now && self.has_room())
+    }
+
     /// Counts a cell that passes.
     #[inline]
     pub(crate) fn pass(&mut self, now: Instant) {

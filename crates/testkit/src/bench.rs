@@ -212,6 +212,13 @@ impl Sent {
         })
     }
 
+    /// Whether the neighbour on a link is asked for feedback.
+    pub fn asks(&self, link: u32) -> bool {
+        self.frames
+            .iter()
+            .any(|(l, frame)| l.get() == link && matches!(frame, Frame::Probe(_)))
+    }
+
     /// Why the neighbour on a link is told that the circuit is closed, if it is.
     pub fn destroy(&self, link: u32) -> Option<Reason> {
         self.frames.iter().find_map(|(l, frame)| match frame {

@@ -40,7 +40,11 @@ impl<T: Transport, P: Payload> Node<T, P> {
         if flow.inbound.is_some() {
             return;
         }
-        while flow.queue.unsent() < ahead && flow.gates.end.is_open(now) {
+        while flow.queue.unsent() < ahead {
+            if !flow.gates.end.is_open(now) {
+                let opens = flow.gates.end.waits_until(now);
+                return opens.map_or((), |at| self.wake_for_pace(id, at));
+            }
             let count = flow.streams.len();
             let offer = (0..count)
                 .map(|step| (flow.turn + step) % count)
@@ -51,7 +55,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
                             .as_ref()
                             .is_some_and(|s| s.offers(id.circuit()))
                 });
-            let Some(place) = offer else { return };
+            let Some(place) = offer else {
+                return self.await_streams(now, id);
+            };
             let index = flow.streams[place].1 as usize;
             let Some(stream) = self.streams[index].as_mut() else {
                 return;
@@ -60,6 +66,19 @@ impl<T: Transport, P: Payload> Node<T, P> {
             flow.gates.end.pass(now);
             self.stream_gates[index].pass(now);
             flow.turn = place + 1;
+        }
+    }
+
+    /// Sets a timer for the first stream that only its own rate holds back.
+    fn await_streams(&mut self, now: Instant, id: FlowId) {
+        let Some(flow) = self.flows.get(id.index()).and_then(Option::as_ref) else {
+            return;
+        };
+        let gates = &self.stream_gates;
+        let streams = flow.streams.iter().map(|(_, index)| *index as usize);
+        let opens = streams.filter_map(|index| gates[index].waits_until(now));
+        if let Some(at) = opens.min() {
+            self.wake_for_pace(id, at);
         }
     }
 

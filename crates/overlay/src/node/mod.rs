@@ -107,7 +107,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         while let Some((at, timer)) = self.timers.take_due(now) {
             match timer {
                 Timer::Deadline(flow) => self.on_deadline(now, flow, at),
-                Timer::Pace(flow) => self.schedule(now, flow),
+                Timer::Pace(flow) => self.on_pace(now, flow, at),
                 Timer::Transport(flow) => self.on_transport_timer(now, flow, at),
             }
         }

@@ -311,13 +311,28 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
             return;
         };
-        let hop = &flow.gates.hop;
-        if let Some(at) = hop.opens_at()
-            && at > now
-            && hop.has_room()
-            && flow.queue.unsent() > 0
+        if flow.queue.unsent() > 0
+            && let Some(at) = flow.gates.hop.waits_until(now)
         {
+            self.wake_for_pace(id, at);
+        }
+    }
+
+    /// Sets a timer for a flow that a rate holds back until `at`.
+    pub(super) fn wake_for_pace(&mut self, id: FlowId, at: Instant) {
+        let Some(flow) = self.flow(id) else { return };
+        if flow.pace.is_none_or(|pace| pace > at) {
+            flow.pace = Some(at);
             self.timers.set(at, Timer::Pace(id));
+        }
+    }
+
+    /// A rate may allow a flow's next cell.
+    pub(super) fn on_pace(&mut self, now: Instant, id: FlowId, at: Instant) {
+        let Some(flow) = self.flow(id) else { return };
+        if flow.pace == Some(at) {
+            flow.pace = None;
+            self.after_gate(now, id);
         }
     }
 

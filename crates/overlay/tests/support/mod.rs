@@ -1,5 +1,7 @@
 //! A test transport whose every part is a parameter.
 
+use std::sync::{Arc, Mutex};
+
 use hopflow_overlay::{
     Charging, Excess, FlowCx, Gates, LinkCx, LinkSample, Multiplexing, NodeEnv, Plan, RttConfig,
     Scope, Site, Transport, Turn,
@@ -20,8 +22,12 @@ pub(crate) struct PlainConfig {
     pub(crate) plan: Plan,
     /// The hop's window.
     pub(crate) window: Option<Cells>,
-    /// The window of each link, set with the first sample.
+    /// The window of each link, set with the first sample; it grows by one with each later one.
     pub(crate) link_window: Option<Cells>,
+    /// The pace of each link, set with the first sample.
+    pub(crate) link_pace: Option<Duration>,
+    /// What `on_link` was told, and how many cells its gate had outstanding then.
+    pub(crate) samples: Arc<Mutex<Vec<(LinkSample, Cells)>>>,
     /// A cell that the sink returns for each that it delivers.
     pub(crate) reply: Option<RelayCommand>,
     /// The pace of a hop, and of what a source cuts.
@@ -36,6 +42,8 @@ impl PlainConfig {
             plan: plan(Carrier::Datagram),
             window: Some(Cells::new(8)),
             link_window: None,
+            link_pace: None,
+            samples: Arc::default(),
             reply: None,
             hop_pace: None,
             end_pace: None,
@@ -118,9 +126,15 @@ impl Transport for Plain {
         Ok(())
     }
 
-    fn on_link(&mut self, cx: &mut LinkCx<'_>, _: &LinkSample) {
+    fn on_link(&mut self, cx: &mut LinkCx<'_>, sample: &LinkSample) {
+        let mut samples = self.config.samples.lock().expect("nobody panicked");
+        samples.push((*sample, cx.gate.outstanding()));
         if let Some(window) = self.config.link_window {
-            cx.gate.set_window(window);
+            let window = cx.gate.window().map_or(window, |last| last + Cells::new(1));
+            cx.gate.set_window(window.min(Cells::new(6)));
+        }
+        if let (Some(pace), None) = (self.config.link_pace, cx.gate.opens_at()) {
+            cx.gate.set_pace(pace, Duration::ZERO);
         }
     }
 }

@@ -1,0 +1,131 @@
+//! The parts of a flow's gates: credit over a stream, pace, and windows, through test transports.
+
+mod support;
+
+use hopflow_overlay::{FlowCx, Forwarded, Gates, Multiplexing, NodeEnv, Plan, Site, Transport};
+use hopflow_testkit::{Bench, Chain, End, Made, Manner, Medium};
+use hopflow_units::{Bytes, Cells, Duration};
+use support::PlainConfig;
+
+/// Credits as in N23: a successor's queue is lent to its predecessor, cell by cell.
+#[derive(Debug)]
+struct Credits;
+
+/// Cells that a relay lends.
+const LENT: u64 = 20;
+
+impl Transport for Credits {
+    const NAME: &'static str = "credits";
+    type Config = ();
+    type Flow = u64;
+
+    fn plan((): &()) -> Plan {
+        Plan {
+            forward_feedback: true,
+            multiplexing: Multiplexing::Shared,
+            ..PlainConfig::streams().plan
+        }
+    }
+
+    fn new((): &(), _: &NodeEnv) -> Self {
+        Self
+    }
+
+    fn open(&mut self, _: &Site, gates: &mut Gates) -> u64 {
+        gates.hop.grant_total(Cells::new(LENT));
+        0
+    }
+
+    fn on_forwarded(&mut self, forwarded: &mut u64, cx: &mut FlowCx<'_>, sample: &Forwarded) {
+        *forwarded += sample.cells.get();
+        cx.gates.hop.grant_total(Cells::new(*forwarded + LENT));
+    }
+}
+
+#[test]
+fn credits_bound_what_a_hop_holds_and_never_run_dry_for_good() {
+    let factory = Made::<Credits>::new(());
+    for manner in [Manner::WireTrue, Manner::Adversarial] {
+        let medium = Medium::delay(Duration::from_millis(10)).with_buffer(Bytes::new(4096));
+        let mut chain = Chain::new(&factory, 4, manner, 1).with_medium(medium);
+        let streams = [(); 2].map(|()| {
+            let circuit = chain.circuit(&[0, 1, 2, 3]);
+            chain.stream(&[circuit])
+        });
+        for stream in streams {
+            chain.write(stream, End::Exit, Bytes::new(100_000));
+            chain.write(stream, End::Client, Bytes::new(20_000));
+        }
+        assert!(chain.run_to_arrival(Duration::from_secs(60)));
+        let most = chain.watch().largest_queue;
+        assert!(most <= LENT, "{most} cells in a queue");
+        chain.run_for(Duration::from_secs(200));
+        chain.assert_conserved();
+    }
+}
+
+#[test]
+fn a_sink_that_stalls_keeps_its_circuit_on_a_stream_with_feedback() {
+    let factory = Made::<Credits>::new(());
+    let mut chain = Chain::new(&factory, 3, Manner::WireTrue, 1);
+    let circuit = chain.circuit(&[0, 1, 2]);
+    let stream = chain.stream(&[circuit]);
+    chain.write(stream, End::Exit, Bytes::new(100_000));
+    chain.run_for(Duration::from_millis(100));
+    chain.set_reading(stream, End::Client, false);
+    chain.run_for(Duration::from_secs(7200));
+    chain.set_reading(stream, End::Client, true);
+    assert!(chain.run_to_arrival(Duration::from_secs(60)));
+}
+
+#[test]
+fn a_successor_that_answers_probes_is_not_gone() {
+    let mut client = Bench::client(&Made::<Credits>::new(()));
+    assert_eq!(client.write(Bytes::new(10_000)).cells(0), LENT as usize);
+    client.receive(0, Bench::feedback(0, 1));
+    let mut probes = 0;
+    for _ in 0..7200 {
+        let sent = client.wait(Duration::from_secs(1));
+        assert_eq!(sent.closed, [], "after {probes} probes");
+        if sent.asks(0) {
+            probes += 1;
+            client.receive(0, Bench::feedback(0, 1));
+        }
+    }
+    assert!(probes > 12, "{probes} probes");
+}
+
+/// Seconds that 100 cells take over one hop.
+fn seconds(config: PlainConfig) -> f64 {
+    let factory = config.factory();
+    let mut chain = Chain::new(&factory, 2, Manner::WireTrue, 1);
+    let circuit = chain.circuit(&[0, 1]);
+    let stream = chain.stream(&[circuit]);
+    chain.write(stream, End::Exit, Bytes::new(498 * 100));
+    assert!(chain.run_to_arrival(Duration::from_secs(60)), "it hangs");
+    chain.last_arrival(stream).as_secs_f64()
+}
+
+#[test]
+fn a_hops_pace_spaces_cells() {
+    let pace = Some(Duration::from_millis(10));
+    for base in [PlainConfig::datagrams(), PlainConfig::streams()] {
+        let took = seconds(PlainConfig {
+            hop_pace: pace,
+            ..base
+        });
+        assert!((1.0 - 0.01..1.02).contains(&took), "{took}");
+    }
+}
+
+#[test]
+fn the_pace_of_what_a_source_cuts_spaces_cells() {
+    let pace = Some(Duration::from_millis(10));
+    for base in [PlainConfig::datagrams(), PlainConfig::streams()] {
+        let took = seconds(PlainConfig {
+            end_pace: pace,
+            ..base
+        });
+        assert!((1.0 - 0.01..1.02).contains(&took), "{took}");
+    }
+}
