@@ -4,9 +4,8 @@
     tools/linux-tcp/compare.py --update docs/validation.md --json results.json
 
 Needs root, /dev/net/tun, network namespaces, and a C compiler; where they are missing it says so
-and exits with status 77, which is the custom for a skipped test. With --linux-only it prints one
-line per point and run (algorithm, buffer in bandwidth-delay products, goodput in bytes per second)
-and does not run the model.
+and exits with status 77, which is the custom for a skipped test. With --tolerance it exits with
+status 1 if the goodput of a point differs by more.
 """
 
 import argparse
@@ -28,6 +27,8 @@ from linux import Point, Result, Unavailable
 
 ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77
+MODEL = ["cargo", "run", "--quiet", "--release", "--package", "hopflow-tcp", "--example", "bulk"]
+MODEL += ["--"]
 
 # Student's t for a two-sided interval of 95 %, by degrees of freedom.
 STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179]
@@ -43,7 +44,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=60, help="length of a run")
     parser.add_argument("--runs", type=int, default=10, help="runs per point, 2 to 20")
     parser.add_argument("--parallel", type=int, default=10, help="runs at a time")
-    parser.add_argument("--linux-only", action="store_true", help="do not run the model")
+    parser.add_argument("--model", help="the example bulk of hopflow-tcp; built if not given")
+    parser.add_argument("--tolerance", type=float, help="largest difference in per cent")
     parser.add_argument("--json", type=Path, help="write every run into this file")
     parser.add_argument("--update", type=Path, help="put the table into this document")
     return parser.parse_args()
@@ -73,16 +75,17 @@ def run_linux(todo: list[Point], args: argparse.Namespace) -> list[list[Result]]
     return [results[n :: len(todo)] for n in range(len(todo))]
 
 
-def run_model(point: Point, runs: int) -> list[Result]:
+def run_model(program: list[str], point: Point, runs: int) -> list[Result]:
     """The model repeats itself exactly, so the round-trip time is varied by one per cent."""
     scales = [1 + 0.02 * ((n + 0.5) / runs - 0.5) for n in range(runs)]
-    return [run_model_once(replace(point, round_trip_ms=point.round_trip_ms * s)) for s in scales]
+    varied = [replace(point, round_trip_ms=point.round_trip_ms * scale) for scale in scales]
+    return [run_model_once(program, point) for point in varied]
 
 
-def run_model_once(point: Point) -> Result:
-    words = [point.algorithm, point.rate, round(point.round_trip_ms * 1000), point.queue]
-    command = ["cargo", "run", "--quiet", "--release", "--package", "hopflow-tcp"]
-    command += ["--example", "bulk", "--", *map(str, words), str(point.seconds)]
+def run_model_once(program: list[str], point: Point) -> Result:
+    round_trip_us = round(point.round_trip_ms * 1000)
+    words = [point.algorithm, point.rate, round_trip_us, point.queue, point.seconds]
+    command = [*program, *map(str, words)]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return Result(*map(float, output.split()), stopped=0.0)
 
@@ -100,13 +103,18 @@ def cell(values: list[float], scale: float, digits: int) -> str:
     return f"{mean:.{digits}f} ± {half:.{digits}f}"
 
 
+def difference(measured: list[Result], modelled: list[Result]) -> float:
+    """By how many per cent the model's mean goodput is above Linux's."""
+    means = [statistics.fmean(r.goodput for r in results) for results in (modelled, measured)]
+    return 100 * (means[0] / means[1] - 1)
+
+
 def row(point: Point, measured: list[Result], modelled: list[Result]) -> str:
     columns = [point.algorithm, f"{buffer_of(point):g}"]
     for index, scale, digits in [(0, 1e-3, 0), (1, 100, 3), (2, 1, 1)]:
         for results in (measured, modelled):
             columns.append(cell([astuple(result)[index] for result in results], scale, digits))
-    ratio = interval([m.goodput for m in modelled])[0] / interval([m.goodput for m in measured])[0]
-    columns.insert(4, f"{100 * (ratio - 1):+.1f} %")
+    columns.insert(4, f"{difference(measured, modelled):+.1f} %")
     return "| " + " | ".join(columns) + " |"
 
 
@@ -139,12 +147,8 @@ def main() -> int:
     except Unavailable as reason:
         print(f"skipped: {reason}", file=sys.stderr)
         return SKIPPED
-    if args.linux_only:
-        for point, results in zip(todo, measured):
-            for result in results:
-                print(point.algorithm, f"{buffer_of(point):g}", round(result.goodput))
-        return 0
-    modelled = [run_model(point, args.runs) for point in todo]
+    program = [args.model] if args.model else MODEL
+    modelled = [run_model(program, point, args.runs) for point in todo]
     text = table(args, [row(*columns) for columns in zip(todo, measured, modelled)])
     print(text)
     if args.json:
@@ -156,7 +160,8 @@ def main() -> int:
         args.json.write_text(json.dumps(content, indent=1) + "\n")
     if args.update:
         put_into(args.update, text)
-    return 0
+    differences = [abs(difference(*results)) for results in zip(measured, modelled)]
+    return int(args.tolerance is not None and max(differences) > args.tolerance)
 
 
 if __name__ == "__main__":

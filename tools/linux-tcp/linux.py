@@ -18,7 +18,6 @@ PORT = 5001
 
 # What Linux has and the model lacks, and what would make runs depend on each other.
 SYSCTLS = {
-    "tcp_early_retrans": "0",  # tail loss probes
     "tcp_frto": "0",  # detection of spurious timeouts
     "tcp_dsack": "0",  # undoing of spurious recoveries
     "tcp_comp_sack_nr": "0",  # fewer duplicate acknowledgements than segments
@@ -115,6 +114,9 @@ def socket_in(namespace: int, home: int) -> socket.socket:
 
 def measure(program: str, point: Point) -> Result:
     """Runs one bulk transfer. Call it from the main thread of a process of its own."""
+    # A reader or writer that is preempted while it holds its socket delays acknowledgements, which
+    # then come in bursts.
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(5))
     home = os.open("/proc/self/ns/net", os.O_RDONLY)
     ends = [new_namespace(home), new_namespace(home)]
     delay_us = round(point.round_trip_ms * 500)

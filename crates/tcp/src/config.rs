@@ -55,6 +55,9 @@ pub struct Config {
     pub nagle: bool,
     /// Whether losses are found by selective acknowledgements (RFC 2018, RFC 6675).
     pub sack: bool,
+    /// Whether, with SACK, losses are also found by time: by the reordering timer and the tail
+    /// loss probe of RFC 8985, which Linux always has.
+    pub rack: bool,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,
     /// Least margin of the retransmission timeout above the smoothed round-trip time, as in
@@ -83,6 +86,7 @@ impl Default for Config {
             initial_ssthresh: None,
             nagle: true,
             sack: true,
+            rack: true,
             delayed_ack: DelayedAck {
                 segments: 2,
                 timeout: Duration::from_millis(40),

@@ -5,8 +5,8 @@
 //! carries the content beside the [`Segment`]s.
 //!
 //! Modelled are the handshake, NewReno (RFC 5681, RFC 6582) and CUBIC (RFC 9438), loss recovery
-//! by SACK (RFC 6675, with the detection of lost retransmissions of RFC 8985) or without, rate
-//! reduction (RFC 9937), limited transmit (RFC 3042), the retransmission timer (RFC 6298) with
+//! by SACK (RFC 6675), with the detection of lost retransmissions, the reordering timer and the tail
+//! loss probe of RFC 8985, or without SACK, rate reduction (RFC 9937), limited transmit (RFC 3042), the retransmission timer (RFC 6298) with
 //! timestamps (RFC 7323), delayed acknowledgements, Nagle's rule, both buffers, zero windows, and
 //! Linux's validation of the congestion window. Not modelled: sequence numbers that wrap, RST,
 //! TIME-WAIT, giving up, simultaneous open, ECN, undoing of spurious recoveries, adaptation to

@@ -81,6 +81,16 @@ impl Scoreboard {
         present.saturating_sub(self.duplicates)
     }
 
+    /// Whether something has arrived out of order.
+    pub(crate) const fn has_sacked(&self) -> bool {
+        !self.sacked.is_empty()
+    }
+
+    /// Upper end of what is known to have arrived.
+    pub(crate) fn top(&self) -> u64 {
+        self.sacked.last().map_or(self.una, |r| r.end)
+    }
+
     /// Whether something waits for its retransmission.
     pub(crate) const fn has_lost(&self) -> bool {
         !self.lost.is_empty()
@@ -257,6 +267,13 @@ impl Scoreboard {
         self.lose(Range::new(self.una, self.nxt));
     }
 
+    /// Marks every hole below what has arrived as lost.
+    pub(crate) fn lose_below_top(&mut self) {
+        if let Some(top) = self.sacked.last() {
+            self.lose_up_to(top.start);
+        }
+    }
+
     /// Counts a duplicate acknowledgement without SACK blocks, and returns how much it says to
     /// have arrived.
     pub(crate) fn duplicate(&mut self) -> u64 {
@@ -281,8 +298,7 @@ impl Scoreboard {
 
     /// The last outstanding segment, for a rescue retransmission (RFC 6675, `NextSeg` rule 4).
     pub(crate) fn tail(&self) -> Option<Range> {
-        let above = self.sacked.last().map_or(self.una, |r| r.end);
-        let start = above.max(self.nxt.saturating_sub(self.mss));
+        let start = self.top().max(self.nxt.saturating_sub(self.mss));
         (start < self.nxt).then(|| Range::new(start, self.nxt))
     }
 }

@@ -13,6 +13,8 @@ pub struct Stats {
     pub bytes_delivered: u64,
     /// Expiries of the retransmission timer, those of the handshake left out.
     pub timeouts: u64,
+    /// Tail loss probes sent.
+    pub tail_probes: u64,
     /// Fast recoveries entered.
     pub fast_recoveries: u64,
 }

@@ -2,7 +2,7 @@
 
 use hopflow_units::Instant;
 
-use super::Sender;
+use super::{Due, Sender};
 use crate::recovery::{Progress, RateReduction, Recovery};
 use crate::scoreboard::{DUP_THRESH, Delivery};
 use crate::segment::Segment;
@@ -37,6 +37,7 @@ impl Sender {
             self.on_duplicate(&mut delivery);
         }
         self.stats.bytes_delivered += delivery.delivered;
+        self.settle_tail_probe(segment);
         let new_loss = self.config.sack && self.board.detect_losses();
         self.recover(&delivery, new_loss);
         self.grow(now, &delivery);
@@ -67,7 +68,7 @@ impl Sender {
 
     /// Leaves a recovery whose end was acknowledged, enters one upon a loss, and else shrinks the
     /// window by what was delivered.
-    fn recover(&mut self, delivery: &Delivery, new_loss: bool) {
+    pub(super) fn recover(&mut self, delivery: &Delivery, new_loss: bool) {
         let una = self.board.una();
         if self.recovery.point().is_some_and(|point| una >= point) {
             if self.recovery.is_fast() {
@@ -155,10 +156,13 @@ impl Sender {
         if self.board.outstanding() == 0 {
             if delivery.acked > 0 || window_grew {
                 self.timer = Instant::FAR_FUTURE;
-                self.probing = false;
+                self.due = Due::Nothing;
             }
         } else if delivery.acked > 0 {
             self.timer = now + self.rtt.rto();
+        }
+        if delivery.delivered > 0 {
+            self.set_early_alarm(now);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The sending half: what may be sent when, and what acknowledgements mean.
 
 mod acks;
+mod early;
 mod usage;
 
 use hopflow_units::{Duration, Instant};
@@ -12,6 +13,7 @@ use crate::rto::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::stats::Stats;
 use crate::window::Window;
+use early::{EarlyAlarm, TailProbe};
 use usage::WindowUsage;
 
 /// What the sender wants on the wire.
@@ -21,6 +23,16 @@ pub(crate) enum Outgoing {
     Data(Range),
     /// A question whether the window is still closed.
     Probe,
+}
+
+/// What a timer has made due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    Nothing,
+    /// Whatever the peer's window takes or, if that is nothing, a question for its window.
+    Persist,
+    /// A tail loss probe.
+    Tail,
 }
 
 /// The peer's window.
@@ -55,8 +67,9 @@ pub(crate) struct Sender {
     last_sent: Instant,
     /// The retransmission timer or, with nothing outstanding, the persist timer.
     timer: Instant,
-    /// The persist timer has expired: whatever the window takes may go.
-    probing: bool,
+    early: EarlyAlarm,
+    tail_probe: Option<TailProbe>,
+    due: Due,
     rtt: RttEstimator,
     stats: Stats,
 }
@@ -82,7 +95,9 @@ impl Sender {
             partial: 0,
             last_sent: Instant::ZERO,
             timer: Instant::FAR_FUTURE,
-            probing: false,
+            early: EarlyAlarm::OFF,
+            tail_probe: None,
+            due: Due::Nothing,
             rtt: RttEstimator::new(config),
             stats: Stats::default(),
         }
@@ -152,16 +167,19 @@ impl Sender {
 
     /// What goes onto the wire next.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
-        let data = if self.board.has_lost() {
+        let data = if self.due == Due::Tail {
+            self.next_tail_probe(now)
+        } else if self.board.has_lost() {
             self.next_lost()
         } else {
-            self.next_new(now).or_else(|| self.next_guess())
+            self.next_new(now, false).or_else(|| self.next_guess())
         };
         if let Some(range) = data {
             self.on_sent(now, range);
             return Some(Outgoing::Data(range));
         }
-        if std::mem::take(&mut self.probing) {
+        if self.due == Due::Persist {
+            self.due = Due::Nothing;
             return Some(Outgoing::Probe);
         }
         if self.timer == Instant::FAR_FUTURE && self.board.nxt() < self.end() {
@@ -180,10 +198,11 @@ impl Sender {
         {
             reduction.on_sent(range.len());
         }
-        if self.timer == Instant::FAR_FUTURE || self.probing {
+        if self.timer == Instant::FAR_FUTURE || self.due == Due::Persist {
             self.timer = now + self.rtt.rto();
         }
-        self.probing = false;
+        self.due = Due::Nothing;
+        self.set_early_alarm(now);
         self.last_sent = now;
         self.stats.segments_sent += 1;
     }
@@ -208,8 +227,9 @@ impl Sender {
         self.stats.segments_retransmitted += 1;
     }
 
-    /// The next new segment (`NextSeg` rule 2), if windows and Nagle's rule let it go.
-    fn next_new(&mut self, now: Instant) -> Option<Range> {
+    /// The next new segment (`NextSeg` rule 2), if the peer's window and, unless it is forced, the
+    /// congestion window and Nagle's rule let it go.
+    fn next_new(&mut self, now: Instant, forced: bool) -> Option<Range> {
         let start = self.board.nxt();
         if start >= self.end() {
             return None;
@@ -218,7 +238,8 @@ impl Sender {
         let len = (self.written - start).min(self.mss).min(room);
         let last = start + len == self.written;
         let fin = u64::from(last && self.fin);
-        if len + fin == 0 || !self.fits(len) || !self.worth_sending(start, len, last) {
+        let allowed = forced || (self.fits(len) && self.worth_sending(start, len, last));
+        if len + fin == 0 || !allowed {
             return None;
         }
         if self.board.outstanding() == 0 {
@@ -234,7 +255,7 @@ impl Sender {
 
     /// Avoids silly windows (RFC 9293, section 3.8.6.2.1) and, by Nagle's rule, small segments.
     const fn worth_sending(&self, start: u64, len: u64, last: bool) -> bool {
-        if len >= self.mss || self.probing {
+        if len >= self.mss || matches!(self.due, Due::Persist) {
             return true;
         }
         if !last {
@@ -272,12 +293,15 @@ impl Sender {
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
-    pub(crate) const fn deadline(&self) -> Instant {
-        self.timer
+    pub(crate) fn deadline(&self) -> Instant {
+        self.timer.min(self.early.at())
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if now < self.timer {
+            if now >= self.early.at() {
+                self.on_early_alarm();
+            }
             return;
         }
         self.rtt.back_off();
@@ -285,7 +309,7 @@ impl Sender {
         if self.board.outstanding() > 0 {
             self.on_retransmission_timeout();
         } else if self.board.nxt() < self.end() {
-            self.probing = true;
+            self.due = Due::Persist;
             self.timer = now + self.rtt.rto();
         }
     }
@@ -301,6 +325,9 @@ impl Sender {
         self.window.collapse();
         self.board.lose_all();
         self.urgent = true;
+        self.early = EarlyAlarm::OFF;
+        self.tail_probe = None;
+        self.due = Due::Nothing;
         self.duplicates = 0;
         self.recover = self.board.nxt();
         self.recovery = Recovery::Timeout {
