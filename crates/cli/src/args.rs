@@ -58,6 +58,15 @@ pub(crate) enum Command {
         #[command(flatten)]
         options: RunOptions,
     },
+    /// Make a paper's figure or table again, and compare
+    ///
+    /// Writes the values beside the paper's to values.csv, and a report with a verdict on each.
+    Reproduce {
+        /// The experiment, as `hopflow list experiments` names it, or `all`
+        experiment: String,
+        #[command(flatten)]
+        options: RunOptions,
+    },
     /// Write the report of a result folder anew
     Report {
         /// A folder that `hopflow run` or `hopflow reproduce` wrote

@@ -1,6 +1,7 @@
 //! `hopflow list` and `hopflow validate`.
 
 use hopflow_lab::builtin;
+use hopflow_lab::experiment::{self, Experiment, Reproduction};
 use hopflow_lab::scenario::Scenario;
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ pub(crate) fn list(what: Listing, json: bool) -> Result<(), Failure> {
     let entries = match what {
         Listing::Transports => transports(),
         Listing::Scenarios => scenarios()?,
-        Listing::Experiments => experiments(),
+        Listing::Experiments => experiments()?,
     };
     if json {
         let entries = entries
@@ -49,8 +50,13 @@ fn scenarios() -> Result<Entries, Failure> {
     builtin::scenarios().iter().map(scenario).collect()
 }
 
-fn experiments() -> Entries {
-    Vec::new()
+fn experiments() -> Result<Entries, Failure> {
+    let experiment = |experiment: &&'static dyn Experiment| {
+        let (reproduction, _) = Reproduction::plan(*experiment, None, "")?;
+        let title = reproduction.description().title.clone();
+        Ok((experiment.id().to_owned(), title))
+    };
+    experiment::experiments().iter().map(experiment).collect()
 }
 
 /// Checks a scenario and says what it would run.

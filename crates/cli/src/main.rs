@@ -5,6 +5,7 @@ mod fail;
 mod list;
 mod progress;
 mod report;
+mod reproduce;
 mod run;
 mod show;
 
@@ -30,6 +31,10 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             scenario,
             options,
         }) => run::compare(&transports, &scenario, &options),
+        Some(Command::Reproduce {
+            experiment,
+            options,
+        }) => reproduce::reproduce(&experiment, &options),
         Some(Command::Report { folder }) => report::report(&folder),
         Some(Command::List { what, json }) => list::list(what, json),
         Some(Command::Validate { scenario }) => list::validate(&scenario),

@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use hopflow_results::Folder;
+
 use crate::fail::Failure;
-use crate::show;
+use crate::{reproduce, show};
 
 /// Writes the report of a result folder anew and says where it is.
 pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
@@ -13,6 +15,10 @@ pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
 
 /// Writes the report of a result folder; returns the page's path.
 pub(crate) fn write(folder: &Path) -> Result<PathBuf, Failure> {
+    let manifest = Folder::open(folder).read_manifest()?;
+    if let Some(page) = reproduce::rewrite(&manifest, folder)? {
+        return Ok(page);
+    }
     let document = hopflow_report::from_results(folder)?;
     Ok(hopflow_report::write(&document, folder)?.page)
 }

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::show;
 
 /// Where results go unless the user says otherwise.
-const RESULTS: &str = "results";
+pub(crate) const RESULTS: &str = "results";
 
 /// Runs a scenario with its own transports.
 pub(crate) fn run(scenario: Option<&str>, options: &RunOptions) -> Result<(), Failure> {
@@ -53,7 +53,8 @@ fn evaluate(mut scenario: Scenario, text: &str, options: &RunOptions) -> Result<
     show_results(&about, &finished, options.json)
 }
 
-fn explain(error: Error, folder: &Path) -> Failure {
+/// What a failed campaign tells its user.
+pub(crate) fn explain(error: Error, folder: &Path) -> Failure {
     let interrupted = matches!(error, Error::Interrupted { .. });
     let failure = Failure::from(error);
     if interrupted {

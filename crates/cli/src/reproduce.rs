@@ -1,0 +1,196 @@
+//! `hopflow reproduce`.
+
+use std::path::{Path, PathBuf};
+
+use hopflow_lab::experiment::{Description, Experiment, Reproduction, experiments, find};
+use hopflow_report::{Axis, Code, FigurePage};
+use hopflow_results::{Folder, Manifest, Value, Verdict};
+use serde_json::json;
+
+use crate::args::RunOptions;
+use crate::fail::Failure;
+use crate::progress::Progress;
+use crate::{run, show};
+
+/// Makes an experiment, or all of them, again.
+pub(crate) fn reproduce(id: &str, options: &RunOptions) -> Result<(), Failure> {
+    let chosen = match id {
+        "all" => experiments().to_vec(),
+        id => vec![find(id)?],
+    };
+    let mut made = Vec::new();
+    for experiment in chosen {
+        let folder = match &options.out {
+            Some(out) if id == "all" => Some(out.join(experiment.id())),
+            out => out.clone(),
+        };
+        made.push(make(experiment, folder, options)?);
+    }
+    if id == "all" {
+        let parent = options
+            .out
+            .clone()
+            .unwrap_or_else(|| PathBuf::from(run::RESULTS));
+        let values: Vec<_> = made.iter().flat_map(|made| made.values.clone()).collect();
+        Folder::open(&parent).write_values(&values)?;
+    }
+    if options.json {
+        return show::print_json(&made.iter().map(Made::json).collect());
+    }
+    for made in made {
+        show::print(&made.text())?;
+    }
+    Ok(())
+}
+
+/// An experiment that was made again.
+struct Made {
+    id: &'static str,
+    title: String,
+    values: Vec<Value>,
+    folder: PathBuf,
+    page: PathBuf,
+    hash: String,
+}
+
+fn make(
+    experiment: &'static dyn Experiment,
+    folder: Option<PathBuf>,
+    options: &RunOptions,
+) -> Result<Made, Failure> {
+    let seeds = options.seeds.map(Into::into);
+    let (reproduction, mut campaign) = Reproduction::plan(experiment, seeds, &run::build())?;
+    campaign.set_command(run::command());
+    let folder = folder.unwrap_or_else(|| campaign.default_folder(Path::new(run::RESULTS)));
+    let progress = Progress::new();
+    let finished = campaign.run(&folder, options.threads.map(Into::into), &progress);
+    progress.clear();
+    let finished = finished.map_err(|error| run::explain(error, &folder))?;
+    let values = reproduction.evaluate(&finished)?;
+    let manifest = Folder::open(&folder).read_manifest()?;
+    let page = write_page(reproduction.description(), &manifest, &values, &folder)?;
+    Ok(Made {
+        id: experiment.id(),
+        title: reproduction.description().title.clone(),
+        values,
+        folder,
+        page,
+        hash: finished.results.to_string(),
+    })
+}
+
+/// Writes the page of an experiment from its files, if the folder is one of an experiment.
+pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathBuf>, Failure> {
+    let Ok(experiment) = find(&manifest.scenario) else {
+        return Ok(None);
+    };
+    if experiment.scenario() != manifest.scenario_toml {
+        return Ok(None);
+    }
+    let (reproduction, _) = Reproduction::plan(experiment, None, "")?;
+    let values = Folder::open(folder).read_values()?;
+    write_page(reproduction.description(), manifest, &values, folder).map(Some)
+}
+
+fn write_page(
+    description: &Description,
+    manifest: &Manifest,
+    values: &[Value],
+    folder: &Path,
+) -> Result<PathBuf, Failure> {
+    let code = |caption: &str, text: &str| Code {
+        caption: caption.to_owned(),
+        text: text.to_owned(),
+    };
+    let seeds = format!("{:?}", manifest.seeds);
+    let command = manifest.command.as_deref().unwrap_or("hopflow reproduce");
+    let page = FigurePage {
+        title: description.title.clone(),
+        subtitle: description.source.clone(),
+        x: Some(Axis::new(&description.x.label, &description.x.unit)),
+        prose: description.notes.clone(),
+        origin: vec![
+            code("Command", command),
+            code(
+                "Version and seeds",
+                &format!("hopflow {}, seeds {seeds}", manifest.hopflow),
+            ),
+            code("Scenario", &manifest.scenario_toml),
+        ],
+    };
+    let document = hopflow_report::figure_page(&page, values);
+    Ok(hopflow_report::write(&document, folder)?.page)
+}
+
+impl Made {
+    /// How many values of each figure and transport have which verdict.
+    fn verdicts(&self) -> Vec<(String, [usize; 4])> {
+        let mut rows: Vec<(String, [usize; 4])> = Vec::new();
+        for value in &self.values {
+            let name = format!("{} {}, {}", value.figure, value.quantity, value.transport);
+            if rows.last().is_none_or(|(last, _)| *last != name) {
+                rows.push((name, [0; 4]));
+            }
+            let (_, counts) = rows.last_mut().expect("a row was added if there was none");
+            counts[match value.verdict {
+                Verdict::Reproduced => 0,
+                Verdict::SameShape => 1,
+                Verdict::NotReproduced => 2,
+                Verdict::NotJudged => 3,
+            }] += 1;
+        }
+        rows
+    }
+
+    fn text(&self) -> String {
+        let header = [
+            "values by verdict",
+            "reproduced",
+            "same shape",
+            "not reproduced",
+            "not judged",
+        ];
+        let rows = self.verdicts().into_iter().map(|(name, counts)| {
+            let counts = counts.iter().map(|count| match count {
+                0 => String::new(),
+                count => count.to_string(),
+            });
+            std::iter::once(name).chain(counts).collect()
+        });
+        format!(
+            "{}\n\n{}\n\nvalues   {}\nreport   {}\nhash     {}\n",
+            self.title,
+            show::table(&header, rows),
+            self.folder.join("values.csv").display(),
+            self.page.display(),
+            self.hash,
+        )
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let values = self.values.iter().map(|value| {
+            json!({
+                "figure": value.figure,
+                "quantity": value.quantity,
+                "unit": value.unit,
+                "transport": value.transport,
+                "x": value.x,
+                "n": value.n,
+                "mean": value.mean,
+                "ci_low": value.ci_low,
+                "ci_high": value.ci_high,
+                "paper": value.paper,
+                "band_low": value.band_low,
+                "band_high": value.band_high,
+                "verdict": value.verdict.to_string(),
+            })
+        });
+        json!({
+            "experiment": self.id,
+            "folder": self.folder.display().to_string(),
+            "report": self.page.display().to_string(),
+            "results": self.hash,
+            "values": values.collect::<Vec<_>>(),
+        })
+    }
+}
