@@ -42,19 +42,10 @@ impl FigurePage {
 /// table with verdicts.
 pub fn page(page: &FigurePage, values: &[Value]) -> Document {
     let labels = labels(values);
-    let mut sections: Vec<Section> = quantities(values)
-        .into_iter()
-        .map(|quantity| {
-            let values: Vec<&Value> = values
-                .iter()
-                .filter(|value| value.quantity == quantity)
-                .collect();
-            Section::new(
-                capitalised(quantity),
-                blocks(&values, page.x.as_ref(), &labels),
-            )
-        })
-        .collect();
+    let section = |(heading, values): (String, Vec<&Value>)| {
+        Section::new(heading, blocks(&values, page.x.as_ref(), &labels))
+    };
+    let mut sections: Vec<Section> = quantities(values).into_iter().map(section).collect();
     if let Some(first) = sections.first_mut() {
         first.prose.clone_from(&page.prose);
     }
@@ -78,21 +69,17 @@ pub(crate) fn section(heading: &str, values: &[Value], labels: &[String]) -> Sec
             .into_iter()
             .filter(|label| !labels.contains(label)),
     );
-    let blocks = quantities(values).into_iter().flat_map(|quantity| {
-        let values: Vec<&Value> = values
-            .iter()
-            .filter(|value| value.quantity == quantity)
-            .collect();
-        blocks(&values, None, &all)
-    });
+    let blocks = quantities(values)
+        .into_iter()
+        .flat_map(|(_, values)| blocks(&values, None, &all));
     Section::new(heading, blocks.collect())
 }
 
 /// The curves of one quantity over the swept value: measured means with their intervals, and the
-/// paper's values with their tolerance.
+/// paper's values with the band for them.
 ///
 /// `labels` lists the transports in the order of their colours.
-pub fn curves(title: &str, x: &Axis, values: &[&Value], labels: &[String]) -> Chart {
+pub fn curves(values: &[&Value], x: &Axis, labels: &[String]) -> Chart {
     let mut series = Vec::new();
     for (colour, label) in labels.iter().enumerate() {
         let of_transport = || values.iter().filter(|value| value.transport == *label);
@@ -108,20 +95,22 @@ pub fn curves(title: &str, x: &Axis, values: &[&Value], labels: &[String]) -> Ch
             })
         };
         let name = if label.is_empty() { "measured" } else { label };
-        series.extend(curve(format!("{name} (paper)"), Mark::Paper, paper));
         series.extend(curve(name.to_owned(), Mark::Curve, measured));
+        series.extend(curve(format!("{name} (paper)"), Mark::Paper, paper));
     }
-    // Measured curves first in the legend; the order of drawing does not matter as much.
+    // The legend names what was measured first.
     series.sort_by_key(|series| series.mark == Mark::Paper);
+    let quantity = quantity(values);
     let unit = values.first().map_or("", |value| value.unit.as_str());
+    let title = format!("{quantity} over {}", uncapitalised(&x.label));
     Chart {
-        id: title.to_owned(),
-        title: title.to_owned(),
+        id: title.clone(),
+        title,
         caption: "Filled: means over runs with 95 % confidence intervals. Hollow: the paper’s \
                   values, with the band within which a value counts as reproduced."
             .to_owned(),
         x: x.clone(),
-        y: Axis::new(title, unit).including(0.0),
+        y: Axis::new(quantity, unit).including(0.0),
         along: Along::X,
         wide: true,
         series,
@@ -130,35 +119,35 @@ pub fn curves(title: &str, x: &Axis, values: &[&Value], labels: &[String]) -> Ch
 }
 
 /// The values of one quantity with the paper's, the band for it, and the verdict.
-pub fn value_table(values: &[&Value], labels: &[String]) -> Table {
+///
+/// `x` names the swept value; `labels` lists the transports in the order of their colours.
+pub fn value_table(values: &[&Value], x: &Axis, labels: &[String]) -> Table {
     let unit = values.first().map_or("", |value| value.unit.as_str());
     let swept = values.iter().any(|value| value.x.is_some());
     let named = values.iter().any(|value| !value.transport.is_empty());
-    let several = values
-        .windows(2)
-        .any(|pair| pair[0].figure != pair[1].figure);
-    let mut columns = Vec::new();
-    let optional = [(several, "Figure"), (named, "Transport"), (swept, "At")];
-    columns.extend(
-        optional
-            .iter()
-            .filter(|(shown, _)| *shown)
-            .map(|(_, name)| Column::new(*name)),
-    );
-    columns.extend(["Measured", "Paper", "Band"].map(|name| Column::with_unit(name, unit)));
-    columns.extend(["Runs", "Verdict"].map(Column::new));
+    let columns = [
+        (named, Column::new("Transport")),
+        (swept, Column::with_unit(&x.label, &x.unit)),
+        (true, Column::with_unit("Measured", unit)),
+        (true, Column::with_unit("Paper", unit)),
+        (true, Column::with_unit("Band", unit)),
+        (true, Column::new("Runs")),
+        (true, Column::new("Verdict")),
+    ];
     let row = |value: &&Value| {
         let colour = labels
             .iter()
             .position(|label| *label == value.transport)
             .unwrap_or(0);
-        let label = Cell::Label {
-            text: value.transport.clone(),
-            colour,
-        };
+        let band = value.band_low.zip(value.band_high);
         let cells = [
-            (several, Cell::Text(value.figure.clone())),
-            (named, label),
+            (
+                named,
+                Cell::Label {
+                    text: value.transport.clone(),
+                    colour,
+                },
+            ),
             (swept, Cell::number(value.x)),
             (
                 true,
@@ -170,49 +159,42 @@ pub fn value_table(values: &[&Value], labels: &[String]) -> Table {
             (true, Cell::number(value.paper)),
             (
                 true,
-                value
-                    .band_low
-                    .zip(value.band_high)
-                    .map_or(Cell::Empty, |(l, h)| Cell::Range(l, h)),
+                band.map_or(Cell::Empty, |(low, high)| Cell::Range(low, high)),
             ),
             (true, Cell::Count(value.n)),
             (true, Cell::Verdict(value.verdict)),
         ];
-        cells
-            .into_iter()
-            .filter(|(shown, _)| *shown)
-            .map(|(_, cell)| cell)
-            .collect()
+        shown(cells)
     };
-    let quantity = values.first().map_or("", |value| value.quantity.as_str());
     Table {
         caption: format!(
             "{}: means over runs, ± half of a 95 % confidence interval",
-            capitalised(quantity)
+            quantity(values)
         ),
-        columns,
+        columns: shown(columns),
         rows: values.iter().map(row).collect(),
     }
 }
 
+fn shown<T>(parts: [(bool, T); 7]) -> Vec<T> {
+    parts
+        .into_iter()
+        .filter(|(shown, _)| *shown)
+        .map(|(_, part)| part)
+        .collect()
+}
+
 fn blocks(values: &[&Value], x: Option<&Axis>, labels: &[String]) -> Vec<Block> {
+    let unnamed = Axis::new("Swept value", "");
+    let x = x.unwrap_or(&unnamed);
     let mut swept: Vec<f64> = values.iter().filter_map(|value| value.x).collect();
     swept.sort_by(f64::total_cmp);
     swept.dedup();
     let mut blocks = Vec::new();
     if swept.len() >= CURVE {
-        let unnamed = Axis::new("Swept value", "");
-        let title = values
-            .first()
-            .map_or_else(String::new, |value| capitalised(&value.quantity));
-        blocks.push(Block::Chart(curves(
-            &title,
-            x.unwrap_or(&unnamed),
-            values,
-            labels,
-        )));
+        blocks.push(Block::Chart(curves(values, x, labels)));
     }
-    blocks.push(Block::Table(value_table(values, labels)));
+    blocks.push(Block::Table(value_table(values, x, labels)));
     blocks
 }
 
@@ -239,15 +221,38 @@ fn half_width(value: &Value) -> Option<f64> {
         .map(|(low, high)| (high - low) / 2.0)
 }
 
-/// The quantities in the order of their first value.
-fn quantities(values: &[Value]) -> Vec<&str> {
-    let mut quantities: Vec<&str> = Vec::new();
+/// The values by figure and quantity, in the order of their first value, under short headings.
+fn quantities(values: &[Value]) -> Vec<(String, Vec<&Value>)> {
+    let mut groups: Vec<Vec<&Value>> = Vec::new();
     for value in values {
-        if !quantities.contains(&value.quantity.as_str()) {
-            quantities.push(&value.quantity);
+        let same = |group: &&mut Vec<&Value>| {
+            group[0].figure == value.figure && group[0].quantity == value.quantity
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(value),
+            None => groups.push(vec![value]),
         }
     }
-    quantities
+    let several = values.iter().any(|value| value.figure != values[0].figure);
+    let heading = |group: &[&Value]| {
+        let quantity = quantity(group);
+        if several {
+            format!("{}: {quantity}", group[0].figure)
+        } else {
+            quantity
+        }
+    };
+    groups
+        .into_iter()
+        .map(|group| (heading(&group), group))
+        .collect()
+}
+
+/// The quantity of a group, as a heading.
+fn quantity(values: &[&Value]) -> String {
+    values
+        .first()
+        .map_or_else(String::new, |value| capitalised(&value.quantity))
 }
 
 /// The transports in the order of their first value.
@@ -273,6 +278,18 @@ fn verdict_facts(values: &[Value]) -> Vec<Fact> {
     let mut facts = vec![Fact::new("Values", values.len().to_string())];
     facts.extend(Verdict::ALL.iter().map(fact));
     facts
+}
+
+/// Text within a sentence; what looks like an abbreviation stays as it is.
+fn uncapitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next();
+    match (first, chars.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
 }
 
 fn capitalised(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Reports: one HTML page and its plots, from result files.
 //!
-//! A [`Document`] is what a report says; [`write`] turns it into a page that opens without a
+//! A [`Document`] is what a report says; [`write()`] turns it into a page that opens without a
 //! network and into SVG files for papers. [`from_results`] reads a result folder and compares the
 //! transports in it; [`figure_page`] sets reproduced values beside a paper's; anything else is
 //! built from the model's plain types.

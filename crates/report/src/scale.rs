@@ -37,9 +37,10 @@ impl Scale {
         if round { scale.rounded() } else { scale }
     }
 
-    /// Where a value lies, from 0 to 1; `None` if it has no place on a logarithmic axis.
+    /// Where a value lies, from 0 to 1; `None` if it is not finite or has no place on a
+    /// logarithmic axis.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
-        if self.log && value <= 0.0 {
+        if !value.is_finite() || (self.log && value <= 0.0) {
             return None;
         }
         let (low, high, value) = (self.map(self.low), self.map(self.high), self.map(value));

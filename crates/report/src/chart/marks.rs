@@ -10,26 +10,34 @@ use crate::style::{self, Ink};
 /// Markers on a line of many points, so that it is told apart without its colour.
 const MARKERS: usize = 5;
 
-/// Draws all series: bands first, so that no band lies on a line.
+/// Draws all series: bands first, so that no band lies on a line, then a paper's values, so that
+/// the measured ones lie on top.
 pub(super) fn draw(svg: &mut Svg, frame: &Frame, chart: &Chart) {
-    for (number, series) in chart.series.iter().enumerate() {
+    let numbered = || chart.series.iter().enumerate();
+    for (number, series) in numbered() {
         if matches!(series.mark, Mark::Line | Mark::Paper) {
             svg.begin_series("band", number);
             band(svg, frame, chart.along, series);
             svg.end();
         }
     }
-    for (number, series) in chart.series.iter().enumerate() {
-        svg.begin_series("marks", number);
-        if matches!(series.mark, Mark::Curve | Mark::Points) {
-            bars(svg, frame, chart.along, series);
+    for of_paper in [true, false] {
+        for (number, series) in numbered().filter(|(_, s)| (s.mark == Mark::Paper) == of_paper) {
+            svg.begin_series("marks", number);
+            self::series(svg, frame, chart, series);
+            svg.end();
         }
-        if series.mark != Mark::Points {
-            line(svg, frame, series);
-        }
-        markers(svg, frame, series, chart.series.len());
-        svg.end();
     }
+}
+
+fn series(svg: &mut Svg, frame: &Frame, chart: &Chart, series: &Series) {
+    if matches!(series.mark, Mark::Curve | Mark::Points) {
+        bars(svg, frame, chart.along, series);
+    }
+    if series.mark != Mark::Points {
+        line(svg, frame, series);
+    }
+    markers(svg, frame, series, chart.series.len());
 }
 
 /// The stroke of a series: its width and, on paper values, nothing but thinness.
@@ -124,7 +132,9 @@ fn bars(svg: &mut Svg, frame: &Frame, along: Along, series: &Series) {
 
 /// Where the interval of a point begins and ends.
 fn ends(frame: &Frame, along: Along, point: &Point) -> Option<[(f64, f64); 2]> {
-    let (low, high) = point.interval?;
+    let (low, high) = point
+        .interval
+        .filter(|(low, high)| low.is_finite() && high.is_finite())?;
     let (x, y) = frame.point(point.x, point.y)?;
     // On a logarithmic axis, an interval that reaches below zero ends at the axis.
     Some(match along {
@@ -136,7 +146,7 @@ fn ends(frame: &Frame, along: Along, point: &Point) -> Option<[(f64, f64); 2]> {
 fn markers(svg: &mut Svg, frame: &Frame, series: &Series, all: usize) {
     let colour = svg.colour(Ink::Series(series.colour));
     let (fill, size) = match series.mark {
-        Mark::Paper => (svg.colour(Ink::Paper), 8.0),
+        Mark::Paper => (svg.colour(Ink::Paper), 11.0),
         Mark::Line | Mark::Steps => (colour.clone(), 6.5),
         Mark::Curve | Mark::Points => (colour.clone(), 7.5),
     };

@@ -44,7 +44,8 @@ fn axis(axis: &Axis, (low, high): (f64, f64)) -> String {
 }
 
 fn series(series: &Series) -> String {
-    let points: Vec<String> = series.points.iter().map(point).collect();
+    let finite = |point: &&Point| point.x.is_finite() && point.y.is_finite();
+    let points: Vec<String> = series.points.iter().filter(finite).map(point).collect();
     format!(
         "{{\"label\":{},\"colour\":{},\"paper\":{},\"points\":[{}]}}",
         json(&series.label),
@@ -57,7 +58,9 @@ fn series(series: &Series) -> String {
 fn point(point: &Point) -> String {
     let (x, y) = (data(point.x), data(point.y));
     match point.interval {
-        Some((low, high)) => format!("[{x},{y},{},{}]", data(low), data(high)),
-        None => format!("[{x},{y}]"),
+        Some((low, high)) if low.is_finite() && high.is_finite() => {
+            format!("[{x},{y},{},{}]", data(low), data(high))
+        }
+        _ => format!("[{x},{y}]"),
     }
 }

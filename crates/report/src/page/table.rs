@@ -24,10 +24,11 @@ pub(super) fn render(table: &Table) -> String {
         format!("<tr>{cells}</tr>")
     };
     let body: String = table.rows.iter().map(row).collect();
+    let caption = escape(&table.caption);
+    // Outside of what scrolls, so that a narrow page can break its lines.
     format!(
-        "<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table><caption>{caption}</caption>\
-         <thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n",
-        caption = escape(&table.caption)
+        "<p class=\"caption\">{caption}</p><div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\
+         <table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"
     )
 }
 

@@ -1,0 +1,120 @@
+//! The page in a browser, if one is installed.
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod synthetic;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+const PROBE: &str = include_str!("probe.js");
+
+/// Installed before the page's own script.
+const ERRORS: &str = "<script>window.probeErrors=[];addEventListener('error',e=>probeErrors.push(e.message));addEventListener('unhandledrejection',e=>probeErrors.push(String(e.reason)));</script>";
+
+/// A Chromium on the path, or the one that `HOPFLOW_CHROMIUM` names.
+fn browser() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("HOPFLOW_CHROMIUM") {
+        return Some(PathBuf::from(named));
+    }
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .flat_map(|folder| {
+            ["chromium", "chromium-browser", "google-chrome"].map(|n| folder.join(n))
+        })
+        .find(|path| path.is_file())
+}
+
+/// Opens the page without a network, uses it, and returns what was seen.
+fn drive(browser: &Path, page: &Path, width: u32) -> Value {
+    let html = std::fs::read_to_string(page).unwrap();
+    let html = html.replacen("<style>", &format!("{ERRORS}<style>"), 1);
+    let html = html.replace("</body>", &format!("<script>{PROBE}</script></body>"));
+    let probed = page.with_file_name(format!("probed-{width}.html"));
+    std::fs::write(&probed, html).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .args([
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--virtual-time-budget=5000",
+        ])
+        .arg(format!("--window-size={width},1000"))
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("file://{}", probed.display()))
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let start = dom
+        .find("<pre id=\"probe\">")
+        .map(|at| at + "<pre id=\"probe\">".len());
+    let text = start.and_then(|start| dom[start..].split("</pre>").next());
+    let text = text.unwrap_or_else(|| panic!("the page was not used to the end: {dom}"));
+    let text = text
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_reader_without_a_network_can_use_the_page_on_a_desk_and_on_a_phone() {
+    let Some(browser) = browser() else {
+        println!("skipped: no Chromium found on the path or in HOPFLOW_CHROMIUM");
+        return;
+    };
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let written = hopflow_report::write(&document, temporary.path()).unwrap();
+    for width in [1400, 500] {
+        let seen = drive(&browser, &written.page, width);
+        assert_eq!(seen["failed"], Value::Null, "{seen}");
+        assert_eq!(seen["errors"], Value::Array(vec![]), "{seen}");
+        assert_eq!(seen["requests"], Value::Array(vec![]), "{seen}");
+        assert_eq!(seen["charts"], written.plots.len(), "{seen}");
+        assert_eq!(seen["started"], seen["charts"], "{seen}");
+        assert_eq!(seen["drawn"], seen["charts"], "{seen}");
+        assert!(seen["overflow"].as_i64().unwrap() <= 0, "{seen}");
+        used(&seen);
+    }
+}
+
+/// Checks that hovering, keys, legend, theme and downloads did what they should.
+fn used(seen: &Value) {
+    assert!(
+        seen["hovered"]
+            .as_str()
+            .unwrap()
+            .contains("Share of downloads"),
+        "{seen}"
+    );
+    assert_eq!(seen["rows"], synthetic::TRANSPORTS.len(), "{seen}");
+    assert_eq!(
+        (&seen["left"], &seen["keyed"]),
+        (&Value::Bool(true), &Value::Bool(true)),
+        "{seen}"
+    );
+    assert_eq!(
+        (seen["switched"].as_u64(), seen["switchedBack"].as_u64()),
+        (Some(1), Some(0)),
+        "{seen}"
+    );
+    assert_eq!(seen["switchedEverywhere"], true, "{seen}");
+    assert_eq!(seen["themes"], 2, "{seen}");
+    assert_eq!(
+        seen["valueRows"],
+        101 * synthetic::TRANSPORTS.len(),
+        "{seen}"
+    );
+    assert_eq!(
+        seen["csv"], "series,Time to first byte (s),Share of downloads (%),low,high",
+        "{seen}"
+    );
+    assert_eq!(
+        (&seen["standalone"], &seen["variables"]),
+        (&Value::from("svg"), &Value::from(0)),
+        "{seen}"
+    );
+}

@@ -1,0 +1,63 @@
+// Uses the page as a reader would and writes what happened into the document.
+(async () => {
+  const seen = {};
+  const wait = () => new Promise((resolve) => setTimeout(resolve, 50));
+  const visible = (svg) => svg.getBoundingClientRect().width > 0;
+  const figure = document.querySelector("figure.chart");
+  const svg = [...figure.querySelectorAll("svg")].find(visible);
+  const tip = figure.querySelector(".tip");
+
+  seen.charts = document.querySelectorAll("figure.chart").length;
+  seen.started = Number(document.documentElement.dataset.charts);
+  seen.drawn = [...document.querySelectorAll("figure.chart svg")].filter(visible)
+    .filter((drawing) => drawing.getBoundingClientRect().width > 300 && drawing.querySelector(".marks path")).length;
+  seen.overflow = document.documentElement.scrollWidth - window.innerWidth;
+  seen.requests = performance.getEntriesByType("resource").map((entry) => entry.name).filter((name) => !name.startsWith("data:"));
+
+  const box = svg.getBoundingClientRect();
+  const centre = { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2, bubbles: true };
+  svg.dispatchEvent(new PointerEvent("pointermove", centre));
+  seen.hovered = tip.hidden ? "nothing" : tip.textContent;
+  seen.rows = tip.querySelectorAll("tr").length;
+  svg.dispatchEvent(new PointerEvent("pointerleave"));
+  seen.left = tip.hidden;
+  svg.dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
+  const last = tip.querySelector("strong").textContent;
+  svg.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
+  seen.keyed = !tip.hidden && tip.querySelector("strong").textContent !== last;
+
+  svg.querySelector(".key").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  seen.switched = svg.querySelectorAll(".marks.off").length;
+  svg.querySelector(".key").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+  seen.switchedBack = svg.querySelectorAll(".marks.off").length;
+  const chip = [...document.querySelectorAll(".chips button")].at(-1);
+  chip.click();
+  seen.switchedEverywhere = [...document.querySelectorAll("figure.chart")].every((f) => f.querySelector(".marks.off"));
+  chip.click();
+
+  const theme = document.querySelector(".theme");
+  const colours = new Set();
+  for (let i = 0; i < 3; i++) {
+    theme.click();
+    colours.add(getComputedStyle(document.body).backgroundColor);
+  }
+  seen.themes = colours.size;
+
+  const saved = [];
+  URL.createObjectURL = (blob) => (saved.push(blob), "data:,");
+  HTMLAnchorElement.prototype.click = () => {};
+  const [values, csv, drawing] = figure.querySelectorAll(".tools button");
+  values.click();
+  seen.valueRows = figure.querySelectorAll(".values tbody tr").length;
+  csv.click();
+  drawing.click();
+  seen.csv = (await saved[0].text()).split("\n")[0];
+  const text = await saved[1].text();
+  seen.standalone = new DOMParser().parseFromString(text, "image/svg+xml").documentElement.nodeName;
+  seen.variables = (text.match(/var\(/g) ?? []).length;
+  await wait();
+  seen.errors = window.probeErrors;
+  document.body.replaceChildren(Object.assign(document.createElement("pre"), { id: "probe", textContent: JSON.stringify(seen) }));
+})().catch((error) => {
+  document.body.replaceChildren(Object.assign(document.createElement("pre"), { id: "probe", textContent: `{"failed": ${JSON.stringify(String(error.stack))}}` }));
+});

@@ -1,0 +1,290 @@
+//! Reports from result folders.
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod synthetic;
+
+use std::fs;
+
+use hopflow_report::{
+    Along, Axis, Block, Cell, Chart, Document, Error, FigurePage, Mark, Point, Reference, Section,
+    Series, Written,
+};
+use hopflow_results::{Folder, Manifest};
+
+fn headings(document: &Document) -> Vec<&str> {
+    document
+        .sections
+        .iter()
+        .map(|section| section.heading.as_str())
+        .collect()
+}
+
+fn charts(document: &Document) -> Vec<&Chart> {
+    let blocks = document.sections.iter().flat_map(|section| &section.blocks);
+    blocks
+        .filter_map(|block| match block {
+            Block::Chart(chart) => Some(chart),
+            _ => None,
+        })
+        .collect()
+}
+
+fn written(document: &Document) -> (tempfile::TempDir, Written) {
+    let temporary = tempfile::tempdir().unwrap();
+    let written = hopflow_report::write(document, temporary.path()).unwrap();
+    (temporary, written)
+}
+
+#[test]
+fn a_comparison_holds_summary_curves_and_origin() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let expected = [
+        "Summary",
+        "Downloads",
+        "Circuits",
+        "Backlog",
+        "Hops",
+        "Origin",
+    ];
+    assert_eq!(headings(&document), expected);
+    // Two classes with two times each, goodput, latency, backlog, three states of three hops.
+    assert_eq!(charts(&document).len(), 4 + 2 + 1 + 9);
+    for chart in charts(&document) {
+        let labels: Vec<&str> = chart
+            .series
+            .iter()
+            .map(|series| series.label.as_str())
+            .collect();
+        let windows = ["n23", "backtap"];
+        let all = if chart.id.starts_with("window") {
+            &windows[..]
+        } else {
+            &synthetic::TRANSPORTS
+        };
+        assert_eq!(labels, all, "{}", chart.id);
+    }
+}
+
+#[test]
+fn the_summary_has_a_row_per_transport_and_intervals() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let Block::Table(table) = &document.sections[0].blocks[0] else {
+        panic!("no table")
+    };
+    assert_eq!(table.rows.len(), synthetic::TRANSPORTS.len());
+    let goodput = table
+        .columns
+        .iter()
+        .position(|column| column.heading == "Goodput")
+        .unwrap();
+    for row in &table.rows {
+        assert_eq!(row.len(), table.columns.len());
+        let Cell::Number { value, half_width } = row[goodput] else {
+            panic!("no number")
+        };
+        assert!(value > 100.0 && half_width.unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn the_same_results_give_the_same_report() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let report = || {
+        let document = hopflow_report::from_results(temporary.path()).unwrap();
+        let (_guard, written) = written(&document);
+        let files = written.plots.iter().chain([&written.page]);
+        files
+            .map(|file| fs::read_to_string(file).unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(report(), report());
+}
+
+#[test]
+fn a_page_refers_to_nothing_outside_itself() {
+    let page = FigurePage {
+        x: Some(Axis::new("RTT", "ms")),
+        ..FigurePage::default()
+    };
+    let document = hopflow_report::figure_page(&page, &synthetic::values());
+    let (_guard, written) = written(&document);
+    let html = fs::read_to_string(written.page).unwrap();
+    for outside in ["src=", "@import", "url(http", "//cdn", "https:"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    // The namespace of SVG is a name, not an address.
+    assert_eq!(html.matches("http:").count(), 1);
+}
+
+#[test]
+fn plots_are_well_formed_and_need_no_style_sheet() {
+    let page = FigurePage {
+        title: "a <b> & \"c\"\u{1}".to_owned(),
+        ..FigurePage::default()
+    };
+    let mut document = hopflow_report::figure_page(&page, &synthetic::values());
+    document.sections.push(Section::new(
+        "Odd",
+        odd_charts().into_iter().map(Block::Chart).collect(),
+    ));
+    let (_guard, written) = written(&document);
+    for plot in &written.plots {
+        let text = fs::read_to_string(plot).unwrap();
+        let parsed = roxmltree::Document::parse(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        assert!(
+            parsed
+                .descendants()
+                .any(|node| node.has_tag_name("title") || node.tag_name().name() == "title")
+        );
+        assert!(
+            !text.contains("var(") && !text.contains("NaN") && !text.contains("inf"),
+            "{text}"
+        );
+    }
+}
+
+/// Charts with nothing, with one point, with values that have no place, and with odd names.
+fn odd_charts() -> Vec<Chart> {
+    let chart = |points: Vec<Point>, mark, log| Chart {
+        id: "../odd".to_owned(),
+        title: "</script><b>&".to_owned(),
+        caption: String::new(),
+        x: Axis::new("x", "").log(log),
+        y: Axis::new("y", "").log(log),
+        along: Along::X,
+        wide: false,
+        series: vec![Series {
+            label: "<&>\"".to_owned(),
+            colour: 99,
+            mark,
+            points,
+        }],
+        references: vec![
+            Reference::Horizontal {
+                label: "<limit>".to_owned(),
+                y: 3.0,
+            },
+            Reference::Vertical {
+                label: "knee".to_owned(),
+                x: 2.0,
+            },
+            Reference::Band {
+                label: "paper".to_owned(),
+                low: 1.0,
+                high: 2.0,
+            },
+        ],
+    };
+    let none = Point {
+        x: f64::NAN,
+        y: f64::INFINITY,
+        interval: Some((f64::NEG_INFINITY, f64::NAN)),
+    };
+    let low = Point {
+        x: -1.0,
+        y: 0.0,
+        interval: Some((-5.0, 5.0)),
+    };
+    let mut charts = Vec::new();
+    for mark in [
+        Mark::Line,
+        Mark::Steps,
+        Mark::Curve,
+        Mark::Points,
+        Mark::Paper,
+    ] {
+        for log in [false, true] {
+            charts.push(chart(vec![], mark, log));
+            charts.push(chart(vec![Point::new(1.0, 1.0)], mark, log));
+            charts.push(chart(
+                vec![none, low, Point::new(10.0, 100.0), none],
+                mark,
+                log,
+            ));
+        }
+    }
+    charts
+}
+
+#[test]
+fn charts_with_one_name_become_different_files() {
+    let document = Document {
+        sections: vec![Section::new(
+            "Odd",
+            odd_charts().into_iter().map(Block::Chart).collect(),
+        )],
+        ..Document::default()
+    };
+    let (guard, written) = written(&document);
+    let mut names = written.plots.clone();
+    names.dedup();
+    assert_eq!(names.len(), odd_charts().len());
+    assert!(
+        names
+            .iter()
+            .all(|name| name.starts_with(guard.path().join("plots")))
+    );
+}
+
+#[test]
+fn a_folder_with_values_only_becomes_a_page_with_verdicts() {
+    let temporary = tempfile::tempdir().unwrap();
+    Folder::open(temporary.path())
+        .write_values(&synthetic::values())
+        .unwrap();
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    assert_eq!(document.title, "backtap-fig5a");
+    let facts: Vec<&str> = document
+        .facts
+        .iter()
+        .map(|fact| fact.value.as_str())
+        .collect();
+    assert_eq!(facts, ["20", "14", "2", "2", "2"]);
+    assert_eq!(charts(&document)[0].series.len(), 4);
+}
+
+#[test]
+fn values_beside_runs_get_their_own_section_and_the_same_colours() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    Folder::open(temporary.path())
+        .write_values(&synthetic::values())
+        .unwrap();
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    assert_eq!(headings(&document)[1], "Beside the paper");
+    let colour_of = |chart: &Chart| {
+        chart
+            .series
+            .iter()
+            .find(|s| s.label == "backtap")
+            .unwrap()
+            .colour
+    };
+    let colours: Vec<usize> = charts(&document).into_iter().map(colour_of).collect();
+    assert!(colours.iter().all(|colour| *colour == 3), "{colours:?}");
+}
+
+#[test]
+fn a_folder_without_results_says_what_is_missing() {
+    let temporary = tempfile::tempdir().unwrap();
+    let error = hopflow_report::from_results(temporary.path()).unwrap_err();
+    assert!(
+        error.to_string().contains("manifest.json does not exist"),
+        "{error}"
+    );
+    let folder = Folder::create(temporary.path()).unwrap();
+    folder
+        .write_manifest(&Manifest::new("0.1.0", "star", ""))
+        .unwrap();
+    let error = hopflow_report::from_results(temporary.path()).unwrap_err();
+    assert!(matches!(error, Error::NoRuns { .. }));
+    assert!(
+        error.to_string().contains("holds no finished run"),
+        "{error}"
+    );
+}
