@@ -1,6 +1,6 @@
 //! A node's end of a link to a neighbour.
 
-use hopflow_units::{Bytes, CircuitId, Instant};
+use hopflow_units::{Bytes, Cells, CircuitId, Instant};
 use hopflow_wire::{Carrier, Feedback, Frame, Payload};
 
 use crate::{FlowId, Gate, MAX_DATAGRAM};
@@ -22,7 +22,9 @@ pub(crate) struct Link<P> {
     pub(crate) stuck: bool,
     /// Limits all flows of the link together.
     pub(crate) gate: Gate,
-    /// Flows that found the link full, with node scope.
+    /// When a timer will look at the gate's rate, if one will.
+    pub(crate) pace: Option<Instant>,
+    /// Flows that found the gate closed, or with node scope the carrier full.
     pub(crate) parked: Vec<FlowId>,
     /// Cells chosen for the next datagram or write.
     pub(crate) outbox: Vec<Frame<P>>,
@@ -44,6 +46,7 @@ impl<P: Payload> Link<P> {
             starved: false,
             stuck: false,
             gate: Gate::default(),
+            pace: None,
             parked: Vec::new(),
             outbox: Vec::new(),
             control: Vec::new(),
@@ -53,14 +56,26 @@ impl<P: Payload> Link<P> {
         }
     }
 
-    /// Whether the link takes another cell.
+    /// Whether the carrier takes another cell.
     #[inline]
-    pub(crate) fn has_room(&self, now: Instant, cell: Bytes) -> bool {
-        let fits = match self.carrier {
+    pub(crate) fn fits(&self, cell: Bytes) -> bool {
+        match self.carrier {
             Carrier::Datagram => true,
             Carrier::Stream => self.room >= cell.get() as i64,
-        };
-        fits && self.gate.is_open(now)
+        }
+    }
+
+    /// Whether the carrier takes another cell and the gate lets it pass.
+    #[inline]
+    pub(crate) fn has_room(&self, now: Instant, cell: Bytes) -> bool {
+        self.fits(cell) && self.gate.is_open(now)
+    }
+
+    /// Gives the gate back what was acknowledged, or will never be.
+    pub(crate) fn release(&mut self, cells: Cells) {
+        let released = cells.min(self.gate.outstanding());
+        // No more than is outstanding is released, so this cannot fail.
+        let _ = self.gate.release(released);
     }
 
     /// Whether the datagram being filled can hold no other cell.

@@ -14,6 +14,8 @@ pub(crate) enum Timer {
     Deadline(FlowId),
     /// A flow's pace allows the next cell.
     Pace(FlowId),
+    /// A link's pace allows the next cell.
+    LinkPace(LinkId),
     /// The transport asked to be called.
     Transport(FlowId),
 }

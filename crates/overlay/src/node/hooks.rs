@@ -81,6 +81,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let gate = &mut self.links[link.index()].gate;
         self.transport
             .on_link(&mut LinkCx { now, link, gate }, &sample);
+        self.reopen(now, link);
     }
 
     pub(super) fn on_tick(&mut self, now: Instant) {

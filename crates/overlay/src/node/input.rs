@@ -161,15 +161,8 @@ impl<T: Transport, P: Payload> Node<T, P> {
     /// Gives a link's gate back what was acknowledged, and lets flows go on that it held back.
     #[inline]
     fn release_link(&mut self, now: Instant, link: LinkId, cells: Cells) {
-        let cell = self.plan.cell_len();
-        let state = self.link(link);
-        let released = cells.min(state.gate.outstanding());
-        // No more than is outstanding is released, so this cannot fail.
-        let _ = state.gate.release(released);
-        if state.starved && state.has_room(now, cell) {
-            state.starved = false;
-            self.unblock(link);
-        }
+        self.link(link).release(cells);
+        self.reopen(now, link);
     }
 
     #[cold]
@@ -179,6 +172,8 @@ impl<T: Transport, P: Payload> Node<T, P> {
             transport.on_loss(state, cx, &sample);
         });
         self.link_hook(now, link, LinkSample::Loss(sample));
+        // What is sent again passes no gate, so the flow must not wait for the link's.
+        self.unblock(link);
     }
 
     #[inline]

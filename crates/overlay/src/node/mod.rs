@@ -108,6 +108,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             match timer {
                 Timer::Deadline(flow) => self.on_deadline(now, flow, at),
                 Timer::Pace(flow) => self.on_pace(now, flow, at),
+                Timer::LinkPace(link) => self.on_link_pace(now, link, at),
                 Timer::Transport(flow) => self.on_transport_timer(now, flow, at),
             }
         }
@@ -198,9 +199,7 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
         let cell = self.plan.cell_len();
         let state = self.link(link);
         state.set_room(room, cell);
-        if state.has_room(now, cell) && std::mem::take(&mut state.starved) {
-            self.unblock(link);
-        }
+        self.reopen(now, link);
         if std::mem::take(&mut self.link(link).stuck) {
             self.flush_link(link);
         }

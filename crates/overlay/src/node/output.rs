@@ -90,29 +90,62 @@ impl<T: Transport, P: Payload> Node<T, P> {
             let ready = flow.and_then(|flow| {
                 let port = flow.outbound.filter(|_| flow.is_ready(now));
                 flow.scheduled = port.is_some();
-                port
+                Some((port?.link, flow.sender.wants_resend(&flow.queue)))
             });
-            let Some(port) = ready else {
+            let Some((link, again)) = ready else {
                 self.retire_front(id);
                 self.pace(now, id);
                 continue;
             };
-            let state = &mut self.links[port.link.index()];
-            if state.has_room(now, cell) {
-                return Some((id, port.link));
+            let state = &mut self.links[link.index()];
+            let fits = state.fits(cell);
+            if fits && (again || state.gate.is_open(now)) {
+                return Some((id, link));
             }
             state.starved = true;
-            match self.scheduler.scope() {
-                Scope::Link => self.scheduler.block_front(),
-                Scope::Node => {
-                    state.parked.push(id);
-                    self.scheduler.remove_front();
-                }
+            // Behind a closed gate others of the link may have cells to send again.
+            if fits || self.scheduler.scope() == Scope::Node {
+                state.parked.push(id);
+                self.retire_front(id);
+                self.pace_link(now, link);
+            } else {
+                self.scheduler.block_front();
             }
         }
     }
 
-    /// Takes a flow out of the scheduler that has nothing to send. If that ends its link's turn,
+    /// Sets a timer for a link that only its rate holds back.
+    fn pace_link(&mut self, now: Instant, link: LinkId) {
+        let state = self.link(link);
+        if let Some(at) = state.gate.waits_until(now)
+            && state.pace.is_none_or(|pace| pace > at)
+        {
+            state.pace = Some(at);
+            self.timers.set(at, Timer::LinkPace(link));
+        }
+    }
+
+    /// A rate may allow a link's next cell.
+    pub(super) fn on_link_pace(&mut self, now: Instant, link: LinkId, at: Instant) {
+        let state = self.link(link);
+        if state.pace == Some(at) {
+            state.pace = None;
+            self.reopen(now, link);
+        }
+    }
+
+    /// Lets the flows of a link go on that it held back, if it takes a cell now.
+    #[inline]
+    pub(super) fn reopen(&mut self, now: Instant, link: LinkId) {
+        let cell = self.plan.cell_len();
+        let state = self.link(link);
+        if state.starved && state.has_room(now, cell) {
+            state.starved = false;
+            self.unblock(link);
+        }
+    }
+
+    /// Takes a flow out of the scheduler that cannot send. If that ends its link's turn,
     /// what the link was given leaves before the cells of the next link.
     #[inline]
     fn retire_front(&mut self, id: FlowId) {

@@ -155,7 +155,10 @@ impl<T: Transport, P: Payload> Node<T, P> {
         self.transport.close(&flow.site, &mut flow.state);
         if let Some(port) = flow.outbound {
             self.scheduler.forget(id, port.link);
-            self.link(port.link).parked.retain(|&other| other != id);
+            let link = self.link(port.link);
+            link.parked.retain(|&other| other != id);
+            link.release(Cells::new(flow.queue.next() - flow.queue.head()));
+            self.unblock(port.link);
         }
         if let Some(port) = flow.inbound {
             self.link(port.link).owing.retain(|&other| other != id);

@@ -1,11 +1,9 @@
 //! The parts of a flow's gates: credit over a stream, pace, and windows, through test transports.
 
-mod support;
-
+use crate::support::PlainConfig;
 use hopflow_overlay::{FlowCx, Forwarded, Gates, Multiplexing, NodeEnv, Plan, Site, Transport};
 use hopflow_testkit::{Bench, Chain, End, Made, Manner, Medium};
 use hopflow_units::{Bytes, Cells, Duration};
-use support::PlainConfig;
 
 /// Credits as in N23: a successor's queue is lent to its predecessor, cell by cell.
 #[derive(Debug)]

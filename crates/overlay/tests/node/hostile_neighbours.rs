@@ -1,11 +1,9 @@
 //! What neighbours send can close a circuit; it does not make a node hold more and more.
 
-mod support;
-
+use crate::support::PlainConfig;
 use hopflow_testkit::{Bench, Counted};
 use hopflow_units::{Bytes, Duration, LinkId};
 use hopflow_wire::{Reason, RelayCommand};
-use support::PlainConfig;
 
 #[test]
 fn forwarding_what_was_not_acknowledged_closes_the_circuit() {
