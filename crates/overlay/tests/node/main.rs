@@ -1,0 +1,6 @@
+//! The node as drivers and neighbours see it, with transports made for the purpose.
+
+mod gates;
+mod hostile_neighbours;
+mod link_gates;
+mod support;

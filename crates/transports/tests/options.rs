@@ -1,0 +1,42 @@
+//! Whatever options are accepted, nodes live with them.
+
+use hopflow_testkit::{Chain, Counted, End, Manner};
+use hopflow_units::{Bytes, Duration};
+use toml::Table;
+
+fn completes(preset: &str, options: &str) {
+    let options: Table = options.parse().expect("it is TOML");
+    let factory = hopflow_transports::build::<Counted>(preset, &options).expect("they are allowed");
+    let mut chain = Chain::new(factory.as_ref(), 3, Manner::WireTrue, 1);
+    let circuit = chain.circuit(&[0, 1, 2]);
+    let stream = chain.stream(&[circuit]);
+    chain.write(stream, End::Exit, Bytes::new(30_000));
+    assert!(
+        chain.run_to_arrival(Duration::from_secs(600)),
+        "{preset} with {options} hangs"
+    );
+}
+
+#[test]
+fn the_smallest_backtap_completes() {
+    completes("backtap", "queue-limit = 1\ninitial-window = 1");
+}
+
+#[test]
+fn a_neighbours_queue_limit_wins_over_the_smallest_window() {
+    completes("backtap", "queue-limit = 2\nsmallest-window = 5");
+}
+
+#[test]
+fn the_smallest_vanilla_completes() {
+    completes(
+        "vanilla",
+        "circuit-window = 1\ncircuit-increment = 1\nstream-window = 1\nstream-increment = 1\n\
+         source-queue = 1\nqueue-limit = 2",
+    );
+}
+
+#[test]
+fn backtap_without_waiting_feedback_completes() {
+    completes("backtap", "feedback-delay = \"0 s\"");
+}
