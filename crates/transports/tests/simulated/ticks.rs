@@ -1,0 +1,148 @@
+//! Regular calls and messages out of band, through a test transport.
+
+use std::sync::{Arc, Mutex};
+
+use hopflow_overlay::{Gates, NodeCx, NodeEnv, Plan, Site, Tick, Transport, Violation};
+use hopflow_testkit::Made;
+use hopflow_transports::{BackTap, BackTapConfig, Configure, Options};
+use hopflow_units::{Cells, Duration, Instant, LinkId};
+
+use crate::world::{circuit, node, run, world};
+
+/// Tells its neighbours the time at every tick.
+#[derive(Debug)]
+struct Gossip {
+    config: GossipConfig,
+    node: u32,
+}
+
+#[derive(Clone, Debug)]
+struct GossipConfig {
+    in_phase: bool,
+    seen: Arc<Mutex<Seen>>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// When each node ticked.
+    ticks: Vec<(u32, Instant)>,
+    /// When messages were sent, and when they arrived.
+    messages: Vec<(Instant, Instant)>,
+}
+
+const INTERVAL: Duration = Duration::from_millis(40);
+const DELAY: Duration = Duration::from_millis(15);
+
+impl Transport for Gossip {
+    const NAME: &'static str = "gossip";
+    type Config = GossipConfig;
+    type Flow = ();
+
+    fn plan(config: &GossipConfig) -> Plan {
+        let backtap = BackTapConfig::configure(&mut Options::new([])).expect("defaults are sound");
+        Plan {
+            tick: Some(Tick {
+                interval: INTERVAL,
+                in_phase: config.in_phase,
+            }),
+            ..BackTap::plan(&backtap)
+        }
+    }
+
+    fn new(config: &GossipConfig, env: &NodeEnv) -> Self {
+        Self {
+            config: config.clone(),
+            node: env.node.get(),
+        }
+    }
+
+    fn open(&mut self, _: &Site, gates: &mut Gates) {
+        gates.hop.set_window(Cells::new(10));
+    }
+
+    fn on_tick(&mut self, cx: &mut NodeCx<'_, ()>) {
+        let mut links = Vec::new();
+        cx.for_each_flow(|site, (), gates, queue| {
+            assert!(queue.unsent <= queue.held);
+            assert!(gates.hop.outstanding() <= Cells::new(10));
+            links.extend(site.next);
+        });
+        for link in links {
+            let now = cx.now.as_nanos().to_be_bytes();
+            cx.send_neighbour(link, now.to_vec(), DELAY);
+        }
+        let mut seen = self.config.seen.lock().expect("nobody panicked");
+        seen.ticks.push((self.node, cx.now));
+    }
+
+    fn on_neighbour(
+        &mut self,
+        cx: &mut NodeCx<'_, ()>,
+        _: LinkId,
+        message: &[u8],
+    ) -> Result<(), Violation> {
+        let sent = message.try_into().map_err(|_| Violation::Unexpected)?;
+        let sent = Instant::from_nanos(u64::from_be_bytes(sent));
+        let mut seen = self.config.seen.lock().expect("nobody panicked");
+        seen.messages.push((sent, cx.now));
+        Ok(())
+    }
+}
+
+fn simulate(in_phase: bool) -> Arc<Mutex<Seen>> {
+    let seen = Arc::default();
+    let factory = Made::<Gossip>::new(GossipConfig {
+        in_phase,
+        seen: Arc::clone(&seen),
+    });
+    let circuits = vec![circuit(&[0, 1, 2], None)];
+    let spec = world((0..3).map(node).collect(), circuits, Duration::from_secs(1));
+    let outcome = run(&spec, &factory);
+    assert!(outcome.circuits[0].delivered.get() > 0);
+    seen
+}
+
+/// When a node ticked.
+fn ticks(seen: &Seen, node: u32) -> Vec<Instant> {
+    let ticks = seen.ticks.iter().filter(|(other, _)| *other == node);
+    ticks.map(|(_, at)| *at).collect()
+}
+
+#[test]
+fn nodes_in_phase_tick_at_the_same_times() {
+    let seen = simulate(true);
+    let seen = seen.lock().unwrap();
+    let expected: Vec<_> = (1..=25).map(|n| Instant::ZERO + INTERVAL * n).collect();
+    for node in 0..3 {
+        assert_eq!(ticks(&seen, node), expected);
+    }
+}
+
+#[test]
+fn nodes_out_of_phase_tick_at_their_own_times() {
+    let seen = simulate(false);
+    let seen = seen.lock().unwrap();
+    let mut first = Vec::new();
+    for node in 0..3 {
+        let ticks = ticks(&seen, node);
+        assert!(ticks[0] < Instant::ZERO + INTERVAL);
+        assert!(ticks.windows(2).all(|pair| pair[1] - pair[0] == INTERVAL));
+        first.push(ticks[0]);
+    }
+    first.sort();
+    first.dedup();
+    assert_eq!(first.len(), 3, "phases differ");
+}
+
+#[test]
+fn messages_arrive_after_the_delay_they_ask_for() {
+    let seen = simulate(false);
+    let seen = seen.lock().unwrap();
+    // Four flows have a successor; a message every 40 ms from each, but for the last 15 ms.
+    assert!(seen.messages.len() >= 4 * 24, "{}", seen.messages.len());
+    assert!(
+        seen.messages
+            .iter()
+            .all(|(sent, arrived)| *arrived == *sent + DELAY)
+    );
+}
