@@ -27,9 +27,15 @@
     });
   };
 
-  const number = (value) => {
-    const digits = Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4));
-    const [whole, rest] = String(Math.abs(digits)).split(".");
+  // Decimal places that give the largest of some values three significant digits.
+  const placesFor = (values) => {
+    const largest = Math.max(...values.map(Math.abs));
+    return largest > 0 ? Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(largest)))) : 0;
+  };
+  const number = (value, places) => {
+    const digits = places === undefined ? Number(value.toPrecision(4)) : value;
+    const shown = places === undefined ? String(Math.abs(digits)) : Math.abs(digits).toFixed(places);
+    const [whole, rest] = shown.split(".");
     const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, "\u202f") : whole;
     return (digits < 0 ? "\u2212" : "") + grouped + (rest ? "." + rest : "");
   };
@@ -177,10 +183,11 @@
       const measured = this.axis(1 - this.given);
       const unit = given.unit ? ` ${given.unit}` : "";
       const table = make("table", {});
+      const places = placesFor(found.map(([, point]) => point[1 - this.given]));
       for (const [series, point] of found) {
         const dot = make("span", { class: "dot", style: `background:var(--s${series.colour})` });
-        const interval = point.length > 2 ? `${number(point[2])} \u2013 ${number(point[3])}` : "";
-        const shown = number(point[1 - this.given]) + (measured.unit ? ` ${measured.unit}` : "");
+        const interval = point.length > 2 ? `${number(point[2], places)} \u2013 ${number(point[3], places)}` : "";
+        const shown = number(point[1 - this.given], places) + (measured.unit ? ` ${measured.unit}` : "");
         table.append(make("tr", {}, make("td", {}, dot, series.label), make("td", {}, shown), make("td", {}, interval)));
       }
       this.tip.replaceChildren(make("strong", {}, `${given.label} ${number(value)}${unit}`), table);

@@ -26,10 +26,14 @@ pub struct Fact {
 
 impl Fact {
     /// The fact that `label` is `value`.
-    pub fn new(label: impl Into<String>, value: impl Into<String>) -> Self {
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "takes text and numbers alike"
+    )]
+    pub fn new(label: impl Into<String>, value: impl ToString) -> Self {
         Self {
             label: label.into(),
-            value: value.into(),
+            value: value.to_string(),
         }
     }
 }
@@ -73,10 +77,32 @@ pub enum Block {
     Table(Table),
     /// A chart; neighbours stand side by side where there is room.
     Chart(Chart),
+    /// Small charts of one kind, to be compared with each other.
+    Multiples(Vec<Chart>),
     /// A remark that stands out.
     Note(String),
     /// Text to be read letter by letter.
     Code(Code),
+}
+
+impl Block {
+    /// The charts in the block.
+    pub fn charts(&self) -> &[Chart] {
+        match self {
+            Self::Chart(chart) => std::slice::from_ref(chart),
+            Self::Multiples(charts) => charts,
+            _ => &[],
+        }
+    }
+
+    /// The charts in the block, to be changed.
+    pub fn charts_mut(&mut self) -> &mut [Chart] {
+        match self {
+            Self::Chart(chart) => std::slice::from_mut(chart),
+            Self::Multiples(charts) => charts,
+            _ => &mut [],
+        }
+    }
 }
 
 /// Text to be read letter by letter, folded away if it is long.
@@ -190,7 +216,7 @@ pub struct Chart {
     pub y: Axis,
     /// The axis that the other depends on.
     pub along: Along,
-    /// Whether it takes the whole width of the page.
+    /// Whether it takes the whole width of the page; not among small multiples.
     pub wide: bool,
     /// The series, in the order of the legend.
     pub series: Vec<Series>,

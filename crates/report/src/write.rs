@@ -47,10 +47,7 @@ fn write_file(path: &Path, text: &str) -> Result<(), Error> {
 
 fn charts(document: &Document) -> impl Iterator<Item = &Chart> {
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
-    blocks.filter_map(|block| match block {
-        Block::Chart(chart) => Some(chart),
-        _ => None,
-    })
+    blocks.flat_map(Block::charts)
 }
 
 /// Makes the identifiers of charts safe and different from each other, for they name files.
@@ -60,8 +57,7 @@ fn with_unique_ids(mut document: Document) -> Document {
         .sections
         .iter_mut()
         .flat_map(|section| &mut section.blocks);
-    for block in blocks {
-        let Block::Chart(chart) = block else { continue };
+    for chart in blocks.flat_map(Block::charts_mut) {
         let base = slug(&chart.id);
         let numbered = (2..).map(|number| format!("{base}-{number}"));
         let mut candidates = std::iter::once(base.clone()).chain(numbered);

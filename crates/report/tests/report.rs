@@ -21,12 +21,7 @@ fn headings(document: &Document) -> Vec<&str> {
 
 fn charts(document: &Document) -> Vec<&Chart> {
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
-    blocks
-        .filter_map(|block| match block {
-            Block::Chart(chart) => Some(chart),
-            _ => None,
-        })
-        .collect()
+    blocks.flat_map(Block::charts).collect()
 }
 
 fn written(document: &Document) -> (tempfile::TempDir, Written) {

@@ -37,7 +37,7 @@ pub(super) fn sections(transports: &[Transport]) -> [Section; 4] {
         .map(Block::Chart)
         .collect();
     let backlog = backlog(transports).into_iter().map(Block::Chart).collect();
-    let hops = hops(transports).into_iter().map(Block::Chart).collect();
+    let hops = hops(transports);
     [
         Section::new("Downloads", downloads).with_prose(
             "Share of downloads that took at most the time on the horizontal axis; further left is \
@@ -189,32 +189,31 @@ fn backlog(transports: &[Transport]) -> Option<Chart> {
     Some(chart)
 }
 
-fn hops(transports: &[Transport]) -> Vec<Chart> {
+fn hops(transports: &[Transport]) -> Vec<Block> {
     let runs = transports.iter().flat_map(|transport| &transport.runs);
     let count = runs
         .flat_map(|run| run.hops.keys())
         .max()
         .map_or(0, |last| last + 1);
-    let mut charts = Vec::new();
-    for hop in 0..count {
-        for (name, id, state) in STATES {
-            let series = transports.iter().filter_map(|transport| {
-                over_time(transport, &|run| run.hops.get(&hop).map(state), 1.0)
-            });
-            let title = format!("{name} of hop {}", hop + 1);
-            let chart = chart(
-                &title,
-                &format!("{id}-hop-{}", hop + 1),
-                Along::X,
-                series.collect(),
-            );
-            charts.extend(chart.map(|mut chart| {
-                chart.y = Axis::new(name, "cells").including(0.0);
-                chart
-            }));
-        }
-    }
-    charts
+    let of_state = |state: &State| {
+        let charts: Vec<Chart> = (0..count)
+            .filter_map(|hop| self::hop(transports, hop, *state))
+            .collect();
+        (!charts.is_empty()).then_some(Block::Multiples(charts))
+    };
+    STATES.iter().filter_map(of_state).collect()
+}
+
+fn hop(transports: &[Transport], hop: u32, (name, id, state): State) -> Option<Chart> {
+    let series = transports
+        .iter()
+        .filter_map(|transport| over_time(transport, &|run| run.hops.get(&hop).map(state), 1.0));
+    let preposition = if name == "Under way" { "on" } else { "of" };
+    let title = format!("{name} {preposition} hop {}", hop + 1);
+    let id = format!("{id}-hop-{}", hop + 1);
+    let mut chart = chart(&title, &id, Along::X, series.collect())?;
+    chart.y = Axis::new(name, "cells").including(0.0);
+    Some(chart)
 }
 
 /// A state over time: the mean over runs in each bin, with its interval.

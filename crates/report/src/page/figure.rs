@@ -7,12 +7,25 @@ use crate::text::{data, escape, json};
 
 /// The chart as a figure, drawn once for wide pages and once for phones.
 pub(super) fn render(chart: &Chart) -> String {
-    let wide = chart::render(chart, chart::file_shape(chart), Medium::Page);
-    let narrow = chart::render(chart, Shape::Narrow, Medium::Page);
-    let class = if chart.wide { "chart full" } else { "chart" };
+    let (class, shape) = if chart.wide {
+        ("chart full", Shape::Wide)
+    } else {
+        ("chart", Shape::Half)
+    };
+    figure(chart, class, &[shape, Shape::Narrow])
+}
+
+/// One of several small charts: a third of a page is as wide as a phone.
+pub(super) fn render_small(chart: &Chart) -> String {
+    figure(chart, "chart third", &[Shape::Narrow])
+}
+
+fn figure(chart: &Chart, class: &str, shapes: &[Shape]) -> String {
+    let draw = |shape: &Shape| chart::render(chart, *shape, Medium::Page);
+    let drawings: String = shapes.iter().map(draw).collect();
     format!(
         "<figure class=\"{class}\" id=\"c-{id}\"><figcaption><h3>{title}</h3><p>{caption}</p></figcaption>\
-         {wide}{narrow}<script type=\"application/json\">{values}</script></figure>\n",
+         {drawings}<script type=\"application/json\">{values}</script></figure>\n",
         id = chart.id,
         title = escape(&chart.title),
         caption = escape(&chart.caption),

@@ -128,6 +128,10 @@ fn block(block: &Block) -> String {
     match block {
         Block::Table(table) => table::render(table),
         Block::Chart(chart) => figure::render(chart),
+        Block::Multiples(charts) => {
+            let charts: String = charts.iter().map(figure::render_small).collect();
+            format!("<div class=\"charts\">{charts}</div>\n")
+        }
         Block::Note(text) => format!("<p class=\"note\">{}</p>\n", prose(text)),
         Block::Code(code) => self::code(code),
     }
