@@ -48,6 +48,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tolerance", type=float, help="largest difference in per cent")
     parser.add_argument("--json", type=Path, help="write every run into this file")
     parser.add_argument("--update", type=Path, help="put the table into this document")
+    parser.add_argument("--marker", default="linux-tcp", help="where the table stands in there")
     return parser.parse_args()
 
 
@@ -131,9 +132,9 @@ def table(args: argparse.Namespace, rows: list[str]) -> str:
     return "\n".join(lines)
 
 
-def put_into(document: Path, text: str) -> None:
+def put_into(document: Path, marker: str, text: str) -> None:
     """Replaces what stands between the markers."""
-    begin, end = "<!-- linux-tcp -->", "<!-- /linux-tcp -->"
+    begin, end = f"<!-- {marker} -->", f"<!-- /{marker} -->"
     before, rest = document.read_text().split(begin)
     document.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}")
 
@@ -159,7 +160,7 @@ def main() -> int:
         ]
         args.json.write_text(json.dumps(content, indent=1) + "\n")
     if args.update:
-        put_into(args.update, text)
+        put_into(args.update, args.marker, text)
     differences = [abs(difference(*results)) for results in zip(measured, modelled)]
     return int(args.tolerance is not None and max(differences) > args.tolerance)
 

@@ -42,6 +42,32 @@ fn endpoints_alone(bencher: Bencher, algorithm: Algorithm) {
     });
 }
 
+/// Cells that are written one by one and sent at once, each a small segment with its own
+/// acknowledgement.
+#[divan::bench(args = ALGORITHMS)]
+fn cells_without_delay(bencher: Bencher, algorithm: Algorithm) {
+    let config = Config {
+        nagle: false,
+        ..config(algorithm)
+    };
+    let (mut a, mut b) = (Connection::connect(&config), Connection::listen(&config));
+    let mut now = Instant::ZERO;
+    bencher.counter(ItemsCount::new(SEGMENTS)).bench_local(|| {
+        let goal = a.stats().segments_sent + SEGMENTS;
+        while a.stats().segments_sent < goal {
+            now += Duration::from_micros(1);
+            a.write(Bytes::new(514));
+            while let Some(segment) = a.poll_transmit(now) {
+                b.receive(now, &segment);
+                b.read(b.readable());
+                while let Some(ack) = b.poll_transmit(now) {
+                    a.receive(now, &ack);
+                }
+            }
+        }
+    });
+}
+
 /// A bulk transfer over a path with a rate, a delay and a queue that overflows.
 #[divan::bench(args = ALGORITHMS)]
 fn over_a_lossy_bottleneck(bencher: Bencher, algorithm: Algorithm) {

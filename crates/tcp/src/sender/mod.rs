@@ -140,9 +140,7 @@ impl Sender {
         if self.fin {
             return 0;
         }
-        // Past a FIN the acknowledged edge lies above what was written.
-        let buffer = self.config.send_buffer.get();
-        buffer.saturating_sub(self.written - self.board.una())
+        self.config.send_buffer.get() - (self.written - self.board.una())
     }
 
     pub(crate) fn write(&mut self, len: u64) -> u64 {
