@@ -151,11 +151,12 @@ def transfer(ends: list[int], home: int, point: Point) -> tuple[int, float]:
     listener.listen(1)
     sender = socket_in(ends[0], home)
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, point.algorithm.encode())
+    # Each write ends in a pushed segment, which the receiver acknowledges at once: few, large ones.
+    block = b"x" * (1 << 22)
     deadline = time.monotonic() + point.seconds
-    sender.connect(("10.9.0.2", PORT))
-    receiver, _ = listener.accept()
-    source = threading.Thread(target=pour, args=(sender,), daemon=True)
+    source = threading.Thread(target=pour, args=(sender, block), daemon=True)
     source.start()
+    receiver, _ = listener.accept()
     received = drain(receiver, deadline)
     # struct tcp_info of linux/tcp.h: tcpi_total_retrans and tcpi_data_segs_out.
     info = sender.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
@@ -170,10 +171,9 @@ def transfer(ends: list[int], home: int, point: Point) -> tuple[int, float]:
     return received, total_retrans / max(data_segs_out, 1)
 
 
-def pour(sender: socket.socket) -> None:
-    """Writes until the connection breaks."""
-    # Each write ends in a pushed segment, which the receiver acknowledges at once.
-    block = bytes(1 << 22)
+def pour(sender: socket.socket, block: bytes) -> None:
+    """Connects, and writes until the connection breaks."""
+    sender.connect(("10.9.0.2", PORT))
     try:
         while True:
             sender.sendall(block)
