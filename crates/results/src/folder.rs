@@ -52,11 +52,13 @@ impl Folder {
 
     /// The entry of the run with this key, if it finished before.
     ///
-    /// A run that cannot be read counts as not finished: writing it again repairs it.
+    /// A run whose files are missing or damaged counts as not finished: writing it again repairs it.
     pub fn finished(&self, key: &RunKey) -> Option<RunEntry> {
         let text = fs::read(self.run_path(key).join(ENTRY)).ok()?;
         let entry: RunEntry = serde_json::from_slice(&text).ok()?;
-        (entry.key == *key && self.read_run(&entry).is_ok()).then_some(entry)
+        let intact =
+            |(table, file): (&String, &TableFile)| self.read_file(&entry, table, file).is_ok();
+        (entry.key == *key && entry.files.iter().all(intact)).then_some(entry)
     }
 
     /// Writes a finished run: all of it or, if interrupted, nothing.
@@ -118,19 +120,35 @@ impl Folder {
     /// # Errors
     /// If the file is missing or damaged.
     pub fn read_table<R: Row>(&self, entry: &RunEntry) -> Result<Vec<R>, Error> {
-        let folder = entry
-            .folder
-            .split('/')
-            .fold(self.path.clone(), |path, name| path.join(name));
         let Some(file) = entry.files.get(R::TABLE) else {
             let reason = format!("the run {} lists no table `{}`", entry.folder, R::TABLE);
             return Err(Error::damaged(&self.path.join(MANIFEST), reason));
         };
+        let (path, bytes) = self.read_file(entry, R::TABLE, file)?;
+        let rows = table::decode(bytes).map_err(|reason| Error::damaged(&path, reason))?;
+        if rows.len() as u64 != file.rows {
+            let reason = format!("it holds {} rows instead of {}", rows.len(), file.rows);
+            return Err(Error::damaged(&path, reason));
+        }
+        Ok(rows)
+    }
+
+    /// Where a table's file lies, and its bytes if they are those that were written.
+    fn read_file(
+        &self,
+        entry: &RunEntry,
+        table: &str,
+        file: &TableFile,
+    ) -> Result<(PathBuf, Vec<u8>), Error> {
+        let folder = entry
+            .folder
+            .split('/')
+            .fold(self.path.clone(), |path, name| path.join(name));
         let path = folder.join(&file.name);
-        let expected = format!("the table `{}` of a run", R::TABLE);
+        let expected = format!("the table `{table}` of a run");
         let bytes = fs::read(&path).map_err(Error::reading(&path, &expected))?;
         let found = Fingerprint::of_bytes(&bytes);
-        // Checked first, because a decoder may trust what a damaged file claims.
+        // Checked before anything else, because a decoder may trust what a damaged file claims.
         if found != file.checksum {
             let reason = format!(
                 "its checksum is {found}, it was written with {}",
@@ -138,12 +156,7 @@ impl Folder {
             );
             return Err(Error::damaged(&path, reason));
         }
-        let rows = table::decode(bytes).map_err(|reason| Error::damaged(&path, reason))?;
-        if rows.len() as u64 != file.rows {
-            let reason = format!("it holds {} rows instead of {}", rows.len(), file.rows);
-            return Err(Error::damaged(&path, reason));
-        }
-        Ok(rows)
+        Ok((path, bytes))
     }
 
     /// Writes the manifest.
