@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hopflow_lab::experiment::{Description, Experiment, Reproduction, experiments, find};
+use hopflow_lab::experiment::{Experiment, Reproduction, experiments, find};
 use hopflow_report::{Axis, Code, FigurePage};
 use hopflow_results::{Folder, Manifest, Value, Verdict};
 use serde_json::json;
@@ -68,7 +68,7 @@ fn make(
     let finished = finished.map_err(|error| run::explain(error, &folder))?;
     let values = reproduction.evaluate(&finished)?;
     let manifest = Folder::open(&folder).read_manifest()?;
-    let page = write_page(reproduction.description(), &manifest, &values, &folder)?;
+    let page = write_page(&reproduction, &manifest, &values, &folder)?;
     Ok(Made {
         id: experiment.id(),
         title: reproduction.description().title.clone(),
@@ -89,15 +89,16 @@ pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathB
     }
     let (reproduction, _) = Reproduction::plan(experiment, None, "")?;
     let values = Folder::open(folder).read_values()?;
-    write_page(reproduction.description(), manifest, &values, folder).map(Some)
+    write_page(&reproduction, manifest, &values, folder).map(Some)
 }
 
 fn write_page(
-    description: &Description,
+    reproduction: &Reproduction,
     manifest: &Manifest,
     values: &[Value],
     folder: &Path,
 ) -> Result<PathBuf, Failure> {
+    let description = reproduction.description();
     let code = |caption: &str, text: &str| Code {
         caption: caption.to_owned(),
         text: text.to_owned(),
@@ -118,7 +119,7 @@ fn write_page(
             code("Scenario", &manifest.scenario_toml),
         ],
     };
-    let document = hopflow_report::figure_page(&page, values);
+    let document = reproduction.page(&page, values);
     Ok(hopflow_report::write(&document, folder)?.page)
 }
 

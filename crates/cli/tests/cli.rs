@@ -256,8 +256,8 @@ fn the_summary_names_each_transport_for_readers_and_for_machines() {
         folder.path(),
         &["run", "tiny.toml", "--out", "out", "--json"],
     );
-    assert_eq!(summary["transports"][1]["transport"], "vanilla");
-    let goodput = &summary["transports"][1]["values"]["bulk_goodput"];
+    assert_eq!(summary["transports"][0]["transport"], "vanilla");
+    let goodput = &summary["transports"][0]["values"]["bulk_goodput"];
     assert!(goodput["mean"].as_f64().unwrap() > 100.0);
     assert!(goodput["ci_low"].is_f64());
     assert_eq!(summary["runs"].as_array().unwrap().len(), 4);
@@ -365,4 +365,30 @@ fn an_interrupted_command_keeps_what_is_finished_and_goes_on_with_the_rest() {
         &["run", "tiny.toml", "--out", "whole", "--json"],
     );
     assert_eq!(resumed["results"], whole["results"]);
+}
+
+#[test]
+fn an_experiment_writes_its_values_and_a_page_that_can_be_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let message = refusal(folder, &["reproduce", "backtap-fig6"]);
+    assert!(
+        message.contains("did you mean \"backtap-fig5\"?"),
+        "{message}"
+    );
+    let text = success(
+        folder,
+        &["reproduce", "backtap-fig5", "--seeds", "1", "--out", "out"],
+    );
+    assert!(text.contains("not reproduced"), "{text}");
+    let values = fs::read_to_string(folder.join("out/values.csv")).unwrap();
+    let mut lines = values.lines();
+    let header =
+        "figure,quantity,unit,transport,x,n,mean,ci_low,ci_high,paper,band_low,band_high,verdict";
+    assert_eq!(lines.next(), Some(header));
+    assert!(lines.count() > 50);
+    let page = fs::read(folder.join("out/report.html")).unwrap();
+    fs::remove_file(folder.join("out/report.html")).unwrap();
+    success(folder, &["report", "out"]);
+    assert_eq!(fs::read(folder.join("out/report.html")).unwrap(), page);
 }

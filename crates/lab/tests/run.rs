@@ -87,10 +87,10 @@ fn the_manifest_lists_all_runs_and_their_tables_can_be_read() {
     assert_eq!(
         runs,
         [
-            ("backtap", 1),
             ("vanilla", 1),
-            ("backtap", 2),
-            ("vanilla", 2)
+            ("backtap", 1),
+            ("vanilla", 2),
+            ("backtap", 2)
         ]
     );
     for entry in &manifest.runs {

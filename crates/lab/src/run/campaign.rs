@@ -62,7 +62,7 @@ impl Campaign {
     ) -> Result<Self, Error> {
         let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), name, text);
         if let Some(scenario) = scenarios.first() {
-            manifest.transports = scenario.transports.keys().cloned().collect();
+            manifest.transports = scenario.transports.labels().map(str::to_owned).collect();
             manifest.seeds = scenario.seeds.list();
         }
         let mut jobs = Vec::new();

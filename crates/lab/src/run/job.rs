@@ -31,18 +31,20 @@ impl Job {
         scenario.check()?;
         let world = canonical_world(scenario);
         let mut transports = Vec::new();
-        for label in scenario.transports.keys() {
+        for label in scenario.transports.labels() {
             let factory: Arc<dyn Factory<Simulated>> = scenario.transport(label)?.into();
             transports.push((label, factory));
         }
         let mut jobs = Vec::new();
         for seed in scenario.seeds.list() {
+            // Each seed samples a network of its own, which the transports share.
+            let network = seed as u32;
             for (label, factory) in &transports {
                 let parameters = factory.describe();
                 let version = env!("CARGO_PKG_VERSION");
                 let content = [&world, factory.name(), &parameters, version, build];
                 jobs.push(Self {
-                    key: RunKey::new(label, 0, seed, &content),
+                    key: RunKey::new(label, network, seed, &content),
                     scenario: Arc::clone(scenario),
                     factory: Arc::clone(factory),
                 });

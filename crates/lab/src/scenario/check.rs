@@ -29,7 +29,7 @@ impl Scenario {
         if self.transports.is_empty() {
             return fail("transports", "a scenario tests at least one transport");
         }
-        for label in self.transports.keys() {
+        for label in self.transports.labels() {
             check_name(&format!("transports.{label}"), label)?;
             self.transport(label)?;
         }

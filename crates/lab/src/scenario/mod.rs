@@ -8,9 +8,8 @@ mod read;
 mod sample;
 mod schema;
 mod tcp;
+mod transports;
 mod users;
-
-use std::collections::BTreeMap;
 
 use hopflow_overlay::Factory;
 use hopflow_sim::Simulated;
@@ -23,6 +22,7 @@ pub use network::{Access, Bucket, Network, Queue, Relays, Shaping, Topology};
 pub use quantity::{Distribution, Quantity, Text};
 pub use schema::schema;
 pub use tcp::Tcp;
+pub use transports::{Choice, Transports};
 pub use users::{Circuits, Class, Path, RandomPath, Response, Workload};
 
 /// A network, its users, the transports under test and the seeds.
@@ -46,7 +46,7 @@ pub struct Scenario {
     /// The seeds: their number, or a list.
     pub seeds: Seeds,
     /// The transports under test, by the label that results call them by.
-    pub transports: BTreeMap<String, Choice>,
+    pub transports: Transports,
     /// The network that all transports share.
     pub network: Network,
     /// The circuits, one or a group at a time.
@@ -54,18 +54,6 @@ pub struct Scenario {
     /// What is recorded over time.
     #[serde(default)]
     pub record: Record,
-}
-
-/// A transport and its options.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Choice {
-    /// The transport's preset; by default the label.
-    pub preset: Option<String>,
-    /// Options that differ from the preset's; `hopflow list transports` names them.
-    #[serde(default)]
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    pub options: toml::Table,
 }
 
 /// The seeds of a scenario.
@@ -114,13 +102,6 @@ impl Default for Record {
 }
 
 impl Scenario {
-    /// The presets under test, by label.
-    pub fn presets(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.transports
-            .iter()
-            .map(|(label, choice)| (label.as_str(), choice.preset.as_deref().unwrap_or(label)))
-    }
-
     /// The scenario as TOML.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a scenario has a TOML form")
@@ -132,7 +113,7 @@ impl Scenario {
     /// If there is none, its preset or an option is unknown, or a value cannot be used.
     pub fn transport(&self, label: &str) -> Result<Box<dyn Factory<Simulated>>, InputError> {
         let Some(choice) = self.transports.get(label) else {
-            let labels = self.transports.keys().map(String::as_str);
+            let labels = self.transports.labels();
             let problem = format!("there is no \"{label}\"; {}", allowed(label, labels));
             return Err(InputError::at("transports", problem));
         };
