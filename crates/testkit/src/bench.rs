@@ -94,6 +94,7 @@ impl Bench {
                 legs: vec![circuit],
                 hold: Cells::ZERO,
             })
+            .expect("the circuit is open")
         });
         Self {
             host,
@@ -153,7 +154,7 @@ impl Bench {
                     sent.delivered += Bytes::new(len as u64);
                 }
                 Event::Closed { reason, .. } => sent.closed.push(reason),
-                Event::Message { .. } => {}
+                Event::Message { .. } | Event::StreamClosed { .. } => {}
             }
         }
         sent

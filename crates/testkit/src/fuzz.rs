@@ -8,8 +8,8 @@
 use std::collections::VecDeque;
 
 use hopflow_overlay::{
-    CircuitHandle, CircuitSpec, Direction, Event, Factory, HopSpec, Host, MAX_DATAGRAM, NodeEnv,
-    Plan, StreamHandle, StreamSpec,
+    CircuitHandle, CircuitSpec, Direction, Event, Factory, HopSpec, Host, MAX_DATAGRAM,
+    NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec,
 };
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::{
@@ -20,16 +20,18 @@ use hopflow_wire::{
 use crate::Counted;
 
 const LINKS: u32 = 3;
+/// Circuits' names on a link, some of which are in use.
+const CIRCUIT_NAMES: u32 = 8;
 /// Circuits that are opened at most.
 const CIRCUITS: usize = 12;
 /// Packets in a row after which a node counts as mad.
 const TOO_MANY: u32 = 100_000;
 
-/// Lives through what `bytes` say.
+/// Lives through what `bytes` say; returns what the node did.
 ///
 /// # Panics
 /// If the node does something that it must not do.
-pub fn any_life(factory: &dyn Factory<Counted>, bytes: &[u8]) {
+pub fn any_life(factory: &dyn Factory<Counted>, bytes: &[u8]) -> NodeCounters {
     let before = Counted::live();
     let mut life = Life::new(factory);
     let mut script = Script(bytes);
@@ -43,8 +45,10 @@ pub fn any_life(factory: &dyn Factory<Counted>, bytes: &[u8]) {
         life.host.close_circuit(circuit);
     }
     life.take_output(u32::MAX);
+    let counters = life.host.counters();
     drop(life);
     assert_eq!(Counted::live(), before);
+    counters
 }
 
 /// Bytes that are read from the front; zeros when they are used up.
@@ -93,6 +97,20 @@ struct Life {
     streams: Vec<StreamHandle>,
     /// Room that each stream carrier has left.
     room: [Bytes; LINKS as usize],
+    /// What honest neighbours would know, by link and circuit.
+    hops: [[Hop; CIRCUIT_NAMES as usize]; LINKS as usize],
+}
+
+/// One circuit on one link, as the neighbour sees it.
+#[derive(Clone, Copy, Default)]
+struct Hop {
+    /// Cells that the neighbour has sent.
+    sent: u32,
+    /// Cells that the node has sent.
+    seen: u32,
+    /// The stream whose data arrives here, and which of its two legs this is.
+    stream: u16,
+    leg: Option<u32>,
 }
 
 impl Life {
@@ -108,15 +126,28 @@ impl Life {
             circuits: Vec::new(),
             opened: 0,
             streams: Vec::new(),
-            room: [Bytes::ZERO; LINKS as usize],
+            room: [Bytes::new(1 << 14); LINKS as usize],
+            hops: Default::default(),
         };
-        for _ in 0..LINKS {
-            life.host.add_link();
+        for room in life.room {
+            let link = life.host.add_link();
+            if life.plan.carrier == Carrier::Stream {
+                life.host.set_room(life.now, link, room);
+            }
         }
         life.open(Some((0, 1)), Some((1, 1)));
         let client = life.open(None, Some((1, 2)));
         let exit = life.open(Some((0, 2)), None);
         let legs = [(1, 3), (2, 1)].map(|hop| life.open(None, Some(hop)));
+        for (link, name, stream, leg) in [
+            (1, 2, 1, None),
+            (0, 2, 2, None),
+            (1, 3, 3, Some(0)),
+            (2, 1, 3, Some(1)),
+        ] {
+            let hop: &mut Hop = &mut life.hops[link][name];
+            (hop.stream, hop.leg) = (stream, leg);
+        }
         for legs in [vec![client], vec![exit], legs.to_vec()] {
             life.open_stream(legs);
         }
@@ -141,8 +172,8 @@ impl Life {
     fn open_stream(&mut self, legs: Vec<CircuitHandle>) {
         let id = StreamId::new(self.streams.len() as u16 + 1);
         let hold = Cells::new(8);
-        self.streams
-            .push(self.host.open_stream(&StreamSpec { id, legs, hold }));
+        let stream = self.host.open_stream(&StreamSpec { id, legs, hold });
+        self.streams.extend(stream);
     }
 
     fn act(&mut self, script: &mut Script<'_>) {
@@ -192,10 +223,11 @@ impl Life {
     }
 
     fn receive(&mut self, script: &mut Script<'_>) {
-        let link = LinkId::new(script.below(LINKS));
+        let link = script.below(LINKS);
         let count = 1 + script.below(4);
-        let mut frames: Vec<_> = (0..count).map(|_| frame(script)).collect();
-        self.host.receive(self.now, link, &mut frames);
+        let hops = &mut self.hops[link as usize];
+        let mut frames: Vec<_> = (0..count).map(|_| frame(script, hops)).collect();
+        self.host.receive(self.now, LinkId::new(link), &mut frames);
     }
 
     /// Whatever decodes is received.
@@ -244,6 +276,7 @@ impl Life {
             let carrier = self.plan.carrier;
             let promised: Bytes = frames.iter().map(|frame| frame.wire_len(carrier)).sum();
             assert_eq!(promised, len, "a packet's length is that of its frames");
+            self.note_cells(link, &frames);
             let room = &mut self.room[link.index()];
             match carrier {
                 Carrier::Datagram => assert!(len <= MAX_DATAGRAM, "{len} in a datagram"),
@@ -256,6 +289,20 @@ impl Life {
         while let Some(event) = self.host.poll_event() {
             if let Event::Closed { circuit, .. } = event {
                 self.circuits.retain(|&other| other != circuit);
+            }
+        }
+    }
+
+    /// Neighbours count the cells that they get.
+    fn note_cells(&mut self, link: LinkId, frames: &[Frame<Counted>]) {
+        for frame in frames {
+            if let Frame::Cell(cell) = frame
+                && let Some(hop) = self.hops[link.index()].get_mut(cell.circuit.index())
+            {
+                hop.seen = match self.plan.carrier {
+                    Carrier::Stream => hop.seen + 1,
+                    Carrier::Datagram => hop.seen.max(cell.seq.to_wire() + 1),
+                };
             }
         }
     }
@@ -281,34 +328,80 @@ impl Life {
     }
 }
 
-fn frame(script: &mut Script<'_>) -> Frame<Counted> {
-    let circuit = CircuitId::new(script.below(8) as u16);
-    match script.below(8) {
-        0..=3 => Frame::Cell(Cell {
-            circuit,
-            flags: CellFlags(script.byte()),
-            seq: CellSeq::from_wire(script.number()),
-            payload: payload(script),
-        }),
-        4 | 5 => Frame::Feedback(Feedback {
-            circuit,
-            ack: CellSeq::from_wire(script.number()),
-            fwd: CellSeq::from_wire(script.number()),
-            out_of_order: script.byte() & Feedback::MAX_OUT_OF_ORDER,
-            word: script.coin().then(|| script.word()),
-        }),
-        6 => Frame::Probe(circuit),
-        _ => Frame::Destroy(Destroy {
+/// A frame that a neighbour sends: as it should be, nearly so, or any.
+fn frame(script: &mut Script<'_>, hops: &mut [Hop]) -> Frame<Counted> {
+    let name = script.below(CIRCUIT_NAMES);
+    let circuit = CircuitId::new(name as u16);
+    let hop = &mut hops[name as usize];
+    match script.below(16) {
+        0..=4 => {
+            hop.sent += 1;
+            cell(circuit, hop.sent - 1, hop.data())
+        }
+        5 | 6 => {
+            let seq = (hop.sent + script.below(6)).saturating_sub(2);
+            cell(circuit, seq, payload(script))
+        }
+        7 => cell(circuit, script.number(), payload(script)),
+        8..=10 => feedback(circuit, (hop.seen, hop.seen), script),
+        11 | 12 => {
+            let ack = hop.seen.saturating_sub(script.below(4));
+            feedback(circuit, (ack, ack.saturating_sub(script.below(4))), script)
+        }
+        13 => {
+            let numbers = (script.number(), script.number());
+            feedback(circuit, numbers, script)
+        }
+        14 => Frame::Probe(circuit),
+        _ if script.byte() > 200 => Frame::Destroy(Destroy {
             circuit,
             reason: Reason::Requested,
         }),
+        _ => cell(circuit, hop.sent, payload(script)),
     }
+}
+
+fn cell(circuit: CircuitId, seq: u32, payload: Counted) -> Frame<Counted> {
+    Frame::Cell(Cell {
+        circuit,
+        flags: CellFlags(seq as u8),
+        seq: CellSeq::from_wire(seq),
+        payload,
+    })
+}
+
+fn feedback(circuit: CircuitId, (ack, fwd): (u32, u32), script: &mut Script<'_>) -> Frame<Counted> {
+    Frame::Feedback(Feedback {
+        circuit,
+        ack: CellSeq::from_wire(ack),
+        fwd: CellSeq::from_wire(fwd),
+        out_of_order: script.byte() & Feedback::MAX_OUT_OF_ORDER,
+        word: script.coin().then(|| script.word()),
+    })
+}
+
+impl Hop {
+    /// The data of the last cell sent.
+    fn data(&self) -> Counted {
+        let mut header = RelayHeader::control(RelayCommand::Data, StreamId::new(self.stream));
+        if let Some(leg) = self.leg {
+            header.command = RelayCommand::NumberedData;
+            header.number = 2 * (self.sent - 1) + leg;
+        }
+        filled(header, RelayHeader::capacity(header.command) as u16)
+    }
+}
+
+fn filled(mut header: RelayHeader, len: u16) -> Counted {
+    header.len = len;
+    let mut data: VecDeque<u8> = std::iter::repeat_n(1, len.into()).collect();
+    Counted::cut(header, &mut data, Instant::ZERO)
 }
 
 fn payload(script: &mut Script<'_>) -> Counted {
     let command = match script.below(8) {
-        0..=3 => RelayCommand::Data,
-        4 => RelayCommand::NumberedData,
+        0..=2 => RelayCommand::Data,
+        3 | 4 => RelayCommand::NumberedData,
         5 => RelayCommand::Sendme,
         6 => RelayCommand::End,
         _ => return Counted::new(RawPayload(Box::new([script.byte(); CELL_PAYLOAD]))),
@@ -317,7 +410,6 @@ fn payload(script: &mut Script<'_>) -> Counted {
     if command == RelayCommand::NumberedData {
         header.number = script.number();
     }
-    header.len = script.word() % (RelayHeader::capacity(command) as u16 + 1);
-    let mut data: VecDeque<u8> = std::iter::repeat_n(1, header.len.into()).collect();
-    Counted::cut(header, &mut data, Instant::ZERO)
+    let most = RelayHeader::capacity(command) as u16;
+    filled(header, script.word() % (most + 1))
 }

@@ -167,6 +167,9 @@ impl Chain<'_> {
                     },
                 );
             }
+            Event::StreamClosed { stream } => {
+                self.nodes[node].ends[stream.index()] = None;
+            }
             Event::Closed { circuit, reason } => {
                 assert!(
                     self.closures_expected,

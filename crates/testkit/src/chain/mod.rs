@@ -248,6 +248,7 @@ impl<'f> Chain<'f> {
                 legs: legs.iter().map(|(_, handle)| *handle).collect(),
                 hold: HOLD,
             });
+            let handle = handle.expect("the stream's circuits are open");
             if state.ends.len() <= handle.index() {
                 state.ends.resize(handle.index() + 1, None);
             }

@@ -1,0 +1,79 @@
+//! Any sequence of frames, doings and times leaves a node sane, whatever its transport.
+//!
+//! The same lives are what the fuzz target `host` looks for; its corpus is replayed here.
+
+use std::path::Path;
+
+use hopflow_overlay::{Factory, NodeCounters};
+use hopflow_testkit::{Counted, Rng, fuzz};
+use proptest::prelude::*;
+use toml::Table;
+
+fn factories() -> impl Iterator<Item = Box<dyn Factory<Counted>>> {
+    // Small limits are reached within a short life.
+    let small = ["vanilla", "backtap"].map(|name| (name, "queue-limit = 20\n"));
+    let windows = "circuit-window = 10\ncircuit-increment = 2\nstream-window = 5\n\
+                   stream-increment = 1";
+    let presets = hopflow_transports::presets().iter();
+    let presets = presets.map(|preset| (preset.name, String::new()));
+    let small = small.map(|(name, limit)| {
+        let windows = if name == "vanilla" { windows } else { "" };
+        (name, format!("{limit}{windows}"))
+    });
+    presets.chain(small).map(|(name, options)| {
+        let options: Table = options.parse().expect("it is TOML");
+        hopflow_transports::build(name, &options).expect("the options are allowed")
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_life_leaves_a_node_sane(bytes in prop::collection::vec(any::<u8>(), 0..800)) {
+        for factory in factories() {
+            fuzz::any_life(factory.as_ref(), &bytes);
+        }
+    }
+}
+
+#[test]
+fn random_lives_go_through_all_that_can_happen() {
+    let mut rng = Rng::new(3);
+    let mut done = NodeCounters::default();
+    for _ in 0..300 {
+        let bytes: Vec<u8> = (0..800).map(|_| rng.bits() as u8).collect();
+        for factory in factories() {
+            let life = fuzz::any_life(factory.as_ref(), &bytes);
+            done.cells_sent += life.cells_sent;
+            done.cells_resent += life.cells_resent;
+            done.cells_dropped += life.cells_dropped;
+            done.duplicates += life.duplicates;
+            done.violations += life.violations;
+            done.strays += life.strays;
+        }
+    }
+    let least = [
+        done.cells_sent,
+        done.cells_resent,
+        done.cells_dropped,
+        done.duplicates,
+        done.violations,
+        done.strays,
+    ];
+    assert!(least.iter().all(|count| *count > 100), "{done:?}");
+}
+
+#[test]
+fn the_fuzzing_corpus_leaves_nodes_sane() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/host");
+    let entries = std::fs::read_dir(&corpus).expect("the corpus is part of the repository");
+    let mut replayed = 0;
+    for entry in entries {
+        let path = entry.expect("a readable folder").path();
+        let bytes = std::fs::read(&path).expect("a readable file");
+        for factory in factories() {
+            fuzz::any_life(factory.as_ref(), &bytes);
+        }
+        replayed += 1;
+    }
+    assert!(replayed > 0, "no corpus in {}", corpus.display());
+}
