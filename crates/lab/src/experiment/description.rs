@@ -1,5 +1,7 @@
 //! The data file of an experiment: what the paper reports.
 
+use std::collections::BTreeMap;
+
 use hopflow_results::Value;
 use serde::Deserialize;
 
@@ -53,14 +55,25 @@ pub(super) struct Curve {
     /// The transport's label.
     pub(super) transport: String,
     /// The paper's values, each with its x and the ends of its band.
+    #[serde(default)]
     paper: Vec<Paper>,
+    /// The paper's value for the curve as a whole, with the ends of its band.
+    #[serde(default)]
+    whole: Option<Expected>,
 }
 
-/// A value of the paper at one x, and the band within which a measured value counts as it.
+/// A value of the paper at one x.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(from = "[f64; 4]")]
-pub(super) struct Paper {
+struct Paper {
     x: f64,
+    expected: Expected,
+}
+
+/// A value of the paper, and the band within which a measured value counts as it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(from = "[f64; 3]")]
+pub(super) struct Expected {
     pub(super) value: f64,
     pub(super) low: f64,
     pub(super) high: f64,
@@ -68,19 +81,23 @@ pub(super) struct Paper {
 
 impl From<[f64; 4]> for Paper {
     fn from([x, value, low, high]: [f64; 4]) -> Self {
-        Self {
-            x,
-            value,
-            low,
-            high,
-        }
+        let expected = [value, low, high].into();
+        Self { x, expected }
+    }
+}
+
+impl From<[f64; 3]> for Expected {
+    fn from([value, low, high]: [f64; 3]) -> Self {
+        Self { value, low, high }
     }
 }
 
 impl Curve {
-    /// The paper's value at `x`, if it reports one.
-    pub(super) fn at(&self, x: f64) -> Option<&Paper> {
-        self.paper.iter().find(|paper| paper.x == x)
+    /// The paper's value at `x`, or that of the whole curve, if it reports one.
+    pub(super) fn at(&self, x: Option<f64>) -> Option<Expected> {
+        let Some(x) = x else { return self.whole };
+        let mut paper = self.paper.iter();
+        paper.find(|paper| paper.x == x).map(|paper| paper.expected)
     }
 }
 
@@ -97,19 +114,15 @@ impl Expectations {
     fn check(&self) -> Result<(), InputError> {
         for (n, curve) in self.curves.iter().enumerate() {
             let fail = |problem: String| Err(InputError::at(format!("curves[{n}].paper"), problem));
-            for paper in &curve.paper {
-                let Paper {
-                    x,
-                    value,
-                    low,
-                    high,
-                } = *paper;
+            let papers = curve.paper.iter().map(|paper| paper.expected);
+            for Expected { value, low, high } in papers.chain(curve.whole) {
                 if !(low <= value && value <= high) {
-                    return fail(format!("{value} lies outside of its own band at {x}"));
+                    return fail(format!("{value} lies outside of its own band"));
                 }
-                if !self.experiment.x.values.contains(&x) {
-                    return fail(format!("{x} is not among the swept values"));
-                }
+            }
+            let swept = &self.experiment.x.values;
+            if let Some(paper) = curve.paper.iter().find(|paper| !swept.contains(&paper.x)) {
+                return fail(format!("{} is not among the swept values", paper.x));
             }
         }
         Ok(())
@@ -123,18 +136,35 @@ impl Expectations {
         &self.curves
     }
 
-    /// Orders values as the data file does, then by x.
+    /// Orders values by curve, as the data file does and then as they come, and each by x.
     pub(super) fn sort(&self, values: &mut [Value]) {
-        let place = |value: &Value| {
-            self.curves.iter().position(|curve| {
-                curve.figure == value.figure
-                    && curve.quantity == value.quantity
-                    && curve.transport == value.transport
-            })
+        type Key = (String, String, String);
+        let key = |value: &Value| -> Key {
+            let Value {
+                figure,
+                quantity,
+                transport,
+                ..
+            } = value;
+            (figure.clone(), quantity.clone(), transport.clone())
         };
+        let curves = self.curves.iter().map(|curve| {
+            let Curve {
+                figure,
+                quantity,
+                transport,
+                ..
+            } = curve;
+            (figure.clone(), quantity.clone(), transport.clone())
+        });
+        let mut places = BTreeMap::new();
+        for key in curves.chain(values.iter().map(key)) {
+            let next = places.len();
+            places.entry(key).or_insert(next);
+        }
         values.sort_by(|a, b| {
             let by_x = || a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0));
-            place(a).cmp(&place(b)).then_with(by_x)
+            places[&key(a)].cmp(&places[&key(b)]).then_with(by_x)
         });
     }
 }

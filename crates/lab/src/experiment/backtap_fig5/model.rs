@@ -24,9 +24,9 @@ pub struct Window {
 }
 
 impl Window {
-    /// Bytes per second as the paper reckons: what the bucket grants, or a window per round trip
+    /// Bytes per second of data and SENDMEs: what the bucket grants, or a window per round trip
     /// (section 4.1).
-    pub fn paper_rate(&self, bucket: Rate, rtt: Duration) -> f64 {
+    pub fn rate(&self, bucket: Rate, rtt: Duration) -> f64 {
         let bucket = bucket.as_f64();
         if rtt.is_zero() {
             return bucket;
@@ -45,6 +45,10 @@ impl Window {
     }
 }
 
+/// Time that a link of 10 Gbit/s takes for a cell, with its share of headers: a segment has 1448
+/// bytes of cells and 1502 on the link.
+const SERIALISATION: Duration = Duration::from_nanos(425);
+
 /// The circuit as the event model sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Circuit {
@@ -60,6 +64,19 @@ pub struct Circuit {
     pub serialisation: Duration,
 }
 
+impl Circuit {
+    /// The circuit of Figure 5 with Tor's refill interval: every 100 ms (section 4.1).
+    pub fn of_figure(window: Window, bucket: Rate, rtt: Duration) -> Self {
+        Self {
+            window,
+            rtt,
+            bucket,
+            refill: Duration::from_millis(100),
+            serialisation: SERIALISATION,
+        }
+    }
+}
+
 /// What the event model predicts for the steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
@@ -68,6 +85,10 @@ pub struct Prediction {
     /// Bytes of data cells that are packaged and not delivered, averaged over time.
     pub backlog: f64,
 }
+
+/// Places in [`Model::busy`].
+const EXIT: usize = 0;
+const MIDDLE: usize = 1;
 
 /// When the averages begin, and when they end.
 const STEADY: (u64, u64) = (10_000_000_000, 40_000_000_000);
@@ -92,7 +113,7 @@ struct Model {
     sendmes: u64,
     delivered: u64,
     under_way: u64,
-    /// When the pipes from the exit and from the middle relay have sent what they were given.
+    /// When the links of the exit and the middle relay have sent what they were given.
     busy: [u64; 2],
     /// Delivered cells and the integral of the backlog since the averages begin.
     counted: u64,
@@ -158,7 +179,7 @@ impl Model {
     fn package(&mut self) {
         for _ in 0..std::mem::take(&mut self.open) {
             self.under_way += 1;
-            self.send_data(0, 6, Event::DataAtMiddle);
+            self.send(EXIT, 6, Event::DataAtMiddle);
         }
     }
 
@@ -168,10 +189,10 @@ impl Model {
             self.tokens -= CELL;
             if self.sendmes > 0 {
                 self.sendmes -= 1;
-                self.after(self.share(6), Event::SendmeAtExit);
+                self.send(MIDDLE, 6, Event::SendmeAtExit);
             } else {
                 self.data -= 1;
-                self.send_data(1, 3, Event::DataAtClient);
+                self.send(MIDDLE, 3, Event::DataAtClient);
             }
         }
     }
@@ -190,9 +211,9 @@ impl Model {
         self.circuit.rtt.as_nanos() / part
     }
 
-    fn send_data(&mut self, pipe: usize, part: u64, arrival: Event) {
-        let sent = self.busy[pipe].max(self.now) + self.circuit.serialisation.as_nanos();
-        self.busy[pipe] = sent;
+    fn send(&mut self, from: usize, part: u64, arrival: Event) {
+        let sent = self.busy[from].max(self.now) + self.circuit.serialisation.as_nanos();
+        self.busy[from] = sent;
         self.after(sent - self.now + self.share(part), arrival);
     }
 
