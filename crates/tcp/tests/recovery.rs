@@ -78,6 +78,17 @@ fn three_duplicates_start_a_recovery() {
 }
 
 #[test]
+fn a_recovery_ends_at_the_threshold() {
+    let mut ends = Ends::established(&Config::default());
+    let sent = ends.send(8);
+    ends.deliver(&sent[1..]);
+    let again = ends.transmit();
+    ends.deliver(&again);
+    assert_eq!(ends.a.in_flight(), Bytes::ZERO);
+    assert_eq!(ends.a.cwnd(), ends.a.ssthresh());
+}
+
+#[test]
 fn limited_transmit_finds_a_loss_in_a_window_of_three() {
     let config = Config {
         initial_window_segments: 3,

@@ -137,7 +137,9 @@ impl Sender {
         }
         let sample = AckSample {
             now,
-            acked: delivery.acked,
+            // Not what was acknowledged: the end of a recovery acknowledges much that arrived long
+            // before, and would burst.
+            acked: delivery.delivered,
             una: self.board.una(),
             nxt: self.board.nxt(),
             rtt: self.rtt.latest(),

@@ -15,7 +15,7 @@ use reno::Reno;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckSample {
     pub(crate) now: Instant,
-    /// Bytes newly acknowledged.
+    /// Bytes newly known to have arrived.
     pub(crate) acked: u64,
     /// The lowest offset not acknowledged.
     pub(crate) una: u64,
