@@ -242,3 +242,17 @@ fn what_a_scenario_is_written_as_is_read_back() {
         scenario
     );
 }
+
+#[test]
+fn the_example_in_the_description_of_the_format_is_valid() {
+    let page = include_str!("../../../scenarios/README.md");
+    let (_, example) = page.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let scenario = parse(example).unwrap();
+    assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
+    let world = scenario.sample(1);
+    world.validate().unwrap();
+    assert_eq!(world.nodes.len(), 26 + 34);
+    assert_eq!(world.circuits.len(), 35);
+    assert_eq!(world.circuits[34].path.len(), 2);
+}
