@@ -3,7 +3,6 @@
 use std::fmt;
 
 use hopflow_units::{CircuitId, Instant, LinkId, StreamId};
-use hopflow_wire::CellFlags;
 
 use crate::hop::{Receiver, Sender};
 use crate::queue::CellQueue;
@@ -114,8 +113,6 @@ pub(crate) struct Flow<S, P> {
     pub(crate) feedback_pending: bool,
     /// What the transport adds to feedback to the predecessor.
     pub(crate) word: Option<u16>,
-    /// Flags of the last cell that arrived.
-    pub(crate) flags: CellFlags,
     /// The earliest pending timer that serves the sender's deadline.
     pub(crate) alarm: Option<Instant>,
     /// When a timer will look at the flow's rates, if one will.
@@ -146,7 +143,6 @@ impl<S, P: Clone> Flow<S, P> {
             scheduled: false,
             feedback_pending: false,
             word: None,
-            flags: CellFlags::default(),
             alarm: None,
             pace: None,
             timer: None,

@@ -24,7 +24,10 @@ pub struct Gate {
 struct Pacer {
     interval: Duration,
     burst: Duration,
+    /// When the next cell is due, if none goes ahead of time.
     due: Instant,
+    /// When the last cell passed.
+    last: Instant,
 }
 
 impl Default for Gate {
@@ -70,6 +73,7 @@ impl Gate {
         self.passed += 1;
         if let Some(pacer) = &mut self.pacer {
             pacer.due = pacer.due.max(now) + pacer.interval;
+            pacer.last = now;
         }
     }
 
@@ -102,14 +106,24 @@ impl Gate {
         };
     }
 
-    /// Lets a cell pass every `interval`, and up to `burst` worth of them ahead of time.
+    /// Lets a cell pass every `interval` from the last one on, and up to `burst` worth of them
+    /// ahead of time.
     pub fn set_pace(&mut self, interval: Duration, burst: Duration) {
-        let due = self.pacer.as_ref().map_or(Instant::ZERO, |pacer| pacer.due);
+        let [last, due] = match &self.pacer {
+            None => [Instant::ZERO; 2],
+            Some(pacer) => [pacer.last, pacer.due.min(pacer.last + interval)],
+        };
         self.pacer = Some(Pacer {
             interval,
             burst,
             due,
+            last,
         });
+    }
+
+    /// Lets cells pass at any rate.
+    pub fn clear_pace(&mut self) {
+        self.pacer = None;
     }
 
     /// Releases `cells` more.
@@ -205,5 +219,16 @@ mod tests {
         assert_eq!(pass_all(&mut gate, start), 3);
         assert_eq!(gate.opens_at(), Some(start + Duration::from_millis(10)));
         assert_eq!(pass_all(&mut gate, start + Duration::from_millis(25)), 2);
+    }
+
+    #[test]
+    fn a_new_pace_holds_from_the_last_cell_on() {
+        let mut gate = Gate::default();
+        gate.set_pace(Duration::from_secs(3600), Duration::ZERO);
+        let start = Instant::from_nanos(5_000_000);
+        assert_eq!(pass_all(&mut gate, start), 1);
+        gate.set_pace(Duration::from_millis(1), Duration::ZERO);
+        assert_eq!(pass_all(&mut gate, start), 0);
+        assert_eq!(pass_all(&mut gate, start + Duration::from_millis(1)), 1);
     }
 }

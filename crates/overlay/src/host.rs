@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::{Frame, Payload, Reason};
 
+use crate::slots::SlotId;
 use crate::{BucketConfig, Direction, Plan};
 
 /// An overlay node without its I/O.
@@ -26,18 +27,24 @@ pub trait Host<P: Payload>: Debug + Send {
     fn add_link(&mut self) -> LinkId;
 
     /// Adds a circuit.
+    ///
+    /// # Panics
+    /// If a link is not there, or has a circuit of that name: drivers give names out.
     fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle;
 
-    /// Closes a circuit and tells the neighbours.
+    /// Closes a circuit and tells the neighbours; nothing happens if it is closed already.
     fn close_circuit(&mut self, circuit: CircuitHandle);
 
-    /// Adds a stream at this end of one or more circuits.
-    fn open_stream(&mut self, spec: &StreamSpec) -> StreamHandle;
+    /// Adds a stream at this end of one or more circuits; `None` if one of them is closed.
+    ///
+    /// # Panics
+    /// If there are no circuits, or the stream's name is 0, which means a circuit as a whole.
+    fn open_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle>;
 
     /// Lets the gates of a stream's circuits choose who takes the next cell (`None`), or only one.
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>);
 
-    /// Takes `len` bytes of application data for a stream.
+    /// Takes `len` bytes of application data for a stream; drops them if it is gone.
     fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes);
 
     /// Says whether the application takes a stream's data; it does at first.
@@ -79,16 +86,16 @@ pub trait Host<P: Payload>: Debug + Send {
 
 /// A circuit, as its node numbers it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct CircuitHandle(pub(crate) u32);
+pub struct CircuitHandle(pub(crate) SlotId);
 
 /// A stream, as its node numbers it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct StreamHandle(pub(crate) u32);
+pub struct StreamHandle(pub(crate) SlotId);
 
 impl StreamHandle {
-    /// The number as an index into a dense table; handles count from zero.
+    /// An index into a dense table, unique among the streams that exist at the same time.
     pub const fn index(self) -> usize {
-        self.0 as usize
+        self.0.index as usize
     }
 }
 
@@ -141,6 +148,11 @@ pub enum Event<P> {
         message: Vec<u8>,
         /// How long it takes.
         delay: Duration,
+    },
+    /// A stream is gone, for one of its circuits is: what was under way there cannot be had again.
+    StreamClosed {
+        /// The stream.
+        stream: StreamHandle,
     },
     /// A circuit is gone.
     Closed {

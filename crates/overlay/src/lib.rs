@@ -30,6 +30,7 @@ mod plan;
 mod queue;
 mod rtt;
 mod sched;
+mod slots;
 mod timers;
 mod transport;
 

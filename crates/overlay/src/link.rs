@@ -7,6 +7,8 @@ use crate::{FlowId, Gate, MAX_DATAGRAM};
 
 /// Answers to nonsense that wait for a link at most; more are dropped, for all can be repeated.
 const MAX_CONTROL: usize = 64;
+/// Encoded bytes of the longest control frame.
+const CONTROL_LEN: u64 = 4;
 
 /// What a node keeps per link.
 #[derive(Debug)]
@@ -61,8 +63,15 @@ impl<P: Payload> Link<P> {
     pub(crate) fn fits(&self, cell: Bytes) -> bool {
         match self.carrier {
             Carrier::Datagram => true,
-            Carrier::Stream => self.room >= cell.get() as i64,
+            // What is owed comes first, or a busy stream would never let it go.
+            Carrier::Stream => self.room >= cell.get() as i64 + self.owed(),
         }
+    }
+
+    /// Bytes of control frames and feedback that wait, at most.
+    fn owed(&self) -> i64 {
+        let feedback = Feedback::LEN_WITH_WORD * self.owing.len() as u64;
+        (CONTROL_LEN * self.control.len() as u64 + feedback) as i64
     }
 
     /// Whether the carrier takes another cell and the gate lets it pass.

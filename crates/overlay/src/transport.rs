@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use hopflow_units::{Cells, Duration, Instant, LinkId, StreamId};
-use hopflow_wire::{CellFlags, RelayCommand, RelayHeader};
+use hopflow_wire::{RelayCommand, RelayHeader};
 
 use crate::{Gate, NodeEnv, Plan, Site, Violation};
 
@@ -35,7 +35,7 @@ pub trait Transport: Debug + Sized + Send + 'static {
         let _ = gate;
     }
 
-    /// A flow ends.
+    /// A flow ends. Its number may be given to another one.
     fn close(&mut self, site: &Site, flow: &mut Self::Flow) {
         let _ = (site, flow);
     }
@@ -45,7 +45,7 @@ pub trait Transport: Debug + Sized + Send + 'static {
         let _ = (flow, cx);
     }
 
-    /// A cell leaves for the successor, for the first time; [`FlowCx::flags`] may be set.
+    /// A cell leaves for the successor, for the first time.
     fn on_departure(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>) {
         let _ = (flow, cx);
     }
@@ -55,7 +55,8 @@ pub trait Transport: Debug + Sized + Send + 'static {
         let _ = (flow, cx, stream);
     }
 
-    /// The successor reports cells as forwarded. They have been released from the hop's gate.
+    /// The successor reports cells as forwarded, or says something new in its word. The cells have
+    /// been released from the hop's gate.
     fn on_forwarded(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>, sample: &Forwarded) {
         let _ = (flow, cx, sample);
     }
@@ -146,9 +147,7 @@ pub struct FlowCx<'a> {
     pub gates: &'a mut Gates,
     /// The flow's queue.
     pub queue: QueueView,
-    /// Flags of the cell that arrives or departs.
-    pub flags: &'a mut CellFlags,
-    /// A word that the next feedback to the predecessor carries.
+    /// A word that feedback to the predecessor carries, from now on.
     pub word: &'a mut Option<u16>,
     pub(crate) streams: &'a [(StreamId, u32)],
     pub(crate) stream_gates: &'a mut [Gate],

@@ -65,6 +65,8 @@ pub enum Reason {
     Unknown = 3,
     /// The peer stopped answering.
     Unreachable = 4,
+    /// Any reason that is not known here.
+    Other = 255,
 }
 
 /// Anything that one neighbour sends to another.
@@ -91,8 +93,6 @@ pub enum DecodeError {
     UnknownCommand(u8),
     /// The length does not fit the cell.
     Length(u16),
-    /// The reason of a closed circuit is unknown.
-    UnknownReason(u8),
 }
 
 impl fmt::Display for DecodeError {
@@ -102,7 +102,6 @@ impl fmt::Display for DecodeError {
             Self::UnknownType(t) => write!(f, "frame type {t} is unknown"),
             Self::UnknownCommand(c) => write!(f, "relay command {c} is unknown"),
             Self::Length(n) => write!(f, "{n} bytes of data do not fit a cell"),
-            Self::UnknownReason(r) => write!(f, "reason {r} is unknown"),
         }
     }
 }
@@ -187,7 +186,7 @@ impl<P: Payload> Frame<P> {
             TYPE_PROBE => Ok((Self::Probe(circuit), rest)),
             TYPE_DESTROY => {
                 let ([reason], rest) = take::<1>(rest)?;
-                let reason = Reason::from_wire(reason)?;
+                let reason = Reason::from_wire(reason);
                 Ok((Self::Destroy(Destroy { circuit, reason }), rest))
             }
             other => Err(DecodeError::UnknownType(other)),
@@ -237,7 +236,8 @@ impl<P: Payload> Frame<P> {
 }
 
 impl Reason {
-    fn from_wire(bits: u8) -> Result<Self, DecodeError> {
+    /// A circuit is closed whatever the reason, so that one of a later version must be readable.
+    fn from_wire(bits: u8) -> Self {
         [
             Self::Requested,
             Self::Protocol,
@@ -247,7 +247,7 @@ impl Reason {
         ]
         .into_iter()
         .find(|reason| *reason as u8 == bits)
-        .ok_or(DecodeError::UnknownReason(bits))
+        .unwrap_or(Self::Other)
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Stream<P: Payload> {
     /// The circuits, as the node numbers them.
     pub(crate) legs: Vec<u32>,
     /// The only leg that may take cells, if the choice is not left to the gates.
-    pub(crate) pinned: Option<u32>,
+    pinned: Option<u32>,
     data: P::Data,
     pending: u64,
     packaged: Bytes,
@@ -49,6 +49,13 @@ impl<P: Payload> Stream<P> {
     pub(crate) fn write(&mut self, data: P::Data, len: Bytes) {
         P::append(&mut self.data, data);
         self.pending += len.get();
+    }
+
+    /// Leaves the choice of a leg to the gates, or to one leg; what is no leg is ignored.
+    pub(crate) fn pin(&mut self, leg: Option<u32>) {
+        if leg.is_none_or(|leg| self.legs.contains(&leg)) {
+            self.pinned = leg;
+        }
     }
 
     /// Whether there is data that `leg` may take.

@@ -70,11 +70,11 @@ impl<P: Clone> Receiver<P> {
 
     #[cold]
     fn hold(&mut self, seq: u64, cell: P) -> Accepted {
-        self.out_of_order = (self.out_of_order + 1).min(Feedback::MAX_OUT_OF_ORDER);
-        match self.held.insert(seq, cell) {
-            None => Accepted::Held,
-            Some(_) => Accepted::Duplicate,
+        if self.held.insert(seq, cell).is_some() {
+            return Accepted::Duplicate;
         }
+        self.out_of_order = (self.out_of_order + 1).min(Feedback::MAX_OUT_OF_ORDER);
+        Accepted::Held
     }
 
     #[inline]
@@ -127,7 +127,11 @@ mod tests {
         assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Held);
         assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Duplicate);
         assert_eq!(accept(&mut receiver, &mut queue, 2), Accepted::Held);
-        assert_eq!(receiver.take_out_of_order(), 3);
+        assert_eq!(
+            receiver.take_out_of_order(),
+            2,
+            "a duplicate tells nothing new"
+        );
         assert_eq!(accept(&mut receiver, &mut queue, 0), Accepted::InOrder(3));
         assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Duplicate);
         assert_eq!(

@@ -165,7 +165,8 @@ impl Sender {
     }
 
     /// Handles the forward feedback in `feedback`: returns the cells newly forwarded and the round
-    /// trip of the last of them, from sending it to hearing that it was forwarded.
+    /// trip of the last of them, from sending it to hearing that it was forwarded; `None` if newer
+    /// feedback has overtaken it.
     #[inline]
     pub(crate) fn on_forwarded<P: Clone>(
         &mut self,
@@ -173,7 +174,7 @@ impl Sender {
         feedback: &Feedback,
         queue: &CellQueue<P>,
         config: &RttConfig,
-    ) -> Result<(u64, Option<Duration>), Violation> {
+    ) -> Result<Option<(u64, Option<Duration>)>, Violation> {
         let forwarded = feedback.fwd.widen(self.forwarded);
         // What is forwarded has arrived, and the same message said so. Otherwise a peer could make
         // us keep any number of cells for retransmission.
@@ -182,16 +183,17 @@ impl Sender {
         }
         self.silences = 0;
         if forwarded <= self.forwarded {
-            return Ok((0, None));
+            return Ok((forwarded == self.forwarded).then_some((0, None)));
         }
         let rtt = self
             .sent_at(forwarded - 1)
             .and_then(|sent| sent.sample(now));
         let cells = forwarded - self.forwarded;
         self.forwarded = forwarded;
+        self.rtt.progress();
         self.restart(now, queue, config);
         self.trim(queue.head());
-        Ok((cells, rtt))
+        Ok(Some((cells, rtt)))
     }
 
     /// Forgets when cells were sent that nobody will ask about again.
@@ -222,7 +224,8 @@ impl Sender {
     fn note_duplicates<P: Clone>(&mut self, count: u32, queue: &CellQueue<P>) -> bool {
         if let Some(recovery) = &mut self.recovery {
             // Every cell that arrives makes room for another one to be repaired.
-            recovery.allowance += if recovery.after_timeout { count } else { 0 };
+            let more = if recovery.after_timeout { count } else { 0 };
+            recovery.allowance = recovery.allowance.saturating_add(more);
             return false;
         }
         self.duplicates += count;
@@ -341,7 +344,7 @@ mod tests {
                 .on_ack(self.now, &feedback, &mut self.queue, &CONFIG)
         }
 
-        fn forward(&mut self, fwd: u64) -> Result<(u64, Option<Duration>), Violation> {
+        fn forward(&mut self, fwd: u64) -> Result<Option<(u64, Option<Duration>)>, Violation> {
             let feedback = Feedback {
                 fwd: CellSeq::of(fwd),
                 ..Feedback::default()
@@ -376,17 +379,13 @@ mod tests {
         );
         assert_eq!(
             hop.wait(10).forward(1),
-            Ok((1, Some(Duration::from_millis(50))))
+            Ok(Some((1, Some(Duration::from_millis(50)))))
         );
         assert_eq!(
             hop.wait(10).forward(2),
-            Ok((1, Some(Duration::from_millis(60))))
+            Ok(Some((1, Some(Duration::from_millis(60)))))
         );
-        assert_eq!(
-            hop.forward(1),
-            Ok((0, None)),
-            "what is overtaken says nothing"
-        );
+        assert_eq!(hop.forward(1), Ok(None), "what is overtaken says nothing");
     }
 
     #[test]
@@ -425,7 +424,7 @@ mod tests {
         hop.wait(30).ack(0, 4).unwrap();
         assert_eq!(hop.resends(), [0]);
         assert_eq!(hop.wait(30).ack(1, 0).unwrap().rtt, None);
-        assert_eq!(hop.forward(1), Ok((1, None)));
+        assert_eq!(hop.forward(1), Ok(Some((1, None))));
         assert_eq!(hop.ack(5, 0).unwrap().rtt, Some(Duration::from_millis(60)));
     }
 

@@ -17,9 +17,9 @@ enum Taken {
 
 impl<T: Transport, P: Payload> Node<T, P> {
     /// Lets all legs of a stream take what it offers.
-    pub(super) fn refill_stream(&mut self, now: Instant, stream: StreamHandle) {
+    pub(super) fn refill_stream(&mut self, now: Instant, place: u32) {
         let mut leg = 0;
-        while let Some(Some(stream)) = self.streams.get(stream.index())
+        while let Some(stream) = self.streams.get(place)
             && let Some(&circuit) = stream.legs.get(leg)
         {
             let source = self.source_flow(circuit);
@@ -51,15 +51,16 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 .find(|&place| {
                     let index = flow.streams[place].1 as usize;
                     self.stream_gates[index].is_open(now)
-                        && self.streams[index]
-                            .as_ref()
-                            .is_some_and(|s| s.offers(id.circuit()))
+                        && self
+                            .streams
+                            .get(index as u32)
+                            .is_some_and(|stream| stream.offers(id.circuit()))
                 });
             let Some(place) = offer else {
                 return self.await_streams(now, id);
             };
             let index = flow.streams[place].1 as usize;
-            let Some(stream) = self.streams[index].as_mut() else {
+            let Some(stream) = self.streams.get_mut(index as u32) else {
                 return;
             };
             flow.queue.push(stream.cut(now));
@@ -133,9 +134,26 @@ impl<T: Transport, P: Payload> Node<T, P> {
             transport.on_far_end(state, cx, header)
         });
         result.unwrap_or(Ok(()))?;
-        self.refill(now, source);
-        self.schedule(now, source);
+        self.after_gate(now, source);
+        self.refill_other_legs(now, source);
         Ok(Taken::Yes)
+    }
+
+    /// What one circuit of a stream heard may let the others go on, for they share its window.
+    fn refill_other_legs(&mut self, now: Instant, source: FlowId) {
+        let mut turn = 0;
+        while let Some(flow) = self.flow(source)
+            && let Some(&(_, place)) = flow.streams.get(turn)
+        {
+            if self
+                .streams
+                .get(place)
+                .is_some_and(|stream| stream.legs.len() > 1)
+            {
+                self.refill_stream(now, place);
+            }
+            turn += 1;
+        }
     }
 
     #[inline]
@@ -153,8 +171,10 @@ impl<T: Transport, P: Payload> Node<T, P> {
             .iter()
             .find(|(stream, _)| *stream == header.stream);
         let &(_, index) = found.ok_or(Violation::UnknownStream)?;
-        let stream = self.streams[index as usize]
-            .as_mut()
+        let handle = StreamHandle(self.streams.id(index));
+        let stream = self
+            .streams
+            .get_mut(index)
             .ok_or(Violation::UnknownStream)?;
         if !stream.reading {
             return Ok(Taken::No);
@@ -170,7 +190,6 @@ impl<T: Transport, P: Payload> Node<T, P> {
             stream.hold(header.number, payload);
         } else {
             stream.delivered += Bytes::new(u64::from(header.len));
-            let handle = StreamHandle(index);
             self.events.push_back(Event::Delivered {
                 stream: handle,
                 payload,
@@ -188,7 +207,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
     /// Delivers held cells whose turn has come, and marks other legs that may go on now.
     fn deliver_held(&mut self, handle: StreamHandle, from: FlowId) -> Result<(), Violation> {
-        let Some(stream) = self.streams[handle.index()].as_mut() else {
+        let Some(stream) = self.streams.get_mut(handle.0.index) else {
             return Ok(());
         };
         while let Some(payload) = stream.resequencer.as_mut().and_then(Resequencer::take_next) {

@@ -26,7 +26,6 @@ impl<T: Transport, P: Payload> Node<T, P> {
             site: &flow.site,
             gates: &mut flow.gates,
             queue,
-            flags: &mut flow.flags,
             word: &mut flow.word,
             streams: &flow.streams,
             stream_gates: &mut self.stream_gates,
@@ -121,7 +120,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 delay,
             });
         }
-        for index in 0..self.circuits.len() as u32 {
+        for index in 0..self.circuits.places() {
             for direction in [crate::Direction::Forward, crate::Direction::Backward] {
                 self.after_gate(now, FlowId::new(index, direction));
             }

@@ -20,7 +20,6 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
             return;
         };
-        flow.flags = cell.flags;
         let arrived = if self.plan.reliable {
             match flow
                 .receiver
@@ -186,12 +185,13 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
             return Ok(());
         };
-        let (cells, rtt) = flow
+        let news = flow
             .sender
             .on_forwarded(now, feedback, &flow.queue, &self.plan.rtt)?;
-        if cells == 0 {
+        let Some((cells, rtt)) = news.filter(|(cells, _)| *cells > 0 || feedback.word.is_some())
+        else {
             return Ok(());
-        }
+        };
         let cells = Cells::new(cells);
         flow.gates.hop.release(cells)?;
         let sample = Forwarded {

@@ -15,6 +15,7 @@ use crate::edge::Stream;
 use crate::flow::{Flow, Port};
 use crate::link::Link;
 use crate::sched::Scheduler;
+use crate::slots::Slots;
 use crate::timers::{Timer, Timers};
 use crate::{
     CircuitHandle, CircuitSpec, Direction, Event, FlowId, FlowView, Gate, Gates, Host,
@@ -27,10 +28,10 @@ pub struct Node<T: Transport, P: Payload> {
     plan: Plan,
     transport: T,
     links: Vec<Link<P>>,
-    circuits: Vec<Option<Circuit>>,
+    circuits: Slots<Circuit>,
     /// Two per circuit, see [`FlowId`].
     flows: Vec<Option<Flow<T::Flow, P>>>,
-    streams: Vec<Option<Stream<P>>>,
+    streams: Slots<Stream<P>>,
     /// Windows of the streams, beside them so that hooks can be lent these alone.
     stream_gates: Vec<Gate>,
     bucket: Option<TokenBucket>,
@@ -69,9 +70,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
         Self {
             transport: T::new(config, env),
             links: Vec::new(),
-            circuits: Vec::new(),
+            circuits: Slots::default(),
             flows: Vec::new(),
-            streams: Vec::new(),
+            streams: Slots::default(),
             stream_gates: Vec::new(),
             bucket: env.bucket.map(TokenBucket::new),
             scheduler: Scheduler::new(plan.scope),
@@ -100,7 +101,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
     fn handle_timers(&mut self, now: Instant) {
         while let Some((at, link)) = self.timers.take_due_feedback(now) {
-            if self.links[link.index()].feedback_at == Some(at) {
+            let state = self.link(link);
+            if state.feedback_at == Some(at) {
+                state.feedback_at = None;
                 self.flush_link(link);
             }
         }
@@ -137,41 +140,39 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     }
 
     fn close_circuit(&mut self, circuit: CircuitHandle) {
-        self.remove_circuit(circuit.0, hopflow_wire::Reason::Requested, None);
+        if let Some(circuit) = self.circuits.place(circuit.0) {
+            self.remove_circuit(circuit, hopflow_wire::Reason::Requested, None);
+        }
     }
 
-    fn open_stream(&mut self, spec: &StreamSpec) -> StreamHandle {
+    fn open_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {
         self.add_stream(spec)
     }
 
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>) {
-        if let Some(stream) = self
-            .streams
-            .get_mut(stream.index())
-            .and_then(Option::as_mut)
-        {
-            stream.pinned = leg.map(|leg| leg.0);
+        let leg = leg.and_then(|leg| self.circuits.place(leg.0));
+        let Some(place) = self.streams.place(stream.0) else {
+            return;
+        };
+        if let Some(stream) = self.streams.get_mut(place) {
+            stream.pin(leg);
         }
-        self.refill_stream(now, stream);
+        self.refill_stream(now, place);
     }
 
     fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes) {
-        if let Some(stream) = self
-            .streams
-            .get_mut(stream.index())
-            .and_then(Option::as_mut)
-        {
+        let Some(place) = self.streams.place(stream.0) else {
+            return;
+        };
+        if let Some(stream) = self.streams.get_mut(place) {
             stream.write(data, len);
         }
-        self.refill_stream(now, stream);
+        self.refill_stream(now, place);
     }
 
     fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool) {
-        let Some(stream) = self
-            .streams
-            .get_mut(stream.index())
-            .and_then(Option::as_mut)
-        else {
+        let place = self.streams.place(stream.0);
+        let Some(stream) = place.and_then(|place| self.streams.get_mut(place)) else {
             return;
         };
         stream.reading = reading;
@@ -222,10 +223,8 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     }
 
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {
-        let flow = self
-            .flows
-            .get(FlowId::new(circuit.0, direction).index())?
-            .as_ref()?;
+        let id = FlowId::new(self.circuits.place(circuit.0)?, direction);
+        let flow = self.flows.get(id.index())?.as_ref()?;
         let Gates { hop, end } = &flow.gates;
         let gate = if hop.window().is_some() {
             Some(hop)
@@ -245,7 +244,7 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     }
 
     fn stream_view(&self, stream: StreamHandle) -> Option<StreamView> {
-        let stream = self.streams.get(stream.index())?.as_ref()?;
+        let stream = self.streams.get(self.streams.place(stream.0)?)?;
         Some(StreamView {
             pending: stream.pending(),
             packaged: stream.packaged(),

@@ -176,7 +176,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         };
         let len = self.plan.cell_len();
         if let Some((seq, payload)) = flow.sender.resend(&flow.queue) {
-            let cell = flow.cell(seq, payload, CellFlags::default());
+            let cell = flow.cell(seq, payload);
             self.counters.cells_resent += 1;
             if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.charging) {
                 bucket.pay(len);
@@ -192,7 +192,6 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 .map(|payload| (flow.queue.next() - 1, payload))
         };
         let Some((seq, payload)) = sent else { return };
-        flow.flags = CellFlags::default();
         flow.gates.hop.pass(now);
         self.links[link.index()].gate.pass(now);
         if let Some(bucket) = &mut self.bucket {
@@ -205,7 +204,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
             return;
         };
-        let cell = flow.cell(seq, payload, flow.flags);
+        let cell = flow.cell(seq, payload);
         self.enqueue(link, cell);
         self.after_departure(now, id);
     }
@@ -395,13 +394,13 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
 impl<S, P: Clone> Flow<S, P> {
     #[inline]
-    fn cell(&self, seq: u64, payload: P, flags: CellFlags) -> Cell<P> {
+    fn cell(&self, seq: u64, payload: P) -> Cell<P> {
         let circuit = self
             .outbound
             .map_or_else(Default::default, |port| port.circuit);
         Cell {
             circuit,
-            flags,
+            flags: CellFlags::default(),
             seq: CellSeq::of(seq),
             payload,
         }

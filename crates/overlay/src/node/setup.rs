@@ -1,6 +1,6 @@
 //! Opening and closing circuits and streams.
 
-use hopflow_units::Cells;
+use hopflow_units::{Cells, StreamId};
 use hopflow_wire::{Destroy, Frame, Payload, Reason};
 
 use super::{Circuit, Node};
@@ -8,38 +8,34 @@ use crate::edge::Stream;
 use crate::flow::{Flow, Port};
 use crate::hop::Sender;
 use crate::{
-    CircuitHandle, CircuitSpec, Direction, Event, FlowId, Gate, Gates, Role, Site, StreamHandle,
-    StreamSpec, Transport, Violation,
+    CircuitHandle, CircuitSpec, Direction, Event, FlowId, Gate, Gates, HopSpec, Role, Site,
+    StreamHandle, StreamSpec, Transport, Violation,
 };
 
 impl<T: Transport, P: Payload> Node<T, P> {
     pub(super) fn add_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle {
-        let port = |hop: &crate::HopSpec| Port {
-            link: hop.link,
-            circuit: hop.circuit,
-        };
-        let (prev, next) = (spec.prev.as_ref().map(port), spec.next.as_ref().map(port));
-        let index = match self.circuits.iter().position(Option::is_none) {
-            Some(free) => free,
-            None => {
-                self.circuits.push(None);
-                self.flows.extend([None, None]);
-                self.circuits.len() - 1
-            }
-        };
-        self.circuits[index] = Some(Circuit { prev, next });
+        let [prev, next] = [spec.prev, spec.next].map(|hop| {
+            let HopSpec { link, circuit, .. } = hop?;
+            let taken = self.link(link).flow(circuit).is_some();
+            assert!(!taken, "{circuit} is open on {link} already");
+            Some(Port { link, circuit })
+        });
+        let id = self.circuits.insert(Circuit { prev, next });
+        let flows = 2 * self.circuits.places() as usize;
+        self.flows.resize_with(flows, || None);
         let limits = [spec.next, spec.prev].map(|hop| hop.map(|hop| hop.queue_limit));
         for (direction, ports, limit) in [
             (Direction::Forward, (prev, next), limits[0]),
             (Direction::Backward, (next, prev), limits[1]),
         ] {
-            let id = FlowId::new(index as u32, direction);
+            let flow = FlowId::new(id.index, direction);
             if let Some(inbound) = ports.0 {
-                self.link(inbound.link).set_flow(inbound.circuit, Some(id));
+                self.link(inbound.link)
+                    .set_flow(inbound.circuit, Some(flow));
             }
-            self.flows[id.index()] = Some(self.make_flow(id, direction, ports, limit));
+            self.flows[flow.index()] = Some(self.make_flow(flow, direction, ports, limit));
         }
-        CircuitHandle(index as u32)
+        CircuitHandle(id)
     }
 
     fn make_flow(
@@ -72,30 +68,29 @@ impl<T: Transport, P: Payload> Node<T, P> {
         Flow::new(site, ports, gates, state, sender)
     }
 
-    pub(super) fn add_stream(&mut self, spec: &StreamSpec) -> StreamHandle {
-        let legs: Vec<u32> = spec.legs.iter().map(|leg| leg.0).collect();
-        let index = match self.streams.iter().position(Option::is_none) {
-            Some(free) => free,
-            None => {
-                self.streams.push(None);
-                self.stream_gates.push(Gate::default());
-                self.streams.len() - 1
-            }
-        };
-        self.stream_gates[index] = Gate::default();
-        for &leg in &legs {
+    pub(super) fn add_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {
+        assert!(!spec.legs.is_empty(), "a stream has circuits");
+        assert!(
+            spec.id != StreamId::new(0),
+            "stream 0 means a circuit as a whole"
+        );
+        let legs = spec.legs.iter().map(|leg| self.circuits.place(leg.0));
+        let legs: Vec<u32> = legs.collect::<Option<_>>()?;
+        let stream = Stream::new(spec.id, legs.clone(), spec.hold.get() as u32);
+        let id = self.streams.insert(stream);
+        let mut gate = Gate::default();
+        self.transport.open_stream(&mut gate);
+        let places = self.streams.places() as usize;
+        self.stream_gates.resize_with(places, Gate::default);
+        self.stream_gates[id.index as usize] = gate;
+        for leg in legs {
             for direction in [Direction::Forward, Direction::Backward] {
                 if let Some(flow) = self.flow(FlowId::new(leg, direction)) {
-                    flow.streams.push((spec.id, index as u32));
+                    flow.streams.push((spec.id, id.index));
                 }
             }
         }
-        if let Some(&leg) = legs.first() {
-            self.transport.open_stream(&mut self.stream_gates[index]);
-            debug_assert!(self.circuits.get(leg as usize).is_some_and(Option::is_some));
-        }
-        self.streams[index] = Some(Stream::new(spec.id, legs, spec.hold.get() as u32));
-        StreamHandle(index as u32)
+        Some(StreamHandle(id))
     }
 
     /// The flow that brings data to this end of a circuit.
@@ -105,10 +100,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
     /// The flow that takes data from this end of a circuit.
     pub(super) fn source_flow(&self, circuit: u32) -> FlowId {
-        let at_client = matches!(
-            self.circuits.get(circuit as usize),
-            Some(Some(Circuit { prev: None, .. }))
-        );
+        let at_client = matches!(self.circuits.get(circuit), Some(Circuit { prev: None, .. }));
         let direction = if at_client {
             Direction::Forward
         } else {
@@ -120,13 +112,15 @@ impl<T: Transport, P: Payload> Node<T, P> {
     /// Closes the circuit of `flow`, for a peer broke the protocol.
     #[cold]
     pub(super) fn violated(&mut self, flow: FlowId, violation: Violation) {
-        self.counters.violations += 1;
+        let known = self.flow(flow).is_some();
+        self.counters.violations += u64::from(known && violation != Violation::Unreachable);
         self.remove_circuit(flow.circuit(), violation.reason(), None);
     }
 
     /// Closes a circuit and tells the neighbours, except the one that `told` us.
     pub(super) fn remove_circuit(&mut self, index: u32, reason: Reason, told: Option<Port>) {
-        let Some(circuit) = self.circuits.get_mut(index as usize).and_then(Option::take) else {
+        let name = CircuitHandle(self.circuits.id(index));
+        let Some(circuit) = self.circuits.remove(index) else {
             return;
         };
         for port in [circuit.prev, circuit.next].into_iter().flatten() {
@@ -140,15 +134,15 @@ impl<T: Transport, P: Payload> Node<T, P> {
             }
         }
         for direction in [Direction::Forward, Direction::Backward] {
-            self.remove_flow(FlowId::new(index, direction), index);
+            self.remove_flow(FlowId::new(index, direction));
         }
         self.events.push_back(Event::Closed {
-            circuit: CircuitHandle(index),
+            circuit: name,
             reason,
         });
     }
 
-    fn remove_flow(&mut self, id: FlowId, circuit: u32) {
+    fn remove_flow(&mut self, id: FlowId) {
         let Some(mut flow) = self.flows[id.index()].take() else {
             return;
         };
@@ -163,14 +157,24 @@ impl<T: Transport, P: Payload> Node<T, P> {
         if let Some(port) = flow.inbound {
             self.link(port.link).owing.retain(|&other| other != id);
         }
-        for (_, index) in flow.streams {
-            let slot = &mut self.streams[index as usize];
-            if let Some(stream) = slot {
-                stream.legs.retain(|&leg| leg != circuit);
-                if stream.legs.is_empty() {
-                    *slot = None;
+        for (_, stream) in flow.streams {
+            self.remove_stream(stream);
+        }
+    }
+
+    /// Removes a stream from all its circuits.
+    fn remove_stream(&mut self, place: u32) {
+        let stream = StreamHandle(self.streams.id(place));
+        let Some(state) = self.streams.remove(place) else {
+            return;
+        };
+        for leg in state.legs {
+            for direction in [Direction::Forward, Direction::Backward] {
+                if let Some(flow) = self.flow(FlowId::new(leg, direction)) {
+                    flow.streams.retain(|(_, other)| *other != place);
                 }
             }
         }
+        self.events.push_back(Event::StreamClosed { stream });
     }
 }

@@ -184,6 +184,7 @@ impl Builder<'_> {
                 legs,
                 hold: Cells::ZERO,
             });
+            let stream = stream.expect("a circuit that was just opened is open");
             if state.ends.len() <= stream.index() {
                 state.ends.resize(stream.index() + 1, None);
             }

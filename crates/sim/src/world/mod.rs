@@ -333,6 +333,7 @@ impl World {
                     },
                 );
             }
+            Event::StreamClosed { stream } => self.nodes[node].ends[stream.index()] = None,
             Event::Closed { circuit, .. } => self.on_closed(node, circuit),
         }
     }
