@@ -24,7 +24,7 @@ use hopflow_overlay::{
     Charging, ConfigError, Excess, FlowCx, Forwarded, Gates, Multiplexing, NodeEnv, Plan,
     RttConfig, Scope, Site, Transport, Turn,
 };
-use hopflow_units::{Cells, Duration};
+use hopflow_units::{Cells, Duration, Instant};
 use hopflow_wire::Carrier;
 
 use crate::options::{Configure, Options};
@@ -69,6 +69,8 @@ pub enum Startup {
     None,
     /// Doubling each round trip, until cells wait.
     Double,
+    /// Likewise, and again whenever the flow was idle for a round trip.
+    DoubleAfterIdle,
 }
 
 /// When a window may grow.
@@ -95,6 +97,8 @@ pub struct Control {
     fresh_from: u64,
     /// The most cells that were outstanding since the last decision.
     peak: u64,
+    /// When cells were last reported as forwarded.
+    heard: Instant,
 }
 
 /// Where a flow is in its life.
@@ -118,8 +122,12 @@ impl Configure for BackTapConfig {
             floor: options.cells("smallest-window", Cells::new(1), Cells::new(1))?,
             startup: options.choice(
                 "startup",
-                Startup::Double,
-                &[("none", Startup::None), ("double", Startup::Double)],
+                Startup::DoubleAfterIdle,
+                &[
+                    ("none", Startup::None),
+                    ("double", Startup::Double),
+                    ("double-after-idle", Startup::DoubleAfterIdle),
+                ],
             )?,
             grow: options.choice(
                 "grow",
@@ -177,7 +185,7 @@ impl Transport for BackTap {
         Control {
             window: self.config.initial.get(),
             phase: match self.config.startup {
-                Startup::Double => Phase::Starting,
+                Startup::Double | Startup::DoubleAfterIdle => Phase::Starting,
                 Startup::None => Phase::Steady,
             },
             actual_rtt: None,
@@ -185,10 +193,26 @@ impl Transport for BackTap {
             round_end: 0,
             fresh_from: 0,
             peak: 0,
+            heard: Instant::ZERO,
+        }
+    }
+
+    fn on_departure(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>) {
+        if self.config.startup != Startup::DoubleAfterIdle || flow.phase != Phase::Steady {
+            return;
+        }
+        let was_idle = cx.gates.hop.outstanding() == Cells::new(1);
+        if was_idle && cx.now.saturating_since(flow.heard) > *self.base_rtt(cx.site) {
+            flow.phase = Phase::Starting;
+            flow.fresh_from = cx.queue.sent.get().saturating_sub(1);
+            flow.round_end = cx.queue.sent.get();
+            flow.actual_rtt = None;
+            flow.peak = 0;
         }
     }
 
     fn on_forwarded(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>, sample: &Forwarded) {
+        flow.heard = cx.now;
         let base = self.base_rtt(cx.site);
         flow.forwarded += sample.cells.get();
         if let Some(rtt) = sample.rtt {
