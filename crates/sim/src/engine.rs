@@ -75,8 +75,9 @@ impl Entry {
 pub struct Agenda {
     /// The tree as an array: node 1 is the root, the children of node `i` are `2 i` and `2 i + 1`,
     /// the second half are the leaves in the order of the slots. Idle slots pad the leaves to a
-    /// power of two, at least two. An inner node repeats its earlier child.
-    nodes: Vec<Entry>,
+    /// power of two, at least two. An inner node repeats its earlier child. Siblings, which play
+    /// against each other, are stored as a pair; of the first pair only the root is in use.
+    pairs: Vec<[Entry; 2]>,
     /// Slots in use.
     slots: u32,
 }
@@ -88,7 +89,7 @@ impl Agenda {
     /// If there are more than 2³¹ slots.
     pub fn new(slots: usize) -> Self {
         let mut agenda = Self {
-            nodes: Vec::new(),
+            pairs: Vec::new(),
             slots: u32::try_from(slots).expect("slots are numbered in 32 bits"),
         };
         agenda.rebuild(slots);
@@ -127,13 +128,18 @@ impl Agenda {
             time: time.map_or(IDLE, Instant::as_nanos),
             slot: slot.0,
         };
-        // A match that ends as before leaves every match above it as it was.
-        while self.nodes[node] != winner {
-            self.nodes[node] = winner;
+        loop {
+            let pair = &mut self.pairs[node / 2];
+            let side = node % 2;
+            // A match that ends as before leaves every match above it as it was.
+            if pair[side] == winner {
+                return;
+            }
+            pair[side] = winner;
             if node == 1 {
                 return;
             }
-            winner = winner.earlier(self.nodes[node ^ 1]);
+            winner = winner.earlier(pair[1 - side]);
             node /= 2;
         }
     }
@@ -141,7 +147,7 @@ impl Agenda {
     /// The earliest event, which stays pending until its slot is [`set`](Self::set) again.
     #[inline]
     pub fn next(&self) -> Option<(Instant, Slot)> {
-        let Entry { time, slot } = self.nodes[1];
+        let Entry { time, slot } = self.pairs[0][1];
         (time != IDLE).then_some((Instant::from_nanos(time), Slot(slot)))
     }
 
@@ -151,12 +157,14 @@ impl Agenda {
     /// If `slot` belongs to a larger agenda.
     #[inline]
     pub fn time_of(&self, slot: Slot) -> Option<Instant> {
-        let time = self.nodes[self.leaves() + slot.index()].time;
+        let leaf = self.leaves() + slot.index();
+        let time = self.pairs[leaf / 2][leaf % 2].time;
         (time != IDLE).then_some(Instant::from_nanos(time))
     }
 
+    /// As many as there are pairs.
     const fn leaves(&self) -> usize {
-        self.nodes.len() / 2
+        self.pairs.len()
     }
 
     /// Makes room for `slots` slots and plays the whole tournament.
@@ -164,13 +172,18 @@ impl Agenda {
         let leaves = slots.next_power_of_two().max(2);
         assert!(leaves <= 1 << 31, "an agenda has at most 2^31 slots");
         let idle = |slot| Entry { time: IDLE, slot };
-        let mut nodes = vec![idle(0); leaves];
-        nodes.extend_from_slice(&self.nodes[self.leaves()..]);
-        nodes.extend((self.leaves() as u32..leaves as u32).map(idle));
+        let mut pairs = vec![[idle(0); 2]; leaves / 2];
+        pairs.extend_from_slice(&self.pairs[self.leaves() / 2..]);
+        pairs.extend(
+            (self.leaves() as u32..leaves as u32)
+                .step_by(2)
+                .map(|slot| [idle(slot), idle(slot + 1)]),
+        );
         for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node].earlier(nodes[2 * node + 1]);
+            let [first, second] = pairs[node];
+            pairs[node / 2][node % 2] = first.earlier(second);
         }
-        self.nodes = nodes;
+        self.pairs = pairs;
     }
 }
 
