@@ -170,7 +170,10 @@ impl<P: Copy> Link<P> {
     /// Takes the next packet that has arrived by `now`; ask until there is none.
     #[inline]
     pub fn receive(&mut self, now: Instant) -> Option<P> {
-        self.catch_up(now);
+        // What a drop-tail queue holds does not matter to what has arrived.
+        if let Queue::CoDel(_) = self.queue {
+            self.serve_codel(now);
+        }
         let Airborne { packet, size, .. } = self.flight.pop_arrived(now)?;
         self.counters.delivered += 1;
         self.counters.bytes += Bytes::new(u64::from(size));
