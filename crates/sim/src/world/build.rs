@@ -206,6 +206,7 @@ impl Builder<'_> {
             end: Instant::ZERO + self.spec.end,
             nodes: self.nodes,
             packets: Packets::default(),
+            frames: Vec::new(),
             connections: self.connections,
             users: self.users,
             rare: BTreeMap::new(),

@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 
 use hopflow_overlay::{CircuitHandle, Event, Factory, Host};
 use hopflow_units::{Bytes, Duration, Instant, LinkId};
+use hopflow_wire::Frame;
 
 use crate::engine::{Agenda, Slot};
 use crate::net::{Link, Verdict};
@@ -63,6 +64,8 @@ pub struct World {
     end: Instant,
     nodes: Vec<Node>,
     packets: Packets,
+    /// What a node sends or receives at the moment.
+    frames: Vec<Frame<Simulated>>,
     connections: Connections,
     users: Vec<User>,
     /// Rare events of users and messages, by time and order of entry.
@@ -225,9 +228,10 @@ impl World {
     fn at_node(&mut self, node: usize) {
         while let Some(packet) = self.nodes[node].down.receive(self.now) {
             match packet.content() {
-                Content::Datagram(place) => {
-                    let frames = self.packets.frames(place);
-                    self.nodes[node].host.receive(self.now, packet.link, frames);
+                Content::Datagram(run) => {
+                    self.frames.extend_from_slice(self.packets.frames(run));
+                    let host = &mut self.nodes[node].host;
+                    host.receive(self.now, packet.link, &mut self.frames);
                 }
                 Content::Segment(place) => {
                     let segment = self.packets.segment(place);
@@ -287,20 +291,17 @@ impl World {
                 state.room_at = Some(at);
                 return false;
             }
-            let place = self.packets.datagram();
-            let content = Content::Datagram(place);
-            let frames = self.packets.frames(place);
-            let Some((link, len)) = state.host.poll_transmit(self.now, frames) else {
-                self.packets.free(content);
+            let Some((link, len)) = state.host.poll_transmit(self.now, &mut self.frames) else {
                 return sent;
             };
             sent = true;
             let neighbour = state.links[link.index()];
             if let Some(end) = neighbour.connection {
-                self.write_frames(end, place);
-                self.packets.free(content);
+                self.write_frames(end);
             } else {
                 let size = len + UDP_IP + FRAMING;
+                let content = self.packets.add_datagram(&self.frames);
+                self.frames.clear();
                 self.send_up(
                     node,
                     Packet::new(neighbour.node, neighbour.link, size, content),

@@ -20,8 +20,27 @@ pub(super) struct Packet {
 /// Where a packet's content is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
-    Datagram(u32),
+    Datagram(Run),
     Segment(u32),
+}
+
+/// The frames of a datagram: so many, from a place on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    start: u32,
+    len: u16,
+}
+
+impl Run {
+    /// Places are handed out in powers of two.
+    const fn class(self) -> usize {
+        self.len.next_power_of_two().trailing_zeros() as usize
+    }
+
+    const fn places(self) -> std::ops::Range<usize> {
+        let start = self.start as usize;
+        start..start + self.len as usize
+    }
 }
 
 impl Packet {
@@ -45,28 +64,40 @@ impl Packet {
     }
 }
 
-/// The contents of all packets; freed places keep their memory for the next.
+/// The contents of all packets.
+///
+/// Freed places are used again, the latest first, so that what is under way stays close together.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    datagrams: Vec<Vec<Frame<Simulated>>>,
-    free_datagrams: Vec<u32>,
+    frames: Vec<Frame<Simulated>>,
+    /// Starts of free runs, by class.
+    free_runs: [Vec<u32>; 16],
     segments: Vec<Segment>,
     free_segments: Vec<u32>,
 }
 
 impl Packets {
-    /// An empty datagram to be filled.
+    /// A datagram of these frames, at least one.
     #[inline]
-    pub(super) fn datagram(&mut self) -> u32 {
-        self.free_datagrams.pop().unwrap_or_else(|| {
-            self.datagrams.push(Vec::new());
-            self.datagrams.len() as u32 - 1
-        })
+    pub(super) fn add_datagram(&mut self, frames: &[Frame<Simulated>]) -> Content {
+        let mut run = Run {
+            start: self.frames.len() as u32,
+            len: frames.len() as u16,
+        };
+        if let Some(start) = self.free_runs[run.class()].pop() {
+            run.start = start;
+            self.frames[run.places()].copy_from_slice(frames);
+        } else {
+            self.frames.extend_from_slice(frames);
+            let end = run.start as usize + (1 << run.class());
+            self.frames.resize(end, frames[0]);
+        }
+        Content::Datagram(run)
     }
 
     #[inline]
-    pub(super) fn frames(&mut self, datagram: u32) -> &mut Vec<Frame<Simulated>> {
-        &mut self.datagrams[datagram as usize]
+    pub(super) fn frames(&self, datagram: Run) -> &[Frame<Simulated>] {
+        &self.frames[datagram.places()]
     }
 
     /// A segment on its way.
@@ -92,10 +123,9 @@ impl Packets {
     /// A packet like this one, with a content of its own.
     pub(super) fn duplicate(&mut self, packet: Packet) -> Packet {
         let content = match packet.content {
-            Content::Datagram(original) => {
-                let copy = self.datagram();
-                self.datagrams[copy as usize] = self.datagrams[original as usize].clone();
-                Content::Datagram(copy)
+            Content::Datagram(run) => {
+                let frames = self.frames(run).to_vec();
+                self.add_datagram(&frames)
             }
             Content::Segment(original) => self.add_segment(self.segment(original)),
         };
@@ -106,10 +136,7 @@ impl Packets {
     #[inline]
     pub(super) fn free(&mut self, content: Content) {
         match content {
-            Content::Datagram(place) => {
-                self.datagrams[place as usize].clear();
-                self.free_datagrams.push(place);
-            }
+            Content::Datagram(run) => self.free_runs[run.class()].push(run.start),
             Content::Segment(place) => self.free_segments.push(place),
         }
     }

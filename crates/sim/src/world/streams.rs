@@ -28,8 +28,6 @@ impl ConnectionEnd {
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     ends: Vec<EndState>,
-    /// For the frames that one segment completes.
-    arrived: Vec<Frame<Simulated>>,
 }
 
 #[derive(Debug)]
@@ -72,9 +70,9 @@ impl Connections {
         ConnectionEnd(index as u32)
     }
 
-    /// Takes the frames that are complete at `end` once `bytes` more have arrived.
+    /// Moves the frames to `out` that are complete at `end` once `bytes` more have arrived.
     #[inline]
-    fn take_arrived(&mut self, end: ConnectionEnd, bytes: Bytes) {
+    fn take_arrived(&mut self, end: ConnectionEnd, bytes: Bytes, out: &mut Vec<Frame<Simulated>>) {
         let state = &mut self.ends[end.index()];
         state.read += bytes.get();
         let read = state.read;
@@ -82,18 +80,17 @@ impl Connections {
         while let Some((offset, _)) = pipe.front()
             && *offset <= read
         {
-            self.arrived
-                .extend(pipe.pop_front().map(|(_, frame)| frame));
+            out.extend(pipe.pop_front().map(|(_, frame)| frame));
         }
     }
 }
 
 impl World {
-    /// Writes the frames at `place` onto a connection.
-    pub(super) fn write_frames(&mut self, end: ConnectionEnd, place: u32) {
+    /// Writes what a node sends onto a connection.
+    pub(super) fn write_frames(&mut self, end: ConnectionEnd) {
         let state = &mut self.connections.ends[end.index()];
         let mut len = Bytes::ZERO;
-        for frame in self.packets.frames(place).drain(..) {
+        for frame in self.frames.drain(..) {
             len += frame.wire_len(Carrier::Stream);
             state
                 .under_way
@@ -115,9 +112,9 @@ impl World {
         let (node, link) = (state.node as usize, state.link);
         if !readable.is_zero() {
             state.tcp.read(readable);
-            self.connections.take_arrived(end, readable);
-            let arrived = &mut self.connections.arrived;
-            self.nodes[node].host.receive(self.now, link, arrived);
+            let frames = &mut self.frames;
+            self.connections.take_arrived(end, readable, frames);
+            self.nodes[node].host.receive(self.now, link, frames);
         }
         self.pump_connection(end);
         self.offer_room(end);
