@@ -93,11 +93,11 @@ impl Scenario {
 }
 
 fn check_name(key: &str, name: &str) -> Check {
-    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_+".contains(c);
     if name.is_empty() || name.starts_with('-') || !name.chars().all(good) {
         return fail(
             key,
-            format!("\"{name}\" is no name; allowed are lower-case letters, digits, - and _"),
+            format!("\"{name}\" is no name; allowed are lower-case letters, digits, -, _ and +"),
         );
     }
     Ok(())
