@@ -1,6 +1,6 @@
 //! Building a world from its specification.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use hopflow_overlay::{
     BucketConfig, CircuitHandle, CircuitSpec as OverlayCircuit, Factory, HopSpec, Multiplexing,
@@ -89,7 +89,7 @@ impl Builder<'_> {
             down_rng: self.random.stream("downlink", u64::from(index)),
             links: Vec::new(),
             ends: Vec::new(),
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             room_at: None,
         });
     }

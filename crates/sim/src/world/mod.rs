@@ -6,7 +6,7 @@ mod record;
 mod streams;
 mod users;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use hopflow_overlay::{CircuitHandle, Event, Factory, Host};
@@ -89,7 +89,7 @@ struct Node {
     /// Ends of circuits at this node: the user and whether it is the client's end, by stream.
     ends: Vec<Option<(u32, End)>>,
     /// Connections with segments that found the uplink's queue full.
-    waiting: Vec<ConnectionEnd>,
+    waiting: VecDeque<ConnectionEnd>,
     /// When the uplink's queue will have room, if something waits for it.
     room_at: Option<Instant>,
 }
@@ -254,9 +254,7 @@ impl World {
         let state = &mut self.nodes[node];
         if state.room_at.is_some_and(|at| at <= self.now) {
             state.room_at = None;
-            for end in std::mem::take(&mut state.waiting) {
-                self.pump_connection(end);
-            }
+            self.serve_waiting(node);
         }
         self.nodes[node].host.handle_timeout(self.now);
         self.pump(node);

@@ -98,7 +98,7 @@ impl World {
         }
         state.written += len.get();
         let accepted = state.tcp.write(len);
-        debug_assert!(
+        assert!(
             accepted == len,
             "a node writes no more than there is room for"
         );
@@ -127,26 +127,54 @@ impl World {
         host.set_room(self.now, state.link, state.tcp.send_space());
     }
 
-    /// Sends all segments that a connection may send, while the uplink takes them.
+    /// Sends all segments that a connection may send, unless the uplink is full: then it waits its
+    /// turn behind those that wait already.
     pub(super) fn pump_connection(&mut self, end: ConnectionEnd) {
         let node = self.connections.ends[end.index()].node as usize;
-        let link = self.connections.ends[end.index()].link;
-        let neighbour = self.nodes[node].links[link.index()];
         loop {
-            if let Some(at) = self.nodes[node].up.room_at(self.now) {
+            let full_until = match self.nodes[node].room_at {
+                Some(at) => Some(at),
+                None => self.nodes[node].up.room_at(self.now),
+            };
+            if let Some(at) = full_until {
                 self.await_room(node, end, at);
                 break;
             }
-            let tcp = &mut self.connections.ends[end.index()].tcp;
-            let Some(segment) = tcp.poll_transmit(self.now) else {
+            if !self.send_segment(node, end) {
                 break;
-            };
-            let size = segment.wire_len() + FRAMING;
-            let content = self.packets.add_segment(segment);
-            let packet = Packet::new(neighbour.node, neighbour.link, size, content);
-            self.send_up(node, packet);
+            }
         }
         self.arm_connection(end);
+    }
+
+    /// Sends a connection's next segment; false if it has none.
+    #[inline]
+    fn send_segment(&mut self, node: usize, end: ConnectionEnd) -> bool {
+        let EndState { tcp, link, .. } = &mut self.connections.ends[end.index()];
+        let neighbour = self.nodes[node].links[link.index()];
+        let Some(segment) = tcp.poll_transmit(self.now) else {
+            return false;
+        };
+        let size = segment.wire_len() + FRAMING;
+        let content = self.packets.add_segment(segment);
+        let packet = Packet::new(neighbour.node, neighbour.link, size, content);
+        self.send_up(node, packet);
+        true
+    }
+
+    /// Lets the connections that wait for a node's uplink send a segment each in turn.
+    pub(super) fn serve_waiting(&mut self, node: usize) {
+        while let Some(end) = self.nodes[node].waiting.pop_front() {
+            if let Some(at) = self.nodes[node].up.room_at(self.now) {
+                self.nodes[node].waiting.push_front(end);
+                self.nodes[node].room_at = Some(at);
+                return;
+            }
+            if self.send_segment(node, end) {
+                self.nodes[node].waiting.push_back(end);
+            }
+            self.arm_connection(end);
+        }
     }
 
     #[cold]
@@ -154,7 +182,7 @@ impl World {
         let state = &mut self.nodes[node];
         state.room_at = Some(at);
         if !state.waiting.contains(&end) {
-            state.waiting.push(end);
+            state.waiting.push_back(end);
         }
         let timeout = self.agenda.time_of(self.slot(Source::Node(node)));
         let next = timeout.map_or(at, |timeout| timeout.min(at));
