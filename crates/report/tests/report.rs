@@ -74,7 +74,7 @@ fn the_summary_has_a_row_per_transport_and_intervals() {
     let goodput = table
         .columns
         .iter()
-        .position(|column| column.heading == "Goodput")
+        .position(|column| column.heading == "Goodput, bulk")
         .unwrap();
     for row in &table.rows {
         assert_eq!(row.len(), table.columns.len());

@@ -196,7 +196,7 @@ fn extent(values: &[f64]) -> (f64, f64) {
     if low > high {
         return (0.0, 0.0);
     }
-    let room = 0.4 * (high - low).max(0.1 * high.abs());
+    let room = 0.4 * (high - low).max(0.6 * high.abs());
     // What cannot be negative does not become so by an interval.
     (
         if low >= 0.0 {

@@ -3,7 +3,7 @@
 use hopflow_results::{Class, Download};
 use hopflow_stats::{Mean, Sorted, cdf_band};
 
-use super::load::{Hop, OverTime, Run, Transport};
+use super::load::{self, Hop, OverTime, Run, Transport};
 use crate::model::{Along, Axis, Block, Chart, Mark, Point, Section, Series};
 
 /// Levels of a distribution function.
@@ -93,14 +93,14 @@ fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
             .including(100.0);
         chart
     };
+    let greedy = load::greedy_label(transports);
     let goodput = distribution(
-        "Goodput of circuits",
+        &format!("Goodput of circuits{greedy}"),
         "goodput",
         &|run| {
             Sorted::new(
-                run.circuits
-                    .iter()
-                    .map(|c| c.goodput_bytes_per_s / 1e3)
+                run.greedy()
+                    .map(|circuit| circuit.goodput_bytes_per_s / 1e3)
                     .collect(),
             )
         },

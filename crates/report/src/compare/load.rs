@@ -56,6 +56,15 @@ impl OverTime {
 }
 
 impl Run {
+    /// The circuits that take as much as they get: bulk ones, or all if there are none.
+    pub(super) fn greedy(&self) -> impl Iterator<Item = &Circuit> {
+        let bulk = |circuit: &Circuit| circuit.class == Class::Bulk;
+        let any = self.circuits.iter().any(bulk);
+        self.circuits
+            .iter()
+            .filter(move |circuit| !any || bulk(circuit))
+    }
+
     /// The values of one column over downloads of a class.
     pub(super) fn over_downloads(&self, class: Class, of: fn(&Download) -> f64) -> Vec<f64> {
         self.downloads
@@ -64,6 +73,13 @@ impl Run {
             .map(of)
             .collect()
     }
+}
+
+/// What to add to the name of a quantity of [`Run::greedy`] circuits: nothing if they are all.
+pub(super) fn greedy_label(transports: &[Transport]) -> &'static str {
+    let mut runs = transports.iter().flat_map(|transport| &transport.runs);
+    let mixed = runs.any(|run| run.greedy().count() < run.circuits.len());
+    if mixed { ", bulk" } else { "" }
 }
 
 /// The transports of a folder in the order of its manifest, with all their runs.

@@ -19,7 +19,7 @@ pub(super) fn section(manifest: &Manifest) -> Section {
     }
     rows.push(row("Seeds", &ranges(&manifest.seeds)));
     let table = Table {
-        caption: "Origin".to_owned(),
+        caption: "What the results were made from".to_owned(),
         columns: vec![Column::new("What"), Column::new("Value")],
         rows,
     };

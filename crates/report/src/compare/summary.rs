@@ -1,9 +1,9 @@
-//! The numbers on top: per transport, and against the first transport.
+//! The numbers on top: per transport, and against one of them.
 
-use hopflow_results::{Circuit, Class};
+use hopflow_results::Class;
 use hopflow_stats::{Mean, Sorted, fairness_index, jain};
 
-use super::load::{Run, Transport};
+use super::load::{self, Run, Transport};
 use crate::model::{Block, Cell, Column, Section, Table};
 
 /// A number that a run is summed up by.
@@ -42,7 +42,7 @@ impl Quantity {
 
 /// The summary: one table of what was carried, one of how long it took, one of differences.
 pub(super) fn section(transports: &[Transport]) -> Section {
-    let carried = present(carried(), transports);
+    let carried = present(carried(transports), transports);
     let delays = present(delays(), transports);
     let mut blocks = Vec::new();
     for (caption, metrics) in [
@@ -73,28 +73,32 @@ pub(super) fn section(transports: &[Transport]) -> Section {
     section
 }
 
-fn carried() -> Vec<Metric> {
-    let metric = |heading: &str, quantity, of: fn(&Run) -> Option<f64>| Metric {
-        heading: heading.to_owned(),
+/// Rates and fairness are of the circuits that take what they get: what others carry depends on
+/// their users' pauses.
+fn carried(transports: &[Transport]) -> Vec<Metric> {
+    let greedy = load::greedy_label(transports);
+    let metric = |heading: String, quantity, of: fn(&Run) -> Option<f64>| Metric {
+        heading,
         quantity,
         of: Box::new(of),
     };
     let mut metrics = vec![
-        metric("Rate", Quantity::Rate, |run| {
-            over_circuits(run, |c| Some(c.rate_bytes_per_s))
+        metric(format!("Rate{greedy}"), Quantity::Rate, |run| {
+            average(run.greedy().map(|circuit| circuit.rate_bytes_per_s))
         }),
-        metric("Goodput", Quantity::Rate, |run| {
-            over_circuits(run, |c| Some(c.goodput_bytes_per_s))
+        metric(format!("Goodput{greedy}"), Quantity::Rate, |run| {
+            average(goodputs(run))
         }),
-        metric("Backlog", Quantity::Bytes, |run| {
-            over_circuits(run, |c| c.backlog_mean_bytes)
+        metric(format!("Jain’s index{greedy}"), Quantity::Plain, |run| {
+            jain(&goodputs(run).collect::<Vec<_>>())
         }),
-        metric("Jain’s index", Quantity::Plain, |run| {
-            jain(&goodputs(run))
-        }),
-        metric("Max-min F", Quantity::Plain, |run| {
-            let fair: Option<Vec<f64>> = run.circuits.iter().map(|c| c.fair_bytes_per_s).collect();
-            fairness_index(&fair?, &goodputs(run))
+        metric("Max-min F".to_owned(), Quantity::Plain, max_min_index),
+        metric("Backlog".to_owned(), Quantity::Bytes, |run| {
+            average(
+                run.circuits
+                    .iter()
+                    .filter_map(|circuit| circuit.backlog_mean_bytes),
+            )
         }),
     ];
     metrics.extend(Class::ALL.iter().map(|class| Metric {
@@ -131,27 +135,44 @@ fn delays() -> Vec<Metric> {
     metrics.push(Metric {
         heading: "Latency, mean".to_owned(),
         quantity: Quantity::Time,
-        of: Box::new(|run| over_circuits(run, |circuit| circuit.latency_mean_s)),
+        of: Box::new(|run| {
+            average(
+                run.circuits
+                    .iter()
+                    .filter_map(|circuit| circuit.latency_mean_s),
+            )
+        }),
     });
     metrics.push(Metric {
         heading: "Latency, 95th pct.".to_owned(),
         quantity: Quantity::Time,
-        of: Box::new(|run| over_circuits(run, |circuit| circuit.latency_p95_s)),
+        of: Box::new(|run| {
+            average(
+                run.circuits
+                    .iter()
+                    .filter_map(|circuit| circuit.latency_p95_s),
+            )
+        }),
     });
     metrics
 }
 
-/// The mean over the circuits that have a value.
-fn over_circuits(run: &Run, of: fn(&Circuit) -> Option<f64>) -> Option<f64> {
-    let values: Vec<f64> = run.circuits.iter().filter_map(of).collect();
-    Mean::of(&values).map(|mean| mean.mean)
+fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
+    Mean::of(&values.collect::<Vec<_>>()).map(|mean| mean.mean)
 }
 
-fn goodputs(run: &Run) -> Vec<f64> {
-    run.circuits
+fn goodputs(run: &Run) -> impl Iterator<Item = f64> {
+    run.greedy().map(|circuit| circuit.goodput_bytes_per_s)
+}
+
+/// The index over the circuits for which a fair rate is known.
+fn max_min_index(run: &Run) -> Option<f64> {
+    let rates = run
+        .circuits
         .iter()
-        .map(|circuit| circuit.goodput_bytes_per_s)
-        .collect()
+        .filter_map(|c| Some((c.fair_bytes_per_s?, c.goodput_bytes_per_s)));
+    let (fair, observed): (Vec<f64>, Vec<f64>) = rates.unzip();
+    fairness_index(&fair, &observed)
 }
 
 fn median(values: Vec<f64>) -> Option<f64> {
@@ -212,24 +233,27 @@ fn label(transport: &Transport) -> Cell {
     }
 }
 
-/// How each transport differs from the first, network by network.
+/// What changes are counted from: Tor as it is deployed, or the first transport.
+fn baseline(transports: &[Transport]) -> &Transport {
+    let deployed = transports
+        .iter()
+        .find(|transport| transport.label == "vanilla");
+    deployed.unwrap_or(&transports[0])
+}
+
+/// How each transport differs from the baseline, network by network.
 fn differences(metrics: &[&Metric], transports: &[Transport]) -> Table {
-    let (baseline, others) = transports
-        .split_first()
-        .expect("there are several transports");
-    let mut columns = vec![Column::new("Quantity")];
-    columns.extend(
-        others
+    let baseline = baseline(transports);
+    let others = || {
+        transports
             .iter()
-            .map(|other| Column::with_unit(&other.label, "%")),
-    );
+            .filter(|other| other.label != baseline.label)
+    };
+    let mut columns = vec![Column::new("Quantity")];
+    columns.extend(others().map(|other| Column::with_unit(&other.label, "%")));
     let row = |metric: &&Metric| {
         let mut row = vec![Cell::Text(metric.heading.clone())];
-        row.extend(
-            others
-                .iter()
-                .map(|other| difference(metric, baseline, other)),
-        );
+        row.extend(others().map(|other| difference(metric, baseline, other)));
         row
     };
     Table {

@@ -5,6 +5,9 @@ use hopflow_results::Verdict;
 use crate::model::{Cell, Column, Table};
 use crate::text::{decimals, escape, fixed};
 
+/// Columns up to which a table is no wider than it needs to be.
+const COMPACT: usize = 3;
+
 /// The table with its caption.
 pub(super) fn render(table: &Table) -> String {
     let formats: Vec<Format> = (0..table.columns.len())
@@ -24,10 +27,15 @@ pub(super) fn render(table: &Table) -> String {
         format!("<tr>{cells}</tr>")
     };
     let body: String = table.rows.iter().map(row).collect();
+    let size = if table.columns.len() <= COMPACT {
+        "table compact"
+    } else {
+        "table"
+    };
     let caption = escape(&table.caption);
     // Outside of what scrolls, so that a narrow page can break its lines.
     format!(
-        "<p class=\"caption\">{caption}</p><div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\
+        "<p class=\"caption\">{caption}</p><div class=\"{size}\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\">\
          <table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"
     )
 }
@@ -57,7 +65,7 @@ impl Format {
             .fold(0.0, f64::max);
         let mut format = Self {
             numeric: cells().any(numeric),
-            decimals: decimals(largest),
+            decimals: 0,
             interval: 0,
         };
         let half_width = |cell: &Cell| match cell {
@@ -65,6 +73,14 @@ impl Format {
             Cell::Change(mean) => mean.half_width,
             _ => None,
         };
+        let base = decimals(largest);
+        let narrowest = cells()
+            .filter_map(half_width)
+            .filter(|half| *half > 0.0)
+            .reduce(f64::min);
+        // An interval shows at least one digit, unless it is so narrow that it needs many.
+        let needed = narrowest.map_or(0, |half| decimals(half).saturating_sub(2));
+        format.decimals = needed.clamp(base, base + 2);
         let widths = cells()
             .filter_map(half_width)
             .map(|half| format.interval(half).chars().count());
@@ -146,7 +162,9 @@ fn change(mean: &hopflow_stats::Mean, format: &Format) -> String {
     } else {
         "n none"
     };
-    let sign = if mean.mean > 0.0 { "+" } else { "" };
+    let shown = format.number(mean.mean);
+    let positive = mean.mean > 0.0 && shown.contains(|digit| matches!(digit, '1'..='9'));
+    let sign = if positive { "+" } else { "" };
     let number = number(mean.mean, mean.half_width, format);
     number.replacen(
         "<td class=\"n\">",
