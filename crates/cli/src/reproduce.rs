@@ -124,21 +124,22 @@ fn write_page(
 }
 
 impl Made {
-    /// How many values of each figure and transport have which verdict.
-    fn verdicts(&self) -> Vec<(String, [usize; 4])> {
-        let mut rows: Vec<(String, [usize; 4])> = Vec::new();
+    /// How many values of each curve have which verdict, for curves that the paper tells about.
+    fn verdicts(&self) -> Vec<(String, [usize; 3])> {
+        let mut rows: Vec<(String, [usize; 3])> = Vec::new();
         for value in &self.values {
-            let name = format!("{} {}, {}", value.figure, value.quantity, value.transport);
-            if rows.last().is_none_or(|(last, _)| *last != name) {
-                rows.push((name, [0; 4]));
-            }
-            let (_, counts) = rows.last_mut().expect("a row was added if there was none");
-            counts[match value.verdict {
+            let column = match value.verdict {
                 Verdict::Reproduced => 0,
                 Verdict::SameShape => 1,
                 Verdict::NotReproduced => 2,
-                Verdict::NotJudged => 3,
-            }] += 1;
+                Verdict::NotJudged => continue,
+            };
+            let name = format!("{}, {}", value.quantity, value.transport);
+            if rows.last().is_none_or(|(last, _)| *last != name) {
+                rows.push((name, [0; 3]));
+            }
+            let (_, counts) = rows.last_mut().expect("a row was added if there was none");
+            counts[column] += 1;
         }
         rows
     }
@@ -149,7 +150,6 @@ impl Made {
             "reproduced",
             "same shape",
             "not reproduced",
-            "not judged",
         ];
         let rows = self.verdicts().into_iter().map(|(name, counts)| {
             let counts = counts.iter().map(|count| match count {
@@ -158,10 +158,15 @@ impl Made {
             });
             std::iter::once(name).chain(counts).collect()
         });
+        let not_judged = self
+            .values
+            .iter()
+            .filter(|value| value.verdict == Verdict::NotJudged);
         format!(
-            "{}\n\n{}\n\nvalues   {}\nreport   {}\nhash     {}\n",
+            "{}\n\n{}\n{} more values have nothing to be compared with.\n\nvalues   {}\nreport   {}\nhash     {}\n",
             self.title,
             show::table(&header, rows),
+            not_judged.count(),
             self.folder.join("values.csv").display(),
             self.page.display(),
             self.hash,

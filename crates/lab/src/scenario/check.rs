@@ -30,7 +30,7 @@ impl Scenario {
             return fail("transports", "a scenario tests at least one transport");
         }
         for label in self.transports.labels() {
-            check_name(&format!("transports.{label}"), label)?;
+            check_label(&format!("transports.{label}"), label)?;
             self.transport(label)?;
         }
         self.network.check()?;
@@ -93,12 +93,19 @@ impl Scenario {
 }
 
 fn check_name(key: &str, name: &str) -> Check {
-    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_+".contains(c);
+    let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     if name.is_empty() || name.starts_with('-') || !name.chars().all(good) {
-        return fail(
-            key,
-            format!("\"{name}\" is no name; allowed are lower-case letters, digits, -, _ and +"),
-        );
+        let allowed = "allowed are lower-case letters, digits, - and _";
+        return fail(key, format!("\"{name}\" is no name; {allowed}"));
+    }
+    Ok(())
+}
+
+/// Labels of transports may also join a preset and its options by a plus.
+fn check_label(key: &str, label: &str) -> Check {
+    if label.split('+').any(|part| check_name(key, part).is_err()) {
+        let allowed = "allowed are lower-case letters, digits, -, _ and +";
+        return fail(key, format!("\"{label}\" is no label; {allowed}"));
     }
     Ok(())
 }

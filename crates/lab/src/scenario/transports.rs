@@ -34,7 +34,9 @@ impl Transports {
 
     /// The labels with their transports.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Choice)> {
-        self.0.iter().map(|(label, choice)| (label.as_str(), choice))
+        self.0
+            .iter()
+            .map(|(label, choice)| (label.as_str(), choice))
     }
 
     /// The labels.
