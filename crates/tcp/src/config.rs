@@ -55,8 +55,9 @@ pub struct Config {
     pub nagle: bool,
     /// Whether losses are found by selective acknowledgements (RFC 2018, RFC 6675).
     pub sack: bool,
-    /// Whether, with SACK, losses are also found by time: by the reordering timer and the tail
-    /// loss probe of RFC 8985, which Linux always has.
+    /// Whether, with SACK, losses are also found by the order of transmissions, so that lost
+    /// retransmissions are, and by time, with the reordering timer and the tail loss probe (RFC
+    /// 8985). Linux always has this.
     pub rack: bool,
     /// When the receiver acknowledges.
     pub delayed_ack: DelayedAck,

@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use hopflow_units::Instant;
+
 use crate::ranges::{Range, RangeSet};
 
 /// Duplicate acknowledgements that tell a loss (RFC 5681, section 3.2).
@@ -17,6 +19,7 @@ struct Resent {
     range: Range,
     /// The next new offset when it was sent: whatever lies above was sent later.
     order: u64,
+    sent: Instant,
 }
 
 /// What an acknowledgement told about earlier data.
@@ -34,6 +37,8 @@ pub(crate) struct Delivery {
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     mss: u64,
+    /// Whether the order of transmissions tells of losses (RFC 8985).
+    rack: bool,
     una: u64,
     nxt: u64,
     sacked: RangeSet,
@@ -47,9 +52,10 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    pub(crate) fn new(mss: u64) -> Self {
+    pub(crate) fn new(mss: u64, rack: bool) -> Self {
         Self {
             mss,
+            rack,
             una: 0,
             nxt: 0,
             sacked: RangeSet::default(),
@@ -108,18 +114,21 @@ impl Scoreboard {
     }
 
     /// Notes that `range` was sent again.
-    pub(crate) fn retransmitted(&mut self, range: Range) {
+    pub(crate) fn retransmitted(&mut self, range: Range, sent: Instant) {
         self.lost.remove(range);
-        let order = self.nxt;
-        self.resent.push_back(Resent { range, order });
+        if self.rack {
+            let order = self.nxt;
+            self.resent.push_back(Resent { range, order, sent });
+        }
     }
 
     /// Takes in a cumulative acknowledgement up to `ack`, which lies within what was sent, and
-    /// SACK blocks.
+    /// SACK blocks. They answer nothing that was sent after `answered`, which is a round trip ago.
     pub(crate) fn acknowledge(
         &mut self,
         ack: u64,
         blocks: impl Iterator<Item = Range>,
+        answered: Instant,
     ) -> Delivery {
         let acked = ack - self.una;
         let mut delivery = Delivery {
@@ -128,10 +137,10 @@ impl Scoreboard {
             sacked: 0,
         };
         if acked > 0 {
-            delivery.delivered -= self.advance(ack);
+            delivery.delivered -= self.advance(ack, answered);
         }
         for block in blocks {
-            let new = self.sack(block);
+            let new = self.sack(block, answered);
             delivery.sacked += new;
             delivery.delivered += new;
         }
@@ -139,17 +148,19 @@ impl Scoreboard {
     }
 
     /// Moves the lower edge and returns how much below it was known to have arrived.
-    fn advance(&mut self, ack: u64) -> u64 {
+    fn advance(&mut self, ack: u64, answered: Instant) -> u64 {
         let acked = ack - self.una;
         self.una = ack;
         self.lost_edge = self.lost_edge.max(ack);
         let announced = self.announced(acked);
         self.duplicates -= announced;
         self.lost.remove_below(ack);
-        while self.resent.front().is_some_and(|r| r.range.end <= ack) {
+        let known = self.sacked.remove_below(ack);
+        while let Some(resent) = self.resent.front().copied().filter(|r| r.range.end <= ack) {
             self.resent.pop_front();
+            self.overtaken_by(&resent, answered);
         }
-        self.sacked.remove_below(ack) + announced
+        known + announced
     }
 
     /// How much of what an acknowledgement covers was told by duplicates without SACK blocks: all
@@ -160,7 +171,7 @@ impl Scoreboard {
     }
 
     /// Adds a SACK block and returns how much of it is new.
-    fn sack(&mut self, block: Range) -> u64 {
+    fn sack(&mut self, block: Range, answered: Instant) -> u64 {
         let block = Range::new(block.start.max(self.una), block.end.min(self.nxt));
         if block.start >= block.end {
             return 0;
@@ -170,26 +181,38 @@ impl Scoreboard {
         let new = self.sacked.total() - before;
         if new > 0 && !(self.lost.is_empty() && self.resent.is_empty()) {
             self.lost.remove(block);
-            self.pass_resent(block, new);
+            self.pass_resent(block, new, answered);
         }
         new
     }
 
-    /// Finds the retransmissions that arrived with `block`; those sent before them are lost, as
-    /// RACK has it (RFC 8985) where nothing reorders.
-    fn pass_resent(&mut self, block: Range, new: u64) {
+    /// Finds the retransmissions that arrived with `block`, of which `new` is new.
+    fn pass_resent(&mut self, block: Range, new: u64, answered: Instant) {
         let mut left = new;
         while left > 0 {
             let inside = |r: &Resent| block.contains(r.range);
             let Some(at) = self.resent.iter().position(inside) else {
                 return;
             };
-            for _ in 0..at {
-                self.lose_front_resent();
+            let Some(arrived) = self.resent.remove(at) else {
+                return;
+            };
+            if arrived.sent <= answered {
+                for _ in 0..at {
+                    self.lose_front_resent();
+                }
             }
-            if let Some(arrived) = self.resent.pop_front() {
-                left = left.saturating_sub(arrived.range.len());
-            }
+            self.overtaken_by(&arrived, answered);
+            left = left.saturating_sub(arrived.range.len());
+        }
+    }
+
+    /// Everything that was first sent before a retransmission that has arrived is lost, as RACK
+    /// has it where nothing reorders (RFC 8985, section 6.2). If the answer comes too early for
+    /// the retransmission, it is the original that has arrived, and tells nothing.
+    fn overtaken_by(&mut self, arrived: &Resent, answered: Instant) {
+        if arrived.sent <= answered {
+            self.lose_up_to(arrived.order);
         }
     }
 
@@ -310,7 +333,7 @@ mod tests {
     const MSS: u64 = 100;
 
     fn sent(segments: u64) -> Scoreboard {
-        let mut board = Scoreboard::new(MSS);
+        let mut board = Scoreboard::new(MSS, true);
         board.sent_new(segments * MSS);
         board
     }
@@ -320,12 +343,12 @@ mod tests {
     }
 
     fn sack(board: &mut Scoreboard, from: u64, to: u64) -> Delivery {
-        board.acknowledge(board.una(), [segments(from, to)].into_iter())
+        board.acknowledge(board.una(), [segments(from, to)].into_iter(), Instant::ZERO)
     }
 
     fn resend(board: &mut Scoreboard) -> Option<Range> {
         let range = board.next_lost(MSS)?;
-        board.retransmitted(range);
+        board.retransmitted(range, Instant::ZERO);
         Some(range)
     }
 
@@ -345,7 +368,7 @@ mod tests {
     fn three_small_ranges_are_a_loss() {
         let mut board = sent(10);
         for at in [150, 350, 550] {
-            board.acknowledge(0, [Range::new(at, at + 10)].into_iter());
+            board.acknowledge(0, [Range::new(at, at + 10)].into_iter(), Instant::ZERO);
         }
         assert!(board.detect_losses());
         assert_eq!(board.next_lost(1000), Some(Range::new(0, 150)));
@@ -356,7 +379,7 @@ mod tests {
         let mut board = sent(10);
         assert_eq!(sack(&mut board, 2, 6).delivered, 4 * MSS);
         assert_eq!(sack(&mut board, 2, 7).delivered, MSS);
-        let all = board.acknowledge(7 * MSS, std::iter::empty());
+        let all = board.acknowledge(7 * MSS, std::iter::empty(), Instant::ZERO);
         assert_eq!((all.acked, all.delivered), (7 * MSS, 2 * MSS));
     }
 
@@ -385,6 +408,27 @@ mod tests {
         sack(&mut board, 1, 13);
         assert!(board.detect_losses());
         assert_eq!(resend(&mut board), Some(segments(0, 1)));
+    }
+
+    #[test]
+    fn what_was_sent_before_a_retransmission_that_arrived_is_lost() {
+        let mut board = sent(10);
+        sack(&mut board, 1, 9);
+        board.detect_losses();
+        assert_eq!(resend(&mut board), Some(segments(0, 1)));
+        board.acknowledge(9 * MSS, std::iter::empty(), Instant::ZERO);
+        assert_eq!(resend(&mut board), Some(segments(9, 10)));
+    }
+
+    #[test]
+    fn an_original_that_comes_late_tells_nothing() {
+        let mut board = sent(10);
+        sack(&mut board, 1, 9);
+        board.detect_losses();
+        let range = board.next_lost(MSS).unwrap();
+        board.retransmitted(range, Instant::from_nanos(2));
+        board.acknowledge(9 * MSS, std::iter::empty(), Instant::from_nanos(1));
+        assert_eq!(resend(&mut board), None);
     }
 
     #[test]

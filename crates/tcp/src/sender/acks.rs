@@ -28,7 +28,8 @@ impl Sender {
         }
         let was_outstanding = self.board.outstanding() > 0;
         let blocks = segment.sack.ranges(segment.ack);
-        let mut delivery = self.board.acknowledge(segment.ack, blocks);
+        let answered = now.saturating_sub(self.rtt.min_rtt());
+        let mut delivery = self.board.acknowledge(segment.ack, blocks, answered);
         if delivery.acked > 0 {
             let (una, nxt) = (self.board.una(), self.board.nxt());
             self.rtt.sample(now, segment.echo, una, nxt);

@@ -100,7 +100,7 @@ impl Sender {
     pub(super) fn next_tail_probe(&mut self, now: Instant) -> Option<Range> {
         self.due = Due::Nothing;
         let new = self.next_new(now, true);
-        let range = new.or_else(|| self.board.tail().inspect(|tail| self.resend(*tail)))?;
+        let range = new.or_else(|| self.board.tail().inspect(|tail| self.resend(*tail, now)))?;
         self.stats.tail_probes += 1;
         self.tail_probe = Some(TailProbe {
             range,

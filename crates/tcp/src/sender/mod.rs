@@ -81,7 +81,7 @@ impl Sender {
             mss: config.mss.get(),
             written: 0,
             fin: false,
-            board: Scoreboard::new(config.mss.get()),
+            board: Scoreboard::new(config.mss.get(), config.rack && config.sack),
             window: Window::new(config),
             usage: WindowUsage::default(),
             recovery: Recovery::Open,
@@ -168,9 +168,9 @@ impl Sender {
         let data = if self.due == Due::Tail {
             self.next_tail_probe(now)
         } else if self.board.has_lost() {
-            self.next_lost()
+            self.next_lost(now)
         } else {
-            self.next_new(now, false).or_else(|| self.next_guess())
+            self.next_new(now, false).or_else(|| self.next_guess(now))
         };
         if let Some(range) = data {
             self.on_sent(now, range);
@@ -211,17 +211,17 @@ impl Sender {
     }
 
     /// The next retransmission (RFC 6675, `NextSeg` rule 1).
-    fn next_lost(&mut self) -> Option<Range> {
+    fn next_lost(&mut self, now: Instant) -> Option<Range> {
         let range = self.board.next_lost(self.mss)?;
         if !std::mem::take(&mut self.urgent) && !self.fits(range.len()) {
             return None;
         }
-        self.resend(range);
+        self.resend(range, now);
         Some(range)
     }
 
-    fn resend(&mut self, range: Range) {
-        self.board.retransmitted(range);
+    fn resend(&mut self, range: Range, now: Instant) {
+        self.board.retransmitted(range, now);
         self.stats.segments_retransmitted += 1;
     }
 
@@ -264,18 +264,18 @@ impl Sender {
     }
 
     /// What is sent when nothing else can be: `NextSeg` rules 3 and 4.
-    fn next_guess(&mut self) -> Option<Range> {
+    fn next_guess(&mut self, now: Instant) -> Option<Range> {
         if !(self.config.sack && self.recovery.is_fast() && self.fits(self.mss)) {
             return None;
         }
         if self.board.lose_next_below_top() {
-            return self.next_lost();
+            return self.next_lost(now);
         }
         if !self.recovery.take_rescue() {
             return None;
         }
         let tail = self.board.tail()?;
-        self.resend(tail);
+        self.resend(tail, now);
         Some(tail)
     }
 
