@@ -181,7 +181,7 @@ impl Life {
             0..=5 => self.receive(script),
             6 => self.receive_bytes(script),
             7 => {
-                let len = u64::from(script.word()) * 4;
+                let len = u64::from(script.word() / 8);
                 let data = std::iter::repeat_n(7, len as usize).collect();
                 let stream = self.stream(script);
                 self.host.write(self.now, stream, data, Bytes::new(len));

@@ -52,6 +52,7 @@ battery! {
     every_neighbour_is_told_of_many_closures,
     a_lone_flow_fills_its_bottleneck,
     equal_flows_share_equally,
+    a_token_bucket_limits_what_a_node_sends,
     two_legs_keep_the_order_of_a_stream,
     a_lossy_slow_leg_does_not_block_the_stream,
     a_pinned_stream_uses_one_leg,

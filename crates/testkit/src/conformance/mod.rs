@@ -39,6 +39,7 @@ checks! {
     closing::every_neighbour_is_told_of_many_closures,
     sharing::a_lone_flow_fills_its_bottleneck,
     sharing::equal_flows_share_equally,
+    sharing::a_token_bucket_limits_what_a_node_sends,
     legs::two_legs_keep_the_order_of_a_stream,
     legs::a_lossy_slow_leg_does_not_block_the_stream,
     legs::a_pinned_stream_uses_one_leg,

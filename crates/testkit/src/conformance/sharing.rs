@@ -1,8 +1,8 @@
 //! Throughput of one flow, and how two of them share.
 
-use hopflow_overlay::Factory;
+use hopflow_overlay::{BucketConfig, Factory};
 use hopflow_units::{Bytes, Duration, Rate};
-use hopflow_wire::CELL_DATA;
+use hopflow_wire::{CELL_DATA, Frame};
 
 use crate::{Chain, Counted, End, Manner, Medium};
 
@@ -10,6 +10,36 @@ use crate::{Chain, Counted, End, Manner, Medium};
 const RATE: u64 = 500_000;
 /// More than any flow sends in the time.
 const PLENTY: Bytes = Bytes::new(20_000_000);
+
+/// A relay with a token bucket passes on what its bucket allows, and no more.
+pub(super) fn a_token_bucket_limits_what_a_node_sends(factory: &dyn Factory<Counted>) {
+    let bucket = BucketConfig {
+        rate: Rate::from_bytes_per_sec(RATE).expect("it is positive"),
+        depth: Bytes::new(RATE / 10),
+        interval: factory.plan().refill,
+        phase: Duration::from_millis(3),
+    };
+    let medium = Medium::delay(Duration::from_millis(5));
+    let mut chain = Chain::new(factory, 1, Manner::WireTrue, 1).with_medium(medium);
+    let relay = chain.add_node(Some(bucket));
+    let server = chain.add_node(None);
+    for _ in 0..2 {
+        let circuit = chain.circuit(&[0, relay, server]);
+        let stream = chain.stream(&[circuit]);
+        chain.write(stream, End::Exit, PLENTY);
+    }
+    for second in 1..=20 {
+        chain.run_for(Duration::from_secs(1));
+        let cell = Frame::<Counted>::cell_len(factory.plan().carrier);
+        let sent = chain.counters(relay).cells_sent * cell.get();
+        let allowed = bucket.depth.get() + RATE * second;
+        assert!(sent <= allowed, "{sent} bytes of cells in {second} s");
+        assert!(
+            sent as f64 > 0.9 * (RATE * second) as f64,
+            "only {sent} bytes of cells in {second} s"
+        );
+    }
+}
 
 /// Application bytes that each of `flows` downloads gets between the 10th and the 30th second.
 fn share(factory: &dyn Factory<Counted>, flows: usize) -> Vec<f64> {
