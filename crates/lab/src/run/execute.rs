@@ -186,3 +186,54 @@ fn message(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("it panicked")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use hopflow_overlay::{Factory, Host, NodeEnv, Plan};
+    use hopflow_sim::Simulated;
+
+    use super::*;
+    use crate::scenario::Scenario;
+
+    /// A transport that fails where it is to make a node.
+    #[derive(Debug)]
+    struct Defective(Arc<dyn Factory<Simulated>>);
+
+    impl Factory<Simulated> for Defective {
+        fn name(&self) -> &'static str {
+            "defective"
+        }
+
+        fn plan(&self) -> Plan {
+            self.0.plan()
+        }
+
+        fn describe(&self) -> String {
+            self.0.describe()
+        }
+
+        fn node(&self, _: &NodeEnv) -> Box<dyn Host<Simulated>> {
+            panic!("no node today")
+        }
+    }
+
+    #[test]
+    fn a_run_that_fails_is_named_and_the_others_are_finished() {
+        let (mut scenario, _) = Scenario::load("single-circuit").unwrap();
+        scenario.duration.0 = Duration::from_secs(2);
+        scenario.warm_up.0 = Duration::ZERO;
+        let mut jobs = Job::plan(&Arc::new(scenario), "test").unwrap();
+        jobs[1].factory = Arc::new(Defective(Arc::clone(&jobs[1].factory)));
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::create(folder.path()).unwrap();
+        let error = execute(&jobs, &folder, Some(2), &Silent).unwrap_err();
+        let message = "1 run failed: backtap with seed 1: no node today";
+        assert_eq!(error.to_string(), message);
+        let finished = jobs
+            .iter()
+            .filter(|job| folder.finished(&job.key).is_some());
+        assert_eq!(finished.count(), jobs.len() - 1);
+    }
+}
