@@ -12,6 +12,8 @@ const STEADY: f64 = 25.0;
 const MINUTE: (f64, f64) = (50.0, 60.0);
 /// The share of the final rate from which a circuit counts as settled.
 const SETTLED: f64 = 0.95;
+/// What a refill every 100 ms lets out at once, in kB.
+const BURST: f64 = 150.0;
 /// Application bytes of a data cell, as relays cut them (`docs/spec/wire.md`).
 const DATA: f64 = 498.0;
 
@@ -44,6 +46,7 @@ pub(super) fn measure(samples: &[Sample]) -> Vec<Measured> {
         add("backlog", "kB", state.backlog);
         add("delay", "ms", state.delay);
         add("settling", "s", series.settling(state.rate));
+        add("draining", "s", series.draining(state.backlog));
     }
     add("peak-backlog", "kB", series.peak());
     if end >= MINUTE.1 - 1.0
@@ -92,25 +95,33 @@ impl Series {
         })
     }
 
-    /// Seconds from the first delivery to the middle of the last second that was too slow; zero if
-    /// none was.
+    /// Seconds from the first delivery to the middle of the last span of two seconds whose rate is
+    /// too low; zero if there is none.
+    ///
+    /// The slope of a line, not the difference of its ends: bursts at the ends weigh less.
     fn settling(&self, steady: f64) -> f64 {
         let points = &self.delivered;
         let Some(first) = points.iter().position(|point| point.1 > 0.0) else {
             return 0.0;
         };
-        let mut until = points.len() - 1;
-        for from in (first..points.len()).rev() {
-            while points[until].0 - points[from].0 > 1.0 + 1e-9 {
-                until -= 1;
-            }
-            let span = points[until].0 - points[from].0;
-            let too_slow = points[until].1 - points[from].1 < SETTLED * steady * span;
-            if span > 1.0 - 1e-9 && too_slow {
-                return points[from].0 + 0.5 - points[first].0;
-            }
-        }
-        0.0
+        let per_second = points.iter().take_while(|point| point.0 < 1.0).count();
+        let starts = (first..points.len().saturating_sub(2 * per_second)).step_by(10);
+        let slow = starts.rev().find(|&from| {
+            let line = Line::fit(&points[from..=from + 2 * per_second]);
+            line.is_some_and(|line| line.slope < SETTLED * steady)
+        });
+        slow.map_or(0.0, |from| points[from].0 + 1.0 - points[first].0)
+    }
+
+    /// Seconds from the first delivery to the last backlog that is above twice the steady one and
+    /// a burst; zero if there is none.
+    fn draining(&self, steady: f64) -> f64 {
+        let first = self.delivered.iter().find(|point| point.1 > 0.0);
+        let mut pairs = self.packaged.iter().zip(&self.delivered);
+        let high = pairs.rfind(|(r, w)| r.1 - w.1 > 2.0 * steady + BURST);
+        first
+            .zip(high)
+            .map_or(0.0, |(first, (last, _))| (last.0 - first.0).max(0.0))
     }
 
     fn peak(&self) -> f64 {
@@ -167,7 +178,17 @@ mod tests {
             |t| 498e3 * (t.min(10.0) + (t - 20.0).max(0.0)),
         );
         let settling = value(&measure(&stalled), "settling");
-        assert!((settling - 19.5).abs() < 0.1, "{settling}");
+        assert!((settling - 20.0).abs() < 1.0, "{settling}");
+    }
+
+    #[test]
+    fn draining_ends_when_the_backlog_stays_low() {
+        let burst = samples(
+            |t| 498e3 * t + if t < 3.0 { 2e6 } else { 1e5 },
+            |t| 498e3 * t + if t < 3.0 { 1e3 } else { 0.0 },
+        );
+        let draining = value(&measure(&burst), "draining");
+        assert!((draining - 2.99).abs() < 0.01, "{draining}");
     }
 
     #[test]

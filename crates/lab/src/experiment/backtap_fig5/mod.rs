@@ -21,8 +21,11 @@ use crate::scenario::{Distribution, Scenario, Text};
 /// links each, there and back.
 const LINKS: f64 = 12.0;
 
-/// The transports whose windows grow by a cell per round trip from the beginning.
-const SLOW: &str = "backtap-as-printed";
+/// Whether a transport's windows change by a cell per round trip for long: from the beginning, or
+/// after they overshot because bursts of 100 ms hide that cells wait.
+fn is_slow(label: &str) -> bool {
+    label.starts_with("backtap-as-printed") || label == "backtap+refill-100ms"
+}
 
 /// Figure 5 of the BackTap paper.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ impl Experiment for BacktapFig5 {
             part.network.access.delay = Some(Distribution::Fixed(delay));
             let labels = scenario.transports.labels();
             part.transports = labels
-                .filter(|label| label.starts_with(SLOW) == slow)
+                .filter(|label| is_slow(label) == slow)
                 .filter_map(|label| {
                     let choice = scenario.transports.get(label)?;
                     Some((label.to_owned(), choice.clone()))

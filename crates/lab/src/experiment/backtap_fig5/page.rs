@@ -72,6 +72,14 @@ impl<'a> Values<'a> {
         values.filter(move |value| value.quantity == quantity && value.transport == transport)
     }
 
+    /// Judged values at some round-trip time that lie outside of their bands.
+    pub(super) fn outside(self) -> impl Iterator<Item = (&'a Value, f64)> {
+        let judged = self.0.iter();
+        let outside = judged
+            .filter(|value| matches!(value.verdict, Verdict::SameShape | Verdict::NotReproduced));
+        outside.filter_map(|value| Some((value, value.x?)))
+    }
+
     /// The swept round-trip times, rising.
     fn rtts(self) -> Vec<u64> {
         let mut rtts: Vec<u64> = self.0.iter().filter_map(|v| Some(v.x? as u64)).collect();
@@ -161,7 +169,7 @@ fn backlog(values: Values) -> Chart {
     let mut series = shown(values, "backlog");
     series.extend(WINDOWS.map(|(transport, window)| predicted(values, transport, window)));
     for (colour, transport) in TRANSPORTS[..2].iter().enumerate() {
-        series.push(stated(values, "backlog", (colour, transport)));
+        series.extend(stated(values, "backlog", (colour, transport)));
     }
     series.extend(after_a_minute(values, "backlog-at-60s"));
     chart("backlog", "Backlog", "kB", series)
@@ -177,7 +185,7 @@ fn delay(values: Values) -> Chart {
         points: values.rtts().into_iter().map(half).collect(),
     });
     let mut chart = chart("delay", "Delay", "ms", series);
-    chart.caption = "Means over the seeds with 95 % confidence intervals.".to_owned();
+    chart.caption = String::from("Means over the seeds with 95 % confidence intervals.");
     chart
 }
 
@@ -190,9 +198,10 @@ fn refill(values: Values) -> Chart {
         series.into(),
     );
     chart.y = Axis::new("Delay", "ms").including(0.0);
-    chart.caption = "Means over the seeds with 95 % confidence intervals. The refill interval is \
-                     100 ms for vanilla and 10 ms for backtap where the name tells no other."
-        .to_owned();
+    chart.caption = String::from(
+        "Means over the seeds with 95 % confidence intervals. The refill interval is 100 ms for \
+         vanilla and 10 ms for backtap where the name tells no other.",
+    );
     chart
 }
 
@@ -226,27 +235,34 @@ fn points(values: Values, quantity: &str, transport: &str) -> Vec<Point> {
     values.of(quantity, transport).filter_map(point).collect()
 }
 
-/// What the paper states of a transport.
-fn stated(values: Values, quantity: &str, (colour, transport): (usize, &str)) -> Series {
+/// What the paper states of a transport: a series for each range that it speaks of.
+fn stated(values: Values, quantity: &str, (colour, transport): (usize, &str)) -> Vec<Series> {
     let point = |value: &Value| {
-        Some(Point {
-            x: value.x?,
-            y: value.paper?,
-            interval: value.band_low.zip(value.band_high),
-        })
+        let interval = value.band_low.zip(value.band_high);
+        let (x, y) = value.x.zip(value.paper)?;
+        Some(Point { x, y, interval })
     };
-    Series {
-        label: format!("{transport} (paper)"),
-        colour,
-        mark: Mark::Paper,
-        points: values.of(quantity, transport).filter_map(point).collect(),
-    }
+    let all: Vec<&Value> = values.of(quantity, transport).collect();
+    let ranges = all.chunk_by(|a, b| a.paper == b.paper);
+    let series = ranges.filter_map(|range| {
+        let points: Vec<Point> = range.iter().filter_map(|value| point(value)).collect();
+        let (first, last) = (points.first()?, points.last()?);
+        Some(Series {
+            label: format!("paper, {}, {} to {} ms", short(transport), first.x, last.x),
+            colour,
+            mark: Mark::Paper,
+            points,
+        })
+    });
+    series.collect()
 }
 
-/// The transport that has not settled after a minute everywhere, as it is then.
+/// The transport that has not settled after a minute at long round trips, as it is then.
 fn after_a_minute(values: Values, quantity: &str) -> Option<Series> {
+    const FROM: f64 = 300.0;
     let transport = TRANSPORTS[3];
-    let points = points(values, quantity, transport);
+    let mut points = points(values, quantity, transport);
+    points.retain(|point| point.x >= FROM);
     (!points.is_empty()).then(|| Series {
         label: format!("{transport}, after a minute"),
         colour: MINUTE,
@@ -330,6 +346,11 @@ fn settling(values: Values) -> Section {
         (
             "settling",
             "Seconds from the first byte until the rate stays above 95 %",
+            SHOWN,
+        ),
+        (
+            "draining",
+            "Seconds from the first byte until the backlog stays low",
             SHOWN,
         ),
         (
