@@ -105,6 +105,8 @@ pub(crate) struct Flow<S, P> {
     pub(crate) sender: Sender,
     /// Streams that begin or end here, by their name on the circuit.
     pub(crate) streams: Vec<(StreamId, u32)>,
+    /// Streams that ended with another of their circuits; cells of theirs may be under way.
+    pub(crate) ended: Vec<StreamId>,
     /// Which of the streams is cut from next.
     pub(crate) turn: usize,
     /// Whether the flow waits for its turn in the scheduler.
@@ -139,6 +141,7 @@ impl<S, P: Clone> Flow<S, P> {
             receiver: Receiver::default(),
             sender,
             streams: Vec::new(),
+            ended: Vec::new(),
             turn: 0,
             scheduled: false,
             feedback_pending: false,
@@ -147,6 +150,11 @@ impl<S, P: Clone> Flow<S, P> {
             pace: None,
             timer: None,
         }
+    }
+
+    /// Whether a stream ended here, so that what is still heard of it means nothing.
+    pub(crate) fn has_ended(&self, stream: StreamId) -> bool {
+        self.ended.contains(&stream) && self.streams.iter().all(|(other, _)| *other != stream)
     }
 
     /// Whether there is a cell to send that its gate does not hold back.

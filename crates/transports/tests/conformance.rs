@@ -56,6 +56,7 @@ battery! {
     two_legs_keep_the_order_of_a_stream,
     a_lossy_slow_leg_does_not_block_the_stream,
     a_pinned_stream_uses_one_leg,
+    a_closed_leg_ends_its_stream_and_nothing_else,
     excess_is_dropped_unacknowledged_and_closes_the_circuit,
     feedback_that_lies_closes_the_circuit,
     a_neighbour_that_never_acknowledges_gets_a_bounded_number_of_cells,

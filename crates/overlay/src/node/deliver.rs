@@ -1,6 +1,6 @@
 //! The edges: cutting application data into cells, and delivering it.
 
-use hopflow_units::{Bytes, Instant};
+use hopflow_units::{Bytes, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
 use super::Node;
@@ -87,6 +87,12 @@ impl<T: Transport, P: Payload> Node<T, P> {
     #[inline]
     pub(super) fn deliver(&mut self, now: Instant, id: FlowId) {
         self.deliver_flow(now, id);
+        self.deliver_others(now);
+    }
+
+    /// Does the same at sinks where something that held it back has gone.
+    #[inline]
+    pub(super) fn deliver_others(&mut self, now: Instant) {
         while let Some(other) = self.deliverable.pop() {
             self.deliver_flow(now, other);
         }
@@ -127,6 +133,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
     ) -> Result<Taken, Violation> {
         if let Some(flow) = self.flow(id) {
             flow.queue.pop();
+            if flow.has_ended(header.stream) {
+                return Ok(Taken::Yes);
+            }
         }
         // A command is about the data that this end sends.
         let source = id.reverse();
@@ -170,7 +179,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
             .streams
             .iter()
             .find(|(stream, _)| *stream == header.stream);
-        let &(_, index) = found.ok_or(Violation::UnknownStream)?;
+        let Some(&(_, index)) = found else {
+            return self.drop_late(now, id, header.stream);
+        };
         let handle = StreamHandle(self.streams.id(index));
         let stream = self
             .streams
@@ -199,6 +210,22 @@ impl<T: Transport, P: Payload> Node<T, P> {
             }
         }
         let stream = header.stream;
+        self.hook(now, id, |transport, state, cx| {
+            transport.on_delivered(state, cx, stream);
+        });
+        Ok(Taken::Yes)
+    }
+
+    /// Drops the data of a stream that has ended; for windows it counts as delivered.
+    #[cold]
+    fn drop_late(
+        &mut self,
+        now: Instant,
+        id: FlowId,
+        stream: StreamId,
+    ) -> Result<Taken, Violation> {
+        let flow = self.flow(id).filter(|flow| flow.has_ended(stream));
+        flow.ok_or(Violation::UnknownStream)?.queue.pop();
         self.hook(now, id, |transport, state, cx| {
             transport.on_delivered(state, cx, stream);
         });

@@ -46,7 +46,7 @@ pub struct Node<T: Transport, P: Payload> {
     complete: VecDeque<LinkId>,
     events: VecDeque<Event<P>>,
     far_end: Vec<RelayHeader>,
-    /// Sinks that another leg of their stream has made deliverable.
+    /// Sinks where something may be delivered, since another leg of a stream went on or ended.
     deliverable: Vec<FlowId>,
     counters: NodeCounters,
 }
@@ -100,6 +100,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
     }
 
     fn handle_timers(&mut self, now: Instant) {
+        self.deliver_others(now);
         while let Some((at, link)) = self.timers.take_due_feedback(now) {
             let state = self.link(link);
             if state.feedback_at == Some(at) {
@@ -219,6 +220,9 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     }
 
     fn poll_timeout(&self) -> Instant {
+        if !self.deliverable.is_empty() {
+            return Instant::ZERO;
+        }
         self.timers.next().min(self.bucket_wake).min(self.next_tick)
     }
 

@@ -170,8 +170,13 @@ impl<T: Transport, P: Payload> Node<T, P> {
         };
         for leg in state.legs {
             for direction in [Direction::Forward, Direction::Backward] {
-                if let Some(flow) = self.flow(FlowId::new(leg, direction)) {
-                    flow.streams.retain(|(_, other)| *other != place);
+                let id = FlowId::new(leg, direction);
+                let Some(flow) = self.flow(id) else { continue };
+                flow.streams.retain(|(_, other)| *other != place);
+                flow.ended.retain(|other| *other != state.id);
+                flow.ended.push(state.id);
+                if flow.site.role == Role::Sink {
+                    self.deliverable.push(id);
                 }
             }
         }

@@ -80,3 +80,35 @@ pub(super) fn a_pinned_stream_uses_one_leg(factory: &dyn Factory<Counted>) {
     let [on_fast, on_slow] = turn(&mut chain, None);
     assert!(on_fast > 0 && on_slow > 0, "{on_fast}, {on_slow}");
 }
+
+/// A stream ends with any of its circuits, at both ends; its other circuit and the streams there
+/// live on, whatever was under way.
+pub(super) fn a_closed_leg_ends_its_stream_and_nothing_else(factory: &dyn Factory<Counted>) {
+    for (hop, reading) in [0, 1, 2]
+        .into_iter()
+        .flat_map(|hop| [(hop, true), (hop, false)])
+    {
+        let (mut chain, [fast, slow], stream) = two_legs(factory, Medium::delay(SLOW), 1);
+        chain.expect_closures();
+        let other = chain.stream(&[slow]);
+        chain.write(stream, End::Exit, Bytes::new(2_000_000));
+        chain.write(stream, End::Client, Bytes::new(200_000));
+        chain.run_for(Duration::from_millis(300));
+        chain.set_reading(stream, End::Client, reading);
+        chain.run_for(Duration::from_millis(500));
+        chain.close(fast, hop);
+        chain.write(other, End::Exit, Bytes::new(100_000));
+        chain.run_for(Duration::from_secs(120));
+        for end in [End::Client, End::Exit] {
+            assert_eq!(chain.stream_view(stream, end), None, "{end:?} goes on");
+        }
+        assert!(chain.closures(fast).iter().all(Option::is_some));
+        assert_eq!(chain.closures(slow), [None; 3], "hop {hop}");
+        assert_eq!(
+            chain.arrived(other, End::Exit),
+            Bytes::new(100_000),
+            "hop {hop}, {}",
+            chain.summary()
+        );
+    }
+}
