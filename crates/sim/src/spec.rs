@@ -1,5 +1,6 @@
 //! What to simulate, as plain data.
 
+pub use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
 
 /// A world: nodes around a hub, circuits over them, and what is recorded.
@@ -16,7 +17,7 @@ pub struct WorldSpec {
     /// What is recorded over time.
     pub sampling: Sampling,
     /// The TCP of stream carriers.
-    pub tcp: hopflow_tcp::Config,
+    pub tcp: TcpConfig,
 }
 
 /// An overlay node and its access link to the hub of the star.

@@ -21,7 +21,7 @@ pub use input_error::{InputError, allowed};
 pub use network::{Access, Bucket, Network, Queue, Relays, Shaping, Topology};
 pub use quantity::{Distribution, Quantity, Text};
 pub use schema::schema;
-pub use tcp::Tcp;
+pub use tcp::{Congestion, Tcp};
 pub use transports::{Choice, Transports};
 pub use users::{Circuits, Class, Path, RandomPath, Response, Workload};
 

@@ -1,6 +1,6 @@
 //! The TCP of transports that use streams between relays.
 
-use hopflow_sim::spec::WorldSpec;
+use hopflow_sim::spec::{TcpAlgorithm, WorldSpec};
 use hopflow_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ pub struct Tcp {
     /// Segments of the first congestion window; 10 by default.
     #[schemars(range(min = 1, max = 1000))]
     pub initial_window: Option<u32>,
+    /// What governs the congestion window; "cubic" by default.
+    pub congestion: Option<Congestion>,
     /// Whether a partial segment waits while an earlier one is not acknowledged; true by default.
     pub nagle: Option<bool>,
     /// Whether losses are found by selective acknowledgements; true by default.
@@ -28,6 +30,16 @@ pub struct Tcp {
     pub hystart: Option<bool>,
     /// Least margin of the retransmission timeout; 200 ms by default.
     pub min_rto: Option<Text<Duration>>,
+}
+
+/// What governs a congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// RFC 5681 and RFC 6582.
+    NewReno,
+    /// RFC 9438.
+    Cubic,
 }
 
 impl Tcp {
@@ -46,6 +58,11 @@ impl Tcp {
             self.receive_buffer.map(|size| size.0),
         );
         set(&mut tcp.initial_window_segments, self.initial_window);
+        let algorithm = self.congestion.map(|congestion| match congestion {
+            Congestion::NewReno => TcpAlgorithm::NewReno,
+            Congestion::Cubic => TcpAlgorithm::Cubic,
+        });
+        set(&mut tcp.algorithm, algorithm);
         set(&mut tcp.nagle, self.nagle);
         set(&mut tcp.sack, self.sack);
         set(&mut tcp.hystart, self.hystart);
