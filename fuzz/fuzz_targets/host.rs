@@ -10,7 +10,7 @@ use hopflow_testkit::{Counted, fuzz};
 static FACTORIES: LazyLock<Vec<Box<dyn Factory<Counted>>>> = LazyLock::new(|| {
     let windows = "circuit-window = 10\ncircuit-increment = 2\nstream-window = 5\n\
                    stream-increment = 1\nqueue-limit = 20";
-    let presets = hopflow_transports::presets().iter();
+    let presets = hopflow_transports::presets().into_iter();
     let presets = presets.map(|preset| (preset.name, ""));
     presets
         .chain([("vanilla", windows), ("backtap", "queue-limit = 20")])

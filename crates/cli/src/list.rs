@@ -36,7 +36,7 @@ pub(crate) fn list(what: Listing, json: bool) -> Result<(), Failure> {
 type Entries = Vec<(String, String)>;
 
 fn transports() -> Entries {
-    let presets = hopflow_transports::presets().iter();
+    let presets = hopflow_transports::presets().into_iter();
     presets
         .map(|preset| (preset.name.to_owned(), preset.about.to_owned()))
         .collect()

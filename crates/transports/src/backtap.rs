@@ -27,6 +27,7 @@ use hopflow_overlay::{
 use hopflow_units::{Cells, Duration, Instant};
 use hopflow_wire::Carrier;
 
+use crate::Preset;
 use crate::options::{Configure, Options};
 
 /// BackTap at one node.
@@ -113,6 +114,19 @@ enum Phase {
 }
 
 impl Configure for BackTapConfig {
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "backtap",
+            about: "BackTap: hop-by-hop backpressure with delay-based windows over datagrams",
+            options: "",
+        },
+        Preset {
+            name: "backtap-as-printed",
+            about: "BackTap exactly as its paper prints it: one cell more or less per round trip",
+            options: "startup = \"none\"\ngrow = \"always\"",
+        },
+    ];
+
     fn configure(options: &mut Options) -> Result<Self, ConfigError> {
         let alpha = options.cells("alpha", Cells::new(2), Cells::new(1))?;
         Ok(Self {

@@ -1,8 +1,8 @@
 //! The transports and their registry.
 //!
-//! Each transport is one file that implements [`Transport`](hopflow_overlay::Transport), and one
-//! line in `registry.rs`. [`presets`] lists what scenarios may name, [`build`] makes a factory of
-//! nodes from a preset and options.
+//! Each transport is one file that implements [`Transport`](hopflow_overlay::Transport) and
+//! [`Configure`], its `mod` line here, and one line in `registry.rs`. [`presets`] lists what
+//! scenarios may name, [`build`] makes a factory of nodes from a preset and options.
 
 mod backtap;
 mod options;

@@ -7,8 +7,13 @@ use hopflow_overlay::ConfigError;
 use hopflow_units::{Bytes, Cells, Duration};
 use toml::{Table, Value};
 
+use crate::Preset;
+
 /// A configuration that is read from options; what is not given keeps its default.
 pub trait Configure: Sized {
+    /// The names by which scenarios choose the transport, with options that go with each.
+    const PRESETS: &'static [Preset];
+
     /// Reads the configuration.
     ///
     /// # Errors

@@ -7,98 +7,64 @@ use hopflow_wire::Payload;
 use toml::Table;
 
 use crate::options::{Configure, Options, unknown_name};
-use crate::{BackTap, Vanilla};
 
 /// A named point of the design space: a transport and some of its options.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Preset {
     /// The name in scenarios.
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
-    transport: &'static str,
-    /// Options as TOML.
-    options: &'static str,
+    /// Options as TOML; those of a scenario override them.
+    pub options: &'static str,
 }
 
-/// One line per transport.
 macro_rules! transports {
     ($($transport:ty),* $(,)?) => {
-        fn configured<P: Payload>(
-            transport: &str,
-            options: Options,
+        /// All presets, transport by transport.
+        pub fn presets() -> Vec<&'static Preset> {
+            let transports: &[&'static [Preset]] =
+                &[$(<<$transport as Transport>::Config as Configure>::PRESETS),*];
+            transports.iter().copied().flatten().collect()
+        }
+
+        /// Makes a factory of nodes from a preset and options that override the preset's.
+        ///
+        /// # Errors
+        /// If the preset or an option is unknown, or a value cannot be used.
+        pub fn build<P: Payload>(
+            preset: &str,
+            options: &Table,
         ) -> Result<Box<dyn Factory<P>>, ConfigError> {
-            $(if transport == <$transport>::NAME {
-                return Configured::<$transport>::new(options)
-                    .map(|configured| Box::new(configured) as Box<dyn Factory<P>>);
+            $(if let Some(found) = find::<$transport>(preset) {
+                let configured = Configured::<$transport>::new(found.with(options))?;
+                return Ok(Box::new(configured));
             })*
-            unreachable!("presets name transports of this list: {transport}")
+            let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
+            let problem = format!("\"{preset}\" is {}", unknown_name(preset, &names));
+            Err(ConfigError::new("preset", "", problem))
         }
     };
 }
 
+// The registry: one line for each transport.
 transports! {
-    Vanilla,
-    BackTap,
+    crate::vanilla::Vanilla,
+    crate::backtap::BackTap,
 }
 
-const PRESETS: &[Preset] = &[
-    Preset {
-        name: "vanilla",
-        about: "Tor as it was: shared TCP connections, circuit and stream windows with SENDMEs",
-        transport: "vanilla",
-        options: "",
-    },
-    Preset {
-        name: "vanilla-circuit-window",
-        about: "vanilla with the circuit window alone (1000 cells, 100 per SENDME)",
-        transport: "vanilla",
-        options: "stream-window = 0",
-    },
-    Preset {
-        name: "vanilla-stream-window",
-        about: "vanilla with the stream window alone (500 cells, 50 per SENDME)",
-        transport: "vanilla",
-        options: "circuit-window = 0",
-    },
-    Preset {
-        name: "backtap",
-        about: "BackTap: hop-by-hop backpressure with delay-based windows over datagrams",
-        transport: "backtap",
-        options: "",
-    },
-    Preset {
-        name: "backtap-as-printed",
-        about: "BackTap exactly as its paper prints it: one cell more or less per round trip",
-        transport: "backtap",
-        options: "startup = \"none\"\ngrow = \"always\"",
-    },
-];
-
-/// All presets.
-pub fn presets() -> &'static [Preset] {
-    PRESETS
+fn find<T: Transport<Config: Configure>>(name: &str) -> Option<&'static Preset> {
+    T::Config::PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// Makes a factory of nodes from a preset and options that override the preset's.
-///
-/// # Errors
-/// If the preset or an option is unknown, or a value cannot be used.
-pub fn build<P: Payload>(
-    preset: &str,
-    options: &Table,
-) -> Result<Box<dyn Factory<P>>, ConfigError> {
-    let Some(found) = PRESETS.iter().find(|other| other.name == preset) else {
-        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-        return Err(ConfigError::new("preset", "", {
-            format!("\"{preset}\" is {}", unknown_name(preset, &names))
-        }));
-    };
-    let base: Table = found
-        .options
-        .parse()
-        .expect("the presets' options are TOML, as tests check");
-    configured(found.transport, Options::new([&base, options]))
+impl Preset {
+    fn with(&self, options: &Table) -> Options {
+        let own: Table = self
+            .options
+            .parse()
+            .expect("the presets' options are TOML, as tests check");
+        Options::new([&own, options])
+    }
 }
 
 /// A transport with its configuration: a factory of nodes.
@@ -158,7 +124,6 @@ mod tests {
     fn every_preset_can_be_built() {
         for preset in presets() {
             let factory = build::<RawPayload>(preset.name, &Table::new()).unwrap();
-            assert_eq!(factory.name(), preset.transport);
             assert!(!factory.describe().is_empty());
         }
     }

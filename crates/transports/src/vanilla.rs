@@ -16,6 +16,7 @@ use hopflow_overlay::{
 use hopflow_units::{Cells, Duration, StreamId};
 use hopflow_wire::{Carrier, RelayCommand, RelayHeader};
 
+use crate::Preset;
 use crate::options::{Configure, Options};
 
 /// Vanilla Tor.
@@ -47,6 +48,24 @@ pub struct Deliveries {
 }
 
 impl Configure for VanillaConfig {
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "vanilla",
+            about: "Tor as it was: shared TCP connections, circuit and stream windows with SENDMEs",
+            options: "",
+        },
+        Preset {
+            name: "vanilla-circuit-window",
+            about: "vanilla with the circuit window alone (1000 cells, 100 per SENDME)",
+            options: "stream-window = 0",
+        },
+        Preset {
+            name: "vanilla-stream-window",
+            about: "vanilla with the stream window alone (500 cells, 50 per SENDME)",
+            options: "circuit-window = 0",
+        },
+    ];
+
     fn configure(options: &mut Options) -> Result<Self, ConfigError> {
         let mut window = |keys: [&'static str; 2], start, increment| {
             let start = options.cells(keys[0], Cells::new(start), Cells::ZERO)?;

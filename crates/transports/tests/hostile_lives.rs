@@ -14,7 +14,7 @@ fn factories() -> impl Iterator<Item = Box<dyn Factory<Counted>>> {
     let small = ["vanilla", "backtap"].map(|name| (name, "queue-limit = 20\n"));
     let windows = "circuit-window = 10\ncircuit-increment = 2\nstream-window = 5\n\
                    stream-increment = 1";
-    let presets = hopflow_transports::presets().iter();
+    let presets = hopflow_transports::presets().into_iter();
     let presets = presets.map(|preset| (preset.name, String::new()));
     let small = small.map(|(name, limit)| {
         let windows = if name == "vanilla" { windows } else { "" };

@@ -8,7 +8,7 @@ use hopflow_overlay::{
     Charging, ConfigError, Excess, Gates, Multiplexing, NodeEnv, Plan, RttConfig, Scope, Site,
     Transport, Turn,
 };
-use hopflow_transports::{Configure, Options};
+use hopflow_transports::{Configure, Options, Preset};
 use hopflow_units::{Cells, Duration};
 use hopflow_wire::Carrier;
 
@@ -24,6 +24,12 @@ pub(crate) struct FixedHopWindowConfig {
 }
 
 impl Configure for FixedHopWindowConfig {
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "fixed-hop-window",
+        about: "A fixed window on every hop, released by forward feedback",
+        options: "",
+    }];
+
     fn configure(options: &mut Options) -> Result<Self, ConfigError> {
         let window = options.cells("window", Cells::new(50), Cells::new(1))?;
         Ok(Self { window })
