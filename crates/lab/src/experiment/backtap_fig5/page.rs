@@ -242,8 +242,9 @@ fn stated(values: Values, quantity: &str, (colour, transport): (usize, &str)) ->
         let (x, y) = value.x.zip(value.paper)?;
         Some(Point { x, y, interval })
     };
-    let all: Vec<&Value> = values.of(quantity, transport).collect();
-    let ranges = all.chunk_by(|a, b| a.paper == b.paper);
+    let stated = values.of(quantity, transport);
+    let stated: Vec<&Value> = stated.filter(|value| value.paper.is_some()).collect();
+    let ranges = stated.chunk_by(|a, b| a.paper == b.paper);
     let series = ranges.filter_map(|range| {
         let points: Vec<Point> = range.iter().filter_map(|value| point(value)).collect();
         let (first, last) = (points.first()?, points.last()?);
@@ -276,7 +277,11 @@ fn short(transport: &str) -> &str {
 }
 
 /// The event model's backlog.
+///
+/// Its round-trip times avoid 150 and 300 ms, where SENDMEs are back at the very time of a refill.
 fn predicted(values: Values, transport: &str, window: Window) -> Series {
+    const STEP: usize = 8;
+    let longest = values.rtts().last().copied().unwrap_or(0);
     let point = |rtt: u64| {
         let circuit = Circuit::of_figure(window, bucket(), Duration::from_millis(rtt));
         Point::new(rtt as f64, model::predict(&circuit).backlog / 1e3)
@@ -285,7 +290,7 @@ fn predicted(values: Values, transport: &str, window: Window) -> Series {
         label: format!("event model, {}", short(transport)),
         colour: THEORY,
         mark: Mark::Line,
-        points: values.rtts().into_iter().map(point).collect(),
+        points: (0..=longest).step_by(STEP).map(point).collect(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the page says in words, with the numbers that were measured.
 
+use hopflow_results::Verdict;
+
 use super::page::Values;
 
 /// A transport that the text compares.
@@ -32,12 +34,13 @@ pub(super) fn result(values: Values) -> Vec<String> {
         .outside()
         .map(|(value, x)| format!("{} of `{}` at {x} ms", value.quantity, value.transport))
         .collect();
-    let mut paragraphs = vec![
-        "Figure 5 is reproduced: the knees, the two levels of the backlog of each window, the \
-         rate that `backtap` keeps, its backlog in proportion to the round-trip time, and its \
-         delay just above half of it."
-            .to_owned(),
-    ];
+    let mut paragraphs = Vec::new();
+    if values
+        .outside()
+        .all(|(value, _)| value.verdict != Verdict::NotReproduced)
+    {
+        paragraphs.push(REPRODUCED.to_owned());
+    }
     if !outside.is_empty() {
         paragraphs.push(format!("Outside of their bands: {}.", outside.join("; ")));
     }
@@ -49,6 +52,10 @@ pub(super) fn result(values: Values) -> Vec<String> {
     }
     paragraphs
 }
+
+const REPRODUCED: &str = "Figure 5 is reproduced: the knees, the two levels of the backlog of each \
+    window, the rate that `backtap` keeps, its backlog in proportion to the round-trip time, and \
+    its delay just above half of it.";
 
 const AT_ZERO: &str = "Why `backtap` falls short at 0 ms: feedback may wait 1 ms for company, \
     which is hundreds of times the round trip of such a hop. A cell that arrives just before a \
