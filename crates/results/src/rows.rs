@@ -56,7 +56,7 @@ row! {
         pub packaged_bytes: u64,
         /// W at the end: application bytes delivered to the client.
         pub delivered_bytes: u64,
-        /// Bytes packaged per second over the time that was measured.
+        /// What the delivered bytes fill as full cells: 512 bytes for every 498 of goodput.
         pub rate_bytes_per_s: f64,
         /// Bytes delivered per second over the time that was measured.
         pub goodput_bytes_per_s: f64,

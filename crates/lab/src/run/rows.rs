@@ -9,6 +9,8 @@ use hopflow_units::{Duration, Instant, Rate};
 
 /// Bytes of a cell by which the use of a relay's rate limit is reckoned (tor-spec, section 3).
 const CELL_BYTES: f64 = 512.0;
+/// Application bytes of a full data cell.
+const CELL_DATA_BYTES: f64 = 498.0;
 
 /// The rows of a run.
 ///
@@ -87,14 +89,13 @@ struct Evaluated<'a> {
     from: Instant,
     span: f64,
     circuits: &'a [CircuitOutcome],
-    /// R, W and the sum of R - W over the samples, per circuit.
+    /// What the samples say, per circuit.
     sampled: Vec<Sampled>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Sampled {
     samples: u64,
-    first_packaged: f64,
     first_delivered: f64,
     backlog: f64,
 }
@@ -105,7 +106,6 @@ impl<'a> Evaluated<'a> {
         for sample in &outcome.samples {
             let of_circuit = &mut sampled[sample.circuit as usize];
             if of_circuit.samples == 0 {
-                of_circuit.first_packaged = sample.packaged.as_f64();
                 of_circuit.first_delivered = sample.delivered.as_f64();
             }
             of_circuit.samples += 1;
@@ -122,7 +122,7 @@ impl<'a> Evaluated<'a> {
 
     fn circuit(&self, number: usize) -> Circuit {
         let (outcome, sampled) = (&self.circuits[number], self.sampled[number]);
-        let rate = |total: f64, before: f64| (total - before) / self.span;
+        let goodput = (outcome.delivered.as_f64() - sampled.first_delivered) / self.span;
         let latency = |q| outcome.latency.quantile(q).map(Duration::as_secs_f64);
         Circuit {
             circuit: number as u32,
@@ -130,8 +130,8 @@ impl<'a> Evaluated<'a> {
             class: class(outcome.class),
             packaged_bytes: outcome.packaged.get(),
             delivered_bytes: outcome.delivered.get(),
-            rate_bytes_per_s: rate(outcome.packaged.as_f64(), sampled.first_packaged),
-            goodput_bytes_per_s: rate(outcome.delivered.as_f64(), sampled.first_delivered),
+            rate_bytes_per_s: goodput * CELL_BYTES / CELL_DATA_BYTES,
+            goodput_bytes_per_s: goodput,
             fair_bytes_per_s: None,
             backlog_mean_bytes: (sampled.samples > 0)
                 .then(|| sampled.backlog / sampled.samples as f64),
