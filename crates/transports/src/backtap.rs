@@ -235,7 +235,8 @@ impl Transport for BackTap {
                 flow.actual_rtt = Some(flow.actual_rtt.map_or(rtt, |least| least.min(rtt)));
             }
         }
-        let base = *base;
+        // Feedback that waits for company is no queue, so no round trip counts as shorter.
+        let base = (*base).max(self.config.feedback_delay);
         flow.peak = flow
             .peak
             .max((cx.gates.hop.outstanding() + sample.cells).get());
