@@ -23,8 +23,9 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Default)]
 struct Ring {
     flows: VecDeque<FlowId>,
-    /// Flows whose link was full when they were to send, with node scope.
+    /// Whether the ring stands among the turns.
     in_turns: bool,
+    /// Whether its link is full, so that it must not.
     blocked: bool,
 }
 

@@ -38,7 +38,8 @@ pub trait Payload: Clone + Debug + Send + 'static {
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self;
 }
 
-/// The flags byte of a cell on a datagram carrier; its bits belong to the transport.
+/// The flags byte of a cell on a datagram carrier; its bits are for transports to come. Nodes send
+/// zero and ignore what they get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CellFlags(pub u8);
 
@@ -47,7 +48,7 @@ pub struct CellFlags(pub u8);
 pub struct Cell<P> {
     /// The circuit, as the two neighbours name it.
     pub circuit: CircuitId,
-    /// The transport's flags; datagram carriers only.
+    /// Flags; datagram carriers only.
     pub flags: CellFlags,
     /// The hop's sequence number; datagram carriers only.
     pub seq: CellSeq,

@@ -88,7 +88,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let interval = tick.interval.as_nanos().max(1);
         let missed = now.saturating_since(self.next_tick).as_nanos() / interval;
         self.next_tick += Duration::from_nanos(interval).saturating_mul(missed + 1);
-        self.node_hook(now, super::super::transport::Transport::on_tick);
+        self.node_hook(now, T::on_tick);
     }
 
     pub(super) fn on_message(&mut self, now: Instant, link: LinkId, message: &[u8]) {

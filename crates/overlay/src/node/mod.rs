@@ -42,7 +42,7 @@ pub struct Node<T: Transport, P: Payload> {
     next_tick: Instant,
     /// Links with frames that shall leave although their datagram is not full.
     flush: VecDeque<LinkId>,
-    /// A link whose datagram is full, or whose turn on a stream is over.
+    /// Links whose datagram is full, or whose turn on a stream is over.
     complete: VecDeque<LinkId>,
     events: VecDeque<Event<P>>,
     far_end: Vec<RelayHeader>,
