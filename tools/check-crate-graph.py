@@ -13,15 +13,17 @@ import sys
 ALLOWED = {
     "hopflow-units": set(),
     "hopflow-stats": set(),
+    "hopflow-random": {"units"},
+    "hopflow-paths": {"units", "random"},
     "hopflow-wire": {"units"},
     "hopflow-tcp": {"units"},
     "hopflow-results": {"units"},
     "hopflow-overlay": {"units", "wire", "tcp"},
     "hopflow-transports": {"units", "wire", "tcp", "overlay"},
-    "hopflow-sim": {"units", "wire", "tcp", "overlay"},
+    "hopflow-sim": {"units", "random", "wire", "tcp", "overlay"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
     "hopflow-report": {"units", "stats", "results"},
-    "hopflow-lab": {"units", "overlay", "transports", "sim", "stats", "results", "report"},
+    "hopflow-lab": {"units", "random", "paths", "overlay", "transports", "sim", "stats", "results", "report"},
     "hopflow": {"units", "transports", "lab", "results", "report"},
 }
 
@@ -41,7 +43,7 @@ def violations(edges):
     >>> violations([("hopflow-overlay", "dev", "hopflow-testkit")])
     []
     >>> print(*violations([("hopflow-sim", "normal", "hopflow-transports")]))
-    hopflow-sim must not depend on hopflow-transports (allowed: overlay, tcp, units, wire)
+    hopflow-sim must not depend on hopflow-transports (allowed: overlay, random, tcp, units, wire)
     >>> print(*violations([("hopflow-units", "dev", "hopflow-sim")]))
     hopflow-units must not depend on hopflow-sim, not even in tests (allowed: none)
     >>> print(*violations([("hopflow-new", "normal", "hopflow-units")]))

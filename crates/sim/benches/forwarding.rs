@@ -8,7 +8,7 @@ use std::alloc::System;
 use std::ops::ControlFlow;
 
 use hopflow_overlay::Factory;
-use hopflow_sim::random::Streams;
+use hopflow_random::Streams;
 use hopflow_sim::spec::{
     AccessSpec, BucketSpec, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
 };

@@ -11,7 +11,6 @@ pub mod engine;
 pub mod net;
 mod outcome;
 mod payload;
-pub mod random;
 pub mod spec;
 mod world;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use hopflow_sim::random::{CdfTable, Stream};
+use hopflow_random::{CdfTable, Stream};
 use hopflow_units::{Bytes, Duration, ParseError, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, DeserializeOwned, Deserializer, MapAccess, Visitor, value};

@@ -3,7 +3,7 @@
 //! Every draw comes from a stream of its own, named by what is drawn and numbered by the node or
 //! circuit: adding a circuit changes no relay, and no transport changes anything.
 
-use hopflow_sim::random::{Stream, Streams};
+use hopflow_random::{Stream, Streams};
 use hopflow_sim::spec::{AccessSpec, CircuitSpec, NodeSpec, Sampling, WorldSpec};
 use hopflow_units::NodeId;
 

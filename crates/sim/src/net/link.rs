@@ -6,7 +6,7 @@ use super::backlog::Backlog;
 use super::codel::{CoDel, Waiting};
 use super::config::LinkConfig;
 use super::flight::{Airborne, Flight};
-use crate::random::Stream;
+use hopflow_random::Stream;
 
 /// What became of a packet handed to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use super::{Counters, End, Neighbour, Node, Packets, Rare, Recorder, Source, Wor
 use crate::engine::Agenda;
 use crate::net::{Link, LinkConfig};
 use crate::payload::Simulated;
-use crate::random::Streams;
 use crate::spec::{BucketSpec, CircuitSpec, NodeSpec, SpecError, WorldSpec};
+use hopflow_random::Streams;
 
 /// The stream of a user on its circuit.
 const STREAM: StreamId = StreamId::new(1);

@@ -6,9 +6,9 @@ use hopflow_wire::CELL_DATA;
 
 use super::{Rare, World};
 use crate::payload::{Place, Simulated};
-use crate::random::Stream;
 use crate::spec::{Class, Workload};
 use crate::{Download, LatencyHistogram};
+use hopflow_random::Stream;
 
 /// Bytes of a request: one cell.
 const REQUEST: Bytes = Bytes::new(CELL_DATA as u64);

@@ -8,7 +8,7 @@ mod queueing;
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
 use super::{Link, LinkConfig, Verdict};
-use crate::random::{Stream, Streams};
+use hopflow_random::{Stream, Streams};
 
 /// One megabyte per second: a microsecond per byte.
 const RATE: Rate = Rate::from_kilobytes_per_sec(1000);
