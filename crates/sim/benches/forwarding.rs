@@ -4,13 +4,16 @@
 //! second and hop, events per second, and memory per circuit: medians over several runs of the
 //! same simulation, with the fastest and slowest.
 
+use std::sync::Arc;
+
 use std::alloc::System;
 use std::ops::ControlFlow;
 
 use hopflow_overlay::Factory;
 use hopflow_random::Streams;
 use hopflow_sim::spec::{
-    AccessSpec, BucketSpec, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
+    AccessSpec, Backbone, BucketSpec, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload,
+    WorldSpec,
 };
 use hopflow_sim::{Counters, Simulated, World, run};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
@@ -60,17 +63,19 @@ fn star(circuits: u32) -> WorldSpec {
         CircuitSpec {
             path,
             class: Class::Bulk,
-            workload: Workload {
+            workload: Arc::new(Workload {
                 response: Some(Bytes::new(5 << 20)),
                 think: (Duration::ZERO, Duration::ZERO),
                 server_delay: Duration::from_millis(20),
                 server_delay_max: Duration::from_millis(200),
-            },
+            }),
             start: random.uniform(Duration::ZERO, Duration::from_secs(1)),
         }
     });
     WorldSpec {
         circuits: circuits.collect(),
+        backbone: Backbone::default(),
+        cross: Vec::new(),
         nodes,
         end: SIMULATED,
         seed: 1,

@@ -1,7 +1,7 @@
 //! The deterministic packet-level simulator.
 //!
 //! [`run`] simulates the world of a [`spec::WorldSpec`]: overlay nodes, each with an access link to
-//! a common hub, circuits over them, and users. Nodes are the same code that a real overlay runs,
+//! a router, links between routers, circuits over the nodes, and users. Nodes are the same code that a real overlay runs,
 //! driven through [`Host`](hopflow_overlay::Host); the simulator knows no transport. Links carry
 //! datagrams, or the segments of a TCP model where a transport uses streams.
 //!

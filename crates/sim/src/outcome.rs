@@ -17,6 +17,8 @@ pub struct Outcome {
     pub hops: Vec<HopSample>,
     /// One summary per node.
     pub nodes: Vec<NodeOutcome>,
+    /// Bytes that each connection beside the overlay delivered since recording began.
+    pub cross: Vec<Bytes>,
     /// How much work the run was.
     pub counters: Counters,
 }

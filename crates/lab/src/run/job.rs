@@ -72,6 +72,8 @@ pub(super) fn canonical_world(scenario: &Scenario) -> String {
         network: &'a Network,
         circuits: &'a [Circuits],
         record: Record,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        files: &'a str,
     }
     let world = World {
         duration: scenario.duration,
@@ -79,6 +81,7 @@ pub(super) fn canonical_world(scenario: &Scenario) -> String {
         network: &scenario.network,
         circuits: &scenario.circuits,
         record: scenario.record,
+        files: scenario.loaded.digest(),
     };
     serde_json::to_string(&world).expect("a scenario is plain data")
 }

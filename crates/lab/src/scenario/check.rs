@@ -11,9 +11,9 @@ use super::{
 /// The most relays and the most circuits of a scenario.
 const LARGEST_COUNT: u64 = 1_000_000;
 
-type Check = Result<(), InputError>;
+pub(super) type Check = Result<(), InputError>;
 
-fn fail(key: &str, problem: impl Into<String>) -> Check {
+pub(super) fn fail(key: &str, problem: impl Into<String>) -> Check {
     Err(InputError::at(key, problem))
 }
 
@@ -45,7 +45,8 @@ impl Scenario {
             .iter()
             .map(|group| u64::from(group.count))
             .sum();
-        check_count("circuits", circuits)
+        check_count("circuits", circuits)?;
+        self.check_places()
     }
 
     fn check_times(&self) -> Check {
@@ -110,7 +111,7 @@ fn check_label(key: &str, label: &str) -> Check {
     Ok(())
 }
 
-fn check_count(key: &str, count: u64) -> Check {
+pub(super) fn check_count(key: &str, count: u64) -> Check {
     if count == 0 || count > LARGEST_COUNT {
         return fail(
             key,
@@ -124,7 +125,7 @@ impl Network {
     fn check(&self) -> Check {
         self.access.check("network.access")?;
         self.clients.check("network.clients")?;
-        if self.relays.is_empty() {
+        if self.relays.is_empty() && self.source.is_none() {
             return fail("network.relays", "a network has at least one relay");
         }
         let mut names = BTreeSet::new();
@@ -139,7 +140,10 @@ impl Network {
                 }
             }
         }
-        check_count("network.relays", self.relay_count())
+        match self.relay_count() {
+            0 => Ok(()),
+            count => check_count("network.relays", count),
+        }
     }
 
     /// Number of relays.
@@ -215,6 +219,8 @@ impl Circuits {
                 );
             }
             Path::Random(path) => path.random as usize,
+            // Every line of a circuit file has two relays or more.
+            Path::Published => 2,
         };
         if relays + usize::from(self.client) < 2 {
             let problem = "is too short; allowed are two nodes or more, the client included";

@@ -1,13 +1,17 @@
 //! Scenarios: a network, its users, the transports under test and the seeds, as TOML.
 
 mod check;
+mod check_places;
 mod input_error;
 mod network;
+mod place;
 mod quantity;
 mod read;
 mod sample;
 mod schema;
+mod source;
 mod tcp;
+mod topology;
 mod transports;
 mod users;
 
@@ -18,10 +22,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use input_error::{InputError, allowed};
-pub use network::{Access, Bucket, Network, Queue, Relays, Shaping, Topology};
+pub use network::{Access, Bucket, Cross, Network, Queue, Relays, Shaping};
 pub use quantity::{Distribution, Quantity, Text};
 pub use schema::schema;
+pub use source::{Loaded, Source};
 pub use tcp::{Congestion, Tcp};
+pub use topology::{Dumbbell, Topology, Tree};
 pub use transports::{Choice, Transports};
 pub use users::{Circuits, Class, Path, RandomPath, Response, Workload};
 
@@ -54,6 +60,9 @@ pub struct Scenario {
     /// What is recorded over time.
     #[serde(default)]
     pub record: Record,
+    /// What was in the files that the scenario names.
+    #[serde(skip)]
+    pub loaded: Loaded,
 }
 
 /// The seeds of a scenario.

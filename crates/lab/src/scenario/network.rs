@@ -8,7 +8,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::quantity::{Distribution, Text, TextOr};
+use super::source::Source;
 use super::tcp::Tcp;
+use super::topology::Topology;
 
 /// The network that all transports under test share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,17 +31,32 @@ pub struct Network {
     /// The TCP of transports that use streams between relays.
     #[serde(default)]
     pub tcp: Tcp,
+    /// Where relays come from, beside those listed here.
+    #[serde(default)]
+    pub source: Option<Source>,
     /// The relays, one or a group at a time.
+    #[serde(default)]
     pub relays: Vec<Relays>,
+    /// TCP connections of other applications on the machines of relays.
+    #[serde(default)]
+    pub cross: Vec<Cross>,
 }
 
-/// How the nodes are joined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Topology {
-    /// A hub without limits, and one access link per node.
-    #[default]
-    Star,
+/// Downloads without end, each over a TCP connection from a server of its own to an application
+/// on a relay's machine, whose access link it shares with the relay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Cross {
+    /// Number of connections.
+    pub count: u32,
+    /// The relay.
+    pub to: String,
+    /// The servers' access links, as far as they differ from the network's.
+    #[serde(default)]
+    pub access: Access,
+    /// When a connection opens; at once by default.
+    #[serde(default = "super::users::at_once")]
+    pub start: Distribution<Duration>,
 }
 
 /// A relay, or a group of relays that are drawn from the same distributions.
@@ -52,6 +69,10 @@ pub struct Relays {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
+    /// The router at which the relay is, or the level of a tree (`level-2`) whose routers a group
+    /// takes in turn.
+    #[serde(default)]
+    pub at: Option<String>,
     /// The access link, as far as it differs from the network's.
     #[serde(default)]
     pub access: Access,

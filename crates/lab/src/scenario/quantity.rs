@@ -139,6 +139,21 @@ impl<Q: Quantity> Distribution<Q> {
         }
     }
 
+    /// The mean of the values that can be drawn, in the smallest unit.
+    pub fn mean(&self) -> f64 {
+        let middle = |a: Q, b: Q| f64::midpoint(a.amount() as f64, b.amount() as f64);
+        match self {
+            Self::Fixed(value) => value.amount() as f64,
+            Self::Uniform(low, high) => middle(*low, *high),
+            Self::Points(points) => {
+                let first = points[0].0.amount() as f64 * points[0].1;
+                let spans = points.windows(2);
+                let share = |w: &[(Q, f64)]| middle(w[0].0, w[1].0) * (w[1].1 - w[0].1);
+                first + spans.map(share).sum::<f64>()
+            }
+        }
+    }
+
     /// The largest value that can be drawn.
     pub fn largest(&self) -> Q {
         match self {

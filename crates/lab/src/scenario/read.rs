@@ -27,19 +27,21 @@ impl Scenario {
         Ok((Self::parse(&text, name_or_path)?, text))
     }
 
-    /// Reads a scenario from `text`, which messages call `file`.
+    /// Reads a scenario from `text`, which messages call `file`; the files that it names are looked
+    /// for beside that one first.
     ///
     /// # Errors
     /// If the text is no valid scenario.
     pub fn parse(text: &str, file: &str) -> Result<Self, InputError> {
         let document = toml::Deserializer::parse(text)
             .map_err(|error| from_toml(String::new(), &error, text).in_file(file, text))?;
-        let scenario: Self = serde_path_to_error::deserialize(document).map_err(|error| {
+        let mut scenario: Self = serde_path_to_error::deserialize(document).map_err(|error| {
             let key = key_of(error.path());
             from_toml(key, error.inner(), text).in_file(file, text)
         })?;
         scenario
-            .check()
+            .load_files(Path::new(file))
+            .and_then(|()| scenario.check())
             .map_err(|error| error.in_file(file, text))?;
         Ok(scenario)
     }

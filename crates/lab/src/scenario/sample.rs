@@ -3,10 +3,15 @@
 //! Every draw comes from a stream of its own, named by what is drawn and numbered by the node or
 //! circuit: adding a circuit changes no relay, and no transport changes anything.
 
+use std::sync::Arc;
+
 use hopflow_random::{Stream, Streams};
-use hopflow_sim::spec::{AccessSpec, CircuitSpec, NodeSpec, Sampling, WorldSpec};
+use hopflow_sim::spec::{
+    AccessSpec, BucketSpec, CircuitSpec, CrossSpec, NodeSpec, Sampling, WorldSpec,
+};
 use hopflow_units::NodeId;
 
+use super::place::{Map, Place, Resident};
 use super::{Access, Circuits, Network, Path, RandomPath, Relays, Scenario, Shaping};
 
 impl Scenario {
@@ -14,30 +19,22 @@ impl Scenario {
     ///
     /// The scenario must have passed [`check`](Self::check).
     pub fn sample(&self, seed: u64) -> WorldSpec {
-        let streams = Streams::new(seed);
-        let mut nodes = self.network.sample(streams);
-        let relays = nodes.clone();
-        let mut circuits: Vec<CircuitSpec> = Vec::new();
-        for group in &self.circuits {
-            for _ in 0..group.count {
-                let number = circuits.len() as u64;
-                let mut path =
-                    group.draw_path(&self.network, &relays, &mut streams.stream("path", number));
-                if group.client {
-                    path.insert(0, NodeId::new(nodes.len() as u32));
-                    nodes.push(group.client_node(&self.network, streams, number));
-                }
-                circuits.push(CircuitSpec {
-                    path,
-                    class: group.workload.class.into(),
-                    workload: group.workload.resolve(),
-                    start: group.start.sample(&mut streams.stream("start", number)),
-                });
-            }
-        }
-        let mut world = WorldSpec {
+        let mut sampler = Sampler::new(self, Streams::new(seed));
+        sampler.relays();
+        sampler.circuits();
+        sampler.cross();
+        let Sampler {
             nodes,
             circuits,
+            cross,
+            map,
+            ..
+        } = sampler;
+        let mut world = WorldSpec {
+            nodes,
+            backbone: map.into_backbone(),
+            circuits,
+            cross,
             end: self.duration.0,
             seed,
             sampling: Sampling {
@@ -56,31 +53,210 @@ impl Scenario {
     }
 }
 
-impl Network {
-    fn sample(&self, streams: Streams) -> Vec<NodeSpec> {
-        let mut nodes: Vec<NodeSpec> = Vec::new();
-        for relays in &self.relays {
-            let access = relays.access.or(&self.access);
-            let bucket = Shaping::or(relays.bucket.as_ref(), &self.bucket);
+/// A world that is being drawn.
+struct Sampler<'a> {
+    scenario: &'a Scenario,
+    streams: Streams,
+    map: Map<'a>,
+    nodes: Vec<NodeSpec>,
+    circuits: Vec<CircuitSpec>,
+    cross: Vec<CrossSpec>,
+}
+
+impl<'a> Sampler<'a> {
+    fn new(scenario: &'a Scenario, streams: Streams) -> Self {
+        let graph = scenario.loaded.graph.as_ref();
+        Self {
+            scenario,
+            streams,
+            map: Map::new(&scenario.network.topology, graph, streams),
+            nodes: Vec::new(),
+            circuits: Vec::new(),
+            cross: Vec::new(),
+        }
+    }
+
+    /// The relays that the scenario lists, then those of its circuit file.
+    fn relays(&mut self) {
+        let network = &self.scenario.network;
+        let streams = self.streams;
+        for relays in &network.relays {
+            let access = relays.access.or(&network.access);
+            let bucket = Shaping::or(relays.bucket.as_ref(), &network.bucket);
             for name in relays.members() {
-                let number = nodes.len() as u64;
-                nodes.push(NodeSpec {
-                    name,
-                    access: draw_access(&access, streams, "relay", number),
-                    bucket: bucket
-                        .resolve(|rate| rate.sample(&mut streams.stream("relay bucket", number))),
+                let number = self.nodes.len() as u64;
+                let bucket =
+                    bucket.resolve(|rate| rate.sample(&mut streams.stream("relay bucket", number)));
+                let resident = Resident {
+                    kind: "relay",
+                    number,
+                    at: relays.at.as_deref(),
+                    continent: None,
+                };
+                self.node(name, &access, bucket, resident);
+            }
+        }
+        let Some(file) = &self.scenario.loaded.circuits else {
+            return;
+        };
+        for relay in &file.relays {
+            let resident = Resident {
+                kind: "relay",
+                number: self.nodes.len() as u64,
+                at: None,
+                continent: Some(relay.continent),
+            };
+            let (depth, interval) = match &network.bucket {
+                Shaping::Bucket(bucket) => (bucket.depth, bucket.refill),
+                Shaping::Unlimited => (None, None),
+            };
+            let bucket = BucketSpec {
+                rate: relay.bandwidth,
+                depth: depth.map(|depth| depth.0),
+                interval: interval.map(|interval| interval.0),
+            };
+            self.node(relay.name.clone(), &network.access, Some(bucket), resident);
+        }
+    }
+
+    /// Adds a node.
+    fn node(
+        &mut self,
+        name: String,
+        access: &Access,
+        bucket: Option<BucketSpec>,
+        resident: Resident<'_>,
+    ) -> NodeId {
+        let place = self.map.place(resident);
+        let access = draw_access(access, self.streams, resident, place);
+        self.nodes.push(NodeSpec {
+            name,
+            access,
+            bucket,
+        });
+        NodeId::new(self.nodes.len() as u32 - 1)
+    }
+
+    fn circuits(&mut self) {
+        let network = &self.scenario.network;
+        let streams = self.streams;
+        let relays = self.nodes.clone();
+        let mut lines = self.lines().into_iter();
+        for group in &self.scenario.circuits {
+            for _ in 0..group.count {
+                let number = self.circuits.len() as u64;
+                let mut stream = streams.stream("path", number);
+                let mut path: Vec<NodeId> = match &group.path {
+                    Path::Named(names) => numbered(draw_named(names, network, &mut stream)),
+                    Path::Random(path) => numbered(draw_random(*path, &relays, &mut stream)),
+                    Path::Published => lines.next().expect("the check counted the lines"),
+                };
+                if group.client {
+                    path.insert(0, self.client(group, number));
+                }
+                self.circuits.push(CircuitSpec {
+                    path,
+                    class: group.workload.class.into(),
+                    workload: Arc::new(group.workload.resolve()),
+                    start: group.start.sample(&mut streams.stream("start", number)),
                 });
             }
         }
-        nodes
+    }
+
+    fn client(&mut self, group: &Circuits, number: u64) -> NodeId {
+        let network = &self.scenario.network;
+        let access = group.access.or(&network.clients);
+        let resident = Resident {
+            kind: "client",
+            number,
+            at: group.at.as_deref(),
+            continent: None,
+        };
+        // The rate that a place has for clients counts more than that of the network's nodes.
+        let place_rate = matches!(network.topology, super::Topology::Dumbbell(_));
+        let mut defaults = network.access.clone();
+        if place_rate {
+            defaults.rate = None;
+        }
+        self.node(
+            format!("client-{number}"),
+            &access.or(&defaults),
+            None,
+            resident,
+        )
+    }
+
+    /// Different lines of the circuit file, as many as circuits ask for, in the file's order.
+    fn lines(&self) -> Vec<Vec<NodeId>> {
+        let Some(file) = &self.scenario.loaded.circuits else {
+            return Vec::new();
+        };
+        let groups = self.scenario.circuits.iter();
+        let published = groups.filter(|group| group.path == Path::Published);
+        let wanted = published.map(|group| group.count as usize).sum();
+        let first = self.nodes.len() - file.relays.len();
+        let mut stream = self.streams.stream("lines", 0);
+        let mut left: Vec<usize> = (0..file.paths.len()).collect();
+        for taken in 0..wanted {
+            let other = stream.integer(taken as u64, left.len() as u64 - 1);
+            left.swap(taken, other as usize);
+        }
+        left.truncate(wanted);
+        left.sort_unstable();
+        let path = |line: usize| {
+            let relays = file.paths[line].iter();
+            numbered(relays.map(|relay| first + *relay as usize).collect())
+        };
+        left.into_iter().map(path).collect()
+    }
+
+    fn cross(&mut self) {
+        let network = &self.scenario.network;
+        let streams = self.streams;
+        for group in &network.cross {
+            let to = NodeId::new(network.numbers(&group.to).start as u32);
+            for _ in 0..group.count {
+                let number = self.cross.len() as u64;
+                let resident = Resident {
+                    kind: "server",
+                    number,
+                    at: None,
+                    continent: None,
+                };
+                let access = group.access.or(&network.access);
+                let from = self.node(format!("server-{number}"), &access, None, resident);
+                self.cross.push(CrossSpec {
+                    from,
+                    to,
+                    start: group
+                        .start
+                        .sample(&mut streams.stream("cross start", number)),
+                });
+            }
+        }
     }
 }
 
-fn draw_access(access: &Access, streams: Streams, kind: &str, number: u64) -> AccessSpec {
-    access.resolve(
+fn numbered(path: Vec<usize>) -> Vec<NodeId> {
+    let number = |relay| NodeId::new(relay as u32);
+    path.into_iter().map(number).collect()
+}
+
+/// Draws an access link; what the place says counts, but for the rate that the scenario gives.
+fn draw_access(access: &Access, streams: Streams, node: Resident<'_>, place: Place) -> AccessSpec {
+    let Resident { kind, number, .. } = node;
+    let mut link = access.resolve(
         |rate| rate.sample(&mut streams.stream(&format!("{kind} rate"), number)),
         |delay| delay.sample(&mut streams.stream(&format!("{kind} delay"), number)),
-    )
+    );
+    if let Some(delay) = place.delay {
+        link.delay = delay;
+    }
+    if let (Some(rate), "client", None) = (place.client_rate, kind, &access.rate) {
+        link.rate = rate;
+    }
+    link
 }
 
 impl Relays {
@@ -100,32 +276,6 @@ impl Relays {
     /// Whether this is the name of the relay, of the group, or of one in the group.
     pub(super) fn holds(&self, name: &str) -> bool {
         self.name == name || self.members().any(|member| member == name)
-    }
-}
-
-impl Circuits {
-    fn client_node(&self, network: &Network, streams: Streams, number: u64) -> NodeSpec {
-        let access = self.access.or(&network.clients).or(&network.access);
-        NodeSpec {
-            name: format!("client-{number}"),
-            access: draw_access(&access, streams, "client", number),
-            bucket: None,
-        }
-    }
-
-    fn draw_path(
-        &self,
-        network: &Network,
-        relays: &[NodeSpec],
-        stream: &mut Stream,
-    ) -> Vec<NodeId> {
-        let path = match &self.path {
-            Path::Named(names) => draw_named(names, network, stream),
-            Path::Random(path) => draw_random(*path, relays, stream),
-        };
-        path.into_iter()
-            .map(|relay| NodeId::new(relay as u32))
-            .collect()
     }
 }
 

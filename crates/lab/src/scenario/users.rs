@@ -27,6 +27,9 @@ pub struct Circuits {
     /// The client's access link, as far as it differs from that of the network's clients.
     #[serde(default)]
     pub access: Access,
+    /// The router at which the clients are, or the level of a tree whose routers they take in turn.
+    #[serde(default)]
+    pub at: Option<String>,
     /// What the user fetches: `"bulk"`, `"web"`, or a table that changes one of the two.
     #[serde(deserialize_with = "text_or_table")]
     #[schemars(schema_with = "text_or_table_schema")]
@@ -44,7 +47,7 @@ const fn yes() -> bool {
     true
 }
 
-const fn at_once() -> Distribution<Duration> {
+pub(super) const fn at_once() -> Distribution<Duration> {
     Distribution::Fixed(Duration::ZERO)
 }
 
@@ -55,7 +58,13 @@ pub enum Path {
     Named(Vec<String>),
     /// So many different relays, drawn.
     Random(RandomPath),
+    /// That of a circuit drawn from the network's circuit file; no two circuits of a network take
+    /// the same line.
+    Published,
 }
+
+/// What says [`Path::Published`].
+const PUBLISHED: &str = "published";
 
 /// A path of relays that are drawn without repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,7 +86,16 @@ impl<'de> Deserialize<'de> for Path {
             type Value = Path;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a path: [\"entry\", \"middle\", \"exit\"], or { random = 3 }")
+                f.write_str(
+                    "a path: [\"entry\", \"middle\", \"exit\"], { random = 3 }, or \"published\"",
+                )
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Path, E> {
+                match text {
+                    PUBLISHED => Ok(Path::Published),
+                    text => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
             }
 
             fn visit_seq<A: serde::de::SeqAccess<'de>>(self, names: A) -> Result<Path, A::Error> {
@@ -100,6 +118,7 @@ impl Serialize for Path {
         match self {
             Self::Named(names) => names.serialize(serializer),
             Self::Random(random) => random.serialize(serializer),
+            Self::Published => serializer.serialize_str(PUBLISHED),
         }
     }
 }
@@ -114,7 +133,10 @@ impl JsonSchema for Path {
             "type": "array", "items": { "type": "string" }, "minItems": 1,
             "description": "Relays by name; the name of a group stands for one of its members.",
         });
-        json_schema!({ "anyOf": [names, generator.subschema_for::<RandomPath>()] })
+        let published = json_schema!({
+            "const": PUBLISHED, "description": "A line of the network's circuit file.",
+        });
+        json_schema!({ "anyOf": [names, generator.subschema_for::<RandomPath>(), published] })
     }
 }
 

@@ -9,13 +9,15 @@ use hopflow_overlay::{
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::Carrier;
 
+use super::backbone::Backbone;
+use super::cross::CrossFlow;
 use super::streams::Connections;
 use super::users::User;
 use super::{Counters, End, Neighbour, Node, Packets, Rare, Recorder, Source, World};
 use crate::engine::Agenda;
 use crate::net::{Link, LinkConfig};
 use crate::payload::Simulated;
-use crate::spec::{BucketSpec, CircuitSpec, NodeSpec, SpecError, WorldSpec};
+use crate::spec::{BucketSpec, CircuitSpec, CrossSpec, NodeSpec, SpecError, WorldSpec};
 use hopflow_random::Streams;
 
 /// The stream of a user on its circuit.
@@ -29,6 +31,7 @@ struct Builder<'a> {
     nodes: Vec<Node>,
     connections: Connections,
     users: Vec<User>,
+    cross: Vec<CrossFlow>,
     /// Links by the pair of nodes, lower one first, and the circuit if it has its own.
     links: BTreeMap<(u32, u32, Option<u32>), SharedLink>,
 }
@@ -55,6 +58,7 @@ impl World {
             nodes: Vec::new(),
             connections: Connections::default(),
             users: Vec::new(),
+            cross: Vec::new(),
             links: BTreeMap::new(),
             plan,
         };
@@ -63,6 +67,9 @@ impl World {
         }
         for (index, circuit) in spec.circuits.iter().enumerate() {
             builder.add_circuit(index as u32, circuit)?;
+        }
+        for flow in &spec.cross {
+            builder.add_cross(flow);
         }
         Ok(builder.finish())
     }
@@ -142,6 +149,24 @@ impl Builder<'_> {
         Ok(result)
     }
 
+    /// A connection beside the overlay: a link of the two nodes that no circuit uses.
+    fn add_cross(&mut self, spec: &CrossSpec) {
+        let ends =
+            [spec.from, spec.to].map(|node| (node.get(), self.nodes[node.index()].host.add_link()));
+        let flow = self.cross.len();
+        let connection = self.connections.add(ends, &self.spec.tcp);
+        for side in [0, 1] {
+            self.connections.beside_overlay(connection[side], flow);
+            let (peer, link) = ends[1 - side];
+            self.nodes[ends[side].0 as usize].links.push(Neighbour {
+                node: peer,
+                link,
+                connection: Some(connection[side]),
+            });
+        }
+        self.cross.push(CrossFlow::new(connection));
+    }
+
     fn add_circuit(&mut self, index: u32, spec: &CircuitSpec) -> Result<(), SpecError> {
         let path: Vec<u32> = spec.path.iter().map(|node| node.get()).collect();
         let mut sides = vec![(None, None); path.len()];
@@ -192,23 +217,26 @@ impl Builder<'_> {
             stream
         });
         let random = self.random.stream("user", u64::from(index));
-        let habits = (spec.class, spec.workload);
+        let habits = (spec.class, spec.workload.session());
         self.users
             .push(User::new(habits, hops, (streams[0], streams[1]), random));
     }
 
     fn finish(self) -> World {
-        let slots = 3 * self.nodes.len() + 2 + self.connections.len();
+        let backbone = Backbone::new(&self.spec.backbone, self.nodes.len(), self.random);
+        let slots = 3 * self.nodes.len() + 2 + backbone.len() + self.connections.len();
         let recorder = Recorder::new(&self.spec.sampling);
         let mut world = World {
             agenda: Agenda::new(slots),
             now: Instant::ZERO,
             end: Instant::ZERO + self.spec.end,
             nodes: self.nodes,
+            backbone,
             packets: Packets::default(),
             frames: Vec::new(),
             connections: self.connections,
             users: self.users,
+            cross: self.cross,
             rare: BTreeMap::new(),
             rare_count: 0,
             recorder,
@@ -219,8 +247,17 @@ impl Builder<'_> {
         }
         for index in 0..world.connections.len() {
             let end = Connections::end(index);
-            world.offer_room(end);
-            world.pump_connection(end);
+            match world.connections.flow(end) {
+                None => {
+                    world.offer_room(end);
+                    world.pump_connection(end);
+                }
+                Some(flow) if world.cross[flow].sender() == end => {
+                    let start = Instant::ZERO + self.spec.cross[flow].start;
+                    world.add_rare(start, Rare::Connect(end));
+                }
+                Some(_) => {}
+            }
         }
         let first = world.recorder.next();
         world.agenda.set(world.slot(Source::Sampler), first);

@@ -1,6 +1,8 @@
-//! The simulated world: nodes around a hub, what travels between them, and their users.
+//! The simulated world: nodes on a network, what travels between them, and their users.
 
+mod backbone;
 mod build;
+mod cross;
 mod packets;
 mod record;
 mod streams;
@@ -18,6 +20,8 @@ use crate::net::{Link, Verdict};
 use crate::payload::Simulated;
 use crate::spec::{SpecError, WorldSpec};
 use crate::{Counters, Outcome};
+use backbone::Backbone;
+use cross::CrossFlow;
 use hopflow_random::Stream;
 use packets::{Content, Packet, Packets};
 use record::Recorder;
@@ -63,11 +67,13 @@ pub struct World {
     now: Instant,
     end: Instant,
     nodes: Vec<Node>,
+    backbone: Backbone,
     packets: Packets,
     /// What a node sends or receives at the moment.
     frames: Vec<Frame<Simulated>>,
     connections: Connections,
     users: Vec<User>,
+    cross: Vec<CrossFlow>,
     /// Rare events of users and messages, by time and order of entry.
     rare: BTreeMap<(Instant, u64), Rare>,
     rare_count: u64,
@@ -80,7 +86,7 @@ pub struct World {
 struct Node {
     name: String,
     host: Box<dyn Host<Simulated>>,
-    /// To the hub and from it.
+    /// To the node's router and from it.
     up: Link<Packet>,
     down: Link<Packet>,
     up_rng: Stream,
@@ -112,6 +118,8 @@ enum End {
 /// Something that happens rarely.
 #[derive(Debug)]
 enum Rare {
+    /// A connection beside the overlay opens.
+    Connect(ConnectionEnd),
     /// A user sends a request.
     Request(u32),
     /// A server answers.
@@ -132,6 +140,7 @@ enum Source {
     Node(usize),
     Rare,
     Sampler,
+    Backbone(usize),
     Connection(usize),
 }
 
@@ -144,7 +153,8 @@ impl World {
             Source::Node(node) => 2 * nodes + node,
             Source::Rare => 3 * nodes,
             Source::Sampler => 3 * nodes + 1,
-            Source::Connection(end) => 3 * nodes + 2 + end,
+            Source::Backbone(way) => 3 * nodes + 2 + way,
+            Source::Connection(end) => 3 * nodes + 2 + self.backbone.len() + end,
         } as u32)
     }
 
@@ -156,7 +166,10 @@ impl World {
             None => Source::Node(slot - 2 * nodes),
             Some(0) => Source::Rare,
             Some(1) => Source::Sampler,
-            Some(behind) => Source::Connection(behind - 2),
+            Some(behind) => match (behind - 2).checked_sub(self.backbone.len()) {
+                None => Source::Backbone(behind - 2),
+                Some(end) => Source::Connection(end),
+            },
         }
     }
 
@@ -178,11 +191,12 @@ impl World {
                 return false;
             }
             match self.source(slot) {
-                Source::Up(node) => self.at_hub(node),
+                Source::Up(node) => self.after_uplink(node),
                 Source::Down(node) => self.at_node(node),
                 Source::Node(node) => self.on_node_timer(node),
                 Source::Rare => self.on_rare(),
                 Source::Sampler => self.sample(),
+                Source::Backbone(way) => self.at_router(way),
                 Source::Connection(end) => self.on_connection_timer(end),
             }
         }
@@ -207,14 +221,10 @@ impl World {
         self.agenda.set(self.slot(Source::Up(node)), next);
     }
 
-    /// Packets of a node have reached the hub: they go on to where they are sent.
-    fn at_hub(&mut self, node: usize) {
+    /// Packets of a node have reached its router.
+    fn after_uplink(&mut self, node: usize) {
         while let Some(packet) = self.nodes[node].up.receive(self.now) {
-            let to = packet.node as usize;
-            let Node { down, down_rng, .. } = &mut self.nodes[to];
-            offer(down, down_rng, self.now, packet, &mut self.packets);
-            let next = down.next_event();
-            self.agenda.set(self.slot(Source::Down(to)), next);
+            self.leave(node, packet);
         }
         let up = &mut self.nodes[node].up;
         while let Some(packet) = up.take_dropped() {
@@ -222,6 +232,16 @@ impl World {
         }
         let next = up.next_event();
         self.agenda.set(self.slot(Source::Up(node)), next);
+    }
+
+    /// Hands a packet to the downlink of the node that it is for.
+    #[inline]
+    fn send_down(&mut self, packet: Packet) {
+        let to = packet.node as usize;
+        let Node { down, down_rng, .. } = &mut self.nodes[to];
+        offer(down, down_rng, self.now, packet, &mut self.packets);
+        let next = down.next_event();
+        self.agenda.set(self.slot(Source::Down(to)), next);
     }
 
     /// Packets have reached their node.
@@ -364,6 +384,7 @@ impl World {
             && entry.key().0 <= self.now
         {
             match entry.remove() {
+                Rare::Connect(end) => self.connect(end),
                 Rare::Request(user) => self.request(user as usize),
                 Rare::Respond(user) => self.respond(user as usize),
                 Rare::Message {

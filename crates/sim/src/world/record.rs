@@ -3,6 +3,7 @@
 use hopflow_overlay::Direction;
 use hopflow_units::{Bytes, Cells, Duration, Instant};
 
+use super::cross::CrossFlow;
 use super::{Node, Source, World};
 use crate::spec::Sampling;
 use crate::{CircuitOutcome, Download, HopSample, NodeOutcome, Outcome, Sample};
@@ -12,6 +13,7 @@ use crate::{CircuitOutcome, Download, HopSample, NodeOutcome, Outcome, Sample};
 pub(super) struct Recorder {
     circuits: Option<Series>,
     hops: Option<Series>,
+    from: Duration,
     pub(super) downloads: Vec<Download>,
     samples: Vec<Sample>,
     hop_samples: Vec<HopSample>,
@@ -48,10 +50,16 @@ impl Recorder {
         Self {
             circuits: Series::new(sampling.circuits, sampling.from),
             hops: Series::new(sampling.hops, sampling.from),
+            from: sampling.from,
             downloads: Vec::new(),
             samples: Vec::new(),
             hop_samples: Vec::new(),
         }
+    }
+
+    /// When recording begins.
+    pub(super) const fn from(&self) -> Duration {
+        self.from
     }
 
     /// When the next sample is due.
@@ -133,6 +141,7 @@ impl World {
             samples: self.recorder.samples,
             hops: self.recorder.hop_samples,
             nodes,
+            cross: self.cross.iter().map(CrossFlow::measured).collect(),
             counters,
         }
     }

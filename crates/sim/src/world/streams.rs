@@ -35,6 +35,8 @@ struct EndState {
     tcp: Connection,
     node: u32,
     link: LinkId,
+    /// The flow beside the overlay whose connection this is.
+    flow: Option<u32>,
     /// Frames written here and not yet read by the peer, with the stream offset of their end.
     under_way: VecDeque<(u64, Frame<Simulated>)>,
     written: u64,
@@ -53,6 +55,7 @@ impl Connections {
                 tcp,
                 node,
                 link,
+                flow: None,
                 under_way: VecDeque::new(),
                 written: 0,
                 read: 0,
@@ -60,6 +63,22 @@ impl Connections {
             });
         }
         [ConnectionEnd(first), ConnectionEnd(first + 1)]
+    }
+
+    /// Says that a connection carries no frames but a flow beside the overlay.
+    pub(super) fn beside_overlay(&mut self, end: ConnectionEnd, flow: usize) {
+        self.ends[end.index()].flow = Some(flow as u32);
+    }
+
+    /// The flow beside the overlay whose connection this is.
+    pub(super) fn flow(&self, end: ConnectionEnd) -> Option<usize> {
+        self.ends[end.index()].flow.map(|flow| flow as usize)
+    }
+
+    /// Writes as much as the connection takes.
+    pub(super) fn fill(&mut self, end: ConnectionEnd) {
+        let tcp = &mut self.ends[end.index()].tcp;
+        tcp.write(tcp.send_space());
     }
 
     pub(super) fn len(&self) -> usize {
@@ -110,6 +129,12 @@ impl World {
         state.tcp.receive(self.now, segment);
         let readable = state.tcp.readable();
         let (node, link) = (state.node as usize, state.link);
+        if let Some(flow) = state.flow {
+            state.tcp.read(readable);
+            self.on_cross_data(flow as usize, end, readable);
+            self.pump_connection(end);
+            return;
+        }
         if !readable.is_zero() {
             state.tcp.read(readable);
             let frames = &mut self.frames;

@@ -1,17 +1,14 @@
 //! Users: clients that fetch, and the servers that answer them.
 
 use hopflow_overlay::{CircuitHandle, StreamHandle};
+use hopflow_random::Stream;
 use hopflow_units::{Bytes, Cells, Instant};
-use hopflow_wire::CELL_DATA;
 
 use super::{Rare, World};
 use crate::payload::{Place, Simulated};
-use crate::spec::{Class, Workload};
+use crate::spec::{Class, Fetch, Session};
 use crate::{Download, LatencyHistogram};
-use hopflow_random::Stream;
 
-/// Bytes of a request: one cell.
-const REQUEST: Bytes = Bytes::new(CELL_DATA as u64);
 /// More than any simulation transfers.
 const ENDLESS: Bytes = Bytes::new(1 << 62);
 
@@ -19,7 +16,7 @@ const ENDLESS: Bytes = Bytes::new(1 << 62);
 #[derive(Debug)]
 pub(super) struct User {
     pub(super) class: Class,
-    pub(super) workload: Workload,
+    session: Box<dyn Session>,
     /// The circuit at each of its nodes, from the client to the exit.
     pub(super) hops: Vec<(u32, CircuitHandle)>,
     pub(super) client: StreamHandle,
@@ -30,13 +27,14 @@ pub(super) struct User {
     pub(super) delivered: Bytes,
     pub(super) delivered_cells: Cells,
     requests_received: Bytes,
-    fetching: Option<Fetch>,
+    fetching: Option<Fetching>,
     fetched: u32,
 }
 
 /// A download under way.
 #[derive(Clone, Copy, Debug)]
-struct Fetch {
+struct Fetching {
+    fetch: Fetch,
     requested: Instant,
     first_byte: Option<Instant>,
     received: Bytes,
@@ -44,14 +42,14 @@ struct Fetch {
 
 impl User {
     pub(super) fn new(
-        (class, workload): (Class, Workload),
+        (class, session): (Class, Box<dyn Session>),
         hops: Vec<(u32, CircuitHandle)>,
         (client, exit): (StreamHandle, StreamHandle),
         rng: Stream,
     ) -> Self {
         Self {
             class,
-            workload,
+            session,
             hops,
             client,
             exit,
@@ -94,16 +92,19 @@ impl World {
         if user.closed {
             return;
         }
-        let fetch = Fetch {
+        let Some(fetch) = user.session.next(&mut user.rng) else {
+            return;
+        };
+        user.fetching = Some(Fetching {
+            fetch,
             requested: self.now,
             first_byte: None,
             received: Bytes::ZERO,
-        };
-        user.fetching = Some(fetch);
+        });
         let (node, stream) = (user.client_node(), user.client);
         self.nodes[node]
             .host
-            .write(self.now, stream, Place::default(), REQUEST);
+            .write(self.now, stream, Place::default(), fetch.request);
         self.pump(node);
     }
 
@@ -111,16 +112,14 @@ impl World {
     pub(super) fn on_request(&mut self, index: usize, cell: &Simulated) {
         let user = &mut self.users[index];
         user.requests_received += Bytes::new(u64::from(cell.len()));
-        if user.requests_received < REQUEST {
+        let Some(Fetching { fetch, .. }) = user.fetching else {
+            return;
+        };
+        if user.requests_received < fetch.request {
             return;
         }
-        user.requests_received -= REQUEST;
-        let Workload {
-            server_delay,
-            server_delay_max,
-            ..
-        } = user.workload;
-        let delay = user.rng.exponential(server_delay).min(server_delay_max);
+        user.requests_received -= fetch.request;
+        let delay = fetch.server_delay;
         self.add_rare(self.now + delay, Rare::Respond(index as u32));
     }
 
@@ -130,8 +129,11 @@ impl World {
         if user.closed {
             return;
         }
+        let Some(Fetching { fetch, .. }) = user.fetching else {
+            return;
+        };
         let (node, stream) = (user.exit_node(), user.exit);
-        let size = user.workload.response.unwrap_or(ENDLESS);
+        let size = fetch.response.unwrap_or(ENDLESS);
         self.nodes[node]
             .host
             .write(self.now, stream, Place::default(), size);
@@ -144,28 +146,27 @@ impl World {
         let now = self.now;
         let user = &mut self.users[index];
         user.count(now, cell);
-        let Some(fetch) = &mut user.fetching else {
+        let Some(fetching) = &mut user.fetching else {
             return;
         };
-        fetch.received += Bytes::new(u64::from(cell.len()));
-        let first_byte = *fetch.first_byte.get_or_insert(now);
-        let size = user.workload.response.unwrap_or(ENDLESS);
-        if fetch.received < size {
+        fetching.received += Bytes::new(u64::from(cell.len()));
+        let first_byte = *fetching.first_byte.get_or_insert(now);
+        let size = fetching.fetch.response.unwrap_or(ENDLESS);
+        if fetching.received < size {
             return;
         }
         let download = Download {
             circuit: index as u32,
             class: user.class,
             index: user.fetched,
-            requested: fetch.requested,
-            ttfb: first_byte - fetch.requested,
-            ttlb: now - fetch.requested,
+            requested: fetching.requested,
+            ttfb: first_byte - fetching.requested,
+            ttlb: now - fetching.requested,
             size,
         };
+        let pause = fetching.fetch.pause;
         user.fetched += 1;
         user.fetching = None;
-        let (low, high) = user.workload.think;
-        let pause = user.rng.uniform(low, high);
         self.recorder.downloads.push(download);
         self.add_rare(now + pause, Rare::Request(index as u32));
     }

@@ -3,13 +3,15 @@
 
 mod fixed_hop_window;
 
+use std::sync::Arc;
+
 use std::ops::ControlFlow;
 
 use fixed_hop_window::FixedHopWindow;
 use hopflow_overlay::{Direction, Factory};
 use hopflow_sim::Simulated;
 use hopflow_sim::spec::{
-    AccessSpec, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
+    AccessSpec, Backbone, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
 };
 use hopflow_testkit::{Chain, End, Manner, Medium, conformance};
 use hopflow_transports::{Configured, Options};
@@ -74,14 +76,16 @@ fn it_runs_in_the_simulator() {
         circuits: vec![CircuitSpec {
             path: (0..3).map(NodeId::new).collect(),
             class: Class::Bulk,
-            workload: Workload {
+            workload: Arc::new(Workload {
                 response: Some(Bytes::new(100_000)),
                 think: (Duration::ZERO, Duration::ZERO),
                 server_delay: Duration::ZERO,
                 server_delay_max: Duration::ZERO,
-            },
+            }),
             start: Duration::ZERO,
         }],
+        backbone: Backbone::default(),
+        cross: Vec::new(),
         end: Duration::from_secs(5),
         seed: 1,
         sampling: Sampling::default(),

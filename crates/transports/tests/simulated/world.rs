@@ -1,10 +1,12 @@
 //! Building worlds and running them.
 
+use std::sync::Arc;
+
 use std::ops::ControlFlow;
 
 use hopflow_overlay::Factory;
 use hopflow_sim::spec::{
-    AccessSpec, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
+    AccessSpec, Backbone, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
 };
 use hopflow_sim::{Outcome, Simulated};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
@@ -38,12 +40,12 @@ pub(crate) fn circuit(path: &[u32], response: Option<Bytes>) -> CircuitSpec {
     CircuitSpec {
         path: path.iter().map(|&node| NodeId::new(node)).collect(),
         class: Class::Bulk,
-        workload: Workload {
+        workload: Arc::new(Workload {
             response,
             think: (forever, forever),
             server_delay: Duration::ZERO,
             server_delay_max: Duration::ZERO,
-        },
+        }),
         start: Duration::ZERO,
     }
 }
@@ -53,6 +55,8 @@ pub(crate) fn world(nodes: Vec<NodeSpec>, circuits: Vec<CircuitSpec>, end: Durat
     WorldSpec {
         nodes,
         circuits,
+        backbone: Backbone::default(),
+        cross: Vec::new(),
         end,
         seed: 1,
         sampling: Sampling::default(),

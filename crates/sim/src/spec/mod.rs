@@ -1,26 +1,38 @@
-//! What to simulate, as plain data.
+//! What to simulate.
+
+mod backbone;
+mod traffic;
+
+use std::sync::Arc;
 
 pub use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
 
-/// A world: nodes around a hub, circuits over them, and what is recorded.
+pub use backbone::{Backbone, BackboneLink};
+pub use traffic::{Fetch, Session, TrafficModel, Workload};
+
+/// A world: nodes on a network, circuits over them, and what is recorded.
 #[derive(Clone, Debug)]
 pub struct WorldSpec {
     /// The overlay nodes, numbered by their position.
     pub nodes: Vec<NodeSpec>,
+    /// What joins the nodes' access links.
+    pub backbone: Backbone,
     /// The circuits, numbered by their position.
     pub circuits: Vec<CircuitSpec>,
+    /// TCP connections of other applications on the nodes' machines.
+    pub cross: Vec<CrossSpec>,
     /// When the simulation ends.
     pub end: Duration,
     /// Seeds every random stream of the run.
     pub seed: u64,
     /// What is recorded over time.
     pub sampling: Sampling,
-    /// The TCP of stream carriers.
+    /// The TCP of stream carriers and of other applications.
     pub tcp: TcpConfig,
 }
 
-/// An overlay node and its access link to the hub of the star.
+/// An overlay node and its access link to its router.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
     /// The name in results.
@@ -31,7 +43,7 @@ pub struct NodeSpec {
     pub bucket: Option<BucketSpec>,
 }
 
-/// A full-duplex access link between a node and the hub.
+/// A full-duplex access link between a node and its router.
 #[derive(Clone, Debug)]
 pub struct AccessSpec {
     /// Serialisation rate of each direction.
@@ -88,7 +100,7 @@ pub struct CircuitSpec {
     /// The class of the user, for grouping results.
     pub class: Class,
     /// What the user fetches.
-    pub workload: Workload,
+    pub workload: Arc<dyn TrafficModel>,
     /// When the user starts.
     pub start: Duration,
 }
@@ -102,19 +114,15 @@ pub enum Class {
     Web,
 }
 
-/// What a user fetches.
-///
-/// A request is one cell from the client to the exit; the response is data from exit to client.
-#[derive(Clone, Copy, Debug)]
-pub struct Workload {
-    /// Size of a response; `None`: one response without end.
-    pub response: Option<Bytes>,
-    /// Pause after a response, drawn uniformly between the two.
-    pub think: (Duration, Duration),
-    /// Mean of the exponentially distributed time that the server takes to answer.
-    pub server_delay: Duration,
-    /// Longest time that the server takes to answer.
-    pub server_delay_max: Duration,
+/// A TCP connection beside the overlay that transfers data without end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrossSpec {
+    /// The node on whose machine the sender runs.
+    pub from: NodeId,
+    /// The node on whose machine the receiver runs.
+    pub to: NodeId,
+    /// When it connects.
+    pub start: Duration,
 }
 
 /// A world that cannot be simulated: what is wrong with it.
@@ -165,13 +173,20 @@ impl WorldSpec {
             if path.windows(2).any(|pair| pair[0] == pair[1]) {
                 return fail(format!("circuit {number} leads from a node to itself"));
             }
-            let (low, high) = circuit.workload.think;
-            if low > high {
+            if let Err(problem) = circuit.workload.validate() {
+                return fail(format!("circuit {number} {problem}"));
+            }
+        }
+        for flow in &self.cross {
+            let ends = [flow.from, flow.to];
+            if ends[0] == ends[1] || ends.iter().any(|node| node.index() >= self.nodes.len()) {
                 return fail(format!(
-                    "circuit {number} thinks from {low} to {high}, backwards"
+                    "a connection leads from {} to {}; allowed are two different nodes",
+                    flow.from, flow.to
                 ));
             }
         }
+        self.backbone.validate()?;
         self.tcp
             .validate()
             .map_err(|error| SpecError(error.to_string()))
