@@ -1,0 +1,246 @@
+//! Bandwidth weights: how a relay that fits several positions is shared among them.
+
+use super::flags::{Class, Position};
+use super::{Flags, PopulationRelay};
+
+/// Weights by which a relay's consensus weight is multiplied, per class of relays and position.
+///
+/// The second letter of a name is the position: `g` guard, `m` middle, `e` exit. The third is the
+/// class: `g` guard only, `e` exit only, `d` both, `m` neither (dir-spec, "Computing Bandwidth
+/// Weights"). Only the proportions within a position matter. The weights of relays without the
+/// flag of a position, `Wgm`, `Wem` and `Weg`, are left out: such relays are not chosen for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names follow the rule above")]
+pub struct BandwidthWeights {
+    pub wgg: u32,
+    pub wgd: u32,
+    pub wmg: u32,
+    pub wmm: u32,
+    pub wme: u32,
+    pub wmd: u32,
+    pub wee: u32,
+    pub wed: u32,
+}
+
+/// What stands for one: `bwweightscale`, by default.
+const SCALE: i128 = 10_000;
+
+impl BandwidthWeights {
+    /// All weights equal: what clients fall back on without any in the consensus.
+    pub const EQUAL: Self = Self {
+        wgg: SCALE as u32,
+        wgd: SCALE as u32,
+        wmg: SCALE as u32,
+        wmm: SCALE as u32,
+        wme: SCALE as u32,
+        wmd: SCALE as u32,
+        wee: SCALE as u32,
+        wed: SCALE as u32,
+    };
+
+    /// The weights that balance the load over the three positions, as authorities compute them
+    /// from the totals of the classes (dir-spec, "Computing Bandwidth Weights", consensus method
+    /// 26 and later).
+    ///
+    /// Where authorities would find a weight out of range and publish none, the weight is brought
+    /// into range.
+    pub fn balancing(relays: &[PopulationRelay]) -> Self {
+        let total = |class| {
+            let weights = relays
+                .iter()
+                .filter(|relay| relay.flags.contains(Flags::FAST) && relay.flags.class() == class);
+            // Beginning at one spares divisions by zero, as consensus method 26 does.
+            weights.fold(1, |sum, relay| sum + i128::from(relay.weight))
+        };
+        Totals {
+            guard: total(Class::Guard),
+            middle: total(Class::Neither),
+            exit: total(Class::Exit),
+            both: total(Class::Both),
+        }
+        .balance()
+        .rounded()
+    }
+
+    /// The factor for relays of `class` at `position`.
+    pub(crate) const fn factor(&self, position: Position, class: Class) -> u32 {
+        match (position, class) {
+            (Position::Guard, Class::Guard) => self.wgg,
+            (Position::Guard, Class::Both) => self.wgd,
+            (Position::Middle, Class::Guard) => self.wmg,
+            (Position::Middle, Class::Neither) => self.wmm,
+            (Position::Middle, Class::Exit) => self.wme,
+            (Position::Middle, Class::Both) => self.wmd,
+            (Position::Exit, Class::Exit) => self.wee,
+            (Position::Exit, Class::Both) => self.wed,
+            (Position::Guard, Class::Exit | Class::Neither)
+            | (Position::Exit, Class::Guard | Class::Neither) => 0,
+        }
+    }
+}
+
+/// The weights that are to be found; the others follow from them.
+#[derive(Clone, Copy)]
+struct Solution {
+    wmg: i128,
+    wme: i128,
+    wed: i128,
+    wgd: i128,
+}
+
+impl Solution {
+    const fn wmd(self) -> i128 {
+        SCALE - self.wed - self.wgd
+    }
+
+    /// Whether all weights are from zero to one.
+    fn is_in_range(self) -> bool {
+        [self.wmg, self.wme, self.wed, self.wgd, self.wmd()]
+            .iter()
+            .all(|weight| (0..=SCALE).contains(weight))
+    }
+
+    fn rounded(self) -> BandwidthWeights {
+        let part = |weight: i128| weight.clamp(0, SCALE) as u32;
+        BandwidthWeights {
+            wgg: part(SCALE - self.wmg),
+            wgd: part(self.wgd),
+            wmg: part(self.wmg),
+            wmm: part(SCALE),
+            wme: part(self.wme),
+            wmd: part(self.wmd()),
+            wee: part(SCALE - self.wme),
+            wed: part(self.wed),
+        }
+    }
+}
+
+/// Total weight per class of relays: `G`, `M`, `E` and `D` of the specification.
+#[derive(Clone, Copy)]
+struct Totals {
+    guard: i128,
+    middle: i128,
+    exit: i128,
+    both: i128,
+}
+
+impl Totals {
+    fn balance(self) -> Solution {
+        let total = self.guard + self.middle + self.exit + self.both;
+        let (guard_scarce, exit_scarce) = (3 * self.guard < total, 3 * self.exit < total);
+        match (guard_scarce, exit_scarce) {
+            (false, false) => self.neither_scarce(),
+            (true, true) => self.both_scarce(),
+            (true, false) => self.guards_scarce(total),
+            (false, true) => self.exits_scarce(total),
+        }
+    }
+
+    /// Case 1.
+    fn neither_scarce(self) -> Solution {
+        let Self {
+            guard,
+            middle,
+            exit,
+            ..
+        } = self;
+        Solution {
+            wmg: SCALE * (2 * guard - exit - middle) / (3 * guard),
+            wme: SCALE - SCALE * (exit + guard + middle) / (3 * exit),
+            wed: SCALE / 3,
+            wgd: SCALE / 3,
+        }
+    }
+
+    /// Case 2.
+    fn both_scarce(self) -> Solution {
+        let Self {
+            guard,
+            middle,
+            exit,
+            both,
+        } = self;
+        if guard.min(exit) + both < guard.max(exit) {
+            let wed = if exit < guard { SCALE } else { 0 };
+            return Solution {
+                wmg: 0,
+                wme: 0,
+                wed,
+                wgd: SCALE - wed,
+            };
+        }
+        let wed = SCALE * (both - 2 * exit + 4 * guard - 2 * middle) / (3 * both);
+        let balanced = Solution {
+            wmg: 0,
+            wme: SCALE * (guard - middle) / exit,
+            wed,
+            wgd: (SCALE - wed) / 2,
+        };
+        if balanced.is_in_range() {
+            return balanced;
+        }
+        let wed = (SCALE * (both - 2 * exit + guard + middle) / (3 * both)).clamp(0, SCALE);
+        let wmd = (SCALE * (both - 2 * middle + guard + exit) / (3 * both)).clamp(0, SCALE - wed);
+        Solution {
+            wmg: 0,
+            wme: 0,
+            wed,
+            wgd: SCALE - wed - wmd,
+        }
+    }
+
+    /// Case 3 where guards are the scarce class.
+    fn guards_scarce(self, total: i128) -> Solution {
+        let Self {
+            guard,
+            middle,
+            exit,
+            both,
+        } = self;
+        if 3 * (guard + both) < total {
+            let wme = (SCALE * (exit - middle) / (2 * exit)).max(0);
+            return Solution {
+                wmg: 0,
+                wme,
+                wed: 0,
+                wgd: SCALE,
+            };
+        }
+        let wgd = SCALE * (both - 2 * guard + exit + middle) / (3 * both);
+        Solution {
+            wmg: 0,
+            wme: SCALE - SCALE * (exit + middle) / (2 * exit),
+            wed: (SCALE - wgd) / 2,
+            wgd,
+        }
+    }
+
+    /// Case 3 where exits are the scarce class.
+    fn exits_scarce(self, total: i128) -> Solution {
+        let Self {
+            guard,
+            middle,
+            exit,
+            both,
+        } = self;
+        if 3 * (exit + both) < total {
+            let wmg = (SCALE * (guard - middle) / (2 * guard)).max(0);
+            return Solution {
+                wmg,
+                wme: 0,
+                wed: SCALE,
+                wgd: 0,
+            };
+        }
+        let wed = SCALE * (both - 2 * exit + guard + middle) / (3 * both);
+        Solution {
+            wmg: SCALE - SCALE * (guard + middle) / (2 * guard),
+            wme: 0,
+            wed,
+            wgd: (SCALE - wed) / 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
