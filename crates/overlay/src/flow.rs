@@ -113,6 +113,8 @@ pub(crate) struct Flow<S, P> {
     pub(crate) scheduled: bool,
     /// Whether feedback to the predecessor is pending.
     pub(crate) feedback_pending: bool,
+    /// Cells that the predecessor was told to be forwarded.
+    pub(crate) reported: u64,
     /// What the transport adds to feedback to the predecessor.
     pub(crate) word: Option<u16>,
     /// The earliest pending timer that serves the sender's deadline.
@@ -145,6 +147,7 @@ impl<S, P: Clone> Flow<S, P> {
             turn: 0,
             scheduled: false,
             feedback_pending: false,
+            reported: 0,
             word: None,
             alarm: None,
             pace: None,

@@ -1,7 +1,7 @@
 //! A node's end of a link to a neighbour.
 
 use hopflow_units::{Bytes, Cells, CircuitId, Instant};
-use hopflow_wire::{Carrier, Feedback, Frame, Payload};
+use hopflow_wire::{Carrier, Frame, Payload};
 
 use crate::{FlowId, Gate, MAX_DATAGRAM};
 
@@ -14,6 +14,8 @@ const CONTROL_LEN: u64 = 4;
 #[derive(Debug)]
 pub(crate) struct Link<P> {
     pub(crate) carrier: Carrier,
+    /// Encoded bytes of feedback, at most.
+    feedback_len: Bytes,
     /// Circuits on the link by their name there, with the flow in whose direction cells arrive.
     pub(crate) arriving: Vec<Option<FlowId>>,
     /// Room that the stream offers; datagrams always go.
@@ -40,9 +42,10 @@ pub(crate) struct Link<P> {
 }
 
 impl<P: Payload> Link<P> {
-    pub(crate) fn new(carrier: Carrier) -> Self {
+    pub(crate) fn new(carrier: Carrier, feedback_len: Bytes) -> Self {
         Self {
             carrier,
+            feedback_len,
             arriving: Vec::new(),
             room: 0,
             starved: false,
@@ -70,7 +73,7 @@ impl<P: Payload> Link<P> {
 
     /// Bytes of control frames and feedback that wait, at most.
     fn owed(&self) -> i64 {
-        let feedback = Feedback::LEN_WITH_WORD * self.owing.len() as u64;
+        let feedback = self.feedback_len.get() * self.owing.len() as u64;
         (CONTROL_LEN * self.control.len() as u64 + feedback) as i64
     }
 
@@ -97,7 +100,7 @@ impl<P: Payload> Link<P> {
     /// Feedback messages that fill a datagram on their own.
     #[inline]
     pub(crate) fn owes_a_datagram(&self) -> bool {
-        self.owing.len() as u64 >= MAX_DATAGRAM.get() / Feedback::LEN_WITH_WORD
+        self.owing.len() as u64 >= MAX_DATAGRAM.get() / self.feedback_len.get()
     }
 
     /// Puts a frame into the queue of control frames.

@@ -22,6 +22,11 @@ pub struct Plan {
     pub forward_feedback: bool,
     /// How long feedback may wait for company.
     pub feedback_delay: Duration,
+    /// How many cells go between two reports of what was forwarded, for credits that come in
+    /// lots. What asks for an acknowledgement, or a probe, is answered with the latest numbers.
+    pub feedback_every: Cells,
+    /// Whether feedback is as long as a cell on the wire.
+    pub feedback_padded: bool,
     /// Cells that a circuit's queue holds at most; the predecessor is told at set-up.
     pub queue_limit: Cells,
     /// What happens to cells beyond the queue limit.
@@ -98,5 +103,14 @@ impl Plan {
     /// Encoded bytes of a cell on this carrier.
     pub(crate) const fn cell_len(&self) -> hopflow_units::Bytes {
         hopflow_wire::Frame::<hopflow_wire::RawPayload>::cell_len(self.carrier)
+    }
+
+    /// Encoded bytes of feedback, at most.
+    pub(crate) const fn feedback_len(&self) -> hopflow_units::Bytes {
+        if self.feedback_padded {
+            self.cell_len()
+        } else {
+            hopflow_units::Bytes::new(hopflow_wire::Feedback::LEN_WITH_WORD)
+        }
     }
 }

@@ -377,6 +377,7 @@ fn feedback(circuit: CircuitId, (ack, fwd): (u32, u32), script: &mut Script<'_>)
         fwd: CellSeq::from_wire(fwd),
         out_of_order: script.byte() & Feedback::MAX_OUT_OF_ORDER,
         word: script.coin().then(|| script.word()),
+        padded: false,
     })
 }
 

@@ -45,6 +45,8 @@ impl Transport for Faulty {
                 Fault::TooLazy => Duration::from_secs(5),
                 _ => Duration::from_millis(1),
             },
+            feedback_every: Cells::new(1),
+            feedback_padded: false,
             queue_limit: Cells::new(200),
             excess: Excess::CloseIfPersistent,
             ahead: Cells::new(1),

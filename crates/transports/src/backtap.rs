@@ -177,6 +177,8 @@ impl Transport for BackTap {
             reliable: true,
             forward_feedback: true,
             feedback_delay: config.feedback_delay,
+            feedback_every: Cells::new(1),
+            feedback_padded: false,
             queue_limit: config.queue_limit,
             excess: Excess::CloseIfPersistent,
             ahead: Cells::new(1),

@@ -5,11 +5,13 @@
 //! scenarios may name, [`build`] makes a factory of nodes from a preset and options.
 
 mod backtap;
+mod n23;
 mod options;
 mod registry;
 mod vanilla;
 
 pub use backtap::{BackTap, BackTapConfig, Control, Grow, Startup};
+pub use n23::{Enforce, N23, N23Config};
 pub use options::{Configure, Options};
 pub use registry::{Configured, Preset, build, presets};
 pub use vanilla::{Deliveries, Vanilla, VanillaConfig};

@@ -51,6 +51,7 @@ macro_rules! transports {
 transports! {
     crate::vanilla::Vanilla,
     crate::backtap::BackTap,
+    crate::n23::N23,
 }
 
 fn find<T: Transport<Config: Configure>>(name: &str) -> Option<&'static Preset> {

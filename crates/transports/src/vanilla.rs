@@ -6,6 +6,9 @@
 //! Relays read whatever arrives, so no hop holds its predecessor back. Connections take turns of 4
 //! to 32 cells at the token bucket; on a connection circuits take turns cell by cell.
 //!
+//! PCTCP (AlSabah and Goldberg, CCS '13) changes one thing: every circuit has a connection of its
+//! own between two neighbours, so that no circuit waits for a segment that another one lost.
+//!
 //! What leaks: relays can count SENDMEs by the rhythm of reverse cells; on the wire TCP's
 //! headers show how much each connection has under way.
 
@@ -28,6 +31,8 @@ pub struct Vanilla {
 /// Parameters of vanilla Tor.
 #[derive(Clone, Copy, Debug)]
 pub struct VanillaConfig {
+    /// How many connections two neighbours keep.
+    pub connections: Multiplexing,
     /// The circuit's window; `None`: not limited.
     pub circuit: Option<SendmeWindow>,
     /// The window of each stream; `None`: not limited.
@@ -64,6 +69,16 @@ impl Configure for VanillaConfig {
             about: "vanilla with the stream window alone (500 cells, 50 per SENDME)",
             options: "circuit-window = 0",
         },
+        Preset {
+            name: "pctcp",
+            about: "PCTCP: vanilla, but with a TCP connection for each circuit between neighbours",
+            options: "connections = \"per-circuit\"",
+        },
+        Preset {
+            name: "pctcp-stream-window",
+            about: "PCTCP with the stream window alone (500 cells, 50 per SENDME)",
+            options: "connections = \"per-circuit\"\ncircuit-window = 0",
+        },
     ];
 
     fn configure(options: &mut Options) -> Result<Self, ConfigError> {
@@ -89,6 +104,14 @@ impl Configure for VanillaConfig {
             .or(stream)
             .map_or(Cells::ZERO, |window| window.start);
         Ok(Self {
+            connections: options.choice(
+                "connections",
+                Multiplexing::Shared,
+                &[
+                    ("shared", Multiplexing::Shared),
+                    ("per-circuit", Multiplexing::PerCircuit),
+                ],
+            )?,
             circuit,
             stream,
             source_queue: options.cells("source-queue", Cells::new(256), Cells::new(1))?,
@@ -107,12 +130,14 @@ impl Transport for Vanilla {
     fn plan(config: &VanillaConfig) -> Plan {
         Plan {
             carrier: Carrier::Stream,
-            multiplexing: Multiplexing::Shared,
+            multiplexing: config.connections,
             scope: Scope::Link,
             turn: Turn::EighthOfBucket,
             reliable: false,
             forward_feedback: false,
             feedback_delay: Duration::ZERO,
+            feedback_every: Cells::new(1),
+            feedback_padded: false,
             queue_limit: config.queue_limit,
             excess: Excess::CloseIfPersistent,
             ahead: config.source_queue,

@@ -37,3 +37,25 @@ fn the_smaller_of_two_windows_counts() {
     let rate = cells_per_second("vanilla", "circuit-window = 200");
     assert!((rate / 200.0 - 1.0).abs() < 0.02, "{rate}");
 }
+
+#[test]
+fn pctcp_has_the_rate_of_its_windows() {
+    for (preset, window) in [("pctcp", 500.0), ("pctcp-stream-window", 500.0)] {
+        let rate = cells_per_second(preset, "");
+        assert!((rate / window - 1.0).abs() < 0.02, "{preset}: {rate}");
+    }
+}
+
+/// A hop's round trip is half a second. Reports come every 20 cells, and no cell waits.
+#[test]
+fn n23_sends_its_credit_once_per_round_trip_of_a_hop() {
+    for (options, credit) in [("", 90.0), ("n3 = 180", 200.0), ("n2 = 1\nn3 = 9", 10.0)] {
+        for preset in ["n23", "n23-as-published"] {
+            let rate = cells_per_second(preset, options);
+            assert!(
+                (rate / (2.0 * credit) - 1.0).abs() < 0.02,
+                "{preset}: {rate}"
+            );
+        }
+    }
+}

@@ -11,13 +11,17 @@ use toml::Table;
 
 fn factories() -> impl Iterator<Item = Box<dyn Factory<Counted>>> {
     // Small limits are reached within a short life.
-    let small = ["vanilla", "backtap"].map(|name| (name, "queue-limit = 20\n"));
+    let small = ["vanilla", "backtap", "n23"].map(|name| (name, "queue-limit = 20\n"));
     let windows = "circuit-window = 10\ncircuit-increment = 2\nstream-window = 5\n\
                    stream-increment = 1";
     let presets = hopflow_transports::presets().into_iter();
     let presets = presets.map(|preset| (preset.name, String::new()));
     let small = small.map(|(name, limit)| {
-        let windows = if name == "vanilla" { windows } else { "" };
+        let windows = match name {
+            "vanilla" => windows,
+            "n23" => "n2 = 5\nn3 = 10",
+            _ => "",
+        };
         (name, format!("{limit}{windows}"))
     });
     presets.chain(small).map(|(name, options)| {

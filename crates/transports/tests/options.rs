@@ -40,3 +40,10 @@ fn the_smallest_vanilla_completes() {
 fn backtap_without_waiting_feedback_completes() {
     completes("backtap", "feedback-delay = \"0 s\"");
 }
+
+#[test]
+fn the_smallest_n23_completes() {
+    completes("n23", "n2 = 1\nn3 = 0\nqueue-limit = 1");
+    completes("n23", "n2 = 30\nn3 = 0\nqueue-limit = 30");
+    completes("n23-as-published", "n2 = 1\nn3 = 0\nqueue-limit = 1");
+}

@@ -31,6 +31,8 @@ pub struct Feedback {
     pub out_of_order: u8,
     /// A word of the transport's own, for instance a cumulative congestion measure.
     pub word: Option<u16>,
+    /// Whether zeros make the message as long as a cell.
+    pub padded: bool,
 }
 
 impl Feedback {
@@ -40,6 +42,12 @@ impl Feedback {
     pub const LEN: u64 = 12;
     /// Encoded bytes with the transport's word.
     pub const LEN_WITH_WORD: u64 = Self::LEN + 2;
+
+    fn flags(&self) -> u8 {
+        let word = self.word.map_or(0, |_| FLAG_WORD);
+        let padded = if self.padded { FLAG_PADDED } else { 0 };
+        word | padded | self.out_of_order.min(Self::MAX_OUT_OF_ORDER)
+    }
 }
 
 /// Tells a neighbour that a circuit is closed.
@@ -113,6 +121,7 @@ const TYPE_DESTROY: u8 = 4;
 const TYPE_FEEDBACK: u8 = 12;
 const TYPE_PROBE: u8 = 13;
 const FLAG_WORD: u8 = 0x80;
+const FLAG_PADDED: u8 = 0x40;
 
 impl<P: Payload> Frame<P> {
     /// Encoded bytes of a cell.
@@ -126,7 +135,9 @@ impl<P: Payload> Frame<P> {
     /// Encoded bytes of this frame.
     pub const fn wire_len(&self, carrier: Carrier) -> Bytes {
         match self {
-            Self::Cell(_) => Self::cell_len(carrier),
+            Self::Cell(_) | Self::Feedback(Feedback { padded: true, .. }) => {
+                Self::cell_len(carrier)
+            }
             Self::Feedback(Feedback { word: None, .. }) => Bytes::new(Feedback::LEN),
             Self::Feedback(_) => Bytes::new(Feedback::LEN_WITH_WORD),
             Self::Probe(_) => Bytes::new(3),
@@ -136,6 +147,7 @@ impl<P: Payload> Frame<P> {
 
     /// Appends the frame's bytes to `out`.
     pub fn encode(&self, carrier: Carrier, out: &mut Vec<u8>) {
+        let first = out.len();
         let mut start = |circuit: CircuitId, kind: u8| {
             out.extend_from_slice(&circuit.get().to_be_bytes());
             out.push(kind);
@@ -153,17 +165,14 @@ impl<P: Payload> Frame<P> {
             }
             Self::Feedback(feedback) => {
                 start(feedback.circuit, TYPE_FEEDBACK);
-                let word = if feedback.word.is_some() {
-                    FLAG_WORD
-                } else {
-                    0
-                };
-                out.push(word | feedback.out_of_order.min(Feedback::MAX_OUT_OF_ORDER));
+                out.push(feedback.flags());
                 out.extend_from_slice(&feedback.ack.to_wire().to_be_bytes());
                 out.extend_from_slice(&feedback.fwd.to_wire().to_be_bytes());
                 if let Some(word) = feedback.word {
                     out.extend_from_slice(&word.to_be_bytes());
                 }
+                let end = first + self.wire_len(carrier).get() as usize;
+                out.resize(end, 0);
             }
             Self::Probe(circuit) => start(*circuit, TYPE_PROBE),
             Self::Destroy(destroy) => {
@@ -182,7 +191,7 @@ impl<P: Payload> Frame<P> {
         let circuit = CircuitId::new(u16::from_be_bytes([hi, lo]));
         match kind {
             TYPE_RELAY => Self::decode_cell(circuit, rest, carrier),
-            TYPE_FEEDBACK => Self::decode_feedback(circuit, rest),
+            TYPE_FEEDBACK => Self::decode_feedback(circuit, rest, carrier),
             TYPE_PROBE => Ok((Self::Probe(circuit), rest)),
             TYPE_DESTROY => {
                 let ([reason], rest) = take::<1>(rest)?;
@@ -215,7 +224,11 @@ impl<P: Payload> Frame<P> {
         Ok((Self::Cell(cell), rest))
     }
 
-    fn decode_feedback(circuit: CircuitId, bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+    fn decode_feedback(
+        circuit: CircuitId,
+        bytes: &[u8],
+        carrier: Carrier,
+    ) -> Result<(Self, &[u8]), DecodeError> {
         let ([flags, a0, a1, a2, a3, f0, f1, f2, f3], mut rest) = take::<9>(bytes)?;
         let word = if flags & FLAG_WORD == 0 {
             None
@@ -230,8 +243,13 @@ impl<P: Payload> Frame<P> {
             fwd: CellSeq::from_wire(u32::from_be_bytes([f0, f1, f2, f3])),
             out_of_order: flags & Feedback::MAX_OUT_OF_ORDER,
             word,
+            padded: flags & FLAG_PADDED != 0,
         };
-        Ok((Self::Feedback(feedback), rest))
+        let frame = Self::Feedback(feedback);
+        let read = 3 + (bytes.len() - rest.len()) as u64;
+        let padding = frame.wire_len(carrier).get() - read;
+        let rest = rest.get(padding as usize..).ok_or(DecodeError::Truncated)?;
+        Ok((frame, rest))
     }
 }
 

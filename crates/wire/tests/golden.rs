@@ -33,6 +33,7 @@ fn feedback(out_of_order: u8, word: Option<u16>) -> Frame<RawPayload> {
         fwd: CellSeq::of((1 << 32) + 0x0E),
         out_of_order,
         word,
+        padded: false,
     })
 }
 

@@ -54,15 +54,16 @@ fn feedback() -> impl Strategy<Value = Frame<RawPayload>> {
         seqs(),
         seqs(),
         out_of_order,
-        any::<Option<u16>>(),
+        any::<(Option<u16>, bool)>(),
     )
-        .prop_map(|(circuit, ack, fwd, out_of_order, word)| {
+        .prop_map(|(circuit, ack, fwd, out_of_order, (word, padded))| {
             Frame::Feedback(Feedback {
                 circuit,
                 ack,
                 fwd,
                 out_of_order,
                 word,
+                padded,
             })
         })
 }

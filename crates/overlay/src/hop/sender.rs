@@ -266,6 +266,10 @@ impl Sender {
     /// Restarts the deadline while something is outstanding (RFC 6298, 5.2 and 5.3).
     #[inline]
     fn restart<P: Clone>(&mut self, now: Instant, queue: &CellQueue<P>, config: &RttConfig) {
+        // What nobody timed needs no deadline: a stream loses nothing.
+        if self.deadline.is_none() {
+            return;
+        }
         let outstanding = queue.next() > queue.head().min(self.forwarded);
         self.deadline = outstanding.then(|| now + self.rtt.rto(config));
     }

@@ -117,7 +117,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 },
             };
             match taken {
-                Ok(Taken::Yes) if self.plan.forward_feedback => self.owe_feedback(now, id),
+                Ok(Taken::Yes) if self.plan.forward_feedback => self.report_forwarded(now, id),
                 Ok(Taken::Yes) => {}
                 Ok(Taken::No) => return,
                 Err(violation) => return self.violated(id, violation),

@@ -131,7 +131,8 @@ impl<T: Transport, P: Payload> Node<T, P> {
 impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     fn add_link(&mut self) -> LinkId {
         let link = LinkId::new(self.links.len() as u32);
-        self.links.push(Link::new(self.plan.carrier));
+        self.links
+            .push(Link::new(self.plan.carrier, self.plan.feedback_len()));
         self.scheduler.add_link();
         link
     }

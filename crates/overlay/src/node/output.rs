@@ -240,9 +240,22 @@ impl<T: Transport, P: Payload> Node<T, P> {
         if flow.inbound.is_none() {
             self.refill(now, id);
         } else if self.plan.forward_feedback {
-            self.owe_feedback(now, id);
+            self.report_forwarded(now, id);
         }
         self.set_alarm(id);
+    }
+
+    /// Notes that a cell was forwarded, which the predecessor is told of at once or with others.
+    #[inline]
+    pub(super) fn report_forwarded(&mut self, now: Instant, id: FlowId) {
+        let every = self.plan.feedback_every.get();
+        if every > 1
+            && let Some(flow) = self.flow(id)
+            && flow.queue.next() - flow.reported < every
+        {
+            return;
+        }
+        self.owe_feedback(now, id);
     }
 
     /// Notes that the predecessor is to be told how far the flow's cells have come.
@@ -298,14 +311,15 @@ impl<T: Transport, P: Payload> Node<T, P> {
         }
         let mut told = 0;
         for &id in &state.owing {
-            if (used + Bytes::new(Feedback::LEN_WITH_WORD)) > most {
+            if used + self.plan.feedback_len() > most {
                 break;
             }
             told += 1;
             let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
                 continue;
             };
-            let feedback = flow.take_feedback();
+            let mut feedback = flow.take_feedback();
+            feedback.padded = self.plan.feedback_padded;
             let frame = Frame::Feedback(feedback);
             used += frame.wire_len(state.carrier);
             out.push(frame);
@@ -410,14 +424,16 @@ impl<S, P: Clone> Flow<S, P> {
     #[inline]
     fn take_feedback(&mut self) -> Feedback {
         self.feedback_pending = false;
+        self.reported = self.queue.next();
         Feedback {
             circuit: self
                 .inbound
                 .map_or_else(Default::default, |port| port.circuit),
             ack: CellSeq::of(self.receiver.expected()),
-            fwd: CellSeq::of(self.queue.next()),
+            fwd: CellSeq::of(self.reported),
             out_of_order: self.receiver.take_out_of_order(),
             word: self.word,
+            padded: false,
         }
     }
 }

@@ -14,18 +14,18 @@ const LENT: u64 = 20;
 
 impl Transport for Credits {
     const NAME: &'static str = "credits";
-    type Config = ();
+    type Config = PlainConfig;
     type Flow = u64;
 
-    fn plan((): &()) -> Plan {
+    fn plan(config: &PlainConfig) -> Plan {
         Plan {
             forward_feedback: true,
             multiplexing: Multiplexing::Shared,
-            ..PlainConfig::streams().plan
+            ..config.plan.clone()
         }
     }
 
-    fn new((): &(), _: &NodeEnv) -> Self {
+    fn new(_: &PlainConfig, _: &NodeEnv) -> Self {
         Self
     }
 
@@ -42,7 +42,7 @@ impl Transport for Credits {
 
 #[test]
 fn credits_bound_what_a_hop_holds_and_never_run_dry_for_good() {
-    let factory = Made::<Credits>::new(());
+    let factory = Made::<Credits>::new(PlainConfig::streams());
     for manner in [Manner::WireTrue, Manner::Adversarial] {
         let medium = Medium::delay(Duration::from_millis(10)).with_buffer(Bytes::new(4096));
         let mut chain = Chain::new(&factory, 4, manner, 1).with_medium(medium);
@@ -64,7 +64,7 @@ fn credits_bound_what_a_hop_holds_and_never_run_dry_for_good() {
 
 #[test]
 fn a_sink_that_stalls_keeps_its_circuit_on_a_stream_with_feedback() {
-    let factory = Made::<Credits>::new(());
+    let factory = Made::<Credits>::new(PlainConfig::streams());
     let mut chain = Chain::new(&factory, 3, Manner::WireTrue, 1);
     let circuit = chain.circuit(&[0, 1, 2]);
     let stream = chain.stream(&[circuit]);
@@ -78,19 +78,28 @@ fn a_sink_that_stalls_keeps_its_circuit_on_a_stream_with_feedback() {
 
 #[test]
 fn a_successor_that_answers_probes_is_not_gone() {
-    let mut client = Bench::client(&Made::<Credits>::new(()));
+    let mut client = Bench::client(&Made::<Credits>::new(PlainConfig::datagrams()));
     assert_eq!(client.write(Bytes::new(10_000)).cells(0), LENT as usize);
-    client.receive(0, Bench::feedback(0, 1));
+    client.receive(0, Bench::feedback(LENT, 0));
     let mut probes = 0;
     for _ in 0..7200 {
         let sent = client.wait(Duration::from_secs(1));
         assert_eq!(sent.closed, [], "after {probes} probes");
         if sent.asks(0) {
             probes += 1;
-            client.receive(0, Bench::feedback(0, 1));
+            client.receive(0, Bench::feedback(LENT, 0));
         }
     }
     assert!(probes > 12, "{probes} probes");
+}
+
+#[test]
+fn a_stream_loses_nothing_so_nobody_probes_for_its_feedback() {
+    let mut client = Bench::client(&Made::<Credits>::new(PlainConfig::streams()));
+    client.write(Bytes::new(10_000));
+    client.receive(0, Bench::feedback(0, 1));
+    let sent = client.wait(Duration::from_secs(7200));
+    assert!(sent.frames.is_empty() && sent.closed.is_empty(), "{sent:?}");
 }
 
 /// Seconds that 100 cells take over one hop.

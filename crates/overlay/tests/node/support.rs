@@ -74,6 +74,8 @@ fn plan(carrier: Carrier) -> Plan {
         reliable: datagrams,
         forward_feedback: datagrams,
         feedback_delay: Duration::from_millis(1),
+        feedback_every: Cells::new(1),
+        feedback_padded: false,
         queue_limit: Cells::new(100),
         excess: Excess::CloseIfPersistent,
         ahead: Cells::new(4),

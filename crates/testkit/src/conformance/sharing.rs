@@ -1,6 +1,6 @@
 //! Throughput of one flow, and how two of them share.
 
-use hopflow_overlay::{BucketConfig, Factory};
+use hopflow_overlay::{BucketConfig, Factory, Multiplexing};
 use hopflow_units::{Bytes, Duration, Rate};
 use hopflow_wire::{CELL_DATA, Frame};
 
@@ -45,14 +45,26 @@ pub(super) fn a_token_bucket_limits_what_a_node_sends(factory: &dyn Factory<Coun
 fn share(factory: &dyn Factory<Counted>, flows: usize) -> Vec<f64> {
     let rate = Rate::from_bytes_per_sec(RATE).expect("it is positive");
     let fast = Medium::delay(Duration::from_millis(10));
-    let mut chain = Chain::new(factory, 3, Manner::Orderly, 1).with_medium(fast);
-    // The link next to the client is made first and is the narrow one.
-    chain.set_medium(fast.with_rate(rate).with_buffer(Bytes::new(40_000)));
-    chain.circuit(&[0, 1]);
-    chain.set_medium(fast);
+    let mut chain = Chain::new(factory, 1, Manner::Orderly, 1).with_medium(fast);
+    // Circuits with links of their own share no link, so it is their relay that is narrow.
+    let apart = factory.plan().multiplexing == Multiplexing::PerCircuit;
+    let bucket = BucketConfig {
+        rate,
+        depth: Bytes::new(RATE / 10),
+        interval: factory.plan().refill,
+        phase: Duration::from_millis(3),
+    };
+    let relay = chain.add_node(apart.then_some(bucket));
+    let server = chain.add_node(None);
+    if !apart {
+        // The link next to the client is made first and is the narrow one.
+        chain.set_medium(fast.with_rate(rate).with_buffer(Bytes::new(40_000)));
+        chain.circuit(&[0, relay]);
+        chain.set_medium(fast);
+    }
     let streams: Vec<_> = (0..flows)
         .map(|_| {
-            let circuit = chain.circuit(&[0, 1, 2]);
+            let circuit = chain.circuit(&[0, relay, server]);
             let stream = chain.stream(&[circuit]);
             chain.write(stream, End::Exit, PLENTY);
             chain.run_for(Duration::from_millis(100));

@@ -50,6 +50,8 @@ impl Transport for FixedHopWindow {
             reliable: true,
             forward_feedback: true,
             feedback_delay: Duration::from_millis(1),
+            feedback_every: Cells::new(1),
+            feedback_padded: false,
             queue_limit: config.window,
             excess: Excess::CloseIfPersistent,
             ahead: Cells::new(1),

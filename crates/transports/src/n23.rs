@@ -1,0 +1,120 @@
+//! N23: hop-by-hop credits (AlSabah et al., "DefenestraTor", PETS '11).
+//!
+//! A node may send `N2 + N3` cells of a circuit beyond those that its successor has reported as
+//! forwarded; the successor reports after every `N2` cells that it forwards, in a message as long
+//! as a cell. `N2` says how coarse the reports are, `N3` how many cells cover the time that a
+//! report takes. Credits take the place of all end-to-end windows; neighbours share one TCP
+//! connection, as in vanilla Tor.
+//!
+//! What leaks: a predecessor learns when each lot of `N2` cells was forwarded, hence the circuit's
+//! rate at the successor; a report's size on the wire is that of a cell.
+
+use hopflow_overlay::{
+    Charging, ConfigError, Excess, Gates, Multiplexing, NodeEnv, Plan, Role, RttConfig, Scope,
+    Site, Transport, Turn,
+};
+use hopflow_units::{Cells, Duration};
+use hopflow_wire::Carrier;
+
+use crate::Preset;
+use crate::options::{Configure, Options};
+
+/// N23 at one node.
+#[derive(Debug)]
+pub struct N23(N23Config);
+
+/// Parameters of N23.
+#[derive(Clone, Copy, Debug)]
+pub struct N23Config {
+    /// Cells from one report to the next.
+    pub n2: Cells,
+    /// Cells that may be under way besides.
+    pub n3: Cells,
+    /// Who needs credit.
+    pub enforce: Enforce,
+    /// Cells that a node queues per circuit.
+    pub queue_limit: Cells,
+    /// Default interval of the token bucket's refills.
+    pub refill: Duration,
+}
+
+/// Who needs credit to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Enforce {
+    /// Every node.
+    EveryHop,
+    /// The source alone, as in the code with which the BackTap authors compared.
+    Source,
+}
+
+impl Configure for N23Config {
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "n23",
+            about: "N23: hop-by-hop credits over shared TCP connections",
+            options: "",
+        },
+        Preset {
+            name: "n23-as-published",
+            about: "N23 as the BackTap authors compared with it: only the source needs credit",
+            options: "enforce = \"source\"",
+        },
+    ];
+
+    fn configure(options: &mut Options) -> Result<Self, ConfigError> {
+        let n2 = options.cells("n2", Cells::new(20), Cells::new(1))?;
+        let n3 = options.cells("n3", Cells::new(70), Cells::ZERO)?;
+        let enforce = options.choice(
+            "enforce",
+            Enforce::EveryHop,
+            &[
+                ("every-hop", Enforce::EveryHop),
+                ("source", Enforce::Source),
+            ],
+        )?;
+        Ok(Self {
+            n2,
+            n3,
+            enforce,
+            queue_limit: options.cells("queue-limit", Cells::new(2500).max(n2 + n3), n2 + n3)?,
+            refill: options.interval("refill", Duration::from_millis(100))?,
+        })
+    }
+}
+
+impl Transport for N23 {
+    const NAME: &'static str = "n23";
+    type Config = N23Config;
+    type Flow = ();
+
+    fn plan(config: &N23Config) -> Plan {
+        Plan {
+            carrier: Carrier::Stream,
+            multiplexing: Multiplexing::Shared,
+            scope: Scope::Link,
+            turn: Turn::EighthOfBucket,
+            reliable: false,
+            forward_feedback: true,
+            feedback_delay: Duration::ZERO,
+            feedback_every: config.n2,
+            feedback_padded: true,
+            queue_limit: config.queue_limit,
+            excess: Excess::CloseIfPersistent,
+            ahead: Cells::new(1),
+            charging: Charging::Everything,
+            refill: config.refill,
+            rtt: RttConfig::default(),
+            tick: None,
+        }
+    }
+
+    fn new(config: &N23Config, _: &NodeEnv) -> Self {
+        Self(*config)
+    }
+
+    fn open(&mut self, site: &Site, gates: &mut Gates) {
+        if self.0.enforce == Enforce::EveryHop || site.role == Role::Source {
+            gates.hop.set_window(self.0.n2 + self.0.n3);
+        }
+    }
+}
