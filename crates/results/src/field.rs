@@ -185,6 +185,15 @@ optional_field!(
     |v| v
 );
 optional_field!(
+    u32,
+    Int32Type,
+    Int32ColumnReader,
+    INT32,
+    Some(unsigned(32)),
+    u32::cast_signed,
+    i32::cast_unsigned
+);
+optional_field!(
     u64,
     Int64Type,
     Int64ColumnReader,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::run::RunEntry;
 
 /// The format of result folders that this version writes and reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What a result folder holds and how it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

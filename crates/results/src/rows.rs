@@ -60,8 +60,11 @@ row! {
         pub rate_bytes_per_s: f64,
         /// Bytes delivered per second over the time that was measured.
         pub goodput_bytes_per_s: f64,
-        /// Max-min fair rate of the circuit, where the scenario computes one.
+        /// Max-min fair goodput of the circuit, if its user takes all that it gets; empty for
+        /// others.
         pub fair_bytes_per_s: Option<f64>,
+        /// Number of the node whose capacity bounds the fair goodput; empty where there is none.
+        pub bottleneck: Option<u32>,
         /// Mean of R(t) - W(t) over time, where it was sampled.
         pub backlog_mean_bytes: Option<f64>,
         /// Mean latency from packaging to delivery, over delivered cells, in seconds.
@@ -112,7 +115,7 @@ row! {
     pub struct Relay in "relays" {
         /// The node's name.
         pub name: String,
-        /// Cells sent, retransmissions included.
+        /// Cells sent, each counted the first time.
         pub cells_sent: u64,
         /// Cells sent again.
         pub cells_retransmitted: u64,

@@ -35,6 +35,7 @@ fn tables() -> Tables {
         rate_bytes_per_s: 1234.5,
         goodput_bytes_per_s: 1200.0,
         fair_bytes_per_s: None,
+        bottleneck: Some(3),
         backlog_mean_bytes: Some(40_000.25),
         latency_mean_s: Some(0.3),
         latency_p50_s: None,
@@ -145,7 +146,7 @@ fn a_label_with_odd_characters_stays_within_the_folder() {
 fn the_hash_of_results_depends_on_every_row_and_on_nothing_else() {
     assert_eq!(tables().fingerprint(), tables().fingerprint());
     // Frozen: a change means that hashes of published results no longer agree.
-    assert_eq!(tables().fingerprint().to_string(), "233b33117a5f45a1");
+    assert_eq!(tables().fingerprint().to_string(), "0115a83c60f001b3");
     let mut other = tables();
     other.hops[2].window_cells = Some(u64::MAX - 1);
     assert_ne!(other.fingerprint(), tables().fingerprint());
@@ -185,14 +186,14 @@ fn a_manifest_of_another_format_is_told_apart_from_a_damaged_one() {
     for (text, expected) in [
         (
             "{\"format\": 99}",
-            "`format` is 99, but this version of hopflow reads 1",
+            "`format` is 99, but this version of hopflow reads 2",
         ),
         (
-            "{\"format\": 1, \"hopflow\": \"0.1.0\"}",
+            "{\"format\": 2, \"hopflow\": \"0.1.0\"}",
             "missing field `scenario`",
         ),
         ("{\"format\": \"one\"}", "`format` must be a whole number"),
-        ("{\"format\": 1", "EOF while parsing"),
+        ("{\"format\": 2", "EOF while parsing"),
         ("", "EOF while parsing"),
     ] {
         fs::write(&path, text).unwrap();

@@ -116,7 +116,17 @@ impl fmt::Display for FairError {
 
 impl std::error::Error for FairError {}
 
-/// The max-min fair rates of flows over links, by progressive filling.
+/// What a flow gets in a max-min fair allocation, and what keeps it from more.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FairShare {
+    /// The rate, in the unit of the capacities.
+    pub rate: f64,
+    /// The link that is full, on which no flow gets more than this one; of several the first.
+    /// `None`: the flow has all that it demands.
+    pub bottleneck: Option<usize>,
+}
+
+/// The max-min fair shares of flows over links, by progressive filling.
 ///
 /// All rates rise together; a flow stops when one of its links is full or its demand is met, and
 /// the others go on (Bertsekas and Gallager, *Data Networks*, section 6.5.2). In the result, a
@@ -125,13 +135,13 @@ impl std::error::Error for FairError {}
 /// # Errors
 /// If a flow is bounded by nothing or names an unknown link, or if a number is not a capacity or
 /// demand.
-pub fn max_min(capacities: &[f64], flows: &[FairFlow]) -> Result<Vec<f64>, FairError> {
+pub fn max_min(capacities: &[f64], flows: &[FairFlow]) -> Result<Vec<FairShare>, FairError> {
     check(capacities, flows)?;
     let mut filling = Filling::new(capacities, flows);
     while filling.active > 0 {
         filling.fill_up(flows);
     }
-    Ok(filling.rates)
+    Ok(filling.shares)
 }
 
 fn check(capacities: &[f64], flows: &[FairFlow]) -> Result<(), FairError> {
@@ -157,6 +167,13 @@ fn check(capacities: &[f64], flows: &[FairFlow]) -> Result<(), FairError> {
     Ok(())
 }
 
+impl FairShare {
+    const fn of_demand(rate: f64) -> Self {
+        let bottleneck = None;
+        Self { rate, bottleneck }
+    }
+}
+
 /// The state of progressive filling.
 struct Filling {
     /// What flows that have stopped leave of each link.
@@ -166,7 +183,7 @@ struct Filling {
     /// The flows across each link; a flow that crosses it twice is listed twice.
     flows_of: Vec<Vec<usize>>,
     stopped: Vec<bool>,
-    rates: Vec<f64>,
+    shares: Vec<FairShare>,
     active: usize,
 }
 
@@ -183,7 +200,7 @@ impl Filling {
             crossings: flows_of.iter().map(Vec::len).collect(),
             flows_of,
             stopped: vec![false; flows.len()],
-            rates: vec![0.0; flows.len()],
+            shares: vec![FairShare::default(); flows.len()],
             active: flows.len(),
         }
     }
@@ -201,26 +218,29 @@ impl Filling {
             .min_by(|a, b| a.0.total_cmp(&b.0));
         match (full, met) {
             (Some((level, _)), Some((demand, flow))) if demand <= level => {
-                self.stop(flow, demand, flows);
+                self.stop(flow, FairShare::of_demand(demand), flows);
             }
-            (None, Some((demand, flow))) => self.stop(flow, demand, flows),
-            (Some((level, link)), _) => {
+            (None, Some((demand, flow))) => {
+                self.stop(flow, FairShare::of_demand(demand), flows);
+            }
+            (Some((rate, link)), _) => {
+                let bottleneck = Some(link);
                 for flow in std::mem::take(&mut self.flows_of[link]) {
-                    self.stop(flow, level, flows);
+                    self.stop(flow, FairShare { rate, bottleneck }, flows);
                 }
             }
             (None, None) => unreachable!("a flow that still rises has a link or a demand"),
         }
     }
 
-    fn stop(&mut self, flow: usize, rate: f64, flows: &[FairFlow]) {
+    fn stop(&mut self, flow: usize, share: FairShare, flows: &[FairFlow]) {
         if std::mem::replace(&mut self.stopped[flow], true) {
             return;
         }
         self.active -= 1;
-        self.rates[flow] = rate;
+        self.shares[flow] = share;
         for link in &flows[flow].links {
-            self.left[*link] = (self.left[*link] - rate).max(0.0);
+            self.left[*link] = (self.left[*link] - share.rate).max(0.0);
             self.crossings[*link] -= 1;
         }
     }
@@ -235,6 +255,11 @@ mod tests {
             links: links.to_vec(),
             demand: None,
         }
+    }
+
+    fn rates(capacities: &[f64], flows: &[FairFlow]) -> Vec<f64> {
+        let shares = max_min(capacities, flows).unwrap();
+        shares.into_iter().map(|share| share.rate).collect()
     }
 
     #[test]
@@ -278,8 +303,15 @@ mod tests {
     fn progressive_filling_solves_the_parking_lot() {
         // One long flow over three links, one short flow on each.
         let flows = [over(&[0, 1, 2]), over(&[0]), over(&[1]), over(&[2])];
-        let rates = max_min(&[10.0, 4.0, 6.0], &flows).unwrap();
-        assert_eq!(rates, [2.0, 8.0, 2.0, 4.0]);
+        let shares = max_min(&[10.0, 4.0, 6.0], &flows).unwrap();
+        let shares: Vec<_> = shares.iter().map(|s| (s.rate, s.bottleneck)).collect();
+        let expected = [
+            (2.0, Some(1)),
+            (8.0, Some(0)),
+            (2.0, Some(1)),
+            (4.0, Some(2)),
+        ];
+        assert_eq!(shares, expected);
     }
 
     #[test]
@@ -289,20 +321,21 @@ mod tests {
             demand: Some(1.0),
         };
         assert_eq!(
-            max_min(&[9.0], &[capped, over(&[0]), over(&[0])]).unwrap(),
+            rates(&[9.0], &[capped, over(&[0]), over(&[0])]),
             [1.0, 4.0, 4.0]
         );
-        assert_eq!(
-            max_min(&[9.0], &[over(&[0, 0]), over(&[0])]).unwrap(),
-            [3.0, 3.0]
-        );
+        assert_eq!(rates(&[9.0], &[over(&[0, 0]), over(&[0])]), [3.0, 3.0]);
         let free = FairFlow {
             links: vec![],
             demand: Some(7.0),
         };
-        assert_eq!(max_min(&[], &[free]).unwrap(), [7.0]);
-        assert_eq!(max_min(&[0.0], &[over(&[0])]).unwrap(), [0.0]);
-        assert_eq!(max_min(&[1.0], &[]).unwrap(), [0.0; 0]);
+        let met = FairShare {
+            rate: 7.0,
+            bottleneck: None,
+        };
+        assert_eq!(max_min(&[], &[free]).unwrap(), [met]);
+        assert_eq!(rates(&[0.0], &[over(&[0])]), [0.0]);
+        assert_eq!(rates(&[1.0], &[]), [0.0; 0]);
     }
 
     #[test]
@@ -326,7 +359,8 @@ mod tests {
                     )
                 })
                 .collect();
-            let rates = max_min(&capacities, &flows).unwrap();
+            let shares = max_min(&capacities, &flows).unwrap();
+            let rates: Vec<f64> = shares.iter().map(|share| share.rate).collect();
             let load = |link: usize| -> f64 {
                 let crossing = |flow: &FairFlow| flow.links.iter().filter(|l| **l == link).count();
                 flows
@@ -338,7 +372,7 @@ mod tests {
             for (link, capacity) in capacities.iter().enumerate() {
                 assert!(load(link) <= capacity * (1.0 + 1e-9));
             }
-            for (flow, rate) in flows.iter().zip(&rates) {
+            for (flow, share) in flows.iter().zip(&shares) {
                 let is_bottleneck = |link: &usize| {
                     let largest = flows
                         .iter()
@@ -347,9 +381,10 @@ mod tests {
                         .map(|(_, r)| *r)
                         .fold(0.0, f64::max);
                     load(*link) >= capacities[*link] * (1.0 - 1e-9)
-                        && largest <= rate * (1.0 + 1e-9)
+                        && largest <= share.rate * (1.0 + 1e-9)
                 };
-                assert!(flow.links.iter().any(is_bottleneck));
+                let link = share.bottleneck.unwrap();
+                assert!(flow.links.contains(&link) && is_bottleneck(&link));
             }
         }
     }

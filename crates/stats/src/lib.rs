@@ -23,7 +23,7 @@ mod quantile;
 mod student;
 
 pub use cdf::{CdfPoint, cdf_band};
-pub use fair::{FairError, FairFlow, fairness_index, jain, max_min};
+pub use fair::{FairError, FairFlow, FairShare, fairness_index, jain, max_min};
 pub use line::Line;
 pub use mean::Mean;
 pub use quantile::Sorted;

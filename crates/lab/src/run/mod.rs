@@ -2,6 +2,7 @@
 
 mod campaign;
 mod execute;
+mod fair;
 mod job;
 mod rows;
 

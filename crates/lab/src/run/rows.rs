@@ -7,10 +7,12 @@ use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, NodeOutcome, Outcome};
 use hopflow_units::{Duration, Instant, Rate};
 
+use super::fair::{self, Fair};
+
 /// Bytes of a cell by which the use of a relay's rate limit is reckoned (tor-spec, section 3).
-const CELL_BYTES: f64 = 512.0;
+pub(super) const CELL_BYTES: f64 = 512.0;
 /// Application bytes of a full data cell.
-const CELL_DATA_BYTES: f64 = 498.0;
+pub(super) const CELL_DATA_BYTES: f64 = 498.0;
 
 /// The rows of a run.
 ///
@@ -84,13 +86,16 @@ fn hop(sample: &hopflow_sim::HopSample) -> HopSample {
     }
 }
 
-/// The evaluated part of a run, with the samples of each circuit.
+/// The evaluated part of a run.
 struct Evaluated<'a> {
     from: Instant,
-    span: f64,
     circuits: &'a [CircuitOutcome],
     /// What the samples say, per circuit.
     sampled: Vec<Sampled>,
+    /// Bytes of data per second, per circuit.
+    goodputs: Vec<f64>,
+    /// What would be fair, per circuit.
+    fair: Vec<Option<Fair>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -112,17 +117,23 @@ impl<'a> Evaluated<'a> {
             of_circuit.backlog += sample.packaged.saturating_sub(sample.delivered).as_f64();
         }
         let warm_up = world.sampling.from;
+        let span = world.end.saturating_sub(warm_up).as_secs_f64();
+        let goodput = |(circuit, sampled): (&CircuitOutcome, &Sampled)| {
+            (circuit.delivered.as_f64() - sampled.first_delivered) / span
+        };
+        let goodputs: Vec<f64> = outcome.circuits.iter().zip(&sampled).map(goodput).collect();
         Self {
             from: Instant::ZERO + warm_up,
-            span: world.end.saturating_sub(warm_up).as_secs_f64(),
             circuits: &outcome.circuits,
+            fair: fair::rates(world, &goodputs),
             sampled,
+            goodputs,
         }
     }
 
     fn circuit(&self, number: usize) -> Circuit {
         let (outcome, sampled) = (&self.circuits[number], self.sampled[number]);
-        let goodput = (outcome.delivered.as_f64() - sampled.first_delivered) / self.span;
+        let (goodput, fair) = (self.goodputs[number], self.fair[number]);
         let latency = |q| outcome.latency.quantile(q).map(Duration::as_secs_f64);
         Circuit {
             circuit: number as u32,
@@ -132,7 +143,10 @@ impl<'a> Evaluated<'a> {
             delivered_bytes: outcome.delivered.get(),
             rate_bytes_per_s: goodput * CELL_BYTES / CELL_DATA_BYTES,
             goodput_bytes_per_s: goodput,
-            fair_bytes_per_s: None,
+            fair_bytes_per_s: fair.map(|fair| fair.rate),
+            bottleneck: fair
+                .and_then(|fair| fair.bottleneck)
+                .map(|node| node.index() as u32),
             backlog_mean_bytes: (sampled.samples > 0)
                 .then(|| sampled.backlog / sampled.samples as f64),
             latency_mean_s: outcome.latency.mean().map(Duration::as_secs_f64),

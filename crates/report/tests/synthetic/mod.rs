@@ -132,6 +132,7 @@ fn circuit(
         rate_bytes_per_s: goodput * 1.04,
         goodput_bytes_per_s: goodput,
         fair_bytes_per_s: Some(240e3),
+        bottleneck: Some(3),
         backlog_mean_bytes: Some(110e3 * slowness),
         latency_mean_s: Some(latency),
         latency_p50_s: Some(latency * 0.9),
