@@ -26,7 +26,10 @@ mod style;
 mod text;
 mod write;
 
-pub use compare::from_results;
+pub use compare::{
+    Better, Compared, Comparison, Difference, Dimension, Entry, Finding, Quantity, Shown,
+    comparison, from_results,
+};
 pub use error::Error;
 pub use figures::{FigurePage, curves, page as figure_page, value_table};
 pub use model::{

@@ -132,6 +132,8 @@ pub struct Column {
     pub heading: String,
     /// The unit of the numbers; empty for text and plain numbers.
     pub unit: String,
+    /// Whether it holds [`Cell::Figures`], which stand at the right.
+    pub figures: bool,
 }
 
 impl Column {
@@ -145,6 +147,15 @@ impl Column {
         Self {
             heading: heading.into(),
             unit: unit.into(),
+            figures: false,
+        }
+    }
+
+    /// A column of [`Cell::Figures`].
+    pub fn figures(heading: impl Into<String>) -> Self {
+        Self {
+            figures: true,
+            ..Self::new(heading)
         }
     }
 }
@@ -154,10 +165,15 @@ impl Column {
 pub enum Cell {
     /// Nothing is known.
     Empty,
-    /// A difference in the column's unit; it recedes if its interval covers zero.
-    Change(hopflow_stats::Mean),
     /// Plain text.
     Text(String),
+    /// Numbers as text, in whatever unit the row says.
+    Figures {
+        /// The text.
+        text: String,
+        /// Whether it recedes.
+        faint: bool,
+    },
     /// The name of a series, beside its colour.
     Label {
         /// The name.

@@ -6,8 +6,8 @@ mod synthetic;
 use std::fs;
 
 use hopflow_report::{
-    Along, Axis, Block, Cell, Chart, Document, Error, FigurePage, Mark, Point, Reference, Section,
-    Series, Written,
+    Along, Axis, Block, Cell, Chart, Document, Error, FigurePage, Finding, Mark, Point, Reference,
+    Section, Series, Written,
 };
 use hopflow_results::{Folder, Manifest};
 
@@ -62,27 +62,71 @@ fn a_comparison_holds_summary_curves_and_origin() {
     }
 }
 
+/// The rows of a table of the summary: the quantity and its cells.
+fn summary_rows(document: &Document, table: usize) -> Vec<(String, Vec<Cell>)> {
+    let Block::Table(table) = &document.sections[0].blocks[table] else {
+        panic!("no table")
+    };
+    let row = |row: &Vec<Cell>| {
+        assert_eq!(row.len(), table.columns.len());
+        let Cell::Text(quantity) = &row[0] else {
+            panic!("no name")
+        };
+        (quantity.clone(), row[1..].to_vec())
+    };
+    table.rows.iter().map(row).collect()
+}
+
 #[test]
-fn the_summary_has_a_row_per_transport_and_intervals() {
+fn the_summary_holds_the_numbers_of_the_comparison() {
     let temporary = tempfile::tempdir().unwrap();
     synthetic::write(temporary.path());
     let document = hopflow_report::from_results(temporary.path()).unwrap();
-    let Block::Table(table) = &document.sections[0].blocks[0] else {
-        panic!("no table")
-    };
-    assert_eq!(table.rows.len(), synthetic::TRANSPORTS.len());
-    let goodput = table
-        .columns
-        .iter()
-        .position(|column| column.heading == "Goodput, bulk")
-        .unwrap();
-    for row in &table.rows {
-        assert_eq!(row.len(), table.columns.len());
-        let Cell::Number { value, half_width } = row[goodput] else {
-            panic!("no number")
-        };
-        assert!(value > 100.0 && half_width.unwrap() > 0.0);
+    let comparison = hopflow_report::comparison(temporary.path()).unwrap();
+    assert_eq!(comparison.transports, synthetic::TRANSPORTS);
+    assert_eq!(comparison.networks, synthetic::SEEDS as usize);
+    let (values, differences) = (summary_rows(&document, 0), summary_rows(&document, 1));
+    for (number, compared) in comparison.quantities.iter().enumerate() {
+        let (value, difference) = (&values[number], &differences[number]);
+        assert_eq!((&value.0, &difference.0), (&compared.heading(), &value.0));
+        for (transport, shown) in compared.shown().into_iter().enumerate() {
+            let text = |cell: &Cell| match cell {
+                Cell::Figures { text, .. } => text.clone(),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(text(&value.1[transport]), shown.value);
+            if transport > 0 {
+                assert_eq!(text(&difference.1[3 * transport - 3]), shown.difference);
+                assert_eq!(text(&difference.1[3 * transport - 2]), shown.percent);
+            }
+        }
     }
+}
+
+#[test]
+fn a_comparison_pairs_runs_by_network_and_names_what_is_better() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let comparison = hopflow_report::comparison(temporary.path()).unwrap();
+    let find = |key| {
+        let mut compared = comparison.quantities.iter();
+        compared
+            .find(|compared| compared.quantity.key == key)
+            .unwrap()
+    };
+    let goodput = find("bulk_goodput");
+    let backtap = goodput.entries[3];
+    let first = goodput.entries[0].value.unwrap().mean;
+    let difference = backtap.difference.unwrap();
+    assert!((backtap.value.unwrap().mean - first - difference.absolute.mean).abs() < 1e-6);
+    assert!(
+        (difference.percent.unwrap().mean - 100.0 * difference.absolute.mean / first).abs() < 1e-9
+    );
+    assert_eq!(difference.absolute.n, synthetic::SEEDS as usize);
+    assert_eq!(difference.finding, Finding::Better);
+    let delay = find("web_ttlb_median").entries[3].difference.unwrap();
+    assert!(delay.absolute.high().unwrap() < 0.0);
+    assert_eq!(delay.finding, Finding::Better);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Curves of a comparison: distributions over downloads, and states over time.
 
 use hopflow_results::{Class, Download};
-use hopflow_stats::{Mean, Sorted, cdf_band};
+use hopflow_stats::{Mean, cdf_band};
 
 use super::load::{self, Hop, OverTime, Run, Transport};
 use crate::model::{Along, Axis, Block, Chart, Mark, Point, Section, Series};
@@ -41,12 +41,12 @@ pub(super) fn sections(transports: &[Transport]) -> [Section; 4] {
     [
         Section::new("Downloads", downloads).with_prose(
             "Share of downloads that took at most the time on the horizontal axis; further left is \
-             better. Curves are means over runs at each share, bands their 95 % confidence \
-             intervals.",
+             better. Curves are means over sampled networks at each share, bands their 95 % \
+             confidence intervals.",
         ),
         Section::new("Circuits", circuits).with_prose(
             "Share of circuits that got at most what the horizontal axis says. Curves are means \
-             over runs at each share, bands their 95 % confidence intervals.",
+             over sampled networks at each share, bands their 95 % confidence intervals.",
         ),
         Section::new("Backlog", backlog).with_prose(
             "What has been packaged at the exit and not yet delivered to the client, `R(t) - W(t)`: \
@@ -67,7 +67,7 @@ fn distributions(
     transports: &[Transport],
 ) -> Vec<Chart> {
     let chart = |class: &Class| {
-        let values = |run: &Run| Sorted::new(run.over_downloads(*class, of));
+        let values = |run: &Run| run.over_downloads(*class, of);
         distribution(
             &format!("{title}, {class}"),
             &format!("{id}-{class}"),
@@ -98,11 +98,9 @@ fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
         &format!("Goodput of circuits{greedy}"),
         "goodput",
         &|run| {
-            Sorted::new(
-                run.greedy()
-                    .map(|circuit| circuit.goodput_bytes_per_s / 1e3)
-                    .collect(),
-            )
+            run.greedy()
+                .map(|circuit| circuit.goodput_bytes_per_s / 1e3)
+                .collect()
         },
         transports,
     );
@@ -110,12 +108,10 @@ fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
         "Latency of cells, mean of each circuit",
         "latency",
         &|run| {
-            Sorted::new(
-                run.circuits
-                    .iter()
-                    .filter_map(|c| c.latency_mean_s)
-                    .collect(),
-            )
+            run.circuits
+                .iter()
+                .filter_map(|c| c.latency_mean_s)
+                .collect()
         },
         transports,
     );
@@ -128,12 +124,12 @@ fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
 fn distribution(
     title: &str,
     id: &str,
-    values: &dyn Fn(&Run) -> Option<Sorted>,
+    values: &dyn Fn(&Run) -> Vec<f64>,
     transports: &[Transport],
 ) -> Option<Chart> {
     let series = |transport: &Transport| {
-        let runs: Vec<Sorted> = transport.runs.iter().filter_map(values).collect();
-        let points: Vec<Point> = cdf_band(&runs, LEVELS)
+        let networks = transport.sorted_by_network(values);
+        let points: Vec<Point> = cdf_band(&networks, LEVELS)
             .into_iter()
             .map(|point| Point {
                 x: point.value.mean,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hopflow_results::{Circuit, Class, Download, Folder, HopSample, Manifest, RunEntry, Sample};
+use hopflow_stats::{Mean, Sorted};
 
 use crate::error::Error;
 
@@ -15,9 +16,10 @@ pub(super) struct Transport {
 }
 
 /// One run.
+#[derive(Default)]
 pub(super) struct Run {
-    /// Network and seed: runs of two transports with the same key form a pair.
-    pub(super) key: (u32, u64),
+    /// The sampled network: runs of two transports on the same one form a pair.
+    pub(super) network: u32,
     pub(super) downloads: Vec<Download>,
     pub(super) circuits: Vec<Circuit>,
     /// Backlog of a circuit in bytes, mean over circuits.
@@ -55,6 +57,38 @@ impl OverTime {
     }
 }
 
+impl Transport {
+    /// A number of each sampled network: the mean over its runs that have it.
+    pub(super) fn over_networks(&self, of: fn(&Run) -> Option<f64>) -> BTreeMap<u32, f64> {
+        let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for run in &self.runs {
+            if let Some(value) = of(run) {
+                values.entry(run.network).or_default().push(value);
+            }
+        }
+        let mean = |(network, values): (u32, Vec<f64>)| Some((network, Mean::of(&values)?.mean));
+        values.into_iter().filter_map(mean).collect()
+    }
+
+    /// Many numbers of each sampled network, in order; networks that have none are left out.
+    pub(super) fn sorted_by_network(&self, of: &dyn Fn(&Run) -> Vec<f64>) -> Vec<Sorted> {
+        let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for run in &self.runs {
+            values.entry(run.network).or_default().extend(of(run));
+        }
+        values.into_values().filter_map(Sorted::new).collect()
+    }
+}
+
+/// The sampled networks of all runs, ascending.
+pub(super) fn networks(transports: &[Transport]) -> Vec<u32> {
+    let runs = transports.iter().flat_map(|transport| &transport.runs);
+    let mut networks: Vec<u32> = runs.map(|run| run.network).collect();
+    networks.sort_unstable();
+    networks.dedup();
+    networks
+}
+
 impl Run {
     /// The circuits that take as much as they get: bulk ones, or all if there are none.
     pub(super) fn greedy(&self) -> impl Iterator<Item = &Circuit> {
@@ -82,8 +116,13 @@ pub(super) fn greedy_label(transports: &[Transport]) -> &'static str {
     if mixed { ", bulk" } else { "" }
 }
 
-/// The transports of a folder in the order of its manifest, with all their runs.
-pub(super) fn transports(folder: &Folder, manifest: &Manifest) -> Result<Vec<Transport>, Error> {
+/// The transports of a folder in the order of its manifest, with all their runs, each of which is
+/// read by `read`.
+pub(super) fn transports(
+    folder: &Folder,
+    manifest: &Manifest,
+    read: fn(&Folder, &RunEntry) -> Result<Run, Error>,
+) -> Result<Vec<Transport>, Error> {
     let mut labels = manifest.transports.clone();
     for entry in &manifest.runs {
         if !labels.contains(&entry.key.transport) {
@@ -97,7 +136,7 @@ pub(super) fn transports(folder: &Folder, manifest: &Manifest) -> Result<Vec<Tra
             .iter()
             .filter(|entry| entry.key.transport == label);
         let runs: Vec<Run> = entries
-            .map(|entry| run(folder, entry))
+            .map(|entry| read(folder, entry))
             .collect::<Result<_, _>>()?;
         if !runs.is_empty() {
             transports.push(Transport {
@@ -110,15 +149,25 @@ pub(super) fn transports(folder: &Folder, manifest: &Manifest) -> Result<Vec<Tra
     Ok(transports)
 }
 
-fn run(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
-    let mut backlog = OverTime::default();
+/// What downloads and circuits say, without what was sampled over time.
+pub(super) fn brief(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
+    Ok(Run {
+        network: entry.key.network,
+        downloads: folder.read_table(entry)?,
+        circuits: folder.read_table(entry)?,
+        ..Run::default()
+    })
+}
+
+/// Everything.
+pub(super) fn whole(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
+    let mut run = brief(folder, entry)?;
     for sample in folder.read_table::<Sample>(entry)? {
         let waiting = sample.packaged_bytes.saturating_sub(sample.delivered_bytes);
-        backlog.add(sample.t_s, waiting as f64);
+        run.backlog.add(sample.t_s, waiting as f64);
     }
-    let mut hops: BTreeMap<u32, Hop> = BTreeMap::new();
     for sample in folder.read_table::<HopSample>(entry)? {
-        let hop = hops.entry(sample.hop).or_default();
+        let hop = run.hops.entry(sample.hop).or_default();
         hop.queue.add(sample.t_s, sample.queue_cells as f64);
         hop.outstanding
             .add(sample.t_s, sample.outstanding_cells as f64);
@@ -126,11 +175,5 @@ fn run(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
             hop.window.add(sample.t_s, window as f64);
         }
     }
-    Ok(Run {
-        key: (entry.key.network, entry.key.seed),
-        downloads: folder.read_table(entry)?,
-        circuits: folder.read_table(entry)?,
-        backlog,
-        hops,
-    })
+    Ok(run)
 }

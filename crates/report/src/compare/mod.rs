@@ -1,8 +1,10 @@
 //! The comparison of the transports of a result folder.
 
+mod comparison;
 mod curves;
 mod load;
 mod made;
+mod quantity;
 mod summary;
 
 use std::path::Path;
@@ -12,7 +14,9 @@ use hopflow_results::{Folder, Manifest};
 use crate::error::Error;
 use crate::figures;
 use crate::model::{Document, Fact, Section};
+pub use comparison::{Compared, Comparison, Difference, Entry, Finding, Shown, comparison};
 use load::Transport;
+pub use quantity::{Better, Dimension, Quantity};
 
 /// The report on a result folder: a comparison of the transports found in it, and the values beside
 /// a paper's where the folder holds such values.
@@ -33,7 +37,7 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
         }
         Err(error) => return Err(error.into()),
     };
-    let transports = load::transports(&folder, &manifest)?;
+    let transports = load::transports(&folder, &manifest, load::whole)?;
     if transports.is_empty() {
         return Err(Error::NoRuns {
             path: dir.to_owned(),
@@ -50,7 +54,8 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
 }
 
 fn compare(manifest: &Manifest, transports: &[Transport]) -> Document {
-    let mut sections = vec![summary::section(transports)];
+    let comparison = Comparison::of(transports);
+    let mut sections = vec![summary::section(&comparison, transports)];
     sections.extend(curves::sections(transports).into_iter().filter(has_content));
     sections.push(made::section(manifest));
     Document {
@@ -81,15 +86,15 @@ fn subtitle(transports: &[Transport]) -> String {
 
 fn facts(manifest: &Manifest, transports: &[Transport]) -> Vec<Fact> {
     let runs = || transports.iter().flat_map(|transport| &transport.runs);
-    let mut networks: Vec<u32> = runs().map(|run| run.key.0).collect();
-    networks.sort_unstable();
-    networks.dedup();
     let downloads: usize = runs().map(|run| run.downloads.len()).sum();
     let circuits: usize = runs().map(|run| run.circuits.len()).max().unwrap_or(0);
     let wall: f64 = manifest.runs.iter().map(|run| run.wall_seconds).sum();
     vec![
         Fact::new("Transports", transports.len().to_string()),
-        Fact::new("Sampled networks", networks.len().to_string()),
+        Fact::new(
+            "Sampled networks",
+            load::networks(transports).len().to_string(),
+        ),
         Fact::new("Runs", runs().count().to_string()),
         Fact::new("Circuits per run", circuits.to_string()),
         Fact::new("Downloads", crate::text::fixed(downloads as f64, 0)),

@@ -52,25 +52,23 @@ impl Format {
     fn of(table: &Table, index: usize) -> Self {
         let cells = || table.rows.iter().filter_map(|row| row.get(index));
         let numeric = |cell: &Cell| {
-            use Cell::{Change, Count, Number, Range};
-            matches!(cell, Number { .. } | Change(_) | Count(_) | Range(..))
+            use Cell::{Count, Number, Range};
+            matches!(cell, Number { .. } | Count(_) | Range(..))
         };
         let largest = cells()
             .map(|cell| match cell {
                 Cell::Number { value, .. } => value.abs(),
-                Cell::Change(mean) => mean.mean.abs(),
                 Cell::Range(low, high) => low.abs().max(high.abs()),
                 _ => 0.0,
             })
             .fold(0.0, f64::max);
         let mut format = Self {
-            numeric: cells().any(numeric),
+            numeric: table.columns[index].figures || cells().any(numeric),
             decimals: 0,
             interval: 0,
         };
         let half_width = |cell: &Cell| match cell {
             Cell::Number { half_width, .. } => *half_width,
-            Cell::Change(mean) => mean.half_width,
             _ => None,
         };
         let base = decimals(largest);
@@ -125,7 +123,10 @@ fn cell(cell: &Cell, format: &Format, index: usize) -> String {
         }
         Cell::Count(count) => return format!("<td class=\"n\">{}</td>", fixed(*count as f64, 0)),
         Cell::Number { value, half_width } => return number(*value, *half_width, format),
-        Cell::Change(mean) => return change(mean, format),
+        Cell::Figures { text, faint } => {
+            let class = if *faint { "n none" } else { "n" };
+            return format!("<td class=\"{class}\">{}</td>", escape(text));
+        }
         Cell::Range(low, high) => {
             let (low, high) = (format.number(*low), format.number(*high));
             return format!("<td class=\"n\">{low}\u{2009}\u{2013}\u{2009}{high}</td>");
@@ -153,24 +154,6 @@ fn number(value: f64, half_width: Option<f64>, format: &Format) -> String {
         None => padding(format),
     };
     format!("<td class=\"n\">{number}{interval}</td>")
-}
-
-/// A number with its sign; grey if it may as well be none.
-fn change(mean: &hopflow_stats::Mean, format: &Format) -> String {
-    let class = if mean.covers(0.0) == Some(false) {
-        "n"
-    } else {
-        "n none"
-    };
-    let shown = format.number(mean.mean);
-    let positive = mean.mean > 0.0 && shown.contains(|digit| matches!(digit, '1'..='9'));
-    let sign = if positive { "+" } else { "" };
-    let number = number(mean.mean, mean.half_width, format);
-    number.replacen(
-        "<td class=\"n\">",
-        &format!("<td class=\"{class}\">{sign}"),
-        1,
-    )
 }
 
 /// Keeps a number without an interval in line with those that have one.

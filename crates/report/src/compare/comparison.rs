@@ -1,0 +1,349 @@
+//! Transports in numbers, and how they differ network by network.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use hopflow_results::Folder;
+use hopflow_stats::Mean;
+
+use super::load::{self, Transport};
+use super::quantity::{Better, MEASURES, Measure, Quantity};
+use crate::error::Error;
+use crate::text::{decimals, fixed};
+
+/// Several transports over the same sampled networks.
+///
+/// A sampled network is one observation, however many downloads and circuits it has: what happens
+/// within a network depends on each other, and networks do not. All intervals are 95 % intervals
+/// of Student's t distribution over networks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The labels of the transports; differences are to the first.
+    pub transports: Vec<String>,
+    /// Number of sampled networks.
+    pub networks: usize,
+    /// The quantities that any transport has.
+    pub quantities: Vec<Compared>,
+}
+
+/// One quantity of all transports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// The quantity.
+    pub quantity: Quantity,
+    /// Each transport, in the order of [`Comparison::transports`].
+    pub entries: Vec<Entry>,
+}
+
+/// One quantity of one transport, in the quantity's unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// Mean over the networks that have the quantity.
+    pub value: Option<Mean>,
+    /// What it is more than that of the first transport; `None` for the first itself.
+    pub difference: Option<Difference>,
+}
+
+/// A difference over pairs: a transport less the first one, on the same network with the same
+/// users.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// In the quantity's unit, over the networks on which both have the quantity.
+    pub absolute: Mean,
+    /// In percent of the first transport's mean over these networks; `None` if that is zero.
+    pub percent: Option<Mean>,
+    /// What can be said.
+    pub finding: Finding,
+}
+
+/// What can be said about a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// Nothing: there is no interval, or it covers zero.
+    Open,
+    /// The transport is better than the first.
+    Better,
+    /// The transport is worse than the first.
+    Worse,
+    /// It has more of something that is neither good nor bad.
+    More,
+    /// It has less of something that is neither good nor bad.
+    Less,
+}
+
+impl Finding {
+    fn of(difference: &Mean, better: Better) -> Self {
+        if difference.covers(0.0) != Some(false) {
+            return Self::Open;
+        }
+        match (better, difference.mean > 0.0) {
+            (Better::Lower, false) | (Better::Higher, true) => Self::Better,
+            (Better::Lower, true) | (Better::Higher, false) => Self::Worse,
+            (Better::Neither, true) => Self::More,
+            (Better::Neither, false) => Self::Less,
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Open => "-",
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::More => "more",
+            Self::Less => "less",
+        })
+    }
+}
+
+/// Compares the transports of a result folder.
+///
+/// # Errors
+/// If the folder holds no runs, or a file of it is missing or damaged.
+pub fn comparison(dir: &Path) -> Result<Comparison, Error> {
+    let folder = Folder::open(dir);
+    let manifest = folder.read_manifest()?;
+    let transports = load::transports(&folder, &manifest, load::brief)?;
+    if transports.is_empty() {
+        return Err(Error::NoRuns {
+            path: dir.to_owned(),
+        });
+    }
+    Ok(Comparison::of(&transports))
+}
+
+impl Comparison {
+    pub(super) fn of(transports: &[Transport]) -> Self {
+        let compared = MEASURES.iter().map(|measure| compare(measure, transports));
+        Self {
+            transports: transports.iter().map(|t| t.label.clone()).collect(),
+            networks: load::networks(transports).len(),
+            quantities: compared
+                .filter(|compared| compared.entries.iter().any(|entry| entry.value.is_some()))
+                .collect(),
+        }
+    }
+
+    /// Whether there are enough networks for intervals.
+    pub const fn has_intervals(&self) -> bool {
+        self.networks > 1
+    }
+
+    /// What a reader must know to read the numbers, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.has_intervals() {
+            notes.push(format!(
+                "Means over {} sampled networks, in brackets their 95 % confidence intervals.",
+                self.networks
+            ));
+        } else {
+            notes.push(
+                "One sampled network: there are no intervals and no winners, chance may explain \
+                 any difference. More seeds tell more."
+                    .to_owned(),
+            );
+        }
+        if let [first, _, ..] = self.transports.as_slice() {
+            notes.push(format!(
+                "Differences are to {first}, on the same networks with the same users; a transport \
+                 is called better or worse only where the interval excludes zero."
+            ));
+        }
+        notes.push(
+            "Downloads that began in the warm-up or did not finish count nowhere but in the \
+             goodput and the backlog."
+                .to_owned(),
+        );
+        notes
+    }
+}
+
+fn compare(measure: &Measure, transports: &[Transport]) -> Compared {
+    let values: Vec<BTreeMap<u32, f64>> = transports
+        .iter()
+        .map(|t| t.over_networks(measure.of))
+        .collect();
+    let entry = |(number, of_networks): (usize, &BTreeMap<u32, f64>)| Entry {
+        value: Mean::of(&of_networks.values().copied().collect::<Vec<_>>()),
+        difference: (number > 0)
+            .then(|| difference(&values[0], of_networks, measure.quantity.better))
+            .flatten(),
+    };
+    Compared {
+        quantity: measure.quantity,
+        entries: values.iter().enumerate().map(entry).collect(),
+    }
+}
+
+fn difference(
+    first: &BTreeMap<u32, f64>,
+    other: &BTreeMap<u32, f64>,
+    better: Better,
+) -> Option<Difference> {
+    let pairs = first
+        .iter()
+        .filter_map(|(network, before)| Some((*before, *other.get(network)?)));
+    let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let absolute = Mean::of_paired_difference(&before, &after)?;
+    let whole = Mean::of(&before).map_or(0.0, |mean| mean.mean.abs());
+    let percent = (whole > 0.0).then(|| Mean {
+        mean: 100.0 * absolute.mean / whole,
+        half_width: absolute.half_width.map(|half| 100.0 * half / whole),
+        n: absolute.n,
+    });
+    Some(Difference {
+        absolute,
+        percent,
+        finding: Finding::of(&absolute, better),
+    })
+}
+
+/// An [`Entry`] as text, in the unit of [`Compared::heading`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// The value with its interval; a dash if there is none.
+    pub value: String,
+    /// The difference with its interval; empty if there is none.
+    pub difference: String,
+    /// The difference in percent with its interval; empty if there is none.
+    pub percent: String,
+    /// What can be said about the difference; empty if there is none.
+    pub finding: String,
+}
+
+impl Compared {
+    /// The title with the unit in which [`shown`](Self::shown) gives numbers.
+    pub fn heading(&self) -> String {
+        match self.scale().0 {
+            "" => self.quantity.title.to_owned(),
+            unit => format!("{} ({unit})", self.quantity.title),
+        }
+    }
+
+    /// The transports as text, with as many decimals as tell them apart.
+    pub fn shown(&self) -> Vec<Shown> {
+        let (_, scale) = self.scale();
+        let places = decimals(self.largest() * scale);
+        let differences = || self.entries.iter().filter_map(|entry| entry.difference);
+        let widest = differences()
+            .map(|d| reach(&d.absolute))
+            .fold(0.0, f64::max);
+        let finer = decimals(widest * scale).clamp(places, places + 2);
+        let widest = differences().filter_map(|d| Some(reach(&d.percent?)));
+        let of_percent = usize::from(widest.fold(0.0, f64::max) < 10.0);
+        let shown = |entry: &Entry| {
+            let value = entry.value.map_or_else(
+                || "-".to_owned(),
+                |value| interval(&value, scale, |number| fixed(number, places)),
+            );
+            let Some(difference) = entry.difference else {
+                return Shown {
+                    value,
+                    ..Shown::default()
+                };
+            };
+            let percent = difference
+                .percent
+                .map(|p| interval(&p, 1.0, |number| signed(number, of_percent)));
+            Shown {
+                value,
+                difference: interval(&difference.absolute, scale, |n| signed(n, finer)),
+                percent: percent.unwrap_or_default(),
+                finding: difference.finding.to_string(),
+            }
+        };
+        self.entries.iter().map(shown).collect()
+    }
+
+    fn scale(&self) -> (&'static str, f64) {
+        self.quantity.dimension.readable(self.largest())
+    }
+
+    fn largest(&self) -> f64 {
+        let means = self.entries.iter().filter_map(|entry| entry.value);
+        means.map(|mean| mean.mean.abs()).fold(0.0, f64::max)
+    }
+}
+
+/// The end of an interval that is farther from zero.
+fn reach(mean: &Mean) -> f64 {
+    mean.mean.abs() + mean.half_width.unwrap_or(0.0)
+}
+
+fn interval(mean: &Mean, scale: f64, text: impl Fn(f64) -> String) -> String {
+    let middle = text(mean.mean * scale);
+    match mean.low().zip(mean.high()) {
+        Some((low, high)) => {
+            let (low, high) = (text(low * scale), text(high * scale));
+            format!("{middle} [{low}, {high}]")
+        }
+        None => middle,
+    }
+}
+
+/// A number with its sign, unless it is shown as zero.
+fn signed(value: f64, decimals: usize) -> String {
+    let shown = fixed(value, decimals);
+    let nonzero = shown.contains(|digit| matches!(digit, '1'..='9'));
+    if value > 0.0 && nonzero {
+        format!("+{shown}")
+    } else {
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn networks(values: &[f64]) -> BTreeMap<u32, f64> {
+        (1..).zip(values.iter().copied()).collect()
+    }
+
+    #[test]
+    fn a_difference_is_taken_network_by_network() {
+        let first = networks(&[10.0, 50.0, 90.0]);
+        let other = networks(&[9.0, 48.5, 89.5]);
+        let found = difference(&first, &other, Better::Lower).unwrap();
+        assert_eq!(found.absolute.mean, -1.0);
+        assert_eq!(found.percent.unwrap().mean, -2.0);
+        // s = 0.5, t(0.975, 2) = 4.302653: the half width is 1.2421, so zero is covered.
+        assert!((found.absolute.half_width.unwrap() - 1.242_07).abs() < 1e-5);
+        assert_eq!(found.finding, Finding::Open);
+    }
+
+    #[test]
+    fn a_winner_is_named_only_where_the_interval_excludes_zero() {
+        let first = networks(&[10.0, 50.0, 90.0]);
+        let lower = networks(&[9.0, 49.1, 88.9]);
+        let finding = |better| difference(&first, &lower, better).unwrap().finding;
+        assert_eq!(finding(Better::Lower), Finding::Better);
+        assert_eq!(finding(Better::Higher), Finding::Worse);
+        assert_eq!(finding(Better::Neither), Finding::Less);
+    }
+
+    #[test]
+    fn one_network_has_no_interval_and_no_winner() {
+        let found = difference(&networks(&[10.0]), &networks(&[1.0]), Better::Lower).unwrap();
+        assert_eq!(found.absolute.half_width, None);
+        assert_eq!(found.finding, Finding::Open);
+    }
+
+    #[test]
+    fn networks_that_one_transport_lacks_form_no_pair() {
+        let first = BTreeMap::from([(1, 10.0), (2, 20.0), (3, 30.0)]);
+        let other = BTreeMap::from([(2, 21.0), (3, 32.0), (4, 1e9)]);
+        let found = difference(&first, &other, Better::Lower).unwrap();
+        assert_eq!((found.absolute.n, found.absolute.mean), (2, 1.5));
+        assert_eq!(found.percent.unwrap().mean, 6.0);
+    }
+
+    #[test]
+    fn a_zero_to_compare_with_has_no_percent() {
+        let found = difference(&networks(&[0.0; 2]), &networks(&[1.0, 3.0]), Better::Lower);
+        assert_eq!(found.unwrap().percent, None);
+    }
+}
