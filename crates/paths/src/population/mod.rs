@@ -2,6 +2,7 @@
 
 mod apportion;
 mod builtin;
+mod consensus;
 mod error;
 mod flags;
 mod reconstruct;
