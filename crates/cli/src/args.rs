@@ -47,14 +47,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         options: RunOptions,
     },
-    /// Run a scenario with other transports than its own
+    /// Compare transports over the networks and users of a scenario
+    ///
+    /// All transports run on the same sampled networks. Differences are to the first transport,
+    /// network by network, with 95 % confidence intervals.
+    #[command(override_usage = "hopflow compare [SCENARIO] --transports <A,B,...> [OPTIONS]")]
     Compare {
-        /// Transports, as `hopflow list transports` names them
-        #[arg(required = true, value_name = "TRANSPORT")]
-        transports: Vec<String>,
         /// A file, or the name of a built-in scenario
-        #[arg(long, default_value = "quickstart")]
+        #[arg(default_value = "quickstart")]
         scenario: String,
+        /// Two or more transports, as `hopflow list transports` names them
+        #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
+        transports: Vec<String>,
         #[command(flatten)]
         options: RunOptions,
     },

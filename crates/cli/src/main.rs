@@ -27,10 +27,10 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         None => run::run(None, &cli.options),
         Some(Command::Run { scenario, options }) => run::run(scenario.as_deref(), &options),
         Some(Command::Compare {
-            transports,
             scenario,
+            transports,
             options,
-        }) => run::compare(&transports, &scenario, &options),
+        }) => run::compare(&scenario, &transports, &options),
         Some(Command::Reproduce {
             experiment,
             options,

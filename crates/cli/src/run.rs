@@ -7,9 +7,8 @@ use std::{env, fs};
 
 use hopflow_lab::builtin;
 use hopflow_lab::run::{Campaign, Error, Finished};
-use hopflow_lab::scenario::{Scenario, Seeds};
-use hopflow_lab::summary::summarise;
-use hopflow_results::Folder;
+use hopflow_lab::scenario::{Scenario, Seeds, allowed};
+use hopflow_transports::presets;
 
 use crate::args::RunOptions;
 use crate::fail::Failure;
@@ -25,16 +24,46 @@ pub(crate) fn run(scenario: Option<&str>, options: &RunOptions) -> Result<(), Fa
     evaluate(scenario, &text, options)
 }
 
-/// Runs a scenario with other transports.
+/// Compares transports over a scenario.
 pub(crate) fn compare(
-    transports: &[String],
     scenario: &str,
+    transports: &[String],
     options: &RunOptions,
 ) -> Result<(), Failure> {
+    check_transports(transports)?;
     let (mut scenario, _) = Scenario::load(scenario)?;
     scenario.compare(transports.iter().map(String::as_str));
     let text = scenario.to_toml();
     evaluate(scenario, &text, options)
+}
+
+/// Whether there are two or more different transports, all of them known.
+fn check_transports(transports: &[String]) -> Result<(), Failure> {
+    let names = || presets().into_iter().map(|preset| preset.name);
+    let fail = |problem: String| Err(Failure::bad_input(format_args!("--transports: {problem}")));
+    for (number, transport) in transports.iter().enumerate() {
+        if !names().any(|name| name == transport) {
+            let allowed = allowed(transport, names());
+            return fail(format!("\"{transport}\" is unknown; {allowed}"));
+        }
+        if transports[..number].contains(transport) {
+            return fail(format!(
+                "\"{transport}\" stands there twice; allowed is once"
+            ));
+        }
+    }
+    if transports.is_empty() {
+        let all = names().collect::<Vec<_>>().join(", ");
+        return fail(format!("it is missing; allowed are two or more of {all}"));
+    }
+    if let [one] = transports {
+        let others: Vec<_> = names().filter(|name| name != one).collect();
+        let others = others.join(", ");
+        return fail(format!(
+            "only \"{one}\"; allowed are two or more, such as {one} and one of {others}"
+        ));
+    }
+    Ok(())
 }
 
 fn evaluate(mut scenario: Scenario, text: &str, options: &RunOptions) -> Result<(), Failure> {
@@ -66,14 +95,14 @@ pub(crate) fn explain(error: Error, folder: &Path) -> Failure {
 }
 
 fn show_results(about: &str, finished: &Finished, json: bool) -> Result<(), Failure> {
-    let rows = summarise(&Folder::open(&finished.folder), &finished.runs)?;
+    let comparison = hopflow_report::comparison(&finished.folder)?;
     let report = crate::report::write(&finished.folder)?;
     if json {
-        return show::print_json(&show::summary_json(finished, &report, &rows));
+        return show::print_json(&show::summary_json(finished, &report, &comparison));
     }
     show::print(&format!(
         "{about}\n\n{}\n\nresults  {}\nreport   {}\nhash     {}\n",
-        show::summary(&rows),
+        show::comparison(&comparison),
         finished.folder.display(),
         report.display(),
         finished.results,

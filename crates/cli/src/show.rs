@@ -3,9 +3,9 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use comfy_table::{LineStyle, Table, TableStyle};
 use hopflow_lab::run::Finished;
-use hopflow_lab::summary::{Mean, QUANTITIES, Row};
+use hopflow_report::{Compared, Comparison, Mean, Shown};
 use serde_json::{Map, Value, json};
 
 use crate::fail::Failure;
@@ -43,85 +43,188 @@ pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>
     table
 }
 
-/// The summary as a table: a row per quantity, a column per transport.
-pub(crate) fn summary(rows: &[Row]) -> String {
-    let mut header = vec!["mean ± 95 % interval over runs"];
-    header.extend(rows.iter().map(|row| row.transport.as_str()));
-    let measured =
-        (0..QUANTITIES.len()).filter(|n| rows.iter().any(|row| row.values[*n].is_some()));
-    let lines = measured.map(|n| {
-        let cells = rows.iter().map(|row| cell(row.values[n]));
-        std::iter::once(QUANTITIES[n].to_string())
-            .chain(cells)
-            .collect()
-    });
-    let mut table = table(&header, lines);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+/// Lines of text are broken at this width.
+const WIDTH: usize = 100;
+
+/// A comparison for readers: a block per quantity with a line per transport.
+pub(crate) fn comparison(comparison: &Comparison) -> String {
+    let notes = comparison
+        .notes()
+        .iter()
+        .map(|note| wrapped(note))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let blocks: Vec<Block> = comparison.quantities.iter().map(Block::of).collect();
+    let columns = Columns::of(&comparison.transports, &blocks);
+    let mut text = notes + "\n";
+    if let [_] = comparison.transports.as_slice() {
+        let widest = blocks.iter().map(|block| width(&block.heading)).max();
+        for block in &blocks {
+            let heading = padded(&block.heading, widest.unwrap_or(0));
+            text.extend(["\n", &heading, "  ", &block.lines[0].value]);
+        }
+        return text;
     }
-    table.to_string()
+    for block in &blocks {
+        text.extend(["\n", &block.heading, "\n"]);
+        for (label, line) in comparison.transports.iter().zip(&block.lines) {
+            text.extend([columns.line(label, line).trim_end(), "\n"]);
+        }
+    }
+    text.trim_end().to_owned()
 }
 
-fn cell(mean: Option<Mean>) -> String {
-    let Some(mean) = mean else {
-        return "-".to_owned();
-    };
-    let decimals = decimals(mean.mean);
-    let interval = mean
-        .half_width
-        .map_or(String::new(), |half| format!(" ± {half:.decimals$}"));
-    format!("{:.decimals$}{interval}", mean.mean)
+/// A quantity with the transports' numbers as text.
+struct Block {
+    heading: String,
+    lines: Vec<Shown>,
 }
 
-/// Decimals that show three significant digits.
-fn decimals(number: f64) -> usize {
-    match number.abs() {
-        n if n >= 100.0 || n == 0.0 => 0,
-        n if n >= 10.0 => 1,
-        n if n >= 1.0 => 2,
-        _ => 3,
+impl Block {
+    fn of(compared: &Compared) -> Self {
+        let mut lines = compared.shown();
+        for line in &mut lines {
+            if !line.percent.is_empty() {
+                let percent = line.percent.replacen(" [", " % [", 1);
+                let bare = !percent.contains('[');
+                line.percent = if bare { percent + " %" } else { percent };
+            }
+        }
+        Self {
+            heading: compared.heading(),
+            lines,
+        }
     }
 }
 
-/// The summary for machines.
-pub(crate) fn summary_json(finished: &Finished, report: &Path, rows: &[Row]) -> Value {
+/// The widths of columns, the same in all blocks.
+struct Columns {
+    label: usize,
+    value: usize,
+    difference: usize,
+    percent: usize,
+}
+
+impl Columns {
+    fn of(labels: &[String], blocks: &[Block]) -> Self {
+        let widest = |cell: fn(&Shown) -> &String| {
+            let lines = blocks.iter().flat_map(|block| &block.lines);
+            lines.map(|line| width(cell(line))).max().unwrap_or(0)
+        };
+        Self {
+            label: labels.iter().map(|label| width(label)).max().unwrap_or(0),
+            value: widest(|line| &line.value),
+            difference: widest(|line| &line.difference),
+            percent: widest(|line| &line.percent),
+        }
+    }
+
+    fn line(&self, label: &str, line: &Shown) -> String {
+        format!(
+            "  {}  {}  {}  {}  {}",
+            padded(label, self.label),
+            padded(&line.value, self.value),
+            padded(&line.difference, self.difference),
+            padded(&line.percent, self.percent),
+            line.finding
+        )
+    }
+}
+
+fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+fn padded(text: &str, to: usize) -> String {
+    format!("{text}{}", " ".repeat(to.saturating_sub(width(text))))
+}
+
+/// Text in lines of at most [`WIDTH`] characters.
+fn wrapped(text: &str) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        if used > 0 && used + 1 + width(word) > WIDTH {
+            lines.push('\n');
+            used = 0;
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += width(word);
+    }
+    lines
+}
+
+/// The comparison for machines, in base units.
+pub(crate) fn summary_json(finished: &Finished, report: &Path, comparison: &Comparison) -> Value {
     let runs: Vec<_> = finished
         .runs
         .iter()
         .map(|run| {
             json!({
                 "transport": run.key.transport,
+                "network": run.key.network,
                 "seed": run.key.seed,
                 "results": run.results.to_string(),
                 "wall_seconds": run.wall_seconds,
             })
         })
         .collect();
-    let transports: Vec<_> = rows.iter().map(row_json).collect();
+    let quantities: Vec<_> = comparison
+        .quantities
+        .iter()
+        .map(|compared| quantity_json(compared, &comparison.transports))
+        .collect();
     json!({
         "folder": finished.folder.display().to_string(),
         "report": report.display().to_string(),
         "results": finished.results.to_string(),
-        "transports": transports,
+        "transports": comparison.transports,
+        "networks": comparison.networks,
+        "quantities": quantities,
         "runs": runs,
     })
 }
 
-fn row_json(row: &Row) -> Value {
-    let values = QUANTITIES.iter().zip(&row.values).map(|(quantity, value)| {
-        let value = value.map_or(Value::Null, |mean| {
-            json!({
-                "unit": quantity.unit,
-                "mean": mean.mean,
-                "ci_low": mean.low(),
-                "ci_high": mean.high(),
-            })
-        });
-        (quantity.key.to_owned(), value)
-    });
+fn quantity_json(compared: &Compared, labels: &[String]) -> Value {
+    let transports: Vec<_> = labels
+        .iter()
+        .zip(&compared.entries)
+        .map(|(label, entry)| {
+            let mut object = mean_json(entry.value.as_ref());
+            object.insert("transport".to_owned(), json!(label));
+            let difference = entry.difference.map_or(Value::Null, |difference| {
+                let mut object = mean_json(Some(&difference.absolute));
+                let percent = difference.percent.as_ref();
+                object.insert(
+                    "percent".to_owned(),
+                    json!(percent.map(|p| mean_json(Some(p)))),
+                );
+                object.insert("finding".to_owned(), json!(difference.finding.to_string()));
+                Value::Object(object)
+            });
+            object.insert("difference".to_owned(), difference);
+            object
+        })
+        .collect();
     json!({
-        "transport": row.transport,
-        "runs": row.runs,
-        "values": values.collect::<Map<_, _>>(),
+        "key": compared.quantity.key,
+        "title": compared.quantity.title,
+        "unit": compared.quantity.dimension.unit(),
+        "better": compared.quantity.better.to_string(),
+        "transports": transports,
     })
+}
+
+fn mean_json(mean: Option<&Mean>) -> Map<String, Value> {
+    let fields = [
+        ("mean", json!(mean.map(|mean| mean.mean))),
+        ("ci_low", json!(mean.and_then(Mean::low))),
+        ("ci_high", json!(mean.and_then(Mean::high))),
+        ("n", json!(mean.map_or(0, |mean| mean.n))),
+    ];
+    let fields = fields.map(|(name, value)| (name.to_owned(), value));
+    fields.into_iter().collect()
 }

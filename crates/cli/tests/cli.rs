@@ -133,12 +133,35 @@ fn a_missing_scenario_and_an_unknown_transport_are_named() {
         message.contains("did you mean \"quickstart\"?"),
         "{message}"
     );
-    let arguments = ["compare", "vanilla", "nonsense", "--scenario", "tiny.toml"];
-    let message = refusal(folder.path(), &arguments);
+    for (transports, expected) in [
+        ("vanilla,nonsense", "\"nonsense\" is unknown; allowed: "),
+        (
+            "vanilla,baktap",
+            "\"baktap\" is unknown; did you mean \"backtap\"?",
+        ),
+        (
+            "vanilla",
+            "only \"vanilla\"; allowed are two or more, such as vanilla and one of ",
+        ),
+        (
+            "backtap,backtap",
+            "\"backtap\" stands there twice; allowed is once",
+        ),
+        ("vanilla,", "\"\" is unknown; allowed: "),
+    ] {
+        let arguments = ["compare", "tiny.toml", "--transports", transports];
+        let message = refusal(folder.path(), &arguments);
+        assert!(
+            message.starts_with(&format!("--transports: {expected}")),
+            "{message}"
+        );
+    }
+    let message = refusal(folder.path(), &["compare", "tiny.toml"]);
     assert!(
-        message.starts_with("transports.nonsense: \"nonsense\" is unknown"),
+        message.starts_with("--transports: it is missing; allowed are two or more of vanilla, "),
         "{message}"
     );
+    assert_eq!(contents(folder.path()).len(), 1, "nothing is written");
 }
 
 #[test]
@@ -243,9 +266,11 @@ fn the_summary_names_each_transport_for_readers_and_for_machines() {
     let text = success(folder.path(), &["run", "tiny.toml", "--out", "out"]);
     for expected in [
         "Two circuits.",
+        "Bulk: goodput of a circuit, mean (kB/s)",
         "backtap",
         "vanilla",
-        "±",
+        "Differences are to vanilla",
+        "Means over 2 sampled networks",
         "out/report.html",
         "hash",
     ] {
@@ -256,21 +281,46 @@ fn the_summary_names_each_transport_for_readers_and_for_machines() {
         folder.path(),
         &["run", "tiny.toml", "--out", "out", "--json"],
     );
-    assert_eq!(summary["transports"][0]["transport"], "vanilla");
-    let goodput = &summary["transports"][0]["values"]["bulk_goodput"];
-    assert!(goodput["mean"].as_f64().unwrap() > 100.0);
-    assert!(goodput["ci_low"].is_f64());
+    assert_eq!(summary["transports"][0], "vanilla");
+    assert_eq!(summary["networks"], 2);
+    let quantities = summary["quantities"].as_array().unwrap();
+    let goodput = quantities
+        .iter()
+        .find(|quantity| quantity["key"] == "bulk_goodput")
+        .unwrap();
+    assert_eq!(goodput["unit"], "B/s");
+    let [vanilla, backtap] = goodput["transports"].as_array().unwrap().as_slice() else {
+        panic!("{goodput}")
+    };
+    assert!(vanilla["mean"].as_f64().unwrap() > 1e5);
+    assert!(vanilla["ci_low"].is_f64() && vanilla["difference"].is_null());
+    let difference = &backtap["difference"];
+    assert_eq!(difference["n"], 2);
+    assert!(difference["ci_high"].is_f64() && difference["percent"]["ci_low"].is_f64());
     assert_eq!(summary["runs"].as_array().unwrap().len(), 4);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
 }
 
 #[test]
-fn other_transports_and_seeds_can_be_asked_for() {
+fn one_network_has_neither_intervals_nor_winners() {
+    let folder = folder(SCENARIO);
+    let arguments = ["run", "tiny.toml", "--seeds", "1", "--out", "out"];
+    let text = success(folder.path(), &arguments);
+    assert!(text.contains("One sampled network"), "{text}");
+    assert!(!text.contains('[') && !text.contains("worse "), "{text}");
+}
+
+#[test]
+fn transports_are_compared_on_the_networks_of_a_scenario() {
     let folder = folder(SCENARIO);
     let arguments = [
         "compare",
-        "vanilla",
-        "--scenario",
         "tiny.toml",
+        "--transports",
+        "backtap,vanilla",
         "--seeds",
         "3",
         "--out",
@@ -278,8 +328,10 @@ fn other_transports_and_seeds_can_be_asked_for() {
         "--json",
     ];
     let summary = json(folder.path(), &arguments);
-    assert_eq!(summary["transports"].as_array().unwrap().len(), 1);
-    assert_eq!(summary["transports"][0]["runs"], 3);
+    assert_eq!(summary["transports"][0], "backtap");
+    assert_eq!(summary["transports"][1], "vanilla");
+    assert_eq!(summary["networks"], 3);
+    assert_eq!(summary["runs"].as_array().unwrap().len(), 6);
 }
 
 #[test]

@@ -8,4 +8,3 @@ pub mod builtin;
 pub mod experiment;
 pub mod run;
 pub mod scenario;
-pub mod summary;

@@ -147,9 +147,13 @@ impl Comparison {
             );
         }
         if let [first, _, ..] = self.transports.as_slice() {
+            let rule = if self.has_intervals() {
+                "; a transport is called better or worse only where the interval excludes zero"
+            } else {
+                ""
+            };
             notes.push(format!(
-                "Differences are to {first}, on the same networks with the same users; a transport \
-                 is called better or worse only where the interval excludes zero."
+                "Differences are to {first}, on the same networks with the same users{rule}."
             ));
         }
         notes.push(
