@@ -182,3 +182,30 @@ fn enormous_weights_do_not_overflow() {
     let selector = PathSelector::new(&population, 3).unwrap();
     assert_eq!(selector.draw(&mut stream()), Some(vec![0, 2, 1]));
 }
+
+/// The quantiles are those of the circuits over 100 relays that the `BackTap` paper simulated.
+#[test]
+fn paths_over_built_in_relays_are_as_fast_as_published_ones() {
+    let published = [
+        (0.1, 524_288.0),
+        (0.25, 1_101_894.0),
+        (0.5, 2_560_000.0),
+        (0.75, 5_001_582.0),
+    ];
+    let mut slowest = Vec::new();
+    for network in 0..40 {
+        let mut stream = Streams::new(network).stream("paths", 0);
+        let population = Population::builtin(85, &mut stream).unwrap();
+        let relays: Vec<_> = population.relays.iter().map(|r| r.relay.clone()).collect();
+        let selector = PathSelector::new(&population, 3).unwrap();
+        let paths: Vec<_> = (0..500)
+            .map(|_| selector.draw(&mut stream).unwrap())
+            .collect();
+        slowest.extend(crate::check::path_bandwidths(&relays, &paths));
+    }
+    slowest.sort_unstable();
+    for (share, expected) in published {
+        let got = slowest[(slowest.len() as f64 * share) as usize] as f64;
+        assert!((0.8..1.25).contains(&(got / expected)), "{share}: {got}");
+    }
+}
