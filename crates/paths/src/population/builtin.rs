@@ -66,7 +66,7 @@ const KINDS: [Kind; 3] = [
 ];
 
 /// Shares of continents: 68 % Europe as the BackTap paper's authors drew them, and 93 % Europe
-/// and North America together (BackTap paper, section 6.1). How the last 7 % are split is an
+/// and North America together (BackTap paper, section 4). How the last 7 % are split is an
 /// assumption.
 const CONTINENTS: [(Continent, f64); 6] = [
     (Continent::Europe, 0.68),
