@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -26,14 +27,19 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Runs of each transport, with the seeds from 1 on; by default as the scenario says
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
     pub(crate) seeds: Option<NonZeroU32>,
     /// Runs that are made at the same time; by default one per core
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn positive<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|_| "allowed are whole numbers from 1 on".to_owned())
 }
 
 #[derive(Debug, Subcommand)]

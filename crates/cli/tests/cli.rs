@@ -165,6 +165,19 @@ fn a_missing_scenario_and_an_unknown_transport_are_named() {
 }
 
 #[test]
+fn a_number_of_seeds_that_makes_no_runs_is_refused() {
+    let folder = folder(SCENARIO);
+    for count in ["0", "-1", "many"] {
+        let seeds = format!("--seeds={count}");
+        let output = output(folder.path(), &["run", "tiny.toml", &seeds]);
+        assert_eq!(output.status.code(), Some(2));
+        let error = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("'{count}' for '--seeds <N>': allowed are whole numbers from 1 on");
+        assert!(error.contains(&expected), "{error}");
+    }
+}
+
+#[test]
 fn a_folder_that_cannot_be_written_is_named() {
     let folder = folder(SCENARIO);
     let before = contents(folder.path());

@@ -327,3 +327,20 @@ fn a_folder_without_results_says_what_is_missing() {
         "{error}"
     );
 }
+
+#[test]
+fn a_page_says_what_it_is_about_and_which_runs_are_missing() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let folder = Folder::open(temporary.path());
+    let mut manifest = folder.read_manifest().unwrap();
+    manifest.about = Some("Who waits for how long?".to_owned());
+    manifest.runs.truncate(23);
+    folder.write_manifest(&manifest).unwrap();
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    assert_eq!(document.subtitle, "Who waits for how long?");
+    let Block::Note(note) = &document.sections[0].blocks[0] else {
+        panic!("no note")
+    };
+    assert!(note.contains("23 of 24 runs are finished"), "{note}");
+}

@@ -19,6 +19,9 @@ pub struct Manifest {
     pub command: Option<String>,
     /// The scenario's name.
     pub scenario: String,
+    /// What the scenario is about, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// The whole text of the scenario file, from which the runs can be made again.
     pub scenario_toml: String,
     /// The labels of the transports, in the order in which reports show them.
@@ -37,6 +40,7 @@ impl Manifest {
             hopflow: hopflow.to_owned(),
             command: None,
             scenario: scenario.to_owned(),
+            about: None,
             scenario_toml: scenario_toml.to_owned(),
             transports: Vec::new(),
             seeds: Vec::new(),

@@ -43,8 +43,10 @@ impl Campaign {
         let hash = Fingerprint::of(&[&canonical_world(&scenario), &transports]).to_string();
         let folder_name = format!("{}-{}", scenario.name, &hash[..8]);
         let name = scenario.name.clone();
+        let about = Some(scenario.about.clone()).filter(|about| !about.is_empty());
         let mut campaign = Self::sweep(&name, text, &[scenario], build)?;
         campaign.folder_name = folder_name;
+        campaign.manifest.about = about;
         Ok(campaign)
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hopflow_results::{Circuit, Class, Download, Folder, HopSample, Manifest, RunEntry, Sample};
+use hopflow_results::{
+    Circuit, Class, Download, Folder, HopSample, Manifest, Relay, RunEntry, Sample,
+};
 use hopflow_stats::{Mean, Sorted};
 
 use crate::error::Error;
@@ -22,6 +24,7 @@ pub(super) struct Run {
     pub(super) network: u32,
     pub(super) downloads: Vec<Download>,
     pub(super) circuits: Vec<Circuit>,
+    pub(super) relays: Vec<Relay>,
     /// Backlog of a circuit in bytes, mean over circuits.
     pub(super) backlog: OverTime,
     /// Each hop, counted from the exit.
@@ -162,6 +165,7 @@ pub(super) fn brief(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
 /// Everything.
 pub(super) fn whole(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
     let mut run = brief(folder, entry)?;
+    run.relays = folder.read_table(entry)?;
     for sample in folder.read_table::<Sample>(entry)? {
         let waiting = sample.packaged_bytes.saturating_sub(sample.delivered_bytes);
         run.backlog.add(sample.t_s, waiting as f64);

@@ -5,6 +5,7 @@ mod curves;
 mod load;
 mod made;
 mod quantity;
+mod relays;
 mod summary;
 
 use std::path::Path;
@@ -13,7 +14,7 @@ use hopflow_results::{Folder, Manifest};
 
 use crate::error::Error;
 use crate::figures;
-use crate::model::{Document, Fact, Section};
+use crate::model::{Block, Document, Fact, Section};
 pub use comparison::{Compared, Comparison, Difference, Entry, Finding, Shown, comparison};
 use load::Transport;
 pub use quantity::{Better, Dimension, Quantity};
@@ -55,15 +56,35 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
 
 fn compare(manifest: &Manifest, transports: &[Transport]) -> Document {
     let comparison = Comparison::of(transports);
-    let mut sections = vec![summary::section(&comparison, transports)];
+    let mut summary = summary::section(&comparison, transports);
+    if let Some(note) = unfinished(manifest) {
+        summary.blocks.insert(0, Block::Note(note));
+    }
+    let mut sections = vec![summary];
     sections.extend(curves::sections(transports).into_iter().filter(has_content));
+    sections.extend(Some(relays::section(transports)).filter(has_content));
     sections.push(made::section(manifest));
     Document {
         title: manifest.scenario.clone(),
-        subtitle: subtitle(transports),
+        subtitle: manifest
+            .about
+            .clone()
+            .unwrap_or_else(|| subtitle(transports)),
         facts: facts(manifest, transports),
         sections,
     }
+}
+
+/// What to say of results that lack runs of the plan.
+fn unfinished(manifest: &Manifest) -> Option<String> {
+    let planned = manifest.transports.len() * manifest.seeds.len();
+    let finished = manifest.runs.len();
+    (finished < planned).then(|| {
+        format!(
+            "The command was interrupted: {finished} of {planned} runs are finished, and the \
+             numbers are over these. The same command makes what is missing."
+        )
+    })
 }
 
 fn has_content(section: &Section) -> bool {
