@@ -5,12 +5,17 @@
 //! scenarios may name, [`build`] makes a factory of nodes from a preset and options.
 
 mod backtap;
+mod circuit_ack;
+mod delay_window;
+mod marut;
 mod n23;
 mod options;
 mod registry;
 mod vanilla;
 
-pub use backtap::{BackTap, BackTapConfig, Control, Grow, Startup};
+pub use backtap::{BackTap, BackTapConfig, Control};
+pub use delay_window::{Grow, Rule, Startup};
+pub use marut::{Counts, Marut, MarutConfig, MarutFlow, Update};
 pub use n23::{Enforce, N23, N23Config};
 pub use options::{Configure, Options};
 pub use registry::{Configured, Preset, build, presets};

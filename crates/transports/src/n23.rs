@@ -1,4 +1,4 @@
-//! N23: hop-by-hop credits (AlSabah et al., "DefenestraTor", PETS '11).
+//! N23: hop-by-hop credits (Al Sabah et al., PETS '11).
 //!
 //! A node may send `N2 + N3` cells of a circuit beyond those that its successor has reported as
 //! forwarded; the successor reports after every `N2` cells that it forwards, in a message as long

@@ -52,6 +52,7 @@ transports! {
     crate::vanilla::Vanilla,
     crate::backtap::BackTap,
     crate::n23::N23,
+    crate::marut::Marut,
 }
 
 fn find<T: Transport<Config: Configure>>(name: &str) -> Option<&'static Preset> {

@@ -6,7 +6,7 @@
 //! Relays read whatever arrives, so no hop holds its predecessor back. Connections take turns of 4
 //! to 32 cells at the token bucket; on a connection circuits take turns cell by cell.
 //!
-//! PCTCP (AlSabah and Goldberg, CCS '13) changes one thing: every circuit has a connection of its
+//! PCTCP (Al Sabah and Goldberg, CCS '13) changes one thing: every circuit has a connection of its
 //! own between two neighbours, so that no circuit waits for a segment that another one lost.
 //!
 //! What leaks: relays can count SENDMEs by the rhythm of reverse cells; on the wire TCP's

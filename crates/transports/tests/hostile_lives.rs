@@ -11,7 +11,7 @@ use toml::Table;
 
 fn factories() -> impl Iterator<Item = Box<dyn Factory<Counted>>> {
     // Small limits are reached within a short life.
-    let small = ["vanilla", "backtap", "n23"].map(|name| (name, "queue-limit = 20\n"));
+    let small = ["vanilla", "backtap", "n23", "marut"].map(|name| (name, "queue-limit = 20\n"));
     let windows = "circuit-window = 10\ncircuit-increment = 2\nstream-window = 5\n\
                    stream-increment = 1";
     let presets = hopflow_transports::presets().into_iter();
@@ -20,6 +20,7 @@ fn factories() -> impl Iterator<Item = Box<dyn Factory<Counted>>> {
         let windows = match name {
             "vanilla" => windows,
             "n23" => "n2 = 5\nn3 = 10",
+            "marut" => "window-counts = \"first-hop\"",
             _ => "",
         };
         (name, format!("{limit}{windows}"))

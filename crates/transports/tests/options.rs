@@ -47,3 +47,17 @@ fn the_smallest_n23_completes() {
     completes("n23", "n2 = 30\nn3 = 0\nqueue-limit = 30");
     completes("n23-as-published", "n2 = 1\nn3 = 0\nqueue-limit = 1");
 }
+
+#[test]
+fn every_reading_of_marut_completes() {
+    for counts in ["first-hop", "end-to-end"] {
+        for update in ["hop-rtt", "circuit-rtt"] {
+            for limits in ["", "queue-limit = 1\ninitial-window = 1\nack-every = 1"] {
+                completes(
+                    "marut",
+                    &format!("window-counts = \"{counts}\"\nupdate-every = \"{update}\"\n{limits}"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Marut: windows at the edges that follow the most loaded hop of their circuit (Ojha and Sharma,
+//! "Congestion Control in TOR", New York University, section V).
+//!
+//! Datagrams, reliability and forward feedback are those of BackTap. Every node computes `diff`
+//! (BackTap paper, eq. 1) for its hop, from the cells that it has sent and that its successor has
+//! not reported as forwarded. Feedback carries the larger of this and of what the node heard from
+//! downstream, `c_diff`, so that the source learns of the most loaded hop; the source alone has a
+//! window. Relays send whatever they have: only their queues' limit holds a predecessor back.
+//!
+//! The report leaves open what the window counts, how often it changes, how it starts, and how
+//! long a `c_diff` holds. `docs/spec/marut.md` tells how each was decided.
+//!
+//! What leaks: every node of a circuit learns how loaded the most loaded hop beyond it is, though
+//! not which one that is; besides, what BackTap leaks. With end-to-end windows relays can count
+//! acknowledgements by the rhythm of reverse cells.
+
+use hopflow_overlay::{
+    Charging, ConfigError, Excess, FlowCx, Forwarded, Gates, Multiplexing, NodeEnv, Plan, Role,
+    RttConfig, Scope, Site, Transport, Turn, Violation,
+};
+use hopflow_units::{Cells, Duration, Instant, StreamId};
+use hopflow_wire::{Carrier, RelayHeader};
+
+use crate::Preset;
+use crate::circuit_ack::{CircuitTrip, Deliveries};
+use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule, Startup};
+use crate::options::{Configure, Options};
+
+/// Parts of a cell that the word counts.
+const PARTS: u128 = 16;
+
+/// Marut at one node.
+#[derive(Debug)]
+pub struct Marut {
+    config: MarutConfig,
+    base_rtts: BaseRtts,
+}
+
+/// Parameters of Marut.
+#[derive(Clone, Copy, Debug)]
+pub struct MarutConfig {
+    /// When the source's window grows and shrinks.
+    pub rule: Rule,
+    /// What the source's window counts.
+    pub counts: Counts,
+    /// How often the source's window changes.
+    pub update: Update,
+    /// Data cells that one acknowledgement of the sink stands for.
+    pub ack_every: Cells,
+    /// How long a node believes what it measured or heard.
+    pub expiry: Duration,
+    /// Cells that a node queues per circuit; the predecessor never has more under way.
+    pub queue_limit: Cells,
+    /// How long feedback may wait for company.
+    pub feedback_delay: Duration,
+    /// Default interval of the token bucket's refills.
+    pub refill: Duration,
+}
+
+/// What the source's window counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counts {
+    /// Cells that the first relay has not reported as forwarded.
+    FirstHop,
+    /// Data cells that the sink has not acknowledged.
+    EndToEnd,
+}
+
+/// How often the source's window changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Update {
+    /// Once per round trip of the first hop.
+    HopRtt,
+    /// Once per round trip of the whole circuit.
+    CircuitRtt,
+}
+
+/// How many cells wait, in sixteenths, and since when that is known.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    parts: u16,
+    at: Instant,
+}
+
+/// What a node knows of a flow.
+#[derive(Debug)]
+pub struct MarutFlow {
+    /// The hop's round trip.
+    round: Round,
+    /// The most cells that were outstanding on the hop since its load was measured.
+    peak: u64,
+    /// When the load of the hop was looked at last.
+    measured: Instant,
+    own: Load,
+    downstream: Load,
+    window: DelayWindow,
+    trip: CircuitTrip,
+    deliveries: Deliveries,
+    /// When the source heard anything of its cells.
+    heard: Instant,
+}
+
+impl Configure for MarutConfig {
+    const PRESETS: &'static [Preset] = &[
+        Preset {
+            name: "marut",
+            about: "Marut: windows at the edges, by the most loaded hop; released from end to end",
+            options: "",
+        },
+        Preset {
+            name: "marut-circuit-rtt",
+            about: "Marut whose window changes once per round trip of the whole circuit",
+            options: "update-every = \"circuit-rtt\"\nack-every = 10",
+        },
+    ];
+
+    fn configure(options: &mut Options) -> Result<Self, ConfigError> {
+        let counts = options.choice(
+            "window-counts",
+            Counts::EndToEnd,
+            &[
+                ("first-hop", Counts::FirstHop),
+                ("end-to-end", Counts::EndToEnd),
+            ],
+        )?;
+        let update = options.choice(
+            "update-every",
+            Update::HopRtt,
+            &[
+                ("hop-rtt", Update::HopRtt),
+                ("circuit-rtt", Update::CircuitRtt),
+            ],
+        )?;
+        let ack_every = options.cells("ack-every", Cells::new(16), Cells::new(1))?;
+        let rule = match counts {
+            Counts::FirstHop => Rule::configure(options, Cells::new(2))?,
+            Counts::EndToEnd => {
+                let mut rule = Rule::configure(options, Cells::new(10).max(ack_every))?;
+                // A window below what one acknowledgement stands for would never open again.
+                rule.floor = rule.floor.max(ack_every);
+                rule.initial = rule.initial.max(rule.floor);
+                rule
+            }
+        };
+        let queue_limit = options.cells("queue-limit", Cells::new(4000), Cells::new(1))?;
+        Ok(Self {
+            rule,
+            counts,
+            update,
+            ack_every,
+            expiry: options.interval("expiry", Duration::from_secs(1))?,
+            queue_limit,
+            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
+            refill: options.interval("refill", Duration::from_millis(10))?,
+        })
+    }
+}
+
+impl MarutConfig {
+    fn acknowledges(&self) -> bool {
+        self.counts == Counts::EndToEnd || self.update == Update::CircuitRtt
+    }
+}
+
+impl Transport for Marut {
+    const NAME: &'static str = "marut";
+    type Config = MarutConfig;
+    type Flow = MarutFlow;
+
+    fn plan(config: &MarutConfig) -> Plan {
+        Plan {
+            carrier: Carrier::Datagram,
+            multiplexing: Multiplexing::Shared,
+            scope: Scope::Node,
+            turn: Turn::Cells(1),
+            reliable: true,
+            forward_feedback: true,
+            feedback_delay: config.feedback_delay,
+            feedback_every: Cells::new(1),
+            feedback_padded: false,
+            queue_limit: config.queue_limit,
+            excess: Excess::CloseIfPersistent,
+            ahead: Cells::new(1),
+            charging: Charging::Everything,
+            refill: config.refill,
+            rtt: RttConfig::default(),
+            tick: None,
+        }
+    }
+
+    fn new(config: &MarutConfig, _: &NodeEnv) -> Self {
+        Self {
+            config: *config,
+            base_rtts: BaseRtts::default(),
+        }
+    }
+
+    fn open(&mut self, site: &Site, gates: &mut Gates) -> MarutFlow {
+        let flow = MarutFlow {
+            round: Round::default(),
+            peak: 0,
+            measured: Instant::ZERO,
+            own: Load::default(),
+            downstream: Load::default(),
+            window: DelayWindow::new(&self.config.rule),
+            trip: CircuitTrip::default(),
+            deliveries: Deliveries::default(),
+            heard: Instant::ZERO,
+        };
+        if site.role == Role::Source {
+            self.gate(gates).set_window(flow.window.cells());
+        }
+        flow
+    }
+
+    fn on_arrival(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>) {
+        // After a pause feedback must not tell of the load before it.
+        if cx.word.is_some() && flow.load(&self.config, cx.now) == 0 {
+            *cx.word = None;
+        }
+    }
+
+    fn on_departure(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>) {
+        if cx.site.role != Role::Source {
+            return;
+        }
+        let MarutConfig {
+            rule, ack_every, ..
+        } = &self.config;
+        if self.config.acknowledges() {
+            flow.trip.on_departure(*ack_every, cx);
+        }
+        if rule.startup != Startup::DoubleAfterIdle || !flow.window.is_steady() {
+            return;
+        }
+        let base = match self.config.counts {
+            Counts::FirstHop => *self.base_rtts.of(cx.site),
+            Counts::EndToEnd => flow.trip.base,
+        };
+        let was_idle = cx.gates.hop.outstanding() == Cells::new(1);
+        if was_idle && cx.now.saturating_since(flow.heard) > base {
+            flow.window.start_again();
+            flow.round.begin_anew(cx.queue.sent);
+            flow.trip.round.begin_anew(cx.gates.end.passed());
+        }
+    }
+
+    fn on_forwarded(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, sample: &Forwarded) {
+        flow.heard = cx.now;
+        if let Some(parts) = sample.word {
+            flow.downstream = Load { parts, at: cx.now };
+        }
+        let base = self.base_rtts.of(cx.site);
+        if let Some(rtt) = sample.rtt {
+            *base = rtt.min(*base);
+        }
+        // Feedback that waits for company is no queue, so no round trip counts as shorter.
+        let base = (*base).max(self.config.feedback_delay);
+        let outstanding = cx.gates.hop.outstanding() + sample.cells;
+        flow.peak = flow.peak.max(outstanding.get());
+        flow.round.note(sample.cells, sample.rtt);
+        let measured = flow.measure(cx, base);
+        if cx.site.role == Role::Relay {
+            *cx.word = Some(flow.load(&self.config, cx.now));
+            return;
+        }
+        match self.config.counts {
+            Counts::FirstHop => flow.window.note(outstanding, sample.cells),
+            Counts::EndToEnd => flow.window.note(cx.gates.end.outstanding(), Cells::ZERO),
+        }
+        let due = self.config.paces(&flow.window) == Update::HopRtt;
+        if let Some(found) = measured.filter(|_| due) {
+            flow.decide(&self.config, cx, &found);
+        }
+        self.set_window(flow, cx);
+    }
+
+    fn on_delivered(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, _: StreamId) {
+        if self.config.acknowledges() {
+            flow.deliveries.count(self.config.ack_every, cx);
+        }
+    }
+
+    fn on_far_end(
+        &mut self,
+        flow: &mut MarutFlow,
+        cx: &mut FlowCx<'_>,
+        header: &RelayHeader,
+    ) -> Result<(), Violation> {
+        let config = &self.config;
+        if !config.acknowledges() {
+            return Err(Violation::Unexpected);
+        }
+        let outstanding = cx.gates.end.outstanding();
+        flow.trip.on_far_end(config.ack_every, cx, header)?;
+        flow.heard = cx.now;
+        if config.counts == Counts::EndToEnd {
+            flow.window.note(outstanding, config.ack_every);
+        }
+        if flow.trip.round.is_over() {
+            let due = config.paces(&flow.window) == Update::CircuitRtt;
+            if let Some(actual) = flow.trip.round.take_least().filter(|_| due) {
+                let load = flow.window.load(&config.rule);
+                let found = Finding::on_hop(load, flow.trip.base, actual);
+                flow.decide(config, cx, &found);
+            }
+            flow.trip.round.restart(cx.gates.end.passed());
+        }
+        self.set_window(flow, cx);
+        Ok(())
+    }
+}
+
+impl Marut {
+    /// The gate that has the source's window.
+    fn gate<'g>(&self, gates: &'g mut Gates) -> &'g mut hopflow_overlay::Gate {
+        match self.config.counts {
+            Counts::FirstHop => &mut gates.hop,
+            Counts::EndToEnd => &mut gates.end,
+        }
+    }
+
+    fn set_window(&self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>) {
+        flow.window.bound(&self.config.rule, cx.gates.hop.cap());
+        let window = flow.window.cells();
+        match self.config.counts {
+            Counts::FirstHop => cx.gates.hop.set_window(window),
+            Counts::EndToEnd => {
+                let gain = if flow.window.is_steady() { 125 } else { 200 };
+                flow.trip.set_window(window, gain, &mut cx.gates.end);
+            }
+        }
+    }
+}
+
+impl MarutConfig {
+    /// What paces decisions: while a window starts, the round trip of what it counts.
+    fn paces(&self, window: &DelayWindow) -> Update {
+        match self.counts {
+            _ if window.is_steady() => self.update,
+            Counts::FirstHop => Update::HopRtt,
+            Counts::EndToEnd => Update::CircuitRtt,
+        }
+    }
+}
+
+impl MarutFlow {
+    /// At the end of the hop's round trip, measures how many cells wait on it.
+    fn measure(&mut self, cx: &FlowCx<'_>, base: Duration) -> Option<Finding> {
+        // A queue that grows makes round trips longer: its news must not wait for them.
+        let late = cx.now.saturating_since(self.measured) >= base;
+        if !self.round.is_over() && !late {
+            return None;
+        }
+        self.measured = cx.now;
+        self.round.restart(cx.queue.sent);
+        let actual = self.round.take_least()?;
+        let found = Finding::on_hop(self.peak, base, actual);
+        let parts = found.diff * PARTS / found.unit;
+        self.own = Load {
+            parts: u16::try_from(parts).unwrap_or(u16::MAX),
+            at: cx.now,
+        };
+        self.peak = 0;
+        Some(found)
+    }
+
+    /// The load of the most loaded hop from here on, in sixteenths of a cell.
+    fn load(&self, config: &MarutConfig, now: Instant) -> u16 {
+        let loads = [self.own, self.downstream];
+        let valid = loads
+            .iter()
+            .filter(|load| now.saturating_since(load.at) <= config.expiry);
+        valid.map(|load| load.parts).max().unwrap_or(0)
+    }
+
+    /// Changes the window, which `found` tells how far to jump.
+    fn decide(&mut self, config: &MarutConfig, cx: &FlowCx<'_>, found: &Finding) {
+        let load = self.load(config, cx.now);
+        // What the first hop measured says nothing about a queue elsewhere.
+        let elsewhere = config.counts == Counts::FirstHop && self.own.parts < load;
+        let found = Finding {
+            diff: load.into(),
+            unit: PARTS,
+            moving: found.moving.filter(|_| !elsewhere),
+        };
+        if self.window.decide(&config.rule, &found) {
+            self.round.expect_fresh(cx.queue.sent);
+            self.trip.round.expect_fresh(cx.gates.end.passed());
+        }
+    }
+}
