@@ -30,7 +30,7 @@ ALLOWED = {
 # What tests and benches may use on top of that.
 ALLOWED_IN_TESTS = {
     "hopflow-overlay": {"testkit"},
-    "hopflow-transports": {"testkit", "sim"},
+    "hopflow-transports": {"random", "testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},
 }
 

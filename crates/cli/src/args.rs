@@ -29,6 +29,9 @@ pub(crate) struct RunOptions {
     /// Runs of each transport, with the seeds from 1 on; by default as the scenario says
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
     pub(crate) seeds: Option<NonZeroU32>,
+    /// File of circuits in place of the one that the scenario or experiment names
+    #[arg(long, value_name = "FILE")]
+    pub(crate) circuits: Option<PathBuf>,
     /// Runs that are made at the same time; by default one per core
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,

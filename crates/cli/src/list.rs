@@ -1,7 +1,7 @@
 //! `hopflow list` and `hopflow validate`.
 
 use hopflow_lab::builtin;
-use hopflow_lab::experiment::{self, Experiment, Reproduction};
+use hopflow_lab::experiment::{self, Expectations};
 use hopflow_lab::scenario::Scenario;
 use serde_json::{Value, json};
 
@@ -51,12 +51,14 @@ fn scenarios() -> Result<Entries, Failure> {
 }
 
 fn experiments() -> Result<Entries, Failure> {
-    let experiment = |experiment: &&'static dyn Experiment| {
-        let (reproduction, _) = Reproduction::plan(*experiment, None, "")?;
-        let title = reproduction.description().title.clone();
-        Ok((experiment.id().to_owned(), title))
-    };
-    experiment::experiments().iter().map(experiment).collect()
+    let mut entries = Vec::new();
+    for experiment in experiment::experiments() {
+        let data = Expectations::parse(experiment.data(), experiment.id())?;
+        let title = &data.description().title;
+        let names = std::iter::once(experiment.id()).chain(experiment.also().iter().copied());
+        entries.extend(names.map(|name| (name.to_owned(), title.clone())));
+    }
+    Ok(entries)
 }
 
 /// Checks a scenario and says what it would run.
@@ -64,7 +66,16 @@ pub(crate) fn validate(name_or_path: &str) -> Result<(), Failure> {
     let (scenario, _) = Scenario::load(name_or_path)?;
     let (transports, seeds) = (scenario.transports.len(), scenario.seeds.list().len());
     let world = scenario.sample(scenario.seeds.list()[0]);
-    let relays = scenario.network.relay_count();
+    let is_relay = |name: &str| {
+        !["client-", "server-"]
+            .iter()
+            .any(|kind| name.starts_with(kind))
+    };
+    let relays = world
+        .nodes
+        .iter()
+        .filter(|node| is_relay(&node.name))
+        .count();
     show::print(&format!(
         "{name_or_path} is valid: {} runs ({transports} transports, {seeds} seeds) of {} each, \
          {relays} relays, {} circuits\n",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hopflow_lab::experiment::{Experiment, Reproduction, experiments, find};
+use hopflow_lab::experiment::{Experiment, Reproduction, Setting, experiments, find};
 use hopflow_report::{Axis, Code, FigurePage};
 use hopflow_results::{Folder, Manifest, Value, Verdict};
 use serde_json::json;
@@ -58,15 +58,29 @@ fn make(
     folder: Option<PathBuf>,
     options: &RunOptions,
 ) -> Result<Made, Failure> {
-    let seeds = options.seeds.map(Into::into);
-    let (reproduction, mut campaign) = Reproduction::plan(experiment, seeds, &run::build())?;
-    campaign.set_command(run::command());
-    let folder = folder.unwrap_or_else(|| campaign.default_folder(Path::new(run::RESULTS)));
-    let progress = Progress::new();
-    let finished = campaign.run(&folder, options.threads.map(Into::into), &progress);
-    progress.clear();
-    let finished = finished.map_err(|error| run::explain(error, &folder))?;
-    let values = reproduction.evaluate(&finished)?;
+    let mut setting = Setting {
+        seeds: options.seeds.map(Into::into),
+        circuits: options.circuits.clone(),
+    };
+    let mut folder = folder;
+    let (reproduction, finished, values) = loop {
+        let (reproduction, mut campaign) = Reproduction::plan(experiment, &setting, &run::build())?;
+        campaign.set_command(run::command());
+        let folder = folder.get_or_insert_with(|| campaign.default_folder(Path::new(run::RESULTS)));
+        let progress = Progress::new();
+        let finished = campaign.run(folder, options.threads.map(Into::into), &progress);
+        progress.clear();
+        let finished = finished.map_err(|error| run::explain(error, folder))?;
+        let values = reproduction.evaluate(&finished)?;
+        match reproduction
+            .networks_wanted(&values)
+            .filter(|_| options.seeds.is_none())
+        {
+            None => break (reproduction, finished, values),
+            wanted => setting.seeds = wanted,
+        }
+    };
+    let folder = finished.folder.clone();
     let manifest = Folder::open(&folder).read_manifest()?;
     let page = write_page(&reproduction, &manifest, &values, &folder)?;
     Ok(Made {
@@ -87,7 +101,7 @@ pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathB
     if experiment.scenario() != manifest.scenario_toml {
         return Ok(None);
     }
-    let (reproduction, _) = Reproduction::plan(experiment, None, "")?;
+    let (reproduction, _) = Reproduction::plan(experiment, &Setting::default(), "")?;
     let values = Folder::open(folder).read_values()?;
     write_page(&reproduction, manifest, &values, folder).map(Some)
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use hopflow_lab::experiment::backtap_fig5::model::{Circuit, Prediction, Window, predict};
 use hopflow_lab::experiment::find;
-use hopflow_lab::scenario::Scenario;
+use hopflow_lab::scenario::{Distribution, Scenario};
 use hopflow_stats::Mean;
 use hopflow_units::{Duration, Rate};
 
@@ -51,8 +51,10 @@ fn predicted(window: Window, rtt_ms: f64) -> Prediction {
 /// Rate and backlog of the simulator in bytes, by the number of delivered and packaged cells.
 fn simulated(transport: &str, rtt_ms: f64) -> Prediction {
     let experiment = find("backtap-fig5").unwrap();
-    let scenario = Scenario::parse(experiment.scenario(), "").unwrap();
-    let (_, mut scenario) = experiment.sweep(&scenario, &[rtt_ms]).swap_remove(0);
+    let mut scenario = Scenario::parse(experiment.scenario(), "").unwrap();
+    // Three hops of two access links each, there and back.
+    let delay = Duration::from_secs_f64(rtt_ms / 1e3 / 12.0);
+    scenario.network.access.delay = Some(Distribution::Fixed(delay));
     scenario.duration.0 = Duration::from_secs(27);
     // A full bucket lasts 7 s where a window per round trip is just above its rate.
     scenario.warm_up.0 = Duration::from_secs(12);

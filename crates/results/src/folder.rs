@@ -9,7 +9,7 @@ use crate::manifest::{FORMAT, Manifest};
 use crate::run::{RunEntry, RunKey, TableFile, Tables};
 use crate::table::{self, Row};
 use crate::values::{self, Value};
-use crate::{Circuit, Download, Error, HopSample, Link, Relay, Sample};
+use crate::{Circuit, CrossFlow, Download, Error, HopSample, Link, Relay, Sample};
 
 const MANIFEST: &str = "manifest.json";
 const VALUES: &str = "values.csv";
@@ -87,6 +87,7 @@ impl Folder {
         writer.write(&tables.hops)?;
         writer.write(&tables.relays)?;
         writer.write(&tables.links)?;
+        writer.write(&tables.cross)?;
         let entry = RunEntry {
             key: key.clone(),
             folder: format!("{RUNS}/{}", key.folder()),
@@ -112,6 +113,7 @@ impl Folder {
             hops: self.read_table::<HopSample>(entry)?,
             relays: self.read_table::<Relay>(entry)?,
             links: self.read_table::<Link>(entry)?,
+            cross: self.read_table::<CrossFlow>(entry)?,
         })
     }
 

@@ -11,6 +11,7 @@
 //!     hops.parquet                        [`HopSample`]
 //!     relays.parquet                      [`Relay`]
 //!     links.parquet                       [`Link`]
+//!     cross.parquet                       [`CrossFlow`]
 //! DIR/values.csv                          values of a reproduced figure: [`Value`]
 //! ```
 //! Parquet files are compressed with Snappy, and begin with the columns `transport`, `network` and
@@ -67,7 +68,7 @@ pub use error::Error;
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use folder::Folder;
 pub use manifest::{FORMAT, Manifest};
-pub use rows::{Circuit, Class, Direction, Download, HopSample, Link, Relay, Sample};
+pub use rows::{Circuit, Class, CrossFlow, Direction, Download, HopSample, Link, Relay, Sample};
 pub use run::{RunEntry, RunKey, TableFile, Tables};
 pub use table::Row;
 pub use values::{VALUE_COLUMNS, Value, Verdict};

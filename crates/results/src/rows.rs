@@ -143,3 +143,13 @@ row! {
         pub utilisation: Option<f64>,
     }
 }
+
+row! {
+    /// What a TCP connection beside the overlay delivered.
+    pub struct CrossFlow in "cross" {
+        /// The connection's number.
+        pub flow: u32,
+        /// Bytes delivered per second over the time that was measured.
+        pub goodput_bytes_per_s: f64,
+    }
+}

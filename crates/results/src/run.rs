@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Fingerprint, Hasher};
-use crate::rows::{Circuit, Download, HopSample, Link, Relay, Sample};
+use crate::rows::{Circuit, CrossFlow, Download, HopSample, Link, Relay, Sample};
 use crate::table::Row;
 
 /// What a run was made from; equal keys mean equal results.
@@ -71,6 +71,8 @@ pub struct Tables {
     pub relays: Vec<Relay>,
     /// One row per direction of an access link.
     pub links: Vec<Link>,
+    /// One row per TCP connection beside the overlay.
+    pub cross: Vec<CrossFlow>,
 }
 
 impl Tables {
@@ -90,6 +92,7 @@ impl Tables {
         add(&self.hops, &mut hasher);
         add(&self.relays, &mut hasher);
         add(&self.links, &mut hasher);
+        add(&self.cross, &mut hasher);
         hasher.finish()
     }
 }

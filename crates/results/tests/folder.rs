@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hopflow_results::{
-    Circuit, Class, Direction, Download, Error, Folder, HopSample, Link, Manifest, Relay, RunEntry,
-    RunKey, Sample, Tables, Value, Verdict,
+    Circuit, Class, CrossFlow, Direction, Download, Error, Folder, HopSample, Link, Manifest,
+    Relay, RunEntry, RunKey, Sample, Tables, Value, Verdict,
 };
 use tempfile::TempDir;
 
@@ -77,6 +77,10 @@ fn tables() -> Tables {
         hops: vec![hop(Some(12)), hop(None), hop(Some(u64::MAX))],
         relays: vec![relay],
         links: vec![link],
+        cross: vec![CrossFlow {
+            flow: 0,
+            goodput_bytes_per_s: 1e6,
+        }],
     }
 }
 

@@ -20,6 +20,65 @@ pub struct Description {
     pub notes: Vec<String>,
     /// What is swept.
     pub x: Swept,
+    /// When enough networks were sampled; by default the scenario's seeds are all.
+    #[serde(default)]
+    pub precision: Option<Precision>,
+}
+
+/// How precisely the differences of all claims are to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Precision {
+    /// Half the width of the 95 % interval, in percent, that is small enough.
+    pub half_width: f64,
+    /// The most networks that are sampled for it.
+    pub most: u32,
+}
+
+/// A variant of the scenario.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Case {
+    /// The name, which the names of quantities end in; empty if there is only one case.
+    #[serde(default)]
+    pub(super) name: String,
+    /// The swept value, where there is one.
+    #[serde(default)]
+    pub(super) x: Option<f64>,
+    /// The transports that meet in this case, by their labels; all by default.
+    #[serde(default)]
+    pub(super) transports: Vec<String>,
+    /// What differs from the scenario: keys of tables are replaced one by one, anything else as a
+    /// whole.
+    #[serde(default)]
+    pub(super) set: toml::Table,
+}
+
+/// That one transport differs from others in one direction, as the paper says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Claim {
+    /// The figure or table.
+    pub(super) figure: String,
+    /// The quantity in which they differ.
+    pub(super) quantity: String,
+    /// The swept values at which they do; where none is given, what is not swept.
+    #[serde(default)]
+    pub(super) x: Vec<f64>,
+    /// The transport that differs.
+    pub(super) first: String,
+    /// From which.
+    pub(super) from: Vec<String>,
+    /// How.
+    pub(super) is: Direction,
+}
+
+/// The direction of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Direction {
+    Lower,
+    Higher,
 }
 
 /// What an experiment sweeps.
@@ -37,9 +96,14 @@ pub struct Swept {
 /// The whole data file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Expectations {
+pub struct Expectations {
     experiment: Description,
+    #[serde(default)]
+    cases: Vec<Case>,
+    #[serde(default)]
     curves: Vec<Curve>,
+    #[serde(default)]
+    claims: Vec<Claim>,
 }
 
 /// What the paper reports of one quantity and one transport.
@@ -102,7 +166,11 @@ impl Curve {
 }
 
 impl Expectations {
-    pub(super) fn parse(text: &str, file: &str) -> Result<Self, InputError> {
+    /// Reads a data file, which messages call `file`.
+    ///
+    /// # Errors
+    /// If it is no valid data file, which is a defect of the experiment.
+    pub fn parse(text: &str, file: &str) -> Result<Self, InputError> {
         let expectations: Self = toml::from_str(text)
             .map_err(|error| InputError::new(error.message()).in_file(file, text))?;
         expectations
@@ -128,12 +196,21 @@ impl Expectations {
         Ok(())
     }
 
-    pub(super) fn description(&self) -> &Description {
+    /// What the experiment shows and what it is compared with.
+    pub fn description(&self) -> &Description {
         &self.experiment
     }
 
     pub(super) fn curves(&self) -> &[Curve] {
         &self.curves
+    }
+
+    pub(super) fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    pub(super) fn claims(&self) -> &[Claim] {
+        &self.claims
     }
 
     /// Orders values by curve, as the data file does and then as they come, and each by x.

@@ -5,21 +5,26 @@
 //! fixed before the runs are made.
 
 pub mod backtap_fig5;
+mod claims;
 mod description;
 mod judge;
+mod observed;
+mod study;
 
 use std::fmt::Debug;
+use std::path::PathBuf;
 
 use hopflow_report::{Document, FigurePage};
-use hopflow_results::{Folder, RunEntry, Tables, Value, Verdict};
+use hopflow_results::{Folder, Tables, Value, Verdict};
 use hopflow_stats::Mean;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-pub use description::{Description, Swept};
+pub use description::{Description, Expectations, Precision, Swept};
 
 use crate::run::{Campaign, Error, Finished};
 use crate::scenario::InputError;
 use crate::scenario::{Scenario, Seeds, allowed};
-use description::Expectations;
+use observed::{Observed, Series};
 
 /// A figure or table of a paper.
 pub trait Experiment: Debug + Sync {
@@ -32,12 +37,23 @@ pub trait Experiment: Debug + Sync {
     /// The scenario that is swept, as TOML.
     fn scenario(&self) -> &'static str;
 
-    /// The scenarios that make up the sweep of `scenario` over the values of `xs`, each with the
-    /// value that it belongs to; one value may have several with different transports.
-    fn sweep(&self, scenario: &Scenario, xs: &[f64]) -> Vec<(f64, Scenario)>;
+    /// Names of other figures and tables that the same runs make.
+    fn also(&self) -> &'static [&'static str] {
+        &[]
+    }
 
-    /// What a run measured; quantities that it does not tell are left out.
-    fn measure(&self, run: &Tables) -> Vec<Measured>;
+    /// The variants of `scenario` that are run.
+    ///
+    /// # Errors
+    /// If one of them is no valid scenario, which is a defect of the experiment.
+    fn parts(
+        &self,
+        scenario: &Scenario,
+        expectations: &Expectations,
+    ) -> Result<Vec<Part>, InputError>;
+
+    /// What a run of a part measured; quantities that it does not tell are left out.
+    fn measure(&self, part: &Part, run: &Tables) -> Vec<Measured>;
 
     /// What all runs of a transport together tell: the means of a quantity by the swept value to
     /// one value. By default nothing.
@@ -51,21 +67,63 @@ pub trait Experiment: Debug + Sync {
     }
 }
 
+/// A variant of an experiment's scenario.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The name of the variant; may be empty.
+    pub case: String,
+    /// The swept value, where there is one.
+    pub x: Option<f64>,
+    /// What is run.
+    pub scenario: Scenario,
+}
+
 /// A value that a run measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// The quantity, as the data file calls it.
-    pub quantity: &'static str,
+    pub quantity: String,
     /// The unit, as the data file calls it.
     pub unit: &'static str,
+    /// Where on the x axis the value belongs, if not at the part's x.
+    pub x: Option<f64>,
     /// The value.
     pub value: f64,
 }
 
+impl Measured {
+    /// A value at the part's x.
+    pub fn new(quantity: impl Into<String>, unit: &'static str, value: f64) -> Self {
+        Self {
+            quantity: quantity.into(),
+            unit,
+            x: None,
+            value,
+        }
+    }
+}
+
 /// All experiments.
 pub fn experiments() -> &'static [&'static dyn Experiment] {
-    &[&backtap_fig5::BacktapFig5]
+    ALL
 }
+
+/// Each experiment, in the order of the papers.
+static ALL: &[&dyn Experiment] = &[
+    &study::BACKTAP_FIG4,
+    &backtap_fig5::BacktapFig5,
+    &study::BACKTAP_FIG6A,
+    &study::BACKTAP_FIG6B,
+    &study::BACKTAP_FIG6C,
+    &study::BACKTAP_FIG7,
+    &study::MARUT_FIG7,
+    &study::MARUT_FIG8,
+    &study::MARUT_FIG9,
+    &study::MARUT_FIG11,
+    &study::MARUT_FIG12,
+    &study::MARUT_FIG13,
+    &study::MARUT_FIG14,
+];
 
 /// The experiment of this name.
 ///
@@ -74,9 +132,11 @@ pub fn experiments() -> &'static [&'static dyn Experiment] {
 pub fn find(id: &str) -> Result<&'static dyn Experiment, InputError> {
     let found = experiments()
         .iter()
-        .find(|experiment| experiment.id() == id);
+        .find(|experiment| experiment.id() == id || experiment.also().contains(&id));
     found.copied().ok_or_else(|| {
-        let names = experiments().iter().map(|experiment| experiment.id());
+        let names = experiments().iter().flat_map(|experiment| {
+            std::iter::once(experiment.id()).chain(experiment.also().iter().copied())
+        });
         InputError::new(format!(
             "there is no experiment \"{id}\"; {}",
             allowed(id, names)
@@ -84,42 +144,56 @@ pub fn find(id: &str) -> Result<&'static dyn Experiment, InputError> {
     })
 }
 
+/// How an experiment is made, where that is not its own choice.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    /// The networks that are sampled; by default as many as the experiment says.
+    pub seeds: Option<u32>,
+    /// The circuit file; by default that which the experiment names.
+    pub circuits: Option<PathBuf>,
+}
+
 /// An experiment that is about to be made again.
 #[derive(Debug)]
 pub struct Reproduction {
     experiment: &'static dyn Experiment,
     expectations: Expectations,
-    /// The swept values, each with the number of runs; one value may stand there repeatedly.
-    parts: Vec<(f64, usize)>,
+    /// The variants that are run, each with the number of its runs.
+    parts: Vec<(Part, usize)>,
 }
 
 impl Reproduction {
-    /// Plans the runs of an experiment, with other seeds than its own if `seeds` says so.
+    /// Plans the runs of an experiment.
     ///
     /// # Errors
-    /// If a scenario cannot be run, which is a defect of the experiment.
+    /// If a file that the experiment needs is not there, or a scenario cannot be run, which is a
+    /// defect of the experiment.
     pub fn plan(
         experiment: &'static dyn Experiment,
-        seeds: Option<u32>,
+        setting: &Setting,
         build: &str,
     ) -> Result<(Self, Campaign), Error> {
         let file = format!("{}.toml", experiment.id());
         let expectations = Expectations::parse(experiment.data(), &file)?;
-        let mut scenario = Scenario::parse(experiment.scenario(), &file)?;
-        if let Some(seeds) = seeds {
-            scenario.seeds = Seeds::Count(seeds);
+        let circuits = setting.circuits.as_deref();
+        let scenario = Scenario::parse_with(experiment.scenario(), &file, circuits)?;
+        let mut parts = experiment.parts(&scenario, &expectations)?;
+        for part in &mut parts {
+            if let Some(seeds) = setting.seeds {
+                part.scenario.seeds = Seeds::Count(seeds);
+            }
         }
-        let xs = &expectations.description().x.values;
-        let (xs, sweep): (Vec<f64>, Vec<Scenario>) =
-            experiment.sweep(&scenario, xs).into_iter().unzip();
-        let runs = |part: &Scenario| part.transports.len() * part.seeds.list().len();
-        let parts = xs.into_iter().zip(sweep.iter().map(runs)).collect();
+        let scenarios: Vec<_> = parts.iter().map(|part| part.scenario.clone()).collect();
         let text = experiment.scenario();
-        let campaign = Campaign::sweep(experiment.id(), text, &sweep, build)?;
+        let campaign = Campaign::sweep(experiment.id(), text, &scenarios, build)?;
+        let runs = |part: &Part| part.scenario.transports.len() * part.scenario.seeds.list().len();
         let reproduction = Self {
             experiment,
             expectations,
-            parts,
+            parts: parts
+                .into_iter()
+                .map(|part| (part.clone(), runs(&part)))
+                .collect(),
         };
         Ok((reproduction, campaign))
     }
@@ -140,41 +214,58 @@ impl Reproduction {
     /// If the runs cannot be read or the values not be written.
     pub fn evaluate(&self, finished: &Finished) -> Result<Vec<Value>, Error> {
         let folder = Folder::open(&finished.folder);
-        let mut runs = finished.runs.as_slice();
-        let mut values = Vec::new();
-        for (x, count) in &self.parts {
-            let (part, rest) = runs.split_at(*count);
-            values.extend(self.values_at(*x, part, &folder)?);
-            runs = rest;
-        }
+        let observed = self.observe(finished, &folder)?;
+        let series = observed.series().iter();
+        let mut values: Vec<Value> = series.filter_map(|series| self.value(series)).collect();
         values.extend(self.summaries(&values));
         judge::judge(&mut values);
+        values.extend(claims::test(self.expectations.claims(), &observed));
         self.expectations.sort(&mut values);
         folder.write_values(&values)?;
         Ok(values)
     }
 
-    /// The values at one x: means over the runs of each transport, beside the paper's.
-    fn values_at(&self, x: f64, runs: &[RunEntry], folder: &Folder) -> Result<Vec<Value>, Error> {
-        let mut measured: Vec<(&str, Measured)> = Vec::new();
-        for run in runs {
-            let of_run = self.experiment.measure(&folder.read_run(run)?);
-            measured.extend(of_run.into_iter().map(|m| (run.key.transport.as_str(), m)));
+    /// How many networks would make the claims' differences as precise as the experiment wants
+    /// them, if more than there are.
+    pub fn networks_wanted(&self, values: &[Value]) -> Option<u32> {
+        let precision = self.description().precision?;
+        let differences = values.iter().filter(|value| claims::pair(value).is_some());
+        let (widest, networks) = differences
+            .filter_map(|value| Some(((value.ci_high? - value.ci_low?) / 2.0, value.n)))
+            .fold((0.0_f64, 0), |(width, n), (w, of)| {
+                (width.max(w), n.max(of))
+            });
+        let networks = networks as u32;
+        if widest <= precision.half_width || networks >= precision.most {
+            return None;
         }
-        let mut values: Vec<Value> = Vec::new();
-        for (transport, first) in &measured {
-            let same =
-                |value: &Value| value.transport == *transport && value.quantity == first.quantity;
-            if values.iter().any(same) {
-                continue;
+        // The width falls with the square root of the number.
+        let needed = (f64::from(networks) * (widest / precision.half_width).powi(2)).ceil() as u32;
+        Some(
+            needed
+                .clamp(networks + 5, precision.most.max(networks + 5))
+                .min(precision.most),
+        )
+    }
+
+    /// Measures all runs, on all cores.
+    fn observe(&self, finished: &Finished, folder: &Folder) -> Result<Observed, Error> {
+        let counts = self
+            .parts
+            .iter()
+            .map(|(part, count)| std::iter::repeat_n(part, *count));
+        let runs: Vec<_> = counts.flatten().zip(&finished.runs).collect();
+        let measured: Result<Vec<Vec<Measured>>, Error> = runs
+            .par_iter()
+            .map(|(part, run)| Ok(self.experiment.measure(part, &folder.read_run(run)?)))
+            .collect();
+        let mut observed = Observed::default();
+        for ((part, run), measured) in runs.into_iter().zip(measured?) {
+            for measured in measured {
+                observed.add(&run.key.transport, run.key.seed, part.x, measured);
             }
-            let of_curve = measured
-                .iter()
-                .filter(|(other, m)| other == transport && m.quantity == first.quantity);
-            let of_curve: Vec<f64> = of_curve.map(|(_, measured)| measured.value).collect();
-            values.extend(self.value(transport, first, Some(x), &of_curve));
         }
-        Ok(values)
+        Ok(observed)
     }
 
     /// What each curve tells as a whole.
@@ -191,31 +282,27 @@ impl Reproduction {
         }
         let summary = |curve: &Vec<Value>| {
             let measured = self.experiment.summarise(curve)?;
-            self.value(&curve[0].transport, &measured, None, &[measured.value])
+            let mut observed = Observed::default();
+            observed.add(&curve[0].transport, 0, None, measured);
+            self.value(&observed.series()[0])
         };
         curves.iter().filter_map(summary).collect()
     }
 
-    /// The mean of the values of one transport at one x, beside the paper's.
-    fn value(
-        &self,
-        transport: &str,
-        measured: &Measured,
-        x: Option<f64>,
-        of_runs: &[f64],
-    ) -> Option<Value> {
-        let mean = Mean::of(of_runs)?;
+    /// The mean over networks, beside the paper's value.
+    fn value(&self, series: &Series) -> Option<Value> {
+        let mean = Mean::of(&series.values())?;
         let mut curves = self.expectations.curves().iter();
         let expected = curves
-            .find(|curve| curve.transport == transport && curve.quantity == measured.quantity);
-        let paper = expected.and_then(|curve| curve.at(x));
+            .find(|curve| curve.transport == series.transport && curve.quantity == series.quantity);
+        let paper = expected.and_then(|curve| curve.at(series.x));
         let figure = expected.map_or(self.experiment.id(), |curve| curve.figure.as_str());
         Some(Value {
             figure: figure.to_owned(),
-            quantity: measured.quantity.to_owned(),
-            unit: measured.unit.to_owned(),
-            transport: transport.to_owned(),
-            x,
+            quantity: series.quantity.clone(),
+            unit: series.unit.to_owned(),
+            transport: series.transport.clone(),
+            x: series.x,
             n: mean.n as u64,
             mean: mean.mean,
             ci_low: mean.low(),

@@ -1,11 +1,11 @@
 //! What a simulation measured, as rows of a result folder.
 
 use hopflow_results::{
-    Circuit, Class, Direction, Download, HopSample, Link, Relay, Sample, Tables,
+    Circuit, Class, CrossFlow, Direction, Download, HopSample, Link, Relay, Sample, Tables,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, NodeOutcome, Outcome};
-use hopflow_units::{Duration, Instant, Rate};
+use hopflow_units::{Bytes, Duration, Instant, Rate};
 
 use super::fair::{self, Fair};
 
@@ -37,7 +37,17 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
         links: nodes(world, outcome)
             .flat_map(|(spec, node)| links(spec, node, world.end))
             .collect(),
+        cross: cross(world, outcome),
     }
+}
+
+fn cross(world: &WorldSpec, outcome: &Outcome) -> Vec<CrossFlow> {
+    let span = world.end.saturating_sub(world.sampling.from).as_secs_f64();
+    let flow = |(flow, bytes): (u32, &Bytes)| CrossFlow {
+        flow,
+        goodput_bytes_per_s: bytes.as_f64() / span,
+    };
+    (0..).zip(&outcome.cross).map(flow).collect()
 }
 
 fn nodes<'a>(

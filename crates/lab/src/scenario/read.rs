@@ -33,6 +33,15 @@ impl Scenario {
     /// # Errors
     /// If the text is no valid scenario.
     pub fn parse(text: &str, file: &str) -> Result<Self, InputError> {
+        Self::parse_with(text, file, None)
+    }
+
+    /// Reads a scenario that takes its circuits from the file `circuits`, if one is given, in
+    /// place of the one that it names.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario, or a file is given and it takes circuits from none.
+    pub fn parse_with(text: &str, file: &str, circuits: Option<&Path>) -> Result<Self, InputError> {
         let document = toml::Deserializer::parse(text)
             .map_err(|error| from_toml(String::new(), &error, text).in_file(file, text))?;
         let mut scenario: Self = serde_path_to_error::deserialize(document).map_err(|error| {
@@ -40,7 +49,7 @@ impl Scenario {
             from_toml(key, error.inner(), text).in_file(file, text)
         })?;
         scenario
-            .load_files(Path::new(file))
+            .load_files(Path::new(file), circuits)
             .and_then(|()| scenario.check())
             .map_err(|error| error.in_file(file, text))?;
         Ok(scenario)

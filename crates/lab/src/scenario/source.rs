@@ -1,6 +1,6 @@
 //! Files that a scenario names: circuits that others published, and graphs.
 
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 
@@ -47,9 +47,22 @@ impl Loaded {
 }
 
 impl Scenario {
-    /// Reads the files that the scenario names; `beside` is the scenario's own file.
-    pub(super) fn load_files(&mut self, beside: &Path) -> Result<(), InputError> {
+    /// Reads the files that the scenario names, or `circuits` in place of its circuit file;
+    /// `beside` is the scenario's own file.
+    pub(super) fn load_files(
+        &mut self,
+        beside: &Path,
+        circuits: Option<&Path>,
+    ) -> Result<(), InputError> {
         let mut loaded = Loaded::default();
+        if let Some(circuits) = circuits {
+            if self.network.source.is_none() {
+                let problem = "is missing: the scenario takes no circuits from a file";
+                return Err(InputError::at("network.source", problem));
+            }
+            let path = path::absolute(circuits).unwrap_or_else(|_| circuits.to_owned());
+            self.network.source = Some(Source::Circuits(path.display().to_string()));
+        }
         if let Some(Source::Circuits(name)) = &self.network.source {
             let key = "network.source.circuits";
             let (path, bytes) = find(key, name, beside)?;
@@ -74,24 +87,6 @@ impl Scenario {
         }
         self.loaded = loaded;
         Ok(())
-    }
-
-    /// Takes the relays and paths from the circuit file `path`.
-    ///
-    /// # Errors
-    /// If the scenario takes none from a file, or the file cannot be read.
-    pub fn use_circuits(&mut self, path: &Path) -> Result<(), InputError> {
-        if self.network.source.is_none() {
-            return Err(InputError::at(
-                "network.source",
-                format!(
-                    "the scenario \"{}\" takes no circuits from a file",
-                    self.name
-                ),
-            ));
-        }
-        self.network.source = Some(Source::Circuits(path.display().to_string()));
-        self.load_files(Path::new(""))
     }
 }
 

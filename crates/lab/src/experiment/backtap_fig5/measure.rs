@@ -32,13 +32,7 @@ struct State {
 pub(super) fn measure(samples: &[Sample]) -> Vec<Measured> {
     let series = Series::new(samples);
     let mut all = Vec::new();
-    let mut add = |quantity, unit, value| {
-        all.push(Measured {
-            quantity,
-            unit,
-            value,
-        });
-    };
+    let mut add = |quantity: &str, unit, value| all.push(Measured::new(quantity, unit, value));
     let end = samples.last().map_or(0.0, |sample| sample.t_s);
     if let Some(state) = series.state((end - STEADY, end)) {
         add("rate", "kB/s", state.rate);

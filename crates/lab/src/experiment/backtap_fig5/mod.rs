@@ -14,8 +14,8 @@ use hopflow_results::{Tables, Value};
 use hopflow_stats::Line;
 use hopflow_units::Duration;
 
-use super::{Experiment, Measured};
-use crate::scenario::{Distribution, Scenario, Text};
+use super::{Expectations, Experiment, Measured, Part};
+use crate::scenario::{Distribution, InputError, Scenario, Text};
 
 /// Access links that a cell and its answer pass between client and exit: three hops with two
 /// links each, there and back.
@@ -45,7 +45,11 @@ impl Experiment for BacktapFig5 {
     }
 
     /// The swept value is the end-to-end round-trip time in milliseconds.
-    fn sweep(&self, scenario: &Scenario, xs: &[f64]) -> Vec<(f64, Scenario)> {
+    fn parts(
+        &self,
+        scenario: &Scenario,
+        expectations: &Expectations,
+    ) -> Result<Vec<Part>, InputError> {
         let at = |x: f64, slow: bool| {
             let mut part = scenario.clone();
             let delay = Duration::from_secs_f64(x / 1e3 / LINKS);
@@ -61,14 +65,17 @@ impl Experiment for BacktapFig5 {
             if slow {
                 part.duration = Text(Duration::from_secs_f64(slow_run(x / 1e3)));
             }
-            (x, part)
+            Part {
+                case: String::new(),
+                x: Some(x),
+                scenario: part,
+            }
         };
-        xs.iter()
-            .flat_map(|x| [at(*x, false), at(*x, true)])
-            .collect()
+        let xs = expectations.description().x.values.iter();
+        Ok(xs.flat_map(|x| [at(*x, false), at(*x, true)]).collect())
     }
 
-    fn measure(&self, run: &Tables) -> Vec<Measured> {
+    fn measure(&self, _: &Part, run: &Tables) -> Vec<Measured> {
         measure::measure(&run.samples)
     }
 
@@ -77,11 +84,8 @@ impl Experiment for BacktapFig5 {
             return None;
         }
         let points: Vec<_> = curve.iter().filter_map(|v| Some((v.x?, v.mean))).collect();
-        Some(Measured {
-            quantity: "backlog-linearity",
-            unit: "",
-            value: Line::fit(&points)?.r_squared?,
-        })
+        let linearity = Line::fit(&points)?.r_squared?;
+        Some(Measured::new("backlog-linearity", "", linearity))
     }
 
     fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
@@ -105,8 +109,7 @@ mod tests {
 
     use super::page::WINDOWS;
     use super::*;
-    use crate::experiment::description::Expectations;
-    use crate::experiment::{Reproduction, find};
+    use crate::experiment::{Reproduction, Setting, find};
 
     #[test]
     fn slow_transports_run_until_their_windows_have_grown() {
@@ -145,9 +148,11 @@ mod tests {
     #[test]
     fn the_sweep_has_every_transport_at_every_round_trip_once() {
         let scenario = Scenario::parse(BacktapFig5.scenario(), "").unwrap();
-        let parts = BacktapFig5.sweep(&scenario, &[0.0, 500.0]);
-        let labels: usize = parts.iter().map(|(_, part)| part.transports.len()).sum();
-        assert_eq!(labels, 2 * scenario.transports.len());
-        Reproduction::plan(find("backtap-fig5").unwrap(), Some(1), "").unwrap();
+        let data = Expectations::parse(BacktapFig5.data(), "").unwrap();
+        let parts = BacktapFig5.parts(&scenario, &data).unwrap();
+        let labels = parts.iter().map(|part| part.scenario.transports.len());
+        let xs = data.description().x.values.len();
+        assert_eq!(labels.sum::<usize>(), xs * scenario.transports.len());
+        Reproduction::plan(find("backtap-fig5").unwrap(), &Setting::default(), "").unwrap();
     }
 }
