@@ -2,6 +2,7 @@
 //! bytes arrive once and in order is asserted by the simulator itself.
 
 use hopflow_overlay::Factory;
+use hopflow_random::Streams;
 use hopflow_sim::Simulated;
 use hopflow_sim::spec::{BucketSpec, CircuitSpec, NodeSpec, QueueSpec, Sampling, WorldSpec};
 use hopflow_units::{Bytes, Duration, Rate};
@@ -93,7 +94,13 @@ fn check(spec: &WorldSpec, factory: &dyn Factory<Simulated>) {
     let name = factory.name();
     for (number, (circuit, spec)) in outcome.circuits.iter().zip(&spec.circuits).enumerate() {
         assert!(!circuit.closed, "{name}: circuit {number} was closed");
-        let size = spec.workload.response.expect("downloads are finite");
+        let fetch = spec
+            .workload
+            .session()
+            .next(&mut Streams::new(0).stream("", 0));
+        let size = fetch
+            .and_then(|fetch| fetch.response)
+            .expect("downloads are finite");
         assert_eq!(
             (circuit.delivered, circuit.packaged),
             (size, size),
