@@ -7,7 +7,10 @@
 mod backtap;
 mod circuit_ack;
 mod delay_window;
+mod edge;
 mod marut;
+mod marut_dctcp;
+mod marut_timely;
 mod n23;
 mod options;
 mod registry;
@@ -15,7 +18,10 @@ mod vanilla;
 
 pub use backtap::{BackTap, BackTapConfig, Control};
 pub use delay_window::{Grow, Rule, Startup};
+pub use edge::Edge;
 pub use marut::{Counts, Marut, MarutConfig, MarutFlow, Update};
+pub use marut_dctcp::{DctcpFlow, MarutDctcp, MarutDctcpConfig};
+pub use marut_timely::{MarutTimely, MarutTimelyConfig, TimelyFlow};
 pub use n23::{Enforce, N23, N23Config};
 pub use options::{Configure, Options};
 pub use registry::{Configured, Preset, build, presets};

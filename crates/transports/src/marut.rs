@@ -15,15 +15,15 @@
 //! acknowledgements by the rhythm of reverse cells.
 
 use hopflow_overlay::{
-    Charging, ConfigError, Excess, FlowCx, Forwarded, Gates, Multiplexing, NodeEnv, Plan, Role,
-    RttConfig, Scope, Site, Transport, Turn, Violation,
+    ConfigError, FlowCx, Forwarded, Gate, Gates, NodeEnv, Plan, Role, Site, Transport, Violation,
 };
 use hopflow_units::{Cells, Duration, Instant, StreamId};
-use hopflow_wire::{Carrier, RelayHeader};
+use hopflow_wire::RelayHeader;
 
 use crate::Preset;
 use crate::circuit_ack::{CircuitTrip, Deliveries};
 use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule, Startup};
+use crate::edge::plan;
 use crate::options::{Configure, Options};
 
 /// Parts of a cell that the word counts.
@@ -142,7 +142,12 @@ impl Configure for MarutConfig {
                 rule
             }
         };
-        let queue_limit = options.cells("queue-limit", Cells::new(4000), Cells::new(1))?;
+        // A window may be as small as its floor, which the successor must be able to queue.
+        let least = match counts {
+            Counts::FirstHop => Cells::new(1),
+            Counts::EndToEnd => rule.floor,
+        };
+        let queue_limit = options.cells("queue-limit", Cells::new(4000).max(rule.floor), least)?;
         Ok(Self {
             rule,
             counts,
@@ -168,24 +173,7 @@ impl Transport for Marut {
     type Flow = MarutFlow;
 
     fn plan(config: &MarutConfig) -> Plan {
-        Plan {
-            carrier: Carrier::Datagram,
-            multiplexing: Multiplexing::Shared,
-            scope: Scope::Node,
-            turn: Turn::Cells(1),
-            reliable: true,
-            forward_feedback: true,
-            feedback_delay: config.feedback_delay,
-            feedback_every: Cells::new(1),
-            feedback_padded: false,
-            queue_limit: config.queue_limit,
-            excess: Excess::CloseIfPersistent,
-            ahead: Cells::new(1),
-            charging: Charging::Everything,
-            refill: config.refill,
-            rtt: RttConfig::default(),
-            tick: None,
-        }
+        plan(config.queue_limit, config.feedback_delay, config.refill)
     }
 
     fn new(config: &MarutConfig, _: &NodeEnv) -> Self {
@@ -313,7 +301,7 @@ impl Transport for Marut {
 
 impl Marut {
     /// The gate that has the source's window.
-    fn gate<'g>(&self, gates: &'g mut Gates) -> &'g mut hopflow_overlay::Gate {
+    fn gate<'g>(&self, gates: &'g mut Gates) -> &'g mut Gate {
         match self.config.counts {
             Counts::FirstHop => &mut gates.hop,
             Counts::EndToEnd => &mut gates.end,

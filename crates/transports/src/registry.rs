@@ -53,6 +53,8 @@ transports! {
     crate::backtap::BackTap,
     crate::n23::N23,
     crate::marut::Marut,
+    crate::marut_timely::MarutTimely,
+    crate::marut_dctcp::MarutDctcp,
 }
 
 fn find<T: Transport<Config: Configure>>(name: &str) -> Option<&'static Preset> {

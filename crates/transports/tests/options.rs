@@ -49,6 +49,17 @@ fn the_smallest_n23_completes() {
 }
 
 #[test]
+fn the_smallest_windows_of_maruts_successors_complete() {
+    let edge = "ack-every = 1\ninitial-window = 1\nqueue-limit = 1";
+    completes(
+        "marut-timely",
+        &format!("{edge}\nlow = \"0 s\"\nhigh = \"1 ms\""),
+    );
+    completes("marut-dctcp", &format!("{edge}\nthreshold = 1"));
+    completes("marut-dctcp", "queue-limit = 16");
+}
+
+#[test]
 fn every_reading_of_marut_completes() {
     for counts in ["first-hop", "end-to-end"] {
         for update in ["hop-rtt", "circuit-rtt"] {
