@@ -44,6 +44,7 @@ battery! {
     an_adversarial_driver_changes_nothing,
     equal_seeds_give_equal_traces,
     no_single_feedback_message_is_vital,
+    no_single_packet_is_vital,
     a_paused_application_resumes,
     a_stalled_sink_holds_bounded_memory_and_closes_nothing,
     an_idle_node_asks_for_nothing,
@@ -62,4 +63,23 @@ battery! {
     a_neighbour_that_never_acknowledges_gets_a_bounded_number_of_cells,
     commands_for_a_deaf_neighbour_are_bounded,
     any_bytes_leave_a_node_sane,
+}
+
+/// A window that the first relay releases shares badly (docs/spec/marut.md), but does no harm.
+#[test]
+fn first_hop_windows_of_marut_pass_all_checks_but_those_of_sharing() {
+    let shares = [
+        "a_lone_flow_fills_its_bottleneck",
+        "equal_flows_share_equally",
+    ];
+    for update in ["hop-rtt", "circuit-rtt"] {
+        let options = format!("window-counts = \"first-hop\"\nupdate-every = \"{update}\"");
+        let options: Table = options.parse().expect("it is TOML");
+        let factory = hopflow_transports::build::<Counted>("marut", &options);
+        let factory = factory.expect("the options are allowed");
+        let checks = conformance::CHECKS.iter();
+        for (_, check) in checks.filter(|(name, _)| !shares.contains(name)) {
+            check(factory.as_ref());
+        }
+    }
 }

@@ -217,6 +217,9 @@ impl Chain<'_> {
             *seen += u64::from(feedback);
             !(feedback && lost == Some(*seen - 1))
         });
+        if self.lost_packet == Some(self.watch.packets - 1) {
+            return;
+        }
         let cargo = self.pack(frames, len);
         let arrivals = self.pipes[pipe].send(self.now, len, &mut self.rng);
         for at in arrivals {

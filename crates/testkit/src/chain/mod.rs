@@ -64,6 +64,8 @@ pub struct Chain<'f> {
     closures_expected: bool,
     /// Which of all feedback messages is lost, counted from zero.
     lost_feedback: Option<u64>,
+    /// Which of all packets is lost, counted from zero.
+    lost_packet: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -143,6 +145,7 @@ impl<'f> Chain<'f> {
             watch: Watch::default(),
             closures_expected: false,
             lost_feedback: None,
+            lost_packet: None,
         };
         for _ in 0..nodes {
             chain.add_node(None);
@@ -268,6 +271,11 @@ impl<'f> Chain<'f> {
     /// only.
     pub const fn lose_feedback(&mut self, number: u64) {
         self.lost_feedback = Some(number);
+    }
+
+    /// Loses the packet with this number, counted over all nodes from zero; datagrams only.
+    pub const fn lose_packet(&mut self, number: u64) {
+        self.lost_packet = Some(number);
     }
 
     /// The time.

@@ -40,6 +40,31 @@ pub(super) fn no_single_feedback_message_is_vital(factory: &dyn Factory<Counted>
     }
 }
 
+/// Any datagram may be lost, with the cells, acknowledgements and credits that it holds.
+pub(super) fn no_single_packet_is_vital(factory: &dyn Factory<Counted>) {
+    if factory.plan().carrier == Carrier::Stream {
+        return;
+    }
+    let start = || {
+        let (mut chain, stream, _) = download(factory, 25_000);
+        chain.write(stream, End::Client, Bytes::new(3000));
+        chain
+    };
+    let mut whole = start();
+    assert!(whole.run_to_arrival(Duration::from_secs(60)));
+    for lost in 0..whole.watch().packets {
+        let mut chain = start();
+        chain.lose_packet(lost);
+        assert!(
+            chain.run_to_arrival(Duration::from_secs(200)),
+            "without packet {lost} the transfer hangs: {}",
+            chain.summary()
+        );
+        chain.run_for(Duration::from_secs(200));
+        chain.assert_conserved();
+    }
+}
+
 /// An application that stops reading, and begins again, gets everything.
 pub(super) fn a_paused_application_resumes(factory: &dyn Factory<Counted>) {
     for pause in [1, 500, 100_000] {

@@ -31,6 +31,7 @@ checks! {
     delivery::an_adversarial_driver_changes_nothing,
     delivery::equal_seeds_give_equal_traces,
     liveness::no_single_feedback_message_is_vital,
+    liveness::no_single_packet_is_vital,
     liveness::a_paused_application_resumes,
     liveness::a_stalled_sink_holds_bounded_memory_and_closes_nothing,
     liveness::an_idle_node_asks_for_nothing,
