@@ -20,7 +20,13 @@ macro_rules! builtin {
 
 /// The scenarios that come with the program, the first of which is run when none is named.
 pub const fn scenarios() -> &'static [Builtin] {
-    builtin!["quickstart", "single-circuit", "start-up", "two-neighbours"]
+    builtin![
+        "quickstart",
+        "network",
+        "single-circuit",
+        "start-up",
+        "two-neighbours"
+    ]
 }
 
 /// The built-in scenario of this name.

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use hopflow_units::{Bytes, Duration};
 
 use super::{
-    Access, Circuits, InputError, Network, Path, Relays, Scenario, Shaping, Workload, allowed,
+    Access, Bucket, Circuits, InputError, Network, Path, Relays, Scenario, Shaping, Workload,
+    allowed,
 };
 
 /// The most relays and the most circuits of a scenario.
-const LARGEST_COUNT: u64 = 1_000_000;
+pub(super) const LARGEST_COUNT: u64 = 1_000_000;
 
 pub(super) type Check = Result<(), InputError>;
 
@@ -34,11 +35,12 @@ impl Scenario {
             self.transport(label)?;
         }
         self.network.check()?;
+        self.check_source()?;
         if self.circuits.is_empty() {
             return fail("circuits", "a scenario has at least one circuit");
         }
         for (index, circuits) in self.circuits.iter().enumerate() {
-            circuits.check(&format!("circuits[{index}]"), &self.network)?;
+            circuits.check(&format!("circuits[{index}]"), self)?;
         }
         let circuits: u64 = self
             .circuits
@@ -128,7 +130,7 @@ impl Network {
         if self.relays.is_empty() && self.source.is_none() {
             return fail("network.relays", "a network has at least one relay");
         }
-        let mut names = BTreeSet::new();
+        let mut names = self.made_up_names();
         for (index, relays) in self.relays.iter().enumerate() {
             let key = format!("network.relays[{index}]");
             relays.check(&key, &self.bucket)?;
@@ -140,15 +142,10 @@ impl Network {
                 }
             }
         }
-        match self.relay_count() {
+        match self.relays.iter().map(Relays::size).sum() {
             0 => Ok(()),
             count => check_count("network.relays", count),
         }
-    }
-
-    /// Number of relays.
-    pub fn relay_count(&self) -> u64 {
-        self.relays.iter().map(Relays::size).sum()
     }
 }
 
@@ -171,13 +168,20 @@ impl Shaping {
         if bucket.rate.is_none() {
             return fail(key, "the key \"rate\" is missing");
         }
-        if bucket.depth.is_some_and(|depth| depth.0.is_zero()) {
+        bucket.check_times(key)
+    }
+}
+
+impl Bucket {
+    /// Checks all but the rate.
+    pub(super) fn check_times(&self, key: &str) -> Check {
+        if self.depth.is_some_and(|depth| depth.0.is_zero()) {
             return fail(
                 &format!("{key}.depth"),
                 "is zero; nothing would ever be sent",
             );
         }
-        if bucket.refill.is_some_and(|refill| refill.0.is_zero()) {
+        if self.refill.is_some_and(|refill| refill.0.is_zero()) {
             return fail(
                 &format!("{key}.refill"),
                 "is zero; allowed is a time above zero",
@@ -202,23 +206,24 @@ impl Access {
 }
 
 impl Circuits {
-    fn check(&self, key: &str, network: &Network) -> Check {
+    fn check(&self, key: &str, scenario: &Scenario) -> Check {
         check_count(&format!("{key}.count"), u64::from(self.count))?;
         self.access.check(&format!("{key}.access"))?;
         self.workload.check(&format!("{key}.workload"))?;
         let relays = match &self.path {
-            Path::Named(names) => check_path(&format!("{key}.path"), names, network)?,
-            Path::Random(path) if u64::from(path.random) > network.relay_count() => {
-                return fail(
-                    &format!("{key}.path.random"),
-                    format!(
-                        "{} relays of {} cannot be different",
-                        path.random,
-                        network.relay_count()
-                    ),
-                );
+            Path::Named(names) => check_path(&format!("{key}.path"), names, &scenario.network)?,
+            Path::Random(path) => {
+                let count = scenario.relay_count();
+                if u64::from(path.random) > count {
+                    let problem = format!("{} relays of {count} cannot be different", path.random);
+                    return fail(&format!("{key}.path.random"), problem);
+                }
+                path.random as usize
             }
-            Path::Random(path) => path.random as usize,
+            Path::Tor(path) => {
+                scenario.check_tor(&format!("{key}.path.tor"), path.tor)?;
+                path.tor as usize
+            }
             // Every line of a circuit file has two relays or more.
             Path::Published => 2,
         };

@@ -2,8 +2,11 @@
 
 mod check;
 mod check_places;
+mod check_source;
 mod input_error;
 mod network;
+mod path;
+mod paths;
 mod place;
 mod quantity;
 mod read;
@@ -23,13 +26,14 @@ use serde::{Deserialize, Serialize};
 
 pub use input_error::{InputError, allowed};
 pub use network::{Access, Bucket, Cross, Network, Queue, Relays, Shaping};
+pub use path::{Path, RandomPath, TorPath};
 pub use quantity::{Distribution, Quantity, Text};
 pub use schema::schema;
-pub use source::{Loaded, Source};
+pub use source::{Loaded, PopulationSource, Source};
 pub use tcp::{Congestion, Tcp};
 pub use topology::{Dumbbell, Topology, Tree};
 pub use transports::{Choice, Transports};
-pub use users::{Circuits, Class, Path, RandomPath, Response, Workload};
+pub use users::{Circuits, Class, Response, Workload};
 
 /// A network, its users, the transports under test and the seeds.
 ///

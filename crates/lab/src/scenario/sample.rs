@@ -5,14 +5,16 @@
 
 use std::sync::Arc;
 
-use hopflow_random::{Stream, Streams};
+use hopflow_paths::{Population, PopulationRelay};
+use hopflow_random::Streams;
 use hopflow_sim::spec::{
     AccessSpec, BucketSpec, CircuitSpec, CrossSpec, NodeSpec, Sampling, WorldSpec,
 };
 use hopflow_units::NodeId;
 
+use super::paths::Paths;
 use super::place::{Map, Place, Resident};
-use super::{Access, Circuits, Network, Path, RandomPath, Relays, Scenario, Shaping};
+use super::{Access, Circuits, Network, Relays, Scenario, Shaping};
 
 impl Scenario {
     /// The world of one seed: the same for every transport.
@@ -57,6 +59,8 @@ impl Scenario {
 struct Sampler<'a> {
     scenario: &'a Scenario,
     streams: Streams,
+    /// The relays of the scenario's source in this network.
+    population: Option<Arc<Population>>,
     map: Map<'a>,
     nodes: Vec<NodeSpec>,
     circuits: Vec<CircuitSpec>,
@@ -69,6 +73,7 @@ impl<'a> Sampler<'a> {
         Self {
             scenario,
             streams,
+            population: scenario.population(streams),
             map: Map::new(&scenario.network.topology, graph, streams),
             nodes: Vec::new(),
             circuits: Vec::new(),
@@ -76,7 +81,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The relays that the scenario lists, then those of its circuit file.
+    /// The relays that the scenario lists, then those of its source.
     fn relays(&mut self) {
         let network = &self.scenario.network;
         let streams = self.streams;
@@ -96,19 +101,24 @@ impl<'a> Sampler<'a> {
                 self.node(name, &access, bucket, resident);
             }
         }
-        let Some(file) = &self.scenario.loaded.circuits else {
+        self.relays_of_source();
+    }
+
+    fn relays_of_source(&mut self) {
+        let network = &self.scenario.network;
+        let (depth, interval) = match &network.bucket {
+            Shaping::Bucket(bucket) => (bucket.depth, bucket.refill),
+            Shaping::Unlimited => (None, None),
+        };
+        let Some(population) = self.population.clone() else {
             return;
         };
-        for relay in &file.relays {
+        for PopulationRelay { relay, .. } in &population.relays {
             let resident = Resident {
                 kind: "relay",
                 number: self.nodes.len() as u64,
                 at: None,
                 continent: Some(relay.continent),
-            };
-            let (depth, interval) = match &network.bucket {
-                Shaping::Bucket(bucket) => (bucket.depth, bucket.refill),
-                Shaping::Unlimited => (None, None),
             };
             let bucket = BucketSpec {
                 rate: relay.bandwidth,
@@ -138,19 +148,15 @@ impl<'a> Sampler<'a> {
     }
 
     fn circuits(&mut self) {
-        let network = &self.scenario.network;
         let streams = self.streams;
         let relays = self.nodes.clone();
-        let mut lines = self.lines().into_iter();
+        let mut paths = Paths::new(self.scenario, self.population.clone(), &relays, streams);
         for group in &self.scenario.circuits {
             for _ in 0..group.count {
                 let number = self.circuits.len() as u64;
-                let mut stream = streams.stream("path", number);
-                let mut path: Vec<NodeId> = match &group.path {
-                    Path::Named(names) => numbered(draw_named(names, network, &mut stream)),
-                    Path::Random(path) => numbered(draw_random(*path, &relays, &mut stream)),
-                    Path::Published => lines.next().expect("the check counted the lines"),
-                };
+                let mut path = paths
+                    .draw(&group.path, &mut streams.stream("path", number))
+                    .expect("the check drew such paths");
                 if group.client {
                     path.insert(0, self.client(group, number));
                 }
@@ -187,30 +193,6 @@ impl<'a> Sampler<'a> {
         )
     }
 
-    /// Different lines of the circuit file, as many as circuits ask for, in the file's order.
-    fn lines(&self) -> Vec<Vec<NodeId>> {
-        let Some(file) = &self.scenario.loaded.circuits else {
-            return Vec::new();
-        };
-        let groups = self.scenario.circuits.iter();
-        let published = groups.filter(|group| group.path == Path::Published);
-        let wanted = published.map(|group| group.count as usize).sum();
-        let first = self.nodes.len() - file.relays.len();
-        let mut stream = self.streams.stream("lines", 0);
-        let mut left: Vec<usize> = (0..file.paths.len()).collect();
-        for taken in 0..wanted {
-            let other = stream.integer(taken as u64, left.len() as u64 - 1);
-            left.swap(taken, other as usize);
-        }
-        left.truncate(wanted);
-        left.sort_unstable();
-        let path = |line: usize| {
-            let relays = file.paths[line].iter();
-            numbered(relays.map(|relay| first + *relay as usize).collect())
-        };
-        left.into_iter().map(path).collect()
-    }
-
     fn cross(&mut self) {
         let network = &self.scenario.network;
         let streams = self.streams;
@@ -236,11 +218,6 @@ impl<'a> Sampler<'a> {
             }
         }
     }
-}
-
-fn numbered(path: Vec<usize>) -> Vec<NodeId> {
-    let number = |relay| NodeId::new(relay as u32);
-    path.into_iter().map(number).collect()
 }
 
 /// Draws an access link; what the place says counts, but for the rate that the scenario gives.
@@ -279,32 +256,9 @@ impl Relays {
     }
 }
 
-/// Fills the names of groups with members that stand nowhere else in the path.
-fn draw_named(names: &[String], network: &Network, stream: &mut Stream) -> Vec<usize> {
-    let candidates: Vec<_> = names.iter().map(|name| network.numbers(name)).collect();
-    let mut taken: Vec<_> = candidates
-        .iter()
-        .filter(|range| range.len() == 1)
-        .map(|range| range.start)
-        .collect();
-    let mut draw = |range: &std::ops::Range<usize>| {
-        if range.len() == 1 {
-            return range.start;
-        }
-        let free: Vec<_> = range
-            .clone()
-            .filter(|relay| !taken.contains(relay))
-            .collect();
-        let relay = free[stream.integer(0, free.len() as u64 - 1) as usize];
-        taken.push(relay);
-        relay
-    };
-    candidates.iter().map(&mut draw).collect()
-}
-
 impl Network {
     /// The numbers of the relays that a name stands for.
-    fn numbers(&self, name: &str) -> std::ops::Range<usize> {
+    pub(super) fn numbers(&self, name: &str) -> std::ops::Range<usize> {
         let mut first = 0;
         for relays in &self.relays {
             let size = relays.size() as usize;
@@ -318,35 +272,4 @@ impl Network {
         }
         unreachable!("the check saw to it that every name is that of a relay")
     }
-}
-
-/// Draws different relays, one after another, among those that are left.
-fn draw_random(path: RandomPath, relays: &[NodeSpec], stream: &mut Stream) -> Vec<usize> {
-    let weight = |relay: &NodeSpec| {
-        if !path.weighted {
-            return 1;
-        }
-        let shaped = relay.bucket.map(|bucket| bucket.rate.bytes_per_sec());
-        shaped
-            .unwrap_or(u64::MAX)
-            .min(relay.access.rate.bytes_per_sec())
-    };
-    let mut weights: Vec<u64> = relays.iter().map(weight).collect();
-    let mut draw = |_| {
-        let total: u64 = weights.iter().sum();
-        let mut left = stream.integer(0, total - 1);
-        let relay = weights
-            .iter()
-            .position(|weight| match left.checked_sub(*weight) {
-                Some(rest) => {
-                    left = rest;
-                    false
-                }
-                None => true,
-            })
-            .expect("the draw lies below the total");
-        weights[relay] = 0;
-        relay
-    };
-    (0..path.random).map(&mut draw).collect()
 }

@@ -1,19 +1,31 @@
-//! Files that a scenario names: circuits that others published, and graphs.
+//! Where relays come from, and the files that a scenario names: circuits that others published,
+//! consensus documents, and graphs.
 
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
 
-use hopflow_paths::CircuitFile;
+use hopflow_paths::{CircuitFile, PathSelector, Population};
+use hopflow_random::Streams;
 use hopflow_results::Fingerprint;
+use hopflow_units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::topology::{Graph, Topology};
-use super::{InputError, Scenario};
+use super::{InputError, Scenario, TorPath};
 
 /// The folder of data files, by the name of the environment variable that names it.
 const DATA: &str = "HOPFLOW_DATA";
+
+/// Samples of a consensus that are drawn before it is taken for granted that none has a path.
+const SAMPLES: u32 = 100;
+
+/// The most bandwidth of a relay that Tor's clients believed without a measurement (path-spec,
+/// `MAX_BELIEVABLE_BANDWIDTH`): with it, chosen paths agree with published ones.
+const fn most_believed() -> Rate {
+    Rate::from_kilobytes_per_sec(10_000)
+}
 
 /// Where a network's relays come from, beside those that the scenario lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,12 +35,31 @@ pub enum Source {
     /// looked for beside the scenario, in the current folder, and in the folder that the
     /// environment variable HOPFLOW_DATA names.
     Circuits(String),
+    /// A population of relays: each network draws one of its own.
+    Population(PopulationSource),
+}
+
+/// Relays with flags, weights and continents, distributed as in a real network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PopulationSource {
+    /// Number of relays of a network.
+    #[schemars(range(min = 3))]
+    pub relays: u32,
+    /// A consensus document of Tor, of whose relays each network has a stratified sample; without
+    /// one the relays are made up, and distributed as in 2015. It is looked for where circuit
+    /// files are. Builds of hopflow read consensus documents only if they have the cargo feature
+    /// `consensus`.
+    #[serde(default)]
+    pub consensus: Option<String>,
 }
 
 /// The content of the files that a scenario names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     pub(super) circuits: Option<Arc<CircuitFile>>,
+    /// The relays of the circuit file, in its order, or of the consensus.
+    pub(super) relays: Option<Arc<Population>>,
     pub(super) graph: Option<Arc<Graph>>,
     /// Identifies what was in the files.
     digest: String,
@@ -54,22 +85,17 @@ impl Scenario {
         beside: &Path,
         circuits: Option<&Path>,
     ) -> Result<(), InputError> {
-        let mut loaded = Loaded::default();
         if let Some(circuits) = circuits {
-            if self.network.source.is_none() {
-                let problem = "is missing: the scenario takes no circuits from a file";
-                return Err(InputError::at("network.source", problem));
-            }
-            let path = path::absolute(circuits).unwrap_or_else(|_| circuits.to_owned());
-            self.network.source = Some(Source::Circuits(path.display().to_string()));
+            self.replace_circuits(circuits)?;
         }
-        if let Some(Source::Circuits(name)) = &self.network.source {
-            let key = "network.source.circuits";
-            let (path, bytes) = find(key, name, beside)?;
-            loaded.note(&bytes);
-            let file = CircuitFile::parse(&bytes, &path.display().to_string());
-            let file = file.map_err(|error| InputError::at(key, error.to_string()))?;
-            loaded.circuits = Some(Arc::new(file));
+        let mut loaded = Loaded::default();
+        match &self.network.source {
+            Some(Source::Circuits(name)) => loaded.read_circuits(name, beside)?,
+            Some(Source::Population(PopulationSource {
+                consensus: Some(name),
+                ..
+            })) => loaded.read_consensus(name, beside)?,
+            Some(Source::Population(_)) | None => {}
         }
         match &self.network.topology {
             Topology::Graph(name) => {
@@ -86,6 +112,75 @@ impl Scenario {
             Topology::Star | Topology::Dumbbell(_) => {}
         }
         self.loaded = loaded;
+        Ok(())
+    }
+
+    /// Puts the circuit file at this path in place of the one that the scenario names.
+    fn replace_circuits(&mut self, circuits: &Path) -> Result<(), InputError> {
+        let Some(Source::Circuits(name)) = &mut self.network.source else {
+            let problem = "the scenario takes no circuits from a file that another could replace; \
+                           needed is network.source = { circuits = FILE }";
+            return Err(InputError::at("network.source", problem));
+        };
+        let path = path::absolute(circuits).unwrap_or_else(|_| circuits.to_owned());
+        *name = path.display().to_string();
+        Ok(())
+    }
+
+    /// The relays of the source in the network that the streams belong to, in the order of their
+    /// numbers; none without a source.
+    ///
+    /// A sample of a consensus that leaves no path of three relays is drawn again.
+    pub(super) fn population(&self, streams: Streams) -> Option<Arc<Population>> {
+        let Source::Population(source) = self.network.source.as_ref()? else {
+            return self.loaded.relays.clone();
+        };
+        let mut stream = streams.stream("population", 0);
+        let relays = source.relays as usize;
+        let population = match &self.loaded.relays {
+            None => Population::builtin(relays, &mut stream).ok()?,
+            Some(all) => (0..SAMPLES).find_map(|_| {
+                let sample = all.scale(relays, &mut stream).ok()?;
+                let selector = PathSelector::new(&sample, TorPath::SHORTEST as usize).ok()?;
+                selector.draw(&mut stream).map(|_| sample)
+            })?,
+        };
+        Some(Arc::new(population))
+    }
+}
+
+impl Loaded {
+    fn read_circuits(&mut self, name: &str, beside: &Path) -> Result<(), InputError> {
+        let key = "network.source.circuits";
+        let (path, bytes) = find(key, name, beside)?;
+        self.note(&bytes);
+        let file = CircuitFile::parse(&bytes, &path.display().to_string());
+        let file = file.map_err(|error| InputError::at(key, error.to_string()))?;
+        let population = Population::from_circuits(&file).with_weight_cap(most_believed());
+        self.relays = Some(Arc::new(population));
+        self.circuits = Some(Arc::new(file));
+        Ok(())
+    }
+
+    fn read_consensus(&mut self, name: &str, beside: &Path) -> Result<(), InputError> {
+        let key = "network.source.population.consensus";
+        if !cfg!(feature = "consensus") {
+            let problem = format!(
+                "is \"{name}\", but this build of hopflow reads no consensus documents; build it \
+                 with the cargo feature \"consensus\" (cargo install --path crates/cli --features \
+                 consensus), or leave the key out for the built-in population"
+            );
+            return Err(InputError::at(key, problem));
+        }
+        let (path, bytes) = find(key, name, beside)?;
+        self.note(&bytes);
+        let text = String::from_utf8_lossy(&bytes);
+        // The continents that a consensus does not tell belong to its relays, not to a network.
+        let mut stream = Streams::new(0).stream("continents of a consensus", 0);
+        let population =
+            Population::from_consensus(&text, &path.display().to_string(), &mut stream);
+        let population = population.map_err(|error| InputError::at(key, error.to_string()))?;
+        self.relays = Some(Arc::new(population));
         Ok(())
     }
 }

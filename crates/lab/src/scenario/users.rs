@@ -8,6 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::network::Access;
+use super::path::Path;
 use super::quantity::{Distribution, Text, TextOr};
 
 /// A group of circuits that are alike but for what they draw.
@@ -49,95 +50,6 @@ const fn yes() -> bool {
 
 pub(super) const fn at_once() -> Distribution<Duration> {
     Distribution::Fixed(Duration::ZERO)
-}
-
-/// The relays of a circuit from entry to exit.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Path {
-    /// These relays; for the name of a group, a member that the path does not hold yet.
-    Named(Vec<String>),
-    /// So many different relays, drawn.
-    Random(RandomPath),
-    /// That of a circuit drawn from the network's circuit file; no two circuits of a network take
-    /// the same line.
-    Published,
-}
-
-/// What says [`Path::Published`].
-const PUBLISHED: &str = "published";
-
-/// A path of relays that are drawn without repetition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct RandomPath {
-    /// Number of relays.
-    #[schemars(range(min = 1))]
-    pub random: u32,
-    /// Whether a relay is drawn in proportion to its rate, as Tor does; false by default.
-    #[serde(default)]
-    pub weighted: bool,
-}
-
-impl<'de> Deserialize<'de> for Path {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NamesOrTable;
-
-        impl<'de> serde::de::Visitor<'de> for NamesOrTable {
-            type Value = Path;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(
-                    "a path: [\"entry\", \"middle\", \"exit\"], { random = 3 }, or \"published\"",
-                )
-            }
-
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Path, E> {
-                match text {
-                    PUBLISHED => Ok(Path::Published),
-                    text => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
-                }
-            }
-
-            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, names: A) -> Result<Path, A::Error> {
-                let names = serde::de::value::SeqAccessDeserializer::new(names);
-                Vec::deserialize(names).map(Path::Named)
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, table: A) -> Result<Path, A::Error> {
-                let table = serde::de::value::MapAccessDeserializer::new(table);
-                RandomPath::deserialize(table).map(Path::Random)
-            }
-        }
-
-        deserializer.deserialize_any(NamesOrTable)
-    }
-}
-
-impl Serialize for Path {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Named(names) => names.serialize(serializer),
-            Self::Random(random) => random.serialize(serializer),
-            Self::Published => serializer.serialize_str(PUBLISHED),
-        }
-    }
-}
-
-impl JsonSchema for Path {
-    fn schema_name() -> Cow<'static, str> {
-        "Path".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let names = json_schema!({
-            "type": "array", "items": { "type": "string" }, "minItems": 1,
-            "description": "Relays by name; the name of a group stands for one of its members.",
-        });
-        let published = json_schema!({
-            "const": PUBLISHED, "description": "A line of the network's circuit file.",
-        });
-        json_schema!({ "anyOf": [names, generator.subschema_for::<RandomPath>(), published] })
-    }
 }
 
 /// The classes of users that the papers distinguish.

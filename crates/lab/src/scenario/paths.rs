@@ -1,0 +1,148 @@
+//! Drawing the paths of a network's circuits.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::vec;
+
+use hopflow_paths::{PathSelector, Population};
+use hopflow_random::{Stream, Streams};
+use hopflow_sim::spec::NodeSpec;
+use hopflow_units::NodeId;
+
+use super::{Network, Path, RandomPath, Scenario};
+
+/// The paths of one network, which are drawn circuit by circuit.
+pub(super) struct Paths<'a> {
+    network: &'a Network,
+    relays: &'a [NodeSpec],
+    /// The relays of the source, the last of the relays above.
+    population: Option<Arc<Population>>,
+    selectors: BTreeMap<u32, PathSelector>,
+    /// Lines of the circuit file that no circuit has yet.
+    lines: vec::IntoIter<Vec<NodeId>>,
+}
+
+impl<'a> Paths<'a> {
+    /// The paths of the network that has these relays, which the streams are those of.
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        population: Option<Arc<Population>>,
+        relays: &'a [NodeSpec],
+        streams: Streams,
+    ) -> Self {
+        Self {
+            network: &scenario.network,
+            relays,
+            population,
+            selectors: BTreeMap::new(),
+            lines: lines(scenario, relays.len(), streams).into_iter(),
+        }
+    }
+
+    /// The path of the next circuit; none if the source's relays allow none.
+    pub(super) fn draw(&mut self, path: &Path, stream: &mut Stream) -> Option<Vec<NodeId>> {
+        match path {
+            Path::Named(names) => Some(numbered(draw_named(names, self.network, stream))),
+            Path::Random(path) => Some(numbered(draw_random(*path, self.relays, stream))),
+            Path::Tor(path) => self.draw_tor(path.tor, stream),
+            Path::Published => self.lines.next(),
+        }
+    }
+
+    fn draw_tor(&mut self, length: u32, stream: &mut Stream) -> Option<Vec<NodeId>> {
+        let population = self.population.as_ref()?;
+        let first = self.relays.len() - population.relays.len();
+        if !self.selectors.contains_key(&length) {
+            let selector = PathSelector::new(population, length as usize).ok()?;
+            self.selectors.insert(length, selector);
+        }
+        let path = self.selectors[&length].draw(stream)?;
+        Some(numbered(
+            path.into_iter().map(|relay| first + relay as usize),
+        ))
+    }
+}
+
+/// Different lines of the circuit file, as many as circuits ask for, in the file's order.
+fn lines(scenario: &Scenario, relays: usize, streams: Streams) -> Vec<Vec<NodeId>> {
+    let Some(file) = &scenario.loaded.circuits else {
+        return Vec::new();
+    };
+    let groups = scenario.circuits.iter();
+    let published = groups.filter(|group| group.path == Path::Published);
+    let wanted = published.map(|group| group.count as usize).sum();
+    let first = relays - file.relays.len();
+    let mut stream = streams.stream("lines", 0);
+    let mut left: Vec<usize> = (0..file.paths.len()).collect();
+    for taken in 0..wanted {
+        let other = stream.integer(taken as u64, left.len() as u64 - 1);
+        left.swap(taken, other as usize);
+    }
+    left.truncate(wanted);
+    left.sort_unstable();
+    let path = |line: usize| {
+        let relays = file.paths[line].iter();
+        numbered(relays.map(|relay| first + *relay as usize))
+    };
+    left.into_iter().map(path).collect()
+}
+
+fn numbered(path: impl IntoIterator<Item = usize>) -> Vec<NodeId> {
+    let number = |relay| NodeId::new(relay as u32);
+    path.into_iter().map(number).collect()
+}
+
+/// Fills the names of groups with members that stand nowhere else in the path.
+fn draw_named(names: &[String], network: &Network, stream: &mut Stream) -> Vec<usize> {
+    let candidates: Vec<_> = names.iter().map(|name| network.numbers(name)).collect();
+    let mut taken: Vec<_> = candidates
+        .iter()
+        .filter(|range| range.len() == 1)
+        .map(|range| range.start)
+        .collect();
+    let mut draw = |range: &Range<usize>| {
+        if range.len() == 1 {
+            return range.start;
+        }
+        let free: Vec<_> = range
+            .clone()
+            .filter(|relay| !taken.contains(relay))
+            .collect();
+        let relay = free[stream.integer(0, free.len() as u64 - 1) as usize];
+        taken.push(relay);
+        relay
+    };
+    candidates.iter().map(&mut draw).collect()
+}
+
+/// Draws different relays, one after another, among those that are left.
+fn draw_random(path: RandomPath, relays: &[NodeSpec], stream: &mut Stream) -> Vec<usize> {
+    let weight = |relay: &NodeSpec| {
+        if !path.weighted {
+            return 1;
+        }
+        let shaped = relay.bucket.map(|bucket| bucket.rate.bytes_per_sec());
+        shaped
+            .unwrap_or(u64::MAX)
+            .min(relay.access.rate.bytes_per_sec())
+    };
+    let mut weights: Vec<u64> = relays.iter().map(weight).collect();
+    let mut draw = |_| {
+        let total: u64 = weights.iter().sum();
+        let mut left = stream.integer(0, total - 1);
+        let relay = weights
+            .iter()
+            .position(|weight| match left.checked_sub(*weight) {
+                Some(rest) => {
+                    left = rest;
+                    false
+                }
+                None => true,
+            })
+            .expect("the draw lies below the total");
+        weights[relay] = 0;
+        relay
+    };
+    (0..path.random).map(&mut draw).collect()
+}
