@@ -1,6 +1,7 @@
 //! Drawing the paths of a network's circuits.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 use std::sync::Arc;
 use std::vec;
@@ -53,11 +54,11 @@ impl<'a> Paths<'a> {
     fn draw_tor(&mut self, length: u32, stream: &mut Stream) -> Option<Vec<NodeId>> {
         let population = self.population.as_ref()?;
         let first = self.relays.len() - population.relays.len();
-        if !self.selectors.contains_key(&length) {
-            let selector = PathSelector::new(population, length as usize).ok()?;
-            self.selectors.insert(length, selector);
-        }
-        let path = self.selectors[&length].draw(stream)?;
+        let selector = match self.selectors.entry(length) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(PathSelector::new(population, length as usize).ok()?),
+        };
+        let path = selector.draw(stream)?;
         Some(numbered(
             path.into_iter().map(|relay| first + relay as usize),
         ))

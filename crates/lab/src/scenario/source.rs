@@ -33,7 +33,7 @@ const fn most_believed() -> Rate {
 pub enum Source {
     /// A file of circuits that were published with a paper, plain or compressed by gzip. It is
     /// looked for beside the scenario, in the current folder, and in the folder that the
-    /// environment variable HOPFLOW_DATA names.
+    /// environment variable `HOPFLOW_DATA` names.
     Circuits(String),
     /// A population of relays: each network draws one of its own.
     Population(PopulationSource),
