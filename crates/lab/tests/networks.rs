@@ -532,3 +532,24 @@ fn a_consensus_that_is_missing_or_none_is_named() {
     let found = parse_beside(&with_consensus(), &beside, None).unwrap_err();
     assert!(found.contains("is not a consensus document"), "{found}");
 }
+
+#[test]
+fn the_examples_of_topologies_and_sources_in_the_description_of_the_format_are_valid() {
+    let folder = TempDir::new().unwrap();
+    let beside = folder.path().join("net.toml");
+    fs::write(folder.path().join("circuits.dat.gz"), gzip(&published(40))).unwrap();
+    let page = include_str!("../../../scenarios/README.md");
+    let examples = page.split("```toml\n").skip(2);
+    let examples = examples.map(|rest| rest.split_once("```").unwrap().0);
+    let (graphs, networks): (Vec<_>, Vec<_>) =
+        examples.partition(|text| text.starts_with("[[links"));
+    fs::write(folder.path().join("graph.toml"), graphs[0]).unwrap();
+    assert_eq!((graphs.len(), networks.len()), (1, 5));
+    for network in networks {
+        let scenario = text("", "").replace("[network]\n", "") + network;
+        let scenario = parse_beside(&scenario, &beside, None).unwrap();
+        let world = scenario.sample(1);
+        world.validate().unwrap();
+        assert!(!world.circuits.is_empty());
+    }
+}

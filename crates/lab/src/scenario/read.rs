@@ -18,13 +18,25 @@ impl Scenario {
     /// # Errors
     /// If there is neither, or it is no valid scenario.
     pub fn load(name_or_path: &str) -> Result<(Self, String), InputError> {
-        if let Some(scenario) = builtin::find(name_or_path) {
-            let parsed = Self::parse(scenario.text, name_or_path)?;
-            return Ok((parsed, scenario.text.to_owned()));
-        }
-        let text =
-            fs::read_to_string(name_or_path).map_err(|cause| unreadable(name_or_path, &cause))?;
-        Ok((Self::parse(&text, name_or_path)?, text))
+        Self::load_with(name_or_path, None)
+    }
+
+    /// Reads like [`load`](Self::load) a scenario that takes its circuits from the file
+    /// `circuits`, if one is given, in place of the one that it names.
+    ///
+    /// # Errors
+    /// If there is no such scenario, it is not valid, or a file is given and it takes circuits
+    /// from none.
+    pub fn load_with(
+        name_or_path: &str,
+        circuits: Option<&Path>,
+    ) -> Result<(Self, String), InputError> {
+        let text = match builtin::find(name_or_path) {
+            Some(scenario) => scenario.text.to_owned(),
+            None => fs::read_to_string(name_or_path)
+                .map_err(|cause| unreadable(name_or_path, &cause))?,
+        };
+        Ok((Self::parse_with(&text, name_or_path, circuits)?, text))
     }
 
     /// Reads a scenario from `text`, which messages call `file`; the files that it names are looked
