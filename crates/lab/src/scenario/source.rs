@@ -18,6 +18,9 @@ use super::{InputError, Scenario, TorPath};
 /// The folder of data files, by the name of the environment variable that names it.
 const DATA: &str = "HOPFLOW_DATA";
 
+/// The key that `--circuits` replaces.
+const CIRCUITS_KEY: &str = "network.source.circuits";
+
 /// Samples of a consensus that are drawn before it is taken for granted that none has a path.
 const SAMPLES: u32 = 100;
 
@@ -151,7 +154,7 @@ impl Scenario {
 
 impl Loaded {
     fn read_circuits(&mut self, name: &str, beside: &Path) -> Result<(), InputError> {
-        let key = "network.source.circuits";
+        let key = CIRCUITS_KEY;
         let (path, bytes) = find(key, name, beside)?;
         self.note(&bytes);
         let file = CircuitFile::parse(&bytes, &path.display().to_string());
@@ -205,12 +208,14 @@ fn find(key: &str, name: &str, beside: &Path) -> Result<(PathBuf, Vec<u8>), Inpu
         .iter()
         .map(|folder| folder.join(name).display().to_string())
         .collect();
-    Err(InputError::at(
-        key,
-        format!(
-            "there is no file \"{name}\" (tried: {}); name the folder that holds it in {DATA}, or \
-             a circuit file by --circuits",
-            tried.join(", ")
-        ),
-    ))
+    let otherwise = match key {
+        CIRCUITS_KEY => ", or another circuit file by --circuits",
+        _ => "",
+    };
+    let problem = format!(
+        "there is no file \"{name}\" (tried: {}); name the folder that holds it in \
+         {DATA}{otherwise}",
+        tried.join(", ")
+    );
+    Err(InputError::at(key, problem))
 }
