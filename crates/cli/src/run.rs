@@ -20,7 +20,8 @@ pub(crate) const RESULTS: &str = "results";
 
 /// Runs a scenario with its own transports.
 pub(crate) fn run(scenario: Option<&str>, options: &RunOptions) -> Result<(), Failure> {
-    let (scenario, text) = Scenario::load(scenario.unwrap_or(builtin::scenarios()[0].name))?;
+    let name = scenario.unwrap_or(builtin::scenarios()[0].name);
+    let (scenario, text) = Scenario::load_with(name, options.circuits.as_deref())?;
     evaluate(scenario, &text, options)
 }
 
@@ -31,7 +32,7 @@ pub(crate) fn compare(
     options: &RunOptions,
 ) -> Result<(), Failure> {
     check_transports(transports)?;
-    let (mut scenario, _) = Scenario::load(scenario)?;
+    let (mut scenario, _) = Scenario::load_with(scenario, options.circuits.as_deref())?;
     scenario.compare(transports.iter().map(String::as_str));
     let text = scenario.to_toml();
     evaluate(scenario, &text, options)

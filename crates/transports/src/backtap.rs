@@ -14,8 +14,8 @@
 //! sample since the last change, `baseRtt` the smallest of all circuits to the same successor.
 //! Loss does not touch the window; reliability is the machine's (section 3.3).
 //!
-//! The paper says nothing about three points; `docs/spec/backtap.md` tells how each was decided:
-//! the start ([`Startup`]), windows that are not used ([`Grow`](crate::Grow)), and the smallest window.
+//! How a window grows when it is far from what the hop holds, and when it is not used, the paper
+//! leaves open: [`Growth`](crate::Growth). `docs/spec/backtap.md` tells how it was decided.
 //!
 //! What leaks: a predecessor learns when each of its cells is forwarded, hence the circuit's rate
 //! and queue at the successor, but nothing of what lies beyond.
@@ -24,11 +24,11 @@ use hopflow_overlay::{
     Charging, ConfigError, Excess, FlowCx, Forwarded, Gates, Multiplexing, NodeEnv, Plan,
     RttConfig, Scope, Site, Transport, Turn,
 };
-use hopflow_units::{Cells, Duration, Instant};
+use hopflow_units::{Cells, Duration};
 use hopflow_wire::Carrier;
 
 use crate::Preset;
-use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule, Startup};
+use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule};
 use crate::options::{Configure, Options};
 
 /// BackTap at one node.
@@ -58,8 +58,6 @@ pub struct BackTapConfig {
 pub struct Control {
     window: DelayWindow,
     round: Round,
-    /// When cells were last reported as forwarded.
-    heard: Instant,
 }
 
 impl Configure for BackTapConfig {
@@ -72,7 +70,7 @@ impl Configure for BackTapConfig {
         Preset {
             name: "backtap-as-printed",
             about: "BackTap exactly as its paper prints it: one cell more or less per round trip",
-            options: "startup = \"none\"\ngrow = \"always\"",
+            options: "growth = \"one-cell\"",
         },
     ];
 
@@ -132,24 +130,11 @@ impl Transport for BackTap {
         Control {
             window: DelayWindow::new(&self.config.rule),
             round: Round::default(),
-            heard: Instant::ZERO,
-        }
-    }
-
-    fn on_departure(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>) {
-        if self.config.rule.startup != Startup::DoubleAfterIdle || !flow.window.is_steady() {
-            return;
-        }
-        let was_idle = cx.gates.hop.outstanding() == Cells::new(1);
-        if was_idle && cx.now.saturating_since(flow.heard) > *self.base_rtts.of(cx.site) {
-            flow.window.start_again();
-            flow.round.begin_anew(cx.queue.sent);
         }
     }
 
     fn on_forwarded(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>, sample: &Forwarded) {
         let rule = &self.config.rule;
-        flow.heard = cx.now;
         let base = self.base_rtts.of(cx.site);
         if let Some(rtt) = sample.rtt {
             *base = rtt.min(*base);
@@ -158,15 +143,23 @@ impl Transport for BackTap {
         let base = (*base).max(self.config.feedback_delay);
         flow.round.note(sample.cells, sample.rtt);
         let outstanding = cx.gates.hop.outstanding() + sample.cells;
-        flow.window.note(outstanding, sample.cells);
-        if flow.round.is_over() {
-            if let Some(actual) = flow.round.take_least() {
-                let found = Finding::on_hop(flow.window.load(rule), base, actual);
-                if flow.window.decide(rule, &found) {
-                    flow.round.expect_fresh(cx.queue.sent);
-                }
-            }
+        flow.window.note(outstanding);
+        let load = flow.window.load(rule);
+        let found = |actual| Finding::on_hop(load, base, actual);
+        let ended = if flow.round.is_over() {
             flow.round.restart(cx.queue.sent);
+            flow.round.take_least().map(found)
+        } else if flow.window.is_accelerating() {
+            // A window that grows fast must stop before the round trip is over.
+            let recent = flow.round.take_recent().map(found);
+            recent.filter(|found| found.is_above(rule.beta))
+        } else {
+            None
+        };
+        if let Some(found) = ended
+            && flow.window.decide(rule, &found)
+        {
+            flow.round.expect_fresh(cx.queue.sent);
         }
         flow.window.bound(rule, cx.gates.hop.cap());
         cx.gates.hop.set_window(flow.window.cells());

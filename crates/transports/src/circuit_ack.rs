@@ -41,7 +41,7 @@ pub(crate) struct CircuitTrip {
     /// The smallest round trip.
     pub(crate) base: Duration,
     /// The last round trip.
-    last: Option<Duration>,
+    pub(crate) last: Option<Duration>,
 }
 
 impl Default for CircuitTrip {

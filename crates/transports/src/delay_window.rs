@@ -16,30 +16,18 @@ pub struct Rule {
     pub initial: Cells,
     /// The smallest window.
     pub floor: Cells,
-    /// How a flow starts.
-    pub startup: Startup,
-    /// When a window may grow.
-    pub grow: Grow,
+    /// How a window grows.
+    pub growth: Growth,
 }
 
-/// How a flow's window starts.
+/// How a window grows while few cells wait, and shrinks while many do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Startup {
-    /// By one cell per round trip from the beginning, as printed.
-    None,
-    /// Doubling each round trip, until cells wait.
-    Double,
-    /// Likewise, and again whenever the flow was idle for a round trip.
-    DoubleAfterIdle,
-}
-
-/// When a window may grow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Grow {
-    /// Whenever few cells wait, as printed.
-    Always,
-    /// Only if the window was what held the flow back (compare RFC 7661 for TCP).
-    WhenUsed,
+pub enum Growth {
+    /// One cell more or less per round trip, as printed (eq. 1).
+    OneCell,
+    /// Twice as many cells more with every round trip in which few cells wait and the window was
+    /// what held the flow back; down to what moves, in one step, when most of the window waits.
+    Accelerating,
 }
 
 impl Rule {
@@ -51,19 +39,13 @@ impl Rule {
             beta: options.cells("beta", Cells::new(4).max(alpha), alpha)?,
             initial: options.cells("initial-window", initial, Cells::new(1))?,
             floor: options.cells("smallest-window", Cells::new(1), Cells::new(1))?,
-            startup: options.choice(
-                "startup",
-                Startup::DoubleAfterIdle,
+            growth: options.choice(
+                "growth",
+                Growth::Accelerating,
                 &[
-                    ("none", Startup::None),
-                    ("double", Startup::Double),
-                    ("double-after-idle", Startup::DoubleAfterIdle),
+                    ("one-cell", Growth::OneCell),
+                    ("accelerating", Growth::Accelerating),
                 ],
-            )?,
-            grow: options.choice(
-                "grow",
-                Grow::WhenUsed,
-                &[("always", Grow::Always), ("when-used", Grow::WhenUsed)],
             )?,
         })
     }
@@ -95,7 +77,12 @@ pub(crate) struct Round {
     fresh_from: u64,
     /// The smallest sample since it was last taken.
     least: Option<Duration>,
+    /// The smallest of the latest samples, and their number.
+    recent: (Duration, u32),
 }
+
+/// Samples of which the smallest tells whether cells wait (as in HyStart, RFC 9406, section 4.2).
+const RECENT: u32 = 8;
 
 impl Round {
     /// Notes that the peer reported `cells` more, the last of them after `rtt`.
@@ -103,7 +90,20 @@ impl Round {
         self.reported += cells.get();
         if let Some(rtt) = rtt.filter(|_| self.reported > self.fresh_from) {
             self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            let (least, count) = self.recent;
+            let least = if count == 0 { rtt } else { least.min(rtt) };
+            self.recent = (least, count + 1);
         }
+    }
+
+    /// Takes the smallest of the latest samples, once there are enough of them.
+    pub(crate) fn take_recent(&mut self) -> Option<Duration> {
+        let (least, count) = self.recent;
+        if count < RECENT {
+            return None;
+        }
+        self.recent = (Duration::ZERO, 0);
+        Some(least)
     }
 
     /// Whether all is reported that had been sent when it began.
@@ -131,6 +131,7 @@ impl Round {
         self.fresh_from = sent.get().saturating_sub(1);
         self.end = sent.get();
         self.least = None;
+        self.recent = (Duration::ZERO, 0);
     }
 }
 
@@ -138,20 +139,10 @@ impl Round {
 #[derive(Debug)]
 pub(crate) struct DelayWindow {
     cells: u64,
-    phase: Phase,
+    /// By how many cells the window grows next.
+    step: u64,
     /// The most cells that were outstanding since the last decision.
     peak: u64,
-}
-
-/// Where a flow is in its life.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
-    /// The window doubles every round trip.
-    Starting,
-    /// The window jumps down to what the path can hold, until few cells wait.
-    Settling,
-    /// One cell more or less per round trip (eq. 1).
-    Steady,
 }
 
 /// What a round trip told.
@@ -161,8 +152,8 @@ pub(crate) struct Finding {
     pub(crate) diff: u128,
     /// What stands for one cell in `diff`.
     pub(crate) unit: u128,
-    /// Cells of the window that moved without waiting, if that is known.
-    pub(crate) moving: Option<u64>,
+    /// Cells that moved without waiting.
+    pub(crate) moving: u64,
 }
 
 impl Finding {
@@ -173,8 +164,29 @@ impl Finding {
         Self {
             diff: load * waiting,
             unit: base,
-            moving: Some((load * base / (base + waiting)) as u64),
+            moving: (load * base / (base + waiting)) as u64,
         }
+    }
+
+    /// What `load` cells tell if `diff` is known, in cells times `unit`.
+    pub(crate) fn of_diff(load: u64, diff: u128, unit: u128) -> Self {
+        // diff = load * (actual / base - 1), and load * base / actual cells move.
+        let load = u128::from(load);
+        let moving = load * load * unit / (load * unit + diff).max(1);
+        Self {
+            diff,
+            unit,
+            moving: moving as u64,
+        }
+    }
+
+    fn is_below(&self, cells: Cells) -> bool {
+        self.diff < u128::from(cells.get()) * self.unit
+    }
+
+    /// Whether more than so many cells wait.
+    pub(crate) fn is_above(&self, cells: Cells) -> bool {
+        self.diff > u128::from(cells.get()) * self.unit
     }
 }
 
@@ -182,10 +194,7 @@ impl DelayWindow {
     pub(crate) const fn new(rule: &Rule) -> Self {
         Self {
             cells: rule.initial.get(),
-            phase: match rule.startup {
-                Startup::Double | Startup::DoubleAfterIdle => Phase::Starting,
-                Startup::None => Phase::Steady,
-            },
+            step: 1,
             peak: 0,
         }
     }
@@ -195,30 +204,21 @@ impl DelayWindow {
         Cells::new(self.cells)
     }
 
-    /// Whether equation 1 alone decides.
-    pub(crate) fn is_steady(&self) -> bool {
-        self.phase == Phase::Steady
+    /// Whether the window grows by more than a cell per round trip.
+    pub(crate) const fn is_accelerating(&self) -> bool {
+        self.step > 1
     }
 
-    /// Doubles again from where it is.
-    pub(crate) const fn start_again(&mut self) {
-        self.phase = Phase::Starting;
-        self.peak = 0;
-    }
-
-    /// Notes that `released` cells came back, before which `outstanding` were under way.
-    pub(crate) fn note(&mut self, outstanding: Cells, released: Cells) {
+    /// Notes that `outstanding` cells are under way.
+    pub(crate) fn note(&mut self, outstanding: Cells) {
         self.peak = self.peak.max(outstanding.get());
-        if self.phase == Phase::Starting && self.peak >= self.cells {
-            self.cells += released.get();
-        }
     }
 
     /// Cells that can have waited: of a window that is not used, only the used part.
     pub(crate) fn load(&self, rule: &Rule) -> u64 {
-        match rule.grow {
-            Grow::Always => self.cells,
-            Grow::WhenUsed => self.cells.min(self.peak),
+        match rule.growth {
+            Growth::OneCell => self.cells,
+            Growth::Accelerating => self.cells.min(self.peak),
         }
     }
 
@@ -226,33 +226,123 @@ impl DelayWindow {
     /// measured before says nothing any more.
     pub(crate) fn decide(&mut self, rule: &Rule, found: &Finding) -> bool {
         let used = self.peak >= self.cells;
-        let [few, many] = [rule.alpha, rule.beta].map(|cells| u128::from(cells.get()) * found.unit);
-        let mut jumped = false;
-        match self.phase {
-            Phase::Starting if found.diff <= few => {}
-            Phase::Settling if found.diff <= many => self.phase = Phase::Steady,
-            Phase::Starting | Phase::Settling => {
-                (self.cells, self.phase) = match found.moving {
-                    // What moves, and what may wait.
-                    Some(moving) => (moving + rule.alpha.get(), Phase::Settling),
-                    // The window of the round trip before.
-                    None => (self.load(rule) / 2, Phase::Steady),
-                };
-                jumped = true;
-            }
-            Phase::Steady if !used && rule.grow == Grow::WhenUsed => {
-                self.cells = self.cells.min((2 * self.peak).max(rule.initial.get()));
-            }
-            Phase::Steady if found.diff < few => self.cells += 1,
-            Phase::Steady if found.diff > many => self.cells = self.cells.saturating_sub(1),
-            Phase::Steady => {}
-        }
+        let step = std::mem::replace(&mut self.step, 1);
         self.peak = 0;
-        jumped
+        match rule.growth {
+            Growth::OneCell if found.is_below(rule.alpha) => self.cells += 1,
+            Growth::OneCell if found.is_above(rule.beta) => self.shrink(),
+            // What does not fill its window says nothing about it.
+            Growth::Accelerating if !used => {}
+            Growth::Accelerating if found.is_below(rule.alpha) => {
+                self.cells += step;
+                self.step = (2 * step).min(self.cells / 2).max(1);
+            }
+            Growth::Accelerating if found.is_above(rule.beta) => {
+                let target = found.moving + rule.alpha.get();
+                if target < self.cells / 2 {
+                    self.cells = target;
+                    return true;
+                }
+                self.shrink();
+            }
+            Growth::OneCell | Growth::Accelerating => {}
+        }
+        false
+    }
+
+    fn shrink(&mut self) {
+        self.cells = self.cells.saturating_sub(1);
     }
 
     /// Keeps the window between the rule's floor and `cap`.
     pub(crate) fn bound(&mut self, rule: &Rule, cap: Cells) {
         self.cells = self.cells.max(rule.floor.get()).min(cap.get());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: Rule = Rule {
+        alpha: Cells::new(2),
+        beta: Cells::new(4),
+        initial: Cells::new(2),
+        floor: Cells::new(1),
+        growth: Growth::Accelerating,
+    };
+
+    /// One decision after a round trip in which `outstanding` cells were under way.
+    fn decide(window: &mut DelayWindow, rule: &Rule, outstanding: u64, actual_ms: u64) -> bool {
+        window.note(Cells::new(outstanding));
+        let [base, actual] = [100, actual_ms].map(Duration::from_millis);
+        let found = Finding::on_hop(window.load(rule), base, actual);
+        window.decide(rule, &found)
+    }
+
+    fn grown(rule: &Rule, rounds: usize) -> DelayWindow {
+        let mut window = DelayWindow::new(rule);
+        for _ in 0..rounds {
+            let all = window.cells;
+            decide(&mut window, rule, all, 100);
+        }
+        window
+    }
+
+    #[test]
+    fn a_window_in_use_without_a_queue_grows_by_steps_that_double() {
+        let sizes: Vec<u64> = (0..8).map(|rounds| grown(&RULE, rounds).cells).collect();
+        assert_eq!(sizes, [2, 3, 4, 6, 9, 13, 19, 28]);
+        let printed = Rule {
+            growth: Growth::OneCell,
+            ..RULE
+        };
+        assert_eq!(grown(&printed, 7).cells, 9);
+    }
+
+    #[test]
+    fn a_window_that_is_not_used_stays() {
+        let mut window = grown(&RULE, 7);
+        decide(&mut window, &RULE, 5, 100);
+        assert_eq!((window.cells, window.is_accelerating()), (28, false));
+    }
+
+    #[test]
+    fn a_window_of_which_most_waits_jumps_to_what_moves() {
+        let mut window = grown(&RULE, 7);
+        assert!(decide(&mut window, &RULE, 28, 400));
+        assert_eq!(window.cells, 28 / 4 + 2);
+        assert!(!window.is_accelerating());
+    }
+
+    #[test]
+    fn near_its_equilibrium_a_window_moves_by_a_cell() {
+        let mut window = grown(&RULE, 7);
+        assert!(!decide(&mut window, &RULE, 28, 120), "5.6 cells wait");
+        assert_eq!(window.cells, 27);
+        decide(&mut window, &RULE, 27, 111);
+        assert_eq!(window.cells, 27, "3 cells wait");
+        decide(&mut window, &RULE, 27, 104);
+        assert_eq!(window.cells, 28, "1 cell waits");
+    }
+
+    #[test]
+    fn what_moves_follows_from_diff_as_from_the_round_trips() {
+        let [base, actual] = [100, 250].map(Duration::from_millis);
+        let hop = Finding::on_hop(40, base, actual);
+        let told = Finding::of_diff(40, 40 * 150 / 100 * 16, 16);
+        assert_eq!((hop.moving, told.moving), (16, 16));
+    }
+
+    #[test]
+    fn the_smallest_of_eight_samples_tells_early() {
+        let mut round = Round::default();
+        for ms in [9, 8, 7, 6, 5, 6, 7] {
+            round.note(Cells::new(1), Some(Duration::from_millis(ms)));
+            assert_eq!(round.take_recent(), None);
+        }
+        round.note(Cells::new(1), Some(Duration::from_millis(8)));
+        assert_eq!(round.take_recent(), Some(Duration::from_millis(5)));
+        assert_eq!(round.take_recent(), None);
     }
 }

@@ -17,7 +17,7 @@ mod registry;
 mod vanilla;
 
 pub use backtap::{BackTap, BackTapConfig, Control};
-pub use delay_window::{Grow, Rule, Startup};
+pub use delay_window::{Growth, Rule};
 pub use edge::Edge;
 pub use marut::{Counts, Marut, MarutConfig, MarutFlow, Update};
 pub use marut_dctcp::{DctcpFlow, MarutDctcp, MarutDctcpConfig};

@@ -15,14 +15,15 @@
 //! acknowledgements by the rhythm of reverse cells.
 
 use hopflow_overlay::{
-    ConfigError, FlowCx, Forwarded, Gate, Gates, NodeEnv, Plan, Role, Site, Transport, Violation,
+    ConfigError, FlowCx, Forwarded, Gate, Gates, LossSample, NodeEnv, Plan, Role, Site, Transport,
+    Violation,
 };
 use hopflow_units::{Cells, Duration, Instant, StreamId};
 use hopflow_wire::RelayHeader;
 
 use crate::Preset;
 use crate::circuit_ack::{CircuitTrip, Deliveries};
-use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule, Startup};
+use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule};
 use crate::edge::plan;
 use crate::options::{Configure, Options};
 
@@ -96,23 +97,16 @@ pub struct MarutFlow {
     window: DelayWindow,
     trip: CircuitTrip,
     deliveries: Deliveries,
-    /// When the source heard anything of its cells.
-    heard: Instant,
+    /// After a jump the loads that are heard are of the time before it, for a round trip.
+    quiet_until: Instant,
 }
 
 impl Configure for MarutConfig {
-    const PRESETS: &'static [Preset] = &[
-        Preset {
-            name: "marut",
-            about: "Marut: windows at the edges, by the most loaded hop; released from end to end",
-            options: "",
-        },
-        Preset {
-            name: "marut-circuit-rtt",
-            about: "Marut whose window changes once per round trip of the whole circuit",
-            options: "update-every = \"circuit-rtt\"\nack-every = 10",
-        },
-    ];
+    const PRESETS: &'static [Preset] = &[Preset {
+        name: "marut",
+        about: "Marut: windows at the edges, by the most loaded hop; released from end to end",
+        options: "",
+    }];
 
     fn configure(options: &mut Options) -> Result<Self, ConfigError> {
         let counts = options.choice(
@@ -193,7 +187,7 @@ impl Transport for Marut {
             window: DelayWindow::new(&self.config.rule),
             trip: CircuitTrip::default(),
             deliveries: Deliveries::default(),
-            heard: Instant::ZERO,
+            quiet_until: Instant::ZERO,
         };
         if site.role == Role::Source {
             self.gate(gates).set_window(flow.window.cells());
@@ -212,29 +206,12 @@ impl Transport for Marut {
         if cx.site.role != Role::Source {
             return;
         }
-        let MarutConfig {
-            rule, ack_every, ..
-        } = &self.config;
         if self.config.acknowledges() {
-            flow.trip.on_departure(*ack_every, cx);
-        }
-        if rule.startup != Startup::DoubleAfterIdle || !flow.window.is_steady() {
-            return;
-        }
-        let base = match self.config.counts {
-            Counts::FirstHop => *self.base_rtts.of(cx.site),
-            Counts::EndToEnd => flow.trip.base,
-        };
-        let was_idle = cx.gates.hop.outstanding() == Cells::new(1);
-        if was_idle && cx.now.saturating_since(flow.heard) > base {
-            flow.window.start_again();
-            flow.round.begin_anew(cx.queue.sent);
-            flow.trip.round.begin_anew(cx.gates.end.passed());
+            flow.trip.on_departure(self.config.ack_every, cx);
         }
     }
 
     fn on_forwarded(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, sample: &Forwarded) {
-        flow.heard = cx.now;
         if let Some(parts) = sample.word {
             flow.downstream = Load { parts, at: cx.now };
         }
@@ -253,14 +230,33 @@ impl Transport for Marut {
             return;
         }
         match self.config.counts {
-            Counts::FirstHop => flow.window.note(outstanding, sample.cells),
-            Counts::EndToEnd => flow.window.note(cx.gates.end.outstanding(), Cells::ZERO),
+            Counts::FirstHop => flow.window.note(outstanding),
+            Counts::EndToEnd => flow.window.note(cx.gates.end.outstanding()),
         }
         let due = self.config.paces(&flow.window) == Update::HopRtt;
-        if let Some(found) = measured.filter(|_| due) {
-            flow.decide(&self.config, cx, &found);
+        let many = u128::from(self.config.rule.beta.get());
+        // A window that grows fast must stop at once.
+        let urgent = flow.window.is_accelerating()
+            && u128::from(flow.load(&self.config, cx.now)) > PARTS * many;
+        if measured && due || urgent {
+            flow.decide(&self.config, cx);
         }
         self.set_window(flow, cx);
+    }
+
+    fn on_loss(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, _: &LossSample) {
+        // A hop that loses cells is as loaded as one whose round trip doubled.
+        let parts = u128::from(cx.gates.hop.outstanding().get()) * PARTS;
+        flow.own = Load {
+            parts: u16::try_from(parts).unwrap_or(u16::MAX).max(flow.own.parts),
+            at: cx.now,
+        };
+        if cx.site.role == Role::Relay {
+            *cx.word = Some(flow.load(&self.config, cx.now));
+        } else {
+            flow.decide(&self.config, cx);
+            self.set_window(flow, cx);
+        }
     }
 
     fn on_delivered(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, _: StreamId) {
@@ -281,16 +277,13 @@ impl Transport for Marut {
         }
         let outstanding = cx.gates.end.outstanding();
         flow.trip.on_far_end(config.ack_every, cx, header)?;
-        flow.heard = cx.now;
         if config.counts == Counts::EndToEnd {
-            flow.window.note(outstanding, config.ack_every);
+            flow.window.note(outstanding);
         }
         if flow.trip.round.is_over() {
             let due = config.paces(&flow.window) == Update::CircuitRtt;
-            if let Some(actual) = flow.trip.round.take_least().filter(|_| due) {
-                let load = flow.window.load(&config.rule);
-                let found = Finding::on_hop(load, flow.trip.base, actual);
-                flow.decide(config, cx, &found);
+            if flow.trip.round.take_least().is_some() && due {
+                flow.decide(config, cx);
             }
             flow.trip.round.restart(cx.gates.end.passed());
         }
@@ -314,7 +307,11 @@ impl Marut {
         match self.config.counts {
             Counts::FirstHop => cx.gates.hop.set_window(window),
             Counts::EndToEnd => {
-                let gain = if flow.window.is_steady() { 125 } else { 200 };
+                let gain = if flow.window.is_accelerating() {
+                    200
+                } else {
+                    125
+                };
                 flow.trip.set_window(window, gain, &mut cx.gates.end);
             }
         }
@@ -322,10 +319,10 @@ impl Marut {
 }
 
 impl MarutConfig {
-    /// What paces decisions: while a window starts, the round trip of what it counts.
+    /// What paces decisions: while a window grows fast, the round trip of what it counts.
     fn paces(&self, window: &DelayWindow) -> Update {
         match self.counts {
-            _ if window.is_steady() => self.update,
+            _ if !window.is_accelerating() => self.update,
             Counts::FirstHop => Update::HopRtt,
             Counts::EndToEnd => Update::CircuitRtt,
         }
@@ -333,16 +330,18 @@ impl MarutConfig {
 }
 
 impl MarutFlow {
-    /// At the end of the hop's round trip, measures how many cells wait on it.
-    fn measure(&mut self, cx: &FlowCx<'_>, base: Duration) -> Option<Finding> {
+    /// At the end of the hop's round trip, measures how many cells wait on it; true if it did.
+    fn measure(&mut self, cx: &FlowCx<'_>, base: Duration) -> bool {
         // A queue that grows makes round trips longer: its news must not wait for them.
         let late = cx.now.saturating_since(self.measured) >= base;
         if !self.round.is_over() && !late {
-            return None;
+            return false;
         }
         self.measured = cx.now;
         self.round.restart(cx.queue.sent);
-        let actual = self.round.take_least()?;
+        let Some(actual) = self.round.take_least() else {
+            return false;
+        };
         let found = Finding::on_hop(self.peak, base, actual);
         let parts = found.diff * PARTS / found.unit;
         self.own = Load {
@@ -350,7 +349,7 @@ impl MarutFlow {
             at: cx.now,
         };
         self.peak = 0;
-        Some(found)
+        true
     }
 
     /// The load of the most loaded hop from here on, in sixteenths of a cell.
@@ -362,17 +361,17 @@ impl MarutFlow {
         valid.map(|load| load.parts).max().unwrap_or(0)
     }
 
-    /// Changes the window, which `found` tells how far to jump.
-    fn decide(&mut self, config: &MarutConfig, cx: &FlowCx<'_>, found: &Finding) {
+    /// Changes the window by what the most loaded hop tells.
+    fn decide(&mut self, config: &MarutConfig, cx: &FlowCx<'_>) {
+        if cx.now < self.quiet_until {
+            return;
+        }
         let load = self.load(config, cx.now);
-        // What the first hop measured says nothing about a queue elsewhere.
-        let elsewhere = config.counts == Counts::FirstHop && self.own.parts < load;
-        let found = Finding {
-            diff: load.into(),
-            unit: PARTS,
-            moving: found.moving.filter(|_| !elsewhere),
-        };
+        let window = self.window.load(&config.rule);
+        let found = Finding::of_diff(window, load.into(), PARTS);
         if self.window.decide(&config.rule, &found) {
+            let trip = self.trip.last.unwrap_or(Duration::ZERO);
+            self.quiet_until = cx.now + trip;
             self.round.expect_fresh(cx.queue.sent);
             self.trip.round.expect_fresh(cx.gates.end.passed());
         }

@@ -1,7 +1,8 @@
 //! The page of a study: claims first, then distributions, then everything else in tables.
 
 use hopflow_report::{
-    Axis, Block, Cell, Column, Document, Fact, FigurePage, Section, Table, curves,
+    Along, Axis, Block, Cell, Chart, Column, Document, Fact, FigurePage, Mark, Point, Section,
+    Series, Table, curves,
 };
 use hopflow_results::{Value, Verdict};
 
@@ -130,8 +131,10 @@ fn judged(values: &[Value]) -> Block {
             Cell::Text(name(value)),
             Cell::Text(value.transport.clone()),
             mean(value),
-            Cell::number(value.paper),
-            band.map_or(Cell::Empty, |(low, high)| Cell::Range(low, high)),
+            figures(value.paper.map_or(String::new(), short)),
+            band.map_or(Cell::Empty, |(low, high)| {
+                figures(format!("{} to {}", short(low), short(high)))
+            }),
             Cell::Verdict(value.verdict),
         ]
     });
@@ -159,11 +162,25 @@ fn name(value: &Value) -> String {
     format!("{}{at}{unit}", value.quantity)
 }
 
+fn figures(text: String) -> Cell {
+    Cell::Figures { text, faint: false }
+}
+
 fn mean(value: &Value) -> Cell {
     let interval = value.ci_low.zip(value.ci_high);
-    Cell::Number {
-        value: value.mean,
-        half_width: interval.map(|(low, high)| (high - low) / 2.0),
+    let half = interval.map_or(String::new(), |(low, high)| {
+        format!(" ± {}", short((high - low) / 2.0))
+    });
+    figures(format!("{}{half}", short(value.mean)))
+}
+
+/// Three significant digits, or all before the point.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 100.0 || size == 0.0 => format!("{value:.0}"),
+        size if size >= 10.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
     }
 }
 
@@ -184,12 +201,47 @@ fn sections_of_curves(page: &FigurePage, values: &[Value], labels: &[String]) ->
         let of_quantity: Vec<&Value> = measured(values)
             .filter(|value| value.quantity == quantity)
             .collect();
-        Section::new(
-            quantity,
-            vec![Block::Chart(curves(&of_quantity, &x, labels))],
-        )
+        let chart = if x.unit == "%" {
+            distribution(quantity, &of_quantity, labels)
+        } else {
+            curves(&of_quantity, &x, labels)
+        };
+        Section::new(quantity, vec![Block::Chart(chart)])
     };
     quantities.into_iter().map(section).collect()
+}
+
+/// The distribution of a quantity: its percentiles, each a mean over networks.
+fn distribution(quantity: &str, values: &[&Value], labels: &[String]) -> Chart {
+    let of_transport = |(colour, label): (usize, &String)| {
+        let point = |value: &&&Value| Point {
+            x: value.mean,
+            y: value.x.unwrap_or_default(),
+            interval: value.ci_low.zip(value.ci_high),
+        };
+        let points = values.iter().filter(|value| value.transport == *label);
+        let points: Vec<Point> = points.map(|value| point(&value)).collect();
+        (!points.is_empty()).then(|| Series {
+            label: label.clone(),
+            colour,
+            mark: Mark::Curve,
+            points,
+        })
+    };
+    let unit = values.first().map_or("", |value| value.unit.as_str());
+    Chart {
+        id: format!("distribution of {quantity}"),
+        title: format!("Distribution of {quantity}"),
+        caption: "Percentiles of each network's values, as means over networks with 95 % \
+                  intervals."
+            .to_owned(),
+        x: Axis::new(quantity, unit).log(unit == "s"),
+        y: Axis::new("Share", "%").including(0.0).including(100.0),
+        along: Along::Y,
+        wide: true,
+        series: labels.iter().enumerate().filter_map(of_transport).collect(),
+        references: Vec::new(),
+    }
 }
 
 /// What has one value per network: a row for each quantity, a column for each transport.
