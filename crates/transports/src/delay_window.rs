@@ -238,7 +238,7 @@ impl DelayWindow {
                 self.step = (2 * step).min(self.cells / 2).max(1);
             }
             Growth::Accelerating if found.is_above(rule.beta) => {
-                let target = found.moving + rule.alpha.get();
+                let target = found.moving + rule.beta.get();
                 if target < self.cells / 2 {
                     self.cells = target;
                     return true;
@@ -311,7 +311,7 @@ mod tests {
     fn a_window_of_which_most_waits_jumps_to_what_moves() {
         let mut window = grown(&RULE, 7);
         assert!(decide(&mut window, &RULE, 28, 400));
-        assert_eq!(window.cells, 28 / 4 + 2);
+        assert_eq!(window.cells, 28 / 4 + 4);
         assert!(!window.is_accelerating());
     }
 
