@@ -20,6 +20,12 @@ pub(crate) fn reproduce(id: &str, options: &RunOptions) -> Result<(), Failure> {
     };
     let mut made = Vec::new();
     for experiment in chosen {
+        if id == "all"
+            && let Err(error) = Reproduction::plan(experiment, &setting(options), "")
+        {
+            anstream::eprintln!("{} is skipped: {error}", experiment.id());
+            continue;
+        }
         let folder = match &options.out {
             Some(out) if id == "all" => Some(out.join(experiment.id())),
             out => out.clone(),
@@ -53,15 +59,19 @@ struct Made {
     hash: String,
 }
 
+fn setting(options: &RunOptions) -> Setting {
+    Setting {
+        seeds: options.seeds.map(Into::into),
+        circuits: options.circuits.clone(),
+    }
+}
+
 fn make(
     experiment: &'static dyn Experiment,
     folder: Option<PathBuf>,
     options: &RunOptions,
 ) -> Result<Made, Failure> {
-    let mut setting = Setting {
-        seeds: options.seeds.map(Into::into),
-        circuits: options.circuits.clone(),
-    };
+    let mut setting = setting(options);
     let mut folder = folder;
     let (reproduction, finished, values) = loop {
         let (reproduction, mut campaign) = Reproduction::plan(experiment, &setting, &run::build())?;

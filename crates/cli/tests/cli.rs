@@ -436,7 +436,7 @@ fn an_interrupted_command_keeps_what_is_finished_and_goes_on_with_the_rest() {
 fn an_experiment_writes_its_values_and_a_page_that_can_be_written_anew() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let message = refusal(folder, &["reproduce", "backtap-fig6"]);
+    let message = refusal(folder, &["reproduce", "baktap-fig5"]);
     assert!(
         message.contains("did you mean \"backtap-fig5\"?"),
         "{message}"
