@@ -230,7 +230,9 @@ impl DelayWindow {
         self.peak = 0;
         match rule.growth {
             Growth::OneCell if found.is_below(rule.alpha) => self.cells += 1,
-            Growth::OneCell if found.is_above(rule.beta) => self.shrink(),
+            Growth::OneCell if found.is_above(rule.beta) => {
+                self.cells = self.cells.saturating_sub(1);
+            }
             // What does not fill its window says nothing about it.
             Growth::Accelerating if !used => {}
             Growth::Accelerating if found.is_below(rule.alpha) => {
@@ -243,15 +245,12 @@ impl DelayWindow {
                     self.cells = target;
                     return true;
                 }
-                self.shrink();
+                // By a cell near the equilibrium, and down to it in a few round trips from afar.
+                self.cells -= (self.cells.saturating_sub(target) / 8).max(1);
             }
             Growth::OneCell | Growth::Accelerating => {}
         }
         false
-    }
-
-    fn shrink(&mut self) {
-        self.cells = self.cells.saturating_sub(1);
     }
 
     /// Keeps the window between the rule's floor and `cap`.
@@ -324,6 +323,15 @@ mod tests {
         assert_eq!(window.cells, 27, "3 cells wait");
         decide(&mut window, &RULE, 27, 104);
         assert_eq!(window.cells, 28, "1 cell waits");
+    }
+
+    #[test]
+    fn far_from_it_a_window_goes_an_eighth_of_the_way() {
+        let mut window = grown(&RULE, 12);
+        assert_eq!(window.cells, 211);
+        // Of 211 cells 158 move, and 4 may wait.
+        assert!(!decide(&mut window, &RULE, 211, 133));
+        assert_eq!(window.cells, 211 - (211 - 162) / 8);
     }
 
     #[test]
