@@ -90,8 +90,8 @@ pub(super) fn advantage(values: Values) -> Vec<String> {
             format!(
                 "The start-up. The steady state does not depend on it, but as printed it comes \
                  late: at 500 ms the rate is {minute:.0} kB/s after a minute and within 5 % of \
-                 its final value after {printed:.0} s, where the doubling start takes \
-                 {ours:.1} s. In turn the doubling start meets a bucket that is full of a \
+                 its final value after {printed:.0} s, where accelerating growth takes \
+                 {ours:.1} s. In turn accelerating growth meets a bucket that is full of a \
                  second's tokens, notices the bottleneck only when they are spent, and has by \
                  then {high:.1} MB under way, against {low:.1} MB."
             ),
@@ -111,7 +111,7 @@ pub(super) fn settling(values: Values) -> Vec<String> {
     let drained = |transport: &str, rtt| values.mean("draining", transport, rtt);
     if let (Some(ours), Some(printed)) = (drained(BACKTAP, 50), drained(PRINTED, 50)) {
         paragraphs.push(format!(
-            "At 50 ms the doubling start needs {ours:.1} s to drain what it put under way; as \
+            "At 50 ms accelerating growth needs {ours:.1} s to drain what it put under way; as \
              printed {printed:.1} s."
         ));
     }
