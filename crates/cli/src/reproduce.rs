@@ -53,6 +53,7 @@ pub(crate) fn reproduce(id: &str, options: &RunOptions) -> Result<(), Failure> {
 struct Made {
     id: &'static str,
     title: String,
+    provisional: Option<String>,
     values: Vec<Value>,
     folder: PathBuf,
     page: PathBuf,
@@ -96,6 +97,7 @@ fn make(
     Ok(Made {
         id: experiment.id(),
         title: reproduction.description().title.clone(),
+        provisional: reproduction.provisional(),
         values,
         folder,
         page,
@@ -111,7 +113,11 @@ pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathB
     if experiment.scenario() != manifest.scenario_toml {
         return Ok(None);
     }
-    let (reproduction, _) = Reproduction::plan(experiment, &Setting::default(), "")?;
+    let setting = Setting {
+        seeds: u32::try_from(manifest.seeds.len()).ok(),
+        circuits: None,
+    };
+    let (reproduction, _) = Reproduction::plan(experiment, &setting, "")?;
     let values = Folder::open(folder).read_values()?;
     write_page(&reproduction, manifest, &values, folder).map(Some)
 }
@@ -133,7 +139,11 @@ fn write_page(
         title: description.title.clone(),
         subtitle: description.source.clone(),
         x: Some(Axis::new(&description.x.label, &description.x.unit)),
-        prose: description.notes.clone(),
+        prose: reproduction
+            .provisional()
+            .into_iter()
+            .chain(description.notes.iter().cloned())
+            .collect(),
         origin: vec![
             code("Command", command),
             code(
@@ -187,8 +197,11 @@ impl Made {
             .iter()
             .filter(|value| value.verdict == Verdict::NotJudged);
         format!(
-            "{}\n\n{}\n{} more values have nothing to be compared with.\n\nvalues   {}\nreport   {}\nhash     {}\n",
+            "{}{}\n\n{}\n{} more values have nothing to be compared with.\n\nvalues   {}\nreport   {}\nhash     {}\n",
             self.title,
+            self.provisional
+                .as_ref()
+                .map_or(String::new(), |text| format!("\n{text}")),
             show::table(&header, rows),
             not_judged.count(),
             self.folder.join("values.csv").display(),

@@ -160,6 +160,8 @@ pub struct Reproduction {
     expectations: Expectations,
     /// The variants that are run, each with the number of its runs.
     parts: Vec<(Part, usize)>,
+    /// The networks that the user asked for, and those of the experiment, if these are more.
+    provisional: Option<(u32, usize)>,
 }
 
 impl Reproduction {
@@ -177,6 +179,8 @@ impl Reproduction {
         let expectations = Expectations::parse(experiment.data(), &file)?;
         let circuits = setting.circuits.as_deref();
         let scenario = Scenario::parse_with(experiment.scenario(), &file, circuits)?;
+        let own = scenario.seeds.list().len();
+        let fewer = setting.seeds.filter(|seeds| (*seeds as usize) < own);
         let mut parts = experiment.parts(&scenario, &expectations)?;
         for part in &mut parts {
             if let Some(seeds) = setting.seeds {
@@ -190,6 +194,7 @@ impl Reproduction {
         let reproduction = Self {
             experiment,
             expectations,
+            provisional: fewer.map(|seeds| (seeds, own)),
             parts: parts
                 .into_iter()
                 .map(|part| (part.clone(), runs(&part)))
@@ -201,6 +206,14 @@ impl Reproduction {
     /// What the experiment shows and what it is compared with.
     pub fn description(&self) -> &Description {
         self.expectations.description()
+    }
+
+    /// What readers must know if there are fewer networks than the experiment has.
+    pub fn provisional(&self) -> Option<String> {
+        let (networks, own) = self.provisional?;
+        Some(format!(
+            "Provisional: {networks} of the {own} networks or seeds of this experiment were run."
+        ))
     }
 
     /// The page of the values.
