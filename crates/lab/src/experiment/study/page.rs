@@ -11,15 +11,23 @@ use crate::experiment::claims;
 /// The page of the values.
 pub(super) fn document(page: &FigurePage, values: &[Value]) -> Document {
     let labels = labels(values);
-    let mut result = Section::new("Claims", vec![Block::Table(claimed(values))]);
-    result.prose.clone_from(&page.prose);
-    let mut sections = vec![result, Section::new("Paper and ours", vec![judged(values)])];
+    let mut sections = Vec::new();
+    if values.iter().any(|value| claims::pair(value).is_some()) {
+        let table = Block::Table(claimed(values));
+        sections.push(Section::new("Claims", vec![table]));
+    }
+    if measured(values).any(|value| value.paper.is_some()) {
+        sections.push(Section::new("Paper and ours", vec![judged(values)]));
+    }
     let swept = sections_of_curves(page, values, &labels);
     sections.extend(swept);
     sections.push(Section::new(
         "Means over networks",
         vec![scalars(values, &labels)],
     ));
+    if let Some(first) = sections.first_mut() {
+        first.prose.clone_from(&page.prose);
+    }
     let origin = page.origin.iter().cloned().map(Block::Code).collect();
     sections.push(Section::new("Origin", origin));
     Document {
