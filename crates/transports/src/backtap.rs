@@ -21,15 +21,14 @@
 //! and queue at the successor, but nothing of what lies beyond.
 
 use hopflow_overlay::{
-    Charging, ConfigError, Excess, FlowCx, Forwarded, Gates, Multiplexing, NodeEnv, Plan,
-    RttConfig, Scope, Site, Transport, Turn,
+    Charging, ConfigError, FlowCx, Forwarded, Gates, NodeEnv, Plan, Site, Transport,
 };
 use hopflow_units::{Cells, Duration};
-use hopflow_wire::Carrier;
 
 use crate::Preset;
 use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule};
 use crate::options::{Configure, Options};
+use crate::plans;
 
 /// BackTap at one node.
 #[derive(Debug)]
@@ -99,22 +98,8 @@ impl Transport for BackTap {
 
     fn plan(config: &BackTapConfig) -> Plan {
         Plan {
-            carrier: Carrier::Datagram,
-            multiplexing: Multiplexing::Shared,
-            scope: Scope::Node,
-            turn: Turn::Cells(1),
-            reliable: true,
-            forward_feedback: true,
-            feedback_delay: config.feedback_delay,
-            feedback_every: Cells::new(1),
-            feedback_padded: false,
-            queue_limit: config.queue_limit,
-            excess: Excess::CloseIfPersistent,
-            ahead: Cells::new(1),
             charging: config.charging,
-            refill: config.refill,
-            rtt: RttConfig::default(),
-            tick: None,
+            ..plans::datagrams(config.queue_limit, config.feedback_delay, config.refill)
         }
     }
 

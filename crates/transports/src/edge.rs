@@ -1,13 +1,12 @@
 //! Windows from end to end over datagram hops: what the transports share whose source alone decides.
 
-use hopflow_overlay::{
-    Charging, ConfigError, Excess, FlowCx, Multiplexing, Plan, RttConfig, Scope, Turn, Violation,
-};
+use hopflow_overlay::{ConfigError, FlowCx, Plan, Violation};
 use hopflow_units::{Cells, Duration, Instant};
-use hopflow_wire::{Carrier, RelayHeader};
+use hopflow_wire::RelayHeader;
 
 use crate::circuit_ack::CircuitTrip;
 use crate::options::Options;
+use crate::plans;
 
 /// Parameters of the machinery below a window from end to end.
 #[derive(Clone, Copy, Debug)]
@@ -66,29 +65,7 @@ impl Edge {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        plan(self.queue_limit, self.feedback_delay, self.refill)
-    }
-}
-
-/// BackTap's datagrams, reliability, feedback and scheduling.
-pub(crate) fn plan(queue_limit: Cells, feedback_delay: Duration, refill: Duration) -> Plan {
-    Plan {
-        carrier: Carrier::Datagram,
-        multiplexing: Multiplexing::Shared,
-        scope: Scope::Node,
-        turn: Turn::Cells(1),
-        reliable: true,
-        forward_feedback: true,
-        feedback_delay,
-        feedback_every: Cells::new(1),
-        feedback_padded: false,
-        queue_limit,
-        excess: Excess::CloseIfPersistent,
-        ahead: Cells::new(1),
-        charging: Charging::Everything,
-        refill,
-        rtt: RttConfig::default(),
-        tick: None,
+        plans::datagrams(self.queue_limit, self.feedback_delay, self.refill)
     }
 }
 

@@ -13,6 +13,7 @@ mod marut_dctcp;
 mod marut_timely;
 mod n23;
 mod options;
+mod plans;
 mod registry;
 mod vanilla;
 

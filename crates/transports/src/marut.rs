@@ -24,8 +24,8 @@ use hopflow_wire::RelayHeader;
 use crate::Preset;
 use crate::circuit_ack::{CircuitTrip, Deliveries};
 use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule};
-use crate::edge::plan;
 use crate::options::{Configure, Options};
+use crate::plans;
 
 /// Parts of a cell that the word counts.
 const PARTS: u128 = 16;
@@ -167,7 +167,7 @@ impl Transport for Marut {
     type Flow = MarutFlow;
 
     fn plan(config: &MarutConfig) -> Plan {
-        plan(config.queue_limit, config.feedback_delay, config.refill)
+        plans::datagrams(config.queue_limit, config.feedback_delay, config.refill)
     }
 
     fn new(config: &MarutConfig, _: &NodeEnv) -> Self {

@@ -9,15 +9,12 @@
 //! What leaks: a predecessor learns when each lot of `N2` cells was forwarded, hence the circuit's
 //! rate at the successor; a report's size on the wire is that of a cell.
 
-use hopflow_overlay::{
-    Charging, ConfigError, Excess, Gates, Multiplexing, NodeEnv, Plan, Role, RttConfig, Scope,
-    Site, Transport, Turn,
-};
+use hopflow_overlay::{ConfigError, Gates, NodeEnv, Plan, Role, Site, Transport};
 use hopflow_units::{Cells, Duration};
-use hopflow_wire::Carrier;
 
 use crate::Preset;
 use crate::options::{Configure, Options};
+use crate::plans;
 
 /// N23 at one node.
 #[derive(Debug)]
@@ -89,22 +86,10 @@ impl Transport for N23 {
 
     fn plan(config: &N23Config) -> Plan {
         Plan {
-            carrier: Carrier::Stream,
-            multiplexing: Multiplexing::Shared,
-            scope: Scope::Link,
-            turn: Turn::EighthOfBucket,
-            reliable: false,
             forward_feedback: true,
-            feedback_delay: Duration::ZERO,
             feedback_every: config.n2,
             feedback_padded: true,
-            queue_limit: config.queue_limit,
-            excess: Excess::CloseIfPersistent,
-            ahead: Cells::new(1),
-            charging: Charging::Everything,
-            refill: config.refill,
-            rtt: RttConfig::default(),
-            tick: None,
+            ..plans::streams(config.queue_limit, config.refill)
         }
     }
 

@@ -13,14 +13,15 @@
 //! headers show how much each connection has under way.
 
 use hopflow_overlay::{
-    Acknowledger, Charging, ConfigError, Excess, FlowCx, Gate, Gates, Multiplexing, NodeEnv, Plan,
-    RttConfig, Scope, SendmeWindow, Site, Transport, Turn, Violation,
+    Acknowledger, ConfigError, FlowCx, Gate, Gates, Multiplexing, NodeEnv, Plan, SendmeWindow,
+    Site, Transport, Violation,
 };
 use hopflow_units::{Cells, Duration, StreamId};
-use hopflow_wire::{Carrier, RelayCommand, RelayHeader};
+use hopflow_wire::{RelayCommand, RelayHeader};
 
 use crate::Preset;
 use crate::options::{Configure, Options};
+use crate::plans;
 
 /// Vanilla Tor.
 #[derive(Debug)]
@@ -129,22 +130,9 @@ impl Transport for Vanilla {
 
     fn plan(config: &VanillaConfig) -> Plan {
         Plan {
-            carrier: Carrier::Stream,
             multiplexing: config.connections,
-            scope: Scope::Link,
-            turn: Turn::EighthOfBucket,
-            reliable: false,
-            forward_feedback: false,
-            feedback_delay: Duration::ZERO,
-            feedback_every: Cells::new(1),
-            feedback_padded: false,
-            queue_limit: config.queue_limit,
-            excess: Excess::CloseIfPersistent,
             ahead: config.source_queue,
-            charging: Charging::Everything,
-            refill: config.refill,
-            rtt: RttConfig::default(),
-            tick: None,
+            ..plans::streams(config.queue_limit, config.refill)
         }
     }
 
