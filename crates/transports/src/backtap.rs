@@ -120,12 +120,9 @@ impl Transport for BackTap {
 
     fn on_forwarded(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>, sample: &Forwarded) {
         let rule = &self.config.rule;
-        let base = self.base_rtts.of(cx.site);
-        if let Some(rtt) = sample.rtt {
-            *base = rtt.min(*base);
-        }
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
-        let base = (*base).max(self.config.feedback_delay);
+        let base = self.base_rtts.with(cx.site, sample.rtt);
+        let base = base.max(self.config.feedback_delay);
         flow.round.note(sample.cells, sample.rtt);
         let outstanding = cx.gates.hop.outstanding() + sample.cells;
         flow.window.note(outstanding);

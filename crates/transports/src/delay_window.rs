@@ -56,8 +56,16 @@ impl Rule {
 pub(crate) struct BaseRtts(Vec<Duration>);
 
 impl BaseRtts {
-    /// That of a flow's successor.
-    pub(crate) fn of(&mut self, site: &Site) -> &mut Duration {
+    /// That of a flow's successor, once a sample is taken into account.
+    pub(crate) fn with(&mut self, site: &Site, sample: Option<Duration>) -> Duration {
+        let base = self.of(site);
+        if let Some(rtt) = sample {
+            *base = rtt.min(*base);
+        }
+        *base
+    }
+
+    fn of(&mut self, site: &Site) -> &mut Duration {
         let link = site.next.map_or(0, hopflow_units::LinkId::index);
         if self.0.len() <= link {
             self.0.resize(link + 1, Duration::MAX);

@@ -16,6 +16,7 @@ mod options;
 mod plans;
 mod registry;
 mod vanilla;
+mod worst_hop;
 
 pub use backtap::{BackTap, BackTapConfig, Control};
 pub use delay_window::{Growth, Rule};

@@ -26,6 +26,7 @@ use crate::circuit_ack::{CircuitTrip, Deliveries};
 use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule};
 use crate::options::{Configure, Options};
 use crate::plans;
+use crate::worst_hop::WorstHop;
 
 /// Parts of a cell that the word counts.
 const PARTS: u128 = 16;
@@ -76,13 +77,6 @@ pub enum Update {
     CircuitRtt,
 }
 
-/// How many cells wait, in sixteenths, and since when that is known.
-#[derive(Clone, Copy, Debug, Default)]
-struct Load {
-    parts: u16,
-    at: Instant,
-}
-
 /// What a node knows of a flow.
 #[derive(Debug)]
 pub struct MarutFlow {
@@ -92,8 +86,8 @@ pub struct MarutFlow {
     peak: u64,
     /// When the load of the hop was looked at last.
     measured: Instant,
-    own: Load,
-    downstream: Load,
+    /// How many cells wait on the most loaded hop, in sixteenths.
+    load: WorstHop,
     window: DelayWindow,
     trip: CircuitTrip,
     deliveries: Deliveries,
@@ -182,8 +176,7 @@ impl Transport for Marut {
             round: Round::default(),
             peak: 0,
             measured: Instant::ZERO,
-            own: Load::default(),
-            downstream: Load::default(),
+            load: WorstHop::default(),
             window: DelayWindow::new(&self.config.rule),
             trip: CircuitTrip::default(),
             deliveries: Deliveries::default(),
@@ -196,37 +189,26 @@ impl Transport for Marut {
     }
 
     fn on_arrival(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>) {
-        // After a pause feedback must not tell of the load before it.
-        if cx.word.is_some() && flow.load(&self.config, cx.now) == 0 {
-            *cx.word = None;
-        }
+        flow.load.end_stale(self.config.expiry, cx);
     }
 
     fn on_departure(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>) {
-        if cx.site.role != Role::Source {
-            return;
-        }
-        if self.config.acknowledges() {
+        if cx.site.role == Role::Source && self.config.acknowledges() {
             flow.trip.on_departure(self.config.ack_every, cx);
         }
     }
 
     fn on_forwarded(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, sample: &Forwarded) {
-        if let Some(parts) = sample.word {
-            flow.downstream = Load { parts, at: cx.now };
-        }
-        let base = self.base_rtts.of(cx.site);
-        if let Some(rtt) = sample.rtt {
-            *base = rtt.min(*base);
-        }
+        flow.load.hear(sample.word, cx.now);
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
-        let base = (*base).max(self.config.feedback_delay);
+        let base = self.base_rtts.with(cx.site, sample.rtt);
+        let base = base.max(self.config.feedback_delay);
         let outstanding = cx.gates.hop.outstanding() + sample.cells;
         flow.peak = flow.peak.max(outstanding.get());
         flow.round.note(sample.cells, sample.rtt);
         let measured = flow.measure(cx, base);
         if cx.site.role == Role::Relay {
-            *cx.word = Some(flow.load(&self.config, cx.now));
+            *cx.word = Some(flow.load.value(self.config.expiry, cx.now));
             return;
         }
         match self.config.counts {
@@ -237,7 +219,7 @@ impl Transport for Marut {
         let many = u128::from(self.config.rule.beta.get());
         // A window that grows fast must stop at once.
         let urgent = flow.window.is_accelerating()
-            && u128::from(flow.load(&self.config, cx.now)) > PARTS * many;
+            && u128::from(flow.load.value(self.config.expiry, cx.now)) > PARTS * many;
         if measured && due || urgent {
             flow.decide(&self.config, cx);
         }
@@ -247,12 +229,9 @@ impl Transport for Marut {
     fn on_loss(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, _: &LossSample) {
         // A hop that loses cells is as loaded as one whose round trip doubled.
         let parts = u128::from(cx.gates.hop.outstanding().get()) * PARTS;
-        flow.own = Load {
-            parts: u16::try_from(parts).unwrap_or(u16::MAX).max(flow.own.parts),
-            at: cx.now,
-        };
+        flow.load.raise(parts, cx.now);
         if cx.site.role == Role::Relay {
-            *cx.word = Some(flow.load(&self.config, cx.now));
+            *cx.word = Some(flow.load.value(self.config.expiry, cx.now));
         } else {
             flow.decide(&self.config, cx);
             self.set_window(flow, cx);
@@ -344,21 +323,9 @@ impl MarutFlow {
         };
         let found = Finding::on_hop(self.peak, base, actual);
         let parts = found.diff * PARTS / found.unit;
-        self.own = Load {
-            parts: u16::try_from(parts).unwrap_or(u16::MAX),
-            at: cx.now,
-        };
+        self.load.measure(parts, cx.now);
         self.peak = 0;
         true
-    }
-
-    /// The load of the most loaded hop from here on, in sixteenths of a cell.
-    fn load(&self, config: &MarutConfig, now: Instant) -> u16 {
-        let loads = [self.own, self.downstream];
-        let valid = loads
-            .iter()
-            .filter(|load| now.saturating_since(load.at) <= config.expiry);
-        valid.map(|load| load.parts).max().unwrap_or(0)
     }
 
     /// Changes the window by what the most loaded hop tells.
@@ -366,7 +333,7 @@ impl MarutFlow {
         if cx.now < self.quiet_until {
             return;
         }
-        let load = self.load(config, cx.now);
+        let load = self.load.value(config.expiry, cx.now);
         let window = self.window.load(&config.rule);
         let found = Finding::of_diff(window, load.into(), PARTS);
         if self.window.decide(&config.rule, &found) {

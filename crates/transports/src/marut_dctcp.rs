@@ -110,10 +110,9 @@ impl Transport for MarutDctcp {
             flow.hear(marks);
         }
         if let Some(rtt) = sample.rtt {
-            let base = self.base_rtts.of(cx.site);
-            *base = rtt.min(*base);
             // Feedback that waits for company is no queue.
-            let base = (*base).max(self.config.edge.feedback_delay);
+            let base = self.base_rtts.with(cx.site, Some(rtt));
+            let base = base.max(self.config.edge.feedback_delay);
             let outstanding = cx.gates.hop.outstanding() + sample.cells;
             if waiting(outstanding, base, rtt) > self.config.threshold {
                 flow.own = flow.own.wrapping_add(sample.cells.get() as u16);

@@ -29,6 +29,7 @@ use crate::circuit_ack::Deliveries;
 use crate::delay_window::BaseRtts;
 use crate::edge::{Edge, RoundEnd, Source};
 use crate::options::{Configure, Options};
+use crate::worst_hop::WorstHop;
 
 /// What the word counts.
 const UNIT: Duration = Duration::from_nanos(62_500);
@@ -63,18 +64,11 @@ pub struct MarutTimelyConfig {
     pub expiry: Duration,
 }
 
-/// A wait, and since when it is known.
-#[derive(Clone, Copy, Debug, Default)]
-struct Wait {
-    units: u16,
-    at: Instant,
-}
-
 /// What a node knows of a flow.
 #[derive(Debug)]
 pub struct TimelyFlow {
-    own: Wait,
-    downstream: Wait,
+    /// How long cells wait on the slowest hop, in units of the word.
+    wait: WorstHop,
     /// The shortest wait since the hop was looked at.
     least: Option<Duration>,
     source: Source,
@@ -134,8 +128,7 @@ impl Transport for MarutTimely {
             gates.end.set_window(self.config.edge.initial);
         }
         TimelyFlow {
-            own: Wait::default(),
-            downstream: Wait::default(),
+            wait: WorstHop::default(),
             least: None,
             source: Source::new(&self.config.edge),
             gradient: Gradient::default(),
@@ -144,10 +137,7 @@ impl Transport for MarutTimely {
     }
 
     fn on_arrival(&mut self, flow: &mut TimelyFlow, cx: &mut FlowCx<'_>) {
-        // After a pause feedback must not tell of the wait before it.
-        if cx.word.is_some() && flow.wait(&self.config, cx.now) == 0 {
-            *cx.word = None;
-        }
+        flow.wait.end_stale(self.config.expiry, cx);
     }
 
     fn on_departure(&mut self, flow: &mut TimelyFlow, cx: &mut FlowCx<'_>) {
@@ -157,16 +147,13 @@ impl Transport for MarutTimely {
     }
 
     fn on_forwarded(&mut self, flow: &mut TimelyFlow, cx: &mut FlowCx<'_>, sample: &Forwarded) {
-        if let Some(units) = sample.word {
-            flow.downstream = Wait { units, at: cx.now };
-        }
+        flow.wait.hear(sample.word, cx.now);
         if let Some(rtt) = sample.rtt {
-            let base = self.base_rtts.of(cx.site);
-            *base = rtt.min(*base);
-            flow.measure(cx.now, rtt.saturating_sub(*base), *base);
+            let base = self.base_rtts.with(cx.site, Some(rtt));
+            flow.measure(cx.now, rtt.saturating_sub(base), base);
         }
         if cx.site.role == Role::Relay {
-            *cx.word = Some(flow.wait(&self.config, cx.now));
+            *cx.word = Some(flow.wait.value(self.config.expiry, cx.now));
         } else {
             flow.source.on_forwarded(cx);
         }
@@ -196,28 +183,16 @@ impl TimelyFlow {
     fn measure(&mut self, now: Instant, wait: Duration, base: Duration) {
         let least = self.least.map_or(wait, |least| least.min(wait));
         self.least = Some(least);
-        if now.saturating_since(self.own.at) >= base {
+        if now.saturating_since(self.wait.measured_at()) >= base {
             let units = least.as_nanos() / UNIT.as_nanos();
-            self.own = Wait {
-                units: u16::try_from(units).unwrap_or(u16::MAX),
-                at: now,
-            };
+            self.wait.measure(units.into(), now);
             self.least = None;
         }
     }
 
-    /// The longest wait from here on, in units of the word.
-    fn wait(&self, config: &MarutTimelyConfig, now: Instant) -> u16 {
-        let waits = [self.own, self.downstream];
-        let valid = waits
-            .iter()
-            .filter(|wait| now.saturating_since(wait.at) <= config.expiry);
-        valid.map(|wait| wait.units).max().unwrap_or(0)
-    }
-
     fn decide(&mut self, config: &MarutTimelyConfig, cx: &FlowCx<'_>, end: &RoundEnd) {
         let nanos = |time: Duration| time.as_nanos() as f64;
-        let wait = f64::from(self.wait(config, cx.now)) * nanos(UNIT);
+        let wait = f64::from(self.wait.value(config.expiry, cx.now)) * nanos(UNIT);
         let base = nanos(self.source.trip.base).max(1.0);
         let gradient = self.gradient.update(wait, base);
         if self.source.starting {
