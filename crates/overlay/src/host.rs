@@ -23,8 +23,12 @@ use crate::{BucketConfig, Direction, Plan};
 ///
 /// What peers send can close circuits; it cannot make a node panic or hold unbounded memory.
 pub trait Host<P: Payload>: Debug + Send {
-    /// Adds a link to a neighbour and returns its number; numbers count from zero.
+    /// Adds a link to a neighbour and returns its number; numbers count from zero, and those of
+    /// removed links are used again.
     fn add_link(&mut self) -> LinkId;
+
+    /// Closes all circuits of a link that is gone. Its number may be given to another one.
+    fn remove_link(&mut self, link: LinkId);
 
     /// Adds a circuit.
     ///
@@ -44,10 +48,27 @@ pub trait Host<P: Payload>: Debug + Send {
     /// Lets the gates of a stream's circuits choose who takes the next cell (`None`), or only one.
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>);
 
-    /// Takes `len` bytes of application data for a stream; drops them if it is gone.
+    /// At the client, sends the exit where a new stream shall lead: `target`, `len` bytes, which
+    /// must fit one cell. The exit has the stream from then on, see [`Event::Begun`].
+    ///
+    /// # Panics
+    /// If something was written before, or the stream has several circuits.
+    fn begin_stream(&mut self, now: Instant, stream: StreamHandle, target: P::Data, len: Bytes);
+
+    /// Says that no more data will be written; the far end is told behind the last of it.
+    fn finish_stream(&mut self, now: Instant, stream: StreamHandle);
+
+    /// Ends a stream at this end. Unless both ends have finished, it is broken off.
+    fn close_stream(&mut self, now: Instant, stream: StreamHandle);
+
+    /// Asks for one [`Event::Drained`] when less than `low` of a stream waits to be cut.
+    fn notify_below(&mut self, stream: StreamHandle, low: Bytes);
+
+    /// Takes `len` bytes of application data for a stream; drops them if it is gone or finished.
     fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes);
 
-    /// Says whether the application takes a stream's data; it does at first.
+    /// Says whether the application takes a stream's data; it does at first. What arrives
+    /// meanwhile is held, and the far end asked to pause before that is too much.
     fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool);
 
     /// Takes the frames of a datagram, or of a piece of stream, that arrived on a link.
@@ -140,6 +161,25 @@ pub enum Event<P> {
         /// The cell's payload.
         payload: P,
     },
+    /// The client began a stream, which exists from now on at this exit.
+    Begun {
+        /// The stream.
+        stream: StreamHandle,
+        /// Its circuit.
+        circuit: CircuitHandle,
+        /// Where it shall lead, as the client put it.
+        target: P,
+    },
+    /// The far end has finished; all that it said has been delivered.
+    Finished {
+        /// The stream.
+        stream: StreamHandle,
+    },
+    /// Little waits to be cut, see [`Host::notify_below`].
+    Drained {
+        /// The stream.
+        stream: StreamHandle,
+    },
     /// A message is to be brought to a neighbour outside of all links.
     Message {
         /// The link that leads to the neighbour.
@@ -149,7 +189,8 @@ pub enum Event<P> {
         /// How long it takes.
         delay: Duration,
     },
-    /// A stream is gone, for one of its circuits is: what was under way there cannot be had again.
+    /// A stream is gone, for the far end broke it off or one of its circuits is gone: what was
+    /// under way cannot be had again.
     StreamClosed {
         /// The stream.
         stream: StreamHandle,
@@ -199,7 +240,7 @@ pub struct StreamView {
     pub packaged: Bytes,
     /// Application bytes handed to the application so far: W(t).
     pub delivered: Bytes,
-    /// Cells that wait for cells of other legs.
+    /// Cells that wait for the application, or for cells of other legs.
     pub held: Cells,
 }
 

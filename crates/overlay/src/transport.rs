@@ -35,6 +35,11 @@ pub trait Transport: Debug + Sized + Send + 'static {
         let _ = gate;
     }
 
+    /// A stream ends. Its name may be given to another one.
+    fn close_stream(&mut self, flow: &mut Self::Flow, stream: StreamId) {
+        let _ = (flow, stream);
+    }
+
     /// A flow ends. Its number may be given to another one.
     fn close(&mut self, site: &Site, flow: &mut Self::Flow) {
         let _ = (site, flow);
@@ -50,8 +55,13 @@ pub trait Transport: Debug + Sized + Send + 'static {
         let _ = (flow, cx);
     }
 
-    /// At the sink, the application took a data cell of `stream`.
-    fn on_delivered(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>, stream: StreamId) {
+    /// At the sink, a cell of `stream` left the circuit's queue.
+    fn on_taken(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>, stream: StreamId) {
+        let _ = (flow, cx, stream);
+    }
+
+    /// At the sink, the application took a cell of `stream`: at once, or later if it did not read.
+    fn on_consumed(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>, stream: StreamId) {
         let _ = (flow, cx, stream);
     }
 

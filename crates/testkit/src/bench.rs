@@ -154,7 +154,11 @@ impl Bench {
                     sent.delivered += Bytes::new(len as u64);
                 }
                 Event::Closed { reason, .. } => sent.closed.push(reason),
-                Event::Message { .. } | Event::StreamClosed { .. } => {}
+                Event::Message { .. }
+                | Event::Begun { .. }
+                | Event::Finished { .. }
+                | Event::Drained { .. }
+                | Event::StreamClosed { .. } => {}
             }
         }
         sent

@@ -404,11 +404,11 @@ fn payload(script: &mut Script<'_>) -> Counted {
         0..=2 => RelayCommand::Data,
         3 | 4 => RelayCommand::NumberedData,
         5 => RelayCommand::Sendme,
-        6 => RelayCommand::End,
+        6 => RelayCommand::ALL[script.below(RelayCommand::ALL.len() as u32) as usize],
         _ => return Counted::new(RawPayload(Box::new([script.byte(); CELL_PAYLOAD]))),
     };
     let mut header = RelayHeader::control(command, StreamId::new(script.below(5) as u16));
-    if command == RelayCommand::NumberedData {
+    if command.is_numbered() {
         header.number = script.number();
     }
     let most = RelayHeader::capacity(command) as u16;

@@ -238,7 +238,7 @@ impl Transport for Marut {
         }
     }
 
-    fn on_delivered(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, _: StreamId) {
+    fn on_taken(&mut self, flow: &mut MarutFlow, cx: &mut FlowCx<'_>, _: StreamId) {
         if self.config.acknowledges() {
             flow.deliveries.count(self.config.ack_every, cx);
         }

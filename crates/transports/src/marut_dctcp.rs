@@ -125,7 +125,7 @@ impl Transport for MarutDctcp {
         }
     }
 
-    fn on_delivered(&mut self, flow: &mut DctcpFlow, cx: &mut FlowCx<'_>, _: StreamId) {
+    fn on_taken(&mut self, flow: &mut DctcpFlow, cx: &mut FlowCx<'_>, _: StreamId) {
         flow.deliveries.count(self.config.edge.ack_every, cx);
     }
 

@@ -159,7 +159,7 @@ impl Transport for MarutTimely {
         }
     }
 
-    fn on_delivered(&mut self, flow: &mut TimelyFlow, cx: &mut FlowCx<'_>, _: StreamId) {
+    fn on_taken(&mut self, flow: &mut TimelyFlow, cx: &mut FlowCx<'_>, _: StreamId) {
         flow.deliveries.count(self.config.edge.ack_every, cx);
     }
 

@@ -153,22 +153,20 @@ impl Transport for Vanilla {
         }
     }
 
-    fn on_delivered(&mut self, seen: &mut Deliveries, cx: &mut FlowCx<'_>, stream: StreamId) {
-        let VanillaConfig {
-            circuit,
-            stream: per_stream,
-            ..
-        } = &self.config;
-        if circuit
-            .as_ref()
-            .is_some_and(|window| seen.circuit.on_delivered(window))
-        {
+    fn close_stream(&mut self, seen: &mut Deliveries, stream: StreamId) {
+        seen.streams.retain(|(id, _)| *id != stream);
+    }
+
+    fn on_taken(&mut self, seen: &mut Deliveries, cx: &mut FlowCx<'_>, _: StreamId) {
+        let window = self.config.circuit.as_ref();
+        if window.is_some_and(|window| seen.circuit.on_delivered(window)) {
             cx.send_far_end(RelayCommand::Sendme, StreamId::new(0));
         }
-        if per_stream
-            .as_ref()
-            .is_some_and(|window| seen.stream(stream).on_delivered(window))
-        {
+    }
+
+    fn on_consumed(&mut self, seen: &mut Deliveries, cx: &mut FlowCx<'_>, stream: StreamId) {
+        let window = self.config.stream.as_ref();
+        if window.is_some_and(|window| seen.stream(stream).on_delivered(window)) {
             cx.send_far_end(RelayCommand::Sendme, stream);
         }
     }

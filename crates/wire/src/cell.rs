@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use hopflow_units::{CircuitId, Instant};
 
-use crate::{CELL_PAYLOAD, CellSeq, DecodeError, RelayHeader};
+use crate::{CELL_PAYLOAD, CellSeq, DecodeError, RelayCommand, RelayHeader};
 
 /// What a cell carries past the relays: the relay header and application data.
 ///
@@ -19,8 +19,13 @@ pub trait Payload: Clone + Debug + Send + 'static {
 
     /// Cuts `header.len` bytes off the front of `data` into a payload packaged at `now`.
     /// `data` must hold that many, and the header's command must leave room for them
-    /// ([`RelayHeader::capacity`]).
+    /// ([`Payload::capacity`]).
     fn cut(header: RelayHeader, data: &mut Self::Data, now: Instant) -> Self;
+
+    /// Application bytes that a cell with this command can carry.
+    fn capacity(command: RelayCommand) -> usize {
+        RelayHeader::capacity(command)
+    }
 
     /// A payload without application data.
     fn control(header: RelayHeader, now: Instant) -> Self;

@@ -8,6 +8,8 @@ use crate::{CELL_DATA, CELL_NUMBER, DecodeError, RELAY_HEADER};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum RelayCommand {
+    /// A stream begins; its data says where it shall lead.
+    Begin = 1,
     /// Stream data.
     Data = 2,
     /// The stream ends: no more data in this direction.
@@ -16,10 +18,43 @@ pub enum RelayCommand {
     Sendme = 5,
     /// Stream data of a stream that uses several circuits; the number orders it.
     NumberedData = 24,
+    /// The end of a stream that uses several circuits; the number orders it.
+    NumberedEnd = 25,
+    /// The stream is broken off, in both directions.
+    Reset = 26,
+    /// The receiver of a stream's data holds enough of it (proposal 324, section 4).
+    Xoff = 43,
+    /// The receiver takes the stream's data again.
+    Xon = 44,
 }
 
 impl RelayCommand {
-    const ALL: [Self; 4] = [Self::Data, Self::End, Self::Sendme, Self::NumberedData];
+    /// All commands.
+    pub const ALL: [Self; 9] = [
+        Self::Begin,
+        Self::Data,
+        Self::End,
+        Self::Sendme,
+        Self::NumberedData,
+        Self::NumberedEnd,
+        Self::Reset,
+        Self::Xoff,
+        Self::Xon,
+    ];
+
+    /// Whether the cell has a number among those of its stream.
+    pub const fn is_numbered(self) -> bool {
+        matches!(self, Self::NumberedData | Self::NumberedEnd)
+    }
+
+    /// Whether the cell is part of what a stream carries, in order and subject to its windows.
+    /// Other commands are about a stream or the circuit.
+    pub const fn is_content(self) -> bool {
+        matches!(
+            self,
+            Self::Begin | Self::Data | Self::End | Self::NumberedData | Self::NumberedEnd
+        )
+    }
 }
 
 /// The relay header of a cell, readable at the circuit's ends only.
@@ -31,8 +66,8 @@ pub struct RelayHeader {
     pub stream: StreamId,
     /// Bytes of application data in the cell.
     pub len: u16,
-    /// Position among all data cells of the stream, over all its circuits. Only
-    /// [`RelayCommand::NumberedData`] carries it; zero otherwise.
+    /// Position among all data cells of the stream, over all its circuits. Only numbered commands
+    /// carry it ([`RelayCommand::is_numbered`]); zero otherwise.
     pub number: u32,
 }
 
@@ -49,9 +84,10 @@ impl RelayHeader {
 
     /// Application bytes that a cell with this command can carry.
     pub const fn capacity(command: RelayCommand) -> usize {
-        match command {
-            RelayCommand::NumberedData => CELL_DATA - CELL_NUMBER,
-            _ => CELL_DATA,
+        if command.is_numbered() {
+            CELL_DATA - CELL_NUMBER
+        } else {
+            CELL_DATA
         }
     }
 
@@ -61,7 +97,7 @@ impl RelayHeader {
         out[2..8].fill(0); // digest: set by the onion layer
         out[8..10].copy_from_slice(&self.len.to_be_bytes());
         out[10] = self.command as u8;
-        if self.command != RelayCommand::NumberedData {
+        if !self.command.is_numbered() {
             return RELAY_HEADER;
         }
         out[RELAY_HEADER..RELAY_HEADER + CELL_NUMBER].copy_from_slice(&self.number.to_be_bytes());
@@ -81,11 +117,10 @@ impl RelayHeader {
         if len as usize > Self::capacity(command) {
             return Err(DecodeError::Length(len));
         }
-        let number = match command {
-            RelayCommand::NumberedData => {
-                u32::from_be_bytes([bytes[11], bytes[12], bytes[13], bytes[14]])
-            }
-            _ => 0,
+        let number = if command.is_numbered() {
+            u32::from_be_bytes([bytes[11], bytes[12], bytes[13], bytes[14]])
+        } else {
+            0
         };
         let stream = StreamId::new(u16::from_be_bytes([bytes[0], bytes[1]]));
         Ok(Self {

@@ -96,18 +96,9 @@ fn encoded(frame: &Frame<RawPayload>, carrier: Carrier) -> Vec<u8> {
 }
 
 fn headers() -> impl Strategy<Value = RelayHeader> {
-    let commands = prop::sample::select(vec![
-        RelayCommand::Data,
-        RelayCommand::End,
-        RelayCommand::Sendme,
-        RelayCommand::NumberedData,
-    ]);
+    let commands = prop::sample::select(RelayCommand::ALL.to_vec());
     (commands, any::<u16>(), any::<u32>()).prop_flat_map(|(command, stream, number)| {
-        let number = if command == RelayCommand::NumberedData {
-            number
-        } else {
-            0
-        };
+        let number = if command.is_numbered() { number } else { 0 };
         (0..=RelayHeader::capacity(command) as u16).prop_map(move |len| RelayHeader {
             command,
             stream: StreamId::new(stream),

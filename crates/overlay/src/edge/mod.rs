@@ -1,5 +1,6 @@
 //! The edges of circuits: where streams are cut into cells, and cells become streams again.
 
+mod inbox;
 mod resequencer;
 pub(crate) mod sendme;
 mod stream;

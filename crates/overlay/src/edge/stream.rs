@@ -3,6 +3,7 @@
 use hopflow_units::{Bytes, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
+use super::inbox::Inbox;
 use super::resequencer::{Offer, Resequencer};
 use crate::Violation;
 
@@ -22,9 +23,30 @@ pub(crate) struct Stream<P: Payload> {
     pending: u64,
     packaged: Bytes,
     next_number: u32,
+    /// Bytes at the front of the data that say where the stream shall lead.
+    target: u64,
+    end: End,
+    /// Whether the far end holds enough of this end's data.
+    pub(crate) paused: bool,
+    /// Whether the far end has said all it has to say.
+    pub(crate) far_ended: bool,
+    /// Tell the driver when less than this waits to be cut.
+    pub(crate) low_water: Option<Bytes>,
     pub(crate) reading: bool,
     pub(crate) delivered: Bytes,
+    pub(crate) inbox: Inbox<P>,
     pub(crate) resequencer: Option<Resequencer<P>>,
+}
+
+/// What this end still says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    /// More data may be written.
+    Open,
+    /// The end follows the data that waits.
+    Due,
+    /// The end was cut.
+    Cut,
 }
 
 impl<P: Payload> Stream<P> {
@@ -39,16 +61,44 @@ impl<P: Payload> Stream<P> {
             pending: 0,
             packaged: Bytes::ZERO,
             next_number: 0,
+            target: 0,
+            end: End::Open,
+            paused: false,
+            far_ended: false,
+            low_water: None,
             reading: true,
             delivered: Bytes::ZERO,
+            inbox: Inbox::default(),
             resequencer,
         }
     }
 
-    /// Takes application data that waits to be cut.
+    /// Takes application data that waits to be cut; nothing comes behind the end.
     pub(crate) fn write(&mut self, data: P::Data, len: Bytes) {
-        P::append(&mut self.data, data);
-        self.pending += len.get();
+        if self.end == End::Open {
+            P::append(&mut self.data, data);
+            self.pending += len.get();
+        }
+    }
+
+    /// Makes all that was written so far the stream's target, which its first cell carries.
+    pub(crate) fn begin(&mut self, data: P::Data, len: Bytes) {
+        let fits = len.get() <= P::capacity(RelayCommand::Begin) as u64;
+        assert!(fits && self.packaged.is_zero() && self.pending == 0 && self.legs.len() == 1);
+        self.write(data, len);
+        self.target = self.pending;
+    }
+
+    /// Lets the end follow what was written.
+    pub(crate) fn finish(&mut self) {
+        if self.end == End::Open {
+            self.end = End::Due;
+        }
+    }
+
+    /// Whether both ends have said all they had to say, and nothing of it waits here.
+    pub(crate) fn is_over(&self) -> bool {
+        self.end == End::Cut && self.far_ended && self.inbox.is_empty()
     }
 
     /// Leaves the choice of a leg to the gates, or to one leg; what is no leg is ignored.
@@ -58,34 +108,55 @@ impl<P: Payload> Stream<P> {
         }
     }
 
-    /// Whether there is data that `leg` may take.
+    /// Whether there is something that `leg` may take.
     #[inline]
     pub(crate) fn offers(&self, leg: u32) -> bool {
-        self.pending > 0 && self.pinned.is_none_or(|pinned| pinned == leg)
+        (self.pending > 0 || self.end == End::Due)
+            && !self.paused
+            && self.pinned.is_none_or(|pinned| pinned == leg)
     }
 
     /// Cuts the next cell.
     #[inline]
     pub(crate) fn cut(&mut self, now: Instant) -> P {
         let mut header = RelayHeader::control(RelayCommand::Data, self.id);
+        if self.pending == 0 {
+            header.command = RelayCommand::End;
+            self.end = End::Cut;
+        } else if self.target > 0 {
+            header.command = RelayCommand::Begin;
+        }
         if self.resequencer.is_some() {
-            header.command = RelayCommand::NumberedData;
+            header.command = match header.command {
+                RelayCommand::End => RelayCommand::NumberedEnd,
+                _ => RelayCommand::NumberedData,
+            };
             header.number = self.next_number;
             self.next_number = self.next_number.wrapping_add(1);
         }
-        let len = self
-            .pending
-            .min(RelayHeader::capacity(header.command) as u64);
+        let most = match header.command {
+            RelayCommand::Begin => std::mem::take(&mut self.target),
+            command => P::capacity(command) as u64,
+        };
+        let len = self.pending.min(most);
         header.len = len as u16;
         self.pending -= len;
         self.packaged += Bytes::new(len);
         P::cut(header, &mut self.data, now)
     }
 
-    /// Whether a data cell may be delivered now; counts it as delivered if it is the next one.
+    /// Whether the driver is to be told that little waits to be cut; it is told once.
+    #[inline]
+    pub(crate) fn ran_low(&mut self) -> bool {
+        self.low_water
+            .take_if(|low| self.pending < low.get())
+            .is_some()
+    }
+
+    /// Whether a cell may be delivered now; counts it as delivered if it is the next one.
     #[inline]
     pub(crate) fn offer(&mut self, header: &RelayHeader) -> Result<Offer, Violation> {
-        let numbered = header.command == RelayCommand::NumberedData;
+        let numbered = header.command.is_numbered();
         match &mut self.resequencer {
             None if !numbered => Ok(Offer::Next),
             Some(resequencer) if numbered => {

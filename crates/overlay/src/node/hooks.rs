@@ -44,7 +44,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
     }
 
     /// Puts what a sink's hook sends to the far end into the queue of the reverse flow.
-    fn send_far_end(&mut self, now: Instant, sink: FlowId) {
+    pub(super) fn send_far_end(&mut self, now: Instant, sink: FlowId) {
         let source = sink.reverse();
         let limit = self.plan.queue_limit.get();
         let mut headers = std::mem::take(&mut self.far_end);

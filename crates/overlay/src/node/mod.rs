@@ -28,6 +28,8 @@ pub struct Node<T: Transport, P: Payload> {
     plan: Plan,
     transport: T,
     links: Vec<Link<P>>,
+    /// Links that are gone, whose numbers may be used again.
+    free_links: Vec<LinkId>,
     circuits: Slots<Circuit>,
     /// Two per circuit, see [`FlowId`].
     flows: Vec<Option<Flow<T::Flow, P>>>,
@@ -70,6 +72,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         Self {
             transport: T::new(config, env),
             links: Vec::new(),
+            free_links: Vec::new(),
             circuits: Slots::default(),
             flows: Vec::new(),
             streams: Slots::default(),
@@ -97,6 +100,22 @@ impl<T: Transport, P: Payload> Node<T, P> {
     #[inline]
     fn flow(&mut self, id: FlowId) -> Option<&mut Flow<T::Flow, P>> {
         self.flows.get_mut(id.index())?.as_mut()
+    }
+
+    /// Changes what a stream offers, and lets its circuits take it.
+    fn change_stream(
+        &mut self,
+        now: Instant,
+        stream: StreamHandle,
+        change: impl FnOnce(&mut Stream<P>),
+    ) {
+        let Some(place) = self.streams.place(stream.0) else {
+            return;
+        };
+        if let Some(stream) = self.streams.get_mut(place) {
+            change(stream);
+        }
+        self.refill_stream(now, place);
     }
 
     fn handle_timers(&mut self, now: Instant) {
@@ -130,11 +149,20 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
 impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     fn add_link(&mut self) -> LinkId {
+        if let Some(link) = self.free_links.pop() {
+            return link;
+        }
         let link = LinkId::new(self.links.len() as u32);
         self.links
             .push(Link::new(self.plan.carrier, self.plan.feedback_len()));
         self.scheduler.add_link();
         link
+    }
+
+    fn remove_link(&mut self, link: LinkId) {
+        if !self.free_links.contains(&link) {
+            self.drop_link(link);
+        }
     }
 
     fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle {
@@ -153,34 +181,46 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
 
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>) {
         let leg = leg.and_then(|leg| self.circuits.place(leg.0));
-        let Some(place) = self.streams.place(stream.0) else {
-            return;
-        };
-        if let Some(stream) = self.streams.get_mut(place) {
-            stream.pin(leg);
-        }
-        self.refill_stream(now, place);
+        self.change_stream(now, stream, |stream| stream.pin(leg));
     }
 
     fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes) {
+        self.change_stream(now, stream, |stream| stream.write(data, len));
+    }
+
+    fn begin_stream(&mut self, now: Instant, stream: StreamHandle, target: P::Data, len: Bytes) {
+        self.change_stream(now, stream, |stream| stream.begin(target, len));
+    }
+
+    fn finish_stream(&mut self, now: Instant, stream: StreamHandle) {
+        self.change_stream(now, stream, Stream::finish);
+    }
+
+    fn close_stream(&mut self, now: Instant, stream: StreamHandle) {
+        if let Some(place) = self.streams.place(stream.0) {
+            self.end_stream(now, place);
+        }
+    }
+
+    fn notify_below(&mut self, stream: StreamHandle, low: Bytes) {
+        let place = self.streams.place(stream.0);
+        let Some(state) = place.and_then(|place| self.streams.get_mut(place)) else {
+            return;
+        };
+        state.low_water = Some(low);
+        if state.ran_low() {
+            self.events.push_back(Event::Drained { stream });
+        }
+    }
+
+    fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool) {
         let Some(place) = self.streams.place(stream.0) else {
             return;
         };
         if let Some(stream) = self.streams.get_mut(place) {
-            stream.write(data, len);
+            stream.reading = reading;
         }
-        self.refill_stream(now, place);
-    }
-
-    fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool) {
-        let place = self.streams.place(stream.0);
-        let Some(stream) = place.and_then(|place| self.streams.get_mut(place)) else {
-            return;
-        };
-        stream.reading = reading;
-        for leg in stream.legs.clone() {
-            self.deliver(now, self.sink_flow(leg));
-        }
+        self.read_on(now, place);
     }
 
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {
@@ -255,10 +295,11 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
             packaged: stream.packaged(),
             delivered: stream.delivered,
             held: Cells::new(
-                stream
-                    .resequencer
-                    .as_ref()
-                    .map_or(0, |held| held.held() as u64),
+                stream.inbox.len() as u64
+                    + stream
+                        .resequencer
+                        .as_ref()
+                        .map_or(0, |held| held.held() as u64),
             ),
         })
     }

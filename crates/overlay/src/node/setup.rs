@@ -1,12 +1,13 @@
 //! Opening and closing circuits and streams.
 
-use hopflow_units::{Cells, StreamId};
+use hopflow_units::{Cells, LinkId, StreamId};
 use hopflow_wire::{Destroy, Frame, Payload, Reason};
 
 use super::{Circuit, Node};
 use crate::edge::Stream;
 use crate::flow::{Flow, Port};
 use crate::hop::Sender;
+use crate::link::Link;
 use crate::{
     CircuitHandle, CircuitSpec, Direction, Event, FlowId, Gate, Gates, HopSpec, Role, Site,
     StreamHandle, StreamSpec, Transport, Violation,
@@ -162,17 +163,26 @@ impl<T: Transport, P: Payload> Node<T, P> {
         }
     }
 
-    /// Removes a stream from all its circuits.
-    fn remove_stream(&mut self, place: u32) {
+    /// Removes a stream from all its circuits, and tells the driver.
+    pub(super) fn remove_stream(&mut self, place: u32) {
         let stream = StreamHandle(self.streams.id(place));
+        if self.forget_stream(place) {
+            self.events.push_back(Event::StreamClosed { stream });
+        }
+    }
+
+    /// Removes a stream from all its circuits; false if there is none.
+    pub(super) fn forget_stream(&mut self, place: u32) -> bool {
         let Some(state) = self.streams.remove(place) else {
-            return;
+            return false;
         };
         for leg in state.legs {
             for direction in [Direction::Forward, Direction::Backward] {
                 let id = FlowId::new(leg, direction);
-                let Some(flow) = self.flow(id) else { continue };
+                let flow = self.flows.get_mut(id.index()).and_then(Option::as_mut);
+                let Some(flow) = flow else { continue };
                 flow.streams.retain(|(_, other)| *other != place);
+                self.transport.close_stream(&mut flow.state, state.id);
                 flow.ended.retain(|other| *other != state.id);
                 flow.ended.push(state.id);
                 if flow.site.role == Role::Sink {
@@ -180,6 +190,24 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 }
             }
         }
-        self.events.push_back(Event::StreamClosed { stream });
+        true
+    }
+
+    /// Closes all circuits of a link, whose number may be given to another one.
+    pub(super) fn drop_link(&mut self, link: LinkId) {
+        let circuits: Vec<u32> = self.links[link.index()]
+            .arriving
+            .iter()
+            .flatten()
+            .map(|flow| flow.circuit())
+            .collect();
+        for circuit in circuits {
+            self.remove_circuit(circuit, Reason::Unreachable, None);
+        }
+        self.links[link.index()] = Link::new(self.plan.carrier, self.plan.feedback_len());
+        self.flush.retain(|&other| other != link);
+        self.complete.retain(|&other| other != link);
+        self.scheduler.unblock(link);
+        self.free_links.push(link);
     }
 }

@@ -113,7 +113,7 @@ impl Transport for Plain {
         }
     }
 
-    fn on_delivered(&mut self, (): &mut (), cx: &mut FlowCx<'_>, stream: StreamId) {
+    fn on_taken(&mut self, (): &mut (), cx: &mut FlowCx<'_>, stream: StreamId) {
         if let Some(command) = self.config.reply {
             cx.send_far_end(command, stream);
         }

@@ -352,6 +352,7 @@ impl World {
                     },
                 );
             }
+            Event::Begun { .. } | Event::Finished { .. } | Event::Drained { .. } => {}
             Event::StreamClosed { stream } => self.nodes[node].ends[stream.index()] = None,
             Event::Closed { circuit, .. } => self.on_closed(node, circuit),
         }

@@ -167,6 +167,7 @@ impl Chain<'_> {
                     },
                 );
             }
+            Event::Begun { .. } | Event::Finished { .. } | Event::Drained { .. } => {}
             Event::StreamClosed { stream } => {
                 self.nodes[node].ends[stream.index()] = None;
             }
