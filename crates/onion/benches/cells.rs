@@ -1,0 +1,4 @@
+//! What a cell costs.
+fn main() {
+    divan::main();
+}

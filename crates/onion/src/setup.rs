@@ -1,0 +1,189 @@
+//! The messages that build a circuit, and their bytes.
+//!
+//! A [`SetupMessage`] fills the body of a set-up frame between two neighbours: always
+//! [`CELL_PAYLOAD`] bytes. CREATE and CREATED are for the neighbour; everything else passes as
+//! FORWARD or BACKWARD, which hold a sealed [`HopMessage`] between the client and the circuit's
+//! last hop. All numbers are big-endian; bytes that a message does not need are sent as zero and
+//! not looked at.
+//!
+//! | byte 0 | behind it |
+//! | --- | --- |
+//! | 1 CREATE, 2 CREATED | version 1, queue limit 4, length 2, handshake |
+//! | 3 FORWARD, 4 BACKWARD | counter 4, sealed hop message 504 |
+//!
+//! A hop message has 488 bytes, of which the first is its kind:
+//!
+//! | byte 0 | behind it |
+//! | --- | --- |
+//! | 1 EXTEND | address family 1 (4 or 6), address 16 (zeros behind an IPv4 one), port 2, fingerprint 32, length 2, handshake |
+//! | 2 EXTENDED | queue limit 4, length 2, handshake |
+//! | 3 REFUSED | reason 1 |
+
+mod handshake;
+mod hop_message;
+mod reader;
+
+use std::fmt;
+
+use hopflow_units::Cells;
+use hopflow_wire::CELL_PAYLOAD;
+
+use crate::TAG;
+pub use handshake::{Handshake, MAX_HANDSHAKE, MAX_HANDSHAKE_PAYLOAD};
+pub use hop_message::{HopMessage, Refusal};
+use reader::{Reader, Writer};
+
+/// The version of the set-up messages that this crate speaks.
+pub const VERSION: u8 = 1;
+/// Bytes of a sealed hop message: what a body has behind kind and counter.
+pub const SEALED_SETUP: usize = CELL_PAYLOAD - 5;
+/// Bytes of a hop message before it is sealed.
+pub const SETUP_PLAIN: usize = SEALED_SETUP - TAG;
+
+/// A set-up message between two neighbours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SetupMessage {
+    /// Asks the neighbour to become the circuit's next hop.
+    Create {
+        /// Cells that the asking side queues for the circuit at most.
+        queue_limit: Cells,
+        /// The client's handshake message for the neighbour.
+        handshake: Handshake,
+    },
+    /// Tells that the neighbour is the circuit's next hop now.
+    Created {
+        /// Cells that the answering side queues for the circuit at most.
+        queue_limit: Cells,
+        /// The neighbour's answer to the client's handshake message.
+        handshake: Handshake,
+    },
+    /// Something from the client for the circuit's last hop.
+    Forward {
+        /// Which of the client's messages it is; also the number by which it is sealed.
+        counter: u32,
+        /// A sealed and layered [`HopMessage`].
+        sealed: Box<[u8; SEALED_SETUP]>,
+    },
+    /// The last hop's answer to the client.
+    Backward {
+        /// The counter of the message that it answers.
+        counter: u32,
+        /// A sealed and layered [`HopMessage`].
+        sealed: Box<[u8; SEALED_SETUP]>,
+    },
+}
+
+/// Bytes that are not a set-up message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SetupError {
+    /// The kind of message is unknown.
+    UnknownKind(u8),
+    /// The message has another version than [`VERSION`].
+    UnknownVersion(u8),
+    /// The address is of an unknown family.
+    UnknownFamily(u8),
+    /// A handshake message of this many bytes is longer than [`MAX_HANDSHAKE`].
+    Length(u16),
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownKind(kind) => write!(f, "set-up message {kind} is unknown"),
+            Self::UnknownVersion(version) => {
+                write!(f, "set-up version {version} is unknown; this is {VERSION}")
+            }
+            Self::UnknownFamily(family) => {
+                write!(f, "address family {family} is neither 4 nor 6")
+            }
+            Self::Length(len) => {
+                write!(
+                    f,
+                    "a handshake message has at most {MAX_HANDSHAKE} bytes, not {len}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}
+
+const CREATE: u8 = 1;
+const CREATED: u8 = 2;
+const FORWARD: u8 = 3;
+const BACKWARD: u8 = 4;
+
+impl SetupMessage {
+    /// The message as the body of a set-up frame.
+    pub fn encode(&self) -> [u8; CELL_PAYLOAD] {
+        let mut body = [0; CELL_PAYLOAD];
+        let mut out = Writer::new(&mut body);
+        match self {
+            Self::Create {
+                queue_limit,
+                handshake,
+            } => write_handshake(&mut out, CREATE, *queue_limit, handshake),
+            Self::Created {
+                queue_limit,
+                handshake,
+            } => write_handshake(&mut out, CREATED, *queue_limit, handshake),
+            Self::Forward { counter, sealed } => write_sealed(&mut out, FORWARD, *counter, sealed),
+            Self::Backward { counter, sealed } => {
+                write_sealed(&mut out, BACKWARD, *counter, sealed);
+            }
+        }
+        body
+    }
+
+    /// Reads the body of a set-up frame.
+    ///
+    /// # Errors
+    /// If the bytes are not a message of this version. Never panics.
+    pub fn decode(body: &[u8; CELL_PAYLOAD]) -> Result<Self, SetupError> {
+        let mut bytes = Reader::new(body);
+        let kind = bytes.byte();
+        match kind {
+            CREATE | CREATED => {
+                let version = bytes.byte();
+                if version != VERSION {
+                    return Err(SetupError::UnknownVersion(version));
+                }
+                let queue_limit = bytes.cells();
+                let handshake = bytes.handshake()?;
+                Ok(if kind == CREATE {
+                    Self::Create {
+                        queue_limit,
+                        handshake,
+                    }
+                } else {
+                    Self::Created {
+                        queue_limit,
+                        handshake,
+                    }
+                })
+            }
+            FORWARD | BACKWARD => {
+                let counter = u32::from_be_bytes(bytes.take());
+                let sealed = Box::new(bytes.take());
+                Ok(if kind == FORWARD {
+                    Self::Forward { counter, sealed }
+                } else {
+                    Self::Backward { counter, sealed }
+                })
+            }
+            other => Err(SetupError::UnknownKind(other)),
+        }
+    }
+}
+
+fn write_handshake(out: &mut Writer<'_>, kind: u8, queue_limit: Cells, handshake: &Handshake) {
+    out.put(&[kind, VERSION]);
+    out.put_cells(queue_limit);
+    out.put_handshake(handshake);
+}
+
+fn write_sealed(out: &mut Writer<'_>, kind: u8, counter: u32, sealed: &[u8; SEALED_SETUP]) {
+    out.put(&[kind]);
+    out.put(&counter.to_be_bytes());
+    out.put(sealed);
+}
