@@ -113,6 +113,13 @@ pub struct CircuitHandle(pub(crate) SlotId);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct StreamHandle(pub(crate) SlotId);
 
+impl CircuitHandle {
+    /// An index into a dense table, unique among the circuits that exist at the same time.
+    pub const fn index(self) -> usize {
+        self.0.index as usize
+    }
+}
+
 impl StreamHandle {
     /// An index into a dense table, unique among the streams that exist at the same time.
     pub const fn index(self) -> usize {

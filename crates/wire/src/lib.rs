@@ -12,11 +12,13 @@ mod cell;
 mod frame;
 mod relay;
 mod seq;
+mod setup;
 
 pub use cell::{Cell, CellFlags, Payload, RawPayload};
 pub use frame::{Carrier, DecodeError, Destroy, Feedback, Frame, Frames, Reason};
 pub use relay::{RelayCommand, RelayHeader};
 pub use seq::CellSeq;
+pub use setup::Setup;
 
 /// Application bytes that one cell carries at most.
 pub const CELL_DATA: usize = 498;
