@@ -1,0 +1,21 @@
+//! Relays and clients of a real overlay.
+//!
+//! What decides is kept apart from what does: the modules here take bytes, texts and the time as
+//! arguments, so that tests need neither sockets nor clocks. [`directory`] says which relays a
+//! network has, [`config`] and [`keys`] what a node is, [`policy`] what an exit connects to,
+//! [`socks`] what an application asks for, [`path`] and [`pool`] which circuits carry it.
+
+mod error;
+mod hex;
+
+pub mod policy;
+
+mod read;
+pub mod socks;
+mod target;
+mod time;
+
+pub use error::InputError;
+pub use hex::{Hex, NotHex};
+pub use target::{Host, NoTarget, Target};
+pub use time::UnixTime;
