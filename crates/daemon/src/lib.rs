@@ -5,8 +5,11 @@
 //! network has, [`config`] and [`keys`] what a node is, [`policy`] what an exit connects to,
 //! [`socks`] what an application asks for, [`path`] and [`pool`] which circuits carry it.
 
+pub mod config;
+pub mod directory;
 mod error;
 mod hex;
+pub mod keys;
 
 pub mod policy;
 

@@ -77,22 +77,51 @@ where
     text.parse().map_err(D::Error::custom)
 }
 
-/// Reads a value that is written as text and may be left out.
-pub(crate) fn optional_text<'de, D: Deserializer<'de>, T>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error>
-where
-    T: FromStr<Err: Display>,
-{
-    text(deserializer).map(Some)
+/// Values that are written as text, for `#[serde(with)]`.
+pub(crate) mod as_text {
+    use super::{Deserializer, Display, FromStr, Serializer};
+
+    pub(crate) fn serialize<T: Display, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: Display>,
+    {
+        super::text(deserializer)
+    }
 }
 
-/// Writes a value as text.
-pub(crate) fn to_text<T: Display, S: Serializer>(
-    value: &T,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(value)
+/// Values that are written as text and may be left out, for `#[serde(with)]`.
+pub(crate) mod as_optional_text {
+    use super::{Deserializer, Display, FromStr, Serializer};
+
+    #[expect(
+        clippy::ref_option,
+        reason = "serde calls it with a reference to the field"
+    )]
+    pub(crate) fn serialize<T: Display, S: Serializer>(
+        value: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => serializer.collect_str(value),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error>
+    where
+        T: FromStr<Err: Display>,
+    {
+        super::text(deserializer).map(Some)
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,137 @@
+//! What the user of a client configures.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use hopflow_units::{Bytes, Duration};
+use serde::{Deserialize, Serialize};
+
+use super::{Config, EmulatedLink, Network, check_memory, default_drain, require};
+use crate::{InputError, read};
+
+/// The longest path: what a set-up message has room for sets no limit, patience does.
+const LONGEST_PATH: u8 = 8;
+
+/// A client: `client.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ClientConfig {
+    /// Which network the client uses.
+    pub network: Network,
+    /// Where applications connect to by SOCKS 5; "127.0.0.1:9050" by default.
+    #[serde(default = "default_socks")]
+    pub socks: SocketAddr,
+    /// Memory for cells that wait; "256 MiB" by default.
+    #[serde(default = "default_memory", with = "read::as_text")]
+    pub memory: Bytes,
+    /// Where metrics are served; nowhere by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<SocketAddr>,
+    /// How long a client that shuts down waits for its streams to end; "10 s" by default.
+    #[serde(default = "default_drain", with = "read::as_text")]
+    pub drain: Duration,
+    /// How circuits are built and used.
+    #[serde(default)]
+    pub circuits: Circuits,
+    /// An emulated access link, for testbeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<EmulatedLink>,
+}
+
+/// How a client builds and uses circuits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+pub struct Circuits {
+    /// Relays of a circuit; 3 by default.
+    pub length: u8,
+    /// Circuits built in advance, which nobody uses yet; 2 by default.
+    pub spare: u32,
+    /// Circuits at most; 256 by default.
+    pub most: u32,
+    /// How long a circuit takes new streams, counted from its first, or, while it has had none,
+    /// from when it was built; "10 min" by default.
+    #[serde(with = "read::as_text")]
+    pub max_age: Duration,
+    /// How long a circuit may take to be built; "10 s" by default.
+    #[serde(with = "read::as_text")]
+    pub build_timeout: Duration,
+    /// How long a stream waits for a circuit; "30 s" by default.
+    #[serde(with = "read::as_text")]
+    pub stream_timeout: Duration,
+}
+
+impl Default for Circuits {
+    fn default() -> Self {
+        Self {
+            length: 3,
+            spare: 2,
+            most: 256,
+            max_age: Duration::from_secs(600),
+            build_timeout: Duration::from_secs(10),
+            stream_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+const fn default_memory() -> Bytes {
+    Bytes::new(256 << 20)
+}
+
+const fn default_socks() -> SocketAddr {
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 9050)
+}
+
+impl Circuits {
+    fn check(&self) -> Result<(), InputError> {
+        let fits = (1..=LONGEST_PATH).contains(&self.length);
+        require(
+            fits,
+            "circuits.length",
+            self.length,
+            "a number of relays from 1 to 8",
+        )?;
+        require(
+            self.most > 0,
+            "circuits.most",
+            self.most,
+            "a number of circuits from 1",
+        )?;
+        let fits = self.spare <= self.most;
+        require(
+            fits,
+            "circuits.spare",
+            self.spare,
+            "a number up to that of circuits.most",
+        )?;
+        for (key, time) in [
+            ("circuits.max-age", self.max_age),
+            ("circuits.build-timeout", self.build_timeout),
+            ("circuits.stream-timeout", self.stream_timeout),
+        ] {
+            require(!time.is_zero(), key, time, "a time longer than zero")?;
+        }
+        Ok(())
+    }
+}
+
+impl ClientConfig {
+    /// Reads a client's configuration from a file; paths in it are from the file's folder.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be used.
+    pub fn load(path: &Path) -> Result<Self, InputError> {
+        Self::load_file(path)
+    }
+}
+
+impl Config for ClientConfig {
+    fn check(&self) -> Result<(), InputError> {
+        check_memory(self.memory)?;
+        self.circuits.check()?;
+        self.link.as_ref().map_or(Ok(()), EmulatedLink::check)
+    }
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.network.directory]
+    }
+}

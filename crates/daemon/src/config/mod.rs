@@ -1,0 +1,96 @@
+//! What operators and users configure: `relay.toml` and `client.toml`.
+
+mod client;
+mod link;
+mod relay;
+
+use std::path::{Path, PathBuf};
+
+use hopflow_units::{Bytes, Duration};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::directory::{AuthorityId, Directory};
+use crate::{InputError, UnixTime, read};
+
+pub use client::{Circuits, ClientConfig};
+pub use link::{EmulatedLink, Queue};
+pub use relay::{Bucket, RelayConfig};
+
+/// The least memory with which a node can do something.
+const LEAST_MEMORY: Bytes = Bytes::new(16 << 20);
+
+/// Which network a node belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Network {
+    /// The file of the network's directory.
+    pub directory: PathBuf,
+    /// The public key of the authority that signs it.
+    pub authority: AuthorityId,
+}
+
+impl Network {
+    /// Reads the network's directory, which must be valid at the time `now`.
+    ///
+    /// # Errors
+    /// If there is none, or it is not to be trusted.
+    pub fn load(&self, now: UnixTime) -> Result<Directory, InputError> {
+        Directory::load(&self.directory, &self.authority, now)
+    }
+}
+
+/// A file of configuration.
+trait Config: DeserializeOwned {
+    /// Whether the values can be used.
+    fn check(&self) -> Result<(), InputError>;
+
+    /// The paths in it.
+    fn paths(&mut self) -> Vec<&mut PathBuf>;
+
+    /// Reads and checks a file; its paths are from the folder that it is in.
+    fn load_file(path: &Path) -> Result<Self, InputError> {
+        let text = read::file(path)?;
+        let mut config = Self::parse(&text).map_err(|error| error.in_file(path))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for path in config.paths() {
+            *path = folder.join(&path);
+        }
+        Ok(config)
+    }
+
+    /// Reads and checks a text.
+    fn parse(text: &str) -> Result<Self, InputError> {
+        let config: Self = read::toml(text)?;
+        config.check()?;
+        Ok(config)
+    }
+}
+
+/// Refuses `value` at `key` unless it `fits`.
+fn require(
+    fits: bool,
+    key: &str,
+    value: impl std::fmt::Display,
+    allowed: &str,
+) -> Result<(), InputError> {
+    if fits {
+        return Ok(());
+    }
+    Err(InputError::at(
+        key,
+        format!("{value}: allowed is {allowed}"),
+    ))
+}
+
+fn check_memory(memory: Bytes) -> Result<(), InputError> {
+    require(memory >= LEAST_MEMORY, "memory", memory, "16 MiB or more")
+}
+
+/// How long a node that shuts down waits for its circuits to end, by default.
+const fn default_drain() -> Duration {
+    Duration::from_secs(10)
+}
+
+#[cfg(test)]
+mod tests;

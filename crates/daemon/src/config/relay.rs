@@ -1,0 +1,141 @@
+//! What the operator of a relay configures.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use hopflow_units::{Bytes, Duration, Rate};
+use serde::{Deserialize, Serialize};
+
+use super::{Config, EmulatedLink, Network, check_memory, default_drain, require};
+use crate::policy::ExitPolicy;
+use crate::{InputError, read};
+
+/// The most workers of a node: each has its own sockets and its own share of the circuits.
+const MOST_WORKERS: u16 = 256;
+/// A bucket must hold a batch of packets.
+const LEAST_BURST: Bytes = Bytes::new(4096);
+
+/// A relay: `relay.toml`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct RelayConfig {
+    /// Which network the relay belongs to.
+    pub network: Network,
+    /// The folder of the relay's secret keys; they are made if it has none.
+    pub keys: PathBuf,
+    /// Where the relay takes links, by UDP or TCP as the network's transport has it.
+    pub listen: SocketAddr,
+    /// Threads that share the circuits; one where a rate is limited, else one a core, by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<u16>,
+    /// Memory for cells that wait; "512 MiB" by default.
+    #[serde(default = "default_memory", with = "read::as_text")]
+    pub memory: Bytes,
+    /// Where metrics are served; nowhere by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<SocketAddr>,
+    /// How long a relay that shuts down waits for its circuits to end; "10 s" by default.
+    #[serde(default = "default_drain", with = "read::as_text")]
+    pub drain: Duration,
+    /// The limit on what the relay forwards; none by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<Bucket>,
+    /// What the relay connects to; it is no exit by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<ExitPolicy>,
+    /// An emulated access link, for testbeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<EmulatedLink>,
+}
+
+/// A limit on what a relay forwards, all circuits together: a token bucket for each direction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Bucket {
+    /// The long-term rate.
+    #[serde(with = "read::as_text")]
+    pub rate: Rate,
+    /// What may be sent at once after a pause; what the rate gives in a second, by default.
+    #[serde(
+        default,
+        with = "read::as_optional_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub burst: Option<Bytes>,
+    /// Time between refills; the transport's own by default.
+    #[serde(
+        default,
+        with = "read::as_optional_text",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub refill: Option<Duration>,
+}
+
+const fn default_memory() -> Bytes {
+    Bytes::new(512 << 20)
+}
+
+impl Bucket {
+    /// What may be sent at once after a pause.
+    pub fn burst(&self) -> Bytes {
+        let second = self.rate.bytes_in(Duration::from_secs(1));
+        self.burst.unwrap_or_else(|| second.max(LEAST_BURST))
+    }
+
+    fn check(&self) -> Result<(), InputError> {
+        let burst = self.burst();
+        require(burst >= LEAST_BURST, "bucket.burst", burst, "4 KiB or more")?;
+        let Some(refill) = self.refill else {
+            return Ok(());
+        };
+        let fits = !refill.is_zero() && refill <= Duration::from_secs(1);
+        require(
+            fits,
+            "bucket.refill",
+            refill,
+            "a time up to 1 s, but not zero",
+        )
+    }
+}
+
+impl RelayConfig {
+    /// Reads a relay's configuration from a file; paths in it are from the file's folder.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be used.
+    pub fn load(path: &Path) -> Result<Self, InputError> {
+        Self::load_file(path)
+    }
+
+    /// The number of workers on a machine of this many cores.
+    ///
+    /// A limit on the rate is kept by one worker, unless the operator wants more: each then has
+    /// its part of the limit.
+    pub fn workers(&self, cores: usize) -> usize {
+        let default = if self.bucket.is_some() { 1 } else { cores };
+        self.workers
+            .map_or(default, usize::from)
+            .clamp(1, MOST_WORKERS.into())
+    }
+}
+
+impl Config for RelayConfig {
+    fn check(&self) -> Result<(), InputError> {
+        require(
+            self.listen.port() != 0,
+            "listen",
+            self.listen,
+            "an address with a port from 1",
+        )?;
+        let workers = self.workers.unwrap_or(1);
+        let fits = (1..=MOST_WORKERS).contains(&workers);
+        require(fits, "workers", workers, "a number from 1 to 256")?;
+        check_memory(self.memory)?;
+        self.bucket.as_ref().map_or(Ok(()), Bucket::check)?;
+        self.link.as_ref().map_or(Ok(()), EmulatedLink::check)
+    }
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.network.directory, &mut self.keys]
+    }
+}

@@ -1,0 +1,190 @@
+use super::*;
+use hopflow_sim::net::QueueConfig;
+use hopflow_units::Rate;
+
+const AUTHORITY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+fn relay_text(more: &str) -> String {
+    format!(
+        "keys = \"keys\"\nlisten = \"0.0.0.0:9001\"\n{more}\n\
+         [network]\ndirectory = \"net.toml\"\nauthority = \"{AUTHORITY}\"\n"
+    )
+}
+
+fn client_text(more: &str) -> String {
+    format!("network = {{ directory = \"net.toml\", authority = \"{AUTHORITY}\" }}\n{more}\n")
+}
+
+/// What a key's value is answered.
+fn refusal<C: Config + std::fmt::Debug>(text: &str) -> String {
+    C::parse(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_relay_needs_little_and_the_rest_has_defaults() {
+    let config = RelayConfig::parse(&relay_text("")).unwrap();
+    assert_eq!(config.network.authority.to_string(), AUTHORITY);
+    assert_eq!(config.memory, Bytes::new(512 << 20));
+    assert_eq!(config.drain, Duration::from_secs(10));
+    assert_eq!((config.bucket, config.exit.is_some()), (None, false));
+    assert_eq!(config.workers(8), 8);
+}
+
+#[test]
+fn a_relay_may_say_everything() {
+    let config = RelayConfig::parse(&relay_text(
+        "workers = 3
+        memory = '1 GiB'
+        metrics = '127.0.0.1:9100'
+        drain = '1 min'
+        bucket = { rate = '1500 kB/s', burst = '3 MB', refill = '10 ms' }
+        exit = { policy = ['accept *:80', 'reject *:*'], allow-private = true }
+        link = { rate = '10 Mbit/s', delay = '40 ms', queue = '50 packets', loss = 0.05 }",
+    ))
+    .unwrap();
+    assert_eq!(config.workers(8), 3);
+    assert_eq!(config.bucket.unwrap().burst(), Bytes::new(3_000_000));
+    assert!(config.exit.as_ref().unwrap().allow_private);
+    let model = config.link.as_ref().unwrap().model();
+    assert_eq!(model.rate, Some(Rate::from_megabits_per_sec(10)));
+    assert_eq!(model.delay, Duration::from_millis(40));
+    assert_eq!(model.queue, QueueConfig::drop_tail(50));
+    assert_eq!(model.loss, 0.05);
+    let written = toml::to_string(&config).unwrap();
+    assert_eq!(RelayConfig::parse(&written), Ok(config));
+}
+
+#[test]
+fn a_limited_rate_means_one_worker_and_a_burst_of_a_second() {
+    let config = RelayConfig::parse(&relay_text("bucket = { rate = '1500 kB/s' }")).unwrap();
+    assert_eq!(config.workers(8), 1);
+    assert_eq!(config.bucket.unwrap().burst(), Bytes::new(1_500_000));
+}
+
+#[test]
+fn values_that_a_relay_cannot_use_are_named() {
+    for (more, message) in [
+        (
+            "workers = 0",
+            "workers: 0: allowed is a number from 1 to 256",
+        ),
+        (
+            "memory = '1 MiB'",
+            "memory: 1 MiB: allowed is 16 MiB or more",
+        ),
+        (
+            "bucket = { rate = '1 MB/s', burst = '1 kB' }",
+            "bucket.burst: 1 kB: allowed",
+        ),
+        (
+            "bucket = { rate = '1 MB/s', refill = '0 s' }",
+            "bucket.refill: 0 s: allowed",
+        ),
+        (
+            "link = { loss = 1.0 }",
+            "link.loss: 1: allowed is a probability",
+        ),
+        (
+            "link = { loss = nan }",
+            "link.loss: NaN: allowed is a probability",
+        ),
+        (
+            "link = { queue = '0 packets' }",
+            "link.queue: \"0 packets\": allowed",
+        ),
+        (
+            "link = { delay = '40' }",
+            "link.delay: \"40\": has no unit; allowed is a time",
+        ),
+        (
+            "exit = { policy = ['allow *:80'] }",
+            "exit.policy[0]: \"allow *:80\": allowed is",
+        ),
+        (
+            "exit = { policies = [] }",
+            "exit.policies: unknown field `policies`, expected",
+        ),
+        (
+            "colour = 'red'",
+            "unknown field `colour`, expected one of `network`, `keys`",
+        ),
+    ] {
+        let found = refusal::<RelayConfig>(&relay_text(more));
+        assert!(found.contains(message), "{found}");
+    }
+    let port = relay_text("").replace("9001", "0");
+    assert!(refusal::<RelayConfig>(&port).starts_with("listen: 0.0.0.0:0: allowed"));
+    let key = relay_text("").replace(AUTHORITY, "abc");
+    let found = refusal::<RelayConfig>(&key);
+    assert!(
+        found.contains("network.authority: \"abc\": allowed are 64 hex"),
+        "{found}"
+    );
+    let found = refusal::<RelayConfig>("keys = \"keys\"");
+    assert!(found.contains("missing field `network`"), "{found}");
+}
+
+#[test]
+fn a_client_needs_to_know_its_network_only() {
+    let config = ClientConfig::parse(&client_text("")).unwrap();
+    assert_eq!(config.socks.to_string(), "127.0.0.1:9050");
+    assert_eq!(config.circuits, Circuits::default());
+    let written = toml::to_string(&config).unwrap();
+    assert_eq!(ClientConfig::parse(&written), Ok(config));
+}
+
+#[test]
+fn values_that_a_client_cannot_use_are_named() {
+    for (more, message) in [
+        (
+            "circuits = { length = 0 }",
+            "circuits.length: 0: allowed is a number of relays",
+        ),
+        (
+            "circuits = { length = 9 }",
+            "circuits.length: 9: allowed is a number of relays",
+        ),
+        (
+            "circuits = { most = 0, spare = 0 }",
+            "circuits.most: 0: allowed",
+        ),
+        (
+            "circuits = { most = 2, spare = 3 }",
+            "circuits.spare: 3: allowed",
+        ),
+        (
+            "circuits = { max-age = '0 s' }",
+            "circuits.max-age: 0 s: allowed",
+        ),
+        ("socks = 'localhost:9050'", "socks: "),
+        (
+            "memory = '1 MiB'",
+            "memory: 1 MiB: allowed is 16 MiB or more",
+        ),
+    ] {
+        let found = refusal::<ClientConfig>(&client_text(more));
+        assert!(found.contains(message), "{found}");
+    }
+}
+
+#[test]
+fn paths_are_from_the_folder_of_the_file_which_errors_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("relay.toml");
+    std::fs::write(&path, relay_text("")).unwrap();
+    let config = RelayConfig::load(&path).unwrap();
+    assert_eq!(config.keys, folder.path().join("keys"));
+    let missing = config
+        .network
+        .load(UnixTime::from_secs(0))
+        .unwrap_err()
+        .to_string();
+    let directory = folder.path().join("net.toml");
+    assert!(
+        missing.starts_with(directory.to_str().unwrap()),
+        "{missing}"
+    );
+    std::fs::write(&path, relay_text("workers = 0")).unwrap();
+    let error = RelayConfig::load(&path).unwrap_err().to_string();
+    assert!(error.starts_with(path.to_str().unwrap()), "{error}");
+}

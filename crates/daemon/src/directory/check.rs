@@ -1,0 +1,92 @@
+//! Whether a directory makes sense.
+
+use std::collections::BTreeMap;
+
+use hopflow_onion::OnionPayload;
+
+use super::{Directory, Relay, TransportChoice, VERSION};
+use crate::InputError;
+
+/// The longest name of a network or relay.
+const LONGEST_NAME: usize = 32;
+
+impl Directory {
+    pub(super) fn check(&self) -> Result<(), InputError> {
+        if self.version != VERSION {
+            let problem = format!("{}: allowed is {VERSION}", self.version);
+            return Err(InputError::at("version", problem));
+        }
+        check_name("network", &self.network)?;
+        if self.valid_after >= self.valid_until {
+            let problem = format!(
+                "{}: allowed is a time after valid-after, {}",
+                self.valid_until, self.valid_after
+            );
+            return Err(InputError::at("valid-until", problem));
+        }
+        self.transport.check()?;
+        for (index, relay) in self.relays.iter().enumerate() {
+            relay.check(&format!("relays[{index}]"))?;
+        }
+        self.check_unique("nickname", |relay| relay.nickname.clone())?;
+        self.check_unique("fingerprint", |relay| relay.fingerprint.to_string())?;
+        self.check_unique("address", |relay| relay.address.to_string())
+    }
+
+    fn check_unique(
+        &self,
+        key: &str,
+        value_of: impl Fn(&Relay) -> String,
+    ) -> Result<(), InputError> {
+        let mut seen = BTreeMap::new();
+        for (index, relay) in self.relays.iter().enumerate() {
+            let value = value_of(relay);
+            if let Some(other) = seen.get(&value) {
+                let problem = format!("{value}: relays[{other}] has it already");
+                return Err(InputError::at(format!("relays[{index}].{key}"), problem));
+            }
+            seen.insert(value, index);
+        }
+        Ok(())
+    }
+}
+
+impl Relay {
+    fn check(&self, key: &str) -> Result<(), InputError> {
+        check_name(&format!("{key}.nickname"), &self.nickname)?;
+        let address = self.address;
+        if address.port() == 0 || address.ip().is_unspecified() || address.ip().is_multicast() {
+            let problem = format!("{address}: allowed is an address that others can reach");
+            return Err(InputError::at(format!("{key}.address"), problem));
+        }
+        Ok(())
+    }
+}
+
+impl TransportChoice {
+    /// Whether the registry has it.
+    fn check(&self) -> Result<(), InputError> {
+        let built = hopflow_transports::build::<OnionPayload>(&self.preset, &self.options);
+        built.map(|_| ()).map_err(|error| {
+            let key = match error.key.as_str() {
+                "preset" => "transport.preset".to_owned(),
+                option => format!("transport.options.{option}"),
+            };
+            let problem = match error.value.as_str() {
+                "" => error.allowed,
+                value => format!("{value}: allowed is {}", error.allowed),
+            };
+            InputError::at(key, problem)
+        })
+    }
+}
+
+fn check_name(key: &str, name: &str) -> Result<(), InputError> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(fits) {
+        let problem =
+            format!("\"{name}\": allowed are 1 to {LONGEST_NAME} letters, digits and hyphens");
+        return Err(InputError::at(key, problem));
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! The directory: which relays a network has, and what all its nodes agree on.
+//!
+//! A directory is a TOML file whose last lines are signatures over all that stands before them.
+//! An authority, whose public key every node's configuration names, makes and signs it; nothing of
+//! a file is looked at before a signature is verified.
+
+mod authority;
+mod check;
+mod signed;
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use hopflow_units::Duration;
+use serde::{Deserialize, Serialize};
+
+use crate::policy::ExitPolicy;
+use crate::{Hex, InputError, Target, UnixTime, read};
+
+pub use authority::{AuthorityId, AuthorityKey};
+
+/// The version of the file's format.
+const VERSION: u32 = 1;
+/// How far a node's clock may be off before the beginning of a directory's time of validity.
+const CLOCK_SKEW: Duration = Duration::from_secs(60);
+
+/// What nodes of a network need to know of each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Directory {
+    /// The version of the file's format: 1.
+    version: u32,
+    /// The network's name, of letters, digits and hyphens.
+    pub network: String,
+    /// When the directory begins to be valid.
+    pub valid_after: UnixTime,
+    /// When it ends to be valid.
+    pub valid_until: UnixTime,
+    /// The transport that every node speaks: neighbours must agree.
+    pub transport: TransportChoice,
+    /// The relays.
+    #[serde(default)]
+    pub relays: Vec<Relay>,
+}
+
+/// A transport of the registry with its options.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TransportChoice {
+    /// The preset's name.
+    pub preset: String,
+    /// Options that override the preset's.
+    #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
+    pub options: toml::Table,
+}
+
+/// A relay, as everyone may know it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Relay {
+    /// A name for people: 1 to 32 letters, digits and hyphens.
+    pub nickname: String,
+    /// Where it takes links: a UDP or a TCP port, as the network's transport has it.
+    pub address: SocketAddr,
+    /// The SHA-256 digest of its links' certificate.
+    pub fingerprint: Hex<32>,
+    /// The public X25519 key with which circuits are extended to it.
+    pub onion_key: Hex<32>,
+    /// How often it is chosen in comparison with others, in any unit that all relays share.
+    pub weight: u64,
+    /// Whether it may be the first relay of a path.
+    #[serde(default)]
+    pub guard: bool,
+    /// What it connects to; a relay without is no exit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<ExitPolicy>,
+}
+
+impl Relay {
+    /// Whether the relay may connect to `target`, as far as can be said before names are looked up.
+    pub fn may_exit_to(&self, target: &Target) -> bool {
+        self.exit
+            .as_ref()
+            .is_some_and(|policy| policy.may_allow(target))
+    }
+}
+
+impl Directory {
+    /// A directory of no relays.
+    pub fn new(network: &str, transport: TransportChoice, valid: (UnixTime, UnixTime)) -> Self {
+        Self {
+            version: VERSION,
+            network: network.to_owned(),
+            valid_after: valid.0,
+            valid_until: valid.1,
+            transport,
+            relays: Vec::new(),
+        }
+    }
+
+    /// The directory as a signed file.
+    ///
+    /// # Errors
+    /// If it is one that no node would take.
+    pub fn sign(&self, authority: &AuthorityKey) -> Result<String, InputError> {
+        self.check()?;
+        let body = toml::to_string(self).expect("a directory has a TOML form");
+        Ok(signed::append(body, authority))
+    }
+
+    /// Reads the directory file at `path`, which `authority` must have signed.
+    ///
+    /// # Errors
+    /// If there is no such file, it is not signed, not valid at the time `now`, or does not make
+    /// sense.
+    pub fn load(path: &Path, authority: &AuthorityId, now: UnixTime) -> Result<Self, InputError> {
+        let text = read::file(path)?;
+        Self::verify(&text, authority, now).map_err(|error| error.in_file(path))
+    }
+
+    /// Reads a directory from the text of a file that `authority` must have signed.
+    ///
+    /// # Errors
+    /// If it is not signed, not valid at the time `now`, or does not make sense.
+    pub fn verify(text: &str, authority: &AuthorityId, now: UnixTime) -> Result<Self, InputError> {
+        let body = signed::verified(text, authority)?;
+        let directory: Self = read::toml(body)?;
+        directory.check()?;
+        directory.check_time(now)?;
+        Ok(directory)
+    }
+
+    /// The relay of this fingerprint.
+    pub fn relay(&self, fingerprint: &Hex<32>) -> Option<&Relay> {
+        let fits = |relay: &&Relay| relay.fingerprint == *fingerprint;
+        self.relays.iter().find(fits)
+    }
+
+    fn check_time(&self, now: UnixTime) -> Result<(), InputError> {
+        let (after, until) = (self.valid_after, self.valid_until);
+        if now.after(CLOCK_SKEW) < after {
+            let problem = format!("is not valid before {after}; it is {now} by this clock");
+            return Err(InputError::at("valid-after", problem));
+        }
+        if now >= until {
+            let problem = format!("expired at {until}; it is {now} by this clock");
+            return Err(InputError::at("valid-until", problem));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
