@@ -188,3 +188,6 @@ impl Cipher for Aes256Gcm {
         Ok(len)
     }
 }
+
+#[cfg(test)]
+mod tests;

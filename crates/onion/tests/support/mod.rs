@@ -10,16 +10,3 @@ pub(crate) fn agree() -> (HopKeys, HopKeys) {
     let (ours, _) = initiator.finish(&answer).expect("it is honest");
     (ours, theirs)
 }
-
-/// Whether `b` opens what `a` seals, and removes layers that `a` adds, in both directions.
-pub(crate) fn same_keys(a: &HopKeys, b: &HopKeys) -> bool {
-    [(&a.forward, &b.forward), (&a.backward, &b.backward)]
-        .into_iter()
-        .all(|(a, b)| {
-            let mut body = [3; 509];
-            a.seal(1, &mut body);
-            a.apply_layer(1, &mut body);
-            b.apply_layer(1, &mut body);
-            b.open(1, &mut body).is_ok() && body[16..] == [3; 493]
-        })
-}

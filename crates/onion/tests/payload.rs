@@ -1,0 +1,109 @@
+//! Payloads of real bytes: cut from data, read back, and read from arbitrary bytes.
+
+use bytes::BytesMut;
+use hopflow_onion::OnionPayload;
+use hopflow_units::{Instant, StreamId};
+use hopflow_wire::{CELL_PAYLOAD, DecodeError, Payload, RelayCommand, RelayHeader};
+use proptest::prelude::*;
+
+fn header(command: RelayCommand, len: u16) -> RelayHeader {
+    RelayHeader {
+        command,
+        stream: StreamId::new(0x0102),
+        len,
+        number: if command.is_numbered() {
+            0x0304_0506
+        } else {
+            0
+        },
+    }
+}
+
+#[test]
+fn data_fills_what_tag_and_header_leave() {
+    assert_eq!(OnionPayload::capacity(RelayCommand::Data), 488);
+    assert_eq!(OnionPayload::capacity(RelayCommand::NumberedData), 484);
+}
+
+#[test]
+fn bytes_lie_where_the_layout_says() {
+    let mut data = BytesMut::from(&b"hi"[..]);
+    let numbered = header(RelayCommand::NumberedData, 2);
+    let payload = OnionPayload::cut(numbered, &mut data, Instant::ZERO);
+    let bytes = payload.bytes();
+    assert_eq!(bytes[..16], [0; 16]);
+    assert_eq!(bytes[16..27], [24, 1, 2, 0, 2, 3, 4, 5, 6, b'h', b'i']);
+    assert_eq!(bytes[27..], [0; 482]);
+}
+
+#[test]
+fn every_command_survives() {
+    for command in RelayCommand::ALL {
+        let header = header(command, 0);
+        let payload = OnionPayload::control(header, Instant::ZERO);
+        assert_eq!(payload.header(), Ok(header));
+        assert_eq!(payload.data(), b"");
+    }
+}
+
+#[test]
+fn unknown_commands_and_lengths_are_errors_and_hold_no_data() {
+    let mut payload = OnionPayload::control(header(RelayCommand::Data, 0), Instant::ZERO);
+    payload.bytes_mut()[16] = 99;
+    assert_eq!(payload.header(), Err(DecodeError::UnknownCommand(99)));
+    assert_eq!(payload.data(), b"");
+    for (command, len) in [
+        (RelayCommand::Data, 489_u16),
+        (RelayCommand::NumberedData, 485),
+    ] {
+        let bytes = payload.bytes_mut();
+        bytes[16] = command as u8;
+        bytes[19..21].copy_from_slice(&len.to_be_bytes());
+        assert_eq!(payload.header(), Err(DecodeError::Length(len)));
+        assert_eq!(payload.data(), b"");
+    }
+}
+
+#[test]
+fn contents_are_not_printed() {
+    let mut data = BytesMut::from(&b"secret"[..]);
+    let payload = OnionPayload::cut(header(RelayCommand::Data, 6), &mut data, Instant::ZERO);
+    assert_eq!(format!("{payload:?}"), "OnionPayload(..)");
+}
+
+proptest! {
+    #[test]
+    fn cells_give_back_the_data_they_were_cut_from(
+        pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..2000), 0..4),
+        lens in prop::collection::vec(0_usize..=484, 1..20),
+        numbered: bool,
+    ) {
+        let command = if numbered { RelayCommand::NumberedData } else { RelayCommand::Data };
+        let mut data = BytesMut::new();
+        for piece in &pieces {
+            OnionPayload::append(&mut data, BytesMut::from(&piece[..]));
+        }
+        let mut joined = Vec::new();
+        for len in lens {
+            let len = len.min(data.len());
+            let payload = OnionPayload::cut(header(command, len as u16), &mut data, Instant::ZERO);
+            let mut bytes = [0; CELL_PAYLOAD];
+            payload.write(&mut bytes);
+            let read = OnionPayload::read(&bytes);
+            prop_assert_eq!(read.header(), Ok(header(command, len as u16)));
+            joined.extend_from_slice(read.data());
+        }
+        joined.extend_from_slice(&data);
+        prop_assert_eq!(joined, pieces.concat());
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_a_header_or_an_error(
+        bytes in prop::collection::vec(any::<u8>(), CELL_PAYLOAD),
+    ) {
+        let bytes: [u8; CELL_PAYLOAD] = bytes.try_into().unwrap();
+        let payload = OnionPayload::read(&bytes);
+        let len = payload.header().map_or(0, |header| header.len as usize);
+        prop_assert_eq!(payload.data().len(), len);
+    }
+}
