@@ -18,6 +18,7 @@ ALLOWED = {
     "hopflow-wire": {"units"},
     "hopflow-tcp": {"units"},
     "hopflow-onion": {"units", "wire"},
+    "hopflow-channel": {"units"},
     "hopflow-results": {"units"},
     "hopflow-overlay": {"units", "wire", "tcp"},
     "hopflow-transports": {"units", "wire", "tcp", "overlay"},

@@ -1,0 +1,242 @@
+//! DTLS 1.3 over datagrams.
+
+mod clock;
+mod config;
+mod suite;
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use dimpl::{Dtls, Output, TimeoutError};
+use hopflow_units::Instant;
+
+use crate::state::HANDSHAKE_TIMEOUT;
+use crate::{Error, Fingerprint, Identity, State};
+use clock::Clock;
+
+/// One end of a link over datagrams, secured by DTLS 1.3 (RFC 9147).
+///
+/// What is sealed in one piece travels as one record in one datagram. Datagrams may be lost,
+/// duplicated, reordered and forged on the way: lost ones stay lost once the channel is open,
+/// flights of the handshake are repeated, and all that is not fresh and authentic is dropped
+/// without a trace. Freshness is judged in a window of 64 records, so a datagram that 64 later
+/// ones have overtaken is dropped, too.
+///
+/// Before the first [`receive`](Self::receive) or
+/// [`poll_transmit`](Self::poll_transmit) the channel does nothing.
+pub struct DatagramChannel {
+    /// Absent once the channel is closed.
+    dtls: Option<Box<Dtls>>,
+    /// Whom the caller wants; absent at the side that was called.
+    expected: Option<Fingerprint>,
+    verified: bool,
+    state: State,
+    clock: Clock,
+    /// When the handshake must be done; unknown until the channel is first used.
+    deadline: Option<Instant>,
+    /// When `dtls` wants to be called again.
+    timeout: Instant,
+    outbox: VecDeque<Vec<u8>>,
+    scratch: Vec<u8>,
+}
+
+impl DatagramChannel {
+    /// The largest plaintext that [`seal`](Self::seal) takes, in bytes.
+    pub const MAX_PLAINTEXT: usize = 1400;
+
+    /// What a record adds to its plaintext, in bytes: a header of 5 (RFC 9147, section 4, Figure
+    /// 3), the content type, and a tag of 16.
+    pub const OVERHEAD: usize = 22;
+
+    /// The largest datagram a channel sends, in bytes.
+    ///
+    /// The first datagram of a handshake has this size, so a path that cannot carry full records
+    /// never opens.
+    pub const MAX_DATAGRAM: usize = Self::MAX_PLAINTEXT + Self::OVERHEAD;
+
+    /// The caller's end of a new channel to the owner of the certificate `expected`.
+    ///
+    /// `epoch` is the moment that the driver calls [`Instant::ZERO`].
+    pub fn connect(expected: Fingerprint, epoch: std::time::Instant) -> Self {
+        let (config, nobody) = config::initiator();
+        let mut dtls = Dtls::new_13(config, nobody, epoch);
+        dtls.set_active(true);
+        Self::new(dtls, Some(expected), epoch)
+    }
+
+    /// The end of a new channel at the side that was called.
+    ///
+    /// It has a few kilobytes of memory, but has proven nothing about the sender's address yet: a
+    /// driver should make one only if [`opens_channel`](Self::opens_channel), and bound how many
+    /// are [`State::Handshaking`].
+    ///
+    /// `epoch` is the moment that the driver calls [`Instant::ZERO`].
+    pub fn accept(identity: &Identity, epoch: std::time::Instant) -> Self {
+        let dtls = Dtls::new_13(config::responder(), identity.dtls(), epoch);
+        Self::new(dtls, None, epoch)
+    }
+
+    fn new(dtls: Dtls, expected: Option<Fingerprint>, epoch: std::time::Instant) -> Self {
+        Self {
+            dtls: Some(Box::new(dtls)),
+            verified: expected.is_none(),
+            expected,
+            state: State::Handshaking,
+            clock: Clock::new(epoch),
+            deadline: None,
+            timeout: Instant::ZERO,
+            outbox: VecDeque::new(),
+            scratch: vec![0; Self::MAX_DATAGRAM],
+        }
+    }
+
+    /// Whether `datagram` looks like the first one of a caller: a plaintext record of epoch 0 with
+    /// a `ClientHello` (RFC 9147, sections 4 and 5.2).
+    pub fn opens_channel(datagram: &[u8]) -> bool {
+        const HANDSHAKE: u8 = 22;
+        const CLIENT_HELLO: u8 = 1;
+        matches!(datagram, [HANDSHAKE, 254, _, 0, 0, rest @ ..] if rest.get(8) == Some(&CLIENT_HELLO))
+    }
+
+    /// Where the channel stands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Takes a datagram from the network and hands each piece of plaintext in it to `out`.
+    pub fn receive(&mut self, now: Instant, datagram: &[u8], out: &mut dyn FnMut(&[u8])) {
+        self.advance(now);
+        self.drive(|dtls| dtls.handle_packet(datagram));
+        self.pump(out);
+    }
+
+    /// Appends one datagram that carries `plain` to `out`, and says whether it did.
+    ///
+    /// Only an open channel seals; at most [`MAX_PLAINTEXT`](Self::MAX_PLAINTEXT) bytes, and not
+    /// nothing.
+    pub fn seal(&mut self, now: Instant, plain: &[u8], out: &mut Vec<u8>) -> bool {
+        if plain.is_empty() || plain.len() > Self::MAX_PLAINTEXT {
+            return false;
+        }
+        self.advance(now);
+        if self.state != State::Open {
+            return false;
+        }
+        self.drive(|dtls| dtls.send_application_data(plain).map(drop));
+        let Some(dtls) = self.dtls.as_mut() else {
+            return false;
+        };
+        // Whatever else there was to send went to the outbox before, so this packet is the record.
+        match dtls.poll_output(&mut self.scratch) {
+            Output::Packet(record) => out.extend_from_slice(record),
+            other => unreachable!("a sealed record comes out at once, not {other:?}"),
+        }
+        true
+    }
+
+    /// Appends one datagram to `out` that the channel itself has to send, and says whether there
+    /// was one.
+    pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+        self.advance(now);
+        let Some(datagram) = self.outbox.pop_front() else {
+            return false;
+        };
+        out.extend_from_slice(&datagram);
+        true
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) should be called at the latest.
+    pub fn poll_timeout(&self) -> Instant {
+        match (&self.state, self.deadline) {
+            (State::Closed(_), _) => Instant::FAR_FUTURE,
+            (State::Handshaking, Some(deadline)) => self.timeout.min(deadline),
+            _ => self.timeout,
+        }
+    }
+
+    /// Lets time pass: repeats lost flights, or gives up.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.advance(now);
+    }
+
+    /// Closes the channel; the neighbour is told by one datagram that may get lost.
+    pub fn close(&mut self) {
+        if matches!(self.state, State::Closed(_)) {
+            return;
+        }
+        self.drive(Dtls::close);
+        self.pump(&mut |_| ());
+        self.end(Error::ClosedHere);
+    }
+
+    fn advance(&mut self, now: Instant) {
+        let handshaking = self.state == State::Handshaking;
+        if !self.clock.advance(now, handshaking || self.timeout <= now) {
+            return;
+        }
+        let deadline = *self.deadline.get_or_insert(now + HANDSHAKE_TIMEOUT);
+        if handshaking && deadline <= now {
+            return self.end(Error::TimedOut);
+        }
+        let time = self.clock.time();
+        self.drive(|dtls| dtls.handle_timeout(time));
+        self.pump(&mut |_| ());
+    }
+
+    /// Makes one call into the library, all of whose errors are fatal.
+    fn drive(&mut self, call: impl FnOnce(&mut Dtls) -> Result<(), dimpl::Error>) {
+        let Some(dtls) = self.dtls.as_mut() else {
+            return;
+        };
+        match call(dtls) {
+            Ok(()) => (),
+            Err(dimpl::Error::Timeout(TimeoutError::Connect | TimeoutError::Handshake)) => {
+                self.end(Error::TimedOut);
+            }
+            Err(error) => self.end(Error::Protocol(error.to_string())),
+        }
+    }
+
+    /// Takes everything that the library has to say.
+    fn pump(&mut self, out: &mut dyn FnMut(&[u8])) {
+        while let Some(dtls) = self.dtls.as_mut() {
+            match dtls.poll_output(&mut self.scratch) {
+                Output::ApplicationData(plain) if self.state == State::Open => out(plain),
+                Output::Packet(packet) => self.outbox.push_back(packet.to_vec()),
+                Output::BufferTooSmall { needed } => self.scratch.resize(needed, 0),
+                Output::PeerCert(certificate) => {
+                    self.verified = self.expected == Some(Fingerprint::of_certificate(certificate));
+                    if !self.verified {
+                        self.outbox.clear();
+                        self.end(Error::WrongFingerprint);
+                    }
+                }
+                Output::Connected if self.verified => self.state = State::Open,
+                Output::CloseNotify => self.end(Error::ClosedByPeer),
+                Output::Timeout(time) => {
+                    self.timeout = self.clock.instant(time);
+                    return;
+                }
+                _ => (),
+            }
+        }
+    }
+
+    fn end(&mut self, why: Error) {
+        if !matches!(self.state, State::Closed(_)) {
+            self.state = State::Closed(why);
+        }
+        self.dtls = None;
+    }
+}
+
+impl fmt::Debug for DatagramChannel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatagramChannel")
+            .field("expected", &self.expected)
+            .field("state", &self.state)
+            .field("timeout", &self.timeout)
+            .field("outbox", &self.outbox.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,180 @@
+//! A link over datagrams on a good network.
+
+mod support;
+
+use hopflow_channel::{DatagramChannel, Error, Identity, State};
+use hopflow_units::{Duration, Instant};
+use support::{Pair, epoch, flush, identity};
+
+#[test]
+fn both_ends_open_and_read_what_the_other_seals() {
+    let mut pair = Pair::open();
+    let datagram = pair.sealed(b"there");
+    pair.to_called(&datagram);
+    let mut back = Vec::new();
+    assert!(pair.called.seal(pair.now, b"and back", &mut back));
+    pair.to_caller(&back);
+    assert_eq!(pair.read_by_called, [b"there"]);
+    assert_eq!(pair.read_by_caller, [b"and back"]);
+}
+
+#[test]
+fn a_record_is_one_datagram_of_its_plaintext_and_the_overhead() {
+    let mut pair = Pair::open();
+    for size in [1, 1034, DatagramChannel::MAX_PLAINTEXT] {
+        let sealed = pair.sealed(&vec![7; size]);
+        assert_eq!(sealed.len(), size + DatagramChannel::OVERHEAD);
+        assert!(sealed.len() <= DatagramChannel::MAX_DATAGRAM);
+    }
+    let mut out = vec![1, 2, 3];
+    let too_long = vec![7; DatagramChannel::MAX_PLAINTEXT + 1];
+    assert!(!pair.caller.seal(pair.now, &too_long, &mut out));
+    assert!(!pair.caller.seal(pair.now, &[], &mut out));
+    assert_eq!(out, [1, 2, 3]);
+    assert!(pair.caller.seal(pair.now, b"x", &mut out));
+    assert_eq!(out[..3], [1, 2, 3]);
+}
+
+#[test]
+fn a_handshake_takes_two_round_trips_and_fits_the_largest_datagram() {
+    let mut pair = Pair::new();
+    let mut sizes = Vec::new();
+    let mut trips = 0;
+    while *pair.caller.state() != State::Open {
+        trips += 1;
+        assert!(trips < 10);
+        for _ in 0..2 {
+            pair.exchange(&mut |datagram| {
+                sizes.push(datagram.len());
+                vec![datagram]
+            });
+        }
+    }
+    assert_eq!(sizes[0], DatagramChannel::MAX_DATAGRAM);
+    assert!(
+        sizes
+            .iter()
+            .all(|&size| size <= DatagramChannel::MAX_DATAGRAM)
+    );
+    assert_eq!(trips, 2);
+}
+
+#[test]
+fn the_answer_to_an_unproven_address_is_smaller_than_the_question() {
+    let mut pair = Pair::new();
+    let hello = flush(&mut pair.caller, pair.now).remove(0);
+    assert!(DatagramChannel::opens_channel(&hello));
+    pair.to_called(&hello);
+    let answer = flush(&mut pair.called, pair.now);
+    assert_eq!(answer.len(), 1);
+    assert!(answer[0].len() * 8 < hello.len(), "{}", answer[0].len());
+    assert!(!DatagramChannel::opens_channel(&answer[0]));
+}
+
+#[test]
+fn a_caller_does_not_talk_to_another_certificate() {
+    let mut pair = Pair::new();
+    let other = Identity::generate().fingerprint();
+    pair.caller = DatagramChannel::connect(other, epoch());
+    pair.settle();
+    assert_eq!(*pair.caller.state(), State::Closed(Error::WrongFingerprint));
+    assert_eq!(*pair.called.state(), State::Handshaking);
+    assert_eq!(pair.caller.poll_timeout(), Instant::FAR_FUTURE);
+    assert!(!pair.caller.seal(pair.now, b"secret", &mut Vec::new()));
+    pair.run(Duration::from_secs(60), &mut |datagram| vec![datagram]);
+    assert_eq!(*pair.called.state(), State::Closed(Error::TimedOut));
+}
+
+#[test]
+fn nothing_is_sealed_before_the_channel_is_open() {
+    let mut pair = Pair::new();
+    let mut out = Vec::new();
+    assert!(!pair.caller.seal(pair.now, b"early", &mut out));
+    assert!(!pair.called.seal(pair.now, b"early", &mut out));
+    assert!(out.is_empty());
+    pair.settle();
+    assert!(pair.is_open());
+    assert!(pair.read_by_called.is_empty());
+}
+
+#[test]
+fn closing_tells_the_other_end() {
+    let mut pair = Pair::open();
+    pair.caller.close();
+    assert_eq!(*pair.caller.state(), State::Closed(Error::ClosedHere));
+    assert!(!pair.caller.seal(pair.now, b"late", &mut Vec::new()));
+    pair.settle();
+    assert_eq!(*pair.called.state(), State::Closed(Error::ClosedByPeer));
+    pair.called.close();
+    assert_eq!(*pair.called.state(), State::Closed(Error::ClosedByPeer));
+    assert_eq!(pair.called.poll_timeout(), Instant::FAR_FUTURE);
+}
+
+#[test]
+fn closing_during_the_handshake_is_silent() {
+    let mut pair = Pair::new();
+    pair.exchange(&mut |datagram| vec![datagram]);
+    pair.called.close();
+    pair.caller.close();
+    assert!(flush(&mut pair.caller, pair.now).is_empty());
+    assert_eq!(*pair.caller.state(), State::Closed(Error::ClosedHere));
+}
+
+#[test]
+fn an_idle_open_channel_wants_no_timer() {
+    let mut pair = Pair::open();
+    assert_eq!(pair.caller.poll_timeout(), Instant::FAR_FUTURE);
+    assert_eq!(pair.called.poll_timeout(), Instant::FAR_FUTURE);
+    pair.now += Duration::from_secs(1_000_000);
+    let datagram = pair.sealed(b"after a long silence");
+    pair.to_called(&datagram);
+    assert_eq!(pair.read_by_called.len(), 1);
+}
+
+#[test]
+fn a_clock_that_jumps_back_or_beyond_all_bounds_does_no_harm() {
+    let mut pair = Pair::open();
+    for now in [Instant::ZERO, Instant::FAR_FUTURE, Instant::from_nanos(5)] {
+        pair.now = now;
+        let datagram = pair.sealed(b"timeless");
+        pair.to_called(&datagram);
+    }
+    assert_eq!(pair.read_by_called.len(), 3);
+    assert!(pair.is_open());
+}
+
+#[test]
+fn an_identity_survives_storage() {
+    let stored = Identity::from_der(identity().certificate_der(), identity().key_der()).unwrap();
+    assert_eq!(stored.fingerprint(), identity().fingerprint());
+    let mut pair = Pair::new();
+    pair.called = DatagramChannel::accept(&stored, epoch());
+    pair.settle();
+    assert!(pair.is_open());
+}
+
+#[test]
+fn an_identity_is_refused_if_its_parts_do_not_belong_together() {
+    let other = Identity::generate();
+    let error = Identity::from_der(identity().certificate_der(), other.key_der()).unwrap_err();
+    assert!(
+        error.to_string().contains("does not go with the key"),
+        "{error}"
+    );
+    let error = Identity::from_der(identity().certificate_der(), b"key").unwrap_err();
+    assert!(error.to_string().contains("P-256"), "{error}");
+    let error = Identity::from_der(b"certificate", identity().key_der()).unwrap_err();
+    assert!(error.to_string().contains("certificate"), "{error}");
+}
+
+#[test]
+fn no_two_channels_of_a_caller_show_the_same_secret() {
+    let hello = || {
+        let mut caller = DatagramChannel::connect(identity().fingerprint(), epoch());
+        flush(&mut caller, Instant::ZERO).remove(0)
+    };
+    let (one, other) = (hello(), hello());
+    assert_eq!(one.len(), other.len());
+    let same = one.iter().zip(&other).filter(|(a, b)| a == b).count();
+    assert!(one.len() - same >= 60, "random and key share differ");
+}
