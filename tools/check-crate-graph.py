@@ -24,6 +24,7 @@ ALLOWED = {
     "hopflow-transports": {"units", "wire", "tcp", "overlay"},
     "hopflow-sim": {"units", "random", "wire", "tcp", "overlay"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
+    "hopflow-node": {"units", "wire", "overlay", "onion", "channel"},
     "hopflow-daemon": {"units", "random", "onion", "channel", "node", "transports", "paths", "sim"},
     "hopflow-report": {"units", "stats", "results"},
     "hopflow-lab": {"units", "random", "paths", "overlay", "transports", "sim", "stats", "results", "report"},
@@ -35,6 +36,7 @@ ALLOWED_IN_TESTS = {
     "hopflow-overlay": {"testkit"},
     "hopflow-transports": {"random", "testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},
+    "hopflow-node": {"transports"},
 }
 
 

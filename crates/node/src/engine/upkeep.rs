@@ -1,0 +1,101 @@
+//! What only the passing of time asks for.
+
+use hopflow_overlay::Multiplexing;
+use hopflow_units::{Duration, Instant, LinkId};
+use hopflow_wire::Reason;
+
+use super::{Engine, Failure};
+use crate::circuit::Phase;
+
+/// How often links are looked at.
+const UPKEEP: Duration = Duration::from_secs(1);
+/// How long a link is kept that has no circuit.
+const IDLE: Duration = Duration::from_secs(60);
+/// How long the neighbour keeps it, who leaves the first word to the one that opened it.
+const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
+/// How long a link's handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(15);
+
+impl Engine {
+    /// When [`Engine::handle_timeout`] is to be called.
+    pub fn poll_timeout(&self) -> Instant {
+        let channels = self.timed.first().map(|(at, _)| *at);
+        let circuits = self.alarms.first().map(|(at, _)| *at);
+        let idle = self.by_peer.is_empty();
+        let upkeep = if idle {
+            Instant::FAR_FUTURE
+        } else {
+            self.next_upkeep
+        };
+        [channels, circuits]
+            .into_iter()
+            .flatten()
+            .fold(self.host.poll_timeout().min(upkeep), Instant::min)
+    }
+
+    /// Handles everything that is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.host.poll_timeout() <= now {
+            self.host.handle_timeout(now);
+        }
+        self.handle_channels(now);
+        while let Some(&(at, key)) = self.alarms.first()
+            && at <= now
+        {
+            self.set_alarm(key, None);
+            let Some(circuit) = self.circuits.get(key) else {
+                continue;
+            };
+            match circuit.phase {
+                Phase::Building(_) => self.on_silence(now, key),
+                Phase::Nascent(_) | Phase::Closing => {
+                    let why = Failure::Closed(Reason::Unreachable);
+                    self.end_circuit(now, key, Reason::Unreachable, None, why);
+                }
+                Phase::Open { .. } => {}
+            }
+        }
+        if self.next_upkeep <= now {
+            self.next_upkeep = now + UPKEEP;
+            self.keep_up_links(now);
+        }
+        self.take_events(now);
+    }
+
+    fn handle_channels(&mut self, now: Instant) {
+        let due = self.timed.iter().take_while(|(at, _)| *at <= now);
+        let due: Vec<LinkId> = due.map(|(_, id)| *id).collect();
+        for id in due {
+            if let Some(link) = self.link_mut(id) {
+                link.handle_timeout(now);
+            }
+            self.after_channel(now, id);
+        }
+    }
+
+    /// Removes links that nobody needs, or whose handshake nobody finishes.
+    fn keep_up_links(&mut self, now: Instant) {
+        let alone = self.plan.multiplexing == Multiplexing::PerCircuit;
+        let old: Vec<LinkId> = self
+            .by_peer
+            .values()
+            .copied()
+            .filter(|id| {
+                let link = self.links.get(id.index()).and_then(Option::as_ref);
+                link.is_some_and(|link| {
+                    let patience = match (link.open, link.opened_to) {
+                        (false, _) => HANDSHAKE,
+                        (true, Some(_)) if alone && link.spent => Duration::ZERO,
+                        (true, Some(_)) => IDLE,
+                        (true, None) => IDLE_ACCEPTED,
+                    };
+                    let unused = link.names.len() == 0 || !link.open;
+                    unused && now.saturating_since(link.used) >= patience
+                })
+            })
+            .collect();
+        for id in old {
+            self.remove_link(now, id);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Whole circuits of engines, in virtual time: every transport that can run for real.
+
+mod network;
+mod transfers;

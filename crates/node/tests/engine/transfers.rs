@@ -1,0 +1,93 @@
+//! Circuits are built, and streams carry what they shall.
+
+use hopflow_onion::OnionPayload;
+use hopflow_overlay::Factory;
+use hopflow_units::Duration;
+
+use crate::network::Network;
+
+/// Transports that have a driver with real sockets.
+const REAL: [&str; 8] = [
+    "vanilla",
+    "pctcp",
+    "n23",
+    "backtap",
+    "marut",
+    "marut-timely",
+    "marut-dctcp",
+    "vanilla-stream-window",
+];
+
+fn transport(name: &str) -> Box<dyn Factory<OnionPayload>> {
+    hopflow_transports::build(name, &toml::Table::new()).expect("the name is in the registry")
+}
+
+fn pattern(len: usize, seed: u8) -> Vec<u8> {
+    (0..len).map(|place| (place / 7) as u8 ^ seed).collect()
+}
+
+/// Builds a circuit through three relays, asks and answers.
+fn fetch(network: &mut Network, size: usize) {
+    let circuit = network.circuit(&[1, 2, 3]);
+    let stream = network.stream(circuit, "example.org:80");
+    network.write(0, stream, b"GET /".to_vec(), true);
+    network.run_for(Duration::from_secs(1));
+    let (node, far, target) = network.begun.pop().expect("the exit hears of the stream");
+    assert_eq!((node, &target[..]), (3, &b"example.org:80"[..]));
+    let request = network.heard(3, far);
+    assert_eq!(
+        (&request.bytes[..], request.finished),
+        (&b"GET /"[..], true)
+    );
+    let answer = pattern(size, 9);
+    network.write(3, far, answer.clone(), true);
+    network.run_for(Duration::from_secs(120));
+    let heard = network.heard(0, stream);
+    assert_eq!((heard.bytes.len(), heard.finished), (size, true));
+    assert!(heard.bytes == answer, "the answer is what was sent");
+    let now = network.now;
+    network.client().close_stream(now, stream);
+    network.client().close_circuit(now, circuit);
+    network.run_for(Duration::from_secs(1));
+    for node in 0..4 {
+        assert_eq!(
+            network.engine(node).counters().circuits,
+            0,
+            "at node {node}"
+        );
+    }
+}
+
+#[test]
+fn every_real_transport_fetches_through_three_relays() {
+    for name in REAL {
+        println!("{name}");
+        fetch(&mut Network::new(&*transport(name), 3), 1_000_000);
+    }
+}
+
+#[test]
+fn loss_and_reordering_on_every_link_change_nothing() {
+    for name in ["backtap", "marut"] {
+        println!("{name}");
+        let mut network = Network::new(&*transport(name), 3);
+        network.weather.lost = 50;
+        network.weather.late = 50;
+        fetch(&mut network, 300_000);
+    }
+}
+
+#[test]
+fn circuits_end_when_a_relay_dies() {
+    for name in ["vanilla", "backtap"] {
+        let mut network = Network::new(&*transport(name), 3);
+        let circuit = network.circuit(&[1, 2, 3]);
+        let stream = network.stream(circuit, "example.org:80");
+        network.write(0, stream, pattern(2_000_000, 1), true);
+        network.run_for(Duration::from_millis(200));
+        network.kill(2);
+        network.run_for(Duration::from_secs(300));
+        assert!(network.heard(0, stream).reset, "{name}: the stream ends");
+        assert_eq!(network.closed.len(), 1, "{name}: the circuit ends");
+    }
+}
