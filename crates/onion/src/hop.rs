@@ -253,3 +253,6 @@ fn split(part: &[u8; PART]) -> (&[u8; BLOCK], &[u8; BLOCK]) {
     let (blocks, _) = part.as_chunks();
     (&blocks[0], &blocks[1])
 }
+
+#[cfg(test)]
+mod tests;
