@@ -52,6 +52,10 @@ pub(crate) struct Link {
     pub(crate) partial: Vec<u8>,
     /// When the link last had a circuit.
     pub(crate) used: Instant,
+    /// When something arrived last.
+    pub(crate) heard: Instant,
+    /// When something left first, since then, that the neighbour must answer.
+    pub(crate) asked: Option<Instant>,
     /// When the engine lets the channel hear the time.
     pub(crate) alarm: Instant,
 }
@@ -70,6 +74,8 @@ impl Link {
             out: Outgoing::default(),
             partial: Vec::new(),
             used: now,
+            heard: now,
+            asked: None,
             alarm: Instant::FAR_FUTURE,
         }
     }
@@ -164,6 +170,14 @@ impl Names {
 
     pub(crate) fn len(&self) -> usize {
         self.used
+    }
+
+    /// All circuits with their names.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Name, CircuitKey)> + '_ {
+        let named = |(name, named): (usize, &Option<Named>)| {
+            named.map(|named| (Name::new(name as u16), named.circuit))
+        };
+        self.table.iter().enumerate().filter_map(named)
     }
 
     /// All circuits.

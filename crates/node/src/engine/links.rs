@@ -6,7 +6,7 @@ use hopflow_channel::{DatagramChannel, Fingerprint, State, StreamChannel};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::Multiplexing;
 use hopflow_units::{Bytes, CircuitId as Name, Instant, LinkId};
-use hopflow_wire::{Carrier, Destroy, Frame, Reason, Setup};
+use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Reason, Setup};
 
 use super::{Action, ConnId, Engine, Failure, Transmit, Via};
 use crate::circuit::{Body, CircuitKey, Side};
@@ -215,6 +215,27 @@ impl Engine {
         let destroy = Frame::<OnionPayload>::Destroy(Destroy { circuit, reason });
         destroy.encode(self.plan.carrier, &mut bytes);
         self.send_frame(now, link, bytes);
+    }
+
+    /// Answers a probe of a circuit that carries no data yet.
+    pub(super) fn answer_probe(&mut self, now: Instant, link: LinkId, circuit: Name) {
+        let feedback = Feedback {
+            circuit,
+            ..Feedback::default()
+        };
+        let mut bytes = Vec::new();
+        Frame::<OnionPayload>::Feedback(feedback).encode(self.plan.carrier, &mut bytes);
+        self.send_frame(now, link, bytes);
+    }
+
+    /// Asks the neighbour about a circuit, so that it shows whether it is still there.
+    pub(super) fn send_probe(&mut self, now: Instant, link: LinkId, circuit: Name) {
+        let mut bytes = Vec::new();
+        Frame::<OnionPayload>::Probe(circuit).encode(self.plan.carrier, &mut bytes);
+        self.send_frame(now, link, bytes);
+        if let Some(link) = self.link_mut(link) {
+            link.asked.get_or_insert(now);
+        }
     }
 
     /// Sends a frame on a link, in a datagram of its own, or lets it wait for the handshake.

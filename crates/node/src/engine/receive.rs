@@ -68,6 +68,12 @@ impl Engine {
             });
         }
         self.counters.garbage += u64::from(garbage);
+        if !arrived.is_empty()
+            && let Some(link) = self.link_mut(id)
+        {
+            link.heard = now;
+            link.asked = None;
+        }
         self.after_channel(now, id);
         self.take_arrived(now, id, arrived);
     }
@@ -157,7 +163,13 @@ impl Engine {
                 None
             }
             Frame::Feedback(feedback) => self.unless_in_setup(link, feedback.circuit, frame),
-            Frame::Probe(circuit) => self.unless_in_setup(link, circuit, frame),
+            Frame::Probe(circuit) => {
+                let frame = self.unless_in_setup(link, circuit, frame);
+                if frame.is_none() {
+                    self.answer_probe(now, link, circuit);
+                }
+                frame
+            }
         }
     }
 

@@ -100,6 +100,9 @@ impl Engine {
         if !self.plain.is_empty() {
             link.seal(now, &self.plain);
         }
+        if frames.iter().any(|frame| matches!(frame, Frame::Cell(_))) {
+            link.asked.get_or_insert(now);
+        }
         self.queue_link(id);
     }
 }

@@ -2,7 +2,7 @@
 
 use hopflow_overlay::Multiplexing;
 use hopflow_units::{Duration, Instant, LinkId};
-use hopflow_wire::Reason;
+use hopflow_wire::{Carrier, Reason};
 
 use super::{Engine, Failure};
 use crate::circuit::Phase;
@@ -13,6 +13,10 @@ const UPKEEP: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_secs(60);
 /// How long the neighbour keeps it, who leaves the first word to the one that opened it.
 const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
+/// How long a neighbour on datagrams may be silent before it is asked whether it is there.
+const QUIET: Duration = Duration::from_secs(15);
+/// How long it may leave cells or such a question without any answer.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a link's handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(15);
 
@@ -58,6 +62,9 @@ impl Engine {
         if self.next_upkeep <= now {
             self.next_upkeep = now + UPKEEP;
             self.keep_up_links(now);
+            if self.plan.carrier == Carrier::Datagram {
+                self.look_after_neighbours(now);
+            }
         }
         self.take_events(now);
     }
@@ -70,6 +77,26 @@ impl Engine {
                 link.handle_timeout(now);
             }
             self.after_channel(now, id);
+        }
+    }
+
+    /// Removes links whose neighbour is gone, which datagrams do not tell. Who opened a link asks.
+    fn look_after_neighbours(&mut self, now: Instant) {
+        let ids: Vec<LinkId> = self.by_peer.values().copied().collect();
+        for id in ids {
+            let Some(link) = self.links.get(id.index()).and_then(Option::as_ref) else {
+                continue;
+            };
+            let since = |at: Instant| now.saturating_since(at);
+            if link.asked.is_some_and(|asked| since(asked) >= PATIENCE) {
+                self.remove_link(now, id);
+            } else if link.open && link.opened_to.is_some() && since(link.heard) >= QUIET {
+                let open = link.names.iter().find(|(_, key)| self.is_open(*key));
+                let name = open.map(|(name, _)| name);
+                if let Some(name) = name {
+                    self.send_probe(now, id, name);
+                }
+            }
         }
     }
 

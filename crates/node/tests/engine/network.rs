@@ -44,6 +44,9 @@ pub(crate) struct Heard {
     pub(crate) reset: bool,
 }
 
+/// Sees the sender, the receiver and the bytes of every datagram, and may change them.
+pub(crate) type Tamper = Box<dyn FnMut(usize, usize, &mut Vec<u8>)>;
+
 /// What happens to datagrams on the way.
 pub(crate) struct Weather {
     pub(crate) delay: Duration,
@@ -70,7 +73,7 @@ pub(crate) struct Network {
     /// Bytes that each end still wants to write.
     pub(crate) unwritten: BTreeMap<(usize, StreamHandle), (Vec<u8>, bool)>,
     /// Calls a test made of the network: sees and may change every datagram.
-    pub(crate) tamper: Option<Box<dyn FnMut(usize, usize, &mut Vec<u8>)>>,
+    pub(crate) tamper: Option<Tamper>,
 }
 
 fn address(node: usize, via: Via) -> SocketAddr {
