@@ -38,7 +38,13 @@ pub struct DatagramChannel {
     timeout: Instant,
     outbox: VecDeque<Vec<u8>>,
     scratch: Vec<u8>,
+    /// How many datagrams overtook the end of the handshake.
+    early: usize,
 }
+
+/// How many datagrams may overtake the end of the handshake; later ones are dropped, for the
+/// library queues them and fails when its queue of 30 is full.
+const MAX_EARLY: usize = 16;
 
 impl DatagramChannel {
     /// The largest plaintext that [`seal`](Self::seal) takes, in bytes.
@@ -87,6 +93,7 @@ impl DatagramChannel {
             timeout: Instant::ZERO,
             outbox: VecDeque::new(),
             scratch: vec![0; Self::MAX_DATAGRAM],
+            early: 0,
         }
     }
 
@@ -106,6 +113,12 @@ impl DatagramChannel {
     /// Takes a datagram from the network and hands each piece of plaintext in it to `out`.
     pub fn receive(&mut self, now: Instant, datagram: &[u8], out: &mut dyn FnMut(&[u8])) {
         self.advance(now);
+        if self.state == State::Handshaking && carries_data(datagram) {
+            self.early += 1;
+            if self.early > MAX_EARLY {
+                return;
+            }
+        }
         self.drive(|dtls| dtls.handle_packet(datagram));
         self.pump(out);
     }
@@ -228,6 +241,14 @@ impl DatagramChannel {
         }
         self.dtls = None;
     }
+}
+
+/// Whether `datagram` starts with a ciphertext of epoch 3, the first one of application data (RFC
+/// 9147, sections 4 and 6.1).
+fn carries_data(datagram: &[u8]) -> bool {
+    datagram
+        .first()
+        .is_some_and(|head| head & 0b1110_0011 == 0b0010_0011)
 }
 
 impl fmt::Debug for DatagramChannel {

@@ -1,16 +1,16 @@
 //! TLS 1.3 over a stream of bytes.
 
 mod config;
-mod session;
 
 use std::fmt;
+use std::io::{BufRead, Write};
 
 use hopflow_units::Instant;
+use rustls::{CertificateError, ClientConnection, Connection, ServerConnection};
 
 use crate::state::HANDSHAKE_TIMEOUT;
 use crate::{Error, Fingerprint, Identity, State};
 pub(crate) use config::responder_config;
-use session::{Job, Session, Step};
 
 /// One end of a link over a stream of bytes such as TCP, secured by TLS 1.3 (RFC 8446).
 ///
@@ -19,13 +19,10 @@ use session::{Job, Session, Step};
 /// that [`seal`](Self::seal) and [`poll_transmit`](Self::poll_transmit) append must be sent in the
 /// order in which they were appended.
 pub struct StreamChannel {
-    session: Session,
+    tls: Box<Connection>,
     state: State,
     /// When the handshake must be done; unknown until the channel is first used.
     deadline: Option<Instant>,
-    /// Bytes of the network that are no whole record yet.
-    inbox: Vec<u8>,
-    outbox: Vec<u8>,
 }
 
 impl StreamChannel {
@@ -35,21 +32,23 @@ impl StreamChannel {
 
     /// The caller's end of a new channel to the owner of the certificate `expected`.
     pub fn connect(expected: Fingerprint) -> Self {
-        Self::new(Session::initiator(expected))
+        let tls = ClientConnection::new(config::initiator(expected), config::no_name());
+        Self::new(tls.expect("the configuration is sound").into())
     }
 
     /// The end of a new channel at the side that was called.
     pub fn accept(identity: &Identity) -> Self {
-        Self::new(Session::responder(identity))
+        let tls = ServerConnection::new(identity.tls());
+        Self::new(tls.expect("the configuration is sound").into())
     }
 
-    fn new(session: Session) -> Self {
+    fn new(mut tls: Connection) -> Self {
+        // What is sealed is taken at once, however much it is.
+        tls.set_buffer_limit(None);
         Self {
-            session,
+            tls: Box::new(tls),
             state: State::Handshaking,
             deadline: None,
-            inbox: Vec::new(),
-            outbox: Vec::new(),
         }
     }
 
@@ -61,11 +60,10 @@ impl StreamChannel {
     /// Takes bytes from the network and hands each piece of plaintext in them to `out`.
     pub fn receive(&mut self, now: Instant, bytes: &[u8], out: &mut dyn FnMut(&[u8])) {
         self.handle_timeout(now);
-        if matches!(self.state, State::Closed(_)) {
-            return;
+        let mut rest = bytes;
+        while !rest.is_empty() && !matches!(self.state, State::Closed(_)) {
+            self.read(&mut rest, out);
         }
-        self.inbox.extend_from_slice(bytes);
-        self.run(out);
     }
 
     /// Appends bytes that carry `plain` to `out`, and says whether it did.
@@ -76,24 +74,22 @@ impl StreamChannel {
         if self.state != State::Open || plain.is_empty() {
             return false;
         }
-        // What the handshake left to send goes first.
-        out.append(&mut self.outbox);
-        match self.session.write(Job::Encrypt(plain), out) {
-            Ok(()) => true,
-            Err(error) => {
-                self.state = State::Closed(error);
-                false
-            }
+        if let Err(error) = self.tls.writer().write_all(plain) {
+            self.end(Error::Protocol(error.to_string()));
+            return false;
         }
+        self.poll_transmit(now, out)
     }
 
     /// Appends all bytes to `out` that the channel itself has to send, and says whether there were
     /// any.
     pub fn poll_transmit(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
         self.handle_timeout(now);
-        let any = !self.outbox.is_empty();
-        out.append(&mut self.outbox);
-        any
+        let before = out.len();
+        while self.tls.wants_write() {
+            self.tls.write_tls(out).expect("a vector takes all");
+        }
+        out.len() > before
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) should be called at the latest.
@@ -104,18 +100,13 @@ impl StreamChannel {
         }
     }
 
-    /// Lets time pass: starts the handshake, or gives it up.
+    /// Lets time pass: gives up a handshake that does not end.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.state != State::Handshaking {
             return;
         }
-        match self.deadline {
-            None => {
-                self.deadline = Some(now + HANDSHAKE_TIMEOUT);
-                self.run(&mut |_| ());
-            }
-            Some(deadline) if deadline <= now => self.state = State::Closed(Error::TimedOut),
-            Some(_) => (),
+        if *self.deadline.get_or_insert(now + HANDSHAKE_TIMEOUT) <= now {
+            self.end(Error::TimedOut);
         }
     }
 
@@ -123,31 +114,47 @@ impl StreamChannel {
     /// [`poll_transmit`](Self::poll_transmit) gives.
     pub fn close(&mut self) {
         if self.state == State::Open {
-            // An alert that cannot be written is not worth another error.
-            let _ = self.session.write(Job::CloseNotify, &mut self.outbox);
+            self.tls.send_close_notify();
         }
-        if !matches!(self.state, State::Closed(_)) {
-            self.state = State::Closed(Error::ClosedHere);
+        self.end(Error::ClosedHere);
+    }
+
+    /// Reads a piece of `bytes`.
+    fn read(&mut self, bytes: &mut &[u8], out: &mut dyn FnMut(&[u8])) {
+        if let Err(error) = self.tls.read_tls(bytes) {
+            return self.end(Error::Protocol(error.to_string()));
+        }
+        let outcome = self.tls.process_new_packets();
+        // Plaintext that came before an error is as good as any.
+        let mut reader = self.tls.reader();
+        while let Ok(plain @ [_, ..]) = reader.fill_buf() {
+            out(plain);
+            let read = plain.len();
+            reader.consume(read);
+        }
+        match outcome {
+            Err(error) => self.end(reason(&error)),
+            Ok(state) if state.peer_has_closed() => self.end(Error::ClosedByPeer),
+            Ok(_) if self.tls.is_handshaking() => (),
+            Ok(_) => self.state = State::Open,
         }
     }
 
-    /// Lets the session work on the inbox until it needs more.
-    fn run(&mut self, out: &mut dyn FnMut(&[u8])) {
-        let mut used = 0;
-        loop {
-            let (discard, step) = self
-                .session
-                .read(&mut self.inbox[used..], &mut self.outbox, out);
-            used += discard;
-            match step {
-                Step::Again => continue,
-                Step::Blocked => (),
-                Step::Ready => self.state = State::Open,
-                Step::Closed(error) => self.state = State::Closed(error),
-            }
-            break;
+    /// The first reason to end is the one that counts.
+    fn end(&mut self, why: Error) {
+        if !matches!(self.state, State::Closed(_)) {
+            self.state = State::Closed(why);
         }
-        self.inbox.drain(..used);
+    }
+}
+
+fn reason(error: &rustls::Error) -> Error {
+    use rustls::Error::InvalidCertificate;
+    match error {
+        InvalidCertificate(CertificateError::ApplicationVerificationFailure) => {
+            Error::WrongFingerprint
+        }
+        other => Error::Protocol(other.to_string()),
     }
 }
 
@@ -156,8 +163,6 @@ impl fmt::Debug for StreamChannel {
         f.debug_struct("StreamChannel")
             .field("state", &self.state)
             .field("deadline", &self.deadline)
-            .field("inbox", &self.inbox.len())
-            .field("outbox", &self.outbox.len())
             .finish_non_exhaustive()
     }
 }

@@ -64,10 +64,10 @@ impl Pair {
         let answered = flush(&mut self.called, self.now);
         let any = !sent.is_empty() || !answered.is_empty();
         for datagram in sent.into_iter().flat_map(&mut *network) {
-            self.to_called(&datagram);
+            self.reach_called(&datagram);
         }
         for datagram in answered.into_iter().flat_map(&mut *network) {
-            self.to_caller(&datagram);
+            self.reach_caller(&datagram);
         }
         any
     }
@@ -92,13 +92,13 @@ impl Pair {
         }
     }
 
-    pub(crate) fn to_called(&mut self, datagram: &[u8]) {
+    pub(crate) fn reach_called(&mut self, datagram: &[u8]) {
         let read = &mut self.read_by_called;
         self.called
             .receive(self.now, datagram, &mut |plain| read.push(plain.to_vec()));
     }
 
-    pub(crate) fn to_caller(&mut self, datagram: &[u8]) {
+    pub(crate) fn reach_caller(&mut self, datagram: &[u8]) {
         let read = &mut self.read_by_caller;
         self.caller
             .receive(self.now, datagram, &mut |plain| read.push(plain.to_vec()));
@@ -128,7 +128,7 @@ pub(crate) fn flush(channel: &mut DatagramChannel, now: Instant) -> Vec<Vec<u8>>
     datagrams
 }
 
-/// Numbers that look random, the same in every run (SplitMix64).
+/// Numbers that look random, the same in every run (the generator `SplitMix64`).
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

@@ -1,19 +1,17 @@
 //! A link over datagrams on a good network.
 
-mod support;
-
+use crate::support::{Pair, epoch, flush, identity};
 use hopflow_channel::{DatagramChannel, Error, Identity, State};
 use hopflow_units::{Duration, Instant};
-use support::{Pair, epoch, flush, identity};
 
 #[test]
 fn both_ends_open_and_read_what_the_other_seals() {
     let mut pair = Pair::open();
     let datagram = pair.sealed(b"there");
-    pair.to_called(&datagram);
+    pair.reach_called(&datagram);
     let mut back = Vec::new();
     assert!(pair.called.seal(pair.now, b"and back", &mut back));
-    pair.to_caller(&back);
+    pair.reach_caller(&back);
     assert_eq!(pair.read_by_called, [b"there"]);
     assert_eq!(pair.read_by_caller, [b"and back"]);
 }
@@ -64,7 +62,7 @@ fn the_answer_to_an_unproven_address_is_smaller_than_the_question() {
     let mut pair = Pair::new();
     let hello = flush(&mut pair.caller, pair.now).remove(0);
     assert!(DatagramChannel::opens_channel(&hello));
-    pair.to_called(&hello);
+    pair.reach_called(&hello);
     let answer = flush(&mut pair.called, pair.now);
     assert_eq!(answer.len(), 1);
     assert!(answer[0].len() * 8 < hello.len(), "{}", answer[0].len());
@@ -127,7 +125,7 @@ fn an_idle_open_channel_wants_no_timer() {
     assert_eq!(pair.called.poll_timeout(), Instant::FAR_FUTURE);
     pair.now += Duration::from_secs(1_000_000);
     let datagram = pair.sealed(b"after a long silence");
-    pair.to_called(&datagram);
+    pair.reach_called(&datagram);
     assert_eq!(pair.read_by_called.len(), 1);
 }
 
@@ -137,7 +135,7 @@ fn a_clock_that_jumps_back_or_beyond_all_bounds_does_no_harm() {
     for now in [Instant::ZERO, Instant::FAR_FUTURE, Instant::from_nanos(5)] {
         pair.now = now;
         let datagram = pair.sealed(b"timeless");
-        pair.to_called(&datagram);
+        pair.reach_called(&datagram);
     }
     assert_eq!(pair.read_by_called.len(), 3);
     assert!(pair.is_open());
