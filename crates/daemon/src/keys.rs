@@ -4,36 +4,45 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use hopflow_channel::Identity;
 use hopflow_onion::OnionSecret;
 use zeroize::Zeroizing;
 
 use crate::directory::AuthorityKey;
 use crate::{InputError, hex, read};
 
-/// A folder of files with secret keys, one a file, made where they are missing.
+/// A folder of files with secret keys, which are made where they are missing.
 ///
-/// A file holds what kind of key it is and the key in hexadecimal digits. Only its owner may read
-/// it; a file that others may read is refused.
+/// A line of a file holds what kind of key it is and the key in hexadecimal digits. Only its owner
+/// may read a file; one that others may read is refused.
 #[derive(Clone, Debug)]
 pub struct KeyStore {
     folder: PathBuf,
 }
 
-/// A kind of key: the name of its file, and how often it has how many bytes.
-struct Kind {
+/// A kind of file: its name, and what its lines hold.
+struct Kind<const LINES: usize> {
     file: &'static str,
-    label: &'static str,
+    labels: [&'static str; LINES],
 }
 
-const ONION: Kind = Kind {
+const ONION: Kind<1> = Kind {
     file: "onion.key",
-    label: "x25519-secret",
+    labels: ["x25519-secret"],
 };
 
-const AUTHORITY: Kind = Kind {
+const AUTHORITY: Kind<1> = Kind {
     file: "authority.key",
-    label: "ed25519-seed",
+    labels: ["ed25519-seed"],
 };
+
+const IDENTITY: Kind<2> = Kind {
+    file: "identity.key",
+    labels: ["certificate", "pkcs8-key"],
+};
+
+/// Secret bytes, wiped from memory when dropped.
+type Secret = Zeroizing<Vec<u8>>;
 
 impl KeyStore {
     /// The store in `folder`, which is made if it is missing.
@@ -52,8 +61,23 @@ impl KeyStore {
     /// # Errors
     /// If the file cannot be read or made, or holds something else.
     pub fn onion(&self) -> Result<OnionSecret, InputError> {
-        let key = self.get(&ONION, || OnionSecret::generate().to_bytes())?;
-        Ok(OnionSecret::from_bytes(*key))
+        let make = || [OnionSecret::generate().to_bytes().to_vec()];
+        let [key] = self.get(&ONION, make)?;
+        self.understood(&ONION, to_array(&key).map(OnionSecret::from_bytes))
+    }
+
+    /// The certificate and key of a relay's links, from `identity.key`.
+    ///
+    /// # Errors
+    /// If the file cannot be read or made, or holds something else.
+    pub fn identity(&self) -> Result<Identity, InputError> {
+        let make = || {
+            let made = Identity::generate();
+            [made.certificate_der().to_vec(), made.key_der().to_vec()]
+        };
+        let [certificate, key] = self.get(&IDENTITY, make)?;
+        let identity = Identity::from_der(&certificate, &key);
+        self.understood(&IDENTITY, identity.map_err(|error| error.to_string()))
     }
 
     /// The key with which an authority signs directories, from `authority.key`.
@@ -61,43 +85,72 @@ impl KeyStore {
     /// # Errors
     /// If the file cannot be read or made, or holds something else.
     pub fn authority(&self) -> Result<AuthorityKey, InputError> {
-        let seed = self.get(&AUTHORITY, || AuthorityKey::generate().to_bytes())?;
-        Ok(AuthorityKey::from_bytes(*seed))
+        let make = || [AuthorityKey::generate().to_bytes().to_vec()];
+        let [seed] = self.get(&AUTHORITY, make)?;
+        self.understood(&AUTHORITY, to_array(&seed).map(AuthorityKey::from_bytes))
     }
 
-    /// The key of a file, which is made of what `make` returns if there is none.
-    fn get<const N: usize>(
+    /// What the lines of a file hold, which is made of what `make` returns if it is missing.
+    fn get<const LINES: usize>(
         &self,
-        kind: &Kind,
-        make: impl FnOnce() -> [u8; N],
-    ) -> Result<Zeroizing<[u8; N]>, InputError> {
+        kind: &Kind<LINES>,
+        make: impl FnOnce() -> [Vec<u8>; LINES],
+    ) -> Result<[Secret; LINES], InputError> {
         let path = self.folder.join(kind.file);
         if !path.exists() {
-            let key = Zeroizing::new(hex::encode(&*Zeroizing::new(make())));
-            let text = Zeroizing::new(format!("{} {}\n", kind.label, *key));
+            let text = kind.write(&make().map(Zeroizing::new));
             create(&path, text.as_bytes())
                 .map_err(|cause| failure(&path, "cannot be made", &cause))?;
         }
-        kind.read(&path).map_err(|error| error.in_file(&path))
+        private::check(&path).map_err(|error| error.in_file(&path))?;
+        let text = Zeroizing::new(read::file(&path)?);
+        self.understood(kind, kind.read(&text))
+    }
+
+    fn understood<T, const LINES: usize>(
+        &self,
+        kind: &Kind<LINES>,
+        outcome: Result<T, String>,
+    ) -> Result<T, InputError> {
+        outcome.map_err(|problem| {
+            let path = self.folder.join(kind.file);
+            InputError::new(format!("holds no such key: {problem}")).in_file(&path)
+        })
     }
 }
 
-impl Kind {
-    fn read<const N: usize>(&self, path: &Path) -> Result<Zeroizing<[u8; N]>, InputError> {
-        private::check(path)?;
-        let text = Zeroizing::new(read::file(path)?);
-        let digits = text.trim_end().strip_prefix(self.label);
-        digits
-            .and_then(|digits| hex::decode(digits.trim_start()).map(Zeroizing::new))
-            .and_then(|bytes| bytes.as_slice().try_into().ok())
-            .map(Zeroizing::new)
-            .ok_or_else(|| {
-                let (label, digits) = (self.label, 2 * N);
-                InputError::new(format!(
-                    "holds no such key: allowed is `{label}` and {digits} hexadecimal digits"
-                ))
-            })
+impl<const LINES: usize> Kind<LINES> {
+    fn write(&self, secrets: &[Secret; LINES]) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::new());
+        for (label, secret) in self.labels.iter().zip(secrets) {
+            let digits = Zeroizing::new(hex::encode(secret));
+            text.extend([label, " ", &digits, "\n"]);
+        }
+        text
     }
+
+    fn read(&self, text: &str) -> Result<[Secret; LINES], String> {
+        let mut lines = text.lines();
+        let mut secrets = [(); LINES].map(|()| Secret::default());
+        for (label, secret) in self.labels.iter().zip(&mut secrets) {
+            let rest = lines.next().and_then(|line| line.strip_prefix(label));
+            let digits = rest.and_then(|rest| rest.strip_prefix(' '));
+            let bytes = digits.and_then(|digits| hex::decode(digits.trim_end()));
+            *secret = bytes.map(Zeroizing::new).ok_or_else(|| {
+                format!("allowed is a line of `{label}` and an even number of hexadecimal digits")
+            })?;
+        }
+        Ok(secrets)
+    }
+}
+
+/// A key of `N` bytes.
+fn to_array<const N: usize>(secret: &Secret) -> Result<[u8; N], String> {
+    let (found, digits) = (2 * secret.len(), 2 * N);
+    secret
+        .as_slice()
+        .try_into()
+        .map_err(|_| format!("{found} digits: allowed are {digits} hexadecimal digits"))
 }
 
 /// Makes a file of `bytes` that appears whole or not at all; one that is there already stays.
@@ -224,16 +277,40 @@ mod tests {
     fn a_file_of_something_else_is_refused_and_kept() {
         let (_folder, store) = store();
         let path = store.folder.join("onion.key");
-        for text in ["", "x25519-secret 00", "ed25519-seed 00", &"0".repeat(64)] {
+        for (text, message) in [
+            ("", "allowed is a line of `x25519-secret`"),
+            ("x25519-secret 00", "2 digits: allowed are 64"),
+            ("x25519-secret 0g", "allowed is a line of `x25519-secret`"),
+            ("ed25519-seed 00", "allowed is a line of `x25519-secret`"),
+            ("00", "allowed is a line of `x25519-secret`"),
+        ] {
             create(&path, text.as_bytes()).unwrap();
-            let message = store.onion().unwrap_err().to_string();
-            assert!(
-                message.contains("allowed is `x25519-secret` and 64"),
-                "{message}"
-            );
+            let found = store.onion().unwrap_err().to_string();
+            assert!(found.contains(message), "{found}");
+            assert!(found.starts_with(path.to_str().unwrap()), "{found}");
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
             fs::remove_file(&path).unwrap();
         }
+    }
+
+    #[test]
+    fn an_identity_is_made_once_and_its_halves_belong_together() {
+        let (folder, store) = store();
+        let made = store.identity().unwrap();
+        assert_eq!(store.identity().unwrap().fingerprint(), made.fingerprint());
+        let other = KeyStore::open(&folder.path().join("other")).unwrap();
+        assert_ne!(other.identity().unwrap().fingerprint(), made.fingerprint());
+        let path = store.folder.join("identity.key");
+        let lines = [&store, &other]
+            .map(|store| fs::read_to_string(store.folder.join("identity.key")).unwrap());
+        let certificate = lines[0].lines().next().unwrap();
+        let key = lines[1].lines().nth(1).unwrap();
+        fs::write(&path, format!("{certificate}\n{key}\n")).unwrap();
+        let found = store.identity().unwrap_err().to_string();
+        assert!(
+            found.contains("identity.key: holds no such key: the certificate"),
+            "{found}"
+        );
     }
 
     #[test]

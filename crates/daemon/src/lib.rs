@@ -11,11 +11,15 @@ mod error;
 mod hex;
 pub mod keys;
 
+pub mod path;
 pub mod policy;
+pub mod pool;
 
 mod read;
 pub mod socks;
 mod target;
+#[cfg(test)]
+mod testing;
 mod time;
 
 pub use error::InputError;

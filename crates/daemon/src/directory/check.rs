@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hopflow_onion::OnionPayload;
 
-use super::{Directory, Relay, TransportChoice, VERSION};
+use super::{Directory, MOST_WEIGHT, Relay, TransportChoice, VERSION};
 use crate::InputError;
 
 /// The longest name of a network or relay.
@@ -58,6 +58,10 @@ impl Relay {
         if address.port() == 0 || address.ip().is_unspecified() || address.ip().is_multicast() {
             let problem = format!("{address}: allowed is an address that others can reach");
             return Err(InputError::at(format!("{key}.address"), problem));
+        }
+        if self.weight > MOST_WEIGHT {
+            let problem = format!("{}: allowed is up to {MOST_WEIGHT}", self.weight);
+            return Err(InputError::at(format!("{key}.weight"), problem));
         }
         Ok(())
     }

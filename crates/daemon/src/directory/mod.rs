@@ -24,6 +24,9 @@ const VERSION: u32 = 1;
 /// How far a node's clock may be off before the beginning of a directory's time of validity.
 const CLOCK_SKEW: Duration = Duration::from_secs(60);
 
+/// The highest weight of a relay: the sum over a network must fit into 64 bits.
+pub const MOST_WEIGHT: u64 = 10_000_000_000;
+
 /// What nodes of a network need to know of each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -66,7 +69,8 @@ pub struct Relay {
     pub fingerprint: Hex<32>,
     /// The public X25519 key with which circuits are extended to it.
     pub onion_key: Hex<32>,
-    /// How often it is chosen in comparison with others, in any unit that all relays share.
+    /// How often it is chosen in comparison with others, in any unit that all relays share; up to
+    /// [`MOST_WEIGHT`].
     pub weight: u64,
     /// Whether it may be the first relay of a path.
     #[serde(default)]
@@ -82,6 +86,12 @@ impl Relay {
         self.exit
             .as_ref()
             .is_some_and(|policy| policy.may_allow(target))
+    }
+
+    /// Whether the relay may connect to some address at `port`.
+    pub fn may_exit_to_port(&self, port: u16) -> bool {
+        let exit = self.exit.as_ref();
+        exit.is_some_and(|policy| policy.may_allow_port(port))
     }
 }
 

@@ -143,7 +143,10 @@ fn a_directory_is_valid_in_its_time_only() {
 #[test]
 fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
     type Change = fn(&mut Directory);
-    let cases: [(&str, Change); 9] = [
+    let cases: [(&str, Change); 10] = [
+        ("relays[1].weight: 10000000001: allowed is up to", |d| {
+            d.relays[1].weight = MOST_WEIGHT + 1;
+        }),
         ("version: 2: allowed is 1", |d| d.version = 2),
         ("network: \"a b\": allowed are", |d| {
             d.network = "a b".to_owned();

@@ -84,8 +84,8 @@ impl ExitPolicy {
         }
     }
 
-    /// Whether some address is accepted at `port`.
-    fn may_allow_port(&self, port: u16) -> bool {
+    /// Whether some address may be accepted at `port`.
+    pub fn may_allow_port(&self, port: u16) -> bool {
         let fitting = self.rules.iter().filter(|rule| rule.fits_port(port));
         let decisive = fitting
             .into_iter()

@@ -1,0 +1,325 @@
+//! A client: applications ask by SOCKS for connections, which streams over circuits become.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
+
+use hopflow_channel::Fingerprint;
+use hopflow_node::{CircuitKey as Built, Event, Failure, Hop, StreamHandle};
+use hopflow_onion::{OnionPayload, OnionPublic};
+use hopflow_units::Instant;
+use mio::net::{TcpListener, TcpStream};
+
+use super::pipe::Pipe;
+use super::role::{Cx, Entry, Role, Table};
+use crate::directory::Directory;
+use crate::pool::{Action, CircuitKey, Pool, PoolCounts, RequestKey};
+use crate::socks::{Handshake, Reply};
+
+/// Bytes of a SOCKS request that are read at once.
+const CHUNK: usize = 1024;
+
+/// A client's worker.
+#[derive(Debug)]
+pub(super) struct Client {
+    listener: Option<TcpListener>,
+    pool: Pool,
+    hops: Vec<Hop>,
+    table: Table<Opening>,
+    /// The pool's circuits and the engine's.
+    built: BTreeMap<CircuitKey, Built>,
+    keys: BTreeMap<Built, CircuitKey>,
+    requests: BTreeMap<RequestKey, usize>,
+    /// Which circuit the stream of a place is on.
+    carried: BTreeMap<usize, CircuitKey>,
+}
+
+/// A connection that is not joined to a stream yet.
+#[derive(Debug)]
+struct Opening {
+    socket: TcpStream,
+    target: String,
+    step: Step,
+    /// Bytes of the application behind its request.
+    early: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// The application says what it wants.
+    Asking(Handshake),
+    /// The stream waits for a circuit.
+    Waiting(RequestKey),
+    /// The stream waits for the exit's word.
+    Beginning,
+}
+
+/// The directory's relays as paths' hops.
+pub(super) fn hops(directory: &Directory) -> Vec<Hop> {
+    directory
+        .relays
+        .iter()
+        .map(|relay| Hop {
+            address: relay.address,
+            fingerprint: Fingerprint::from_bytes(relay.fingerprint.0),
+            onion: OnionPublic(relay.onion_key.0),
+        })
+        .collect()
+}
+
+impl Client {
+    pub(super) fn new(listener: TcpListener, pool: Pool, directory: &Directory) -> Self {
+        Self {
+            listener: Some(listener),
+            pool,
+            hops: hops(directory),
+            table: Table::default(),
+            built: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            carried: BTreeMap::new(),
+        }
+    }
+
+    /// The circuits' state, for metrics.
+    pub(super) fn counts(&self) -> PoolCounts {
+        self.pool.counts()
+    }
+
+    /// Reads what an application asks for.
+    fn read_request(&mut self, cx: &mut Cx<'_>, place: usize) {
+        let mut bytes = [0; CHUNK];
+        loop {
+            let Some(opening) = self.table.opening(place) else {
+                return;
+            };
+            let Step::Asking(handshake) = &mut opening.step else {
+                return;
+            };
+            let len = match opening.socket.read(&mut bytes) {
+                Ok(len) if len > 0 => len,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                _ => return self.drop_place(cx, place),
+            };
+            let mut answer = Vec::new();
+            let outcome = handshake.receive(&bytes[..len], &mut answer);
+            // The answers are a few bytes, for which a new connection has room.
+            let written = opening.socket.write_all(&answer);
+            match outcome {
+                Ok(None) if written.is_ok() => {}
+                Ok(Some(request)) if written.is_ok() => {
+                    opening.early = request.rest;
+                    opening.target = request.target.to_string();
+                    let key = self.pool.request(cx.now, request.target, request.isolation);
+                    opening.step = Step::Waiting(key);
+                    self.requests.insert(key, place);
+                    return;
+                }
+                _ => return self.drop_place(cx, place),
+            }
+        }
+    }
+
+    /// Does what the pool wants.
+    fn act(&mut self, cx: &mut Cx<'_>, action: Action) {
+        match action {
+            Action::Build { circuit, path } => {
+                let path = path.iter().map(|&relay| self.hops[relay].clone()).collect();
+                let key = cx.engine.build(cx.now, path);
+                self.built.insert(circuit, key);
+                self.keys.insert(key, circuit);
+            }
+            Action::Attach { request, circuit } => self.attach(cx, request, circuit),
+            Action::Refuse { request, reason } => {
+                if let Some(place) = self.requests.remove(&request) {
+                    self.refuse(cx, place, reason.reply());
+                }
+            }
+            Action::Close { circuit } => {
+                if let Some(key) = self.built.remove(&circuit) {
+                    self.keys.remove(&key);
+                    cx.engine.close_circuit(cx.now, key);
+                }
+            }
+        }
+    }
+
+    fn attach(&mut self, cx: &mut Cx<'_>, request: RequestKey, circuit: CircuitKey) {
+        let place = self.requests.remove(&request);
+        let opened = place.and_then(|place| {
+            let opening = self.table.opening(place)?;
+            let key = *self.built.get(&circuit)?;
+            let stream = cx
+                .engine
+                .open_stream(cx.now, key, opening.target.as_bytes())?;
+            opening.step = Step::Beginning;
+            Some((place, stream))
+        });
+        match (opened, place) {
+            (Some((place, stream)), _) => {
+                self.table.name(place, stream);
+                self.carried.insert(place, circuit);
+            }
+            (None, place) => {
+                self.pool.stream_ended(cx.now, circuit);
+                if let Some(place) = place {
+                    self.refuse(cx, place, Reply::GeneralFailure);
+                }
+            }
+        }
+    }
+
+    /// The first cell of a stream: the exit's word, and perhaps more.
+    fn on_word(&mut self, cx: &mut Cx<'_>, stream: StreamHandle, payload: OnionPayload) {
+        let Some(place) = self.table.place(stream) else {
+            return;
+        };
+        let reply = Reply::from_code(payload.data().first().copied().unwrap_or(1));
+        if reply != Reply::Succeeded {
+            return self.refuse(cx, place, reply);
+        }
+        self.table.join(place, |opening| {
+            let mut pipe = Pipe::new(opening.socket, stream, opening.early);
+            pipe.greet(&reply.encode());
+            pipe.deliver(payload, 1);
+            pipe
+        });
+    }
+
+    /// Tells an application that it gets no connection, and closes its own.
+    fn refuse(&mut self, cx: &mut Cx<'_>, place: usize, reply: Reply) {
+        if let Some(opening) = self.table.opening(place) {
+            // What a closed connection does not take is lost on nobody.
+            let _ = opening.socket.write_all(&reply.encode());
+        }
+        self.drop_place(cx, place);
+    }
+
+    /// Forgets a connection, its request and its stream.
+    fn drop_place(&mut self, cx: &mut Cx<'_>, place: usize) {
+        if let Some(stream) = self.table.stream(place) {
+            cx.engine.close_stream(cx.now, stream);
+        }
+        if let Some(Entry::Opening(opening)) = self.table.remove(cx, place)
+            && let Step::Waiting(request) = opening.step
+        {
+            self.requests.remove(&request);
+            self.pool.cancel(request);
+        }
+        self.ended(cx.now, place);
+    }
+
+    fn ended(&mut self, now: Instant, place: usize) {
+        if let Some(circuit) = self.carried.remove(&place) {
+            self.pool.stream_ended(now, circuit);
+        }
+    }
+}
+
+impl Role for Client {
+    fn on_event(&mut self, cx: &mut Cx<'_>, event: Event) {
+        match event {
+            Event::Built { circuit } => {
+                if let Some(&key) = self.keys.get(&circuit) {
+                    self.pool.built(cx.now, key);
+                }
+            }
+            Event::Closed { circuit, why } => {
+                if let Some(key) = self.keys.remove(&circuit) {
+                    self.built.remove(&key);
+                    let blame = match why {
+                        Failure::Hop { hop } => Some(hop),
+                        _ => None,
+                    };
+                    self.pool.closed(cx.now, key, blame);
+                }
+            }
+            Event::Data { stream, payload } => match self.table.place(stream) {
+                Some(place) if self.table.pipe(place).is_none() => {
+                    self.on_word(cx, stream, payload);
+                }
+                Some(_) => drop(self.table.deliver(stream, payload)),
+                None => {}
+            },
+            Event::Writable { stream } => {
+                if let Some(place) = self.table.place(stream) {
+                    self.table.stir(place);
+                }
+            }
+            Event::Finished { stream } => self.table.finish(stream),
+            Event::Reset { stream } => {
+                if let Some(place) = self.table.place(stream) {
+                    if self.table.pipe(place).is_some() {
+                        self.table.remove(cx, place);
+                        self.ended(cx.now, place);
+                    } else {
+                        self.refuse(cx, place, Reply::GeneralFailure);
+                    }
+                }
+            }
+            Event::Begin { stream, .. } => cx.engine.close_stream(cx.now, stream),
+        }
+    }
+
+    fn on_ready(&mut self, cx: &mut Cx<'_>, place: usize, readable: bool, _: bool) {
+        if let Some(pipe) = self.table.pipe(place) {
+            pipe.on_ready(readable);
+            self.table.stir(place);
+        } else if readable {
+            self.read_request(cx, place);
+        }
+    }
+
+    fn on_listener(&mut self, cx: &mut Cx<'_>) {
+        while let Some((mut socket, _)) = self
+            .listener
+            .as_ref()
+            .and_then(|listener| listener.accept().ok())
+        {
+            let place = self.table.vacant();
+            let (token, interest) = (Table::<Opening>::token(place), Table::<Opening>::interest());
+            if cx.registry.register(&mut socket, token, interest).is_err() {
+                continue;
+            }
+            let _ = socket.set_nodelay(true);
+            self.table.add(Opening {
+                socket,
+                target: String::new(),
+                step: Step::Asking(Handshake::new()),
+                early: Vec::new(),
+            });
+        }
+    }
+
+    fn work(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut worked = false;
+        if self.pool.poll_timeout() <= cx.now {
+            self.pool.handle_timeout(cx.now);
+        }
+        while let Some(action) = self.pool.poll_action() {
+            self.act(cx, action);
+            worked = true;
+        }
+        let mut ended = Vec::new();
+        worked |= self.table.pump(cx, |place| ended.push(place));
+        for place in ended {
+            self.ended(cx.now, place);
+        }
+        worked
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        self.pool.poll_timeout()
+    }
+
+    fn drain(&mut self, cx: &mut Cx<'_>) {
+        if let Some(mut listener) = self.listener.take() {
+            // It is closed in any case.
+            let _ = cx.registry.deregister(&mut listener);
+        }
+    }
+
+    fn streams(&self) -> usize {
+        self.table.len()
+    }
+}

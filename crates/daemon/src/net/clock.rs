@@ -1,0 +1,38 @@
+//! The clocks of this machine: the only place of the crate that reads them.
+
+use hopflow_units::{Duration, Instant};
+
+use crate::UnixTime;
+
+/// A monotonic clock that begins with the node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    epoch: std::time::Instant,
+}
+
+impl Clock {
+    /// A clock that begins now.
+    #[expect(clippy::disallowed_methods, reason = "sockets live in real time")]
+    pub(crate) fn start() -> Self {
+        Self {
+            epoch: std::time::Instant::now(),
+        }
+    }
+
+    /// The time since the clock began.
+    pub(crate) fn now(self) -> Instant {
+        Instant::ZERO + Duration::from_nanos(self.epoch.elapsed().as_nanos() as u64)
+    }
+
+    /// The moment at which the clock began.
+    pub(crate) const fn epoch(self) -> std::time::Instant {
+        self.epoch
+    }
+}
+
+/// The time of the calendar.
+#[expect(clippy::disallowed_methods, reason = "directories are valid for a time")]
+pub fn calendar_time() -> UnixTime {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    UnixTime::from_secs(since.map_or(0, |since| since.as_secs()))
+}

@@ -1,0 +1,270 @@
+//! Which circuits a client has, and which carries which stream.
+//!
+//! The pool decides and the driver does: it tells the pool of streams that want a circuit and of
+//! what became of circuits, and takes [`Action`]s. Time is an argument.
+//!
+//! Some circuits are built in advance for nobody. The first stream of a user takes one of them for
+//! that user; streams of others do not share it. A circuit takes new streams until it is of age,
+//! and is closed when its last one has ended. A circuit that fails is replaced by one through other
+//! relays, if there are any.
+
+mod circuit;
+mod suspects;
+mod work;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hopflow_units::Instant;
+
+use crate::Target;
+use crate::config::Circuits;
+use crate::path::{Path, PathChooser};
+use crate::socks::{Isolation, Reply};
+use circuit::Circuit;
+use suspects::Suspects;
+
+/// Streams that wait for circuits at most; another one is refused.
+const MOST_WAITING: usize = 4096;
+
+/// A circuit of the pool; numbers are never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CircuitKey(u64);
+
+/// A stream that wants a circuit; numbers are never used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequestKey(u64);
+
+/// What the driver is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Build a circuit, then tell of it by [`Pool::built`] or [`Pool::closed`].
+    Build {
+        /// How the pool calls it.
+        circuit: CircuitKey,
+        /// Its relays, as indices into the directory's.
+        path: Path,
+    },
+    /// Open a stream on a circuit, then tell of its end by [`Pool::stream_ended`].
+    Attach {
+        /// The stream.
+        request: RequestKey,
+        /// The circuit, which is built.
+        circuit: CircuitKey,
+    },
+    /// Refuse a stream.
+    Refuse {
+        /// The stream.
+        request: RequestKey,
+        /// Why.
+        reason: NoCircuit,
+    },
+    /// Close a circuit; the pool has forgotten it.
+    Close {
+        /// The circuit.
+        circuit: CircuitKey,
+    },
+}
+
+/// Why a stream gets no circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoCircuit {
+    /// No path has an exit that allows the target.
+    NoPath,
+    /// None could be built in time.
+    Timeout,
+    /// Too many streams wait already.
+    TooMany,
+}
+
+impl NoCircuit {
+    /// What an application is told.
+    pub const fn reply(self) -> Reply {
+        match self {
+            Self::NoPath => Reply::NotAllowed,
+            Self::Timeout => Reply::TtlExpired,
+            Self::TooMany => Reply::GeneralFailure,
+        }
+    }
+}
+
+/// How many circuits and streams there are, for metrics.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolCounts {
+    /// Circuits that are being built.
+    pub building: usize,
+    /// Circuits that are built and that nobody uses yet.
+    pub spare: usize,
+    /// Circuits that somebody uses or used.
+    pub used: usize,
+    /// Streams that wait for a circuit.
+    pub waiting: usize,
+}
+
+/// The circuits of a client.
+#[derive(Debug)]
+pub struct Pool {
+    config: Circuits,
+    chooser: PathChooser,
+    circuits: BTreeMap<CircuitKey, Circuit>,
+    waiting: BTreeMap<RequestKey, Waiting>,
+    suspects: Suspects,
+    /// Circuits in a row that could not be built.
+    failures: u32,
+    /// No circuit is built before this time, which lies in the future of the last call.
+    pause_until: Option<Instant>,
+    /// The port that was last asked for: circuits built in advance allow it.
+    last_port: Option<u16>,
+    next_key: u64,
+    actions: VecDeque<Action>,
+}
+
+/// A stream that waits.
+#[derive(Debug)]
+struct Waiting {
+    target: Target,
+    isolation: Isolation,
+    deadline: Instant,
+    /// The circuit under construction that it will get.
+    circuit: Option<CircuitKey>,
+}
+
+impl Pool {
+    /// An empty pool; [`handle_timeout`](Self::handle_timeout) begins its work.
+    pub fn new(config: Circuits, chooser: PathChooser) -> Self {
+        Self {
+            config,
+            chooser,
+            circuits: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            suspects: Suspects::default(),
+            failures: 0,
+            pause_until: None,
+            last_port: None,
+            next_key: 0,
+            actions: VecDeque::new(),
+        }
+    }
+
+    /// A stream to `target` wants a circuit; it will be attached or refused.
+    pub fn request(&mut self, now: Instant, target: Target, isolation: Isolation) -> RequestKey {
+        let request = RequestKey(self.next_key());
+        if self.waiting.len() >= MOST_WAITING {
+            self.refuse(request, NoCircuit::TooMany);
+            return request;
+        }
+        let waiting = Waiting {
+            target,
+            isolation,
+            deadline: now + self.config.stream_timeout,
+            circuit: None,
+        };
+        self.waiting.insert(request, waiting);
+        self.work_for(now, &[request]);
+        request
+    }
+
+    /// A stream that waits is no longer wanted.
+    pub fn cancel(&mut self, request: RequestKey) {
+        self.waiting.remove(&request);
+    }
+
+    /// A circuit is built.
+    pub fn built(&mut self, now: Instant, key: CircuitKey) {
+        let Some(circuit) = self.circuits.get_mut(&key) else {
+            return;
+        };
+        circuit.open(now);
+        self.suspects.clear(&circuit.path);
+        self.failures = 0;
+        self.pause_until = None;
+        let served = take_where(&mut self.waiting, |waiting| waiting.circuit == Some(key));
+        if served.is_empty() {
+            circuit.owner = None;
+        }
+        for (request, waiting) in served {
+            self.attach(now, request, &waiting, key);
+        }
+        self.work(now);
+    }
+
+    /// A circuit could not be built, or is gone; `blame` is the hop that failed, counted from zero,
+    /// if that is known.
+    ///
+    /// Streams that it carried are the driver's to end.
+    pub fn closed(&mut self, now: Instant, key: CircuitKey, blame: Option<usize>) {
+        if let Some(circuit) = self.circuits.remove(&key) {
+            self.lost(now, key, &circuit, blame);
+            self.work(now);
+        }
+    }
+
+    /// A stream that was attached to a circuit has ended.
+    pub fn stream_ended(&mut self, now: Instant, key: CircuitKey) {
+        if let Some(circuit) = self.circuits.get_mut(&key) {
+            circuit.streams -= 1;
+            self.work(now);
+        }
+    }
+
+    /// What the driver is to do next.
+    pub fn poll_action(&mut self) -> Option<Action> {
+        self.actions.pop_front()
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub fn poll_timeout(&self) -> Instant {
+        let deadlines = self.waiting.values().map(|waiting| waiting.deadline);
+        let circuits = self
+            .circuits
+            .values()
+            .map(|circuit| circuit.timeout(&self.config));
+        let times = deadlines.chain(circuits).chain(self.pause_until);
+        times.min().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Does what is due.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let config = &self.config;
+        let late = take_where(&mut self.circuits, |circuit| {
+            circuit.is_building() && circuit.timeout(config) <= now
+        });
+        for (key, circuit) in late {
+            self.actions.push_back(Action::Close { circuit: key });
+            self.lost(now, key, &circuit, None);
+        }
+        for (request, _) in take_where(&mut self.waiting, |waiting| waiting.deadline <= now) {
+            self.refuse(request, NoCircuit::Timeout);
+        }
+        self.work(now);
+    }
+
+    /// How many circuits and streams there are.
+    pub fn counts(&self) -> PoolCounts {
+        let mut counts = PoolCounts {
+            waiting: self.waiting.len(),
+            ..PoolCounts::default()
+        };
+        for circuit in self.circuits.values() {
+            *match (circuit.is_building(), &circuit.owner) {
+                (true, _) => &mut counts.building,
+                (false, None) => &mut counts.spare,
+                (false, Some(_)) => &mut counts.used,
+            } += 1;
+        }
+        counts
+    }
+}
+
+/// Takes the entries out of a map whose values are chosen.
+fn take_where<K: Copy + Ord, V>(
+    map: &mut BTreeMap<K, V>,
+    chosen: impl Fn(&V) -> bool,
+) -> Vec<(K, V)> {
+    let found = map.iter().filter(|(_, value)| chosen(value));
+    let keys: Vec<_> = found.map(|(key, _)| *key).collect();
+    let take = |key| map.remove(&key).map(|value| (key, value));
+    keys.into_iter().filter_map(take).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,372 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::directory::Directory;
+use crate::testing::{exit, network};
+use hopflow_random::Streams;
+use hopflow_units::Duration;
+
+/// A pool with what its driver has to remember.
+struct Driver {
+    pool: Pool,
+    now: Instant,
+    /// Circuits that are to be built.
+    begun: Vec<(CircuitKey, Path)>,
+    attached: Vec<(RequestKey, CircuitKey)>,
+    refused: Vec<(RequestKey, NoCircuit)>,
+    closed: Vec<CircuitKey>,
+}
+
+impl Driver {
+    fn new(directory: Directory, config: Circuits) -> Self {
+        let stream = Streams::new(7).stream("paths", 0);
+        let mut driver = Self {
+            pool: Pool::new(config, PathChooser::new(Arc::new(directory), stream)),
+            now: Instant::ZERO,
+            begun: Vec::new(),
+            attached: Vec::new(),
+            refused: Vec::new(),
+            closed: Vec::new(),
+        };
+        driver.pool.handle_timeout(Instant::ZERO);
+        driver.act();
+        driver
+    }
+
+    /// A pool of these circuits in advance over nine relays.
+    fn with_spares(spare: u32) -> Self {
+        let config = Circuits {
+            spare,
+            ..Circuits::default()
+        };
+        Self::new(network(3, 3, 3), config)
+    }
+
+    fn act(&mut self) {
+        while let Some(action) = self.pool.poll_action() {
+            match action {
+                Action::Build { circuit, path } => self.begun.push((circuit, path)),
+                Action::Attach { request, circuit } => self.attached.push((request, circuit)),
+                Action::Refuse { request, reason } => self.refused.push((request, reason)),
+                Action::Close { circuit } => self.closed.push(circuit),
+            }
+        }
+        assert!(
+            self.pool.poll_timeout() > self.now,
+            "no timeout is due after its handling"
+        );
+    }
+
+    /// Lets time pass, with all that is due in it.
+    fn pass(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.pool.poll_timeout() <= end {
+            self.now = self.pool.poll_timeout();
+            self.pool.handle_timeout(self.now);
+            self.act();
+        }
+        self.now = end;
+    }
+
+    fn request(&mut self, user: &str, target: &str) -> RequestKey {
+        let target = target.parse().unwrap();
+        let request = self
+            .pool
+            .request(self.now, target, Isolation::user(user, ""));
+        self.act();
+        request
+    }
+
+    /// All circuits that are to be built are.
+    fn build_all(&mut self) {
+        for (circuit, _) in std::mem::take(&mut self.begun) {
+            self.pool.built(self.now, circuit);
+        }
+        self.act();
+    }
+
+    /// The building of the first circuit fails.
+    fn fail_first(&mut self, blame: Option<usize>) -> Path {
+        let (circuit, path) = self.begun.remove(0);
+        self.pool.closed(self.now, circuit, blame);
+        self.act();
+        path
+    }
+
+    fn end_stream(&mut self, circuit: CircuitKey) {
+        self.pool.stream_ended(self.now, circuit);
+        self.act();
+    }
+
+    /// The circuit that a stream was attached to.
+    fn circuit_of(&self, request: RequestKey) -> Option<CircuitKey> {
+        let found = self.attached.iter().find(|(key, _)| *key == request);
+        found.map(|(_, circuit)| *circuit)
+    }
+}
+
+fn secs(n: u64) -> Duration {
+    Duration::from_secs(n)
+}
+
+#[test]
+fn circuits_are_built_in_advance_and_replaced_when_they_are_taken() {
+    let mut driver = Driver::with_spares(2);
+    assert_eq!(driver.begun.len(), 2);
+    driver.build_all();
+    assert_eq!(driver.pool.counts().spare, 2);
+    let request = driver.request("alice", "example.org:80");
+    assert!(driver.circuit_of(request).is_some(), "attached at once");
+    assert_eq!(driver.begun.len(), 1, "one is built in its place");
+    driver.build_all();
+    let counts = driver.pool.counts();
+    assert_eq!((counts.spare, counts.used, counts.building), (2, 1, 0));
+}
+
+#[test]
+fn streams_of_a_user_share_a_circuit_and_those_of_others_do_not() {
+    let mut driver = Driver::with_spares(2);
+    driver.build_all();
+    let first = driver.request("alice", "example.org:80");
+    let second = driver.request("alice", "example.com:443");
+    let other = driver.request("bob", "example.org:80");
+    let circuits = [first, second, other].map(|request| driver.circuit_of(request).unwrap());
+    assert_eq!(circuits[0], circuits[1]);
+    assert_ne!(circuits[0], circuits[2]);
+    for circuit in circuits {
+        driver.end_stream(circuit);
+    }
+    let third = driver.request("bob", "example.org:80");
+    assert_eq!(
+        driver.circuit_of(third),
+        Some(circuits[2]),
+        "bob's, also after a pause"
+    );
+}
+
+#[test]
+fn streams_of_a_user_wait_for_the_same_circuit() {
+    let mut driver = Driver::with_spares(0);
+    assert!(driver.begun.is_empty());
+    let requests = ["alice", "alice", "bob"].map(|user| driver.request(user, "example.org:80"));
+    assert_eq!(driver.begun.len(), 2);
+    assert_eq!(driver.pool.counts().waiting, 3);
+    driver.build_all();
+    let circuits = requests.map(|request| driver.circuit_of(request).unwrap());
+    assert_eq!(circuits[0], circuits[1]);
+    assert_ne!(circuits[0], circuits[2]);
+    assert_eq!(driver.pool.counts().waiting, 0);
+}
+
+#[test]
+fn a_circuit_whose_streams_were_cancelled_is_for_anybody() {
+    let mut driver = Driver::with_spares(0);
+    let request = driver.request("alice", "example.org:80");
+    driver.pool.cancel(request);
+    driver.build_all();
+    assert_eq!(driver.pool.counts().spare, 1);
+    let other = driver.request("bob", "example.org:80");
+    assert!(driver.circuit_of(other).is_some());
+    assert_eq!(driver.circuit_of(request), None);
+}
+
+#[test]
+fn an_exit_that_refuses_the_target_is_not_used() {
+    let mut directory = network(3, 3, 3);
+    for relay in &mut directory.relays[6..8] {
+        relay.exit = Some(exit(&["accept *:80"]));
+    }
+    let mut driver = Driver::new(
+        directory,
+        Circuits {
+            spare: 4,
+            ..Circuits::default()
+        },
+    );
+    driver.build_all();
+    for number in 0..20 {
+        let request = driver.request(&format!("user-{number}"), "example.org:443");
+        let paths = driver.begun.clone();
+        driver.build_all();
+        let circuit = driver.circuit_of(request).unwrap();
+        if let Some((_, path)) = paths.iter().find(|(key, _)| *key == circuit) {
+            assert_eq!(path[2], 8);
+        }
+        let exits: Vec<_> = paths.iter().map(|(_, path)| path[2]).collect();
+        assert!(
+            number == 0 || exits.iter().all(|&exit| exit == 8),
+            "{exits:?}"
+        );
+    }
+}
+
+#[test]
+fn a_target_that_no_exit_allows_is_refused_at_once() {
+    let mut directory = network(3, 3, 1);
+    directory.relays[6].exit = Some(exit(&["accept *:80"]));
+    let mut driver = Driver::new(directory, Circuits::default());
+    driver.build_all();
+    let name = driver.request("alice", "example.org:443");
+    let private = driver.request("alice", "127.0.0.1:80");
+    assert_eq!(
+        driver.refused,
+        [(name, NoCircuit::NoPath), (private, NoCircuit::NoPath)]
+    );
+    assert_eq!(NoCircuit::NoPath.reply(), Reply::NotAllowed);
+}
+
+#[test]
+fn a_circuit_of_age_takes_no_new_streams_and_is_closed_after_its_last() {
+    let mut driver = Driver::with_spares(1);
+    driver.build_all();
+    driver.pass(secs(300));
+    let old = driver.request("alice", "example.org:80");
+    let circuit = driver.circuit_of(old).unwrap();
+    driver.build_all();
+    driver.pass(secs(599));
+    let same = driver.request("alice", "example.org:80");
+    assert_eq!(
+        driver.circuit_of(same),
+        Some(circuit),
+        "its age counts from its first stream"
+    );
+    driver.pass(secs(1));
+    driver.build_all();
+    let new = driver.request("alice", "example.org:80");
+    assert_ne!(driver.circuit_of(new), Some(circuit));
+    driver.end_stream(circuit);
+    assert!(!driver.closed.contains(&circuit), "one stream is left");
+    driver.end_stream(circuit);
+    assert!(driver.closed.contains(&circuit));
+}
+
+#[test]
+fn spare_circuits_are_renewed() {
+    let mut driver = Driver::with_spares(2);
+    driver.build_all();
+    driver.pass(secs(599));
+    assert!(driver.closed.is_empty());
+    driver.pass(secs(1));
+    assert_eq!((driver.closed.len(), driver.begun.len()), (2, 2));
+}
+
+#[test]
+fn a_stream_whose_circuit_fails_gets_one_without_the_relay_that_failed() {
+    for _ in 0..10 {
+        let mut driver = Driver::with_spares(0);
+        let request = driver.request("alice", "example.org:80");
+        let mut blamed = Vec::new();
+        for hop in [0, 1, 2, 0, 1, 2] {
+            let path = driver.fail_first(Some(hop));
+            assert!(
+                blamed.iter().all(|relay| !path.contains(relay)),
+                "{path:?} {blamed:?}"
+            );
+            blamed.push(path[hop]);
+            assert!(driver.begun.is_empty(), "not at once");
+            driver.pass(secs(8));
+            assert_eq!(driver.begun.len(), 1);
+            if blamed.len() == 3 {
+                break;
+            }
+        }
+        driver.build_all();
+        assert!(driver.circuit_of(request).is_some());
+    }
+}
+
+#[test]
+fn attempts_become_rarer_and_the_stream_is_refused_in_the_end() {
+    let mut driver = Driver::with_spares(0);
+    let request = driver.request("alice", "example.org:80");
+    let mut times = Vec::new();
+    while driver.refused.is_empty() {
+        while !driver.begun.is_empty() {
+            times.push(driver.now);
+            driver.fail_first(None);
+        }
+        driver.pass(Duration::from_millis(1));
+    }
+    assert_eq!(driver.refused, [(request, NoCircuit::Timeout)]);
+    assert_eq!(driver.now, Instant::ZERO + secs(30));
+    let pauses: Vec<_> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let expected = [250, 500, 1000, 2000, 4000, 8000, 8000].map(Duration::from_millis);
+    assert_eq!(pauses, expected);
+    driver.pass(secs(600));
+    assert!(driver.begun.is_empty(), "nobody waits");
+    assert_eq!(driver.pool.poll_timeout(), Instant::FAR_FUTURE);
+}
+
+#[test]
+fn a_circuit_that_takes_too_long_is_given_up() {
+    let mut driver = Driver::with_spares(0);
+    let request = driver.request("alice", "example.org:80");
+    let (slow, _) = driver.begun[0];
+    driver.pass(secs(10));
+    assert_eq!(driver.closed, [slow]);
+    driver.pass(secs(1));
+    assert_eq!(driver.begun.len(), 2, "another one is tried");
+    driver.build_all();
+    assert_ne!(driver.circuit_of(request), Some(slow), "it came too late");
+    assert!(driver.circuit_of(request).is_some());
+}
+
+#[test]
+fn after_a_circuit_is_gone_its_user_gets_another() {
+    let mut driver = Driver::with_spares(1);
+    driver.build_all();
+    let request = driver.request("alice", "example.org:80");
+    let gone = driver.circuit_of(request).unwrap();
+    driver.build_all();
+    driver.pool.closed(driver.now, gone, Some(1));
+    driver.pool.stream_ended(driver.now, gone);
+    driver.act();
+    let again = driver.request("alice", "example.org:80");
+    assert!(
+        driver
+            .circuit_of(again)
+            .is_some_and(|circuit| circuit != gone),
+        "the spare one"
+    );
+    assert!(driver.closed.is_empty(), "it was gone already");
+}
+
+#[test]
+fn circuits_and_waiting_streams_are_bounded() {
+    let config = Circuits {
+        spare: 0,
+        most: 3,
+        ..Circuits::default()
+    };
+    let mut driver = Driver::new(network(3, 3, 3), config);
+    let requests: Vec<_> = (0..4)
+        .map(|number| driver.request(&format!("user-{number}"), "example.org:80"))
+        .collect();
+    assert_eq!(driver.begun.len(), 3);
+    driver.build_all();
+    assert_eq!(driver.circuit_of(requests[3]), None);
+    let idle = driver.circuit_of(requests[1]).unwrap();
+    driver.end_stream(idle);
+    assert_eq!(driver.closed, [idle], "it made room");
+    driver.build_all();
+    assert!(driver.circuit_of(requests[3]).is_some());
+    for number in 0..MOST_WAITING {
+        driver.request(&format!("more-{number}"), "example.org:80");
+    }
+    assert!(driver.refused.is_empty());
+    let last = driver.request("last", "example.org:80");
+    assert_eq!(driver.refused, [(last, NoCircuit::TooMany)]);
+    driver.pass(secs(30));
+    assert_eq!(driver.pool.counts().waiting, 0);
+}
+
+#[test]
+fn a_network_without_paths_is_asked_rarely_and_refuses() {
+    let mut driver = Driver::new(network(1, 0, 1), Circuits::default());
+    driver.pass(secs(600));
+    assert!(driver.begun.is_empty());
+    let request = driver.request("alice", "example.org:80");
+    driver.pass(secs(30));
+    assert_eq!(driver.refused.len(), 1);
+    assert_eq!(driver.refused[0].0, request);
+}
