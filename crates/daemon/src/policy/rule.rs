@@ -14,7 +14,7 @@ use crate::read;
 ///
 /// The form is a subset of that of Tor's exit policies (dir-spec, "Exit policy syntax"): addresses
 /// are `*`, `*4` and `*6` for all, those of IPv4 and those of IPv6; an address, with or without
-/// the length of a prefix; or `private` for what [`is_special`](super::is_special) tells.
+/// the length of a prefix; or `private` for what [`is_special`] tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     accepts: bool,
