@@ -92,7 +92,7 @@ fn datagram_seal(bencher: Bencher) {
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 32)]
 fn datagram_open(bencher: Bencher) {
     let (caller, mut called) = datagram_pair(&Identity::generate());
     let (caller, plain) = (RefCell::new(caller), vec![7; DATAGRAM]);
@@ -141,7 +141,7 @@ fn stream_seal(bencher: Bencher) {
     });
 }
 
-#[divan::bench]
+#[divan::bench(sample_size = 32)]
 fn stream_open(bencher: Bencher) {
     let (caller, mut called) = stream_pair(&Identity::generate());
     let (caller, plain) = (RefCell::new(caller), vec![7; WRITE]);

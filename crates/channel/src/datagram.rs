@@ -3,6 +3,8 @@
 mod clock;
 mod config;
 mod suite;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,6 +15,10 @@ use hopflow_units::Instant;
 use crate::state::HANDSHAKE_TIMEOUT;
 use crate::{Error, Fingerprint, Identity, State};
 use clock::Clock;
+
+/// How many datagrams may overtake the end of the handshake; later ones are dropped, for the
+/// library queues them and fails when its queue of 30 is full.
+const MAX_EARLY: usize = 16;
 
 /// One end of a link over datagrams, secured by DTLS 1.3 (RFC 9147).
 ///
@@ -41,10 +47,6 @@ pub struct DatagramChannel {
     /// How many datagrams overtook the end of the handshake.
     early: usize,
 }
-
-/// How many datagrams may overtake the end of the handshake; later ones are dropped, for the
-/// library queues them and fails when its queue of 30 is full.
-const MAX_EARLY: usize = 16;
 
 impl DatagramChannel {
     /// The largest plaintext that [`seal`](Self::seal) takes, in bytes.
@@ -140,10 +142,11 @@ impl DatagramChannel {
             return false;
         };
         // Whatever else there was to send went to the outbox before, so this packet is the record.
-        match dtls.poll_output(&mut self.scratch) {
-            Output::Packet(record) => out.extend_from_slice(record),
-            other => unreachable!("a sealed record comes out at once, not {other:?}"),
-        }
+        let Output::Packet(record) = dtls.poll_output(&mut self.scratch) else {
+            debug_assert!(false, "a sealed record comes out at once");
+            return false;
+        };
+        out.extend_from_slice(record);
         true
     }
 

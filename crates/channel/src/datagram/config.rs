@@ -5,21 +5,27 @@ use std::sync::{Arc, LazyLock};
 use dimpl::crypto::Buf;
 use dimpl::crypto::{CryptoProvider, KeyProvider, SigningKey};
 use dimpl::{
-    Config, ConfigBuilder, CryptoError, CryptoOperation, DtlsCertificate, HashAlgorithm,
-    NamedGroup, SignatureAlgorithm,
+    Config, CryptoError, CryptoOperation, DtlsCertificate, HashAlgorithm, NamedGroup,
+    SignatureAlgorithm,
 };
 
 use super::DatagramChannel;
 use super::suite;
 use crate::state::HANDSHAKE_TIMEOUT;
 
-static INITIATOR: LazyLock<Arc<Config>> = LazyLock::new(|| {
-    build(CryptoProvider {
-        key_provider: &NoKeys,
-        ..suite::provider()
-    })
-});
-static RESPONDER: LazyLock<Arc<Config>> = LazyLock::new(|| build(suite::provider()));
+/// After how many records at the latest a called end renews its keys: AES-GCM would allow 2^24.5
+/// (RFC 9147, section 4.5.3).
+const RECORDS_PER_KEY: u64 = 1 << 24;
+
+/// How many times sooner a caller does. The renewal of one end makes the other end renew, too, and
+/// starts its count again. The library loses its way if both begin within a round trip, several
+/// times in a row; with this factor they hardly ever do.
+const CALLER_SOONER: u64 = 16;
+
+static INITIATOR: LazyLock<Arc<Config>> =
+    LazyLock::new(|| build(&NoKeys, RECORDS_PER_KEY / CALLER_SOONER));
+static RESPONDER: LazyLock<Arc<Config>> =
+    LazyLock::new(|| build(suite::provider().key_provider, RECORDS_PER_KEY));
 
 /// For callers, together with the certificate of nobody.
 pub(super) fn initiator() -> (Arc<Config>, DtlsCertificate) {
@@ -35,18 +41,32 @@ pub(super) fn responder() -> Arc<Config> {
     Arc::clone(&RESPONDER)
 }
 
-fn build(provider: CryptoProvider) -> Arc<Config> {
-    let config: ConfigBuilder = Config::builder()
+fn build(key_provider: &'static dyn KeyProvider, records_per_key: u64) -> Arc<Config> {
+    let provider = CryptoProvider {
+        key_provider,
+        ..suite::provider()
+    };
+    let config = Config::builder()
         .with_crypto_provider(provider)
         .mtu(DatagramChannel::MAX_DATAGRAM)
         .kx_groups(&[NamedGroup::X25519])
         .dtls12_cipher_suites(&[])
         .require_client_certificate(false)
         .use_server_cookie(true)
+        .aead_encryption_limit(records_per_key)
         .handshake_timeout(std::time::Duration::from_nanos(
             HANDSHAKE_TIMEOUT.as_nanos(),
-        ));
-    Arc::new(config.build().expect("the configuration is sound"))
+        ))
+        .build();
+    Arc::new(config.expect("the configuration is sound"))
+}
+
+/// For callers and called with the usual proportion, whose keys last for few records.
+#[cfg(test)]
+pub(super) fn short_lived() -> [Arc<Config>; 2] {
+    const FEW: u64 = 200;
+    let keys = suite::provider().key_provider;
+    [build(&NoKeys, FEW), build(keys, FEW * CALLER_SOONER)]
 }
 
 /// Keys of an initiator: it has none.
