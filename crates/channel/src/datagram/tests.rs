@@ -9,8 +9,12 @@ use super::*;
     clippy::disallowed_methods,
     reason = "the origin's value does not matter"
 )]
+fn epoch() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
 fn pair() -> [DatagramChannel; 2] {
-    let (epoch, identity) = (std::time::Instant::now(), Identity::generate());
+    let (epoch, identity) = (epoch(), Identity::generate());
     let nobody = DtlsCertificate {
         certificate: Vec::new(),
         private_key: Vec::new(),
@@ -81,4 +85,28 @@ fn keys_are_renewed_in_passing_and_no_record_is_lost() {
         assert!(said >= 12, "the keys were not renewed: {said} datagrams");
         assert!(ends.iter().all(|end| end.state == State::Open), "{ends:?}");
     }
+}
+
+#[test]
+fn a_caller_that_is_asked_for_a_certificate_shows_none() {
+    let [mut caller, mut called] = pair();
+    let curious = dimpl::Config::builder()
+        .require_client_certificate(true)
+        .build()
+        .expect("the configuration is sound");
+    let identity = Identity::generate();
+    called.dtls = Some(Box::new(Dtls::new_13(
+        curious.into(),
+        identity.dtls(),
+        epoch(),
+    )));
+    caller.expected = Some(identity.fingerprint());
+    let now = Instant::from_nanos(1);
+    while bring(&mut caller, &mut called, now, false) + bring(&mut called, &mut caller, now, false)
+        > 0
+    {}
+    let State::Closed(Error::Protocol(why)) = called.state() else {
+        panic!("{called:?}");
+    };
+    assert!(why.contains("certificate"), "{why}");
 }
