@@ -25,7 +25,9 @@ ALLOWED = {
     "hopflow-sim": {"units", "random", "wire", "tcp", "overlay"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
     "hopflow-node": {"units", "wire", "overlay", "onion", "channel"},
-    "hopflow-daemon": {"units", "random", "onion", "channel", "node", "transports", "paths", "sim"},
+    "hopflow-daemon": {
+        "units", "random", "wire", "overlay", "onion", "channel", "node", "transports", "paths", "sim",
+    },
     "hopflow-report": {"units", "stats", "results"},
     "hopflow-lab": {"units", "random", "paths", "overlay", "transports", "sim", "stats", "results", "report"},
     "hopflow": {"units", "transports", "lab", "results", "report"},

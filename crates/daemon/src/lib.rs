@@ -10,6 +10,7 @@ pub mod directory;
 mod error;
 mod hex;
 pub mod keys;
+pub mod net;
 
 pub mod path;
 pub mod policy;

@@ -87,6 +87,11 @@ impl Carriers {
         })
     }
 
+    /// Whether neighbours may connect.
+    pub(super) const fn listens(&self) -> bool {
+        self.listener.is_some()
+    }
+
     /// Takes neighbours that connect.
     pub(super) fn accept(&mut self, now: Instant, registry: &Registry, engine: &mut Engine) {
         while let Some((socket, _)) = self

@@ -31,7 +31,10 @@ impl Clock {
 }
 
 /// The time of the calendar.
-#[expect(clippy::disallowed_methods, reason = "directories are valid for a time")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "directories are valid for a time"
+)]
 pub fn calendar_time() -> UnixTime {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     UnixTime::from_secs(since.map_or(0, |since| since.as_secs()))

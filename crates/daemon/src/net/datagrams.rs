@@ -151,7 +151,11 @@ impl Datagrams {
 
     /// Whether the kernel may have more for us.
     pub(super) fn is_readable(&self) -> bool {
-        self.outgoing.readable || self.listening.as_ref().is_some_and(|socket| socket.readable)
+        self.outgoing.readable
+            || self
+                .listening
+                .as_ref()
+                .is_some_and(|socket| socket.readable)
     }
 
     /// Takes a batch from each socket that has one.

@@ -6,6 +6,7 @@ use hopflow_node::{Transmit, Via};
 use hopflow_random::{Stream, Streams};
 use hopflow_sim::net::{Link, LinkConfig, Verdict};
 use hopflow_units::{Bytes, Instant};
+use slab::Slab;
 
 /// Bytes of UDP and IPv4 headers and of a link's framing, as the simulator counts them.
 const HEADERS: u64 = 30;
@@ -16,23 +17,42 @@ type Received = (Via, SocketAddr, Vec<u8>);
 /// The way from the node to the network, and back.
 #[derive(Debug)]
 pub(super) struct Emulated {
-    up: Link<Sent>,
-    down: Link<Received>,
-    up_rng: Stream,
-    down_rng: Stream,
+    up: Way<Sent>,
+    down: Way<Received>,
 }
 
-fn size(data: &[u8]) -> Bytes {
-    Bytes::new(data.len() as u64 + HEADERS)
+/// One direction; the model moves the packets' numbers.
+#[derive(Debug)]
+struct Way<P> {
+    link: Link<usize>,
+    rng: Stream,
+    packets: Slab<P>,
 }
 
-fn offer<P: Clone>(link: &mut Link<P>, rng: &mut Stream, now: Instant, packet: P, size: Bytes) {
-    // Cloned only where the link may want a second one.
-    let copy = (link.config().duplicate > 0.0).then(|| packet.clone());
-    if link.send(now, packet, size, rng) == Verdict::Duplicate
-        && let Some(copy) = copy
-    {
-        link.send_copy(now, copy, size, rng);
+impl<P: Clone> Way<P> {
+    fn send(&mut self, now: Instant, packet: P, data: usize) {
+        let size = Bytes::new(data as u64 + HEADERS);
+        let key = self.packets.insert(packet);
+        match self.link.send(now, key, size, &mut self.rng) {
+            Verdict::Queued => {}
+            Verdict::Dropped(_) => drop(self.packets.remove(key)),
+            Verdict::Duplicate => {
+                let copy = self.packets.insert(self.packets[key].clone());
+                let verdict = self.link.send_copy(now, copy, size, &mut self.rng);
+                if matches!(verdict, Verdict::Dropped(_)) {
+                    self.packets.remove(copy);
+                }
+            }
+        }
+    }
+
+    /// A packet that has come through by `now`.
+    fn receive(&mut self, now: Instant) -> Option<P> {
+        let key = self.link.receive(now)?;
+        while let Some(dropped) = self.link.take_dropped() {
+            self.packets.remove(dropped);
+        }
+        Some(self.packets.remove(key))
     }
 }
 
@@ -41,43 +61,46 @@ impl Emulated {
     pub(super) fn new(config: &LinkConfig, seed: u64) -> Self {
         let streams = Streams::new(seed);
         Self {
-            up: Link::new(config.clone()),
-            down: Link::new(config.clone()),
-            up_rng: streams.stream("emulated.up", 0),
-            down_rng: streams.stream("emulated.down", 0),
+            up: Way {
+                link: Link::new(config.clone()),
+                rng: streams.stream("emulated.up", 0),
+                packets: Slab::new(),
+            },
+            down: Way {
+                link: Link::new(config.clone()),
+                rng: streams.stream("emulated.down", 0),
+                packets: Slab::new(),
+            },
         }
     }
 
     /// Whether the node may send now.
     pub(super) fn has_room(&self, now: Instant) -> bool {
-        self.up.room_at(now).is_none()
+        self.up.link.room_at(now).is_none()
     }
 
     pub(super) fn send(&mut self, now: Instant, transmit: Transmit, data: &[u8]) {
-        let packet = (transmit, data.to_vec());
-        offer(&mut self.up, &mut self.up_rng, now, packet, size(data));
+        self.up.send(now, (transmit, data.to_vec()), data.len());
     }
 
     /// A packet that has passed the uplink.
     pub(super) fn left(&mut self, now: Instant) -> Option<Sent> {
-        while self.up.take_dropped().is_some() {}
         self.up.receive(now)
     }
 
     pub(super) fn receive(&mut self, now: Instant, via: Via, from: SocketAddr, data: &[u8]) {
-        let packet = (via, from, data.to_vec());
-        offer(&mut self.down, &mut self.down_rng, now, packet, size(data));
+        self.down.send(now, (via, from, data.to_vec()), data.len());
     }
 
     /// A packet that has passed the downlink.
     pub(super) fn arrived(&mut self, now: Instant) -> Option<Received> {
-        while self.down.take_dropped().is_some() {}
         self.down.receive(now)
     }
 
-    /// When a packet arrives, or room is made.
+    /// When a packet has come through, or room is made for the next one.
     pub(super) fn next_event(&self, now: Instant) -> Instant {
-        [self.up.next_event(), self.down.next_event(), self.up.room_at(now)]
+        let (up, down) = (&self.up.link, &self.down.link);
+        [up.next_event(), down.next_event(), up.room_at(now)]
             .into_iter()
             .flatten()
             .fold(Instant::FAR_FUTURE, Instant::min)

@@ -1,5 +1,6 @@
 //! An exit: streams that clients begin are connected to servers.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -20,6 +21,9 @@ pub(super) struct Exit {
     policy: Option<ExitPolicy>,
     resolver: Option<Resolver>,
     table: Table<Opening>,
+    /// Places that wait for addresses, by the number of their question.
+    asked: BTreeMap<u64, usize>,
+    questions: u64,
     draining: bool,
 }
 
@@ -27,8 +31,8 @@ pub(super) struct Exit {
 #[derive(Debug)]
 struct Opening {
     stream: StreamHandle,
-    /// Which question to the resolver is about it: places are used again.
-    question: u64,
+    /// The number of its question to the resolver.
+    question: Option<u64>,
     /// What is tried at present.
     socket: Option<TcpStream>,
     /// What may be tried after it.
@@ -41,6 +45,8 @@ impl Exit {
             resolver: policy.as_ref().map(|_| Resolver::start(waker)),
             policy,
             table: Table::default(),
+            asked: BTreeMap::new(),
+            questions: 0,
             draining: false,
         }
     }
@@ -55,10 +61,9 @@ impl Exit {
         let Some(target) = allowed else {
             return refuse(cx, stream, Reply::NotAllowed);
         };
-        let question = stream_number(stream);
         let place = self.table.add(Opening {
             stream,
-            question,
+            question: None,
             socket: None,
             rest: Vec::new(),
         });
@@ -67,12 +72,29 @@ impl Exit {
             Host::Address(address) => {
                 self.try_all(cx, place, &[SocketAddr::new(address, target.port)]);
             }
-            Host::Name(name) => {
-                if let Some(resolver) = &self.resolver {
-                    resolver.ask((place as u64) << 32 | question, &name, target.port);
-                }
-            }
+            Host::Name(name) => self.ask(place, &name, target.port),
         }
+    }
+
+    fn ask(&mut self, place: usize, name: &str, port: u16) {
+        let (Some(resolver), Some(opening)) = (&self.resolver, self.table.opening(place)) else {
+            return;
+        };
+        self.questions += 1;
+        resolver.ask(self.questions, name, port);
+        opening.question = Some(self.questions);
+        self.asked.insert(self.questions, place);
+    }
+
+    /// Forgets a place, and what it waits for.
+    fn forget(&mut self, cx: &mut Cx<'_>, place: usize) -> Option<Opening> {
+        let Entry::Opening(opening) = self.table.remove(cx, place)? else {
+            return None;
+        };
+        if let Some(question) = opening.question {
+            self.asked.remove(&question);
+        }
+        Some(opening)
     }
 
     /// Addresses of a target are known: connects to the first that the policy allows.
@@ -102,10 +124,8 @@ impl Exit {
                 return self.give_up(cx, place, refusal);
             };
             let connecting = TcpStream::connect(address).and_then(|mut socket| {
-                let (token, interest) = (
-                    Table::<Opening>::token(place),
-                    Table::<Opening>::interest(),
-                );
+                let (token, interest) =
+                    (Table::<Opening>::token(place), Table::<Opening>::interest());
                 cx.registry.register(&mut socket, token, interest)?;
                 Ok(socket)
             });
@@ -120,7 +140,7 @@ impl Exit {
     }
 
     fn give_up(&mut self, cx: &mut Cx<'_>, place: usize, reply: Reply) {
-        if let Some(Entry::Opening(opening)) = self.table.remove(cx, place) {
+        if let Some(opening) = self.forget(cx, place) {
             refuse(cx, opening.stream, reply);
         }
     }
@@ -169,10 +189,6 @@ fn reply_for(error: &std::io::Error) -> Reply {
     }
 }
 
-const fn stream_number(stream: StreamHandle) -> u64 {
-    stream.index() as u64 & 0xFFFF_FFFF
-}
-
 impl Role for Exit {
     fn on_event(&mut self, cx: &mut Cx<'_>, event: Event) {
         match event {
@@ -196,7 +212,7 @@ impl Role for Exit {
             },
             Event::Reset { stream } => {
                 if let Some(place) = self.table.place(stream) {
-                    self.table.remove(cx, place);
+                    self.forget(cx, place);
                 }
             }
             Event::Built { .. } | Event::Closed { .. } => {}
@@ -213,11 +229,8 @@ impl Role for Exit {
     }
 
     fn work(&mut self, cx: &mut Cx<'_>) -> bool {
-        while let Some((whose, addresses)) = self.resolver.as_ref().and_then(Resolver::poll) {
-            let place = (whose >> 32) as usize;
-            let question = whose & 0xFFFF_FFFF;
-            let asked = self.table.opening(place);
-            if asked.is_some_and(|it| it.question == question && it.socket.is_none()) {
+        while let Some((question, addresses)) = self.resolver.as_ref().and_then(Resolver::poll) {
+            if let Some(place) = self.asked.remove(&question) {
                 self.try_all(cx, place, &addresses);
             }
         }

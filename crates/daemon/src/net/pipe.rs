@@ -100,9 +100,17 @@ impl Pipe {
     }
 
     /// Moves what can be moved in both directions.
-    pub(super) fn pump(&mut self, now: Instant, engine: &mut Engine, buffer: &mut Vec<u8>) -> State {
+    pub(super) fn pump(
+        &mut self,
+        now: Instant,
+        engine: &mut Engine,
+        buffer: &mut Vec<u8>,
+    ) -> State {
         let written = self.write(now, engine);
-        if written.and_then(|()| self.read(now, engine, buffer)).is_err() {
+        if written
+            .and_then(|()| self.read(now, engine, buffer))
+            .is_err()
+        {
             return State::Broken;
         }
         if self.read_end && self.write_end {

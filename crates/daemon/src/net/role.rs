@@ -130,7 +130,8 @@ impl<S> Table<S> {
 
     /// Makes a pipe of what is not joined yet; nothing happens at other places.
     pub(super) fn join(&mut self, place: usize, join: impl FnOnce(S) -> Pipe) {
-        let Some(entry) = self.entries.get_mut(place) else {
+        let entry = self.entries.get_mut(place);
+        let Some(entry) = entry.filter(|entry| matches!(entry, Entry::Opening(_))) else {
             return;
         };
         if let Entry::Opening(opening) = std::mem::replace(entry, Entry::Between) {

@@ -151,6 +151,8 @@ pub struct Counters {
     pub links_refused: u64,
     /// Circuits closed because a cell was not from the other end.
     pub forged: u64,
+    /// Circuits closed because cells took too much memory.
+    pub out_of_memory: u64,
     /// Datagrams and pieces of streams that could not be read.
     pub garbage: u64,
 }

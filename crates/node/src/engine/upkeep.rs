@@ -1,11 +1,19 @@
 //! What only the passing of time asks for.
 
-use hopflow_overlay::Multiplexing;
-use hopflow_units::{Duration, Instant, LinkId};
+use hopflow_overlay::{FlowView, Multiplexing};
+use hopflow_units::{Bytes, Duration, Instant, LinkId};
 use hopflow_wire::{Carrier, Reason};
 
 use super::{Engine, Failure};
-use crate::circuit::Phase;
+use crate::circuit::{CircuitKey, Phase};
+
+/// Memory that a cell takes as it waits, with what is kept about it.
+const CELL_MEMORY: u64 = 640;
+
+/// Cells of a flow that take memory.
+const fn cells(flow: FlowView) -> u64 {
+    flow.queued.get() + flow.out_of_order.get() + flow.outstanding.get()
+}
 
 /// How often links are looked at.
 const UPKEEP: Duration = Duration::from_secs(1);
@@ -67,6 +75,47 @@ impl Engine {
             }
         }
         self.take_events(now);
+    }
+
+    /// Takes no link and no circuit from others from now on.
+    pub fn drain(&mut self) {
+        self.config.limits.links = 0;
+        self.config.limits.circuits_per_link = 0;
+    }
+
+    /// Closes all circuits and links; what is left to be sent says so.
+    pub fn shut_down(&mut self, now: Instant) {
+        let circuits: Vec<CircuitKey> = self.circuits.keys().collect();
+        for key in circuits {
+            self.close_circuit(now, key);
+        }
+        for link in self.by_peer.values() {
+            if let Some(link) = self.links.get_mut(link.index()).and_then(Option::as_mut) {
+                link.spent = true;
+            }
+        }
+    }
+
+    /// Closes the circuits that hold most until all cells that wait take `memory` at most; returns
+    /// what they take.
+    pub fn keep_within(&mut self, now: Instant, memory: Bytes) -> Bytes {
+        let mut held: Vec<(u64, CircuitKey)> = self
+            .flows()
+            .map(|(key, flows)| (flows.into_iter().flatten().map(cells).sum(), key))
+            .collect();
+        let mut total: u64 = held.iter().map(|(cells, _)| cells * CELL_MEMORY).sum();
+        if total > memory.get() {
+            held.sort_unstable();
+            while let Some((cells, key)) = held.pop()
+                && total > memory.get()
+            {
+                total -= cells * CELL_MEMORY;
+                self.counters.out_of_memory += 1;
+                let why = Failure::Closed(Reason::Other);
+                self.end_circuit(now, key, Reason::Other, None, why);
+            }
+        }
+        Bytes::new(total)
     }
 
     fn handle_channels(&mut self, now: Instant) {

@@ -1,30 +1,9 @@
 //! Circuits are built, and streams carry what they shall.
 
-use hopflow_onion::OnionPayload;
-use hopflow_overlay::Factory;
 use hopflow_units::Duration;
 
 use crate::network::Network;
-
-/// Transports that have a driver with real sockets.
-const REAL: [&str; 8] = [
-    "vanilla",
-    "pctcp",
-    "n23",
-    "backtap",
-    "marut",
-    "marut-timely",
-    "marut-dctcp",
-    "vanilla-stream-window",
-];
-
-fn transport(name: &str) -> Box<dyn Factory<OnionPayload>> {
-    hopflow_transports::build(name, &toml::Table::new()).expect("the name is in the registry")
-}
-
-fn pattern(len: usize, seed: u8) -> Vec<u8> {
-    (0..len).map(|place| (place / 7) as u8 ^ seed).collect()
-}
+use crate::support::{REAL, pattern, transport};
 
 /// Builds a circuit through three relays, asks and answers.
 fn fetch(network: &mut Network, size: usize) {
@@ -45,9 +24,8 @@ fn fetch(network: &mut Network, size: usize) {
     let heard = network.heard(0, stream);
     assert_eq!((heard.bytes.len(), heard.finished), (size, true));
     assert!(heard.bytes == answer, "the answer is what was sent");
-    let now = network.now;
-    network.client().close_stream(now, stream);
-    network.client().close_circuit(now, circuit);
+    network.close_stream(0, stream);
+    network.close_circuit(0, circuit);
     network.run_for(Duration::from_secs(1));
     for node in 0..4 {
         assert_eq!(

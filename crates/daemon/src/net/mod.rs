@@ -1,0 +1,21 @@
+//! Relays and clients that run: threads with sockets.
+
+mod alarm;
+mod carriers;
+mod client;
+mod clock;
+mod datagrams;
+mod delayed;
+mod emulated;
+mod exit;
+mod pipe;
+mod resolver;
+mod role;
+mod running;
+mod shared;
+mod tokens;
+mod worker;
+
+pub use clock::calendar_time;
+pub use running::{Running, StartError, client, relay};
+pub use shared::Account;

@@ -1,0 +1,304 @@
+//! Starting relays and clients, and ending them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use hopflow_channel::Fingerprint;
+use hopflow_node::{Engine, EngineConfig, Limits, RelayIdentity};
+use hopflow_onion::OnionPayload;
+use hopflow_overlay::{BucketConfig, Factory};
+use hopflow_random::Streams;
+use hopflow_units::{Bytes, Duration};
+use hopflow_wire::Carrier;
+use mio::{Interest, Poll, Waker};
+
+use super::alarm::Alarm;
+use super::carriers::{Carriers, listen};
+use super::client::Client;
+use super::clock::{Clock, calendar_time};
+use super::datagrams::Datagrams;
+use super::emulated::Emulated;
+use super::exit::Exit;
+use super::role::Role;
+use super::shared::{Account, Shared};
+use super::tokens::Source;
+use super::worker::{Links, Worker};
+use crate::InputError;
+use crate::config::{ClientConfig, EmulatedLink, RelayConfig};
+use crate::directory::Directory;
+use crate::keys::KeyStore;
+use crate::path::PathChooser;
+use crate::pool::Pool;
+
+/// Why a node does not start.
+#[derive(Debug)]
+pub enum StartError {
+    /// Its configuration, keys or directory cannot be used.
+    Input(InputError),
+    /// A socket cannot be opened.
+    Socket {
+        /// For what.
+        what: &'static str,
+        /// At which address.
+        address: SocketAddr,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The system does not give what a worker needs.
+    System(io::Error),
+}
+
+impl std::fmt::Display for StartError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Input(error) => error.fmt(f),
+            Self::Socket {
+                what,
+                address,
+                cause,
+            } => write!(f, "cannot listen for {what} at {address}: {cause}"),
+            Self::System(cause) => write!(f, "cannot start a worker: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<InputError> for StartError {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl From<io::Error> for StartError {
+    fn from(cause: io::Error) -> Self {
+        Self::System(cause)
+    }
+}
+
+/// A relay or client that runs. It ends when [`Running::end`] is called.
+#[derive(Debug)]
+pub struct Running {
+    workers: Vec<Thread>,
+}
+
+/// A worker's thread.
+#[derive(Debug)]
+struct Thread {
+    shared: Arc<Shared>,
+    waker: Arc<Waker>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Running {
+    /// What its workers do at present, or did a tenth of a second ago.
+    pub fn accounts(&self) -> Vec<Account> {
+        let workers = self.workers.iter();
+        workers.map(|worker| worker.shared.account()).collect()
+    }
+
+    /// Takes nothing new, lets streams end for as long as the configuration says, and waits for
+    /// that.
+    ///
+    /// # Errors
+    /// If a worker has failed.
+    pub fn end(self) -> io::Result<()> {
+        for worker in &self.workers {
+            worker.shared.end();
+            // A worker that cannot be woken looks a tenth of a second later.
+            let _ = worker.waker.wake();
+        }
+        for worker in self.workers {
+            let ended = worker.thread.join();
+            ended.map_err(|_| io::Error::other("a worker panicked"))??;
+        }
+        Ok(())
+    }
+}
+
+/// Starts a relay.
+///
+/// # Errors
+/// If its configuration cannot be used, or a socket cannot be opened.
+pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
+    let directory = config.network.load(calendar_time())?;
+    let keys = KeyStore::open(&config.keys)?;
+    let identity = Arc::new(RelayIdentity {
+        certificate: keys.identity()?,
+        onion: keys.onion()?,
+    });
+    let factory = factory(&directory)?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let workers = config.workers(cores);
+    let extend_to = Arc::new(
+        directory
+            .relays
+            .iter()
+            .map(|relay| {
+                let fingerprint = Fingerprint::from_bytes(relay.fingerprint.0);
+                (relay.address, fingerprint)
+            })
+            .collect::<BTreeSet<_>>(),
+    );
+    let share = |bytes: u64| Bytes::new(bytes / workers as u64);
+    let bucket = config.bucket.as_ref().map(|bucket| {
+        let share = workers as u64;
+        let rate = bucket.rate.bytes_per_sec() / share;
+        BucketConfig {
+            rate: hopflow_units::Rate::from_bytes_per_sec(rate.max(1)).unwrap_or(bucket.rate),
+            depth: Bytes::new(bucket.burst().get() / share),
+            interval: bucket.refill.unwrap_or(factory.plan().refill),
+            phase: Duration::ZERO,
+        }
+    });
+    let plan = Plan {
+        factory: &*factory,
+        listen: Some(config.listen),
+        link: config.link.as_ref(),
+        memory: share(config.memory.get()),
+        patience: config.drain,
+    };
+    let mut running = Running {
+        workers: Vec::new(),
+    };
+    for number in 0..workers {
+        let engine = |epoch| EngineConfig {
+            relay: Some(identity.clone()),
+            extend_to: Some(extend_to.clone()),
+            bucket,
+            limits: Limits::default(),
+            epoch,
+        };
+        let exit = config.exit.clone();
+        let worker = plan.start(number, engine, move |_, waker| Ok(Exit::new(exit, waker)))?;
+        running.workers.push(worker);
+    }
+    Ok(running)
+}
+
+/// Starts a client. A client has one worker.
+///
+/// # Errors
+/// If its configuration cannot be used, or a socket cannot be opened.
+pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
+    let directory = Arc::new(config.network.load(calendar_time())?);
+    let factory = factory(&directory)?;
+    let seed = random_seed()?;
+    let chooser = PathChooser::new(directory.clone(), Streams::new(seed).stream("paths", 0));
+    let pool = Pool::new(config.circuits.clone(), chooser);
+    let plan = Plan {
+        factory: &*factory,
+        listen: None,
+        link: config.link.as_ref(),
+        memory: config.memory,
+        patience: config.drain,
+    };
+    let engine = |epoch| EngineConfig {
+        relay: None,
+        extend_to: None,
+        bucket: None,
+        limits: Limits::default(),
+        epoch,
+    };
+    let socks = config.socks;
+    let worker = plan.start(0, engine, |poll, _| {
+        let open = || {
+            let mut listener = listen(socks, false)?;
+            let token = Source::Listener.token();
+            let registry = poll.registry();
+            registry.register(&mut listener, token, Interest::READABLE)?;
+            Ok(listener)
+        };
+        let listener = open().map_err(|cause| StartError::Socket {
+            what: "applications",
+            address: socks,
+            cause,
+        })?;
+        Ok(Client::new(listener, pool, &directory))
+    })?;
+    Ok(Running {
+        workers: vec![worker],
+    })
+}
+
+/// The transport that the directory names.
+fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, StartError> {
+    let choice = &directory.transport;
+    hopflow_transports::build(&choice.preset, &choice.options)
+        .map_err(|error| StartError::Input(InputError::at("transport", error.to_string())))
+}
+
+/// A seed that nobody can guess: which paths a client chooses is its own matter.
+fn random_seed() -> Result<u64, StartError> {
+    let mut seed = [0; 8];
+    aws_lc_rs::rand::fill(&mut seed).map_err(|_| io::Error::other("no random numbers"))?;
+    Ok(u64::from_ne_bytes(seed))
+}
+
+/// What all workers of a node have in common.
+struct Plan<'a> {
+    factory: &'a dyn Factory<OnionPayload>,
+    listen: Option<SocketAddr>,
+    link: Option<&'a EmulatedLink>,
+    memory: Bytes,
+    patience: Duration,
+}
+
+impl Plan<'_> {
+    /// Opens a worker's sockets and starts its thread.
+    fn start<R: Role + 'static>(
+        &self,
+        number: usize,
+        engine: impl FnOnce(std::time::Instant) -> EngineConfig,
+        role: impl FnOnce(&Poll, &Arc<Waker>) -> Result<R, StartError>,
+    ) -> Result<Thread, StartError> {
+        let clock = Clock::start();
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), Source::Waker.token())?);
+        let shared = Arc::new(Shared::default());
+        let worker = Worker {
+            alarm: Alarm::register(poll.registry())?,
+            clock,
+            engine: Engine::new(engine(clock.epoch()), self.factory),
+            links: self.links(&poll, number)?,
+            role: role(&poll, &waker)?,
+            shared: shared.clone(),
+            memory: self.memory,
+            patience: self.patience,
+            poll,
+        };
+        let thread = thread::Builder::new()
+            .name(format!("worker {number}"))
+            .spawn(move || worker.run())?;
+        Ok(Thread {
+            shared,
+            waker,
+            thread,
+        })
+    }
+
+    fn links(&self, poll: &Poll, number: usize) -> Result<Links, StartError> {
+        let carrier = self.factory.plan().carrier;
+        let model = self.link.map(EmulatedLink::model);
+        let opened = match carrier {
+            Carrier::Datagram => {
+                let link = model.map(|model| Emulated::new(&model, number as u64));
+                Datagrams::open(poll.registry(), self.listen, link)
+                    .map(|datagrams| Links::Datagrams(Box::new(datagrams)))
+            }
+            Carrier::Stream => Carriers::open(poll.registry(), self.listen, model)
+                .map(|carriers| Links::Carriers(Box::new(carriers))),
+        };
+        opened.map_err(|cause| match self.listen {
+            Some(address) => StartError::Socket {
+                what: "links",
+                address,
+                cause,
+            },
+            None => StartError::System(cause),
+        })
+    }
+}
