@@ -122,7 +122,7 @@ impl Transport for BackTap {
         let rule = &self.config.rule;
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
         let base = self.base_rtts.with(cx.site, sample.rtt);
-        let base = base.max(self.config.feedback_delay);
+        let base = rule.unloaded(base.max(self.config.feedback_delay));
         flow.round.note(sample.cells, sample.rtt);
         let outstanding = cx.gates.hop.outstanding() + sample.cells;
         flow.window.note(outstanding);

@@ -18,6 +18,9 @@ pub struct Rule {
     pub floor: Cells,
     /// How a window grows.
     pub growth: Growth,
+    /// How much longer than the smallest a round trip may take before cells count as waiting: real
+    /// hosts take their time, and take cells in batches.
+    pub tolerance: Duration,
 }
 
 /// How a window grows while few cells wait, and shrinks while many do.
@@ -47,7 +50,13 @@ impl Rule {
                     ("accelerating", Growth::Accelerating),
                 ],
             )?,
+            tolerance: options.duration("tolerance", Duration::ZERO)?,
         })
+    }
+
+    /// The round trip that counts as one without queues, where `base` is the smallest.
+    pub(crate) fn unloaded(&self, base: Duration) -> Duration {
+        base + self.tolerance
     }
 }
 
@@ -277,6 +286,7 @@ mod tests {
         initial: Cells::new(2),
         floor: Cells::new(1),
         growth: Growth::Accelerating,
+        tolerance: Duration::ZERO,
     };
 
     /// One decision after a round trip in which `outstanding` cells were under way.

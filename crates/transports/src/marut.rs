@@ -203,6 +203,7 @@ impl Transport for Marut {
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
         let base = self.base_rtts.with(cx.site, sample.rtt);
         let base = base.max(self.config.feedback_delay);
+        let base = self.config.rule.unloaded(base);
         let outstanding = cx.gates.hop.outstanding() + sample.cells;
         flow.peak = flow.peak.max(outstanding.get());
         flow.round.note(sample.cells, sample.rtt);

@@ -11,6 +11,7 @@ mod signed;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use hopflow_onion::OnionPayload;
 use hopflow_units::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,27 @@ pub struct TransportChoice {
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     pub options: toml::Table,
 }
+
+impl TransportChoice {
+    /// The choice with the defaults of real hosts: a transport that judges queues by delay
+    /// tolerates what a host's scheduling adds to it, [`TOLERANCE`], unless the options say
+    /// otherwise.
+    #[must_use]
+    pub fn on_real_hosts(&self) -> Self {
+        let mut choice = self.clone();
+        let tolerance = toml::Value::String(TOLERANCE.to_owned());
+        choice
+            .options
+            .entry("tolerance")
+            .or_insert_with(|| tolerance);
+        let builds =
+            hopflow_transports::build::<OnionPayload>(&choice.preset, &choice.options).is_ok();
+        if builds { choice } else { self.clone() }
+    }
+}
+
+/// What a round trip may take longer on a real host before cells count as waiting.
+const TOLERANCE: &str = "5 ms";
 
 /// A relay, as everyone may know it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

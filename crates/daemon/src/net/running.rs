@@ -88,6 +88,7 @@ pub struct Running {
 /// A worker's thread.
 #[derive(Debug)]
 struct Thread {
+    clock: Clock,
     shared: Arc<Shared>,
     waker: Arc<Waker>,
     thread: JoinHandle<io::Result<()>>,
@@ -98,6 +99,12 @@ impl Running {
     pub fn accounts(&self) -> Vec<Account> {
         let workers = self.workers.iter();
         workers.map(|worker| worker.shared.account()).collect()
+    }
+
+    /// When the clock of each worker began, by which its accounts tell the time.
+    pub fn epochs(&self) -> Vec<std::time::Instant> {
+        let workers = self.workers.iter();
+        workers.map(|worker| worker.clock.epoch()).collect()
     }
 
     /// Takes nothing new, lets streams end for as long as the configuration says, and waits for
@@ -226,7 +233,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
 
 /// The transport that the directory names.
 fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, StartError> {
-    let choice = &directory.transport;
+    let choice = directory.transport.on_real_hosts();
     hopflow_transports::build(&choice.preset, &choice.options)
         .map_err(|error| StartError::Input(InputError::at("transport", error.to_string())))
 }
@@ -274,6 +281,7 @@ impl Plan<'_> {
             .name(format!("worker {number}"))
             .spawn(move || worker.run())?;
         Ok(Thread {
+            clock,
             shared,
             waker,
             thread,
