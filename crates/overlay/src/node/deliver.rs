@@ -191,6 +191,10 @@ impl<T: Transport, P: Payload> Node<T, P> {
             }
             return Ok(Taken::Yes);
         }
+        if place.is_none() && header.stream != CIRCUIT {
+            self.on_late_command(now, id, header);
+            return Ok(Taken::Yes);
+        }
         // A command is about the data that this end sends.
         let source = id.reverse();
         match header.command {
@@ -212,6 +216,16 @@ impl<T: Transport, P: Payload> Node<T, P> {
             }
         }
         Ok(Taken::Yes)
+    }
+
+    /// A command about a stream that is over here: while its last data was under way, the far end
+    /// could not know.
+    #[cold]
+    fn on_late_command(&mut self, now: Instant, id: FlowId, header: &RelayHeader) {
+        if header.command == RelayCommand::Reset {
+            // The far end waits to hear that nothing follows.
+            self.send_command(now, id, RelayCommand::Reset, header.stream);
+        }
     }
 
     /// The far end broke a stream off: answers likewise, so that it knows that nothing follows.
@@ -402,7 +416,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         self.deliver_others(now);
     }
 
-    /// Drops the data of a stream that has ended; for windows it counts as delivered.
+    /// Drops the data of a stream that has ended; for the circuit's window it counts as delivered.
     #[cold]
     fn drop_late(
         &mut self,
@@ -413,7 +427,6 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let flow = self.flow(id).filter(|flow| flow.has_ended(stream));
         flow.ok_or(Violation::UnknownStream)?.queue.pop();
         self.after_taken(now, id, stream);
-        self.after_consumed(now, id, stream);
         Ok(Taken::Yes)
     }
 
