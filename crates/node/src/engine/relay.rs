@@ -139,12 +139,7 @@ impl Engine {
         let Phase::Nascent(nascent) = &mut circuit.phase else {
             return;
         };
-        if let Some(next) = next.filter(|_| nascent.is_extended(next.as_ref())) {
-            nascent.keys.forward.apply_setup_layer(counter, &mut sealed);
-            let body = Box::new(SetupMessage::Forward { counter, sealed }.encode());
-            self.set_alarm(key, Some(now + PATIENCE));
-            return self.send_setup(now, next.link, next.name, &body);
-        }
+        // Messages for later hops have higher counters than those for us.
         if nascent.counter.is_some_and(|last| counter <= last) {
             let again = nascent.counter == Some(counter);
             let resend = match (&nascent.answer, &nascent.asked) {
@@ -155,6 +150,16 @@ impl Engine {
             if let Some((side, body)) = resend.filter(|_| again) {
                 self.send_setup(now, side.link, side.name, &body);
             }
+            return;
+        }
+        if let Some(next) = next.filter(|_| nascent.is_extended(next.as_ref())) {
+            nascent.keys.forward.apply_setup_layer(counter, &mut sealed);
+            let body = Box::new(SetupMessage::Forward { counter, sealed }.encode());
+            self.set_alarm(key, Some(now + PATIENCE));
+            return self.send_setup(now, next.link, next.name, &body);
+        }
+        if nascent.asked.is_some() {
+            // One question at a time: the client repeats this one if it is honest.
             return;
         }
         let Ok(plain) = nascent.keys.forward.open_setup(counter, &sealed) else {
@@ -251,13 +256,14 @@ impl Engine {
                 };
                 self.answer_client(now, key, &message);
             }
-            Phase::Building(_) => {
+            // A repeated answer must not be taken for that of the next hop.
+            Phase::Building(building) if building.keys.is_empty() => {
                 if let Some(next) = &mut circuit.next {
                     next.queue_limit = queue_limit;
                 }
                 self.on_answer(now, key, &handshake);
             }
-            Phase::Open { .. } | Phase::Closing => {}
+            Phase::Building(_) | Phase::Open { .. } | Phase::Closing => {}
         }
     }
 
