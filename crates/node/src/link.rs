@@ -15,6 +15,11 @@ const QUARANTINE: usize = 4096;
 /// Names that a link has; zero is left out.
 const NAMES: usize = u16::MAX as usize;
 
+/// Frames that wait for a link's handshake at most; more are dropped, for all are repeated.
+const MAX_WAITING: usize = 1024;
+/// Bytes beside the node's cells that a connection is given at most before it has taken them.
+const MAX_BACKLOG: i64 = 64 * 1024;
+
 /// What secures a link.
 #[derive(Debug)]
 pub(crate) enum Channel {
@@ -43,6 +48,8 @@ pub(crate) struct Link {
     pub(crate) connected: bool,
     /// Frames that wait for the channel's handshake.
     pub(crate) waiting: Vec<Vec<u8>>,
+    /// Bytes that the connection takes at present; below zero if it was given more. Streams only.
+    pub(crate) room: i64,
     /// Whether the handshake is over.
     pub(crate) open: bool,
     /// Whether the link served one circuit only, which is gone.
@@ -69,6 +76,7 @@ impl Link {
             names: Names::default(),
             connected: true,
             waiting: Vec::new(),
+            room: 0,
             open: false,
             spent: false,
             out: Outgoing::default(),
@@ -97,10 +105,25 @@ impl Link {
                 });
             }
             Channel::Stream(channel) => {
+                self.room = self.room.saturating_sub(frames.len() as i64);
                 self.out.push(false, |out| {
                     channel.seal(now, frames, out);
                 });
             }
+        }
+    }
+
+    /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
+    /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
+    /// for.
+    pub(crate) fn send_beside(&mut self, now: Instant, frame: Vec<u8>) {
+        if !self.open {
+            // What is repeated while it waits need not be said twice.
+            if self.waiting.len() < MAX_WAITING && !self.waiting.contains(&frame) {
+                self.waiting.push(frame);
+            }
+        } else if self.room > -MAX_BACKLOG {
+            self.seal(now, &frame);
         }
     }
 

@@ -44,8 +44,11 @@ impl Engine {
 
     /// Says how many bytes a connection takes at present.
     pub fn set_room(&mut self, now: Instant, conn: ConnId, room: usize) {
-        if let Some(&link) = self.by_peer.get(&Peer::Stream(conn)) {
-            self.host.set_room(now, link, Bytes::new(room as u64));
+        if let Some(&id) = self.by_peer.get(&Peer::Stream(conn)) {
+            if let Some(link) = self.link_mut(id) {
+                link.room = room as i64;
+            }
+            self.host.set_room(now, id, Bytes::new(room as u64));
         }
     }
 
@@ -240,14 +243,9 @@ impl Engine {
 
     /// Sends a frame on a link, in a datagram of its own, or lets it wait for the handshake.
     fn send_frame(&mut self, now: Instant, id: LinkId, frame: Vec<u8>) {
-        let Some(link) = self.link_mut(id) else {
-            return;
-        };
-        if link.open {
-            link.seal(now, &frame);
+        if let Some(link) = self.link_mut(id) {
+            link.send_beside(now, frame);
             self.queue_link(id);
-        } else {
-            link.waiting.push(frame);
         }
     }
 
