@@ -1,6 +1,10 @@
 //! Whole circuits of engines, in virtual time: every transport that can run for real.
 
+mod floods;
+mod hostile;
 mod network;
+mod setup;
 mod stalled;
+mod streams;
 mod support;
 mod transfers;

@@ -2,6 +2,7 @@
 
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::Factory;
+use hopflow_units::Duration;
 
 /// Transports that have a driver with real sockets.
 pub(crate) const REAL: [&str; 8] = [
@@ -28,4 +29,29 @@ pub(crate) fn configured(name: &str, options: &str) -> Box<dyn Factory<OnionPayl
 /// Bytes that show when some are missing, repeated or out of order.
 pub(crate) fn pattern(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|place| (place / 7) as u8 ^ seed).collect()
+}
+
+/// Numbers that look random and are the same in every run.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+
+    pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.below(256) as u8).collect()
+    }
+
+    pub(crate) fn millis(&mut self, end: usize) -> Duration {
+        Duration::from_millis(self.below(end) as u64)
+    }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Network {
     parcels: BTreeMap<(Instant, u64), Parcel>,
     count: u64,
     peers: BTreeMap<ConnEnd, ConnEnd>,
+    /// From whom to whom connections take nothing more.
+    pub(crate) clogged: BTreeSet<(usize, usize)>,
     pub(crate) heard: BTreeMap<(usize, StreamHandle), Heard>,
     pub(crate) begun: Vec<(usize, StreamHandle, Vec<u8>)>,
     pub(crate) built: BTreeSet<(usize, CircuitKey)>,
@@ -103,6 +105,7 @@ impl Network {
             parcels: BTreeMap::new(),
             count: 0,
             peers: BTreeMap::new(),
+            clogged: BTreeSet::new(),
             heard: BTreeMap::new(),
             begun: Vec::new(),
             built: BTreeSet::new(),
@@ -184,10 +187,6 @@ impl Network {
         let identity = self.identities[node].as_ref().expect("a relay");
         let fingerprint = identity.certificate.fingerprint();
         (address(node, Via::Listening), fingerprint)
-    }
-
-    pub(crate) fn client(&mut self) -> &mut Engine {
-        self.engine_mut(0)
     }
 
     pub(crate) fn engine(&self, node: usize) -> &Engine {

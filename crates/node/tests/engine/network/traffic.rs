@@ -219,6 +219,9 @@ impl Network {
         let Some(&to) = self.peers.get(&from) else {
             return;
         };
+        if self.clogged.contains(&(from.0, to.0)) {
+            return;
+        }
         if let Some(tamper) = &mut self.tamper {
             tamper(Passing {
                 from: from.0,
