@@ -30,7 +30,7 @@ const BACKLOG: i32 = 1024;
 #[derive(Debug)]
 pub(super) struct Carriers {
     listener: Option<TcpListener>,
-    carriers: Slab<Carrier>,
+    table: Slab<Carrier>,
     places: BTreeMap<ConnId, usize>,
     /// Places of connections with something to be read.
     readable: Vec<usize>,
@@ -79,7 +79,7 @@ impl Carriers {
         }
         Ok(Self {
             listener,
-            carriers: Slab::new(),
+            table: Slab::new(),
             places: BTreeMap::new(),
             readable: Vec::new(),
             buffer: vec![0; CHUNK],
@@ -117,7 +117,7 @@ impl Carriers {
         mut socket: TcpStream,
         connecting: bool,
     ) -> io::Result<()> {
-        let entry = self.carriers.vacant_entry();
+        let entry = self.table.vacant_entry();
         let token = Source::Carrier(entry.key()).token();
         let interest = Interest::READABLE | Interest::WRITABLE;
         registry.register(&mut socket, token, interest)?;
@@ -160,7 +160,7 @@ impl Carriers {
 
     fn remove(&mut self, conn: ConnId) {
         if let Some(place) = self.places.remove(&conn) {
-            let mut carrier = self.carriers.remove(place);
+            let mut carrier = self.table.remove(place);
             // The last words, for instance why a circuit is closed.
             let _ = carrier.socket.write(&carrier.out);
             self.readable.retain(|other| *other != place);
@@ -175,7 +175,7 @@ impl Carriers {
         place: usize,
         (readable, writable): (bool, bool),
     ) {
-        let Some(carrier) = self.carriers.get_mut(place) else {
+        let Some(carrier) = self.table.get_mut(place) else {
             return;
         };
         if writable && carrier.connecting {
@@ -190,7 +190,7 @@ impl Carriers {
         } else if writable {
             self.flush(now, engine, place);
         }
-        if let Some(carrier) = self.carriers.get_mut(place)
+        if let Some(carrier) = self.table.get_mut(place)
             && readable
             && !std::mem::replace(&mut carrier.listed, true)
         {
@@ -205,7 +205,7 @@ impl Carriers {
     /// Takes a piece from each connection that has one.
     pub(super) fn receive(&mut self, now: Instant, engine: &mut Engine) {
         for place in std::mem::take(&mut self.readable) {
-            let Some(carrier) = self.carriers.get_mut(place) else {
+            let Some(carrier) = self.table.get_mut(place) else {
                 continue;
             };
             let conn = carrier.conn;
@@ -224,7 +224,7 @@ impl Carriers {
             }
         }
         if self.link.is_some() {
-            for (_, carrier) in &mut self.carriers {
+            for (_, carrier) in &mut self.table {
                 while let Some(bytes) = carrier.delayed.as_mut().and_then(|it| it.take(now)) {
                     engine.receive_bytes(now, carrier.conn, &bytes);
                 }
@@ -239,7 +239,7 @@ impl Carriers {
         while let Some(conn) = engine.poll_bytes(now, &mut bytes) {
             sent = true;
             if let Some(&place) = self.places.get(&conn) {
-                self.carriers[place].out.append(&mut bytes);
+                self.table[place].out.append(&mut bytes);
                 self.flush(now, engine, place);
             }
             bytes.clear();
@@ -249,7 +249,7 @@ impl Carriers {
 
     /// Gives the kernel what it takes; once that is all, the node may give more.
     fn flush(&mut self, now: Instant, engine: &mut Engine, place: usize) {
-        let Some(carrier) = self.carriers.get_mut(place) else {
+        let Some(carrier) = self.table.get_mut(place) else {
             return;
         };
         let mut written = 0;
@@ -269,7 +269,7 @@ impl Carriers {
 
     /// When bytes of the emulated link arrive.
     pub(super) fn poll_timeout(&self) -> Instant {
-        self.carriers
+        self.table
             .iter()
             .filter_map(|(_, carrier)| carrier.delayed.as_ref()?.next())
             .fold(Instant::FAR_FUTURE, Instant::min)

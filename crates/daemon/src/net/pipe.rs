@@ -16,6 +16,10 @@ const CHUNK: usize = 32 * 1024;
 
 /// The two directions of a connection and its stream.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each direction ends and pauses by itself"
+)]
 pub(super) struct Pipe {
     socket: TcpStream,
     stream: StreamHandle,

@@ -119,7 +119,7 @@ impl Running {
             let _ = worker.waker.wake();
         }
         for worker in self.workers {
-            let ended = worker.thread.join();
+            let ended = worker.handle.join();
             ended.map_err(|_| io::Error::other("a worker panicked"))??;
         }
         Ok(())
@@ -277,7 +277,7 @@ impl Plan<'_> {
             patience: self.patience,
             poll,
         };
-        let thread = thread::Builder::new()
+        let handle = thread::Builder::new()
             .name(format!("worker {number}"))
             .spawn(move || worker.run())?;
         Ok(Thread {

@@ -128,7 +128,6 @@ impl<R: Role> Worker<R> {
             registry: self.poll.registry(),
         };
         match (source, &mut self.links) {
-            (Source::Waker, _) => {}
             (Source::Timer, _) => self.alarm.rang(),
             (Source::Listening, Links::Datagrams(datagrams)) => {
                 datagrams.on_ready(Via::Listening, readable, writable);
@@ -144,8 +143,8 @@ impl<R: Role> Worker<R> {
                 carriers.on_ready(now, cx.engine, place, (readable, writable));
             }
             (Source::Pipe(place), _) => self.role.on_ready(&mut cx, place, readable, writable),
-            // Sockets of the other kind do not exist.
-            (Source::Listening | Source::Outgoing | Source::Carrier(_), _) => {}
+            // To be woken was all, or there are no sockets of that kind.
+            (Source::Waker | Source::Listening | Source::Outgoing | Source::Carrier(_), _) => {}
         }
     }
 
