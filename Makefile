@@ -12,7 +12,7 @@ lint: ## format, clippy and the directions of dependencies, changing nothing
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(PYTHON) -m doctest tools/check-crate-graph.py
+	$(PYTHON) -m doctest tools/check-crate-graph.py tools/compare-with-tor.py
 	$(PYTHON) tools/check-crate-graph.py
 
 fmt: ## format all sources in place
