@@ -30,7 +30,8 @@ ALLOWED = {
     },
     "hopflow-report": {"units", "stats", "results"},
     "hopflow-lab": {"units", "random", "paths", "overlay", "transports", "sim", "stats", "results", "report"},
-    "hopflow": {"units", "transports", "lab", "results", "report"},
+    "hopflow-testbed": {"units", "random", "overlay", "transports", "sim", "results", "daemon"},
+    "hopflow": {"units", "transports", "lab", "results", "report", "daemon", "testbed"},
 }
 
 # What tests and benches may use on top of that.

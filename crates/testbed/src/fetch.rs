@@ -1,0 +1,137 @@
+//! Fetching by SOCKS 5, as any application does.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::clock;
+use crate::server::{content, head};
+
+/// How often a fetch that waits looks whether it shall go on.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a client may take to build a circuit and connect.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Bytes that are read at once.
+const CHUNK: usize = 64 * 1024;
+
+/// Who fetches what.
+#[derive(Clone, Debug)]
+pub(crate) struct Fetcher {
+    pub(crate) socks: SocketAddr,
+    pub(crate) server: SocketAddr,
+    /// The SOCKS user: streams of different users never share a circuit.
+    pub(crate) user: String,
+}
+
+/// When a complete fetch said and heard what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    pub(crate) requested: Instant,
+    pub(crate) first_byte: Instant,
+    pub(crate) last_byte: Instant,
+}
+
+impl Fetcher {
+    /// A connection to the server through the overlay (RFC 1928, RFC 1929).
+    pub(crate) fn connect(&self) -> io::Result<TcpStream> {
+        let mut socket = TcpStream::connect(self.socks)?;
+        socket.set_nodelay(true)?;
+        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.write_all(&[5, 1, 2])?;
+        expect(&mut socket, [5, 2], "no SOCKS 5 server with passwords")?;
+        let len = self.user.len() as u8;
+        let mut login = vec![1, len];
+        login.extend_from_slice(self.user.as_bytes());
+        login.extend_from_slice(&[1, b'x']);
+        socket.write_all(&login)?;
+        expect(&mut socket, [1, 0], "the SOCKS server refuses the user")?;
+        let SocketAddr::V4(server) = self.server else {
+            return Err(io::Error::other("the server has no IPv4 address"));
+        };
+        let mut connect = vec![5, 1, 0, 1];
+        connect.extend(server.ip().octets());
+        connect.extend(server.port().to_be_bytes());
+        socket.write_all(&connect)?;
+        let mut reply = [0; 10];
+        socket.read_exact(&mut reply)?;
+        if reply[1] != 0 {
+            let code = reply[1];
+            return Err(io::Error::other(format!(
+                "the client does not connect to the web server: SOCKS reply {code}"
+            )));
+        }
+        Ok(socket)
+    }
+
+    /// Fetches `size` bytes over a connection, and checks each of them; `None` if it was stopped.
+    ///
+    /// `received` counts the bytes of the answer, head included.
+    pub(crate) fn get(
+        &self,
+        socket: &mut TcpStream,
+        size: u64,
+        received: &AtomicU64,
+        stop: &AtomicBool,
+    ) -> io::Result<Option<Times>> {
+        let (expected_head, server) = (head("200 OK", size), self.server);
+        let whole = expected_head.len() as u64 + size;
+        socket.set_read_timeout(Some(LOOK))?;
+        let requested = clock::now();
+        socket.write_all(request(server, size).as_bytes())?;
+        let (mut buffer, mut expected) = (vec![0; CHUNK], Vec::new());
+        let (mut at, mut first_byte) = (0, None);
+        while at < whole {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let len = match socket.read(&mut buffer) {
+                Ok(0) => return Err(io::Error::other(format!("it broke off after {at} bytes"))),
+                Ok(len) => len,
+                Err(error) if is_passing(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            let now = clock::now();
+            first_byte.get_or_insert(now);
+            received.fetch_add(len as u64, Ordering::Relaxed);
+            expected.clear();
+            let end = at + len as u64;
+            let from_head = expected_head.len() as u64;
+            expected.extend(expected_head.iter().skip(at as usize).take(len));
+            let body = at.max(from_head) - from_head..end.max(from_head) - from_head;
+            content(body.start, body.end - body.start, &mut expected);
+            if expected != buffer[..len] || end > whole {
+                return Err(io::Error::other(format!("it was altered behind byte {at}")));
+            }
+            at = end;
+        }
+        Ok(first_byte.map(|first_byte| Times {
+            requested,
+            first_byte,
+            last_byte: clock::now(),
+        }))
+    }
+}
+
+/// What is asked of the web server.
+pub(crate) fn request(server: SocketAddr, size: u64) -> String {
+    format!("GET /{size} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n")
+}
+
+fn expect(socket: &mut TcpStream, wanted: [u8; 2], otherwise: &str) -> io::Result<()> {
+    let mut found = [0; 2];
+    socket.read_exact(&mut found)?;
+    if found == wanted {
+        return Ok(());
+    }
+    Err(io::Error::other(otherwise.to_owned()))
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    let kinds = [
+        ErrorKind::WouldBlock,
+        ErrorKind::TimedOut,
+        ErrorKind::Interrupted,
+    ];
+    kinds.contains(&error.kind())
+}

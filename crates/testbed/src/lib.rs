@@ -1,0 +1,31 @@
+//! A real overlay on the loopback device, measured, and beside its simulation.
+//!
+//! A [`Testbed`] is a directory, three relays, a client and a web server in one process, with the
+//! relays' and the client's access links emulated. [`measure`] downloads through it by SOCKS, like
+//! any application; [`simulate`] makes the same downloads in the simulator. Both yield a
+//! [`Measured`], so that [`Errors`] can set them side by side and result folders hold either.
+//!
+//! The crate reads clocks, opens sockets and starts threads; whoever watches it ([`Watch`]) is told
+//! how far it has come.
+
+mod clock;
+mod fetch;
+mod figures;
+mod measure;
+mod measured;
+mod network;
+mod record;
+mod server;
+mod settings;
+mod simulate;
+mod tables;
+mod watch;
+
+pub use figures::{Errors, Figure, Figures};
+pub use measure::{Error, measure};
+pub use measured::{Download, HopState, Measured, Moment, RelayTotals};
+pub use network::Testbed;
+pub use settings::{Settings, SettingsError};
+pub use simulate::simulate;
+pub use tables::{Origin, SCENARIO, read, write};
+pub use watch::{RelayNow, Snapshot, Unwatched, Watch};

@@ -1,0 +1,261 @@
+//! Downloads through a testbed.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use hopflow_units::Bytes;
+
+use crate::clock;
+use crate::fetch::{Fetcher, Times};
+use crate::measured::{Download, Measured};
+use crate::network::Testbed;
+use crate::record::Recorder;
+use crate::watch::Watch;
+
+/// Time between samples.
+pub(crate) const SAMPLE: Duration = Duration::from_millis(100);
+/// Time between two circuits that begin to be built: the relays then have them in one order.
+const STAGGER: Duration = Duration::from_millis(15);
+/// Silence between the last preparation and the downloads.
+pub(crate) const SETTLE: Duration = Duration::from_millis(500);
+
+/// Why there is no measurement.
+#[derive(Debug)]
+pub enum Error {
+    /// A download failed.
+    Download {
+        /// Its number, from zero.
+        number: u32,
+        /// Why.
+        cause: io::Error,
+    },
+    /// The user interrupted.
+    Interrupted,
+    /// The system gives no thread.
+    System(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Download { number, cause } => write!(f, "download {number} failed: {cause}"),
+            Self::Interrupted => f.write_str("interrupted"),
+            Self::System(cause) => write!(f, "cannot start a thread: {cause}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Builds the circuits, makes all downloads at the same time, and records what happens.
+///
+/// A download connects by SOCKS and is connected before the downloads begin: its times count from
+/// the moment at which its HTTP request is sent.
+///
+/// # Errors
+/// If a download fails or the user interrupts.
+pub fn measure(testbed: &Testbed, watch: &dyn Watch) -> Result<Measured, Error> {
+    let count = testbed.settings().downloads;
+    let shared = Shared {
+        stop: AtomicBool::new(false),
+        received: (0..count).map(|_| AtomicU64::new(0)).collect(),
+    };
+    thread::scope(|scope| {
+        let (tell, said) = mpsc::channel();
+        let mut crew = Crew {
+            testbed,
+            shared: &shared,
+            watch,
+            said,
+            go: Vec::new(),
+        };
+        let measured = crew.prepare(scope, &tell).and_then(|()| crew.download());
+        shared.stop.store(true, Ordering::Relaxed);
+        measured
+    })
+}
+
+/// What downloads and the measurement share.
+struct Shared {
+    /// Whether downloads are to be cut off.
+    stop: AtomicBool,
+    /// Bytes that each download has received.
+    received: Vec<AtomicU64>,
+}
+
+/// What a download says.
+enum Word {
+    /// It is connected, or not.
+    Ready(u32, io::Result<()>),
+    /// It is over, cut off or complete.
+    Done(u32, io::Result<Option<Times>>),
+}
+
+/// The downloads' threads.
+struct Crew<'a> {
+    testbed: &'a Testbed,
+    shared: &'a Shared,
+    watch: &'a dyn Watch,
+    said: Receiver<Word>,
+    go: Vec<Sender<()>>,
+}
+
+impl<'a> Crew<'a> {
+    /// Starts the downloads' threads and waits until all are connected.
+    fn prepare<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'a>,
+        tell: &Sender<Word>,
+    ) -> Result<(), Error> {
+        let count = self.testbed.settings().downloads;
+        let mut ready = 0;
+        for number in 0..count {
+            self.start(scope, number, tell.clone())?;
+            // The first circuit opens the links that all circuits use.
+            if number == 0 {
+                ready = self.wait_ready(ready, 1)?;
+            }
+            clock::sleep(STAGGER);
+        }
+        self.wait_ready(ready, count)?;
+        clock::sleep(SETTLE);
+        Ok(())
+    }
+
+    fn start<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'a>,
+        number: u32,
+        tell: Sender<Word>,
+    ) -> Result<(), Error> {
+        let settings = self.testbed.settings();
+        let (size, shared) = (settings.size.get(), self.shared);
+        let user = if settings.shared { 0 } else { number };
+        let fetcher = Fetcher {
+            socks: self.testbed.socks(),
+            server: self.testbed.server(),
+            user: format!("download-{user}"),
+        };
+        let (go, start) = mpsc::channel();
+        self.go.push(go);
+        let work = move || {
+            let connected = warm_up(&fetcher).and_then(|()| fetcher.connect());
+            let mut socket = match connected {
+                Ok(socket) => socket,
+                // Nobody listens only if all is over anyway; so below.
+                Err(cause) => return drop(tell.send(Word::Ready(number, Err(cause)))),
+            };
+            drop(tell.send(Word::Ready(number, Ok(()))));
+            if start.recv().is_ok() {
+                let received = &shared.received[number as usize];
+                let done = fetcher.get(&mut socket, size, received, &shared.stop);
+                drop(tell.send(Word::Done(number, done)));
+            }
+        };
+        let thread = thread::Builder::new().name(format!("download {number}"));
+        thread.spawn_scoped(scope, work).map_err(Error::System)?;
+        Ok(())
+    }
+
+    /// Waits until so many downloads are connected.
+    fn wait_ready(&self, mut ready: u32, wanted: u32) -> Result<u32, Error> {
+        while ready < wanted {
+            self.watch
+                .building(ready, self.testbed.settings().downloads);
+            match self.said.recv_timeout(SAMPLE) {
+                Ok(Word::Ready(_, Ok(()))) => ready += 1,
+                Ok(Word::Ready(number, Err(cause)) | Word::Done(number, Err(cause))) => {
+                    return Err(Error::Download { number, cause });
+                }
+                Ok(Word::Done(..)) | Err(_) => {}
+            }
+            if self.watch.interrupted() {
+                return Err(Error::Interrupted);
+            }
+        }
+        Ok(ready)
+    }
+
+    /// Lets all downloads go, and records until they are over.
+    fn download(&mut self) -> Result<Measured, Error> {
+        let mut recorder = Recorder::new(self.testbed);
+        recorder.account();
+        let begin = clock::now();
+        recorder.begin(begin);
+        for go in &self.go {
+            // A download that is gone has said so.
+            let _ = go.send(());
+        }
+        let count = self.testbed.settings().downloads;
+        let (mut over, mut downloads) = (0, Vec::new());
+        let mut sample_at = begin;
+        while over < count {
+            match self
+                .said
+                .recv_timeout(sample_at.saturating_duration_since(clock::now()))
+            {
+                Ok(Word::Done(number, Ok(times))) => {
+                    over += 1;
+                    downloads.extend(times.map(|it| self.complete(number, &it, begin)));
+                }
+                Ok(Word::Ready(number, Err(cause)) | Word::Done(number, Err(cause))) => {
+                    return Err(Error::Download { number, cause });
+                }
+                Ok(Word::Ready(..)) | Err(RecvTimeoutError::Disconnected) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    recorder.sample(&self.received());
+                    self.watch.show(&recorder.snapshot(downloads.len() as u32));
+                    sample_at += SAMPLE;
+                    self.check_time(begin)?;
+                }
+            }
+        }
+        // The account of the last cells comes a tenth of a second behind them.
+        clock::sleep(2 * SAMPLE);
+        recorder.account();
+        downloads.sort_by_key(|download| (download.start + download.ttlb, download.number));
+        Ok(recorder.finish(downloads))
+    }
+
+    /// Bytes that each download has received.
+    fn received(&self) -> Vec<u64> {
+        let received = self.shared.received.iter();
+        received
+            .map(|bytes| bytes.load(Ordering::Relaxed))
+            .collect()
+    }
+
+    /// Cuts the downloads off if their time is over.
+    fn check_time(&self, begin: Instant) -> Result<(), Error> {
+        if self.watch.interrupted() {
+            return Err(Error::Interrupted);
+        }
+        let limit = self.testbed.settings().duration;
+        if limit.is_some_and(|limit| clock::span(begin.elapsed()) >= limit) {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn complete(&self, number: u32, times: &Times, begin: Instant) -> Download {
+        let since = |from: Instant, to: Instant| clock::span(to.saturating_duration_since(from));
+        Download {
+            number,
+            start: since(begin, times.requested),
+            ttfb: since(times.requested, times.first_byte),
+            ttlb: since(times.requested, times.last_byte),
+            bytes: Bytes::new(self.testbed.settings().size.get()),
+        }
+    }
+}
+
+/// Fetches a byte, so that there is a circuit.
+fn warm_up(fetcher: &Fetcher) -> io::Result<()> {
+    let mut socket = fetcher.connect()?;
+    let (received, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+    fetcher.get(&mut socket, 1, &received, &stop)?;
+    Ok(())
+}

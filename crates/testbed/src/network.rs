@@ -1,0 +1,218 @@
+//! A directory, relays, a client and a web server in this process.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+
+use hopflow_daemon::config::{Bucket, Circuits, ClientConfig, EmulatedLink, Network, RelayConfig};
+use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
+use hopflow_daemon::keys::KeyStore;
+use hopflow_daemon::net::{self, Account, Running, StartError, calendar_time};
+use hopflow_daemon::policy::ExitPolicy;
+use hopflow_daemon::{Hex, UnixTime};
+use hopflow_units::{Bytes, Duration};
+use tempfile::TempDir;
+
+use crate::server::Server;
+use crate::settings::{RELAYS, Settings};
+
+/// How long the directory is valid: longer than anybody keeps a testbed.
+const VALID: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long the nodes wait for their streams when they are to end.
+const DRAIN: Duration = Duration::from_millis(100);
+/// Memory for cells that wait, at each node.
+const MEMORY: Bytes = Bytes::new(256 << 20);
+/// The file of the directory in the testbed's folder.
+const DIRECTORY: &str = "directory.toml";
+
+/// A directory, three relays, a client and a web server on the loopback device.
+#[derive(Debug)]
+pub struct Testbed {
+    settings: Settings,
+    relays: Vec<Running>,
+    client: Running,
+    server: Server,
+    socks: SocketAddr,
+    /// Keys and directory; gone with the testbed.
+    _folder: TempDir,
+}
+
+impl Testbed {
+    /// Makes keys and a directory, and starts all nodes.
+    ///
+    /// # Errors
+    /// If a socket, a file or a thread cannot be had.
+    pub fn start(settings: &Settings) -> Result<Self, StartError> {
+        let folder = TempDir::with_prefix("hopflow-testbed-")?;
+        let authority = KeyStore::open(&folder.path().join("authority"))?.authority()?;
+        let network = Network {
+            directory: folder.path().join(DIRECTORY),
+            authority: authority.id(),
+        };
+        let builder = Builder {
+            settings,
+            folder: &folder,
+            network,
+        };
+        let addresses = [free_address()?, free_address()?, free_address()?];
+        builder.write_directory(&addresses, &authority)?;
+        let relays = (0..RELAYS.len())
+            .map(|number| net::relay(&builder.relay(number, addresses[number])))
+            .collect::<Result<_, _>>()?;
+        let socks = free_address()?;
+        Ok(Self {
+            settings: settings.clone(),
+            relays,
+            client: net::client(&builder.client(socks))?,
+            server: Server::start()?,
+            socks,
+            _folder: folder,
+        })
+    }
+
+    /// What the testbed is like.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Where the client takes applications by SOCKS 5.
+    pub const fn socks(&self) -> SocketAddr {
+        self.socks
+    }
+
+    /// The web server: `GET /N` answers N bytes.
+    pub const fn server(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// What the relays do, from the guard to the exit.
+    pub(crate) fn accounts(&self) -> Vec<Account> {
+        let relays = self.relays.iter();
+        relays
+            .map(|relay| relay.accounts().pop().unwrap_or_default())
+            .collect()
+    }
+
+    /// When the relays' clocks began, from the guard to the exit.
+    pub(crate) fn epochs(&self) -> Vec<std::time::Instant> {
+        let relays = self.relays.iter();
+        relays.flat_map(|relay| relay.epochs().pop()).collect()
+    }
+
+    /// Ends all nodes.
+    ///
+    /// # Errors
+    /// If one of them has failed.
+    pub fn end(self) -> io::Result<()> {
+        self.client.end()?;
+        self.relays.into_iter().try_for_each(Running::end)
+    }
+}
+
+/// What the nodes' configurations are made from.
+struct Builder<'a> {
+    settings: &'a Settings,
+    folder: &'a TempDir,
+    network: Network,
+}
+
+impl Builder<'_> {
+    fn write_directory(
+        &self,
+        addresses: &[SocketAddr],
+        authority: &AuthorityKey,
+    ) -> Result<(), StartError> {
+        let transport = TransportChoice {
+            preset: self.settings.transport.clone(),
+            options: toml::Table::new(),
+        };
+        let now = calendar_time();
+        let valid = (UnixTime::from_secs(now.as_secs() - 60), now.after(VALID));
+        let mut directory = Directory::new("testbed", transport, valid);
+        for (number, address) in addresses.iter().enumerate() {
+            let keys = KeyStore::open(&self.folder.path().join(RELAYS[number]))?;
+            directory.relays.push(Relay {
+                nickname: RELAYS[number].to_owned(),
+                address: *address,
+                fingerprint: Hex(keys.identity()?.fingerprint().to_bytes()),
+                onion_key: Hex(keys.onion()?.public().0),
+                weight: 1,
+                guard: number == 0,
+                exit: exit(number),
+            });
+        }
+        std::fs::write(&self.network.directory, directory.sign(authority)?)?;
+        Ok(())
+    }
+
+    fn relay(&self, number: usize, listen: SocketAddr) -> RelayConfig {
+        let rate = self.settings.middle_rate.filter(|_| number == 1);
+        RelayConfig {
+            network: self.network.clone(),
+            keys: self.folder.path().join(RELAYS[number]),
+            listen,
+            // A node that is simulated has one, too, and the simulator's link is one for all.
+            workers: Some(1),
+            memory: MEMORY,
+            metrics: None,
+            drain: DRAIN,
+            bucket: rate.map(|rate| Bucket {
+                rate,
+                burst: None,
+                refill: None,
+            }),
+            exit: exit(number),
+            link: self.link(),
+        }
+    }
+
+    fn client(&self, socks: SocketAddr) -> ClientConfig {
+        ClientConfig {
+            network: self.network.clone(),
+            socks,
+            memory: MEMORY,
+            metrics: None,
+            drain: DRAIN,
+            circuits: Circuits {
+                // Circuits are built when they are asked for, so that there are no others.
+                spare: 0,
+                most: 2 * self.settings.circuits().max(8),
+                max_age: VALID,
+                build_timeout: Duration::from_secs(60),
+                stream_timeout: Duration::from_secs(120),
+                ..Circuits::default()
+            },
+            link: self.link(),
+        }
+    }
+
+    /// The access link of every node; none where it would change nothing.
+    fn link(&self) -> Option<EmulatedLink> {
+        let (rate, delay) = (self.settings.rate, self.settings.access_delay());
+        (rate.is_some() || !delay.is_zero()).then(|| EmulatedLink {
+            rate,
+            delay,
+            ..EmulatedLink::default()
+        })
+    }
+}
+
+/// The policy of the last relay, which connects to this machine; the others are no exits.
+fn exit(number: usize) -> Option<ExitPolicy> {
+    let all = "accept *:*".parse().expect("a rule that fits everything");
+    (number + 1 == RELAYS.len()).then(|| ExitPolicy {
+        rules: vec![all],
+        allow_private: true,
+    })
+}
+
+/// An address of the loopback device that nobody uses at the moment, by TCP or UDP.
+fn free_address() -> io::Result<SocketAddr> {
+    let any = (Ipv4Addr::LOCALHOST, 0);
+    loop {
+        let listener = TcpListener::bind(any)?;
+        let address = listener.local_addr()?;
+        if UdpSocket::bind(address).is_ok() {
+            return Ok(address);
+        }
+    }
+}

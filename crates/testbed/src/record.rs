@@ -1,0 +1,221 @@
+//! What the nodes of a testbed say of themselves, over time.
+
+use std::time::Instant;
+
+use hopflow_daemon::net::Account;
+use hopflow_overlay::FlowView;
+use hopflow_units::{Bytes, Cells, Duration, Rate};
+
+use crate::clock;
+use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
+use crate::network::Testbed;
+use crate::server::head;
+use crate::settings::RELAYS;
+use crate::watch::{RelayNow, Snapshot};
+
+/// Application bytes of a full data cell: 509 less the tag and the stream's header.
+const CELL_DATA: u64 = 488;
+/// Bytes of a cell, as token buckets count it.
+const CELL: u64 = 512;
+/// Where the exit stands among the relays.
+const EXIT: usize = RELAYS.len() - 1;
+
+/// Records a measurement.
+#[derive(Debug)]
+pub(crate) struct Recorder<'a> {
+    testbed: &'a Testbed,
+    epochs: Vec<Instant>,
+    begin: Instant,
+    /// The relays' latest accounts, and those before.
+    latest: [Vec<Account>; 2],
+    /// Cells that each circuit had packaged at the exit, and when.
+    packaged: Vec<(Instant, Vec<u64>)>,
+    /// What each circuit had delivered, and when.
+    delivered: Vec<(Instant, Vec<u64>)>,
+    hops: Vec<HopState>,
+}
+
+/// The flow of a circuit towards the client.
+fn backward(flows: &[Option<FlowView>; 2]) -> Option<&FlowView> {
+    flows[1].as_ref()
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(testbed: &'a Testbed) -> Self {
+        Self {
+            testbed,
+            epochs: testbed.epochs(),
+            begin: clock::now(),
+            latest: [Vec::new(), Vec::new()],
+            packaged: Vec::new(),
+            delivered: Vec::new(),
+            hops: Vec::new(),
+        }
+    }
+
+    /// Times count from here.
+    pub(crate) const fn begin(&mut self, at: Instant) {
+        self.begin = at;
+    }
+
+    /// Takes the relays' accounts.
+    pub(crate) fn account(&mut self) {
+        let accounts = self.testbed.accounts();
+        let exit = &accounts[EXIT];
+        let at = self.epochs[EXIT] + std::time::Duration::from_nanos(exit.at.as_nanos());
+        if self.packaged.last().is_none_or(|(last, _)| *last < at) {
+            let cells = |flow: &FlowView| flow.departed.get() + flow.queued.get();
+            let circuits = exit.flows.iter();
+            let cells = circuits.map(|flows| backward(flows).map_or(0, cells));
+            self.packaged.push((at, cells.collect()));
+        }
+        let [latest, before] = &mut self.latest;
+        if latest.is_empty() {
+            latest.clone_from(&accounts);
+            before.clone_from(&accounts);
+        }
+        for (number, account) in accounts.into_iter().enumerate() {
+            if account.at != latest[number].at {
+                before[number] = std::mem::replace(&mut latest[number], account);
+            }
+        }
+    }
+
+    /// Takes a sample; `received` is what each download has received.
+    pub(crate) fn sample(&mut self, received: &[u64]) {
+        self.account();
+        let now = clock::now();
+        let delivered = if self.testbed.settings().shared {
+            vec![received.iter().sum()]
+        } else {
+            received.to_vec()
+        };
+        self.delivered.push((now, delivered));
+        let at = clock::span(now.saturating_duration_since(self.begin));
+        let accounts = &self.latest[0];
+        for circuit in 0..self.testbed.settings().circuits() {
+            for (hop, account) in accounts.iter().rev().enumerate() {
+                let flows = account.flows.get(circuit as usize);
+                let Some(flow) = flows.and_then(backward) else {
+                    continue;
+                };
+                self.hops.push(HopState {
+                    at,
+                    circuit,
+                    hop: hop as u32,
+                    queue: flow.queued,
+                    outstanding: flow.outstanding,
+                    window: flow.window,
+                });
+            }
+        }
+    }
+
+    /// The present state.
+    pub(crate) fn snapshot(&self, complete: u32) -> Snapshot {
+        let settings = self.testbed.settings();
+        let received = self.delivered.last();
+        let received = received.map_or(0, |(_, bytes)| bytes.iter().sum());
+        let [latest, before] = &self.latest;
+        Snapshot {
+            elapsed: clock::span(self.begin.elapsed()),
+            received: Bytes::new(received),
+            wanted: Bytes::new(self.whole() * u64::from(settings.downloads)),
+            complete,
+            relays: latest
+                .iter()
+                .zip(before)
+                .zip(RELAYS)
+                .map(relay_now)
+                .collect(),
+        }
+    }
+
+    /// Bytes of an answer.
+    fn whole(&self) -> u64 {
+        let size = self.testbed.settings().size.get();
+        head("200 OK", size).len() as u64 + size
+    }
+
+    /// Everything that was recorded.
+    pub(crate) fn finish(self, downloads: Vec<Download>) -> Measured {
+        let settings = self.testbed.settings();
+        let ends = downloads.iter().map(|it| it.start + it.ttlb);
+        let span = ends.max().unwrap_or(Duration::ZERO);
+        let mut moments = self.moments();
+        moments.retain(|moment| moment.at <= span);
+        let relay = |(name, account): (&str, &Account)| RelayTotals {
+            name: name.to_owned(),
+            sent: account.counters.node.cells_sent,
+            resent: account.counters.node.cells_resent,
+            dropped: account.counters.node.cells_dropped,
+            largest_queue: account.counters.node.largest_queue,
+        };
+        Measured {
+            unfinished: settings.downloads - downloads.len() as u32,
+            moments,
+            relays: RELAYS.into_iter().zip(&self.latest[0]).map(relay).collect(),
+            hops: self.hops.into_iter().filter(|hop| hop.at <= span).collect(),
+            downloads,
+            span,
+        }
+    }
+
+    /// R(t) and W(t) of all circuits.
+    ///
+    /// The client's side is known exactly, the exit's ten times a second and in between by
+    /// interpolation. Circuits have the same order everywhere, that in which they were built.
+    fn moments(&self) -> Vec<Moment> {
+        let settings = self.testbed.settings();
+        let streams = u64::from(settings.downloads / settings.circuits().max(1));
+        let most = self.whole() * streams;
+        let mut moments = Vec::new();
+        for (at, delivered) in &self.delivered {
+            for (circuit, delivered) in delivered.iter().enumerate() {
+                let cells = self.cells_at(circuit, *at) - self.cells_at(circuit, self.begin);
+                let packaged = ((cells * CELL_DATA as f64) as u64).min(most);
+                moments.push(Moment {
+                    at: clock::span(at.saturating_duration_since(self.begin)),
+                    circuit: circuit as u32,
+                    packaged: Bytes::new(packaged.max(*delivered)),
+                    delivered: Bytes::new(*delivered),
+                });
+            }
+        }
+        moments
+    }
+
+    /// Cells that a circuit had packaged at the exit at a time, by interpolation.
+    fn cells_at(&self, circuit: usize, at: Instant) -> f64 {
+        let cells = |(_, cells): &(Instant, Vec<u64>)| {
+            cells.get(circuit).copied().unwrap_or_default() as f64
+        };
+        let next = self.packaged.partition_point(|(time, _)| *time <= at);
+        let before = next.checked_sub(1).map(|last| &self.packaged[last]);
+        match (before, self.packaged.get(next)) {
+            (Some(before), Some(after)) => {
+                let whole = after.0.saturating_duration_since(before.0).as_secs_f64();
+                let part = at.saturating_duration_since(before.0).as_secs_f64();
+                cells(before) + (cells(after) - cells(before)) * part / whole
+            }
+            (Some(only), None) | (None, Some(only)) => cells(only),
+            (None, None) => 0.0,
+        }
+    }
+}
+
+/// What a relay does, from its latest account and the one before.
+fn relay_now(((now, before), name): ((&Account, &Account), &'static str)) -> RelayNow {
+    let flows = || now.flows.iter().flatten().flatten();
+    let windows = now.flows.iter().filter_map(backward);
+    let windows = windows.filter_map(|flow| flow.window.map(Cells::get));
+    let span = now.at.saturating_since(before.at).as_secs_f64();
+    let sent = now.counters.node.cells_sent - before.counters.node.cells_sent;
+    RelayNow {
+        name,
+        rate: Rate::from_bytes_per_sec(((sent * CELL) as f64 / span) as u64),
+        queue: flows().map(|flow| flow.queued.get()).sum(),
+        window: windows.reduce(|sum, window| sum + window),
+        circuits: now.flows.len(),
+    }
+}

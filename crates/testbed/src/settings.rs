@@ -1,0 +1,223 @@
+//! What a testbed is to be like.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hopflow_transports::presets;
+use hopflow_units::{Bytes, Duration, Rate};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The most downloads at a time: each has a circuit and a thread at either end.
+const MOST_DOWNLOADS: u32 = 1000;
+/// The names of the relays, from the client's end of a circuit to the exit.
+pub(crate) const RELAYS: [&str; 3] = ["guard", "middle", "exit"];
+
+/// A testbed and the downloads in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Settings {
+    /// The preset of the transport that all nodes speak.
+    pub transport: String,
+    /// Downloads that begin at the same time.
+    pub downloads: u32,
+    /// Bytes of each download.
+    #[serde(with = "as_text")]
+    pub size: Bytes,
+    /// One-way delay from a node to its neighbour: half of it on either's access link.
+    #[serde(with = "as_text")]
+    pub delay: Duration,
+    /// Rate of every access link; unlimited if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "as_option")]
+    pub rate: Option<Rate>,
+    /// Rate of the middle relay's token bucket, which holds a second of it; none if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "as_option")]
+    pub middle_rate: Option<Rate>,
+    /// Whether the downloads share one circuit; otherwise each has its own.
+    pub shared: bool,
+    /// When downloads are cut off that are not complete; never if `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "as_option")]
+    pub duration: Option<Duration>,
+}
+
+/// A setting that cannot be used: which, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsError(String);
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            transport: "backtap".to_owned(),
+            downloads: 10,
+            size: Bytes::new(5_000_000),
+            delay: Duration::from_millis(40),
+            rate: Some(Rate::from_megabits_per_sec(100)),
+            middle_rate: None,
+            shared: false,
+            duration: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Checks what the types do not rule out.
+    ///
+    /// # Errors
+    /// The first setting that cannot be used.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let names: Vec<_> = presets().into_iter().map(|preset| preset.name).collect();
+        let refuse = |problem: String| Err(SettingsError(problem));
+        if !names.contains(&self.transport.as_str()) {
+            let (name, allowed) = (&self.transport, names.join(", "));
+            return refuse(format!("transport: \"{name}\"; allowed are {allowed}"));
+        }
+        if self.downloads > MOST_DOWNLOADS {
+            let found = self.downloads;
+            return refuse(format!(
+                "downloads: {found}; allowed are numbers up to {MOST_DOWNLOADS}"
+            ));
+        }
+        if self.size.is_zero() {
+            return refuse("size: 0 B; allowed are sizes from 1 B on".to_owned());
+        }
+        if self.delay > Duration::from_secs(10) {
+            let found = self.delay;
+            return refuse(format!("delay: {found}; allowed are times up to 10 s"));
+        }
+        Ok(())
+    }
+
+    /// The delay of one node's access link.
+    pub(crate) fn access_delay(&self) -> Duration {
+        Duration::from_nanos(self.delay.as_nanos() / 2)
+    }
+
+    /// Circuits that the downloads take.
+    pub(crate) fn circuits(&self) -> u32 {
+        if self.shared { 1 } else { self.downloads }
+    }
+
+    /// The settings in a few words.
+    pub fn describe(&self) -> String {
+        let own = match (self.shared, self.downloads) {
+            (_, 1) => "",
+            (true, _) => " on one circuit",
+            (false, _) => " on circuits of their own",
+        };
+        let plural = if self.downloads == 1 { "" } else { "s" };
+        let limit = |rate: Option<Rate>| rate.map_or("no limit".to_owned(), |it| it.to_string());
+        format!(
+            "{} download{plural} of {}{own}, {} between neighbours, access links of {}, middle \
+             relay with {}",
+            self.downloads,
+            self.size,
+            self.delay,
+            limit(self.rate),
+            limit(self.middle_rate)
+        )
+    }
+
+    /// The settings as TOML, from which they can be read again.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("settings are plain data")
+    }
+
+    /// Settings from TOML.
+    ///
+    /// # Errors
+    /// If the text holds something else.
+    pub fn from_toml(text: &str) -> Result<Self, SettingsError> {
+        toml::from_str(text).map_err(|error| SettingsError(error.to_string()))
+    }
+}
+
+/// Quantities that are written as text.
+mod as_text {
+    use super::{Deserialize, Deserializer, FromStr, Serializer, fmt};
+
+    pub(super) fn serialize<T: fmt::Display, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Quantities that are written as text and may be left out.
+mod as_option {
+    use super::{Deserializer, FromStr, Serializer, as_text, fmt};
+
+    #[expect(
+        clippy::ref_option,
+        reason = "serde calls it with a reference to the field"
+    )]
+    pub(super) fn serialize<T: fmt::Display, S: Serializer>(
+        value: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => as_text::serialize(value, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>, T>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error>
+    where
+        T: FromStr<Err: fmt::Display>,
+    {
+        as_text::deserialize(deserializer).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_as_they_were_written() {
+        let settings = Settings {
+            middle_rate: Some(Rate::from_kilobytes_per_sec(1500)),
+            ..Settings::default()
+        };
+        assert_eq!(Settings::from_toml(&settings.to_toml()), Ok(settings));
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_used_is_named_with_what_is_allowed() {
+        let mut settings = Settings::default();
+        settings.check().unwrap();
+        settings.size = Bytes::ZERO;
+        assert!(
+            settings
+                .check()
+                .unwrap_err()
+                .0
+                .contains("allowed are sizes")
+        );
+        settings.downloads = 5000;
+        assert!(settings.check().unwrap_err().0.contains("up to 1000"));
+        settings.transport = "carrier-pigeon".to_owned();
+        let message = settings.check().unwrap_err().to_string();
+        assert!(
+            message.contains("\"carrier-pigeon\"; allowed are vanilla"),
+            "{message}"
+        );
+    }
+}

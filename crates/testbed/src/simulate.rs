@@ -1,0 +1,253 @@
+//! The same downloads in the simulator.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hopflow_overlay::Factory;
+use hopflow_random::Stream;
+use hopflow_sim::spec::{
+    AccessSpec, Backbone, BucketSpec, CircuitSpec, Class, Fetch, NodeSpec, QueueSpec, Sampling,
+    Session, TcpConfig, TrafficModel, WorldSpec,
+};
+use hopflow_sim::{Outcome, Simulated, SpecError};
+use hopflow_units::{Bytes, Duration, Instant, NodeId, Rate};
+
+use crate::clock;
+use crate::fetch::request;
+use crate::measure::{SAMPLE, SETTLE};
+use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
+use crate::server::head;
+use crate::settings::{RELAYS, Settings};
+
+/// The rate of access links that have no limit; the simulator wants one.
+const UNLIMITED: Rate = Rate::from_megabits_per_sec(10_000);
+/// When a simulation ends at the latest.
+const LATEST: Duration = Duration::from_secs(24 * 3600);
+/// Which of a user's fetches is the download: before it, it connects and fetches a byte, and
+/// connects again.
+const DOWNLOAD: u32 = 3;
+
+/// Simulates the testbed and its downloads.
+///
+/// The network, the transport and what is sent are the same as for real, up to this: circuits exist
+/// from the beginning; cells carry 498 bytes of data in place of 488 and packets no cryptography;
+/// processors take no time; and connections of stream carriers are modelled, slow start included.
+///
+/// # Errors
+/// If the settings cannot be simulated.
+pub fn simulate(settings: &Settings) -> Result<Measured, SpecError> {
+    let factory = hopflow_transports::build::<Simulated>(&settings.transport, &toml::Table::new())
+        .map_err(|error| SpecError(error.to_string()))?;
+    let mut world = world(settings);
+    // How long it takes is known only behind it, and samples must not go on for ever.
+    let ends = run(&world, &*factory)?;
+    let ends = ends.downloads.iter().map(|it| it.requested + it.ttlb);
+    let end = ends.max().unwrap_or(Instant::ZERO);
+    world.end = end.saturating_since(Instant::ZERO);
+    world.sampling.circuits = Some(clock::span(SAMPLE));
+    world.sampling.hops = Some(clock::span(SAMPLE));
+    Ok(Reading::of(settings, &run(&world, &*factory)?).measured())
+}
+
+fn run(world: &WorldSpec, factory: &dyn Factory<Simulated>) -> Result<Outcome, SpecError> {
+    let outcome = hopflow_sim::run(world, factory, &mut |_| ControlFlow::Continue(()))?;
+    Ok(outcome.expect("nobody stops it"))
+}
+
+fn world(settings: &Settings) -> WorldSpec {
+    let access = AccessSpec {
+        rate: settings.rate.unwrap_or(UNLIMITED),
+        delay: settings.access_delay(),
+        queue: QueueSpec::DropTail { packets: 100 },
+        loss: 0.0,
+        duplicate: 0.0,
+        jitter: Duration::ZERO,
+        reorder: false,
+    };
+    let node = |(number, name): (usize, &str)| NodeSpec {
+        name: name.to_owned(),
+        access: access.clone(),
+        bucket: settings
+            .middle_rate
+            .filter(|_| number == 2)
+            .map(|rate| BucketSpec {
+                rate,
+                depth: None,
+                interval: None,
+            }),
+    };
+    let names = ["client"].into_iter().chain(RELAYS);
+    let circuit = CircuitSpec {
+        path: (0..=RELAYS.len() as u32).map(NodeId::new).collect(),
+        class: Class::Bulk,
+        workload: Arc::new(Script::of(settings)),
+        start: Duration::ZERO,
+    };
+    WorldSpec {
+        nodes: names.enumerate().map(node).collect(),
+        backbone: Backbone::default(),
+        circuits: vec![circuit; settings.downloads as usize],
+        cross: Vec::new(),
+        end: settings.duration.map_or(LATEST, |limit| limit + LATEST),
+        seed: 1,
+        sampling: Sampling::default(),
+        tcp: TcpConfig::default(),
+    }
+}
+
+/// What a download's circuit carries, one fetch after the other.
+#[derive(Clone, Debug)]
+struct Script {
+    fetches: Vec<Fetch>,
+}
+
+impl Script {
+    /// As for real: the stream of the byte that builds the circuit, the byte, the download's stream
+    /// and, after a pause, the download.
+    fn of(settings: &Settings) -> Self {
+        let fetch = |request: u64, response: u64, pause| Fetch {
+            request: Bytes::new(request),
+            server_delay: Duration::ZERO,
+            response: Some(Bytes::new(response)),
+            pause,
+        };
+        let address = ([127, 0, 0, 1], 50_000).into();
+        let get = |size: u64, pause| {
+            let asked = request(address, size).len() as u64;
+            fetch(asked, head("200 OK", size).len() as u64 + size, pause)
+        };
+        let connect = |pause| fetch(15, 1, pause);
+        Self {
+            fetches: vec![
+                connect(Duration::ZERO),
+                get(1, Duration::ZERO),
+                connect(clock::span(SETTLE)),
+                get(settings.size.get(), Duration::ZERO),
+            ],
+        }
+    }
+}
+
+impl TrafficModel for Script {
+    fn session(&self) -> Box<dyn Session> {
+        Box::new(Telling(self.fetches.clone().into_iter()))
+    }
+
+    fn is_greedy(&self) -> bool {
+        false
+    }
+}
+
+/// A script that is being played.
+#[derive(Debug)]
+struct Telling(std::vec::IntoIter<Fetch>);
+
+impl Session for Telling {
+    fn next(&mut self, _: &mut Stream) -> Option<Fetch> {
+        self.0.next()
+    }
+}
+
+/// A simulation's outcome, seen as a measurement.
+struct Reading<'a> {
+    settings: &'a Settings,
+    outcome: &'a Outcome,
+    /// When the first download was requested.
+    begin: Instant,
+}
+
+impl<'a> Reading<'a> {
+    fn of(settings: &'a Settings, outcome: &'a Outcome) -> Self {
+        let downloads = outcome.downloads.iter();
+        let downloads = downloads.filter(|it| it.index == DOWNLOAD);
+        Self {
+            settings,
+            outcome,
+            begin: downloads.map(|it| it.requested).min().unwrap_or_default(),
+        }
+    }
+
+    fn since(&self, at: Instant) -> Duration {
+        at.saturating_since(self.begin)
+    }
+
+    fn measured(&self) -> Measured {
+        let downloads: Vec<_> = self
+            .outcome
+            .downloads
+            .iter()
+            .filter(|it| it.index == DOWNLOAD)
+            .map(|it| Download {
+                number: it.circuit,
+                start: self.since(it.requested),
+                ttfb: it.ttfb,
+                ttlb: it.ttlb,
+                bytes: self.settings.size,
+            })
+            .filter(|it| {
+                self.settings
+                    .duration
+                    .is_none_or(|limit| it.start + it.ttlb <= limit)
+            })
+            .collect();
+        let ends = downloads.iter().map(|it| it.start + it.ttlb);
+        let span = ends.max().unwrap_or(Duration::ZERO);
+        Measured {
+            unfinished: self.settings.downloads - downloads.len() as u32,
+            moments: self.moments(span),
+            hops: self.hops(span),
+            relays: self.relays(),
+            downloads,
+            span,
+        }
+    }
+
+    fn moments(&self, span: Duration) -> Vec<Moment> {
+        let mut before: BTreeMap<u32, (Bytes, Bytes)> = BTreeMap::new();
+        let mut moments = Vec::new();
+        for sample in &self.outcome.samples {
+            if sample.at < self.begin {
+                before.insert(sample.circuit, (sample.packaged, sample.delivered));
+            } else if self.since(sample.at) <= span {
+                let (packaged, delivered) =
+                    before.get(&sample.circuit).copied().unwrap_or_default();
+                moments.push(Moment {
+                    at: self.since(sample.at),
+                    circuit: sample.circuit,
+                    packaged: sample.packaged.saturating_sub(packaged),
+                    delivered: sample.delivered.saturating_sub(delivered),
+                });
+            }
+        }
+        moments
+    }
+
+    fn hops(&self, span: Duration) -> Vec<HopState> {
+        let samples = self.outcome.hops.iter();
+        samples
+            .filter(|sample| sample.at >= self.begin && self.since(sample.at) <= span)
+            .map(|sample| HopState {
+                at: self.since(sample.at),
+                circuit: sample.circuit,
+                hop: sample.hop,
+                queue: sample.queue,
+                outstanding: sample.outstanding,
+                window: sample.window,
+            })
+            .collect()
+    }
+
+    fn relays(&self) -> Vec<RelayTotals> {
+        let nodes = self.outcome.nodes.iter().skip(1);
+        nodes
+            .map(|node| RelayTotals {
+                name: node.name.clone(),
+                sent: node.cells_sent.get(),
+                resent: node.cells_retransmitted.get(),
+                dropped: node.cells_dropped.get(),
+                largest_queue: node.largest_queue.get(),
+            })
+            .collect()
+    }
+}

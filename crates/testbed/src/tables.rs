@@ -1,0 +1,248 @@
+//! Measurements in result folders.
+
+use std::path::Path;
+
+use hopflow_results::{
+    Circuit, Class, Error, Folder, HopSample, Manifest, Relay, RunKey, Sample, Tables,
+};
+use hopflow_units::{Bytes, Duration};
+
+use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
+use crate::settings::{RELAYS, Settings};
+
+/// The name that the manifests of testbeds' result folders give as their scenario.
+pub const SCENARIO: &str = "testbed";
+
+/// A cell, and the data in it, by which the results' format reckons rates.
+const CELL: f64 = 512.0 / 498.0;
+
+/// How a measurement was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Over real sockets.
+    Real,
+    /// In the simulator.
+    Simulated,
+}
+
+impl Origin {
+    /// What results of a transport are called.
+    pub fn label(self, transport: &str) -> String {
+        match self {
+            Self::Real => format!("{transport} for real"),
+            Self::Simulated => format!("{transport} simulated"),
+        }
+    }
+}
+
+/// Writes measurements with the same settings to a result folder. Results of an earlier testbed in
+/// it are replaced.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn write(
+    path: &Path,
+    settings: &Settings,
+    command: &str,
+    measurements: &[(Origin, &Measured)],
+) -> Result<(), Error> {
+    let folder = Folder::create(path)?;
+    if let Ok(old) = folder.read_manifest() {
+        for run in old.runs {
+            // What is left of it is not listed any more.
+            let _ = std::fs::remove_dir_all(path.join(run.folder));
+        }
+    }
+    let text = settings.to_toml();
+    let version = env!("CARGO_PKG_VERSION");
+    let mut manifest = Manifest::new(version, SCENARIO, &text);
+    manifest.command = Some(command.to_owned());
+    manifest.about = Some(settings.describe());
+    manifest.seeds = vec![1];
+    for (origin, measured) in measurements {
+        let label = origin.label(&settings.transport);
+        let key = RunKey::new(&label, 0, 1, &[&text, version]);
+        let seconds = measured.span.as_secs_f64();
+        manifest.transports.push(label);
+        let tables = tables(settings, measured);
+        manifest
+            .runs
+            .push(folder.write_run(&key, &tables, seconds)?);
+    }
+    folder.write_manifest(&manifest)
+}
+
+/// Reads what [`write()`] wrote: the settings, and the measurements in the same order.
+///
+/// # Errors
+/// If the folder holds something else.
+pub fn read(path: &Path) -> Result<(Settings, Vec<Measured>), Error> {
+    let folder = Folder::open(path);
+    let manifest = folder.read_manifest()?;
+    let settings =
+        Settings::from_toml(&manifest.scenario_toml).map_err(|error| Error::Damaged {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
+    let runs = manifest.runs.iter();
+    let measured: Vec<_> = runs
+        .map(|run| Ok(measured(&settings, &folder.read_run(run)?)))
+        .collect::<Result<_, Error>>()?;
+    Ok((settings, measured))
+}
+
+/// A measurement as the tables of a run. What is not known of a real overlay stays empty: the
+/// latencies of single cells, what links carried, and rates that would be fair.
+fn tables(settings: &Settings, measured: &Measured) -> Tables {
+    let downloads = measured
+        .downloads
+        .iter()
+        .map(|it| hopflow_results::Download {
+            circuit: if settings.shared { 0 } else { it.number },
+            class: Class::Bulk,
+            request: if settings.shared { it.number } else { 0 },
+            start_s: it.start.as_secs_f64(),
+            ttfb_s: it.ttfb.as_secs_f64(),
+            ttlb_s: it.ttlb.as_secs_f64(),
+            bytes: it.bytes.get(),
+        });
+    let samples = measured.moments.iter().map(|it| Sample {
+        circuit: it.circuit,
+        t_s: it.at.as_secs_f64(),
+        packaged_bytes: it.packaged.get(),
+        delivered_bytes: it.delivered.get(),
+    });
+    let hops = measured.hops.iter().map(|it| HopSample {
+        circuit: it.circuit,
+        hop: it.hop,
+        t_s: it.at.as_secs_f64(),
+        queue_cells: it.queue.get(),
+        outstanding_cells: it.outstanding.get(),
+        window_cells: it.window.map(hopflow_units::Cells::get),
+    });
+    let relays = measured.relays.iter().map(|it| Relay {
+        name: it.name.clone(),
+        cells_sent: it.sent,
+        cells_retransmitted: it.resent,
+        cells_dropped: it.dropped,
+        largest_queue_cells: it.largest_queue,
+        utilisation: None,
+    });
+    Tables {
+        downloads: downloads.collect(),
+        circuits: (0..settings.circuits())
+            .map(|circuit| self::circuit(circuit, settings, measured))
+            .collect(),
+        samples: samples.collect(),
+        hops: hops.collect(),
+        relays: relays.collect(),
+        ..Tables::default()
+    }
+}
+
+/// What a circuit did until its last download was complete.
+fn circuit(circuit: u32, settings: &Settings, measured: &Measured) -> Circuit {
+    let is_its = |it: &&Download| settings.shared || it.number == circuit;
+    let downloads = || measured.downloads.iter().filter(is_its);
+    let moments = || measured.moments.iter().filter(|it| it.circuit == circuit);
+    let delivered: u64 = downloads().map(|it| it.bytes.get()).sum();
+    let ends = downloads().map(|it| it.start + it.ttlb);
+    let span = ends.max().unwrap_or(measured.span).as_secs_f64();
+    let waiting = moments().map(|it| it.packaged.saturating_sub(it.delivered).as_f64());
+    let (samples, waiting) = (moments().count(), waiting.sum::<f64>());
+    let last = moments().next_back();
+    let goodput = delivered as f64 / span;
+    let goodput = if goodput.is_finite() { goodput } else { 0.0 };
+    Circuit {
+        circuit,
+        hops: RELAYS.len() as u32,
+        class: Class::Bulk,
+        packaged_bytes: last.map_or(0, |it| it.packaged.get()).max(delivered),
+        delivered_bytes: last.map_or(0, |it| it.delivered.get()).max(delivered),
+        rate_bytes_per_s: goodput * CELL,
+        goodput_bytes_per_s: goodput,
+        fair_bytes_per_s: None,
+        bottleneck: None,
+        backlog_mean_bytes: (samples > 0).then(|| waiting / samples as f64),
+        latency_mean_s: None,
+        latency_p50_s: None,
+        latency_p95_s: None,
+        closed: false,
+    }
+}
+
+/// The measurement that tables were made from.
+fn measured(settings: &Settings, tables: &Tables) -> Measured {
+    let span = Duration::from_secs_f64;
+    let cells = hopflow_units::Cells::new;
+    let downloads: Vec<_> = tables
+        .downloads
+        .iter()
+        .map(|it| Download {
+            number: if settings.shared {
+                it.request
+            } else {
+                it.circuit
+            },
+            start: span(it.start_s),
+            ttfb: span(it.ttfb_s),
+            ttlb: span(it.ttlb_s),
+            bytes: Bytes::new(it.bytes),
+        })
+        .collect();
+    let moments = tables.samples.iter().map(|it| Moment {
+        at: span(it.t_s),
+        circuit: it.circuit,
+        packaged: Bytes::new(it.packaged_bytes),
+        delivered: Bytes::new(it.delivered_bytes),
+    });
+    let hops = tables.hops.iter().map(|it| HopState {
+        at: span(it.t_s),
+        circuit: it.circuit,
+        hop: it.hop,
+        queue: cells(it.queue_cells),
+        outstanding: cells(it.outstanding_cells),
+        window: it.window_cells.map(cells),
+    });
+    let relays = tables.relays.iter().map(|it| RelayTotals {
+        name: it.name.clone(),
+        sent: it.cells_sent,
+        resent: it.cells_retransmitted,
+        dropped: it.cells_dropped,
+        largest_queue: it.largest_queue_cells,
+    });
+    let ends = downloads.iter().map(|it| it.start + it.ttlb);
+    Measured {
+        unfinished: settings.downloads.saturating_sub(downloads.len() as u32),
+        span: ends.max().unwrap_or(Duration::ZERO),
+        moments: moments.collect(),
+        hops: hops.collect(),
+        relays: relays.collect(),
+        downloads,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_are_read_as_they_were_written() {
+        let settings = Settings {
+            downloads: 2,
+            size: Bytes::new(100_000),
+            ..Settings::default()
+        };
+        let simulated = crate::simulate(&settings).unwrap();
+        assert_eq!(simulated.downloads.len(), 2);
+        let folder = tempfile::tempdir().unwrap();
+        let both = [(Origin::Real, &simulated), (Origin::Simulated, &simulated)];
+        for _ in 0..2 {
+            write(folder.path(), &settings, "hopflow testbed", &both).unwrap();
+        }
+        let (read_settings, read) = read(folder.path()).unwrap();
+        assert_eq!(read_settings, settings);
+        assert_eq!(read.len(), 2);
+        assert_eq!(read[0], simulated);
+    }
+}
