@@ -25,6 +25,8 @@ const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(15);
 /// How long it may leave cells or such a question without any answer.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a neighbour on datagrams may be silent that opened the link, and so should ask.
+const GONE: Duration = Duration::from_secs(60);
 /// How long a link's handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(15);
 
@@ -137,13 +139,16 @@ impl Engine {
                 continue;
             };
             let since = |at: Instant| now.saturating_since(at);
+            let silence = since(link.heard);
             if link.asked.is_some_and(|asked| since(asked) >= PATIENCE) {
                 self.remove_link(now, id);
-            } else if link.open && link.opened_to.is_some() && since(link.heard) >= QUIET {
+            } else if link.open && silence >= QUIET {
+                let opened = link.opened_to.is_some();
                 let open = link.names.iter().find(|(_, key)| self.is_open(*key));
-                let name = open.map(|(name, _)| name);
-                if let Some(name) = name {
-                    self.send_probe(now, id, name);
+                match open {
+                    Some((name, _)) if opened => self.send_probe(now, id, name),
+                    Some(_) if silence >= GONE => self.remove_link(now, id),
+                    _ => {}
                 }
             }
         }
