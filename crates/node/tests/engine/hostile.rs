@@ -3,7 +3,8 @@
 use hopflow_node::{CircuitKey, StreamHandle, Via};
 use hopflow_units::Duration;
 
-use crate::network::{Network, Passing, address, bucket};
+use crate::network::traffic::Passing;
+use crate::network::{Network, address, bucket};
 use crate::support::{Random, pattern, transport};
 
 const SIZE: usize = 600_000;

@@ -1,6 +1,6 @@
 //! Engines on a network without sockets or clock: datagrams and connections with delay and loss.
 
-mod traffic;
+pub(crate) mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use hopflow_overlay::{BucketConfig, Factory};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
 use traffic::{ConnEnd, Parcel};
-pub(crate) use traffic::{Passing, Tamper, Weather};
+use traffic::{Tamper, Weather};
 
 /// What one end of a stream has heard.
 #[derive(Default, Debug)]
@@ -62,7 +62,7 @@ pub(crate) fn address(node: usize, via: Via) -> SocketAddr {
         Via::Listening => 1000,
         Via::Outgoing => 2000,
     };
-    SocketAddr::from(([10, 0, 0, node as u8], port))
+    SocketAddr::from(([10, 0, (node >> 8) as u8, node as u8], port))
 }
 
 /// A token bucket of so many kilobytes per second.

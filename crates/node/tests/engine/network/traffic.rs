@@ -75,7 +75,8 @@ fn whose(address: SocketAddr) -> Option<(usize, Via)> {
         1000 => Via::Listening,
         _ => Via::Outgoing,
     };
-    Some((v4.ip().octets()[3] as usize, via))
+    let [.., high, low] = v4.ip().octets();
+    Some((usize::from(high) << 8 | usize::from(low), via))
 }
 
 impl Network {
