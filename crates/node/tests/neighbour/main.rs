@@ -1,0 +1,110 @@
+//! What one neighbour with an open link can say, and what it costs a relay.
+
+mod life;
+mod neighbour;
+#[path = "../engine/support.rs"]
+#[expect(dead_code, reason = "shared with the tests in `engine`")]
+mod support;
+
+use hopflow_units::{CircuitId, Duration};
+use hopflow_wire::{Carrier, Frame};
+use proptest::prelude::*;
+
+use neighbour::Neighbour;
+use support::Random;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn a_relay_survives_any_neighbour(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        life::any_bytes(&bytes);
+    }
+}
+
+#[test]
+fn random_lives_go_through_all_that_can_happen() {
+    let mut random = Random::new(4);
+    let mut done = [0; 9];
+    for _ in 0..1000 {
+        let len = random.below(1000);
+        let (life, streams) = life::any_bytes(&random.bytes(len));
+        let seen = [
+            streams as u64,
+            life.handshakes,
+            life.handshakes_failed,
+            life.forged,
+            life.garbage,
+            life.node.cells_sent,
+            life.node.duplicates,
+            life.node.violations,
+            life.node.strays,
+        ];
+        for (done, seen) in done.iter_mut().zip(seen) {
+            *done += seen;
+        }
+    }
+    assert!(done.iter().all(|count| *count > 5), "{done:?}");
+}
+
+/// Inputs that fuzzing found worth keeping.
+#[test]
+fn the_fuzzing_corpus_is_survived() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/relay");
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).expect("the corpus is there") {
+        let path = entry.expect("the folder is readable").path();
+        life::any_bytes(&std::fs::read(path).expect("the file is readable"));
+        files += 1;
+    }
+    assert!(files > 0, "the corpus is empty");
+}
+
+#[test]
+fn circuits_are_opened_and_streams_begun() {
+    for transport in ["backtap", "vanilla"] {
+        let mut relay = Neighbour::of(transport);
+        relay.create(1);
+        // Begin stream 1 with a target of three bytes.
+        let begin = [&[1, 0, 1, 0, 3][..], b"a:1"].concat();
+        relay.cell(1, &begin, 0);
+        assert_eq!(relay.begun.len(), 1, "{transport}");
+        assert_eq!(relay.engine.counters().circuits, 1, "{transport}");
+        assert_eq!(
+            relay.heard[0], 1,
+            "{transport}: the answer to the handshake"
+        );
+    }
+}
+
+#[test]
+fn a_second_question_waits_for_the_answer_to_the_first() {
+    let mut relay = Neighbour::of("backtap");
+    relay.create(1);
+    for host in 0..50 {
+        relay.extend(1, ([10, 0, 1, host], 1000).into());
+    }
+    let links = relay.engine.counters().links;
+    assert_eq!(
+        links, 2,
+        "one to the neighbour, one to where it asked first"
+    );
+    relay.wait(Duration::from_secs(300));
+    let counters = relay.engine.counters();
+    assert_eq!((counters.circuits, counters.links), (0, 0));
+}
+
+#[test]
+fn a_neighbour_that_asks_and_takes_no_answers_is_kept_little() {
+    let mut relay = Neighbour::of("vanilla");
+    assert_eq!(relay.carrier, Carrier::Stream);
+    relay.clogged = true;
+    for turn in 0..20_000_u32 {
+        match turn % 3 {
+            0 => relay.create(1),
+            1 => relay.frame(&Frame::Probe(CircuitId::new(1))),
+            _ => relay.extend(9, ([10, 0, 0, 1], 1).into()),
+        }
+    }
+    assert!(relay.backlog < 300_000, "{} bytes wait", relay.backlog);
+}
