@@ -1,11 +1,15 @@
 //! What may stand on the command line.
 
+mod overlay;
+
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+
+pub(crate) use overlay::{DirectoryCommand, EntryOptions, Level, NodeOptions, SignOptions};
 
 /// Designs, measures and runs transports for onion-routing overlays such as Tor.
 ///
@@ -86,6 +90,18 @@ pub(crate) enum Command {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Run a relay of a real overlay
+    ///
+    /// It ends when it is asked to by SIGINT or SIGTERM: it takes nothing new and lets streams end
+    /// for a while. A second signal ends it at once.
+    Relay(NodeOptions),
+    /// Run a client of a real overlay, to which applications connect by SOCKS 5
+    ///
+    /// It ends as a relay does.
+    Client(NodeOptions),
+    /// Make, sign and verify the directory of an overlay
+    #[command(subcommand)]
+    Directory(DirectoryCommand),
     /// List what there is
     List {
         /// What to list

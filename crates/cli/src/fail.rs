@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use hopflow_daemon::net::StartError;
 use hopflow_lab::run;
 use hopflow_lab::scenario::InputError;
 
@@ -15,7 +16,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A run failed by a defect.
+    /// A run or a node failed by a defect.
     const DEFECT: u8 = 1;
     /// What the user gave cannot be used; as clap's own errors.
     const BAD_INPUT: u8 = 2;
@@ -27,6 +28,14 @@ impl Failure {
         Self {
             message: message.to_string(),
             code: Self::BAD_INPUT,
+        }
+    }
+
+    /// Something went wrong that is not the user's doing.
+    pub(crate) fn defect(message: impl Display) -> Self {
+        Self {
+            message: message.to_string(),
+            code: Self::DEFECT,
         }
     }
 
@@ -61,6 +70,35 @@ impl From<run::Error> for Failure {
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {
         Self::bad_input(error)
+    }
+}
+
+impl From<hopflow_daemon::InputError> for Failure {
+    fn from(error: hopflow_daemon::InputError) -> Self {
+        Self::bad_input(error)
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Input(error) => error.into(),
+            StartError::Socket { .. } => Self::bad_input(error),
+            StartError::System(_) => Self::defect(error),
+        }
+    }
+}
+
+impl From<hopflow_testbed::Error> for Failure {
+    fn from(error: hopflow_testbed::Error) -> Self {
+        let code = match &error {
+            hopflow_testbed::Error::Interrupted => Self::INTERRUPTED,
+            _ => Self::DEFECT,
+        };
+        Self {
+            message: error.to_string(),
+            code,
+        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! The hopflow command line.
 
 mod args;
+mod directory;
 mod fail;
 mod list;
+mod node;
 mod progress;
 mod report;
 mod reproduce;
@@ -36,6 +38,9 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             options,
         }) => reproduce::reproduce(&experiment, &options),
         Some(Command::Report { folder }) => report::report(&folder),
+        Some(Command::Relay(options)) => node::relay(&options),
+        Some(Command::Client(options)) => node::client(&options),
+        Some(Command::Directory(command)) => directory::directory(command),
         Some(Command::List { what, json }) => list::list(what, json),
         Some(Command::Validate { scenario }) => list::validate(&scenario),
         Some(Command::Schema) => show::print(&hopflow_lab::scenario::schema()),

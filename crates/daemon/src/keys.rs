@@ -56,6 +56,13 @@ impl KeyStore {
         })
     }
 
+    /// Whether `folder` has both keys of a relay; nothing is made.
+    pub fn has_relay(folder: &Path) -> bool {
+        [ONION.file, IDENTITY.file]
+            .iter()
+            .all(|file| folder.join(file).exists())
+    }
+
     /// The key with which circuits are extended to a relay, from `onion.key`.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ impl Directory {
 }
 
 impl Relay {
-    fn check(&self, key: &str) -> Result<(), InputError> {
+    pub(super) fn check(&self, key: &str) -> Result<(), InputError> {
         check_name(&format!("{key}.nickname"), &self.nickname)?;
         let address = self.address;
         if address.port() == 0 || address.ip().is_unspecified() || address.ip().is_multicast() {

@@ -6,6 +6,7 @@
 
 mod authority;
 mod check;
+mod entry;
 mod signed;
 
 use std::net::SocketAddr;

@@ -80,11 +80,6 @@ impl Client {
         }
     }
 
-    /// The circuits' state, for metrics.
-    pub(super) fn counts(&self) -> PoolCounts {
-        self.pool.counts()
-    }
-
     /// Reads what an application asks for.
     fn read_request(&mut self, cx: &mut Cx<'_>, place: usize) {
         let mut bytes = [0; CHUNK];
@@ -321,5 +316,9 @@ impl Role for Client {
 
     fn streams(&self) -> usize {
         self.table.len()
+    }
+
+    fn pool(&self) -> Option<PoolCounts> {
+        Some(self.pool.counts())
     }
 }

@@ -11,6 +11,7 @@ use slab::Slab;
 
 use super::pipe::{Pipe, State};
 use super::tokens::Source;
+use crate::pool::PoolCounts;
 
 /// What a role works with.
 #[derive(Debug)]
@@ -46,6 +47,11 @@ pub(super) trait Role: Send {
 
     /// Streams that are there.
     fn streams(&self) -> usize;
+
+    /// A client's circuits.
+    fn pool(&self) -> Option<PoolCounts> {
+        None
+    }
 }
 
 /// What a place of a role's table holds.

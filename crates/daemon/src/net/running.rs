@@ -91,7 +91,7 @@ struct Thread {
     clock: Clock,
     shared: Arc<Shared>,
     waker: Arc<Waker>,
-    thread: JoinHandle<io::Result<()>>,
+    handle: JoinHandle<io::Result<()>>,
 }
 
 impl Running {
@@ -105,6 +105,22 @@ impl Running {
     pub fn epochs(&self) -> Vec<std::time::Instant> {
         let workers = self.workers.iter();
         workers.map(|worker| worker.clock.epoch()).collect()
+    }
+
+    /// What its workers do, all together.
+    pub fn total(&self) -> Account {
+        let mut total = Account::default();
+        for worker in &self.workers {
+            total.add(worker.shared.account());
+        }
+        total
+    }
+
+    /// Whether a worker ended that nobody asked to: [`Running::end`] says why.
+    pub fn has_failed(&self) -> bool {
+        self.workers
+            .iter()
+            .any(|worker| worker.handle.is_finished())
     }
 
     /// Takes nothing new, lets streams end for as long as the configuration says, and waits for
@@ -284,7 +300,7 @@ impl Plan<'_> {
             clock,
             shared,
             waker,
-            thread,
+            handle,
         })
     }
 

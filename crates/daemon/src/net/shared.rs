@@ -7,6 +7,9 @@ use hopflow_node::{Counters, Engine};
 use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Instant};
 
+use super::role::Role;
+use crate::pool::PoolCounts;
+
 /// What a worker shall do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wanted {
@@ -25,10 +28,44 @@ pub struct Account {
     pub held: Bytes,
     /// Streams that are there.
     pub streams: usize,
+    /// A client's circuits.
+    pub pool: Option<PoolCounts>,
     /// The flows of its circuits: towards the exit, and towards the client.
     pub flows: Vec<[Option<FlowView>; 2]>,
     /// When it was, since the node's start.
     pub at: Instant,
+}
+
+impl Account {
+    /// Adds what another worker does.
+    pub(super) fn add(&mut self, other: Self) {
+        let (sum, more) = (&mut self.counters, &other.counters);
+        for (sum, more) in [
+            (&mut sum.links, more.links),
+            (&mut sum.circuits, more.circuits),
+            (&mut sum.handshakes, more.handshakes),
+            (&mut sum.handshakes_failed, more.handshakes_failed),
+            (&mut sum.links_refused, more.links_refused),
+            (&mut sum.forged, more.forged),
+            (&mut sum.out_of_memory, more.out_of_memory),
+            (&mut sum.garbage, more.garbage),
+            (&mut sum.node.cells_sent, more.node.cells_sent),
+            (&mut sum.node.cells_resent, more.node.cells_resent),
+            (&mut sum.node.cells_dropped, more.node.cells_dropped),
+            (&mut sum.node.duplicates, more.node.duplicates),
+            (&mut sum.node.violations, more.node.violations),
+            (&mut sum.node.strays, more.node.strays),
+        ] {
+            *sum += more;
+        }
+        let largest = more.node.largest_queue;
+        sum.node.largest_queue = sum.node.largest_queue.max(largest);
+        self.held += other.held;
+        self.streams += other.streams;
+        self.pool = self.pool.or(other.pool);
+        self.flows.extend(other.flows);
+        self.at = self.at.max(other.at);
+    }
 }
 
 /// The part of a worker that others see.
@@ -51,11 +88,12 @@ impl Shared {
         }
     }
 
-    pub(super) fn publish(&self, engine: &Engine, held: Bytes, streams: usize, at: Instant) {
+    pub(super) fn publish(&self, engine: &Engine, held: Bytes, role: &impl Role, at: Instant) {
         let account = Account {
             counters: engine.counters(),
             held,
-            streams,
+            streams: role.streams(),
+            pool: role.pool(),
             flows: engine.flows().map(|(_, flows)| flows).collect(),
             at,
         };

@@ -185,8 +185,7 @@ impl<R: Role> Worker<R> {
     /// Publishes what the worker has done, and keeps to the limit on memory.
     fn account(&mut self, now: Instant) {
         let held = self.engine.keep_within(now, self.memory);
-        self.shared
-            .publish(&self.engine, held, self.role.streams(), now);
+        self.shared.publish(&self.engine, held, &self.role, now);
     }
 
     /// Takes nothing new.

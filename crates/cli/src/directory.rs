@@ -1,0 +1,119 @@
+//! `hopflow directory`.
+
+use std::fs;
+use std::path::Path;
+
+use hopflow_daemon::config::RelayConfig;
+use hopflow_daemon::directory::{AuthorityId, Directory, Relay, TransportChoice};
+use hopflow_daemon::keys::KeyStore;
+use hopflow_daemon::net::calendar_time;
+use hopflow_units::Duration;
+use toml::{Table, Value};
+
+use crate::args::{DirectoryCommand, EntryOptions, SignOptions};
+use crate::fail::Failure;
+use crate::show;
+
+/// A directory is valid from a bit earlier on, for nodes whose clocks are slow.
+const MARGIN: u64 = 300;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Does what an operator or an authority asks of a directory.
+pub(crate) fn directory(command: DirectoryCommand) -> Result<(), Failure> {
+    match command {
+        DirectoryCommand::Keygen { keys } => {
+            let authority = KeyStore::open(&keys)?.authority()?;
+            show::print(&format!("authority = \"{}\"\n", authority.id()))
+        }
+        DirectoryCommand::Entry(options) => entry(&options),
+        DirectoryCommand::Sign(options) => sign(&options),
+        DirectoryCommand::Show { file, authority } => describe(&file, &authority),
+    }
+}
+
+fn entry(options: &EntryOptions) -> Result<(), Failure> {
+    let config = RelayConfig::load(&options.config)?;
+    let relay = Relay {
+        weight: options.weight,
+        guard: options.guard,
+        ..Relay::of(&config, &options.nickname, options.address)?
+    };
+    show::print(&relay.to_entry())
+}
+
+fn sign(options: &SignOptions) -> Result<(), Failure> {
+    let authority = KeyStore::open(&options.keys)?.authority()?;
+    let transport = TransportChoice {
+        preset: options.transport.clone(),
+        options: transport_options(&options.options)?,
+    };
+    let now = calendar_time();
+    let begin = hopflow_daemon::UnixTime::from_secs(now.as_secs().saturating_sub(MARGIN));
+    let end = now.after(DAY.saturating_mul(options.days.into()));
+    let mut directory = Directory::new(&options.network, transport, (begin, end));
+    for file in &options.entries {
+        directory.relays.extend(Relay::read_entries(file)?);
+    }
+    let text = directory.sign(&authority)?;
+    match &options.out {
+        None => show::print(&text),
+        Some(file) => replace(file, &text),
+    }
+}
+
+/// Options of a transport, each `key=value`: a value of TOML, or else a text.
+fn transport_options(options: &[String]) -> Result<Table, Failure> {
+    let mut table = Table::new();
+    for option in options {
+        let Some((key, value)) = option.split_once('=') else {
+            return Err(Failure::bad_input(format_args!(
+                "--option: \"{option}\": allowed is KEY=VALUE"
+            )));
+        };
+        let value = value.trim();
+        let text = || Value::String(value.to_owned());
+        let value = value.parse::<Value>().unwrap_or_else(|_| text());
+        table.insert(key.trim().to_owned(), value);
+    }
+    Ok(table)
+}
+
+/// Writes a file that others see whole, before or after.
+fn replace(file: &Path, text: &str) -> Result<(), Failure> {
+    let draft = file.with_extension(format!("new-{}", std::process::id()));
+    fs::write(&draft, text)
+        .and_then(|()| fs::rename(&draft, file))
+        .map_err(|cause| {
+            Failure::bad_input(format_args!(
+                "{}: cannot be written: {cause}",
+                file.display()
+            ))
+        })
+}
+
+fn describe(file: &Path, authority: &AuthorityId) -> Result<(), Failure> {
+    let directory = Directory::load(file, authority, calendar_time())?;
+    let transport = &directory.transport;
+    let options = transport.options.iter();
+    let options: String = options
+        .map(|(key, value)| format!(" {key}={value}"))
+        .collect();
+    let rows = directory.relays.iter().map(|relay| {
+        vec![
+            relay.nickname.clone(),
+            relay.address.to_string(),
+            relay.weight.to_string(),
+            if relay.guard { "guard" } else { "" }.to_owned(),
+            if relay.exit.is_some() { "exit" } else { "" }.to_owned(),
+            relay.fingerprint.to_string(),
+        ]
+    });
+    let table = show::table(
+        &["relay", "address", "weight", "guard", "exit", "fingerprint"],
+        rows,
+    );
+    show::print(&format!(
+        "network    {}\ntransport  {}{options}\nvalid      {} to {}\n{table}\n",
+        directory.network, transport.preset, directory.valid_after, directory.valid_until,
+    ))
+}

@@ -1,0 +1,179 @@
+//! Relays and clients as their operators meet them.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+
+use support::{Overlay, output, refusal, serve, success};
+
+const AUTHORITY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+#[test]
+fn an_operator_makes_a_network_by_commands_and_an_application_fetches_through_it() {
+    let mut overlay = Overlay::start("backtap", &["exit"]);
+    let at = overlay.folder.path().to_owned();
+    let client = fs::read_to_string(at.join("client.toml")).unwrap();
+    let (_, authority) = client.split_once("authority = \"").unwrap();
+    let authority = &authority[..64];
+    let shown = success(
+        &at,
+        &[
+            "directory",
+            "show",
+            "directory.toml",
+            "--authority",
+            authority,
+        ],
+    );
+    for part in [
+        "network    test",
+        "transport  backtap",
+        "guard",
+        "middle",
+        "exit",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let checked = success(&at, &["relay", "exit.toml", "--check"]);
+    assert!(checked.contains("listed as exit\n"), "{checked}");
+    assert!(checked.ends_with("exit.toml is valid\n"), "{checked}");
+    assert!(!checked.contains("warning"), "{checked}");
+    let checked = success(&at, &["client", "client.toml", "--check"]);
+    assert!(
+        checked.contains("3 relays (1 guards, 1 exits)"),
+        "{checked}"
+    );
+
+    let mut socket = overlay.connect(serve(300_000), "one").unwrap();
+    socket.write_all(b"x").unwrap();
+    let mut got = Vec::new();
+    socket.read_to_end(&mut got).unwrap();
+    assert_eq!(got.len(), 300_000);
+    drop(socket);
+    assert_eq!(overlay.client.terminate(), Some(0));
+    for relay in &mut overlay.relays {
+        assert_eq!(relay.terminate(), Some(0));
+    }
+}
+
+#[test]
+fn a_check_opens_and_makes_nothing_and_says_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let text = format!(
+        "keys = 'keys'\nlisten = '127.0.0.1:1'\n\
+         network = {{ directory = 'directory.toml', authority = '{AUTHORITY}' }}\n"
+    );
+    fs::write(at.join("relay.toml"), &text).unwrap();
+    let message = refusal(at, &["relay", "relay.toml", "--check"]);
+    assert!(
+        message.starts_with("directory.toml: cannot be read"),
+        "{message}"
+    );
+    let message = refusal(at, &["client", "relay.toml", "--check"]);
+    assert!(
+        message.contains("relay.toml:1: keys: unknown field `keys`"),
+        "{message}"
+    );
+    assert_eq!(fs::read_dir(at).unwrap().count(), 1, "nothing was made");
+
+    let keygen = success(at, &["directory", "keygen", "authority"]);
+    let authority = keygen
+        .trim()
+        .trim_start_matches("authority = \"")
+        .trim_end_matches('"');
+    fs::write(at.join("relay.toml"), text.replace(AUTHORITY, authority)).unwrap();
+    let entry = success(
+        at,
+        &["directory", "entry", "relay.toml", "--nickname", "one"],
+    );
+    fs::write(at.join("one.entry"), entry).unwrap();
+    let sign = [
+        "directory",
+        "sign",
+        "one.entry",
+        "--keys",
+        "authority",
+        "--network",
+        "n",
+    ];
+    let sign = |transport: &[&'static str]| [&sign[..], &["--transport"], transport].concat();
+    success(
+        at,
+        &sign(&[
+            "backtap",
+            "--out",
+            "directory.toml",
+            "--option",
+            "queue-limit=50",
+        ]),
+    );
+    let message = refusal(at, &sign(&["backtap", "--option", "queue-limit=none"]));
+    assert!(
+        message.starts_with("transport.options.queue-limit: "),
+        "{message}"
+    );
+    let message = refusal(at, &sign(&["baktap"]));
+    assert!(message.starts_with("transport.preset: "), "{message}");
+
+    let checked = success(at, &["relay", "relay.toml", "--check"]);
+    assert!(checked.contains("listed as one\n"), "{checked}");
+    fs::rename(at.join("keys"), at.join("others")).unwrap();
+    let checked = success(at, &["relay", "relay.toml", "--check"]);
+    assert!(checked.contains("warning: ./keys has no keys") || checked.contains("has no keys"));
+    assert!(!at.join("keys").exists(), "nothing was made");
+}
+
+#[test]
+fn a_directory_that_was_altered_is_refused_and_so_is_one_of_another_authority() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let network = "network = { directory = 'directory.toml', authority = ";
+    let keygen = success(at, &["directory", "keygen", "authority"]);
+    let authority = keygen.trim().trim_start_matches("authority = ");
+    let text = format!("keys = 'keys'\nlisten = '127.0.0.1:9001'\n{network}{authority} }}\n");
+    fs::write(at.join("relay.toml"), text).unwrap();
+    let entry = success(
+        at,
+        &["directory", "entry", "relay.toml", "--nickname", "one"],
+    );
+    fs::write(at.join("one.entry"), entry).unwrap();
+    let signed = success(
+        at,
+        &[
+            "directory",
+            "sign",
+            "one.entry",
+            "--keys",
+            "authority",
+            "--network",
+            "n",
+            "--transport",
+            "vanilla",
+        ],
+    );
+    let key = authority.trim_matches('"');
+    let show = |text: &str, key: &str| {
+        fs::write(at.join("directory.toml"), text).unwrap();
+        refusal(
+            at,
+            &["directory", "show", "directory.toml", "--authority", key],
+        )
+    };
+    let message = show(&signed.replace("weight = 1", "weight = 2"), key);
+    assert!(message.contains("directory.toml: was altered"), "{message}");
+    let message = show(&signed, AUTHORITY);
+    assert!(message.contains(&format!(
+        "is signed by {key}; allowed is the authority {AUTHORITY}"
+    )));
+    let body = signed.split("# signed").next().unwrap();
+    let message = show(body, key);
+    assert!(message.contains("is not signed"), "{message}");
+    let output = output(at, &["relay", "relay.toml"]);
+    assert_eq!(
+        output.status.code(),
+        Some(2),
+        "a relay does not start with it"
+    );
+}

@@ -1,0 +1,148 @@
+//! What a configuration amounts to, together with the keys and the directory that it names.
+//!
+//! Nothing is opened, made or changed.
+
+use std::net::SocketAddr;
+
+use crate::config::{ClientConfig, RelayConfig};
+use crate::directory::{Directory, Relay};
+use crate::keys::KeyStore;
+use crate::{Hex, InputError, UnixTime};
+
+/// What was found of a node that can start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// What it is, line by line.
+    pub facts: Vec<String>,
+    /// What its operator should know before others find out.
+    pub warnings: Vec<String>,
+}
+
+/// Checks what a relay needs.
+///
+/// # Errors
+/// If the relay cannot start, or could serve nobody.
+pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError> {
+    let directory = config.network.load(now)?;
+    let mut found = Findings {
+        facts: vec![network(&directory), node(config)],
+        warnings: Vec::new(),
+    };
+    if !KeyStore::has_relay(&config.keys) {
+        let keys = config.keys.display();
+        let problem = format!("{keys} has no keys: the relay makes them when it starts");
+        found.warnings.push(problem);
+        return Ok(found);
+    }
+    let keys = KeyStore::open(&config.keys)?;
+    let fingerprint = Hex(keys.identity()?.fingerprint().to_bytes());
+    let onion_key = Hex(keys.onion()?.public().0);
+    found.facts.push(format!("fingerprint {fingerprint}"));
+    match directory.relay(&fingerprint) {
+        None => found
+            .warnings
+            .push("the directory does not list this relay: no client will use it".to_owned()),
+        Some(relay) if relay.onion_key != onion_key => {
+            let nickname = &relay.nickname;
+            let problem = format!(
+                "the directory lists {nickname} with the onion key {}, but its key is {onion_key}",
+                relay.onion_key
+            );
+            return Err(InputError::at("keys", problem));
+        }
+        Some(relay) => {
+            found.facts.push(format!("listed as {}", relay.nickname));
+            compare(config, relay, &mut found.warnings);
+        }
+    }
+    Ok(found)
+}
+
+/// Checks what a client needs.
+///
+/// # Errors
+/// If the client cannot start, or has no path to anywhere.
+pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputError> {
+    let directory = config.network.load(now)?;
+    let (relays, length) = (directory.relays.len(), usize::from(config.circuits.length));
+    if relays < length {
+        let problem = format!("{length}: the directory has {relays} relays only");
+        return Err(InputError::at("circuits.length", problem));
+    }
+    let mut found = Findings {
+        facts: vec![
+            network(&directory),
+            format!("client: applications connect to {}", config.socks),
+        ],
+        warnings: Vec::new(),
+    };
+    for (kind, missing) in [
+        ("guard", !directory.relays.iter().any(|relay| relay.guard)),
+        ("exit", !directory.relays.iter().any(|it| it.exit.is_some())),
+    ] {
+        if missing {
+            found
+                .warnings
+                .push(format!("the directory lists no {kind}: there are no paths"));
+        }
+    }
+    if !config.socks.ip().is_loopback() {
+        found.warnings.push(format!(
+            "socks: {}: whoever reaches this address can use the client",
+            config.socks
+        ));
+    }
+    Ok(found)
+}
+
+fn network(directory: &Directory) -> String {
+    let guards = directory.relays.iter().filter(|relay| relay.guard).count();
+    let exits = directory.relays.iter().filter(|it| it.exit.is_some());
+    format!(
+        "network {}: transport {}, valid until {}, {} relays ({guards} guards, {} exits)",
+        directory.network,
+        directory.transport.preset,
+        directory.valid_until,
+        directory.relays.len(),
+        exits.count(),
+    )
+}
+
+fn node(config: &RelayConfig) -> String {
+    let limit = config.bucket.as_ref().map_or_else(
+        || "no limit".to_owned(),
+        |bucket| format!("{} with bursts of {}", bucket.rate, bucket.burst()),
+    );
+    format!(
+        "relay: listens at {}, {limit}, {} for cells, {}",
+        config.listen,
+        config.memory,
+        if config.exit.is_some() {
+            "exit"
+        } else {
+            "no exit"
+        },
+    )
+}
+
+/// Says where a relay is not what the directory says of it.
+fn compare(config: &RelayConfig, listed: &Relay, warnings: &mut Vec<String>) {
+    if !reaches(listed.address, config.listen) {
+        warnings.push(format!(
+            "the directory lists {} at {}, but it listens at {}",
+            listed.nickname, listed.address, config.listen
+        ));
+    }
+    if listed.exit != config.exit {
+        warnings.push(format!(
+            "the directory lists {} with another exit policy: clients go by that",
+            listed.nickname
+        ));
+    }
+}
+
+/// Whether what is sent to one address may arrive at the other: behind a translator of addresses
+/// the port is all that can be compared.
+fn reaches(listed: SocketAddr, listen: SocketAddr) -> bool {
+    listed == listen || listen.ip().is_unspecified() && listed.port() == listen.port()
+}
