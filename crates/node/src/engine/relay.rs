@@ -11,8 +11,10 @@ use super::{Engine, Failure};
 use crate::circuit::{Body, Circuit, CircuitKey, Nascent, Phase, Side};
 use crate::link::Named;
 
-/// How long a circuit may take from one step of its set-up to the next.
+/// How long the next hop may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the client may take to its next message or first cell: it builds circuits in advance.
+const SPARE: Duration = Duration::from_secs(15 * 60);
 
 impl Engine {
     pub(super) fn take_setup(&mut self, now: Instant, link: LinkId, setup: &Setup) {
@@ -106,7 +108,7 @@ impl Engine {
                 },
             );
         }
-        self.set_alarm(key, Some(now + PATIENCE));
+        self.set_alarm(key, Some(now + SPARE));
     }
 
     /// The answer to a CREATE may have been lost.
@@ -155,7 +157,7 @@ impl Engine {
         if let Some(next) = next.filter(|_| nascent.is_extended(next.as_ref())) {
             nascent.keys.forward.apply_setup_layer(counter, &mut sealed);
             let body = Box::new(SetupMessage::Forward { counter, sealed }.encode());
-            self.set_alarm(key, Some(now + PATIENCE));
+            self.set_alarm(key, Some(now + SPARE));
             return self.send_setup(now, next.link, next.name, &body);
         }
         if nascent.asked.is_some() {
@@ -306,7 +308,7 @@ impl Engine {
         let body: Body = Box::new(SetupMessage::Backward { counter, sealed }.encode());
         nascent.answer = Some(body.clone());
         self.send_setup(now, prev.link, prev.name, &body);
-        self.set_alarm(key, Some(now + PATIENCE));
+        self.set_alarm(key, Some(now + SPARE));
     }
 
     /// The neighbour on `link` closed a circuit that is being built: a next hop that declines is

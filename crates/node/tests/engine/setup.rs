@@ -7,7 +7,7 @@ use hopflow_node::{Failure, Hop};
 use hopflow_units::Duration;
 
 use crate::network::Network;
-use crate::support::{REAL, transport};
+use crate::support::{REAL, pattern, transport};
 
 /// Nothing is left of a circuit at any node.
 fn assert_no_circuits(network: &Network) {
@@ -100,5 +100,18 @@ fn a_silent_hop_is_named() {
                 assert_eq!(counters.circuits, 0, "{name} {node}: {counters:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_circuit_waits_ten_minutes_for_its_first_stream() {
+    for name in ["backtap", "vanilla"] {
+        let mut network = Network::new(&*transport(name), 3);
+        let circuit = network.circuit(&[1, 2, 3]);
+        network.run_for(Duration::from_secs(600));
+        let (near, (exit, far)) = network.stream_pair(0, circuit);
+        network.write(exit, far, pattern(100_000, 1), true);
+        network.run_for(Duration::from_secs(5));
+        assert!(network.heard(0, near).finished, "{name}");
     }
 }

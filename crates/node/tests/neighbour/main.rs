@@ -89,7 +89,7 @@ fn a_second_question_waits_for_the_answer_to_the_first() {
         links, 2,
         "one to the neighbour, one to where it asked first"
     );
-    relay.wait(Duration::from_secs(300));
+    relay.wait(Duration::from_secs(1200));
     let counters = relay.engine.counters();
     assert_eq!((counters.circuits, counters.links), (0, 0));
 }
