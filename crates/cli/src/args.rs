@@ -9,6 +9,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::testbed::TestbedOptions;
+
 pub(crate) use overlay::{DirectoryCommand, EntryOptions, Level, NodeOptions, SignOptions};
 
 /// Designs, measures and runs transports for onion-routing overlays such as Tor.
@@ -84,6 +86,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         options: RunOptions,
     },
+    /// Run a real overlay on this machine, download through it, and report what was measured
+    ///
+    /// Directory, three relays, client and web server run in one process on the loopback device;
+    /// access links are emulated. With `--compare` the simulator makes the same downloads.
+    Testbed(Box<TestbedOptions>),
     /// Write the report of a result folder anew
     Report {
         /// A folder that `hopflow run` or `hopflow reproduce` wrote

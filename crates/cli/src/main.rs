@@ -10,6 +10,7 @@ mod report;
 mod reproduce;
 mod run;
 mod show;
+mod testbed;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             experiment,
             options,
         }) => reproduce::reproduce(&experiment, &options),
+        Some(Command::Testbed(options)) => testbed::testbed(&options),
         Some(Command::Report { folder }) => report::report(&folder),
         Some(Command::Relay(options)) => node::relay(&options),
         Some(Command::Client(options)) => node::client(&options),

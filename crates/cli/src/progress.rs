@@ -11,6 +11,21 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Set by the first Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Lets the first Ctrl-C be asked for by [`interrupted`], and the second one end the program.
+pub(crate) fn heed_interrupts() {
+    // It fails only if there is a handler already, which does the same.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
+}
+
+/// Whether the user pressed Ctrl-C.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 /// A progress bar on a terminal; nothing elsewhere.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -27,12 +42,7 @@ impl Progress {
         reason = "the wall time of runs is shown and recorded"
     )]
     pub(crate) fn new() -> Self {
-        // It fails only if there is a handler already, which does the same.
-        let _ = ctrlc::set_handler(|| {
-            if INTERRUPTED.swap(true, Ordering::SeqCst) {
-                std::process::exit(130);
-            }
-        });
+        heed_interrupts();
         let style = "{spinner} {bar:32} {percent:>3} %  {msg}  {eta} left";
         let style = ProgressStyle::with_template(style).expect("the template is valid");
         Self {
@@ -81,7 +91,7 @@ impl Monitor for Progress {
     }
 
     fn interrupted(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        interrupted()
     }
 
     fn seconds(&self) -> f64 {

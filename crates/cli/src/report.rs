@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hopflow_results::Folder;
 
 use crate::fail::Failure;
-use crate::{reproduce, show};
+use crate::{reproduce, show, testbed};
 
 /// Writes the report of a result folder anew and says where it is.
 pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
@@ -17,6 +17,9 @@ pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
 pub(crate) fn write(folder: &Path) -> Result<PathBuf, Failure> {
     let manifest = Folder::open(folder).read_manifest()?;
     if let Some(page) = reproduce::rewrite(&manifest, folder)? {
+        return Ok(page);
+    }
+    if let Some(page) = testbed::rewrite(&manifest, folder)? {
         return Ok(page);
     }
     let document = hopflow_report::from_results(folder)?;

@@ -80,6 +80,16 @@ impl Figures {
         Self(Figure::ALL.map(|figure| figure.of(measured)))
     }
 
+    /// The means over several measurements, each taken over those that have the figure.
+    pub fn mean_of(measurements: &[Measured]) -> Self {
+        let all: Vec<Self> = measurements.iter().map(Self::of).collect();
+        Self(Figure::ALL.map(|figure| {
+            let values: Vec<f64> = all.iter().filter_map(|it| it.get(figure)).collect();
+            let count = values.len();
+            (count > 0).then(|| values.iter().sum::<f64>() / count as f64)
+        }))
+    }
+
     /// One of them, in base units.
     pub fn get(&self, figure: Figure) -> Option<f64> {
         self.0[figure as usize]
@@ -140,6 +150,14 @@ pub struct Errors {
 }
 
 impl Errors {
+    /// Sets the means of two sets of measurements side by side.
+    pub fn of(real: &[Measured], simulated: &[Measured]) -> Self {
+        Self {
+            real: Figures::mean_of(real),
+            simulated: Figures::mean_of(simulated),
+        }
+    }
+
     /// How far the simulation is off, as a share of what is real: 0.1 is 10 % too much.
     pub fn relative(&self, figure: Figure) -> Option<f64> {
         let (real, simulated) = (self.real.get(figure)?, self.simulated.get(figure)?);
@@ -189,10 +207,8 @@ mod tests {
 
     #[test]
     fn errors_are_shares_of_what_is_real() {
-        let errors = Errors {
-            real: Figures::of(&measured(&[(100, 1000), (100, 1000)])),
-            simulated: Figures::of(&measured(&[(110, 800), (110, 800)])),
-        };
+        let real = [measured(&[(90, 1000)]), measured(&[(110, 1000)])];
+        let errors = Errors::of(&real, &[measured(&[(110, 800)])]);
         let percent = |figure| (errors.relative(figure).unwrap() * 100.0).round();
         assert_eq!(percent(Figure::TtfbMedian), 10.0);
         assert_eq!(percent(Figure::GoodputMedian), 25.0);

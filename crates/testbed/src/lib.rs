@@ -22,7 +22,7 @@ mod tables;
 mod watch;
 
 pub use figures::{Errors, Figure, Figures};
-pub use measure::{Error, measure};
+pub use measure::{Error, keep, measure};
 pub use measured::{Download, HopState, Measured, Moment, RelayTotals};
 pub use network::Testbed;
 pub use settings::{Settings, SettingsError};

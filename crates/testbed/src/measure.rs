@@ -78,6 +78,16 @@ pub fn measure(testbed: &Testbed, watch: &dyn Watch) -> Result<Measured, Error> 
     })
 }
 
+/// Lets a testbed run, for whatever applications use it, until the user interrupts.
+pub fn keep(testbed: &Testbed, watch: &dyn Watch) {
+    let mut recorder = Recorder::new(testbed);
+    while !watch.interrupted() {
+        recorder.account();
+        watch.show(&recorder.snapshot(0));
+        clock::sleep(SAMPLE);
+    }
+}
+
 /// What downloads and the measurement share.
 struct Shared {
     /// Whether downloads are to be cut off.

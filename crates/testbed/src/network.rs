@@ -123,7 +123,7 @@ impl Builder<'_> {
     ) -> Result<(), StartError> {
         let transport = TransportChoice {
             preset: self.settings.transport.clone(),
-            options: toml::Table::new(),
+            options: self.settings.options.clone(),
         };
         let now = calendar_time();
         let valid = (UnixTime::from_secs(now.as_secs() - 60), now.after(VALID));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hopflow_sim::Simulated;
 use hopflow_transports::presets;
 use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -13,7 +14,7 @@ const MOST_DOWNLOADS: u32 = 1000;
 pub(crate) const RELAYS: [&str; 3] = ["guard", "middle", "exit"];
 
 /// A testbed and the downloads in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Settings {
     /// The preset of the transport that all nodes speak.
@@ -37,6 +38,9 @@ pub struct Settings {
     /// When downloads are cut off that are not complete; never if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "as_option")]
     pub duration: Option<Duration>,
+    /// Options of the transport that override the preset's.
+    #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
+    pub options: toml::Table,
 }
 
 /// A setting that cannot be used: which, and what is allowed.
@@ -62,6 +66,7 @@ impl Default for Settings {
             middle_rate: None,
             shared: false,
             duration: None,
+            options: toml::Table::new(),
         }
     }
 }
@@ -78,6 +83,8 @@ impl Settings {
             let (name, allowed) = (&self.transport, names.join(", "));
             return refuse(format!("transport: \"{name}\"; allowed are {allowed}"));
         }
+        hopflow_transports::build::<Simulated>(&self.transport, &self.options)
+            .map_err(|error| SettingsError(format!("option: {error}")))?;
         if self.downloads > MOST_DOWNLOADS {
             let found = self.downloads;
             return refuse(format!(

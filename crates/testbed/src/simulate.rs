@@ -28,18 +28,24 @@ const LATEST: Duration = Duration::from_secs(24 * 3600);
 /// connects again.
 const DOWNLOAD: u32 = 3;
 
+/// Threads that are woken at the same time begin within about this.
+const SPREAD: Duration = Duration::from_millis(1);
+
 /// Simulates the testbed and its downloads.
 ///
 /// The network, the transport and what is sent are the same as for real, up to this: circuits exist
 /// from the beginning; cells carry 498 bytes of data in place of 488 and packets no cryptography;
 /// processors take no time; and connections of stream carriers are modelled, slow start included.
 ///
+/// `seed` decides how the nodes' timers and buckets are out of step, and exactly when each download
+/// begins.
+///
 /// # Errors
 /// If the settings cannot be simulated.
-pub fn simulate(settings: &Settings) -> Result<Measured, SpecError> {
-    let factory = hopflow_transports::build::<Simulated>(&settings.transport, &toml::Table::new())
+pub fn simulate(settings: &Settings, seed: u64) -> Result<Measured, SpecError> {
+    let factory = hopflow_transports::build::<Simulated>(&settings.transport, &settings.options)
         .map_err(|error| SpecError(error.to_string()))?;
-    let mut world = world(settings);
+    let mut world = world(settings, seed);
     // How long it takes is known only behind it, and samples must not go on for ever.
     let ends = run(&world, &*factory)?;
     let ends = ends.downloads.iter().map(|it| it.requested + it.ttlb);
@@ -55,7 +61,7 @@ fn run(world: &WorldSpec, factory: &dyn Factory<Simulated>) -> Result<Outcome, S
     Ok(outcome.expect("nobody stops it"))
 }
 
-fn world(settings: &Settings) -> WorldSpec {
+fn world(settings: &Settings, seed: u64) -> WorldSpec {
     let access = AccessSpec {
         rate: settings.rate.unwrap_or(UNLIMITED),
         delay: settings.access_delay(),
@@ -90,7 +96,7 @@ fn world(settings: &Settings) -> WorldSpec {
         circuits: vec![circuit; settings.downloads as usize],
         cross: Vec::new(),
         end: settings.duration.map_or(LATEST, |limit| limit + LATEST),
-        seed: 1,
+        seed,
         sampling: Sampling::default(),
         tcp: TcpConfig::default(),
     }
@@ -144,8 +150,12 @@ impl TrafficModel for Script {
 struct Telling(std::vec::IntoIter<Fetch>);
 
 impl Session for Telling {
-    fn next(&mut self, _: &mut Stream) -> Option<Fetch> {
-        self.0.next()
+    fn next(&mut self, random: &mut Stream) -> Option<Fetch> {
+        let mut fetch = self.0.next()?;
+        if !fetch.pause.is_zero() {
+            fetch.pause = fetch.pause + random.uniform(Duration::ZERO, SPREAD);
+        }
+        Some(fetch)
     }
 }
 

@@ -44,7 +44,7 @@ pub fn write(
     path: &Path,
     settings: &Settings,
     command: &str,
-    measurements: &[(Origin, &Measured)],
+    measurements: &[(Origin, &[Measured])],
 ) -> Result<(), Error> {
     let folder = Folder::create(path)?;
     if let Ok(old) = folder.read_manifest() {
@@ -58,25 +58,26 @@ pub fn write(
     let mut manifest = Manifest::new(version, SCENARIO, &text);
     manifest.command = Some(command.to_owned());
     manifest.about = Some(settings.describe());
-    manifest.seeds = vec![1];
-    for (origin, measured) in measurements {
+    let repeats = measurements.iter().map(|(_, repeats)| repeats.len());
+    manifest.seeds = (1..=repeats.max().unwrap_or(0) as u64).collect();
+    for (origin, repeats) in measurements {
         let label = origin.label(&settings.transport);
-        let key = RunKey::new(&label, 0, 1, &[&text, version]);
-        let seconds = measured.span.as_secs_f64();
+        for (number, measured) in (1u32..).zip(*repeats) {
+            let key = RunKey::new(&label, number, number.into(), &[&text, version]);
+            let seconds = measured.span.as_secs_f64();
+            let entry = folder.write_run(&key, &tables(settings, measured), seconds)?;
+            manifest.runs.push(entry);
+        }
         manifest.transports.push(label);
-        let tables = tables(settings, measured);
-        manifest
-            .runs
-            .push(folder.write_run(&key, &tables, seconds)?);
     }
     folder.write_manifest(&manifest)
 }
 
-/// Reads what [`write()`] wrote: the settings, and the measurements in the same order.
+/// Reads what [`write()`] wrote: the settings, and the measurements for real and simulated.
 ///
 /// # Errors
 /// If the folder holds something else.
-pub fn read(path: &Path) -> Result<(Settings, Vec<Measured>), Error> {
+pub fn read(path: &Path) -> Result<(Settings, [Vec<Measured>; 2]), Error> {
     let folder = Folder::open(path);
     let manifest = folder.read_manifest()?;
     let settings =
@@ -84,11 +85,15 @@ pub fn read(path: &Path) -> Result<(Settings, Vec<Measured>), Error> {
             path: path.to_owned(),
             reason: error.to_string(),
         })?;
-    let runs = manifest.runs.iter();
-    let measured: Vec<_> = runs
-        .map(|run| Ok(measured(&settings, &folder.read_run(run)?)))
-        .collect::<Result<_, Error>>()?;
-    Ok((settings, measured))
+    let of = |origin: Origin| {
+        let label = origin.label(&settings.transport);
+        let runs = manifest.runs.iter();
+        runs.filter(|run| run.key.transport == label)
+            .map(|run| Ok(measured(&settings, &folder.read_run(run)?)))
+            .collect::<Result<_, Error>>()
+    };
+    let both = [of(Origin::Real)?, of(Origin::Simulated)?];
+    Ok((settings, both))
 }
 
 /// A measurement as the tables of a run. What is not known of a real overlay stays empty: the
@@ -233,16 +238,20 @@ mod tests {
             size: Bytes::new(100_000),
             ..Settings::default()
         };
-        let simulated = crate::simulate(&settings).unwrap();
+        let simulated = crate::simulate(&settings, 1).unwrap();
         assert_eq!(simulated.downloads.len(), 2);
         let folder = tempfile::tempdir().unwrap();
-        let both = [(Origin::Real, &simulated), (Origin::Simulated, &simulated)];
+        let twice = vec![simulated.clone(), simulated.clone()];
+        let both = [
+            (Origin::Real, twice.as_slice()),
+            (Origin::Simulated, &twice[..1]),
+        ];
         for _ in 0..2 {
             write(folder.path(), &settings, "hopflow testbed", &both).unwrap();
         }
-        let (read_settings, read) = read(folder.path()).unwrap();
+        let (read_settings, [real, again]) = read(folder.path()).unwrap();
         assert_eq!(read_settings, settings);
-        assert_eq!(read.len(), 2);
-        assert_eq!(read[0], simulated);
+        assert_eq!((real.len(), again.len()), (2, 1));
+        assert_eq!(again[0], simulated);
     }
 }

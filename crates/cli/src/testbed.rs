@@ -1,0 +1,140 @@
+//! `hopflow testbed`.
+
+mod live;
+mod options;
+mod page;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use hopflow_results::Manifest;
+use hopflow_testbed::{
+    Errors, Measured, Origin, SCENARIO, Settings, Testbed, keep, measure, simulate, write,
+};
+
+use crate::fail::Failure;
+use crate::progress;
+use crate::run;
+use crate::show;
+use live::Live;
+pub(crate) use options::TestbedOptions;
+
+/// Folder of the results, unless the user chooses another, below that of all results.
+const FOLDER: &str = "testbed";
+/// The name that the manifest of a folder of several testbeds gives as its scenario.
+const MATRIX: &str = "testbeds";
+
+/// One testbed's settings and what was measured.
+struct Made {
+    settings: Settings,
+    real: Vec<Measured>,
+    simulated: Vec<Measured>,
+}
+
+impl Made {
+    fn errors(&self) -> Errors {
+        Errors::of(&self.real, &self.simulated)
+    }
+}
+
+/// Runs a testbed, or several one after the other, and reports what was measured.
+pub(crate) fn testbed(options: &TestbedOptions) -> Result<(), Failure> {
+    let cells = options.cells()?;
+    progress::heed_interrupts();
+    let folder = options.out.clone();
+    let folder = folder.unwrap_or_else(|| Path::new(run::RESULTS).join(FOLDER));
+    page::check_folder(&folder, cells.len() > 1)?;
+    let mut made = Vec::new();
+    let mut kept = None;
+    for (number, settings) in cells.iter().enumerate() {
+        let live = Live::new(&format!("{} of {}", number + 1, cells.len()));
+        let outcome = make(settings, options, &live);
+        live.clear();
+        let (cell, running) = outcome?;
+        let place = page::place(&folder, settings, cells.len() > 1);
+        save(&place, &cell)?;
+        made.push(cell);
+        kept = running;
+    }
+    let report = if let [_] = made.as_slice() {
+        page::write_one(&folder)?
+    } else {
+        page::write_matrix(&folder, &run::command(), &cells)?
+    };
+    if options.json {
+        show::print_json(&text::json(&made, &folder, &report))?;
+    } else {
+        let text = text::summary(&made);
+        show::print(&format!(
+            "{text}\nresults  {}\nreport   {}\n",
+            folder.display(),
+            report.display()
+        ))?;
+    }
+    kept.map_or(Ok(()), |running| stay(running))
+}
+
+/// Makes the measurements of one testbed; returns it still running if it is to be kept.
+fn make(
+    settings: &Settings,
+    options: &TestbedOptions,
+    live: &Live,
+) -> Result<(Made, Option<Testbed>), Failure> {
+    let (mut real, mut simulated, mut kept) = (Vec::new(), Vec::new(), None);
+    for number in 1..=options.repeats.get() {
+        // Each has keys, links and round trips of its own.
+        let testbed = Testbed::start(settings)?;
+        real.push(measure(&testbed, live)?);
+        if options.keep {
+            kept = Some(testbed);
+        } else {
+            testbed.end().map_err(Failure::defect)?;
+        }
+        if options.compare {
+            let outcome = simulate(settings, number.into());
+            simulated.push(outcome.map_err(Failure::bad_input)?);
+        }
+    }
+    let settings = settings.clone();
+    let made = Made {
+        settings,
+        real,
+        simulated,
+    };
+    Ok((made, kept))
+}
+
+fn save(folder: &Path, made: &Made) -> Result<(), Failure> {
+    let mut measurements = vec![(Origin::Real, made.real.as_slice())];
+    if !made.simulated.is_empty() {
+        measurements.push((Origin::Simulated, &made.simulated));
+    }
+    Ok(write(
+        folder,
+        &made.settings,
+        &run::command(),
+        &measurements,
+    )?)
+}
+
+/// Leaves a testbed running until the user interrupts.
+fn stay(testbed: Testbed) -> Result<(), Failure> {
+    let (socks, server) = (testbed.socks(), testbed.server());
+    show::print(&format!(
+        "\nThe overlay is running; Ctrl-C ends it. SOCKS 5 at {socks}, for instance:\n  \
+         curl --socks5-hostname {socks} http://{server}/50000000 --output /dev/null\n"
+    ))?;
+    let live = Live::new("kept");
+    keep(&testbed, &live);
+    live.clear();
+    testbed.end().map_err(Failure::defect)
+}
+
+/// Writes the report of testbeds' results anew; `None` if the folder holds something else.
+pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathBuf>, Failure> {
+    match manifest.scenario.as_str() {
+        SCENARIO => page::write_one(folder).map(Some),
+        MATRIX => page::rewrite_matrix(folder, manifest).map(Some),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,162 @@
+//! What may stand behind `hopflow testbed`.
+
+use std::fmt::Display;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+use hopflow_testbed::Settings;
+use hopflow_units::{Bytes, Duration, Rate};
+
+use crate::fail::Failure;
+
+/// What a testbed is like, and what is made of it.
+#[derive(Debug, Args)]
+pub(crate) struct TestbedOptions {
+    /// Transport that all nodes speak, as `hopflow list transports` names it
+    #[arg(
+        long,
+        value_name = "PRESET,...",
+        value_delimiter = ',',
+        default_value = "backtap"
+    )]
+    transport: Vec<String>,
+    /// Option of the transport, as scenarios write it: `tolerance="1 ms"`
+    #[arg(long, value_name = "KEY=VALUE")]
+    option: Vec<String>,
+    /// Downloads that begin at the same time
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "10"
+    )]
+    downloads: Vec<u32>,
+    /// Bytes of each download
+    #[arg(long, value_name = "BYTES", default_value = "5MB")]
+    size: Bytes,
+    /// One-way delay between two neighbours
+    #[arg(
+        long,
+        value_name = "TIME,...",
+        value_delimiter = ',',
+        default_value = "40ms"
+    )]
+    delay: Vec<Duration>,
+    /// Rate of every node's access link, or `none`
+    #[arg(long, value_name = "RATE", default_value = "100Mbit/s")]
+    rate: Limit,
+    /// Rate of the middle relay's token bucket, or `none`
+    #[arg(
+        long,
+        value_name = "RATE,...",
+        value_delimiter = ',',
+        default_value = "none"
+    )]
+    middle_rate: Vec<Limit>,
+    /// Cut off downloads that are not complete after this time
+    #[arg(long, value_name = "TIME")]
+    duration: Option<Duration>,
+    /// All downloads on one circuit; otherwise each has its own
+    #[arg(long, conflicts_with_all = ["compare", "matrix"])]
+    shared: bool,
+    /// Make the same downloads in the simulator and report both side by side
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// All combinations of 1, 10 and 50 downloads, delays of 0 and 40 ms, a middle relay with and
+    /// without 1500 kB/s, and backtap, vanilla and pctcp
+    #[arg(long, conflicts_with_all = ["transport", "downloads", "delay", "middle_rate", "keep"])]
+    matrix: bool,
+    /// How often each measurement is made
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) repeats: NonZeroU32,
+    /// Leave the overlay running behind the downloads, for other applications
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Folder for the results [default: results/testbed]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the results as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A rate, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limit(Option<Rate>);
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        let rate: Rate = text
+            .parse()
+            .map_err(|error: <Rate as FromStr>::Err| format!("{error}, or `none`"))?;
+        Ok(Self(Some(rate)))
+    }
+}
+
+impl TestbedOptions {
+    /// The testbeds to be made, one after the other.
+    pub(crate) fn cells(&self) -> Result<Vec<Settings>, Failure> {
+        let mut cells = Vec::new();
+        let options = self.option.join("\n");
+        let options = toml::Table::from_str(&options)
+            .map_err(|error| refusal(&format_args!("option: {}", error.message())))?;
+        let (transports, downloads, delays, middles) = self.lists();
+        for transport in &transports {
+            for delay in &delays {
+                for middle in &middles {
+                    for downloads in &downloads {
+                        cells.push(Settings {
+                            transport: transport.clone(),
+                            downloads: *downloads,
+                            size: self.size,
+                            delay: *delay,
+                            rate: self.rate.0,
+                            middle_rate: middle.0,
+                            shared: self.shared,
+                            duration: self.duration,
+                            options: options.clone(),
+                        });
+                    }
+                }
+            }
+        }
+        for cell in &cells {
+            cell.check().map_err(|error| refusal(&error))?;
+        }
+        if self.keep && (cells.len() > 1 || self.repeats.get() > 1) {
+            return Err(refusal(&"keep: allowed with one testbed, not with several"));
+        }
+        Ok(cells)
+    }
+
+    fn lists(&self) -> (Vec<String>, Vec<u32>, Vec<Duration>, Vec<Limit>) {
+        if !self.matrix {
+            return (
+                self.transport.clone(),
+                self.downloads.clone(),
+                self.delay.clone(),
+                self.middle_rate.clone(),
+            );
+        }
+        let transports = ["backtap", "vanilla", "pctcp"].map(str::to_owned);
+        let limit = Limit(Some(Rate::from_kilobytes_per_sec(1500)));
+        (
+            transports.to_vec(),
+            vec![1, 10, 50],
+            vec![Duration::ZERO, Duration::from_millis(40)],
+            vec![Limit(None), limit],
+        )
+    }
+}
+
+/// The settings' names are the options'.
+fn refusal(error: &dyn Display) -> Failure {
+    Failure::bad_input(format_args!("--{error}"))
+}

@@ -1,0 +1,176 @@
+//! What was measured, for terminals and machines.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use hopflow_testbed::{Errors, Figure, Measured};
+use serde_json::{Map, Value, json};
+
+use super::Made;
+use crate::show;
+
+/// What a table of several testbeds shows of each.
+pub(super) const SHOWN: [Figure; 4] = [
+    Figure::GoodputMedian,
+    Figure::TtfbMedian,
+    Figure::TtfbMax,
+    Figure::BacklogMean,
+];
+
+/// The columns that tell testbeds apart.
+pub(super) const SETTINGS: [&str; 4] = ["Transport", "Downloads", "Delay", "Middle relay"];
+
+/// What was measured, for readers.
+pub(super) fn summary(made: &[Made]) -> String {
+    match made {
+        [one] => one_table(one),
+        several => matrix_table(several),
+    }
+}
+
+fn one_table(made: &Made) -> String {
+    let errors = made.errors();
+    let mut text = format!(
+        "{}: {}\n\n",
+        made.settings.transport,
+        made.settings.describe()
+    );
+    if let Some(note) = unfinished(&made.real) {
+        writeln!(text, "{note}\n").expect("a string takes every text");
+    }
+    let compared = !made.simulated.is_empty();
+    let rows = Figure::ALL.map(|figure| {
+        let mut row = vec![
+            figure.title().to_owned(),
+            value(&errors, figure, true, true),
+        ];
+        if compared {
+            row.push(value(&errors, figure, false, true));
+            row.push(error(&errors, figure));
+        }
+        row
+    });
+    let header: &[&str] = if compared {
+        &["", "Real", "Simulated", "Error"]
+    } else {
+        &["", "Real"]
+    };
+    text + &show::table(header, rows).to_string() + "\n"
+}
+
+fn matrix_table(made: &[Made]) -> String {
+    let mut header: Vec<String> = SETTINGS.map(str::to_owned).to_vec();
+    header.extend(SHOWN.map(heading));
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let rows = made.iter().map(|made| {
+        let errors = made.errors();
+        let mut row = names(made).to_vec();
+        row.extend(SHOWN.map(|figure| sides(&errors, figure)));
+        row
+    });
+    let legend = "Real, simulated, and how far the simulation is off.\n\n";
+    format!("{legend}{}\n", show::table(&header, rows))
+}
+
+/// What tells a testbed from others.
+pub(super) fn names(made: &Made) -> [String; 4] {
+    let settings = &made.settings;
+    let middle = settings.middle_rate;
+    [
+        settings.transport.clone(),
+        settings.downloads.to_string(),
+        settings.delay.to_string(),
+        middle.map_or("no limit".to_owned(), |rate| rate.to_string()),
+    ]
+}
+
+/// A figure's short name, with its unit.
+pub(super) fn heading(figure: Figure) -> String {
+    let (unit, _) = figure.readable();
+    let name = match figure {
+        Figure::GoodputMedian => "Goodput",
+        Figure::TtfbMedian => "TTFB",
+        Figure::TtfbMax => "TTFB, longest",
+        Figure::BacklogMean => "Backlog",
+        other => other.title(),
+    };
+    format!("{name} ({unit})")
+}
+
+/// Both sides of a figure and the error, in one cell.
+fn sides(errors: &Errors, figure: Figure) -> String {
+    let real = value(errors, figure, true, false);
+    if errors.simulated.get(figure).is_none() {
+        return real;
+    }
+    let simulated = value(errors, figure, false, false);
+    format!("{real}  {simulated}  {}", error(errors, figure))
+}
+
+/// One side of a figure.
+pub(super) fn value(errors: &Errors, figure: Figure, real: bool, with_unit: bool) -> String {
+    let side = if real {
+        &errors.real
+    } else {
+        &errors.simulated
+    };
+    let (unit, factor) = figure.readable();
+    let unit = if with_unit {
+        format!(" {unit}")
+    } else {
+        String::new()
+    };
+    side.get(figure).map_or("–".to_owned(), |value| {
+        format!("{:.1}{unit}", value * factor)
+    })
+}
+
+/// How far the simulation is off.
+pub(super) fn error(errors: &Errors, figure: Figure) -> String {
+    let relative = errors.relative(figure);
+    relative.map_or("–".to_owned(), |it| format!("{:+.1} %", it * 100.0))
+}
+
+/// What to say of downloads that were cut off.
+pub(super) fn unfinished(real: &[Measured]) -> Option<String> {
+    let cut: u32 = real.iter().map(|measured| measured.unfinished).sum();
+    (cut > 0).then(|| {
+        format!("{cut} downloads were cut off by --duration; the figures are over the others.")
+    })
+}
+
+/// What was measured, for machines, in base units.
+pub(super) fn json(made: &[Made], folder: &Path, report: &Path) -> Value {
+    json!({
+        "folder": folder.display().to_string(),
+        "report": report.display().to_string(),
+        "testbeds": made.iter().map(one_json).collect::<Vec<_>>(),
+    })
+}
+
+fn one_json(made: &Made) -> Value {
+    let errors = made.errors();
+    let figures = Figure::ALL.map(|figure| {
+        let sides = json!({
+            "real": errors.real.get(figure),
+            "simulated": errors.simulated.get(figure),
+            "error": errors.relative(figure),
+        });
+        (figure.key().to_owned(), sides)
+    });
+    let count = |of: fn(&Measured) -> u64| made.real.iter().map(of).sum::<u64>();
+    let settings = &made.settings;
+    json!({
+        "transport": settings.transport,
+        "downloads": settings.downloads,
+        "size_bytes": settings.size.get(),
+        "delay_s": settings.delay.as_secs_f64(),
+        "rate_bytes_per_s": settings.rate.map(|rate| rate.bytes_per_sec()),
+        "middle_rate_bytes_per_s": settings.middle_rate.map(|rate| rate.bytes_per_sec()),
+        "shared": settings.shared,
+        "repeats": made.real.len(),
+        "complete": count(|it| it.downloads.len() as u64),
+        "unfinished": count(|it| it.unfinished.into()),
+        "figures": figures.into_iter().collect::<Map<_, _>>(),
+    })
+}
