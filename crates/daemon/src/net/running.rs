@@ -22,8 +22,10 @@ use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
 use super::emulated::Emulated;
 use super::exit::Exit;
+use super::metrics::{self, Fixed};
 use super::role::Role;
-use super::shared::{Account, Shared};
+use super::scrape::Scrape;
+use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
 use super::worker::{Links, Worker};
 use crate::InputError;
@@ -83,6 +85,8 @@ impl From<io::Error> for StartError {
 #[derive(Debug)]
 pub struct Running {
     workers: Vec<Thread>,
+    /// Where metrics are served.
+    scrape: Option<Scrape>,
 }
 
 /// A worker's thread.
@@ -109,11 +113,8 @@ impl Running {
 
     /// What its workers do, all together.
     pub fn total(&self) -> Account {
-        let mut total = Account::default();
-        for worker in &self.workers {
-            total.add(worker.shared.account());
-        }
-        total
+        let workers = self.workers.iter();
+        sum(workers.map(|worker| worker.shared.account()))
     }
 
     /// Whether a worker ended that nobody asked to: [`Running::end`] says why.
@@ -138,8 +139,41 @@ impl Running {
             let ended = worker.handle.join();
             ended.map_err(|_| io::Error::other("a worker panicked"))??;
         }
+        if let Some(scrape) = self.scrape {
+            scrape.end();
+        }
         Ok(())
     }
+
+    /// Serves metrics, if the configuration says where.
+    fn serve_metrics(
+        &mut self,
+        address: Option<SocketAddr>,
+        fixed: Fixed,
+    ) -> Result<(), StartError> {
+        let Some(address) = address else {
+            return Ok(());
+        };
+        let workers = self.workers.iter();
+        let page = metrics::page(fixed, workers.map(|worker| worker.shared.clone()).collect());
+        let scrape = Scrape::start(address, page).map_err(|cause| StartError::Socket {
+            what: "metrics",
+            address,
+            cause,
+        })?;
+        self.scrape = Some(scrape);
+        Ok(())
+    }
+}
+
+/// What metrics say of what runs.
+fn labels(role: &str, directory: &Directory) -> Vec<(&'static str, String)> {
+    vec![
+        ("version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("role", role.to_owned()),
+        ("network", directory.network.clone()),
+        ("transport", directory.transport.preset.clone()),
+    ]
 }
 
 /// Starts a relay.
@@ -186,6 +220,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     };
     let mut running = Running {
         workers: Vec::new(),
+        scrape: None,
     };
     for number in 0..workers {
         let engine = |epoch| EngineConfig {
@@ -199,6 +234,13 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
         let worker = plan.start(number, engine, move |_, waker| Ok(Exit::new(exit, waker)))?;
         running.workers.push(worker);
     }
+    let fixed = Fixed {
+        labels: labels("relay", &directory),
+        memory: config.memory,
+        bucket: bucket.map(|bucket| (bucket, workers)),
+        start: calendar_time(),
+    };
+    running.serve_metrics(config.metrics, fixed)?;
     Ok(running)
 }
 
@@ -242,9 +284,18 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         })?;
         Ok(Client::new(listener, pool, &directory))
     })?;
-    Ok(Running {
+    let mut running = Running {
         workers: vec![worker],
-    })
+        scrape: None,
+    };
+    let fixed = Fixed {
+        labels: labels("client", &directory),
+        memory: config.memory,
+        bucket: None,
+        start: calendar_time(),
+    };
+    running.serve_metrics(config.metrics, fixed)?;
+    Ok(running)
 }
 
 /// The transport that the directory names.

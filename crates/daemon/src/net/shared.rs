@@ -38,7 +38,7 @@ pub struct Account {
 
 impl Account {
     /// Adds what another worker does.
-    pub(super) fn add(&mut self, other: Self) {
+    fn add(&mut self, other: Self) {
         let (sum, more) = (&mut self.counters, &other.counters);
         for (sum, more) in [
             (&mut sum.links, more.links),
@@ -66,6 +66,13 @@ impl Account {
         self.flows.extend(other.flows);
         self.at = self.at.max(other.at);
     }
+}
+
+/// What workers do, all together.
+pub(super) fn sum(accounts: impl Iterator<Item = Account>) -> Account {
+    let mut total = Account::default();
+    accounts.for_each(|account| total.add(account));
+    total
 }
 
 /// The part of a worker that others see.

@@ -1,0 +1,293 @@
+//! What a node tells its operator's monitoring, in the format `OpenMetrics`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use hopflow_overlay::{BucketConfig, FlowView};
+use hopflow_units::{Bytes, Cells};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use super::shared::{Account, Shared, sum};
+use crate::UnixTime;
+use crate::pool::PoolCounts;
+
+/// What does not change while a node runs.
+#[derive(Debug)]
+pub(super) struct Fixed {
+    /// What it is, by name and value.
+    pub(super) labels: Vec<(&'static str, String)>,
+    /// The limit on memory for cells.
+    pub(super) memory: Bytes,
+    /// The token bucket of each worker, and how many workers there are.
+    pub(super) bucket: Option<(BucketConfig, usize)>,
+    /// When it started.
+    pub(super) start: UnixTime,
+}
+
+/// The page that is scraped, of these workers.
+pub(super) fn page(fixed: Fixed, workers: Vec<Arc<Shared>>) -> impl Fn() -> String + Send {
+    let mut registry = Registry::with_prefix("hopflow");
+    let about = "What runs here";
+    registry.register("build", about, Info::new(fixed.labels.clone()));
+    registry.register_collector(Box::new(Node { fixed, workers }));
+    move || {
+        let mut page = String::new();
+        text::encode(&mut page, &registry).expect("a string takes everything");
+        page
+    }
+}
+
+/// Collects the workers' accounts when it is asked.
+#[derive(Debug)]
+struct Node {
+    fixed: Fixed,
+    workers: Vec<Arc<Shared>>,
+}
+
+/// A number of an account: its name, what it means, and how it is read.
+type Number = (&'static str, &'static str, fn(&Account) -> u64);
+
+/// Numbers that only grow.
+const COUNTERS: [Number; 12] = [
+    (
+        "cells_sent",
+        "Cells sent to neighbours for the first time",
+        |it| it.counters.node.cells_sent,
+    ),
+    ("cells_resent", "Cells sent to neighbours again", |it| {
+        it.counters.node.cells_resent
+    }),
+    (
+        "cells_dropped",
+        "Cells dropped beyond a queue limit",
+        |it| it.counters.node.cells_dropped,
+    ),
+    (
+        "cells_duplicate",
+        "Cells that arrived a second time",
+        |it| it.counters.node.duplicates,
+    ),
+    (
+        "violations",
+        "Circuits closed because a neighbour broke the protocol",
+        |it| it.counters.node.violations,
+    ),
+    ("strays", "Frames of circuits that are not known", |it| {
+        it.counters.node.strays
+    }),
+    (
+        "handshakes",
+        "Handshakes of circuits that succeeded",
+        |it| it.counters.handshakes,
+    ),
+    (
+        "handshakes_failed",
+        "Handshakes of circuits that failed",
+        |it| it.counters.handshakes_failed,
+    ),
+    (
+        "links_refused",
+        "Links refused because there were too many",
+        |it| it.counters.links_refused,
+    ),
+    (
+        "forged",
+        "Circuits closed because a cell was altered",
+        |it| it.counters.forged,
+    ),
+    (
+        "garbage",
+        "Datagrams and pieces of streams that could not be read",
+        |it| it.counters.garbage,
+    ),
+    (
+        "out_of_memory",
+        "Circuits closed because cells took too much memory",
+        |it| it.counters.out_of_memory,
+    ),
+];
+
+/// Numbers that come and go.
+const GAUGES: [Number; 11] = [
+    ("links", "Links to neighbours", |it| it.counters.links),
+    (
+        "circuits",
+        "Circuits, those under construction included",
+        |it| it.counters.circuits,
+    ),
+    (
+        "streams",
+        "Streams of applications that begin or end here",
+        |it| it.streams as u64,
+    ),
+    (
+        "memory_held_bytes",
+        "Memory that waiting cells take",
+        |it| it.held.get(),
+    ),
+    (
+        "queued_cells",
+        "Cells that wait in the queues of all circuits",
+        |it| views(it).map(|flow| flow.queued.get()).sum(),
+    ),
+    (
+        "largest_queue_cells",
+        "Cells that wait in the longest queue of a circuit",
+        |it| views(it).map(|flow| flow.queued.get()).max().unwrap_or(0),
+    ),
+    (
+        "highest_queue_cells",
+        "Cells that ever waited in the longest queue of a circuit",
+        |it| it.counters.node.largest_queue,
+    ),
+    (
+        "out_of_order_cells",
+        "Cells that wait for others before them",
+        |it| views(it).map(|flow| flow.out_of_order.get()).sum(),
+    ),
+    (
+        "outstanding_cells",
+        "Cells sent that wait for feedback",
+        |it| views(it).map(|flow| flow.outstanding.get()).sum(),
+    ),
+    (
+        "windows",
+        "Directions of circuits that have a window",
+        |it| windows(it).count() as u64,
+    ),
+    ("window_cells", "The sum of their windows", |it| {
+        windows(it).sum()
+    }),
+];
+
+fn views(account: &Account) -> impl Iterator<Item = &FlowView> {
+    account.flows.iter().flatten().flatten()
+}
+
+fn windows(account: &Account) -> impl Iterator<Item = u64> {
+    views(account)
+        .filter_map(|flow| flow.window)
+        .map(Cells::get)
+}
+
+impl Collector for Node {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let account = sum(self.workers.iter().map(|worker| worker.account()));
+        for (name, help, read) in COUNTERS {
+            let metric = ConstCounter::new(read(&account));
+            describe(&mut encoder, name, help, &metric)?;
+        }
+        for (name, help, read) in GAUGES {
+            gauge(&mut encoder, name, help, read(&account))?;
+        }
+        if let Some(pool) = account.pool {
+            encode_pool(&mut encoder, pool)?;
+        }
+        self.fixed.encode(&mut encoder)
+    }
+}
+
+impl Fixed {
+    fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let (memory, start) = (self.memory.get(), self.start.as_secs());
+        gauge(
+            encoder,
+            "memory_limit_bytes",
+            "The limit on that memory",
+            memory,
+        )?;
+        gauge(
+            encoder,
+            "start_time_seconds",
+            "When the node started",
+            start,
+        )?;
+        let Some((bucket, workers)) = self.bucket else {
+            return Ok(());
+        };
+        let workers = workers as u64;
+        let (rate, depth) = (bucket.rate.bytes_per_sec(), bucket.depth.get());
+        let about = "The limit on what is forwarded";
+        gauge(
+            encoder,
+            "bucket_rate_bytes_per_second",
+            about,
+            rate * workers,
+        )?;
+        let about = "What may be forwarded at once after a pause";
+        gauge(encoder, "bucket_burst_bytes", about, depth * workers)
+    }
+}
+
+fn encode_pool(encoder: &mut DescriptorEncoder<'_>, pool: PoolCounts) -> fmt::Result {
+    let about = "Circuits of the client, by their state";
+    let kind = MetricType::Gauge;
+    let mut circuits = encoder.encode_descriptor("client_circuits", about, None, kind)?;
+    for (state, count) in [
+        ("building", pool.building),
+        ("spare", pool.spare),
+        ("used", pool.used),
+    ] {
+        let labels = [("state", state)];
+        circuits.encode_family(&labels)?.encode_gauge(&count)?;
+    }
+    let about = "Streams that wait for a circuit";
+    gauge(
+        encoder,
+        "client_waiting_streams",
+        about,
+        pool.waiting as u64,
+    )
+}
+
+fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u64) -> fmt::Result {
+    describe(encoder, name, help, &ConstGauge::new(value))
+}
+
+fn describe(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    metric: &impl EncodeMetric,
+) -> fmt::Result {
+    metric.encode(encoder.encode_descriptor(name, help, None, metric.metric_type())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_names_each_number_once_with_its_unit_and_meaning() {
+        let fixed = Fixed {
+            labels: vec![("role", "relay".to_owned())],
+            memory: Bytes::new(1 << 20),
+            bucket: None,
+            start: UnixTime::from_secs(5),
+        };
+        let text = page(fixed, vec![Arc::default(), Arc::default()])();
+        for line in [
+            "hopflow_build_info{role=\"relay\"} 1",
+            "hopflow_cells_sent_total 0",
+            "hopflow_memory_limit_bytes 1048576",
+            "hopflow_start_time_seconds 5",
+            "# EOF",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
+        assert!(!text.contains("bucket"), "there is none: {text}");
+        let mut helps: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("# HELP"))
+            .collect();
+        let all = helps.len();
+        helps.dedup();
+        assert_eq!(helps.len(), all);
+    }
+}
