@@ -11,7 +11,7 @@ use crate::circuit::CircuitKey;
 use crate::{ConnId, Via};
 
 /// Names that pass before one is used again, so that late frames find no other circuit.
-const QUARANTINE: usize = 4096;
+const QUARANTINE: usize = 1024;
 /// Names that a link has; zero is left out.
 const NAMES: usize = u16::MAX as usize;
 
@@ -206,6 +206,12 @@ impl Names {
     /// All circuits.
     pub(crate) fn circuits(&self) -> impl Iterator<Item = CircuitKey> + '_ {
         self.table.iter().flatten().map(|named| named.circuit)
+    }
+
+    /// Whether a neighbour that gives names in rotation may have come to this one. Others would
+    /// make the table as large as they like; twice is granted, for names that are just given back.
+    pub(crate) fn expects(&self, name: Name) -> bool {
+        name.index() <= 2 * (2 * (self.used + 1)).clamp(QUARANTINE, NAMES)
     }
 
     /// Gives a circuit the name that a neighbour chose, which must be free.

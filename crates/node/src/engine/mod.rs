@@ -117,7 +117,7 @@ pub enum Event {
         /// The cell that carries it.
         payload: OnionPayload,
     },
-    /// A stream takes data again.
+    /// A stream takes data again, or all of one that has finished is on its way.
     Writable {
         /// The stream.
         stream: StreamHandle,
@@ -171,6 +171,8 @@ pub struct Engine {
     circuits: SlotMap<CircuitKey, Circuit>,
     /// Circuits that carry data, by their numbers in the node.
     by_handle: Vec<Option<CircuitKey>>,
+    /// Circuits of streams; some of these streams may be gone.
+    streams: BTreeMap<StreamHandle, CircuitKey>,
     alarms: BTreeSet<(Instant, CircuitKey)>,
     /// Links whose channel wants to hear the time.
     timed: BTreeSet<(Instant, LinkId)>,
@@ -207,6 +209,7 @@ impl Engine {
             by_target: BTreeMap::new(),
             circuits: SlotMap::with_key(),
             by_handle: Vec::new(),
+            streams: BTreeMap::new(),
             alarms: BTreeSet::new(),
             timed: BTreeSet::new(),
             handshaking: 0,
@@ -254,6 +257,7 @@ impl Engine {
         let len = Bytes::new(target.len() as u64);
         self.host
             .begin_stream(now, stream, BytesMut::from(target), len);
+        self.streams.insert(stream, circuit);
         Some(stream)
     }
 
@@ -276,13 +280,16 @@ impl Engine {
         taken
     }
 
-    /// Says that no more data of a stream follows.
+    /// Says that no more data of a stream follows. [`Event::Writable`] follows once all of it is
+    /// on its way: a stream that is closed earlier is broken off.
     pub fn finish(&mut self, now: Instant, stream: StreamHandle) {
         self.host.finish_stream(now, stream);
+        self.host.notify_below(stream, Bytes::new(1));
     }
 
     /// Ends a stream; breaks it off unless both ends have finished.
     pub fn close_stream(&mut self, now: Instant, stream: StreamHandle) {
+        self.streams.remove(&stream);
         self.host.close_stream(now, stream);
     }
 
@@ -407,10 +414,22 @@ impl Engine {
         while let Some(event) = self.host.poll_event() {
             let event = match event {
                 Said::Delivered { stream, payload } => Event::Data { stream, payload },
-                Said::Begun { stream, target, .. } => Event::Begin { stream, target },
+                Said::Begun {
+                    stream,
+                    circuit,
+                    target,
+                } => {
+                    if let Some(key) = self.by_handle.get(circuit.index()).copied().flatten() {
+                        self.streams.insert(stream, key);
+                    }
+                    Event::Begin { stream, target }
+                }
                 Said::Finished { stream } => Event::Finished { stream },
                 Said::Drained { stream } => Event::Writable { stream },
-                Said::StreamClosed { stream } => Event::Reset { stream },
+                Said::StreamClosed { stream } => {
+                    self.streams.remove(&stream);
+                    Event::Reset { stream }
+                }
                 // Transports whose nodes talk beside their links run in the simulator only.
                 Said::Message { .. } => continue,
                 Said::Closed { circuit, reason } => {

@@ -64,9 +64,10 @@ impl Engine {
         handshake: &Handshake,
     ) {
         let most = self.config.limits.circuits_per_link;
-        let busy = self
-            .link_mut(link)
-            .is_none_or(|link| link.opened_to.is_some() || link.names.len() >= most);
+        let busy = self.link_mut(link).is_none_or(|link| {
+            let full = link.names.len() >= most || !link.names.expects(name);
+            link.opened_to.is_some() || full
+        });
         let relay = self.config.relay.clone();
         let Some(relay) = relay.filter(|_| !busy) else {
             return self.send_destroy(now, link, name, Reason::Other);

@@ -1,5 +1,7 @@
 //! What only the passing of time asks for.
 
+use std::collections::BTreeMap;
+
 use hopflow_overlay::{FlowView, Multiplexing};
 use hopflow_units::{Bytes, Duration, Instant, LinkId};
 use hopflow_wire::{Carrier, Reason};
@@ -98,26 +100,44 @@ impl Engine {
         }
     }
 
-    /// Closes the circuits that hold most until all cells that wait take `memory` at most; returns
-    /// what they take.
+    /// Closes the circuits that hold most until all data that waits, in cells or to be cut into
+    /// cells, takes `memory` at most; returns what it takes.
     pub fn keep_within(&mut self, now: Instant, memory: Bytes) -> Bytes {
-        let mut held: Vec<(u64, CircuitKey)> = self
-            .flows()
-            .map(|(key, flows)| (flows.into_iter().flatten().map(cells).sum(), key))
-            .collect();
-        let mut total: u64 = held.iter().map(|(cells, _)| cells * CELL_MEMORY).sum();
+        let held = self.held();
+        let mut total: u64 = held.values().sum();
         if total > memory.get() {
+            let mut held: Vec<(u64, CircuitKey)> =
+                held.into_iter().map(|(key, held)| (held, key)).collect();
             held.sort_unstable();
-            while let Some((cells, key)) = held.pop()
+            while let Some((held, key)) = held.pop()
                 && total > memory.get()
             {
-                total -= cells * CELL_MEMORY;
+                total -= held;
                 self.counters.out_of_memory += 1;
                 let why = Failure::Closed(Reason::Other);
                 self.end_circuit(now, key, Reason::Other, None, why);
             }
         }
         Bytes::new(total)
+    }
+
+    /// The memory that each circuit's data takes, that of its streams included.
+    fn held(&mut self) -> BTreeMap<CircuitKey, u64> {
+        let flows = self.flows();
+        let mut held: BTreeMap<CircuitKey, u64> = flows
+            .map(|(key, flows)| (key, flows.into_iter().flatten().map(cells).sum()))
+            .map(|(key, cells): (_, u64)| (key, cells * CELL_MEMORY))
+            .collect();
+        let host = &self.host;
+        self.streams.retain(|stream, circuit| {
+            let (view, circuit) = (host.stream_view(*stream), held.get_mut(circuit));
+            let Some((view, circuit)) = view.zip(circuit) else {
+                return false;
+            };
+            *circuit += view.held.get() * CELL_MEMORY + view.pending.get();
+            true
+        });
+        held
     }
 
     fn handle_channels(&mut self, now: Instant) {
