@@ -61,7 +61,8 @@ pub trait Host<P: Payload>: Debug + Send {
     /// Ends a stream at this end. Unless both ends have finished, it is broken off.
     fn close_stream(&mut self, now: Instant, stream: StreamHandle);
 
-    /// Asks for one [`Event::Drained`] when less than `low` of a stream waits to be cut.
+    /// Asks for one [`Event::Drained`] when less than `low` of a stream waits to be cut; an end
+    /// that waits counts as a byte.
     fn notify_below(&mut self, stream: StreamHandle, low: Bytes);
 
     /// Takes `len` bytes of application data for a stream; drops them if it is gone or finished.
@@ -243,6 +244,8 @@ pub struct FlowView {
 pub struct StreamView {
     /// Application bytes that wait to be cut into cells.
     pub pending: Bytes,
+    /// Whether this end has finished and everything was cut.
+    pub ended: bool,
     /// Application bytes cut into cells so far: R(t) of the BackTap paper.
     pub packaged: Bytes,
     /// Application bytes handed to the application so far: W(t).

@@ -245,7 +245,7 @@ impl Role for Client {
             Event::Reset { stream } => {
                 if let Some(place) = self.table.place(stream) {
                     if self.table.pipe(place).is_some() {
-                        self.table.remove(cx, place);
+                        self.table.break_off(cx, place);
                         self.ended(cx.now, place);
                     } else {
                         self.refuse(cx, place, Reply::GeneralFailure);

@@ -88,7 +88,7 @@ impl Exit {
 
     /// Forgets a place, and what it waits for.
     fn forget(&mut self, cx: &mut Cx<'_>, place: usize) -> Option<Opening> {
-        let Entry::Opening(opening) = self.table.remove(cx, place)? else {
+        let Entry::Opening(opening) = self.table.break_off(cx, place)? else {
             return None;
         };
         if let Some(question) = opening.question {

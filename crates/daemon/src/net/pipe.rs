@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
+use std::time::Duration;
 
 use hopflow_node::{Engine, StreamHandle};
 use hopflow_onion::OnionPayload;
 use hopflow_units::Instant;
 use mio::net::TcpStream;
+use socket2::SockRef;
 
 /// Cells that wait for the application before its stream is asked to pause.
 const ENOUGH: usize = 64;
@@ -117,10 +119,18 @@ impl Pipe {
         {
             return State::Broken;
         }
-        if self.read_end && self.write_end {
+        // The engine tells when an end is on its way: until then there may be data before it.
+        let sent = || engine.stream_view(self.stream).is_none_or(|it| it.ended);
+        if self.read_end && self.write_end && sent() {
             return State::Over;
         }
         State::Open
+    }
+
+    /// Lets the connection break off, so that nobody takes what came for all that was sent.
+    pub(super) fn break_off(&self) {
+        // It breaks off in any case, but perhaps like one that ends.
+        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
     }
 
     /// From the stream to the socket.

@@ -201,6 +201,14 @@ impl<S> Table<S> {
         true
     }
 
+    /// Forgets a place whose stream was broken off; so is its connection.
+    pub(super) fn break_off(&mut self, cx: &Cx<'_>, place: usize) -> Option<Entry<S>> {
+        if let Some(pipe) = self.pipe(place) {
+            pipe.break_off();
+        }
+        self.remove(cx, place)
+    }
+
     /// Forgets a place; its connection is closed.
     pub(super) fn remove(&mut self, cx: &Cx<'_>, place: usize) -> Option<Entry<S>> {
         let mut entry = self.entries.try_remove(place)?;

@@ -1,7 +1,7 @@
 //! The life of streams: ends in any order, breaks, many in turn, and clocks that jump.
 
 use hopflow_node::StreamHandle;
-use hopflow_units::Duration;
+use hopflow_units::{Bytes, Duration};
 
 use crate::network::Network;
 use crate::support::{REAL, pattern, transport};
@@ -215,4 +215,34 @@ fn clocks_that_jump_by_hours_break_circuits_at_worst() {
             new.assert_whole(&network, name);
         }
     }
+}
+
+#[test]
+fn data_that_waits_is_counted_and_the_circuit_that_holds_most_is_closed_at_the_limit() {
+    let mut network = Network::new(&*transport("backtap"), 3);
+    let [modest, greedy] = [(); 2].map(|()| network.circuit(&[1, 2, 3]));
+    let unlimited = Bytes::new(u64::MAX);
+    for (circuit, streams) in [(modest, 1), (greedy, 5)] {
+        for _ in 0..streams {
+            let stream = network.stream(circuit, "example.org:80");
+            let now = network.clock(0);
+            let taken = network
+                .engine_mut(0)
+                .write(now, stream, &pattern(50_000, 1));
+            assert_eq!(taken, 50_000);
+        }
+    }
+    let now = network.clock(0);
+    let client = network.engine_mut(0);
+    let held = client.keep_within(now, unlimited).get();
+    assert!((300_000..400_000).contains(&held), "{held}");
+    let held = client.keep_within(now, Bytes::new(200_000)).get();
+    assert!((50_000..80_000).contains(&held), "{held}");
+    assert_eq!(client.counters().out_of_memory, 1);
+    network.run_for(Duration::from_secs(1));
+    assert!(network.failure(0, greedy).is_some());
+    assert_eq!(network.failure(0, modest), None);
+    let now = network.clock(0);
+    let held = network.engine_mut(0).keep_within(now, unlimited).get();
+    assert_eq!(held, 0, "all that the other circuit held has arrived");
 }

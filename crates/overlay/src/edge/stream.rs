@@ -108,6 +108,11 @@ impl<P: Payload> Stream<P> {
         }
     }
 
+    /// Whether the end was cut.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.end == End::Cut
+    }
+
     /// Whether there is something that `leg` may take.
     #[inline]
     pub(crate) fn offers(&self, leg: u32) -> bool {
@@ -149,7 +154,7 @@ impl<P: Payload> Stream<P> {
     #[inline]
     pub(crate) fn ran_low(&mut self) -> bool {
         self.low_water
-            .take_if(|low| self.pending < low.get())
+            .take_if(|low| self.pending + u64::from(self.end == End::Due) < low.get())
             .is_some()
     }
 

@@ -292,6 +292,7 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
         let stream = self.streams.get(self.streams.place(stream.0)?)?;
         Some(StreamView {
             pending: stream.pending(),
+            ended: stream.has_ended(),
             packaged: stream.packaged(),
             delivered: stream.delivered,
             held: Cells::new(

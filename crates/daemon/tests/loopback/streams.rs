@@ -1,0 +1,213 @@
+//! How connections begin and end at both edges of the overlay, with real sockets.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use crate::support::{Overlay, content, free_address, serve, serve_content, until};
+
+/// The codes of RFC 1928, section 6.
+const NOT_ALLOWED: u8 = 2;
+const HOST_UNREACHABLE: u8 = 4;
+const REFUSED: u8 = 5;
+
+/// More than all buffers on the way hold.
+const MUCH: usize = 3_000_000;
+
+/// A name as a SOCKS request has it.
+fn name(name: &str, port: u16) -> Vec<u8> {
+    let mut target = vec![3, name.len() as u8];
+    target.extend(name.as_bytes());
+    target.extend(port.to_be_bytes());
+    target
+}
+
+fn ipv4(address: [u8; 4], port: u16) -> Vec<u8> {
+    let mut target = vec![1];
+    target.extend(address);
+    target.extend(port.to_be_bytes());
+    target
+}
+
+#[test]
+fn an_application_that_has_said_all_is_still_answered() {
+    for preset in ["backtap", "vanilla"] {
+        let overlay = Overlay::start(preset);
+        let (said, heard) = channel();
+        let server = serve(move |mut socket| {
+            let mut got = Vec::new();
+            socket.read_to_end(&mut got).unwrap();
+            said.send(got).unwrap();
+            socket.write_all(&content(MUCH)).unwrap();
+        });
+        let mut socket = overlay.connect(server);
+        socket.write_all(&content(MUCH)).unwrap();
+        socket.shutdown(Shutdown::Write).unwrap();
+        let mut got = Vec::new();
+        socket.read_to_end(&mut got).unwrap();
+        assert!(got == content(MUCH), "{preset}: what the server said");
+        assert!(
+            heard.recv().unwrap() == content(MUCH),
+            "{preset}: what it heard"
+        );
+        until("no stream is left", || overlay.exit().streams == 0);
+        until("nor at the client", || overlay.client.total().streams == 0);
+        overlay.end();
+    }
+}
+
+#[test]
+fn a_server_that_has_said_all_still_hears() {
+    let overlay = Overlay::start("backtap");
+    let (said, heard) = channel();
+    let server = serve(move |mut socket| {
+        socket.write_all(&content(MUCH)).unwrap();
+        socket.shutdown(Shutdown::Write).unwrap();
+        let mut got = Vec::new();
+        socket.read_to_end(&mut got).unwrap();
+        said.send(got).unwrap();
+    });
+    let mut socket = overlay.connect(server);
+    let mut got = Vec::new();
+    socket.read_to_end(&mut got).unwrap();
+    assert!(got == content(MUCH), "what the server said");
+    socket.write_all(&content(MUCH)).unwrap();
+    drop(socket);
+    assert!(heard.recv().unwrap() == content(MUCH), "what it heard");
+    until("no stream is left", || overlay.exit().streams == 0);
+    overlay.end();
+}
+
+#[test]
+fn the_exits_connection_is_broken_off_when_the_application_is_gone() {
+    let overlay = Overlay::start("backtap");
+    let (said, heard) = channel();
+    let server = serve(move |mut socket| {
+        let mut result = Ok(());
+        while result.is_ok() {
+            result = socket.write_all(&content(10_000));
+        }
+        said.send(result.unwrap_err().kind()).unwrap();
+    });
+    let mut socket = overlay.connect(server);
+    socket.read_exact(&mut [0; 1000]).unwrap();
+    drop(socket);
+    let kind = heard.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert!(
+        matches!(kind, ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
+        "{kind}"
+    );
+    until("no stream is left", || overlay.exit().streams == 0);
+    overlay.end();
+}
+
+#[test]
+fn a_connection_that_breaks_off_at_the_server_does_so_at_the_application() {
+    let overlay = Overlay::start("backtap");
+    let server = serve(|mut socket| {
+        socket.write_all(&content(1000)).unwrap();
+        socket.read_exact(&mut [0]).unwrap();
+        // What was not read makes the connection break off.
+    });
+    let mut socket = overlay.connect(server);
+    socket.read_exact(&mut [0; 1000]).unwrap();
+    socket.write_all(&[0; 2]).unwrap();
+    let error = socket.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    overlay.end();
+}
+
+#[test]
+fn what_cannot_be_connected_to_is_refused_with_the_reason() {
+    let overlay = Overlay::start("backtap");
+    let nobody = free_address();
+    assert_eq!(overlay.connect_as(nobody, "").unwrap_err(), REFUSED);
+    let unknown = name("no-such-host.invalid", 80);
+    assert_eq!(overlay.ask(&unknown, "").unwrap_err(), HOST_UNREACHABLE);
+    let known = name("localhost", serve_content(10).port());
+    let mut socket = overlay.ask(&known, "").unwrap();
+    socket.write_all(b"x").unwrap();
+    let mut got = Vec::new();
+    socket.read_to_end(&mut got).unwrap();
+    assert_eq!(got.len(), 10);
+    drop(socket);
+    until("no stream is left", || overlay.exit().streams == 0);
+    overlay.end();
+}
+
+#[test]
+fn an_exit_connects_to_what_its_policy_accepts_and_to_nothing_private_by_default() {
+    let server = serve_content(10);
+    let exit = format!(
+        "policy = [\"reject *:{}\", \"accept *:*\"]\n",
+        server.port()
+    );
+    let overlay = Overlay::start_with("backtap", &exit);
+    // No exit allows it, as the client knows.
+    assert_eq!(overlay.connect_as(server, "").unwrap_err(), NOT_ALLOWED);
+    // Whether a name leads to a private address only the exit can know.
+    let other = serve_content(10).port();
+    assert_eq!(
+        overlay.ask(&name("localhost", other), "").unwrap_err(),
+        NOT_ALLOWED
+    );
+    for private in [
+        [10, 0, 0, 1],
+        [192, 168, 1, 1],
+        [169, 254, 1, 1],
+        [0, 0, 0, 0],
+    ] {
+        assert_eq!(
+            overlay.ask(&ipv4(private, 80), "").unwrap_err(),
+            NOT_ALLOWED
+        );
+    }
+    overlay.end();
+}
+
+#[test]
+fn users_share_no_circuit_and_streams_of_one_user_do() {
+    let overlay = Overlay::start("backtap");
+    let server = serve_content(10);
+    let connect = |user: &str| overlay.connect_as(server, user).unwrap();
+    let sockets = ["one", "two", "one", "three", "two", "one"].map(connect);
+    let used = || overlay.client.total().pool.unwrap().used;
+    until("each user has a circuit", || used() == 3);
+    until("all streams are there", || {
+        overlay.exit().streams == sockets.len()
+    });
+    thread::park_timeout(Duration::from_millis(300));
+    assert_eq!(used(), 3, "and it stays one");
+    drop(sockets);
+    until("no stream is left", || overlay.exit().streams == 0);
+    overlay.end();
+}
+
+#[test]
+fn a_reader_that_stalls_holds_up_its_own_stream_only_and_holds_little() {
+    let overlay = Overlay::start("backtap");
+    let server: SocketAddr = serve_content(30_000_000);
+    let mut stalled = overlay.connect(server);
+    stalled.write_all(b"x").unwrap();
+    stalled.read_exact(&mut [0; 1000]).unwrap();
+    let mut reader = overlay.connect(serve_content(MUCH));
+    reader.write_all(b"x").unwrap();
+    let mut got = Vec::new();
+    reader.read_to_end(&mut got).unwrap();
+    assert!(
+        got == content(MUCH),
+        "the other stream of the circuit goes on"
+    );
+    let held = overlay.exit().held.get();
+    assert!(held > 64 << 10, "what waits for the reader counts: {held}");
+    for node in overlay.relays.iter().chain([&overlay.client]) {
+        let held = node.total().held.get();
+        assert!(held < 2 << 20, "{held} bytes are held");
+    }
+    drop(stalled);
+    drop(reader);
+    until("no stream is left", || overlay.exit().streams == 0);
+    overlay.end();
+}

@@ -1,0 +1,198 @@
+//! A network on the loopback device, in this process.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration as StdDuration;
+
+use hopflow_daemon::config::{ClientConfig, RelayConfig};
+use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
+use hopflow_daemon::keys::KeyStore;
+use hopflow_daemon::net::{self, Account, Running, calendar_time};
+use hopflow_daemon::{Hex, UnixTime};
+use hopflow_units::Duration;
+use tempfile::TempDir;
+
+/// What the exit of most tests connects to.
+pub(crate) const EVERYTHING: &str = "policy = [\"accept *:*\"]\nallow-private = true\n";
+
+/// A port that nobody uses at the moment.
+pub(crate) fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+/// How often is looked whether something has happened, and how often at most.
+const GLANCE: StdDuration = StdDuration::from_millis(20);
+const GLANCES: u32 = 1000;
+
+/// Waits until something has happened.
+pub(crate) fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    for _ in 0..GLANCES {
+        if happened() {
+            return;
+        }
+        thread::park_timeout(GLANCE);
+    }
+    panic!("in time: {what}");
+}
+
+/// Three relays and a client; the last relay is the exit.
+pub(crate) struct Overlay {
+    pub(crate) relays: Vec<Running>,
+    pub(crate) client: Running,
+    pub(crate) socks: SocketAddr,
+    folder: TempDir,
+}
+
+impl Overlay {
+    pub(crate) fn start(preset: &str) -> Self {
+        Self::start_with(preset, EVERYTHING)
+    }
+
+    /// With an exit of this policy.
+    pub(crate) fn start_with(preset: &str, exit: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let authority = KeyStore::open(&folder.path().join("authority"));
+        let authority = authority.unwrap().authority().unwrap();
+        let mut directory = directory(preset);
+        let network = format!(
+            "[network]\ndirectory = \"directory.toml\"\nauthority = \"{}\"\n",
+            authority.id()
+        );
+        let mut files = Vec::new();
+        for name in ["one", "two", "three"] {
+            let address = free_address();
+            let exit = (name == "three").then_some(exit);
+            directory
+                .relays
+                .push(relay(folder.path(), name, address, exit));
+            let top = format!("keys = \"{name}\"\nlisten = \"{address}\"\nworkers = 1\n");
+            let exit = exit.map_or(String::new(), |exit| format!("[exit]\n{exit}"));
+            files.push(node(folder.path(), name, &format!("{top}{network}{exit}")));
+        }
+        sign(folder.path(), &directory, &authority);
+        let start = |file: &PathBuf| net::relay(&RelayConfig::load(file).unwrap()).unwrap();
+        let relays = files.iter().map(start).collect();
+        let socks = free_address();
+        let text = format!("socks = \"{socks}\"\n{network}");
+        let file = node(folder.path(), "client", &text);
+        let client = net::client(&ClientConfig::load(&file).unwrap()).unwrap();
+        Self {
+            relays,
+            client,
+            socks,
+            folder,
+        }
+    }
+
+    /// What the exit does.
+    pub(crate) fn exit(&self) -> Account {
+        self.relays[2].total()
+    }
+
+    /// A connection to a server on this machine.
+    pub(crate) fn connect(&self, target: SocketAddr) -> TcpStream {
+        self.connect_as(target, "").unwrap()
+    }
+
+    /// A connection on the circuits of `user`, or the code of the refusal.
+    pub(crate) fn connect_as(&self, target: SocketAddr, user: &str) -> Result<TcpStream, u8> {
+        let mut host = vec![1, 127, 0, 0, 1];
+        host.extend(target.port().to_be_bytes());
+        self.ask(&host, user)
+    }
+
+    /// A connection to the host and port that `target` says in SOCKS' way.
+    pub(crate) fn ask(&self, target: &[u8], user: &str) -> Result<TcpStream, u8> {
+        let mut socket = TcpStream::connect(self.socks).unwrap();
+        socket
+            .set_read_timeout(Some(StdDuration::from_secs(30)))
+            .unwrap();
+        let mut hello = vec![5, 1, 2, 1, user.len() as u8];
+        hello.extend(user.as_bytes());
+        hello.extend([0, 5, 1, 0]);
+        hello.extend(target);
+        socket.write_all(&hello).unwrap();
+        let mut reply = [0; 2 + 2 + 10];
+        socket.read_exact(&mut reply).unwrap();
+        assert_eq!(reply[..4], [5, 2, 1, 0], "the user is taken");
+        match reply[5] {
+            0 => Ok(socket),
+            code => Err(code),
+        }
+    }
+
+    /// Ends all nodes, which must have nothing left to wait for.
+    pub(crate) fn end(self) {
+        self.client.end().unwrap();
+        self.relays
+            .into_iter()
+            .for_each(|relay| relay.end().unwrap());
+        drop(self.folder);
+    }
+}
+
+fn directory(preset: &str) -> Directory {
+    let transport = TransportChoice {
+        preset: preset.to_owned(),
+        options: toml::Table::new(),
+    };
+    let now = calendar_time();
+    let begin = UnixTime::from_secs(now.as_secs() - 60);
+    let end = now.after(Duration::from_secs(3600));
+    Directory::new("test", transport, (begin, end))
+}
+
+fn relay(folder: &Path, name: &str, address: SocketAddr, exit: Option<&str>) -> Relay {
+    let keys = KeyStore::open(&folder.join(name)).unwrap();
+    Relay {
+        nickname: name.to_owned(),
+        address,
+        fingerprint: Hex(keys.identity().unwrap().fingerprint().to_bytes()),
+        onion_key: Hex(keys.onion().unwrap().public().0),
+        weight: 1,
+        guard: name == "one",
+        exit: exit.map(|exit| toml::from_str(exit).unwrap()),
+    }
+}
+
+fn sign(folder: &Path, directory: &Directory, authority: &AuthorityKey) {
+    let text = directory.sign(authority).unwrap();
+    std::fs::write(folder.join("directory.toml"), text).unwrap();
+}
+
+fn node(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let file = folder.join(format!("{name}.toml"));
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// A server that does the same with each connection.
+pub(crate) fn serve(each: impl Fn(TcpStream) + Send + Clone + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let each = each.clone();
+            thread::spawn(move || each(socket));
+        }
+    });
+    address
+}
+
+/// A server that answers every connection's first byte with `len` bytes.
+pub(crate) fn serve_content(len: usize) -> SocketAddr {
+    serve(move |mut socket| {
+        let mut byte = [0];
+        if socket.read_exact(&mut byte).is_ok() {
+            // The client may be gone.
+            let _ = socket.write_all(&content(len));
+        }
+    })
+}
+
+pub(crate) fn content(len: usize) -> Vec<u8> {
+    (0..len).map(|place| (place / 3) as u8).collect()
+}
