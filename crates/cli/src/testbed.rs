@@ -71,7 +71,7 @@ pub(crate) fn testbed(options: &TestbedOptions) -> Result<(), Failure> {
             report.display()
         ))?;
     }
-    kept.map_or(Ok(()), |running| stay(running))
+    kept.map_or(Ok(()), stay)
 }
 
 /// Makes the measurements of one testbed; returns it still running if it is to be kept.

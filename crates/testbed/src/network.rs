@@ -95,7 +95,7 @@ impl Testbed {
     /// When the relays' clocks began, from the guard to the exit.
     pub(crate) fn epochs(&self) -> Vec<std::time::Instant> {
         let relays = self.relays.iter();
-        relays.flat_map(|relay| relay.epochs().pop()).collect()
+        relays.filter_map(|relay| relay.epochs().pop()).collect()
     }
 
     /// Ends all nodes.

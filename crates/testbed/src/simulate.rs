@@ -47,13 +47,18 @@ pub fn simulate(settings: &Settings, seed: u64) -> Result<Measured, SpecError> {
         .map_err(|error| SpecError(error.to_string()))?;
     let mut world = world(settings, seed);
     // How long it takes is known only behind it, and samples must not go on for ever.
-    let ends = run(&world, &*factory)?;
-    let ends = ends.downloads.iter().map(|it| it.requested + it.ttlb);
-    let end = ends.max().unwrap_or(Instant::ZERO);
-    world.end = end.saturating_since(Instant::ZERO);
-    world.sampling.circuits = Some(clock::span(SAMPLE));
-    world.sampling.hops = Some(clock::span(SAMPLE));
+    let ends = Reading::of(settings, &run(&world, &*factory)?).ends();
+    world.end = ends.1.saturating_since(Instant::ZERO);
+    let interval = interval(ends.1.saturating_since(ends.0));
+    world.sampling.circuits = Some(interval);
+    world.sampling.hops = Some(interval);
     Ok(Reading::of(settings, &run(&world, &*factory)?).measured())
+}
+
+/// Time between samples: as for real, but less where the downloads would be over before the first.
+fn interval(span: Duration) -> Duration {
+    let share = Duration::from_nanos(span.as_nanos() / 50);
+    share.clamp(Duration::from_millis(1), clock::span(SAMPLE))
 }
 
 fn run(world: &WorldSpec, factory: &dyn Factory<Simulated>) -> Result<Outcome, SpecError> {
@@ -153,7 +158,7 @@ impl Session for Telling {
     fn next(&mut self, random: &mut Stream) -> Option<Fetch> {
         let mut fetch = self.0.next()?;
         if !fetch.pause.is_zero() {
-            fetch.pause = fetch.pause + random.uniform(Duration::ZERO, SPREAD);
+            fetch.pause += random.uniform(Duration::ZERO, SPREAD);
         }
         Some(fetch)
     }
@@ -176,6 +181,13 @@ impl<'a> Reading<'a> {
             outcome,
             begin: downloads.map(|it| it.requested).min().unwrap_or_default(),
         }
+    }
+
+    /// When the first download was requested, and the last was complete.
+    fn ends(&self) -> (Instant, Instant) {
+        let downloads = self.outcome.downloads.iter();
+        let end = downloads.map(|it| it.requested + it.ttlb).max();
+        (self.begin, end.unwrap_or(self.begin))
     }
 
     fn since(&self, at: Instant) -> Duration {

@@ -13,6 +13,10 @@ use crate::fail::Failure;
 
 /// What a testbed is like, and what is made of it.
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch on the command line"
+)]
 pub(crate) struct TestbedOptions {
     /// Transport that all nodes speak, as `hopflow list transports` names it
     #[arg(

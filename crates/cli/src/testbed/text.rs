@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use hopflow_testbed::{Errors, Figure, Measured};
+use hopflow_units::Rate;
 use serde_json::{Map, Value, json};
 
 use super::Made;
@@ -165,8 +166,8 @@ fn one_json(made: &Made) -> Value {
         "downloads": settings.downloads,
         "size_bytes": settings.size.get(),
         "delay_s": settings.delay.as_secs_f64(),
-        "rate_bytes_per_s": settings.rate.map(|rate| rate.bytes_per_sec()),
-        "middle_rate_bytes_per_s": settings.middle_rate.map(|rate| rate.bytes_per_sec()),
+        "rate_bytes_per_s": settings.rate.map(Rate::bytes_per_sec),
+        "middle_rate_bytes_per_s": settings.middle_rate.map(Rate::bytes_per_sec),
         "shared": settings.shared,
         "repeats": made.real.len(),
         "complete": count(|it| it.downloads.len() as u64),

@@ -1,0 +1,104 @@
+//! `hopflow testbed` as its users meet it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn testbed(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hopflow"))
+        .arg("testbed")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn success(folder: &Path, arguments: &[&str]) -> String {
+    let output = testbed(folder, arguments);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_testbed_is_measured_compared_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let common = ["--size", "300kB", "--delay", "5ms", "--compare", "--json"];
+    let arguments = [["--downloads", "1,2"].as_slice(), &common].concat();
+    let found: Value = serde_json::from_str(&success(folder.path(), &arguments)).unwrap();
+    let testbeds = found["testbeds"].as_array().unwrap();
+    assert_eq!(testbeds.len(), 2);
+    for (testbed, downloads) in testbeds.iter().zip([1, 2]) {
+        assert_eq!(testbed["transport"], "backtap");
+        assert_eq!(testbed["complete"], downloads);
+        assert_eq!(testbed["unfinished"], 0);
+        assert_eq!(testbed["delay_s"], 0.005);
+        let names: Vec<_> = testbed["figures"].as_object().unwrap().keys().collect();
+        let wanted = [
+            "backlog_mean",
+            "goodput_median",
+            "goodput_total",
+            "ttfb_max",
+            "ttfb_median",
+            "ttlb_max",
+            "ttlb_median",
+        ];
+        assert_eq!(names, wanted);
+        let ttfb = &testbed["figures"]["ttfb_median"];
+        for side in ["real", "simulated"] {
+            assert!(ttfb[side].as_f64().unwrap() >= 0.03, "{ttfb}");
+        }
+        assert!(ttfb["error"].is_f64());
+    }
+    let page = folder.path().join(found["report"].as_str().unwrap());
+    let written = std::fs::read_to_string(&page).unwrap();
+    assert!(written.contains("Real and simulated"));
+    let again = Command::new(env!("CARGO_BIN_EXE_hopflow"))
+        .args(["report", "results/testbed"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(again.status.success());
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), written);
+}
+
+#[test]
+fn options_that_cannot_be_used_are_named_with_what_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    for (arguments, expected) in [
+        (
+            ["--transport", "pigeon"],
+            "--transport: \"pigeon\"; allowed are vanilla",
+        ),
+        (["--middle-rate", "1500"], "has no unit; allowed is a rate"),
+        (["--middle-rate", "no"], "or `none`"),
+        (
+            ["--downloads", "1001"],
+            "--downloads: 1001; allowed are numbers up to 1000",
+        ),
+        (
+            ["--size", "0B"],
+            "--size: 0 B; allowed are sizes from 1 B on",
+        ),
+        (["--delay", "1min"], "allowed are times up to 10 s"),
+        (
+            ["--option", "alpa=2"],
+            "--option: `alpa`: unknown; did you mean `alpha`?",
+        ),
+        (["--shared", "--compare"], "cannot be used with"),
+        (
+            ["--keep", "--repeats=2"],
+            "--keep: allowed with one testbed",
+        ),
+        (["--out", "."], "files but no results of hopflow"),
+    ] {
+        std::fs::write(folder.path().join("precious.txt"), "mine").unwrap();
+        let output = testbed(folder.path(), &arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}

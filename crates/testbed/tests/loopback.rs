@@ -1,0 +1,119 @@
+//! A large file through three relays, by the testbed's own downloads and by curl.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+
+use hopflow_testbed::{Figure, Figures, Settings, Testbed, Unwatched, measure};
+use hopflow_units::{Bytes, Duration};
+
+const SIZE: u64 = 50_000_000;
+
+/// A testbed as fast as the machine.
+fn fast(transport: &str, downloads: u32, size: u64) -> Settings {
+    Settings {
+        transport: transport.to_owned(),
+        downloads,
+        size: Bytes::new(size),
+        delay: Duration::ZERO,
+        rate: None,
+        ..Settings::default()
+    }
+}
+
+/// What the web server answers to whoever asks it without an overlay.
+fn direct(testbed: &Testbed, size: u64) -> Vec<u8> {
+    let mut socket = TcpStream::connect(testbed.server()).unwrap();
+    write!(socket, "GET /{size} HTTP/1.1\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).unwrap();
+    let head = answer.windows(4).position(|it| it == b"\r\n\r\n").unwrap();
+    answer.split_off(head + 4)
+}
+
+fn by_curl(testbed: &Testbed, size: u64) -> Vec<u8> {
+    let output = Command::new("curl")
+        .args(["--silent", "--show-error", "--max-time", "60"])
+        .args(["--socks5-hostname", &testbed.socks().to_string()])
+        .arg(format!("http://{}/{size}", testbed.server()))
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    output.stdout
+}
+
+fn has_curl() -> bool {
+    Command::new("curl").arg("--version").output().is_ok()
+}
+
+#[test]
+fn a_large_file_comes_through_three_relays_as_it_was_served() {
+    let testbed = Testbed::start(&fast("backtap", 1, SIZE)).unwrap();
+    // Every byte is checked where it is received.
+    let measured = measure(&testbed, &Unwatched).unwrap();
+    assert_eq!((measured.downloads.len(), measured.unfinished), (1, 0));
+    assert_eq!(measured.downloads[0].bytes.get(), SIZE);
+    let carried = SIZE / 498;
+    assert!(measured.relays.iter().all(|relay| relay.sent >= carried));
+    if has_curl() {
+        assert!(by_curl(&testbed, SIZE) == direct(&testbed, SIZE));
+    }
+    testbed.end().unwrap();
+}
+
+#[test]
+fn downloads_over_tcp_and_on_one_circuit_come_through() {
+    for transport in ["vanilla", "pctcp"] {
+        let settings = Settings {
+            shared: transport == "vanilla",
+            ..fast(transport, 3, 2_000_000)
+        };
+        let testbed = Testbed::start(&settings).unwrap();
+        let measured = measure(&testbed, &Unwatched).unwrap();
+        assert_eq!(measured.downloads.len(), 3, "{transport}");
+        testbed.end().unwrap();
+    }
+}
+
+#[test]
+fn a_download_takes_a_round_trip_to_its_first_byte_and_leaves_samples() {
+    let settings = Settings {
+        delay: Duration::from_millis(10),
+        ..fast("backtap", 2, 1_000_000)
+    };
+    let testbed = Testbed::start(&settings).unwrap();
+    let measured = measure(&testbed, &Unwatched).unwrap();
+    testbed.end().unwrap();
+    for download in &measured.downloads {
+        assert!(download.ttfb >= Duration::from_millis(60), "{download:?}");
+        assert!(download.ttlb > download.ttfb, "{download:?}");
+    }
+    assert!(
+        measured
+            .moments
+            .iter()
+            .all(|it| it.packaged >= it.delivered)
+    );
+    assert!(measured.moments.iter().any(|it| it.packaged > it.delivered));
+    for hop in 0..3 {
+        let mut states = measured.hops.iter().filter(|it| it.hop == hop);
+        assert!(states.any(|it| it.outstanding.get() > 0), "hop {hop}");
+    }
+    let figures = Figures::of(&measured);
+    let all = Figure::ALL.iter();
+    assert!(all.copied().all(|figure| figures.get(figure).is_some()));
+}
+
+#[test]
+fn downloads_that_take_too_long_are_cut_off() {
+    let settings = Settings {
+        delay: Duration::from_millis(20),
+        duration: Some(Duration::from_millis(300)),
+        ..fast("backtap", 2, 100_000_000)
+    };
+    let testbed = Testbed::start(&settings).unwrap();
+    let measured = measure(&testbed, &Unwatched).unwrap();
+    assert_eq!((measured.downloads.len(), measured.unfinished), (0, 2));
+    testbed.end().unwrap();
+}
