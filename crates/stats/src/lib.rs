@@ -19,6 +19,7 @@ mod cdf;
 mod fair;
 mod line;
 mod mean;
+mod paired;
 mod quantile;
 mod student;
 
@@ -26,5 +27,6 @@ pub use cdf::{CdfPoint, cdf_band};
 pub use fair::{FairError, FairFlow, FairShare, fairness_index, jain, max_min};
 pub use line::Line;
 pub use mean::Mean;
+pub use paired::PairedDifference;
 pub use quantile::Sorted;
 pub use student::{student_t_cdf, student_t_quantile};

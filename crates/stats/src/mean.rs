@@ -37,19 +37,6 @@ impl Mean {
         })
     }
 
-    /// The mean of the differences `b - a` of runs that belong together, such as two transports
-    /// over the same networks.
-    ///
-    /// What the runs have in common cancels out, so the interval is narrower than one from two
-    /// separate means. `None` as for [`of`](Self::of), or if the numbers of runs differ.
-    pub fn of_paired_difference(a: &[f64], b: &[f64]) -> Option<Self> {
-        if a.len() != b.len() {
-            return None;
-        }
-        let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
-        Self::of(&differences)
-    }
-
     /// The lower end of the interval.
     pub fn low(&self) -> Option<f64> {
         self.half_width.map(|half| self.mean - half)
@@ -127,16 +114,6 @@ mod tests {
         close(found.mean, offset + 10.0);
         let plain = Mean::of(&[4.0, 7.0, 13.0, 16.0]).unwrap();
         close(found.half_width.unwrap(), plain.half_width.unwrap());
-    }
-
-    #[test]
-    fn pairing_removes_what_runs_have_in_common() {
-        let a = [10.0, 50.0, 90.0];
-        let b = [11.0, 51.5, 90.5];
-        let paired = Mean::of_paired_difference(&a, &b).unwrap();
-        close(paired.mean, 1.0);
-        assert!(paired.half_width.unwrap() < Mean::of(&a).unwrap().half_width.unwrap() / 10.0);
-        assert_eq!(Mean::of_paired_difference(&a, &b[..2]), None);
     }
 
     #[test]

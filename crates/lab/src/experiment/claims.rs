@@ -1,7 +1,7 @@
 //! What a paper claims of two transports, tested on networks that both met.
 
 use hopflow_results::{Value, Verdict};
-use hopflow_stats::Mean;
+use hopflow_stats::PairedDifference;
 
 use super::description::{Claim, Direction};
 use super::observed::Observed;
@@ -36,10 +36,8 @@ pub(super) fn test(claims: &[Claim], observed: &Observed) -> Vec<Value> {
 
 fn difference(claim: &Claim, other: &str, x: Option<f64>, observed: &Observed) -> Option<Value> {
     let (firsts, others) = observed.pairs(&claim.quantity, x, [&claim.first, other]);
-    let of_other = Mean::of(&others)?.mean;
-    let difference = Mean::of_paired_difference(&others, &firsts)?;
-    let percent = |value: f64| 100.0 * value / of_other;
-    let [low, high] = [difference.low(), difference.high()].map(|end| end.map(percent));
+    let difference = PairedDifference::of(&others, &firsts)?.percent?;
+    let [low, high] = [difference.low(), difference.high()];
     let holds = match claim.is {
         Direction::Lower => high.is_some_and(|high| high < 0.0),
         Direction::Higher => low.is_some_and(|low| low > 0.0),
@@ -51,7 +49,7 @@ fn difference(claim: &Claim, other: &str, x: Option<f64>, observed: &Observed) -
         transport: format!("{}{VERSUS}{other}", claim.first),
         x,
         n: difference.n as u64,
-        mean: percent(difference.mean),
+        mean: difference.mean,
         ci_low: low,
         ci_high: high,
         paper: None,

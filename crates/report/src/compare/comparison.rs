@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use hopflow_results::Folder;
-use hopflow_stats::Mean;
+use hopflow_stats::{Mean, PairedDifference};
 
 use super::load::{self, Transport};
 use super::quantity::{Better, MEASURES, Measure, Quantity};
@@ -191,13 +191,7 @@ fn difference(
         .iter()
         .filter_map(|(network, before)| Some((*before, *other.get(network)?)));
     let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    let absolute = Mean::of_paired_difference(&before, &after)?;
-    let whole = Mean::of(&before).map_or(0.0, |mean| mean.mean.abs());
-    let percent = (whole > 0.0).then(|| Mean {
-        mean: 100.0 * absolute.mean / whole,
-        half_width: absolute.half_width.map(|half| 100.0 * half / whole),
-        n: absolute.n,
-    });
+    let PairedDifference { absolute, percent } = PairedDifference::of(&before, &after)?;
     Some(Difference {
         absolute,
         percent,
