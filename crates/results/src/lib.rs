@@ -55,6 +55,7 @@
 //! compared by their hashes.
 
 mod error;
+mod fair;
 mod field;
 mod fingerprint;
 mod folder;
@@ -65,6 +66,7 @@ mod table;
 mod values;
 
 pub use error::Error;
+pub use fair::{jain_at_bottlenecks, max_min_index};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use folder::Folder;
 pub use manifest::{FORMAT, Manifest};

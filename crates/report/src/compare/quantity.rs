@@ -1,10 +1,9 @@
 //! The quantities by which transports are compared.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use hopflow_results::{Circuit, Class, Download};
-use hopflow_stats::{Mean, Sorted, fairness_index, jain};
+use hopflow_results::{Circuit, Class, Download, jain_at_bottlenecks, max_min_index};
+use hopflow_stats::{Mean, Sorted};
 
 use super::load::Run;
 
@@ -202,13 +201,13 @@ pub(super) const MEASURES: [Measure; 17] = [
         "fairness",
         "Fairness F, against max-min rates",
         INDEX,
-        max_min_index,
+        |run| max_min_index(&run.circuits),
     ),
     measure(
         "jain",
         "Jain’s index at a shared bottleneck",
         INDEX,
-        jain_at_bottlenecks,
+        |run| average(jain_at_bottlenecks(&run.circuits).into_iter()),
     ),
 ];
 
@@ -242,27 +241,4 @@ fn downloads(run: &Run, class: Class) -> Option<f64> {
 
 fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
     Mean::of(&values.collect::<Vec<_>>()).map(|mean| mean.mean)
-}
-
-/// The index over the circuits for which a fair rate is known.
-fn max_min_index(run: &Run) -> Option<f64> {
-    let rates = run
-        .circuits
-        .iter()
-        .filter_map(|c| Some((c.fair_bytes_per_s?, c.goodput_bytes_per_s)));
-    let (fair, observed): (Vec<f64>, Vec<f64>) = rates.unzip();
-    fairness_index(&fair, &observed)
-}
-
-/// Jain's index over the circuits that one node bounds, mean over nodes that bound several.
-fn jain_at_bottlenecks(run: &Run) -> Option<f64> {
-    let mut at_node: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for circuit in &run.circuits {
-        if let Some(node) = circuit.bottleneck {
-            let rates = at_node.entry(node).or_default();
-            rates.push(circuit.goodput_bytes_per_s);
-        }
-    }
-    let shared = at_node.values().filter(|rates| rates.len() > 1);
-    average(shared.filter_map(|rates| jain(rates)))
 }

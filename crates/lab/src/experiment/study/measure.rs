@@ -1,9 +1,9 @@
 //! What one run on a sampled network tells.
 
-use std::collections::BTreeMap;
-
-use hopflow_results::{Circuit, Class, Direction, Download, Tables};
-use hopflow_stats::{Sorted, fairness_index, jain};
+use hopflow_results::{
+    Circuit, Class, Direction, Download, Tables, jain_at_bottlenecks, max_min_index,
+};
+use hopflow_stats::{Mean, Sorted};
 
 use crate::experiment::Measured;
 
@@ -50,9 +50,8 @@ fn percentiles(
     }));
 }
 
-fn mean(values: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
-    let count = values.len();
-    (count > 0).then(|| values.sum::<f64>() / count as f64)
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    Mean::of(&values.collect::<Vec<_>>()).map(|mean| mean.mean)
 }
 
 /// What the users of one class got.
@@ -106,27 +105,9 @@ fn class_of_users(
 
 /// How evenly the circuits that take all they get share what there is.
 fn shares(report: &mut Vec<Measured>, circuits: &[Circuit]) {
-    let greedy = || {
-        circuits
-            .iter()
-            .filter_map(|c| Some((c, c.fair_bytes_per_s?)))
-    };
-    let (observed, fair): (Vec<_>, Vec<_>) = greedy()
-        .map(|(c, fair)| (c.goodput_bytes_per_s, fair))
-        .unzip();
-    let fairness = fairness_index(&fair, &observed);
+    let fairness = max_min_index(circuits);
     report.extend(fairness.map(|value| Measured::new("fairness F", "", value)));
-    let mut bottlenecks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (circuit, _) in greedy() {
-        if let Some(bottleneck) = circuit.bottleneck {
-            let goodputs = bottlenecks.entry(bottleneck).or_default();
-            goodputs.push(circuit.goodput_bytes_per_s);
-        }
-    }
-    let shared = bottlenecks
-        .into_values()
-        .filter(|goodputs| goodputs.len() > 1);
-    let indices: Vec<f64> = shared.filter_map(|goodputs| jain(&goodputs)).collect();
+    let indices = jain_at_bottlenecks(circuits);
     let mean = mean(indices.iter().copied());
     report.extend(mean.map(|value| Measured::new("mean jain", "", value)));
     percentiles(report, "jain", "", indices.into_iter());
@@ -137,12 +118,8 @@ fn network(report: &mut Vec<Measured>, run: &Tables) {
     let mut add = |quantity: &str, unit, value: f64| {
         report.push(Measured::new(quantity, unit, value));
     };
-    let backlogs: Vec<f64> = run
-        .circuits
-        .iter()
-        .filter_map(|c| c.backlog_mean_bytes)
-        .collect();
-    if let Some(backlog) = mean(backlogs.iter().copied()) {
+    let backlogs = run.circuits.iter().filter_map(|c| c.backlog_mean_bytes);
+    if let Some(backlog) = mean(backlogs) {
         add("backlog", "kB", backlog / 1e3);
     }
     let carried = |c: &Circuit| c.delivered_bytes as f64 * f64::from(c.hops);

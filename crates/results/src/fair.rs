@@ -1,0 +1,87 @@
+//! How evenly circuits share a network.
+
+use std::collections::BTreeMap;
+
+use hopflow_stats::{fairness_index, jain};
+
+use crate::rows::Circuit;
+
+/// The share of goodput that keeps to the max-min fair rates, over the circuits for which these
+/// are known: [`fairness_index`] (`PredicTor`, section 5, the index F).
+///
+/// `None` if no circuit has a fair rate.
+pub fn max_min_index(circuits: &[Circuit]) -> Option<f64> {
+    let rates = circuits
+        .iter()
+        .filter_map(|c| Some((c.fair_bytes_per_s?, c.goodput_bytes_per_s)));
+    let (fair, observed): (Vec<f64>, Vec<f64>) = rates.unzip();
+    fairness_index(&fair, &observed)
+}
+
+/// [Jain's index](jain) over the goodputs of the circuits that one node bounds, for each node that
+/// bounds several, in the order of the nodes' numbers.
+pub fn jain_at_bottlenecks(circuits: &[Circuit]) -> Vec<f64> {
+    let mut at_node: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for circuit in circuits {
+        if let Some(node) = circuit.bottleneck {
+            let goodputs = at_node.entry(node).or_default();
+            goodputs.push(circuit.goodput_bytes_per_s);
+        }
+    }
+    let shared = at_node.values().filter(|goodputs| goodputs.len() > 1);
+    shared.filter_map(|goodputs| jain(goodputs)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::Class;
+
+    /// A circuit's goodput, its fair rate, and the node that bounds it.
+    fn circuit(goodput: f64, fair: Option<f64>, bottleneck: Option<u32>) -> Circuit {
+        Circuit {
+            circuit: 0,
+            hops: 3,
+            class: Class::Bulk,
+            packaged_bytes: 0,
+            delivered_bytes: 0,
+            rate_bytes_per_s: goodput,
+            goodput_bytes_per_s: goodput,
+            fair_bytes_per_s: fair,
+            bottleneck,
+            backlog_mean_bytes: None,
+            latency_mean_s: None,
+            latency_p50_s: None,
+            latency_p95_s: None,
+            closed: false,
+        }
+    }
+
+    #[test]
+    fn circuits_without_a_fair_rate_count_nowhere() {
+        let circuits = [
+            circuit(8.0, Some(10.0), Some(1)),
+            circuit(12.0, Some(10.0), Some(1)),
+            circuit(99.0, None, None),
+        ];
+        let index = max_min_index(&circuits).unwrap();
+        assert!((index - 0.8).abs() < 1e-9, "{index}");
+        assert_eq!(jain_at_bottlenecks(&circuits).len(), 1);
+        assert_eq!(max_min_index(&circuits[2..]), None);
+    }
+
+    #[test]
+    fn a_node_that_bounds_one_circuit_shares_nothing() {
+        let circuits = [
+            circuit(5.0, Some(5.0), Some(2)),
+            circuit(1.0, Some(2.0), Some(1)),
+            circuit(3.0, Some(2.0), Some(1)),
+            circuit(7.0, Some(7.0), Some(0)),
+            circuit(7.0, Some(7.0), Some(0)),
+        ];
+        let indices = jain_at_bottlenecks(&circuits);
+        assert_eq!(indices.len(), 2);
+        assert!((indices[0] - 1.0).abs() < 1e-9, "{indices:?}");
+        assert!((indices[1] - 0.8).abs() < 1e-9, "{indices:?}");
+    }
+}
