@@ -10,17 +10,15 @@ impl Scenario {
         for (index, relays) in relays {
             let key = format!("network.relays[{index}]");
             self.check_at(&key, relays.at.as_deref())?;
-            self.check_delay(&key, &relays.access)?;
+            self.check_delay(&format!("{key}.access"), &relays.access)?;
         }
         for (index, circuits) in self.circuits.iter().enumerate() {
             let key = format!("circuits[{index}]");
             self.check_at(&key, circuits.at.as_deref())?;
-            self.check_delay(&key, &circuits.access)?;
+            self.check_delay(&format!("{key}.access"), &circuits.access)?;
         }
-        self.check_delay("network", &self.network.access)?;
-        if self.network.clients.delay.is_some() {
-            self.check_delay("network.clients", &self.network.clients)?;
-        }
+        self.check_delay("network.access", &self.network.access)?;
+        self.check_delay("network.clients", &self.network.clients)?;
         if let Topology::Tree(tree) = &self.network.topology {
             let key = "network.topology.tree.branches";
             if tree.branches.is_empty() {
@@ -54,14 +52,10 @@ impl Scenario {
         }
     }
 
-    /// In a dumbbell, where a node is decides the delay of its access link.
+    /// In a dumbbell, where a node is decides the delay of its access link, the one at `key`.
     fn check_delay(&self, key: &str, access: &Access) -> Check {
         let is_dumbbell = matches!(self.network.topology, Topology::Dumbbell(_));
         if is_dumbbell && access.delay.is_some() {
-            let key = match key {
-                "network.clients" => key.to_owned(),
-                key => format!("{key}.access"),
-            };
             let problem = "a dumbbell sets the delays of access links; leave the key out, or \
                            set network.topology.dumbbell";
             return fail(&format!("{key}.delay"), problem);
