@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hopflow_lab::experiment::{Experiment, Reproduction, Setting, experiments, find};
+use hopflow_lab::run::Campaign;
 use hopflow_report::{Axis, Code, FigurePage};
 use hopflow_results::{Folder, Manifest, Value, Verdict};
 use serde_json::json;
@@ -20,17 +21,18 @@ pub(crate) fn reproduce(id: &str, options: &RunOptions) -> Result<(), Failure> {
     };
     let mut made = Vec::new();
     for experiment in chosen {
-        if id == "all"
-            && let Err(error) = Reproduction::plan(experiment, &setting(options), "")
-        {
-            anstream::eprintln!("{} is skipped: {error}", experiment.id());
-            continue;
-        }
+        let planned = match Reproduction::plan(experiment, &setting(options), &run::build()) {
+            Err(error) if id == "all" => {
+                anstream::eprintln!("{} is skipped: {error}", experiment.id());
+                continue;
+            }
+            planned => planned?,
+        };
         let folder = match &options.out {
             Some(out) if id == "all" => Some(out.join(experiment.id())),
             out => out.clone(),
         };
-        made.push(make(experiment, folder, options)?);
+        made.push(make(experiment, planned, folder, options)?);
     }
     if id == "all" {
         let parent = options
@@ -69,13 +71,12 @@ fn setting(options: &RunOptions) -> Setting {
 
 fn make(
     experiment: &'static dyn Experiment,
-    folder: Option<PathBuf>,
+    mut planned: (Reproduction, Campaign),
+    mut folder: Option<PathBuf>,
     options: &RunOptions,
 ) -> Result<Made, Failure> {
-    let mut setting = setting(options);
-    let mut folder = folder;
     let (reproduction, finished, values) = loop {
-        let (reproduction, mut campaign) = Reproduction::plan(experiment, &setting, &run::build())?;
+        let (reproduction, mut campaign) = planned;
         campaign.set_command(run::command());
         let folder = folder.get_or_insert_with(|| campaign.default_folder(Path::new(run::RESULTS)));
         let progress = Progress::new();
@@ -88,7 +89,13 @@ fn make(
             .filter(|_| options.seeds.is_none())
         {
             None => break (reproduction, finished, values),
-            wanted => setting.seeds = wanted,
+            seeds => {
+                let more = Setting {
+                    seeds,
+                    ..setting(options)
+                };
+                planned = Reproduction::plan(experiment, &more, &run::build())?;
+            }
         }
     };
     let folder = finished.folder.clone();

@@ -187,18 +187,21 @@ impl Reproduction {
                 part.scenario.seeds = Seeds::Count(seeds);
             }
         }
-        let scenarios: Vec<_> = parts.iter().map(|part| part.scenario.clone()).collect();
+        let scenarios = parts.iter().map(|part| part.scenario.clone()).collect();
         let text = experiment.scenario();
-        let campaign = Campaign::sweep(experiment.id(), text, &scenarios, build)?;
-        let runs = |part: &Part| part.scenario.transports.len() * part.scenario.seeds.list().len();
+        let campaign = Campaign::sweep(experiment.id(), text, scenarios, build)?;
+        let counted = |part: Part| {
+            let Scenario {
+                transports, seeds, ..
+            } = &part.scenario;
+            let runs = transports.len() * seeds.list().len();
+            (part, runs)
+        };
         let reproduction = Self {
             experiment,
             expectations,
             provisional: fewer.map(|seeds| (seeds, own)),
-            parts: parts
-                .into_iter()
-                .map(|part| (part.clone(), runs(&part)))
-                .collect(),
+            parts: parts.into_iter().map(counted).collect(),
         };
         Ok((reproduction, campaign))
     }

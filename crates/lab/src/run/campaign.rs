@@ -44,7 +44,7 @@ impl Campaign {
         let folder_name = format!("{}-{}", scenario.name, &hash[..8]);
         let name = scenario.name.clone();
         let about = Some(scenario.about.clone()).filter(|about| !about.is_empty());
-        let mut campaign = Self::sweep(&name, text, &[scenario], build)?;
+        let mut campaign = Self::sweep(&name, text, vec![scenario], build)?;
         campaign.folder_name = folder_name;
         campaign.manifest.about = about;
         Ok(campaign)
@@ -59,7 +59,7 @@ impl Campaign {
     pub(crate) fn sweep(
         name: &str,
         text: &str,
-        scenarios: &[Scenario],
+        scenarios: Vec<Scenario>,
         build: &str,
     ) -> Result<Self, Error> {
         let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), name, text);
@@ -69,7 +69,7 @@ impl Campaign {
         }
         let mut jobs = Vec::new();
         for scenario in scenarios {
-            jobs.extend(Job::plan(&Arc::new(scenario.clone()), build)?);
+            jobs.extend(Job::plan(&Arc::new(scenario), build)?);
         }
         let folder_name = name.to_owned();
         Ok(Self {
