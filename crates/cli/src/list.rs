@@ -66,21 +66,12 @@ pub(crate) fn validate(name_or_path: &str) -> Result<(), Failure> {
     let (scenario, _) = Scenario::load(name_or_path)?;
     let (transports, seeds) = (scenario.transports.len(), scenario.seeds.list().len());
     let world = scenario.sample(scenario.seeds.list()[0]);
-    let is_relay = |name: &str| {
-        !["client-", "server-"]
-            .iter()
-            .any(|kind| name.starts_with(kind))
-    };
-    let relays = world
-        .nodes
-        .iter()
-        .filter(|node| is_relay(&node.name))
-        .count();
     show::print(&format!(
         "{name_or_path} is valid: {} runs ({transports} transports, {seeds} seeds) of {} each, \
-         {relays} relays, {} circuits\n",
+         {} relays, {} circuits\n",
         transports * seeds,
         scenario.duration.0,
+        scenario.relay_count(),
         world.circuits.len(),
     ))
 }

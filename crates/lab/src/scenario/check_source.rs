@@ -31,7 +31,7 @@ impl Network {
 
 impl Scenario {
     /// Number of relays, listed or from the source.
-    pub(super) fn relay_count(&self) -> u64 {
+    pub fn relay_count(&self) -> u64 {
         let listed: u64 = self.network.relays.iter().map(Relays::size).sum();
         let file = self.loaded.circuits.as_ref();
         let from_source = match self.network.population() {

@@ -16,6 +16,9 @@ use super::paths::Paths;
 use super::place::{Map, Place, Resident};
 use super::{Access, Circuits, Network, Relays, Scenario, Shaping};
 
+/// What the names of clients begin with.
+pub(crate) const CLIENT_PREFIX: &str = "client-";
+
 impl Scenario {
     /// The world of one seed: the same for every transport.
     ///
@@ -186,7 +189,7 @@ impl<'a> Sampler<'a> {
             defaults.rate = None;
         }
         self.node(
-            format!("client-{number}"),
+            format!("{CLIENT_PREFIX}{number}"),
             &access.or(&defaults),
             None,
             resident,

@@ -6,6 +6,7 @@ use hopflow_results::{
 use hopflow_stats::{Mean, Sorted};
 
 use crate::experiment::Measured;
+use crate::scenario::CLIENT_PREFIX;
 
 /// The percentiles at which distributions are compared.
 const PERCENTILES: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
@@ -138,7 +139,7 @@ fn network(report: &mut Vec<Measured>, run: &Tables) {
     let relays = || {
         run.relays
             .iter()
-            .filter(|relay| !relay.name.starts_with("client-"))
+            .filter(|relay| !relay.name.starts_with(CLIENT_PREFIX))
     };
     let largest = relays().map(|relay| relay.largest_queue_cells).max();
     add(
