@@ -4,10 +4,11 @@
 //! second and hop, events per second, and memory per circuit: medians over several runs of the
 //! same simulation, with the fastest and slowest.
 
-use std::sync::Arc;
+mod common;
 
 use std::alloc::System;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use hopflow_overlay::Factory;
 use hopflow_random::Streams;
@@ -15,9 +16,11 @@ use hopflow_sim::spec::{
     AccessSpec, Backbone, BucketSpec, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload,
     WorldSpec,
 };
-use hopflow_sim::{Counters, Simulated, World, run};
+use hopflow_sim::{Counters, Simulated, World};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+use common::Timings;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -84,18 +87,6 @@ fn star(circuits: u32) -> WorldSpec {
     }
 }
 
-/// One run: its work and the seconds it took.
-#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
-fn timed(spec: &WorldSpec, factory: &dyn Factory<Simulated>) -> (Counters, f64) {
-    let start = std::time::Instant::now();
-    let outcome = run(spec, factory, &mut |_| ControlFlow::Continue(()));
-    let seconds = start.elapsed().as_secs_f64();
-    let outcome = outcome
-        .expect("the star is valid")
-        .expect("nobody stops the run");
-    (outcome.counters, seconds)
-}
-
 /// Bytes that a world holds at the end of its simulation.
 fn memory(circuits: u32, factory: &dyn Factory<Simulated>) -> usize {
     let spec = star(circuits);
@@ -113,23 +104,17 @@ fn memory(circuits: u32, factory: &dyn Factory<Simulated>) -> usize {
 fn main() {
     println!("{RELAYS} relays, {CIRCUITS} bulk circuits, {SIMULATED} simulated, {RUNS} runs\n");
     println!("transport  million cell-hops/s      million events/s  cell-hops    kB per circuit");
-    for preset in ["backtap", "vanilla"] {
-        let factory = hopflow_transports::build::<Simulated>(preset, &toml::Table::new())
-            .expect("presets can be built");
+    for (preset, factory) in common::transports() {
         let spec = star(CIRCUITS);
-        timed(&spec, &*factory);
-        let mut runs: Vec<(Counters, f64)> = (0..RUNS).map(|_| timed(&spec, &*factory)).collect();
-        runs.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let rate = |count: u64, run: usize| count as f64 / runs[run].1 / 1e6;
-        let Counters { cell_hops, events } = runs[0].0;
+        Timings::of(1, &spec, &*factory);
+        let timings = Timings::of(RUNS, &spec, &*factory);
+        let Counters { cell_hops, events } = timings.counters;
         let many = memory(CIRCUITS, &*factory);
         let none = memory(0, &*factory);
         println!(
-            "{preset:<10} {:5.2} ({:.2} to {:.2})      {:5.2}             {cell_hops:<12} {:.1}",
-            rate(cell_hops, RUNS / 2),
-            rate(cell_hops, RUNS - 1),
-            rate(cell_hops, 0),
-            rate(events, RUNS / 2),
+            "{preset:<10} {}      {:5.2}             {cell_hops:<12} {:.1}",
+            timings.millions_per_second(cell_hops),
+            timings.millions_per_second(events).median,
             many.saturating_sub(none) as f64 / 1e3 / f64::from(CIRCUITS),
         );
     }

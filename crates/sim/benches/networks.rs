@@ -5,17 +5,18 @@
 //! second and hop, and the seconds of a run: medians over several runs of the same simulation,
 //! with the fastest and slowest.
 
-use std::ops::ControlFlow;
+mod common;
+
 use std::sync::Arc;
 
-use hopflow_overlay::Factory;
 use hopflow_random::{CdfTable, Stream, Streams};
 use hopflow_sim::spec::{
     AccessSpec, Backbone, BackboneLink, BucketSpec, CircuitSpec, Class, NodeSpec, QueueSpec,
     Sampling, Workload, WorldSpec,
 };
-use hopflow_sim::{Counters, Simulated, run};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
+
+use common::Timings;
 
 const RELAYS: u32 = 85;
 const CIRCUITS: u32 = 375;
@@ -149,37 +150,17 @@ fn network() -> WorldSpec {
     }
 }
 
-/// One run: its work and the seconds it took.
-#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
-fn timed(spec: &WorldSpec, factory: &dyn Factory<Simulated>) -> (Counters, f64) {
-    let start = std::time::Instant::now();
-    let outcome = run(spec, factory, &mut |_| ControlFlow::Continue(()));
-    let seconds = start.elapsed().as_secs_f64();
-    let outcome = outcome
-        .expect("the network is valid")
-        .expect("nobody stops the run");
-    (outcome.counters, seconds)
-}
-
 fn main() {
     println!("{RELAYS} relays, {CIRCUITS} circuits, {SIMULATED} simulated, {RUNS} runs\n");
     println!("transport  million cell-hops/s      seconds of a run         cell-hops");
     let spec = network();
-    for preset in ["backtap", "vanilla"] {
-        let factory = hopflow_transports::build::<Simulated>(preset, &toml::Table::new())
-            .expect("presets can be built");
-        let mut runs: Vec<_> = (0..RUNS).map(|_| timed(&spec, &*factory)).collect();
-        runs.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let cell_hops = runs[0].0.cell_hops;
-        let rate = |run: usize| cell_hops as f64 / runs[run].1 / 1e6;
+    for (preset, factory) in common::transports() {
+        let timings = Timings::of(RUNS, &spec, &*factory);
+        let cell_hops = timings.counters.cell_hops;
         println!(
-            "{preset:<10} {:5.2} ({:.2} to {:.2})      {:5.2} ({:.2} to {:.2})      {cell_hops}",
-            rate(RUNS / 2),
-            rate(RUNS - 1),
-            rate(0),
-            runs[RUNS / 2].1,
-            runs[0].1,
-            runs[RUNS - 1].1,
+            "{preset:<10} {}      {}      {cell_hops}",
+            timings.millions_per_second(cell_hops),
+            timings.spread(|seconds| seconds),
         );
     }
 }
