@@ -37,4 +37,5 @@ pub use model::{
     Along, Axis, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point, Reference, Section,
     Series, Table,
 };
+pub use text::significant;
 pub use write::{Written, write};

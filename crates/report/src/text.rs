@@ -58,6 +58,11 @@ pub(crate) fn decimals(value: f64) -> usize {
     (2.0 - libm::log10(value).floor()).clamp(0.0, 6.0) as usize
 }
 
+/// A number on its own, with three significant digits or all before the point, as tables show it.
+pub fn significant(value: f64) -> String {
+    fixed(value, decimals(value))
+}
+
 /// Decimal places that tell ticks apart.
 pub(crate) fn tick_decimals(ticks: &[f64]) -> usize {
     let needed = |tick: f64| {
@@ -140,6 +145,20 @@ mod tests {
     fn decimals_give_three_significant_digits() {
         let places = [1234.0, 123.0, 12.0, 1.0, 0.123, 0.001_23, 0.0, 1e-300].map(decimals);
         assert_eq!(places, [0, 0, 1, 2, 3, 5, 0, 6]);
+    }
+
+    #[test]
+    fn a_number_on_its_own_has_three_significant_digits_or_all_before_the_point() {
+        let shown = [12345.0, 123.4, 12.34, -1.234, 0.0, 0.012_34].map(significant);
+        let expected = [
+            "12\u{202f}345",
+            "123",
+            "12.3",
+            "\u{2212}1.23",
+            "0",
+            "0.0123",
+        ];
+        assert_eq!(shown, expected);
     }
 
     #[test]

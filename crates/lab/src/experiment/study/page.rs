@@ -2,7 +2,7 @@
 
 use hopflow_report::{
     Along, Axis, Block, Cell, Chart, Column, Document, Fact, FigurePage, Mark, Point, Section,
-    Series, Table, curves,
+    Series, Table, curves, significant,
 };
 use hopflow_results::{Value, Verdict};
 
@@ -139,9 +139,9 @@ fn judged(values: &[Value]) -> Block {
             Cell::Text(name(value)),
             Cell::Text(value.transport.clone()),
             mean(value),
-            figures(value.paper.map_or(String::new(), short)),
+            figures(value.paper.map_or(String::new(), significant)),
             band.map_or(Cell::Empty, |(low, high)| {
-                figures(format!("{} to {}", short(low), short(high)))
+                figures(format!("{} to {}", significant(low), significant(high)))
             }),
             Cell::Verdict(value.verdict),
         ]
@@ -177,19 +177,9 @@ fn figures(text: String) -> Cell {
 fn mean(value: &Value) -> Cell {
     let interval = value.ci_low.zip(value.ci_high);
     let half = interval.map_or(String::new(), |(low, high)| {
-        format!(" ± {}", short((high - low) / 2.0))
+        format!(" ± {}", significant((high - low) / 2.0))
     });
-    figures(format!("{}{half}", short(value.mean)))
-}
-
-/// Three significant digits, or all before the point.
-fn short(value: f64) -> String {
-    match value.abs() {
-        size if size >= 100.0 || size == 0.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        size if size >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
+    figures(format!("{}{half}", significant(value.mean)))
 }
 
 /// A section for each quantity that has values at several x: distributions by percentile, or what
