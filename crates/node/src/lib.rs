@@ -24,5 +24,5 @@ mod link;
 
 pub use circuit::CircuitKey;
 pub use config::{EngineConfig, Hop, Limits, RelayIdentity};
-pub use engine::{Action, ConnId, Counters, Engine, Event, Failure, Transmit, Via};
+pub use engine::{Action, ConnId, Counters, Engine, Event, Failure, LostLink, Transmit, Via};
 pub use hopflow_overlay::StreamHandle;

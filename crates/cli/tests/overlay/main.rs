@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::io::{Read, Write};
 
-use support::{Overlay, output, refusal, serve, success};
+use support::{Overlay, output, refusal, serve, serve_without_end, success, until};
 
 const AUTHORITY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
@@ -45,16 +45,103 @@ fn an_operator_makes_a_network_by_commands_and_an_application_fetches_through_it
         "{checked}"
     );
 
-    let mut socket = overlay.connect(serve(300_000), "one").unwrap();
+    let server = serve(300_000);
+    let mut socket = overlay.connect(server, "one").unwrap();
     socket.write_all(b"x").unwrap();
     let mut got = Vec::new();
     socket.read_to_end(&mut got).unwrap();
     assert_eq!(got.len(), 300_000);
     drop(socket);
+
+    let exit = overlay.relays.last().unwrap();
+    until("the exit tells of it", || {
+        exit.metric("hopflow_cells_sent_total")
+            .filter(|it| *it > 600)
+    });
+    assert_eq!(exit.metric("hopflow_memory_limit_bytes"), Some(512 << 20));
+    let page = exit.page("/metrics");
+    assert!(
+        page.contains("role=\"relay\",network=\"test\",transport=\"backtap\""),
+        "{page}"
+    );
+    let client = &overlay.client;
+    assert_eq!(
+        client.metric("hopflow_client_circuits{state=\"used\"}"),
+        Some(1)
+    );
+    assert!(exit.page("/").starts_with("HTTP/1.1 404"));
+
     assert_eq!(overlay.client.terminate(), Some(0));
     for relay in &mut overlay.relays {
         assert_eq!(relay.terminate(), Some(0));
     }
+    for name in ["guard", "middle", "exit", "client"] {
+        let log = fs::read_to_string(at.join(format!("{name}.log"))).unwrap();
+        for line in [
+            "starting",
+            "network test: transport backtap",
+            "running",
+            "ending",
+            "ended",
+        ] {
+            assert!(log.contains(line), "{name}: {line}: {log}");
+        }
+        assert!(
+            !log.contains(&server.to_string()),
+            "targets are not logged: {log}"
+        );
+        assert!(!log.contains("WARN"), "{name}: nothing was wrong: {log}");
+    }
+}
+
+fn survives_a_killed_exit(transport: &str) {
+    let mut overlay = Overlay::start(transport, &["exit-one", "exit-two"]);
+    let server = serve_without_end();
+    let mut socket = overlay.connect(server, "one").unwrap();
+    socket.write_all(b"x").unwrap();
+    socket.read_exact(&mut vec![0; 1 << 20]).unwrap();
+    let carries = |relay: &support::Node| relay.metric("hopflow_streams") == Some(1);
+    let place = until("an exit has the stream", || {
+        overlay.relays.iter().position(carries)
+    });
+    overlay.relays[place].kill();
+    let mut buffer = vec![0; 1 << 16];
+    let error = loop {
+        match socket.read(&mut buffer) {
+            Ok(0) => panic!("{transport}: it looks as if the server had ended"),
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(
+        error.kind(),
+        std::io::ErrorKind::ConnectionReset,
+        "{transport}"
+    );
+    let server = serve(100_000);
+    let mut socket = until("the other exit serves", || {
+        overlay.connect(server, "one").ok()
+    });
+    socket.write_all(b"x").unwrap();
+    let mut got = Vec::new();
+    socket.read_to_end(&mut got).unwrap();
+    assert_eq!(got.len(), 100_000, "{transport}");
+    let killed = ["guard", "middle", "exit-one", "exit-two"][place];
+    let log = fs::read_to_string(overlay.folder.path().join("middle.log")).unwrap();
+    assert!(
+        log.contains(&format!("a link failed relay=\"{killed}\"")),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_client_survives_an_exit_that_is_killed_in_a_transfer_over_datagrams() {
+    survives_a_killed_exit("backtap");
+}
+
+#[test]
+fn a_client_survives_an_exit_that_is_killed_in_a_transfer_over_connections() {
+    survives_a_killed_exit("vanilla");
 }
 
 #[test]

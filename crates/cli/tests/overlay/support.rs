@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a node may take for anything.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn hopflow(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hopflow"));
@@ -64,6 +64,23 @@ impl Node {
             .spawn()
             .unwrap();
         Self { metrics, process }
+    }
+
+    /// What it answers to a request for a page.
+    pub(crate) fn page(&self, path: &str) -> String {
+        let mut socket = TcpStream::connect(self.metrics).unwrap();
+        write!(socket, "GET {path} HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+        let mut page = String::new();
+        socket.read_to_string(&mut page).unwrap();
+        page
+    }
+
+    /// The present value of a metric.
+    pub(crate) fn metric(&self, name: &str) -> Option<u64> {
+        let page = self.page("/metrics");
+        let mut lines = page.lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value?.parse().ok()
     }
 
     /// Ends it without a word.
@@ -151,7 +168,9 @@ impl Overlay {
         let relays = relays.map(|(name, metrics)| Node::start(at, "relay", name, *metrics));
         let relays: Vec<Node> = relays.collect();
         let client = Node::start(at, "client", "client", client_metrics);
-        until("the client listens", || TcpStream::connect(socks).ok());
+        for node in relays.iter().chain([&client]) {
+            until("it runs", || TcpStream::connect(node.metrics).ok());
+        }
         Self {
             socks,
             relays,
@@ -195,15 +214,30 @@ fn write_relay(folder: &Path, name: &str, network: &str, metrics: SocketAddr, ex
 
 /// A server that answers each connection's first byte with `len` bytes, and then ends.
 pub(crate) fn serve(len: usize) -> SocketAddr {
+    serve_by(move |socket| socket.write_all(&vec![7; len]))
+}
+
+/// A server that answers each connection's first byte with bytes as long as it can.
+pub(crate) fn serve_without_end() -> SocketAddr {
+    serve_by(|socket| {
+        loop {
+            socket.write_all(&[7; 1 << 14])?;
+        }
+    })
+}
+
+fn serve_by(
+    answer: impl Fn(&mut TcpStream) -> std::io::Result<()> + Clone + Send + 'static,
+) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for mut socket in listener.incoming().flatten() {
+            let answer = answer.clone();
             thread::spawn(move || {
-                let mut byte = [0];
-                if socket.read_exact(&mut byte).is_ok() {
+                if socket.read_exact(&mut [0]).is_ok() {
                     // The client may be gone.
-                    let _ = socket.write_all(&vec![7; len]);
+                    let _ = answer(&mut socket);
                 }
             });
         }

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
 
 use hopflow_channel::Fingerprint;
 use hopflow_node::{CircuitKey as Built, Event, Failure, Hop, StreamHandle};
 use hopflow_onion::{OnionPayload, OnionPublic};
 use hopflow_units::Instant;
 use mio::net::{TcpListener, TcpStream};
+use tracing::{debug, info, warn};
 
 use super::pipe::Pipe;
 use super::role::{Cx, Entry, Role, Table};
 use crate::directory::Directory;
+use crate::path::Path;
 use crate::pool::{Action, CircuitKey, Pool, PoolCounts, RequestKey};
 use crate::socks::{Handshake, Reply};
 
@@ -23,11 +26,14 @@ const CHUNK: usize = 1024;
 pub(super) struct Client {
     listener: Option<TcpListener>,
     pool: Pool,
+    directory: Arc<Directory>,
     hops: Vec<Hop>,
     table: Table<Opening>,
     /// The pool's circuits and the engine's.
     built: BTreeMap<CircuitKey, Built>,
     keys: BTreeMap<Built, CircuitKey>,
+    /// The relays of circuits that are being built.
+    paths: BTreeMap<CircuitKey, Path>,
     requests: BTreeMap<RequestKey, usize>,
     /// Which circuit the stream of a place is on.
     carried: BTreeMap<usize, CircuitKey>,
@@ -67,14 +73,16 @@ pub(super) fn hops(directory: &Directory) -> Vec<Hop> {
 }
 
 impl Client {
-    pub(super) fn new(listener: TcpListener, pool: Pool, directory: &Directory) -> Self {
+    pub(super) fn new(listener: TcpListener, pool: Pool, directory: &Arc<Directory>) -> Self {
         Self {
             listener: Some(listener),
             pool,
             hops: hops(directory),
+            directory: directory.clone(),
             table: Table::default(),
             built: BTreeMap::new(),
             keys: BTreeMap::new(),
+            paths: BTreeMap::new(),
             requests: BTreeMap::new(),
             carried: BTreeMap::new(),
         }
@@ -119,8 +127,9 @@ impl Client {
     fn act(&mut self, cx: &mut Cx<'_>, action: Action) {
         match action {
             Action::Build { circuit, path } => {
-                let path = path.iter().map(|&relay| self.hops[relay].clone()).collect();
-                let key = cx.engine.build(cx.now, path);
+                let hops = path.iter().map(|&relay| self.hops[relay].clone()).collect();
+                let key = cx.engine.build(cx.now, hops);
+                self.paths.insert(circuit, path);
                 self.built.insert(circuit, key);
                 self.keys.insert(key, circuit);
             }
@@ -131,6 +140,7 @@ impl Client {
                 }
             }
             Action::Close { circuit } => {
+                self.paths.remove(&circuit);
                 if let Some(key) = self.built.remove(&circuit) {
                     self.keys.remove(&key);
                     cx.engine.close_circuit(cx.now, key);
@@ -161,6 +171,23 @@ impl Client {
                     self.refuse(cx, place, Reply::GeneralFailure);
                 }
             }
+        }
+    }
+
+    /// Tells the user of a circuit that failed. Where a built one led is nobody's business.
+    fn tell_of(&mut self, circuit: CircuitKey, why: Failure) {
+        let path = self.paths.remove(&circuit);
+        match why {
+            Failure::Requested => {}
+            // A client that ends begins no circuits.
+            Failure::Hop { .. } if self.listener.is_none() => {}
+            Failure::Hop { hop } => {
+                let relay = path.and_then(|path| path.get(hop).copied());
+                let relay = relay.map_or("unknown", |it| &self.directory.relays[it].nickname);
+                warn!(relay, hop, "a circuit could not be built: a relay fails");
+            }
+            Failure::Closed(reason) => info!(?reason, "a circuit was closed on the way"),
+            Failure::Forged => warn!("a circuit was closed: its cells were altered on the way"),
         }
     }
 
@@ -216,12 +243,15 @@ impl Role for Client {
         match event {
             Event::Built { circuit } => {
                 if let Some(&key) = self.keys.get(&circuit) {
+                    self.paths.remove(&key);
+                    debug!("a circuit was built");
                     self.pool.built(cx.now, key);
                 }
             }
             Event::Closed { circuit, why } => {
                 if let Some(key) = self.keys.remove(&circuit) {
                     self.built.remove(&key);
+                    self.tell_of(key, why);
                     let blame = match why {
                         Failure::Hop { hop } => Some(hop),
                         _ => None,

@@ -181,7 +181,7 @@ fn labels(role: &str, directory: &Directory) -> Vec<(&'static str, String)> {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
-    let directory = config.network.load(calendar_time())?;
+    let directory = Arc::new(config.network.load(calendar_time())?);
     let keys = KeyStore::open(&config.keys)?;
     let identity = Arc::new(RelayIdentity {
         certificate: keys.identity()?,
@@ -213,6 +213,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     });
     let plan = Plan {
         factory: &*factory,
+        directory: &directory,
         listen: Some(config.listen),
         link: config.link.as_ref(),
         memory: share(config.memory.get()),
@@ -256,6 +257,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     let pool = Pool::new(config.circuits.clone(), chooser);
     let plan = Plan {
         factory: &*factory,
+        directory: &directory,
         listen: None,
         link: config.link.as_ref(),
         memory: config.memory,
@@ -315,6 +317,7 @@ fn random_seed() -> Result<u64, StartError> {
 /// What all workers of a node have in common.
 struct Plan<'a> {
     factory: &'a dyn Factory<OnionPayload>,
+    directory: &'a Arc<Directory>,
     listen: Option<SocketAddr>,
     link: Option<&'a EmulatedLink>,
     memory: Bytes,
@@ -340,6 +343,7 @@ impl Plan<'_> {
             links: self.links(&poll, number)?,
             role: role(&poll, &waker)?,
             shared: shared.clone(),
+            directory: self.directory.clone(),
             memory: self.memory,
             patience: self.patience,
             poll,

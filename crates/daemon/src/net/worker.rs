@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use hopflow_node::{Engine, Via};
+use hopflow_node::{Engine, LostLink, Via};
 use hopflow_units::{Duration, Instant};
 use mio::{Events, Poll};
+use tracing::warn;
 
 use super::alarm::Alarm;
 use super::carriers::Carriers;
@@ -14,6 +15,8 @@ use super::datagrams::Datagrams;
 use super::role::{Cx, Role};
 use super::shared::{Shared, Wanted};
 use super::tokens::Source;
+use crate::Hex;
+use crate::directory::Directory;
 
 /// Time between two accounts of what the worker does.
 const ACCOUNT: Duration = Duration::from_millis(100);
@@ -41,6 +44,7 @@ pub(super) struct Worker<R> {
     pub(super) links: Links,
     pub(super) role: R,
     pub(super) shared: Arc<Shared>,
+    pub(super) directory: Arc<Directory>,
     /// The memory that cells may take here.
     pub(super) memory: hopflow_units::Bytes,
     /// How long streams may take to end when the worker shall.
@@ -185,7 +189,24 @@ impl<R: Role> Worker<R> {
     /// Publishes what the worker has done, and keeps to the limit on memory.
     fn account(&mut self, now: Instant) {
         let held = self.engine.keep_within(now, self.memory);
+        while let Some(lost) = self.engine.poll_lost() {
+            self.tell_of(&lost);
+        }
         self.shared.publish(&self.engine, held, &self.role, now);
+    }
+
+    /// Tells the operator of a link that failed. Only relays of the directory are linked to.
+    fn tell_of(&self, lost: &LostLink) {
+        let relay = self.directory.relay(&Hex(lost.to.to_bytes()));
+        let relay = relay.map_or("unknown", |relay| &relay.nickname);
+        match &lost.why {
+            Some(why) => warn!(relay, %why, "a link failed"),
+            None => warn!(
+                relay,
+                why = "silence, or its connection is gone",
+                "a link failed"
+            ),
+        }
     }
 
     /// Takes nothing new.

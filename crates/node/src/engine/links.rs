@@ -8,7 +8,7 @@ use hopflow_overlay::Multiplexing;
 use hopflow_units::{Bytes, CircuitId as Name, Instant, LinkId};
 use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Reason, Setup};
 
-use super::{Action, ConnId, Engine, Failure, Transmit, Via};
+use super::{Action, ConnId, Engine, Failure, LostLink, MOST_LOST, Transmit, Via};
 use crate::circuit::{Body, CircuitKey, Side};
 use crate::link::{Channel, Link, Peer};
 
@@ -162,6 +162,9 @@ impl Engine {
             self.by_target.remove(&target);
         }
         let circuits: Vec<CircuitKey> = link.names.circuits().collect();
+        if !link.open || !circuits.is_empty() {
+            self.note_lost(&link);
+        }
         match link.peer {
             Peer::Stream(conn) => self.actions.push_back(Action::Close { conn }),
             Peer::Datagram(via, to) => {
@@ -182,6 +185,18 @@ impl Engine {
             self.end_circuit(now, key, Reason::Unreachable, Some(id), why);
         }
         self.host.remove_link(id);
+    }
+
+    /// Notes that a link failed that we opened.
+    fn note_lost(&mut self, link: &Link) {
+        let Some((_, to)) = link.opened_to.filter(|_| self.lost.len() < MOST_LOST) else {
+            return;
+        };
+        let why = match link.state() {
+            State::Closed(why) => Some(why.clone()),
+            _ => None,
+        };
+        self.lost.push_back(LostLink { to, why });
     }
 
     /// Gives a circuit's name on a link back; a link that served this circuit only is closed.

@@ -88,6 +88,18 @@ pub enum Failure {
     Forged,
 }
 
+/// A link that we opened, or wanted to, and that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LostLink {
+    /// The neighbour.
+    pub to: Fingerprint,
+    /// Why, if the channel knows; or else the neighbour is silent or its connection gone.
+    pub why: Option<hopflow_channel::Error>,
+}
+
+/// Lost links that are kept until the driver asks for them.
+const MOST_LOST: usize = 64;
+
 /// Something that the driver shall know.
 #[derive(Debug)]
 pub enum Event {
@@ -185,6 +197,7 @@ pub struct Engine {
     next_conn: u64,
     next_upkeep: Instant,
     actions: VecDeque<Action>,
+    lost: VecDeque<LostLink>,
     events: VecDeque<Event>,
     counters: Counters,
     /// Buffers that keep their memory.
@@ -218,6 +231,7 @@ impl Engine {
             next_conn: 0,
             next_upkeep: Instant::ZERO,
             actions: VecDeque::new(),
+            lost: VecDeque::new(),
             events: VecDeque::new(),
             counters: Counters::default(),
             frames: Vec::new(),
@@ -335,6 +349,11 @@ impl Engine {
     /// Something that the driver shall do with a connection.
     pub fn poll_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
+    }
+
+    /// A link that failed, for the operator: its circuits have been told of.
+    pub fn poll_lost(&mut self) -> Option<LostLink> {
+        self.lost.pop_front()
     }
 
     /// Lets a circuit carry data: gives it to the node.
