@@ -100,3 +100,22 @@ impl Scenario {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+
+    #[test]
+    fn worlds_have_the_relays_that_are_counted() {
+        for builtin in builtin::scenarios() {
+            let (scenario, _) = Scenario::load(builtin.name).unwrap();
+            let world = scenario.sample(1);
+            let clients = scenario.circuits.iter().filter(|group| group.client);
+            let clients: u32 = clients.map(|group| group.count).sum();
+            let others = clients as usize + world.cross.len();
+            let relays = (world.nodes.len() - others) as u64;
+            assert_eq!(scenario.relay_count(), relays, "{}", builtin.name);
+        }
+    }
+}
