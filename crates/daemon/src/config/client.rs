@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use hopflow_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
@@ -121,6 +122,14 @@ impl ClientConfig {
     /// If there is none, or it cannot be used.
     pub fn load(path: &Path) -> Result<Self, InputError> {
         Self::load_file(path)
+    }
+}
+
+impl FromStr for ClientConfig {
+    type Err = InputError;
+
+    fn from_str(text: &str) -> Result<Self, InputError> {
+        Self::parse(text)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
@@ -116,6 +117,14 @@ impl RelayConfig {
         self.workers
             .map_or(default, usize::from)
             .clamp(1, MOST_WORKERS.into())
+    }
+}
+
+impl FromStr for RelayConfig {
+    type Err = InputError;
+
+    fn from_str(text: &str) -> Result<Self, InputError> {
+        Self::parse(text)
     }
 }
 

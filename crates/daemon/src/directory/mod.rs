@@ -138,7 +138,7 @@ impl Directory {
     pub fn sign(&self, authority: &AuthorityKey) -> Result<String, InputError> {
         self.check()?;
         let body = toml::to_string(self).expect("a directory has a TOML form");
-        Ok(signed::append(body, authority))
+        Ok(authority.sign_text(body))
     }
 
     /// Reads the directory file at `path`, which `authority` must have signed.

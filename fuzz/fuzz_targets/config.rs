@@ -1,0 +1,8 @@
+//! Any text as the configuration of a relay and of a client.
+#![no_main]
+
+#[allow(dead_code, reason = "shared with other targets and tests")]
+#[path = "../../crates/daemon/tests/inputs/check.rs"]
+mod check;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check::config(bytes));

@@ -1,0 +1,8 @@
+//! Any text as what a stream connects to.
+#![no_main]
+
+#[allow(dead_code, reason = "shared with other targets and tests")]
+#[path = "../../crates/daemon/tests/inputs/check.rs"]
+mod check;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check::target(bytes));
