@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use hopflow_sim::net::LinkConfig;
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
+/// Bytes of a TCP segment on an Ethernet.
+const SEGMENT: usize = 1448;
+
 /// Bytes on their way over two access links, which the kernel has brought already.
 ///
 /// The kernel's own congestion control sees the loopback device, so that its slow start takes no
@@ -29,12 +32,17 @@ impl Delayed {
     }
 
     pub(super) fn push(&mut self, now: Instant, bytes: &[u8]) {
-        let takes = self.rate.map_or(Duration::ZERO, |rate| {
-            rate.time_for(Bytes::new(bytes.len() as u64))
-        });
-        self.free_at = self.free_at.max(now) + takes;
-        self.under_way
-            .push_back((self.free_at + self.delay, bytes.to_vec()));
+        self.free_at = self.free_at.max(now);
+        let Some(rate) = self.rate else {
+            let arrival = self.free_at + self.delay;
+            return self.under_way.push_back((arrival, bytes.to_vec()));
+        };
+        // Segment by segment, as the first of many arrives long before the last.
+        for segment in bytes.chunks(SEGMENT) {
+            self.free_at += rate.time_for(Bytes::new(segment.len() as u64));
+            self.under_way
+                .push_back((self.free_at + self.delay, segment.to_vec()));
+        }
     }
 
     /// Bytes that have arrived by `now`.
