@@ -19,15 +19,15 @@ const SAME: [&str; 4] = [
      trip along the circuit on either side. The error is that of the simulation, as a share of \
      what is real.",
     "R and W are the application bytes cut into cells at the exit, and those that the application \
-     has, ten times a second. For real, the exit's side is its count of cells, interpolated \
+     has, ten times a second. For real, the exit’s side is its count of cells, interpolated \
      between accounts a tenth of a second apart.",
     "What differs: real cells carry 488 bytes of data and simulated ones 498, packets on real \
-     links carry 37 to 50 bytes of cryptography more, and real processors take time, which shows \
+     links carry 22 bytes of cryptography more, and real processors take time, which shows \
      when this machine has other work.",
-    "Transports over TCP: for real, the emulated link delays bytes at the receiver, and the \
-     kernel's TCP sees the loopback device, so its slow start takes no time and nothing is lost; \
-     the simulator models a TCP that sees the whole path. Only datagram transports can be expected \
-     to agree.",
+    "Transports over TCP: for real, the emulated link delays bytes at the receiver, each connection \
+     has the link’s rate to itself, and the kernel’s TCP sees the loopback device, so its slow start \
+     takes no time and nothing is lost; the simulator models a TCP that sees the whole path and \
+     shares it. Only datagram transports can be expected to agree.",
 ];
 
 /// The folder of one testbed's results.
