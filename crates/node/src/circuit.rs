@@ -1,6 +1,6 @@
 //! A circuit at this node, from its first message to its last.
 
-use hopflow_onion::{HopKeys, Initiator};
+use hopflow_onion::{Handshake, HopKeys, Initiator};
 use hopflow_overlay::CircuitHandle;
 use hopflow_units::{Cells, CircuitId as Name, Duration, Instant, LinkId};
 use hopflow_wire::CELL_PAYLOAD;
@@ -30,6 +30,8 @@ pub(crate) struct Circuit {
     pub(crate) prev: Option<Side>,
     pub(crate) next: Option<Side>,
     pub(crate) phase: Phase,
+    /// At a relay, the handshake message that began it: another one is another circuit's.
+    pub(crate) created_by: Option<Handshake>,
     /// When the engine looks at it again.
     pub(crate) alarm: Option<Instant>,
 }

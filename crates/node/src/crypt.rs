@@ -48,16 +48,21 @@ impl Crypt {
     }
 
     /// Makes a cell ready for the neighbour. A cell that is sent again has the same index and
-    /// becomes the same bytes.
+    /// becomes the same bytes. Returns false for a cell that leaves others out and so is none of
+    /// this circuit's: nothing must be sealed twice under one index.
     #[inline]
-    pub(crate) fn outgoing(&mut self, direction: Direction, seq: CellSeq, body: &mut Body) {
+    #[must_use]
+    pub(crate) fn outgoing(&mut self, direction: Direction, seq: CellSeq, body: &mut Body) -> bool {
         let next = &mut self.leaving[direction as usize];
         let index = seq.widen(*next);
+        if index > *next {
+            return false;
+        }
         *next = (*next).max(index + 1);
         match (&self.keys, direction) {
             (Keys::Client(hops), _) => {
                 let Some((last, before)) = hops.split_last() else {
-                    return;
+                    return false;
                 };
                 last.forward.seal(index, body);
                 for hop in before {
@@ -68,6 +73,7 @@ impl Crypt {
             (Keys::Middle(hop), Direction::Backward) => hop.backward.apply_layer(index, body),
             (Keys::Last(hop), _) => hop.backward.seal(index, body),
         }
+        true
     }
 
     /// Opens a cell that ends at this node; relays that others follow leave cells as they are.

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! One engine is one worker: it shares nothing with others, so a relay with several cores runs
-//! several. `docs/overlay.md` specifies what travels.
+//! several. `docs/spec/overlay.md` specifies what travels.
 
 mod circuit;
 mod config;

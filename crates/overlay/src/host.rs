@@ -36,10 +36,11 @@ pub trait Host<P: Payload>: Debug + Send {
     /// If a link is not there, or has a circuit of that name: drivers give names out.
     fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle;
 
-    /// Closes a circuit and tells the neighbours; nothing happens if it is closed already.
-    fn close_circuit(&mut self, circuit: CircuitHandle);
+    /// Closes a circuit and tells the neighbours why; nothing happens if it is closed already.
+    fn close_circuit(&mut self, circuit: CircuitHandle, reason: Reason);
 
-    /// Adds a stream at this end of one or more circuits; `None` if one of them is closed.
+    /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, or has
+    /// 2048 streams.
     ///
     /// # Panics
     /// If there are no circuits, or the stream's name is 0, which means a circuit as a whole.
@@ -169,7 +170,8 @@ pub enum Event<P> {
         /// The cell's payload.
         payload: P,
     },
-    /// The client began a stream, which exists from now on at this exit.
+    /// The client began a stream, which exists from now on at this exit. Its data is held until
+    /// [`Host::set_reading`] says that it is taken.
     Begun {
         /// The stream.
         stream: StreamHandle,

@@ -103,6 +103,14 @@ impl<P: Payload> Link<P> {
         self.owing.len() as u64 >= MAX_DATAGRAM.get() / self.feedback_len.get()
     }
 
+    /// Drops the cells of a circuit that have not left.
+    pub(crate) fn drop_cells(&mut self, circuit: CircuitId, cell: Bytes) {
+        let before = self.outbox.len();
+        self.outbox
+            .retain(|frame| !matches!(frame, Frame::Cell(cell) if cell.circuit == circuit));
+        self.room += cell.get() as i64 * (before - self.outbox.len()) as i64;
+    }
+
     /// Puts a frame into the queue of control frames.
     pub(crate) fn push_control(&mut self, frame: Frame<P>) {
         self.control.push(frame);

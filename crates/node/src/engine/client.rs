@@ -42,6 +42,7 @@ impl Engine {
                 patience: PATIENCE,
             })),
             alarm: None,
+            created_by: None,
         });
         let link = self.link_to(now, target);
         let joined = link.and_then(|link| Some((link, self.join(link, key)?)));
@@ -75,7 +76,11 @@ impl Engine {
         let wait = building.patience;
         building.patience = wait.saturating_mul(2);
         let (link, name, message) = (next.link, next.name, building.message.clone());
+        let first = building.keys.is_empty();
         self.send_setup(now, link, name, &message);
+        if first {
+            self.expect_answer(now, link);
+        }
         self.set_alarm(key, Some(now + wait));
     }
 
@@ -178,7 +183,7 @@ impl Engine {
         };
         let Some(hop) = building.path.get(building.keys.len()) else {
             let keys = std::mem::take(&mut building.keys);
-            self.open_circuit(key, Crypt::client(keys));
+            self.open_circuit(now, key, Crypt::client(keys));
             self.events.push_back(Event::Built { circuit: key });
             return;
         };

@@ -64,11 +64,25 @@ impl Engine {
     /// Takes a link that a neighbour opens, if there is room for it.
     pub(super) fn admit(&mut self, now: Instant, peer: Peer, channel: Channel) -> Option<LinkId> {
         let limits = self.config.limits;
-        if self.by_peer.len() >= limits.links || self.handshaking >= limits.handshakes {
+        if self.by_peer.len() >= limits.links {
             self.counters.links_refused += 1;
             return None;
         }
+        if self.handshaking >= limits.handshakes {
+            // Who forges many first messages finishes none of them: the oldest goes.
+            self.counters.links_refused += 1;
+            let oldest = self.oldest_handshake()?;
+            self.remove_link(now, oldest);
+        }
         Some(self.add_link(Link::new(peer, channel, now)))
+    }
+
+    fn oldest_handshake(&self) -> Option<LinkId> {
+        let accepted = self.by_peer.values().filter_map(|&id| {
+            let link = self.links.get(id.index())?.as_ref()?;
+            (!link.open && link.opened_to.is_none()).then_some((link.used, id))
+        });
+        accepted.min().map(|(_, id)| id)
     }
 
     fn add_link(&mut self, link: Link) -> LinkId {
@@ -178,10 +192,13 @@ impl Engine {
             }
         }
         for key in circuits {
-            let hop = self.building_hop(key);
-            let why = hop.map_or(Failure::Closed(Reason::Unreachable), |hop| Failure::Hop {
-                hop,
-            });
+            // The only link of a circuit that we build leads to its first hop.
+            let building = self.building_hop(key).is_some();
+            let why = if building {
+                Failure::Hop { hop: 0 }
+            } else {
+                Failure::Closed(Reason::Unreachable)
+            };
             self.end_circuit(now, key, Reason::Unreachable, Some(id), why);
         }
         self.host.remove_link(id);
@@ -246,14 +263,19 @@ impl Engine {
         self.send_frame(now, link, bytes);
     }
 
+    /// Notes that the neighbour itself must answer what was sent last.
+    pub(super) fn expect_answer(&mut self, now: Instant, link: LinkId) {
+        if let Some(link) = self.link_mut(link).filter(|link| link.open) {
+            link.asked.get_or_insert(now);
+        }
+    }
+
     /// Asks the neighbour about a circuit, so that it shows whether it is still there.
     pub(super) fn send_probe(&mut self, now: Instant, link: LinkId, circuit: Name) {
         let mut bytes = Vec::new();
         Frame::<OnionPayload>::Probe(circuit).encode(self.plan.carrier, &mut bytes);
         self.send_frame(now, link, bytes);
-        if let Some(link) = self.link_mut(link) {
-            link.asked.get_or_insert(now);
-        }
+        self.expect_answer(now, link);
     }
 
     /// Sends a frame on a link, in a datagram of its own, or lets it wait for the handshake.

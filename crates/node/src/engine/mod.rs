@@ -18,7 +18,7 @@ use hopflow_overlay::{
     StreamHandle, StreamSpec, StreamView,
 };
 use hopflow_units::{Bytes, Cells, Instant, LinkId, NodeId, StreamId};
-use hopflow_wire::{Frame, Reason};
+use hopflow_wire::{Frame, Payload, Reason, RelayCommand};
 use slotmap::SlotMap;
 
 use crate::EngineConfig;
@@ -170,6 +170,17 @@ pub struct Counters {
 }
 
 /// A relay's or client's worker without its sockets.
+///
+/// The driver's duties:
+/// 1. It passes in what happens, with the time `now`, which never goes back: datagrams, bytes and
+///    the state of connections, calls for circuits and streams. It may pass in several things
+///    before it does the next.
+/// 2. It drains what follows: [`poll_event`](Self::poll_event), [`poll_action`](Self::poll_action),
+///    [`poll_lost`](Self::poll_lost), [`poll_datagrams`](Self::poll_datagrams) and
+///    [`poll_bytes`](Self::poll_bytes), in any order, until none of them has anything. It may stop
+///    polling datagrams while its uplink is full, and goes on when that is over.
+/// 3. It calls [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout),
+///    which it asks for after draining.
 #[derive(Debug)]
 pub struct Engine {
     config: EngineConfig,
@@ -245,7 +256,7 @@ impl Engine {
     }
 
     /// Begins a stream on a circuit that we built; `target` says where it shall lead and fits one
-    /// cell. `None` if the circuit is not ready, or has no name left for a stream.
+    /// cell. `None` if it does not fit, or the circuit is not ready or has no place for a stream.
     pub fn open_stream(
         &mut self,
         now: Instant,
@@ -261,6 +272,9 @@ impl Engine {
             return None;
         };
         // A name comes up again after 65,535 streams; so long no circuit is kept.
+        if target.len() > OnionPayload::capacity(RelayCommand::Begin) {
+            return None;
+        }
         *next_stream = next_stream.checked_add(1)?;
         let spec = StreamSpec {
             id: StreamId::new(*next_stream),
@@ -357,7 +371,9 @@ impl Engine {
     }
 
     /// Lets a circuit carry data: gives it to the node.
-    fn open_circuit(&mut self, key: CircuitKey, crypt: Crypt) {
+    fn open_circuit(&mut self, now: Instant, key: CircuitKey, crypt: Crypt) {
+        // The node may give the circuit the number of one whose end we have not heard of.
+        self.take_events(now);
         let Some(circuit) = self.circuits.get_mut(key) else {
             return;
         };
@@ -397,7 +413,7 @@ impl Engine {
         };
         if let Phase::Open { handle, .. } = circuit.phase {
             // The node tells the neighbours, and then us, see `take_events`.
-            self.host.close_circuit(handle);
+            self.host.close_circuit(handle, reason);
             return self.forget_circuit(now, key, why);
         }
         for side in [circuit.prev, circuit.next].into_iter().flatten() {
@@ -416,6 +432,7 @@ impl Engine {
         };
         if let Phase::Open { handle, .. } = circuit.phase
             && let Some(place) = self.by_handle.get_mut(handle.index())
+            && *place == Some(key)
         {
             *place = None;
         }

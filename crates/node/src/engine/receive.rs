@@ -124,6 +124,9 @@ impl Engine {
     }
 
     fn take_arrived(&mut self, now: Instant, link: LinkId, arrived: Vec<Arrived>) {
+        if self.link_mut(link).is_none() {
+            return;
+        }
         let mut batch = std::mem::take(&mut self.frames);
         for frame in arrived {
             match frame {
@@ -140,6 +143,8 @@ impl Engine {
         }
         batch.clear();
         self.frames = batch;
+        // Circuits that are gone must be known to be before others get their names and numbers.
+        self.take_events(now);
     }
 
     /// Looks at a frame before the node gets it, if it shall.
@@ -221,7 +226,7 @@ impl Engine {
         match phase {
             Phase::Nascent(nascent) if from_client && nascent.asked.is_none() => {
                 let last = circuit.next.is_none();
-                self.open_circuit(key, Crypt::relay(nascent.keys, last));
+                self.open_circuit(now, key, Crypt::relay(nascent.keys, last));
                 true
             }
             phase => {

@@ -1,4 +1,4 @@
-//! A relay's part in building circuits: docs/overlay.md, "Building a circuit".
+//! A relay's part in building circuits: docs/spec/overlay.md, "Building a circuit".
 
 use hopflow_channel::Fingerprint;
 use hopflow_onion::setup::{HopMessage, Refusal, SetupMessage};
@@ -36,7 +36,22 @@ impl Engine {
                 },
                 None,
             ) => self.on_create(now, link, name, queue_limit, &handshake),
-            (SetupMessage::Create { .. }, Some(key)) => self.repeat_created(now, key, link),
+            (
+                SetupMessage::Create {
+                    queue_limit,
+                    handshake,
+                },
+                Some(key),
+            ) if from_prev => {
+                if self.is_same_create(key, &handshake) {
+                    return self.repeat_created(now, key, link);
+                }
+                // The neighbour closed that circuit, and its word was lost.
+                let (reason, why) = (Reason::Requested, Failure::Closed(Reason::Requested));
+                self.end_circuit(now, key, reason, Some(link), why);
+                self.take_events(now);
+                self.on_create(now, link, name, queue_limit, &handshake);
+            }
             (_, None) => self.send_destroy(now, link, name, Reason::Unknown),
             (SetupMessage::Forward { counter, sealed }, Some(key)) if from_prev => {
                 self.on_forward(now, key, counter, sealed);
@@ -98,6 +113,7 @@ impl Engine {
                 asked: None,
             })),
             alarm: None,
+            created_by: Some(handshake.clone()),
         });
         if let Some(link) = self.link_mut(link) {
             let leaving = Direction::Backward;
@@ -110,6 +126,11 @@ impl Engine {
             );
         }
         self.set_alarm(key, Some(now + SPARE));
+    }
+
+    fn is_same_create(&self, key: CircuitKey, handshake: &Handshake) -> bool {
+        let circuit = self.circuits.get(key);
+        circuit.is_some_and(|circuit| circuit.created_by.as_ref() == Some(handshake))
     }
 
     /// The answer to a CREATE may have been lost.
@@ -209,6 +230,7 @@ impl Engine {
         };
         let body: Body = Box::new(create.encode());
         self.send_setup(now, link, next, &body);
+        self.expect_answer(now, link);
         if let Some(circuit) = self.circuits.get_mut(key) {
             circuit.next = Some(Side {
                 link,

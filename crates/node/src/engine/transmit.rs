@@ -27,20 +27,21 @@ impl Engine {
         if self.plan.carrier == Carrier::Stream {
             return None;
         }
-        if self.sending.is_empty() {
-            self.pump(now, most);
-        }
-        while let Some(&id) = self.sending.front() {
-            let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
-            if let Some(link) = link
-                && let Peer::Datagram(via, to) = link.peer
-                && let Some(segment) = link.out.take_datagrams(out)
-            {
-                return Some(Transmit { to, via, segment });
+        loop {
+            while let Some(&id) = self.sending.front() {
+                let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
+                if let Some(link) = link
+                    && let Peer::Datagram(via, to) = link.peer
+                    && let Some(segment) = link.out.take_datagrams(out)
+                {
+                    return Some(Transmit { to, via, segment });
+                }
+                self.retire_sending(id);
             }
-            self.retire_sending(id);
+            if !self.pump(now, most) {
+                return None;
+            }
         }
-        None
     }
 
     /// Appends bytes for one connection to `out`.
@@ -48,21 +49,22 @@ impl Engine {
         if self.plan.carrier == Carrier::Datagram {
             return None;
         }
-        if self.sending.is_empty() {
-            self.pump(now, usize::MAX);
-        }
-        while let Some(&id) = self.sending.front() {
-            self.retire_sending(id);
-            let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
-            if let Some(link) = link
-                && let Peer::Stream(conn) = link.peer
-                && !link.out.is_empty()
-            {
-                link.out.take_bytes(out);
-                return Some(conn);
+        loop {
+            while let Some(&id) = self.sending.front() {
+                self.retire_sending(id);
+                let link = self.links.get_mut(id.index()).and_then(Option::as_mut);
+                if let Some(link) = link
+                    && let Peer::Stream(conn) = link.peer
+                    && !link.out.is_empty()
+                {
+                    link.out.take_bytes(out);
+                    return Some(conn);
+                }
+            }
+            if !self.pump(now, usize::MAX) {
+                return None;
             }
         }
-        None
     }
 
     fn retire_sending(&mut self, id: LinkId) {
@@ -72,8 +74,8 @@ impl Engine {
         }
     }
 
-    /// Lets the node fill links with frames of `most` bytes, roughly.
-    fn pump(&mut self, now: Instant, most: usize) {
+    /// Lets the node fill links with frames of `most` bytes, roughly; false if it has none.
+    pub(super) fn pump(&mut self, now: Instant, most: usize) -> bool {
         let mut frames = std::mem::take(&mut self.frames);
         let mut filled = 0;
         while filled < most
@@ -85,6 +87,7 @@ impl Engine {
         frames.clear();
         self.frames = frames;
         self.take_events(now);
+        filled > 0
     }
 
     #[inline]
@@ -130,9 +133,11 @@ fn encode(
     else {
         return;
     };
+    let start = out.len();
     frame.encode(carrier, out);
-    if let Some(body) = out.last_chunk_mut() {
-        let leaving: Direction = named.leaving;
-        crypt.outgoing(leaving, cell.seq, body);
+    let leaving: Direction = named.leaving;
+    let body = out.last_chunk_mut();
+    if !body.is_some_and(|body| crypt.outgoing(leaving, cell.seq, body)) {
+        out.truncate(start);
     }
 }

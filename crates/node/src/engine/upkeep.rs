@@ -93,9 +93,12 @@ impl Engine {
         for key in circuits {
             self.close_circuit(now, key);
         }
-        for link in self.by_peer.values() {
-            if let Some(link) = self.links.get_mut(link.index()).and_then(Option::as_mut) {
-                link.spent = true;
+        if self.plan.carrier == Carrier::Datagram {
+            // A neighbour that is not told would go on with the keys of a node that is gone.
+            while self.pump(now, usize::MAX) {}
+            let links: Vec<LinkId> = self.by_peer.values().copied().collect();
+            for link in links {
+                self.remove_link(now, link);
             }
         }
     }

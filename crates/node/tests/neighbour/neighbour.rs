@@ -265,6 +265,7 @@ impl Neighbour {
             if let Some(event) = self.engine.poll_event(self.now) {
                 if let Event::Begin { stream, .. } = event {
                     self.begun.push(stream);
+                    self.engine.set_reading(self.now, stream, true);
                 }
             } else if let Some(action) = self.engine.poll_action() {
                 // Nobody else is there.

@@ -14,6 +14,10 @@ const MAX_STREAMS: usize = 4096;
 /// The name that means a circuit as a whole.
 const CIRCUIT: StreamId = StreamId::new(0);
 
+const fn is_end(command: RelayCommand) -> bool {
+    matches!(command, RelayCommand::End | RelayCommand::NumberedEnd)
+}
+
 /// What became of a cell at a sink.
 enum Taken {
     /// It was taken.
@@ -161,6 +165,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
             hold: Cells::ZERO,
         };
         if let Some(stream) = self.add_stream(&spec) {
+            if let Some(state) = self.streams.get_mut(stream.0.index) {
+                state.reading = false;
+            }
             self.events.push_back(Event::Begun {
                 stream,
                 circuit,
@@ -322,7 +329,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some(stream) = self.streams.get_mut(place) else {
             return Ok(());
         };
-        if stream.far_ended {
+        if std::mem::replace(&mut stream.far_ended, is_end(header.command)) {
             return Err(Violation::Unexpected);
         }
         if stream.reading && stream.inbox.is_empty() {
@@ -340,11 +347,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some(stream) = self.streams.get_mut(place) else {
             return;
         };
-        if matches!(
-            header.command,
-            RelayCommand::End | RelayCommand::NumberedEnd
-        ) {
-            stream.far_ended = true;
+        if is_end(header.command) {
             self.events.push_back(Event::Finished { stream: handle });
         } else {
             stream.delivered += Bytes::new(u64::from(header.len));

@@ -9,7 +9,7 @@ mod setup;
 use std::collections::VecDeque;
 
 use hopflow_units::{Bytes, Cells, Instant, LinkId};
-use hopflow_wire::{Frame, Payload, RelayHeader};
+use hopflow_wire::{Frame, Payload, Reason, RelayHeader};
 
 use crate::edge::Stream;
 use crate::flow::{Flow, Port};
@@ -21,6 +21,9 @@ use crate::{
     CircuitHandle, CircuitSpec, Direction, Event, FlowId, FlowView, Gate, Gates, Host,
     NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec, StreamView, TokenBucket, Transport,
 };
+
+/// Streams that this end opens on one circuit at most; far ends take twice as many.
+const MAX_OPENED: usize = 2048;
 
 /// An overlay node with transport `T` whose cells carry payloads `P`.
 #[derive(Debug)]
@@ -169,13 +172,21 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
         self.add_circuit(spec)
     }
 
-    fn close_circuit(&mut self, circuit: CircuitHandle) {
+    fn close_circuit(&mut self, circuit: CircuitHandle, reason: Reason) {
         if let Some(circuit) = self.circuits.place(circuit.0) {
-            self.remove_circuit(circuit, hopflow_wire::Reason::Requested, None);
+            self.remove_circuit(circuit, reason, None);
         }
     }
 
     fn open_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {
+        let full = spec.legs.iter().any(|leg| {
+            let place = self.circuits.place(leg.0);
+            let flow = place.and_then(|place| self.flow(FlowId::new(place, Direction::Forward)));
+            flow.is_some_and(|flow| flow.streams.len() >= MAX_OPENED)
+        });
+        if full {
+            return None;
+        }
         self.add_stream(spec)
     }
 

@@ -26,7 +26,12 @@ impl<T: Transport, P: Payload> Node<T, P> {
         out.clear();
         loop {
             if let Some(link) = self.complete.pop_front() {
-                return Some((link, self.pack(link, out)));
+                let len = self.pack(link, out);
+                if out.is_empty() {
+                    // What it had was dropped with its circuit.
+                    continue;
+                }
+                return Some((link, len));
             }
             // A turn may have ended although no other flow has anything to send.
             if matches!(self.step(now), Step::Idle) && self.complete.is_empty() {

@@ -134,8 +134,12 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 self.flush_link(port.link);
             }
         }
-        for direction in [Direction::Forward, Direction::Backward] {
-            self.remove_flow(FlowId::new(index, direction));
+        let flows = [Direction::Forward, Direction::Backward].map(|direction| {
+            let id = FlowId::new(index, direction);
+            self.flows[id.index()].take().map(|flow| (id, flow))
+        });
+        for (id, flow) in flows.into_iter().flatten() {
+            self.retire_flow(id, flow);
         }
         self.events.push_back(Event::Closed {
             circuit: name,
@@ -143,16 +147,16 @@ impl<T: Transport, P: Payload> Node<T, P> {
         });
     }
 
-    fn remove_flow(&mut self, id: FlowId) {
-        let Some(mut flow) = self.flows[id.index()].take() else {
-            return;
-        };
+    /// Forgets everything about a flow that has been taken out of the table.
+    fn retire_flow(&mut self, id: FlowId, mut flow: Flow<T::Flow, P>) {
         self.transport.close(&flow.site, &mut flow.state);
         if let Some(port) = flow.outbound {
             self.scheduler.forget(id, port.link);
-            let link = self.link(port.link);
+            let link = &mut self.links[port.link.index()];
             link.parked.retain(|&other| other != id);
             link.release(Cells::new(flow.queue.next() - flow.queue.head()));
+            // The name may be given to another circuit before they leave.
+            link.drop_cells(port.circuit, self.plan.cell_len());
             self.unblock(port.link);
         }
         if let Some(port) = flow.inbound {
@@ -183,9 +187,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 let Some(flow) = flow else { continue };
                 flow.streams.retain(|(_, other)| *other != place);
                 self.transport.close_stream(&mut flow.state, state.id);
-                flow.ended.retain(|other| *other != state.id);
-                flow.ended.push(state.id);
                 if flow.site.role == Role::Sink {
+                    flow.ended.retain(|other| *other != state.id);
+                    flow.ended.push(state.id);
                     self.deliverable.push(id);
                 }
             }

@@ -108,7 +108,9 @@ impl Chain<'_> {
     /// The node at hop number `hop` of a circuit closes it.
     pub fn close(&mut self, circuit: CircuitNo, hop: usize) {
         let (node, handle) = self.circuits[circuit.0].hops[hop];
-        self.input(node, |host| host.close_circuit(handle));
+        self.input(node, |host| {
+            host.close_circuit(handle, hopflow_wire::Reason::Requested);
+        });
     }
 
     /// Bytes that an end has sent and the other one has got.

@@ -291,6 +291,8 @@ impl Network {
             }
             Event::Begin { stream, target } => {
                 self.begun.push((node, stream, target.data().to_vec()));
+                let now = self.now;
+                self.engine_mut(node).set_reading(now, stream, true);
                 self.heard.insert((node, stream), Heard::default());
             }
             Event::Data { stream, payload } => {
