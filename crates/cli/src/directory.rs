@@ -95,9 +95,10 @@ fn describe(file: &Path, authority: &AuthorityId) -> Result<(), Failure> {
     let directory = Directory::load(file, authority, calendar_time())?;
     let transport = &directory.transport;
     let options = transport.options.iter();
-    let options: String = options
+    let options: Vec<String> = options
         .map(|(key, value)| format!(" {key}={value}"))
         .collect();
+    let options = options.concat();
     let rows = directory.relays.iter().map(|relay| {
         vec![
             relay.nickname.clone(),

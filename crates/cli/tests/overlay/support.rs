@@ -6,12 +6,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
 /// How long a node may take for anything.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How often is looked whether something has happened.
+const GLANCE: Duration = Duration::from_millis(20);
 
 pub(crate) fn hopflow(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hopflow"));
@@ -108,14 +110,13 @@ impl Drop for Node {
 
 /// Waits until there is something.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
+    for _ in 0..PATIENCE.as_millis() / GLANCE.as_millis() {
         if let Some(found) = look() {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "in time: {what}");
-        thread::sleep(Duration::from_millis(20));
+        thread::park_timeout(GLANCE);
     }
+    panic!("in time: {what}");
 }
 
 /// A network and its nodes: `guard`, `middle` and as many exits as there are names of them.
@@ -172,10 +173,10 @@ impl Overlay {
             until("it runs", || TcpStream::connect(node.metrics).ok());
         }
         Self {
+            folder,
             socks,
             relays,
             client,
-            folder,
         }
     }
 

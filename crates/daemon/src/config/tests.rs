@@ -188,3 +188,26 @@ fn paths_are_from_the_folder_of_the_file_which_errors_name() {
     let error = RelayConfig::load(&path).unwrap_err().to_string();
     assert!(error.starts_with(path.to_str().unwrap()), "{error}");
 }
+
+#[test]
+fn the_operators_guide_names_every_key() {
+    let guide = include_str!("../../../../docs/overlay.md");
+    let full = relay_text(
+        "workers = 3
+        metrics = '127.0.0.1:9100'
+        bucket = { rate = '1500 kB/s', burst = '3 MB', refill = '10 ms' }
+        exit = { policy = [] }
+        link = { rate = '10 Mbit/s' }",
+    );
+    let relay = toml::Table::try_from(RelayConfig::parse(&full).unwrap()).unwrap();
+    let client = toml::Table::try_from(ClientConfig::parse(&client_text("")).unwrap()).unwrap();
+    for (key, value) in relay.into_iter().chain(client) {
+        let keys = match value {
+            toml::Value::Table(table) => table.keys().map(|sub| format!("`{key}.{sub}`")).collect(),
+            _ => vec![format!("`{key}`")],
+        };
+        for key in keys {
+            assert!(guide.contains(&key), "{key}");
+        }
+    }
+}

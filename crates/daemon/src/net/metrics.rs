@@ -290,4 +290,14 @@ mod tests {
         helps.dedup();
         assert_eq!(helps.len(), all);
     }
+
+    #[test]
+    fn the_operators_guide_names_every_number() {
+        let guide = include_str!("../../../../docs/overlay.md");
+        let counters = COUNTERS.map(|(name, ..)| format!("`hopflow_{name}_total`"));
+        let gauges = GAUGES.map(|(name, ..)| format!("`hopflow_{name}`"));
+        for name in counters.iter().chain(&gauges) {
+            assert!(guide.contains(name), "{name}");
+        }
+    }
 }

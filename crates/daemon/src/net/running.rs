@@ -11,7 +11,7 @@ use hopflow_node::{Engine, EngineConfig, Limits, RelayIdentity};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{BucketConfig, Factory};
 use hopflow_random::Streams;
-use hopflow_units::{Bytes, Duration};
+use hopflow_units::{Bytes, Duration, Instant};
 use hopflow_wire::Carrier;
 use mio::{Interest, Poll, Waker};
 
@@ -345,6 +345,7 @@ impl Plan<'_> {
             shared: shared.clone(),
             directory: self.directory.clone(),
             memory: self.memory,
+            sent: (0, Instant::ZERO),
             patience: self.patience,
             poll,
         };

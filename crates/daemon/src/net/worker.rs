@@ -22,6 +22,8 @@ use crate::directory::Directory;
 const ACCOUNT: Duration = Duration::from_millis(100);
 /// Events that a poll brings at once.
 const EVENTS: usize = 1024;
+/// How long a relay that ends must have sent nothing to be missed by nobody.
+const QUIET: Duration = Duration::from_secs(1);
 /// How long a worker that ends waits for its last words to leave.
 const FAREWELL: Duration = Duration::from_millis(100);
 
@@ -47,6 +49,8 @@ pub(super) struct Worker<R> {
     pub(super) directory: Arc<Directory>,
     /// The memory that cells may take here.
     pub(super) memory: hopflow_units::Bytes,
+    /// Cells sent when it was looked at last while ending, and when that changed.
+    pub(super) sent: (u64, Instant),
     /// How long streams may take to end when the worker shall.
     pub(super) patience: Duration,
 }
@@ -73,7 +77,7 @@ impl<R: Role> Worker<R> {
                 self.drain(now);
             }
             if let Some(at) = end_at
-                && (now >= at || self.role.streams() == 0)
+                && (now >= at || self.is_done(now))
             {
                 return self.say_goodbye(&mut events);
             }
@@ -217,7 +221,20 @@ impl<R: Role> Worker<R> {
             registry: self.poll.registry(),
         };
         self.role.drain(&mut cx);
+        self.sent.1 = now;
         self.engine.drain();
+    }
+
+    /// Whether nobody would miss the worker: no stream ends here, and circuits carry nothing.
+    fn is_done(&mut self, now: Instant) -> bool {
+        let counters = self.engine.counters();
+        let sent = counters.node.cells_sent;
+        if sent != self.sent.0 {
+            self.sent = (sent, now);
+        }
+        let idle = now.saturating_since(self.sent.1) >= QUIET;
+        let missed = self.role.carries_for_others() && counters.circuits > 0 && !idle;
+        self.role.streams() == 0 && !missed
     }
 
     /// Tells the neighbours that all is over.

@@ -168,6 +168,22 @@ fn an_exit_connects_to_what_its_policy_accepts_and_to_nothing_private_by_default
 }
 
 #[test]
+fn a_relay_that_ends_lets_transfers_through_it_end_first() {
+    let mut overlay = Overlay::start("backtap");
+    let mut socket = overlay.connect(serve_content(10 * MUCH));
+    socket.write_all(b"x").unwrap();
+    socket.read_exact(&mut [0; 1000]).unwrap();
+    let middle = overlay.relays.remove(1);
+    let ending = thread::spawn(move || middle.end());
+    let mut got = Vec::new();
+    socket.read_to_end(&mut got).unwrap();
+    assert_eq!(got.len(), 10 * MUCH - 1000);
+    drop(socket);
+    ending.join().unwrap().unwrap();
+    overlay.end();
+}
+
+#[test]
 fn users_share_no_circuit_and_streams_of_one_user_do() {
     let overlay = Overlay::start("backtap");
     let server = serve_content(10);
