@@ -101,3 +101,65 @@ impl Crypt {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hopflow_onion::{Initiator, OnionSecret, answer};
+
+    /// The keys of a client and of its only hop.
+    fn ends() -> (Crypt, Crypt) {
+        let secret = OnionSecret::generate();
+        let (initiator, message) = Initiator::start(&secret.public(), &[]);
+        let (hop, reply) = answer(&secret, &message, |_| Some(Vec::new())).unwrap();
+        let (client, _) = initiator.finish(&reply).unwrap();
+        let hop = Crypt::relay(Box::new(hop), true);
+        (Crypt::client(vec![client]), hop)
+    }
+
+    fn sealed(client: &mut Crypt, index: u64, byte: u8) -> Option<Body> {
+        let mut body = [byte; CELL_PAYLOAD];
+        client
+            .outgoing(Direction::Forward, CellSeq::of(index), &mut body)
+            .then_some(body)
+    }
+
+    #[test]
+    fn a_cell_that_is_sent_again_is_the_same_bytes_and_opens_in_any_order() {
+        let (mut client, mut hop) = ends();
+        let cells: Vec<Body> = (0..3)
+            .map(|index| sealed(&mut client, index, 7).unwrap())
+            .collect();
+        assert_eq!(sealed(&mut client, 1, 7), Some(cells[1]));
+        for index in [2, 0, 1, 1] {
+            let mut body = cells[index];
+            let seq = Some(CellSeq::of(index as u64));
+            assert_eq!(hop.incoming(seq, &mut body), Ok(()));
+            assert!(body[hopflow_onion::TAG..].iter().all(|byte| *byte == 7));
+        }
+        let mut forged = cells[0];
+        forged[100] ^= 1;
+        assert!(hop.incoming(Some(CellSeq::of(0)), &mut forged).is_err());
+    }
+
+    #[test]
+    fn a_cell_that_leaves_others_out_is_not_sealed() {
+        let (mut client, _) = ends();
+        assert!(sealed(&mut client, 0, 1).is_some());
+        assert!(sealed(&mut client, 2, 1).is_none());
+        assert!(sealed(&mut client, 1, 1).is_some());
+    }
+
+    #[test]
+    fn indices_go_on_where_sequence_numbers_wrap() {
+        let (mut client, mut hop) = ends();
+        let last = u64::from(u32::MAX);
+        (client.leaving[0], hop.ending) = (last, last);
+        for index in [last, last + 1] {
+            let mut body = sealed(&mut client, index, 3).unwrap();
+            let seq = Some(CellSeq::of(index));
+            assert_eq!(hop.incoming(seq, &mut body), Ok(()));
+        }
+        assert_eq!((client.leaving[0], hop.ending), (last + 2, last + 2));
+    }
+}

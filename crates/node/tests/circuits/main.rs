@@ -65,6 +65,40 @@ fn build_and_close(network: &mut Network, count: usize) {
     forget(network);
 }
 
+/// Circuits end and others begin in the same batch of datagrams: while half are closed, the others
+/// carry their first cells.
+#[test]
+fn circuits_that_end_and_begin_at_once_are_told_apart() {
+    for name in ["backtap", "vanilla"] {
+        let _alone = ALONE.lock();
+        let mut network = Network::new(&*transport(name), 3);
+        network.in_batches = true;
+        let mut old = Vec::new();
+        for _ in 0..20 {
+            let new: Vec<_> = (0..8)
+                .map(|_| network.begin_circuit(0, network.path(&[1, 2, 3])))
+                .collect();
+            network.run_for(Duration::from_millis(800));
+            let mut gone = old.drain(..);
+            for new in &new {
+                if let Some(old) = gone.next() {
+                    network.close_circuit(0, old);
+                }
+                let stream = network.stream(*new, "example.org:80");
+                network.write(0, stream, pattern(600, 0), true);
+            }
+            drop(gone);
+            network.run_for(Duration::from_millis(300));
+            old = new;
+        }
+        for circuit in old {
+            network.close_circuit(0, circuit);
+        }
+        network.run_for(Duration::from_millis(2500));
+        assert_empty(&network, 2);
+    }
+}
+
 /// Nothing is left but a few links.
 fn assert_empty(network: &Network, links: u64) {
     for node in 0..4 {

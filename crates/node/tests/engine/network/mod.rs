@@ -54,6 +54,9 @@ pub(crate) struct Network {
     unwritten: BTreeMap<(usize, StreamHandle), Unwritten>,
     /// Sees and may change all that travels.
     pub(crate) tamper: Option<Tamper>,
+    /// Whether all that arrives at a moment is delivered before anybody acts on it, as a driver
+    /// does that reads many datagrams at once.
+    pub(crate) in_batches: bool,
 }
 
 /// Where a node listens, or whence it opens links.
@@ -112,6 +115,7 @@ impl Network {
             closed: Vec::new(),
             unwritten: BTreeMap::new(),
             tamper: None,
+            in_batches: false,
         };
         network.add_client(factory);
         for relay in 0..relays {

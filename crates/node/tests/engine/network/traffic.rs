@@ -127,6 +127,9 @@ impl Network {
             }
             for node in 0..self.engines.len() {
                 let now = self.clock(node);
+                if self.in_batches {
+                    self.pump(node);
+                }
                 if let Some(engine) = &mut self.engines[node]
                     && engine.poll_timeout() <= now
                 {
@@ -156,7 +159,9 @@ impl Network {
             Parcel::Closed { to } => engine.closed(now, to.1),
             Parcel::Opened { .. } => {}
         }
-        self.pump(node);
+        if !self.in_batches {
+            self.pump(node);
+        }
     }
 
     /// A connection reaches the node that it is opened to.
