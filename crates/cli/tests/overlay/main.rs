@@ -127,11 +127,12 @@ fn survives_a_killed_exit(transport: &str) {
     socket.read_to_end(&mut got).unwrap();
     assert_eq!(got.len(), 100_000, "{transport}");
     let killed = ["guard", "middle", "exit-one", "exit-two"][place];
-    let log = fs::read_to_string(overlay.folder.path().join("middle.log")).unwrap();
-    assert!(
-        log.contains(&format!("a link failed relay=\"{killed}\"")),
-        "{log}"
-    );
+    let failed = format!("a link failed relay=\"{killed}\"");
+    let log = overlay.folder.path().join("middle.log");
+    until("the middle tells of it", || {
+        let log = fs::read_to_string(&log).unwrap();
+        log.contains(&failed).then_some(())
+    });
 }
 
 #[test]
