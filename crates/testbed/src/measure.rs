@@ -13,7 +13,7 @@ use crate::fetch::{Fetcher, Times};
 use crate::measured::{Download, Measured};
 use crate::network::Testbed;
 use crate::record::Recorder;
-use crate::watch::Watch;
+use crate::watch::{Snapshot, Watch};
 
 /// Time between samples.
 pub(crate) const SAMPLE: Duration = Duration::from_millis(100);
@@ -83,7 +83,10 @@ pub fn keep(testbed: &Testbed, watch: &dyn Watch) {
     let mut recorder = Recorder::new(testbed);
     while !watch.interrupted() {
         recorder.account();
-        watch.show(&recorder.snapshot(0));
+        watch.show(&Snapshot {
+            wanted: Bytes::ZERO,
+            ..recorder.snapshot(0)
+        });
         clock::sleep(SAMPLE);
     }
 }

@@ -25,7 +25,7 @@ pub struct Snapshot {
     pub elapsed: Duration,
     /// Bytes that have arrived.
     pub received: Bytes,
-    /// Bytes that are to arrive.
+    /// Bytes that are to arrive; zero where nobody knows.
     pub wanted: Bytes,
     /// Downloads that are complete.
     pub complete: u32,

@@ -85,6 +85,9 @@ impl Watch for Live {
 }
 
 fn progress_of(snapshot: &Snapshot) -> String {
+    if snapshot.wanted.is_zero() {
+        return "running".to_owned();
+    }
     let megabytes = |bytes: Bytes| bytes.as_f64() / 1e6;
     format!(
         "{:.1} of {:.1} MB, {} downloads complete",
