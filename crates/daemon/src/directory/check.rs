@@ -28,9 +28,33 @@ impl Directory {
         for (index, relay) in self.relays.iter().enumerate() {
             relay.check(&format!("relays[{index}]"))?;
         }
+        self.check_families()?;
         self.check_unique("nickname", |relay| relay.nickname.clone())?;
         self.check_unique("fingerprint", |relay| relay.fingerprint.to_string())?;
         self.check_unique("address", |relay| relay.address.to_string())
+    }
+
+    /// Any relay may be next to any other: all are to be reached in the same way.
+    fn check_families(&self) -> Result<(), InputError> {
+        let family = |relay: &Relay| {
+            if relay.address.is_ipv6() {
+                "IPv6"
+            } else {
+                "IPv4"
+            }
+        };
+        let mut relays = self.relays.iter().map(family).enumerate();
+        let Some((_, first)) = relays.next() else {
+            return Ok(());
+        };
+        match relays.find(|(_, other)| *other != first) {
+            None => Ok(()),
+            Some((index, _)) => {
+                let address = self.relays[index].address;
+                let problem = format!("{address}: allowed is {first}, as relays[0] has it");
+                Err(InputError::at(format!("relays[{index}].address"), problem))
+            }
+        }
     }
 
     fn check_unique(

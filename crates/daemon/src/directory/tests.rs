@@ -143,7 +143,7 @@ fn a_directory_is_valid_in_its_time_only() {
 #[test]
 fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
     type Change = fn(&mut Directory);
-    let cases: [(&str, Change); 10] = [
+    let cases: [(&str, Change); 11] = [
         ("relays[1].weight: 10000000001: allowed is up to", |d| {
             d.relays[1].weight = MOST_WEIGHT + 1;
         }),
@@ -177,6 +177,12 @@ fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
         ("relays[0].address: 0.0.0.0:9001: allowed is", |d| {
             d.relays[0].address = "0.0.0.0:9001".parse().unwrap();
         }),
+        (
+            "relays[1].address: [2001:db8::2]:9001: allowed is IPv4",
+            |d| {
+                d.relays[1].address = "[2001:db8::2]:9001".parse().unwrap();
+            },
+        ),
     ];
     for (message, change) in cases {
         let mut wrong = directory();
