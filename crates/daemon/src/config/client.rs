@@ -56,7 +56,7 @@ pub struct Circuits {
     /// How long a circuit may take to be built; "10 s" by default.
     #[serde(with = "read::as_text")]
     pub build_timeout: Duration,
-    /// How long a stream waits for a circuit; "30 s" by default.
+    /// How long a stream waits for a circuit, and then for the exit's answer; "30 s" by default.
     #[serde(with = "read::as_text")]
     pub stream_timeout: Duration,
 }

@@ -10,8 +10,9 @@ use hopflow_units::Instant;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry};
 use slab::Slab;
-use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
+use socket2::SockRef;
 
+use super::accept::{accept, listen};
 use super::delayed::Delayed;
 use super::tokens::Source;
 
@@ -24,7 +25,6 @@ const UNSENT: u32 = 32 * 1024;
 const CHUNK: usize = 64 * 1024;
 /// How long a neighbour's kernel may leave bytes without acknowledgement.
 const GONE: StdDuration = StdDuration::from_secs(30);
-const BACKLOG: i32 = 1024;
 
 /// A worker's connections to neighbours.
 #[derive(Debug)]
@@ -50,21 +50,6 @@ struct Carrier {
     delayed: Option<Delayed>,
     /// Whether it stands among the readable.
     listed: bool,
-}
-
-/// A listening socket that workers share.
-pub(super) fn listen(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
-    let raw = RawSocket::new(
-        Domain::for_address(address),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
-    raw.set_nonblocking(true)?;
-    raw.set_reuse_address(true)?;
-    raw.set_reuse_port(shared)?;
-    raw.bind(&address.into())?;
-    raw.listen(BACKLOG)?;
-    Ok(TcpListener::from_std(raw.into()))
 }
 
 impl Carriers {
@@ -94,11 +79,7 @@ impl Carriers {
 
     /// Takes neighbours that connect.
     pub(super) fn accept(&mut self, now: Instant, registry: &Registry, engine: &mut Engine) {
-        while let Some((socket, _)) = self
-            .listener
-            .as_ref()
-            .and_then(|listener| listener.accept().ok())
-        {
+        while let Some(socket) = self.listener.as_ref().and_then(accept) {
             let Some(conn) = engine.accept(now) else {
                 continue;
             };
@@ -269,6 +250,9 @@ impl Carriers {
 
     /// When bytes of the emulated link arrive.
     pub(super) fn poll_timeout(&self) -> Instant {
+        if self.link.is_none() {
+            return Instant::FAR_FUTURE;
+        }
         self.table
             .iter()
             .filter_map(|(_, carrier)| carrier.delayed.as_ref()?.next())

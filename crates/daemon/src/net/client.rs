@@ -1,16 +1,17 @@
 //! A client: applications ask by SOCKS for connections, which streams over circuits become.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use hopflow_channel::Fingerprint;
 use hopflow_node::{CircuitKey as Built, Event, Failure, Hop, StreamHandle};
 use hopflow_onion::{OnionPayload, OnionPublic};
-use hopflow_units::Instant;
+use hopflow_units::{Duration, Instant};
 use mio::net::{TcpListener, TcpStream};
 use tracing::{debug, info, warn};
 
+use super::accept::accept;
 use super::pipe::Pipe;
 use super::role::{Cx, Entry, Role, Table};
 use crate::directory::Directory;
@@ -20,6 +21,8 @@ use crate::socks::{Handshake, Reply};
 
 /// Bytes of a SOCKS request that are read at once.
 const CHUNK: usize = 1024;
+/// Bytes behind a request that are taken, roughly, before there is an answer to it.
+const MOST_EARLY: usize = 16 * 1024;
 
 /// A client's worker.
 #[derive(Debug)]
@@ -37,6 +40,10 @@ pub(super) struct Client {
     requests: BTreeMap<RequestKey, usize>,
     /// Which circuit the stream of a place is on.
     carried: BTreeMap<usize, CircuitKey>,
+    /// Streams that wait or waited for the exit's word, and until when, in this order.
+    beginning: VecDeque<(Instant, StreamHandle)>,
+    /// How long they wait for it.
+    patience: Duration,
 }
 
 /// A connection that is not joined to a stream yet.
@@ -73,7 +80,13 @@ pub(super) fn hops(directory: &Directory) -> Vec<Hop> {
 }
 
 impl Client {
-    pub(super) fn new(listener: TcpListener, pool: Pool, directory: &Arc<Directory>) -> Self {
+    /// A client whose streams wait for the exit's word for `patience`.
+    pub(super) fn new(
+        listener: TcpListener,
+        pool: Pool,
+        directory: &Arc<Directory>,
+        patience: Duration,
+    ) -> Self {
         Self {
             listener: Some(listener),
             pool,
@@ -85,41 +98,49 @@ impl Client {
             paths: BTreeMap::new(),
             requests: BTreeMap::new(),
             carried: BTreeMap::new(),
+            beginning: VecDeque::new(),
+            patience,
         }
     }
 
-    /// Reads what an application asks for.
-    fn read_request(&mut self, cx: &mut Cx<'_>, place: usize) {
+    /// Reads what an application asks for, and what it says behind that.
+    fn read(&mut self, cx: &mut Cx<'_>, place: usize) {
         let mut bytes = [0; CHUNK];
-        loop {
-            let Some(opening) = self.table.opening(place) else {
-                return;
-            };
-            let Step::Asking(handshake) = &mut opening.step else {
-                return;
-            };
-            let len = match opening.socket.read(&mut bytes) {
-                Ok(len) if len > 0 => len,
+        while let Some(opening) = self.table.opening(place)
+            && opening.early.len() < MOST_EARLY
+        {
+            match opening.socket.read(&mut bytes) {
+                Ok(len) if len > 0 => self.take(cx, place, &bytes[..len]),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                _ => return self.drop_place(cx, place),
-            };
-            let mut answer = Vec::new();
-            let outcome = handshake.receive(&bytes[..len], &mut answer);
-            // The answers are a few bytes, for which a new connection has room.
-            let written = opening.socket.write_all(&answer);
-            match outcome {
-                Ok(None) if written.is_ok() => {}
-                Ok(Some(request)) if written.is_ok() => {
-                    opening.early = request.rest;
-                    opening.target = request.target.to_string();
-                    let key = self.pool.request(cx.now, request.target, request.isolation);
-                    opening.step = Step::Waiting(key);
-                    self.requests.insert(key, place);
-                    return;
-                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Who ends before there is an answer waits for none.
                 _ => return self.drop_place(cx, place),
             }
+        }
+    }
+
+    /// Takes what an application says before its connection is joined to a stream.
+    fn take(&mut self, cx: &mut Cx<'_>, place: usize, bytes: &[u8]) {
+        let Some(opening) = self.table.opening(place) else {
+            return;
+        };
+        let Step::Asking(handshake) = &mut opening.step else {
+            return opening.early.extend_from_slice(bytes);
+        };
+        let mut answer = Vec::new();
+        let outcome = handshake.receive(bytes, &mut answer);
+        // The answers are a few bytes, for which a new connection has room.
+        let written = opening.socket.write_all(&answer);
+        match outcome {
+            Ok(None) if written.is_ok() => {}
+            Ok(Some(request)) if written.is_ok() => {
+                opening.early = request.rest;
+                opening.target = request.target.to_string();
+                let key = self.pool.request(cx.now, request.target, request.isolation);
+                opening.step = Step::Waiting(key);
+                self.requests.insert(key, place);
+            }
+            _ => self.drop_place(cx, place),
         }
     }
 
@@ -164,6 +185,7 @@ impl Client {
             (Some((place, stream)), _) => {
                 self.table.name(place, stream);
                 self.carried.insert(place, circuit);
+                self.beginning.push_back((cx.now + self.patience, stream));
             }
             (None, place) => {
                 self.pool.stream_ended(cx.now, circuit);
@@ -206,6 +228,24 @@ impl Client {
             pipe.deliver(payload, 1);
             pipe
         });
+    }
+
+    /// Refuses the streams for which the exit's word is overdue; true if there were any.
+    fn refuse_overdue(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut worked = false;
+        while let Some(&(deadline, stream)) = self.beginning.front() {
+            let place = self.table.place(stream);
+            let place = place.filter(|&place| self.table.opening(place).is_some());
+            if place.is_some() && deadline > cx.now {
+                break;
+            }
+            self.beginning.pop_front();
+            if let Some(place) = place {
+                self.refuse(cx, place, Reply::TtlExpired);
+                worked = true;
+            }
+        }
+        worked
     }
 
     /// Tells an application that it gets no connection, and closes its own.
@@ -263,15 +303,20 @@ impl Role for Client {
                 Some(place) if self.table.pipe(place).is_none() => {
                     self.on_word(cx, stream, payload);
                 }
-                Some(_) => drop(self.table.deliver(stream, payload)),
-                None => {}
+                _ => self.table.deliver(stream, payload),
             },
             Event::Writable { stream } => {
                 if let Some(place) = self.table.place(stream) {
                     self.table.stir(place);
                 }
             }
-            Event::Finished { stream } => self.table.finish(stream),
+            Event::Finished { stream } => match self.table.place(stream) {
+                // The exit has no word for us.
+                Some(place) if self.table.pipe(place).is_none() => {
+                    self.refuse(cx, place, Reply::GeneralFailure);
+                }
+                _ => self.table.finish(stream),
+            },
             Event::Reset { stream } => {
                 if let Some(place) = self.table.place(stream) {
                     if self.table.pipe(place).is_some() {
@@ -291,16 +336,12 @@ impl Role for Client {
             pipe.on_ready(readable);
             self.table.stir(place);
         } else if readable {
-            self.read_request(cx, place);
+            self.read(cx, place);
         }
     }
 
     fn on_listener(&mut self, cx: &mut Cx<'_>) {
-        while let Some((mut socket, _)) = self
-            .listener
-            .as_ref()
-            .and_then(|listener| listener.accept().ok())
-        {
+        while let Some(mut socket) = self.listener.as_ref().and_then(accept) {
             let place = self.table.vacant();
             let (token, interest) = (Table::<Opening>::token(place), Table::<Opening>::interest());
             if cx.registry.register(&mut socket, token, interest).is_err() {
@@ -317,7 +358,7 @@ impl Role for Client {
     }
 
     fn work(&mut self, cx: &mut Cx<'_>) -> bool {
-        let mut worked = false;
+        let mut worked = self.refuse_overdue(cx);
         if self.pool.poll_timeout() <= cx.now {
             self.pool.handle_timeout(cx.now);
         }
@@ -334,7 +375,9 @@ impl Role for Client {
     }
 
     fn poll_timeout(&self) -> Instant {
-        self.pool.poll_timeout()
+        let deadline = self.beginning.front().map(|(at, _)| *at);
+        let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
+        deadline.min(self.pool.poll_timeout())
     }
 
     fn drain(&mut self, cx: &mut Cx<'_>) {

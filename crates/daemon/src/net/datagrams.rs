@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use hopflow_node::{Engine, Transmit, Via};
 use hopflow_units::Instant;
@@ -38,7 +38,7 @@ struct Socket {
     state: UdpSocketState,
     /// Whether the kernel may have something for us.
     readable: bool,
-    /// What the kernel would not take.
+    /// What the kernel would not take. Nothing is taken from the node while there is something.
     stuck: VecDeque<(Transmit, Vec<u8>)>,
 }
 
@@ -69,12 +69,19 @@ impl Socket {
     /// Sends datagrams; keeps them if the kernel is full. Any other error means that they are
     /// lost, as datagrams may be.
     fn send(&mut self, transmit: Transmit, bytes: &[u8]) {
-        if !self.stuck.is_empty() || !self.try_send(transmit, bytes) {
-            self.stuck.push_back((transmit, bytes.to_vec()));
+        let sent = if self.stuck.is_empty() {
+            self.try_send(transmit, bytes)
+        } else {
+            0
+        };
+        if sent < bytes.len() {
+            self.stuck.push_back((transmit, bytes[sent..].to_vec()));
         }
     }
 
-    fn try_send(&self, transmit: Transmit, bytes: &[u8]) -> bool {
+    /// Sends datagrams as far as the kernel takes them, and returns how many bytes that were.
+    fn try_send(&self, transmit: Transmit, bytes: &[u8]) -> usize {
+        let mut sent = 0;
         let most = self.state.max_gso_segments().max(1) * transmit.segment;
         for piece in bytes.chunks(most.max(1)) {
             let result = self.state.try_send(
@@ -88,35 +95,36 @@ impl Socket {
                 },
             );
             if result.is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
-                return false;
+                break;
             }
+            sent += piece.len();
         }
-        true
+        sent
     }
 
     fn send_stuck(&mut self) {
-        while let Some((transmit, bytes)) = self.stuck.front() {
-            if !self.try_send(*transmit, bytes) {
-                return;
+        while let Some((transmit, mut bytes)) = self.stuck.pop_front() {
+            let sent = self.try_send(transmit, &bytes);
+            if sent < bytes.len() {
+                bytes.drain(..sent);
+                return self.stuck.push_front((transmit, bytes));
             }
-            self.stuck.pop_front();
         }
     }
 }
 
 impl Datagrams {
     /// Opens the sockets: one at `listen`, if the node is a relay, that workers share, and one for
-    /// links that we open, at the same address or at any.
+    /// links that we open, at the address `from`.
     pub(super) fn open(
         registry: &Registry,
         listen: Option<SocketAddr>,
+        from: IpAddr,
         link: Option<Emulated>,
     ) -> io::Result<Self> {
-        let any = SocketAddr::from(([0, 0, 0, 0], 0));
-        let from = listen.map_or(any, |listen| SocketAddr::new(listen.ip(), 0));
         let mut this = Self {
             listening: listen.map(|at| Socket::open(at, true)).transpose()?,
-            outgoing: Socket::open(from, false)?,
+            outgoing: Socket::open(SocketAddr::new(from, 0), false)?,
             buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
             metas: vec![RecvMeta::default(); BATCH_SIZE],
             out: Vec::new(),
@@ -147,6 +155,14 @@ impl Datagrams {
                 socket.send_stuck();
             }
         }
+    }
+
+    /// Whether the kernel has not taken all that it was given.
+    fn is_stuck(&self) -> bool {
+        let listening = self.listening.iter();
+        listening
+            .chain([&self.outgoing])
+            .any(|socket| !socket.stuck.is_empty())
     }
 
     /// Whether the kernel may have more for us.
@@ -209,7 +225,7 @@ impl Datagrams {
     /// something.
     pub(super) fn transmit(&mut self, now: Instant, engine: &mut Engine) -> bool {
         let mut sent = false;
-        loop {
+        while !self.is_stuck() {
             let most = match &mut self.link {
                 None => AT_ONCE,
                 Some(link) if link.has_room(now) => 1,

@@ -1,5 +1,6 @@
 //! Relays and clients that run: threads with sockets.
 
+mod accept;
 mod alarm;
 mod carriers;
 mod client;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -15,8 +15,9 @@ use hopflow_units::{Bytes, Duration, Instant};
 use hopflow_wire::Carrier;
 use mio::{Interest, Poll, Waker};
 
+use super::accept::listen;
 use super::alarm::Alarm;
-use super::carriers::{Carriers, listen};
+use super::carriers::Carriers;
 use super::client::Client;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
@@ -284,7 +285,8 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
             address: socks,
             cause,
         })?;
-        Ok(Client::new(listener, pool, &directory))
+        let patience = config.circuits.stream_timeout;
+        Ok(Client::new(listener, pool, &directory, patience))
     })?;
     let mut running = Running {
         workers: vec![worker],
@@ -360,13 +362,27 @@ impl Plan<'_> {
         })
     }
 
+    /// The address from which datagrams to other relays leave: of their family, and our own if we
+    /// have one of it.
+    fn leave_from(&self) -> IpAddr {
+        let relay = self.directory.relays.first();
+        let to_v6 = relay.is_some_and(|relay| relay.address.is_ipv6());
+        let any = if to_v6 {
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+        } else {
+            IpAddr::V4(Ipv4Addr::UNSPECIFIED)
+        };
+        let own = self.listen.map(|listen| listen.ip());
+        own.filter(|own| own.is_ipv6() == to_v6).unwrap_or(any)
+    }
+
     fn links(&self, poll: &Poll, number: usize) -> Result<Links, StartError> {
         let carrier = self.factory.plan().carrier;
         let model = self.link.map(EmulatedLink::model);
         let opened = match carrier {
             Carrier::Datagram => {
                 let link = model.map(|model| Emulated::new(&model, number as u64));
-                Datagrams::open(poll.registry(), self.listen, link)
+                Datagrams::open(poll.registry(), self.listen, self.leave_from(), link)
                     .map(|datagrams| Links::Datagrams(Box::new(datagrams)))
             }
             Carrier::Stream => Carriers::open(poll.registry(), self.listen, model)

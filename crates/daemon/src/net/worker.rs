@@ -71,6 +71,8 @@ impl<R: Role> Worker<R> {
             if now >= account_at {
                 account_at = now + ACCOUNT;
                 self.account(now);
+                // Those whom the system had no room for when they connected.
+                self.on_ready(now, Source::Listener, (true, false));
             }
             if end_at.is_none() && self.shared.wanted() == Wanted::End {
                 end_at = Some(now + self.patience);

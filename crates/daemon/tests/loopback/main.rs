@@ -2,6 +2,7 @@
 
 mod streams;
 mod support;
+mod waiting;
 
 use std::io::{Read, Write};
 use std::thread;

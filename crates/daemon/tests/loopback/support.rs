@@ -53,6 +53,11 @@ impl Overlay {
 
     /// With an exit of this policy.
     pub(crate) fn start_with(preset: &str, exit: &str) -> Self {
+        Self::start_all(preset, exit, "")
+    }
+
+    /// With these keys of the client's table `circuits`, too.
+    pub(crate) fn start_all(preset: &str, exit: &str, circuits: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = KeyStore::open(&folder.path().join("authority"));
         let authority = authority.unwrap().authority().unwrap();
@@ -76,7 +81,7 @@ impl Overlay {
         let start = |file: &PathBuf| net::relay(&RelayConfig::load(file).unwrap()).unwrap();
         let relays = files.iter().map(start).collect();
         let socks = free_address();
-        let text = format!("socks = \"{socks}\"\n{network}");
+        let text = format!("socks = \"{socks}\"\n{network}[circuits]\n{circuits}");
         let file = node(folder.path(), "client", &text);
         let client = net::client(&ClientConfig::load(&file).unwrap()).unwrap();
         Self {

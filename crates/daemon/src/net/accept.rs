@@ -1,0 +1,44 @@
+//! Listening for connections, and taking them.
+
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+
+use mio::net::{TcpListener, TcpStream};
+use socket2::{Domain, Protocol, Socket as RawSocket, Type};
+use tracing::debug;
+
+const BACKLOG: i32 = 1024;
+
+/// A listening socket that workers share.
+pub(super) fn listen(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
+    let raw = RawSocket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    raw.set_nonblocking(true)?;
+    raw.set_reuse_address(true)?;
+    raw.set_reuse_port(shared)?;
+    raw.bind(&address.into())?;
+    raw.listen(BACKLOG)?;
+    Ok(TcpListener::from_std(raw.into()))
+}
+
+/// The next of those who connect; `None` if nobody does, or the system has no room for one more.
+/// The poll does not tell when it has: then it is to be tried again from time to time.
+pub(super) fn accept(listener: &TcpListener) -> Option<TcpStream> {
+    loop {
+        match listener.accept() {
+            Ok((socket, _)) => return Some(socket),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock => return None,
+                // Who gave up says nothing about those behind.
+                ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                _ => {
+                    debug!(%error, "a connection cannot be taken yet");
+                    return None;
+                }
+            },
+        }
+    }
+}
