@@ -19,7 +19,7 @@ ALLOWED = {
     "hopflow-tcp": {"units"},
     "hopflow-onion": {"units", "wire"},
     "hopflow-channel": {"units"},
-    "hopflow-results": {"units"},
+    "hopflow-results": {"units", "stats"},
     "hopflow-overlay": {"units", "wire", "tcp"},
     "hopflow-transports": {"units", "wire", "tcp", "overlay"},
     "hopflow-sim": {"units", "random", "wire", "tcp", "overlay"},

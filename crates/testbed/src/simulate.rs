@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use hopflow_daemon::directory::TransportChoice;
 use hopflow_overlay::Factory;
 use hopflow_random::Stream;
 use hopflow_sim::spec::{
@@ -43,7 +44,13 @@ const SPREAD: Duration = Duration::from_millis(1);
 /// # Errors
 /// If the settings cannot be simulated.
 pub fn simulate(settings: &Settings, seed: u64) -> Result<Measured, SpecError> {
-    let factory = hopflow_transports::build::<Simulated>(&settings.transport, &settings.options)
+    let choice = TransportChoice {
+        preset: settings.transport.clone(),
+        options: settings.options.clone(),
+    };
+    // What the real nodes add to the options.
+    let choice = choice.on_real_hosts();
+    let factory = hopflow_transports::build::<Simulated>(&choice.preset, &choice.options)
         .map_err(|error| SpecError(error.to_string()))?;
     let mut world = world(settings, seed);
     // How long it takes is known only behind it, and samples must not go on for ever.
