@@ -61,6 +61,7 @@ impl Exit {
         let Some(target) = allowed else {
             return refuse(cx, stream, Reply::NotAllowed);
         };
+        // What the client says before the server is there waits in the engine.
         let place = self.table.add(Opening {
             stream,
             question: None,
@@ -72,16 +73,18 @@ impl Exit {
             Host::Address(address) => {
                 self.try_all(cx, place, &[SocketAddr::new(address, target.port)]);
             }
-            Host::Name(name) => self.ask(place, &name, target.port),
+            Host::Name(name) => self.ask(cx, place, &name, target.port),
         }
     }
 
-    fn ask(&mut self, place: usize, name: &str, port: u16) {
+    fn ask(&mut self, cx: &mut Cx<'_>, place: usize, name: &str, port: u16) {
         let (Some(resolver), Some(opening)) = (&self.resolver, self.table.opening(place)) else {
             return;
         };
         self.questions += 1;
-        resolver.ask(self.questions, name, port);
+        if !resolver.ask(self.questions, name, port) {
+            return self.try_all(cx, place, &[]);
+        }
         opening.question = Some(self.questions);
         self.asked.insert(self.questions, place);
     }
@@ -93,6 +96,9 @@ impl Exit {
         };
         if let Some(question) = opening.question {
             self.asked.remove(&question);
+            if let Some(resolver) = &self.resolver {
+                resolver.cancel(question);
+            }
         }
         Some(opening)
     }
@@ -139,6 +145,15 @@ impl Exit {
         }
     }
 
+    /// A stream takes more, or all that it had is on its way.
+    fn on_writable(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) {
+        match self.table.place(stream) {
+            Some(place) => self.table.stir(place),
+            // One that we refused: it is over when the client has ended, too.
+            None => cx.engine.set_reading(cx.now, stream, true),
+        }
+    }
+
     fn give_up(&mut self, cx: &mut Cx<'_>, place: usize, reply: Reply) {
         if let Some(opening) = self.forget(cx, place) {
             refuse(cx, opening.stream, reply);
@@ -173,7 +188,8 @@ impl Exit {
     }
 }
 
-/// Tells the client that its stream leads nowhere.
+/// Tells the client that its stream leads nowhere. The stream is read again once that is on its
+/// way, see [`Exit::on_writable`].
 fn refuse(cx: &mut Cx<'_>, stream: StreamHandle, reply: Reply) {
     cx.engine.write(cx.now, stream, &[reply.code()]);
     cx.engine.finish(cx.now, stream);
@@ -192,19 +208,9 @@ fn reply_for(error: &std::io::Error) -> Reply {
 impl Role for Exit {
     fn on_event(&mut self, cx: &mut Cx<'_>, event: Event) {
         match event {
-            Event::Begin { stream, target } => {
-                // What the client says before the server is there waits in the engine.
-                cx.engine.set_reading(cx.now, stream, false);
-                self.begin(cx, stream, target.data());
-            }
-            Event::Data { stream, payload } => {
-                self.table.deliver(stream, payload);
-            }
-            Event::Writable { stream } => {
-                if let Some(place) = self.table.place(stream) {
-                    self.table.stir(place);
-                }
-            }
+            Event::Begin { stream, target } => self.begin(cx, stream, target.data()),
+            Event::Data { stream, payload } => self.table.deliver(stream, payload),
+            Event::Writable { stream } => self.on_writable(cx, stream),
             Event::Finished { stream } => match self.table.place(stream) {
                 Some(_) => self.table.finish(stream),
                 // One that we refused.

@@ -59,6 +59,14 @@ pub(super) trait Role: Send {
     }
 }
 
+/// A place of a role's table.
+#[derive(Debug)]
+struct Place<S> {
+    entry: Entry<S>,
+    /// The stream that it belongs to.
+    stream: Option<StreamHandle>,
+}
+
 /// What a place of a role's table holds.
 #[derive(Debug)]
 pub(super) enum Entry<S> {
@@ -73,7 +81,7 @@ pub(super) enum Entry<S> {
 /// A role's connections.
 #[derive(Debug)]
 pub(super) struct Table<S> {
-    entries: Slab<Entry<S>>,
+    places: Slab<Place<S>>,
     by_stream: BTreeMap<StreamHandle, usize>,
     /// Places where something may be moved.
     stirred: Vec<usize>,
@@ -83,7 +91,7 @@ pub(super) struct Table<S> {
 impl<S> Default for Table<S> {
     fn default() -> Self {
         Self {
-            entries: Slab::new(),
+            places: Slab::new(),
             by_stream: BTreeMap::new(),
             stirred: Vec::new(),
             buffer: Vec::new(),
@@ -93,12 +101,15 @@ impl<S> Default for Table<S> {
 
 impl<S> Table<S> {
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.places.len()
     }
 
     /// A place for a connection; its token is for the poll.
     pub(super) fn add(&mut self, opening: S) -> usize {
-        self.entries.insert(Entry::Opening(opening))
+        self.places.insert(Place {
+            entry: Entry::Opening(opening),
+            stream: None,
+        })
     }
 
     pub(super) fn token(place: usize) -> Token {
@@ -110,14 +121,14 @@ impl<S> Table<S> {
     }
 
     pub(super) fn opening(&mut self, place: usize) -> Option<&mut S> {
-        match self.entries.get_mut(place)? {
+        match &mut self.places.get_mut(place)?.entry {
             Entry::Opening(opening) => Some(opening),
             _ => None,
         }
     }
 
     pub(super) fn pipe(&mut self, place: usize) -> Option<&mut Pipe> {
-        match self.entries.get_mut(place)? {
+        match &mut self.places.get_mut(place)?.entry {
             Entry::Open(pipe) => Some(pipe),
             _ => None,
         }
@@ -125,30 +136,30 @@ impl<S> Table<S> {
 
     /// The place that is given out next.
     pub(super) fn vacant(&self) -> usize {
-        self.entries.vacant_key()
+        self.places.vacant_key()
     }
 
     /// The stream that a place belongs to.
     pub(super) fn stream(&self, place: usize) -> Option<StreamHandle> {
-        let mut streams = self.by_stream.iter();
-        streams.find_map(|(stream, other)| (*other == place).then_some(*stream))
+        self.places.get(place)?.stream
     }
 
     /// Notes which stream a place belongs to.
     pub(super) fn name(&mut self, place: usize, stream: StreamHandle) {
-        self.by_stream.insert(stream, place);
+        if let Some(named) = self.places.get_mut(place) {
+            named.stream = Some(stream);
+            self.by_stream.insert(stream, place);
+        }
     }
 
-    /// Makes a pipe of what is not joined yet; nothing happens at other places.
+    /// Makes a pipe of what has a stream and is not joined yet; nothing happens at other places.
     pub(super) fn join(&mut self, place: usize, join: impl FnOnce(S) -> Pipe) {
-        let entry = self.entries.get_mut(place);
+        let entry = self.places.get_mut(place).map(|place| &mut place.entry);
         let Some(entry) = entry.filter(|entry| matches!(entry, Entry::Opening(_))) else {
             return;
         };
         if let Entry::Opening(opening) = std::mem::replace(entry, Entry::Between) {
-            let pipe = join(opening);
-            self.by_stream.insert(pipe.stream(), place);
-            *entry = Entry::Open(pipe);
+            *entry = Entry::Open(join(opening));
             self.stir(place);
         }
     }
@@ -163,17 +174,14 @@ impl<S> Table<S> {
         }
     }
 
-    /// A cell of a stream for its connection; false if they are not joined yet.
-    pub(super) fn deliver(&mut self, stream: StreamHandle, cell: OnionPayload) -> bool {
-        let Some(place) = self.place(stream) else {
-            return true;
-        };
-        let Some(pipe) = self.pipe(place) else {
-            return false;
-        };
-        pipe.deliver(cell, 0);
-        self.stir(place);
-        true
+    /// A cell of a stream for its connection. Streams without one are not read, or refused.
+    pub(super) fn deliver(&mut self, stream: StreamHandle, cell: OnionPayload) {
+        if let Some(place) = self.place(stream)
+            && let Some(pipe) = self.pipe(place)
+        {
+            pipe.deliver(cell, 0);
+            self.stir(place);
+        }
     }
 
     /// The far end of a stream has finished.
@@ -193,7 +201,8 @@ impl<S> Table<S> {
             return false;
         }
         for place in std::mem::take(&mut self.stirred) {
-            let Some(Entry::Open(pipe)) = self.entries.get_mut(place) else {
+            let entry = self.places.get_mut(place).map(|place| &mut place.entry);
+            let Some(Entry::Open(pipe)) = entry else {
                 continue;
             };
             if pipe.pump(cx.now, cx.engine, &mut self.buffer) != State::Open {
@@ -216,12 +225,14 @@ impl<S> Table<S> {
 
     /// Forgets a place; its connection is closed.
     pub(super) fn remove(&mut self, cx: &Cx<'_>, place: usize) -> Option<Entry<S>> {
-        let mut entry = self.entries.try_remove(place)?;
-        if let Entry::Open(pipe) = &mut entry {
+        let mut removed = self.places.try_remove(place)?;
+        if let Entry::Open(pipe) = &mut removed.entry {
             // The socket is closed in any case.
             let _ = cx.registry.deregister(pipe.socket());
         }
-        self.by_stream.retain(|_, other| *other != place);
-        Some(entry)
+        if let Some(stream) = removed.stream {
+            self.by_stream.remove(&stream);
+        }
+        Some(removed.entry)
     }
 }
