@@ -21,6 +21,10 @@ const KERNEL_BUFFER: usize = 4 << 20;
 /// Bytes of frames that the node is asked for at once.
 const AT_ONCE: usize = 256 * 1024;
 
+/// Bytes of packets of an emulated link that are joined, with the last one's below what the kernel
+/// takes at once.
+const MOST_JOINED: usize = 60_000;
+
 /// A worker's datagram sockets.
 #[derive(Debug)]
 pub(super) struct Datagrams {
@@ -251,12 +255,37 @@ impl Datagrams {
             }
             self.out = out;
         }
+        self.send_left(now);
+        sent
+    }
+
+    /// Sends what has passed the emulated uplink, neighbouring packets together if they are alike.
+    fn send_left(&mut self, now: Instant) {
+        let mut batch: Option<(Transmit, Vec<u8>)> = None;
         while let Some((transmit, data)) = self.link.as_mut().and_then(|link| link.left(now)) {
-            if let Some(socket) = self.socket(transmit.via) {
-                socket.send(transmit, &data);
+            let transmit = Transmit {
+                segment: data.len(),
+                ..transmit
+            };
+            match &mut batch {
+                Some((first, bytes)) if *first == transmit && bytes.len() < MOST_JOINED => {
+                    bytes.extend_from_slice(&data);
+                }
+                _ => {
+                    let ready = batch.replace((transmit, data));
+                    self.send_batch(ready);
+                }
             }
         }
-        sent
+        self.send_batch(batch);
+    }
+
+    fn send_batch(&mut self, batch: Option<(Transmit, Vec<u8>)>) {
+        if let Some((transmit, bytes)) = batch
+            && let Some(socket) = self.socket(transmit.via)
+        {
+            socket.send(transmit, &bytes);
+        }
     }
 
     /// When the emulated link has something to do.

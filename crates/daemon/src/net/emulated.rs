@@ -11,6 +11,10 @@ use slab::Slab;
 /// Bytes of UDP and IPv4 headers and of a link's framing, as the simulator counts them.
 const HEADERS: u64 = 30;
 
+/// Nanoseconds between the moments at which packets come through: those in between wait for each
+/// other, or every packet would wake its node.
+const GRAIN: u64 = 200_000;
+
 type Sent = (Transmit, Vec<u8>);
 type Received = (Via, SocketAddr, Vec<u8>);
 
@@ -103,6 +107,9 @@ impl Emulated {
         [up.next_event(), down.next_event(), up.room_at(now)]
             .into_iter()
             .flatten()
-            .fold(Instant::FAR_FUTURE, Instant::min)
+            .min()
+            .map_or(Instant::FAR_FUTURE, |at| {
+                Instant::from_nanos(at.as_nanos().next_multiple_of(GRAIN))
+            })
     }
 }
