@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use hopflow_node::{Transmit, Via};
 use hopflow_random::{Stream, Streams};
-use hopflow_sim::net::{Link, LinkConfig, Verdict};
+use hopflow_sim::net::{Link, LinkConfig, QueueConfig, Verdict};
 use hopflow_units::{Bytes, Instant};
 use slab::Slab;
 
@@ -14,6 +14,9 @@ const HEADERS: u64 = 30;
 /// Nanoseconds between the moments at which packets come through: those in between wait for each
 /// other, or every packet would wake its node.
 const GRAIN: u64 = 200_000;
+
+/// Packets that a fast link brings while a host stalls.
+const STALL: u32 = 400;
 
 type Sent = (Transmit, Vec<u8>);
 type Received = (Via, SocketAddr, Vec<u8>);
@@ -60,6 +63,15 @@ impl<P: Clone> Way<P> {
     }
 }
 
+/// The queue with room for what arrives together because a host let it wait: hosts stall for
+/// milliseconds, which links do not.
+fn with_slack(queue: &QueueConfig) -> QueueConfig {
+    QueueConfig {
+        packets: queue.packets.saturating_add(STALL),
+        ..queue.clone()
+    }
+}
+
 impl Emulated {
     /// An idle link; losses and jitter are drawn from `seed`.
     pub(super) fn new(config: &LinkConfig, seed: u64) -> Self {
@@ -71,7 +83,10 @@ impl Emulated {
                 packets: Slab::new(),
             },
             down: Way {
-                link: Link::new(config.clone()),
+                link: Link::new(LinkConfig {
+                    queue: with_slack(&config.queue),
+                    ..config.clone()
+                }),
                 rng: streams.stream("emulated.down", 0),
                 packets: Slab::new(),
             },
