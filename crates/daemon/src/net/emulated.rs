@@ -68,7 +68,7 @@ impl<P: Clone> Way<P> {
 fn with_slack(queue: &QueueConfig) -> QueueConfig {
     QueueConfig {
         packets: queue.packets.saturating_add(STALL),
-        ..queue.clone()
+        ..*queue
     }
 }
 
