@@ -42,6 +42,12 @@ fn entry(options: &EntryOptions) -> Result<(), Failure> {
 }
 
 fn sign(options: &SignOptions) -> Result<(), Failure> {
+    if !KeyStore::has_authority(&options.keys) {
+        return Err(Failure::bad_input(format_args!(
+            "--keys: {} has no authority's key; `hopflow directory keygen` makes one",
+            options.keys.display()
+        )));
+    }
     let authority = KeyStore::open(&options.keys)?.authority()?;
     let transport = TransportChoice {
         preset: options.transport.clone(),

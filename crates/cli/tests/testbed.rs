@@ -75,7 +75,7 @@ fn options_that_cannot_be_used_are_named_with_what_is_allowed() {
         (["--middle-rate", "no"], "or `none`"),
         (
             ["--downloads", "1001"],
-            "--downloads: 1001; allowed are numbers up to 1000",
+            "--downloads: 1001; allowed are numbers from 1 to 1000",
         ),
         (
             ["--size", "0B"],

@@ -29,6 +29,7 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
         warnings: Vec::new(),
     };
     if !KeyStore::has_relay(&config.keys) {
+        refuse_others_keys(config, &directory, None)?;
         let keys = config.keys.display();
         let problem = format!("{keys} has no keys: the relay makes them when it starts");
         found.warnings.push(problem);
@@ -38,6 +39,7 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
     let fingerprint = Hex(keys.identity()?.fingerprint().to_bytes());
     let onion_key = Hex(keys.onion()?.public().0);
     found.facts.push(format!("fingerprint {fingerprint}"));
+    refuse_others_keys(config, &directory, Some(fingerprint))?;
     match directory.relay(&fingerprint) {
         None => found
             .warnings
@@ -56,6 +58,35 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
         }
     }
     Ok(found)
+}
+
+/// Refuses keys that are not those of the relay that the directory lists at the same address:
+/// most likely the wrong folder is configured. `None` are keys that would be made.
+///
+/// # Errors
+/// If there is such a relay.
+pub(crate) fn refuse_others_keys(
+    config: &RelayConfig,
+    directory: &Directory,
+    own: Option<Hex<32>>,
+) -> Result<(), InputError> {
+    let listed = directory
+        .relays
+        .iter()
+        .find(|relay| relay.address == config.listen);
+    let Some(relay) = listed.filter(|relay| Some(relay.fingerprint) != own) else {
+        return Ok(());
+    };
+    let keys = config.keys.display();
+    let has = match own {
+        Some(own) => format!("has the keys of {own}"),
+        None => "has no keys".to_owned(),
+    };
+    let problem = format!(
+        "{keys} {has}, but the directory lists {} at {} with the fingerprint {}",
+        relay.nickname, relay.address, relay.fingerprint
+    );
+    Err(InputError::at("keys", problem))
 }
 
 /// Checks what a client needs.

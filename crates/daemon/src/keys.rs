@@ -63,6 +63,11 @@ impl KeyStore {
             .all(|file| folder.join(file).exists())
     }
 
+    /// Whether `folder` has the key of an authority already.
+    pub fn has_authority(folder: &Path) -> bool {
+        folder.join(AUTHORITY.file).exists()
+    }
+
     /// The key with which circuits are extended to a relay, from `onion.key`.
     ///
     /// # Errors

@@ -85,10 +85,10 @@ impl Settings {
         }
         hopflow_transports::build::<Simulated>(&self.transport, &self.options)
             .map_err(|error| SettingsError(format!("option: {error}")))?;
-        if self.downloads > MOST_DOWNLOADS {
+        if !(1..=MOST_DOWNLOADS).contains(&self.downloads) {
             let found = self.downloads;
             return refuse(format!(
-                "downloads: {found}; allowed are numbers up to {MOST_DOWNLOADS}"
+                "downloads: {found}; allowed are numbers from 1 to {MOST_DOWNLOADS}"
             ));
         }
         if self.size.is_zero() {
@@ -219,7 +219,7 @@ mod tests {
                 .contains("allowed are sizes")
         );
         settings.downloads = 5000;
-        assert!(settings.check().unwrap_err().0.contains("up to 1000"));
+        assert!(settings.check().unwrap_err().0.contains("from 1 to 1000"));
         settings.transport = "carrier-pigeon".to_owned();
         let message = settings.check().unwrap_err().to_string();
         assert!(

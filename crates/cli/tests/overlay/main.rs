@@ -39,6 +39,11 @@ fn an_operator_makes_a_network_by_commands_and_an_application_fetches_through_it
     assert!(checked.contains("listed as exit\n"), "{checked}");
     assert!(checked.ends_with("exit.toml is valid\n"), "{checked}");
     assert!(!checked.contains("warning"), "{checked}");
+    let message = refusal(&at, &["relay", "exit.toml", "--log", "off"]);
+    assert!(
+        message.contains("cannot listen for links"),
+        "a second one: {message}"
+    );
     let checked = success(&at, &["client", "client.toml", "--check"]);
     assert!(
         checked.contains("3 relays (1 guards, 1 exits)"),
@@ -204,9 +209,32 @@ fn a_check_opens_and_makes_nothing_and_says_what_is_missing() {
     let checked = success(at, &["relay", "relay.toml", "--check"]);
     assert!(checked.contains("listed as one\n"), "{checked}");
     fs::rename(at.join("keys"), at.join("others")).unwrap();
-    let checked = success(at, &["relay", "relay.toml", "--check"]);
-    assert!(checked.contains("warning: ./keys has no keys") || checked.contains("has no keys"));
+    for options in [
+        &["relay", "relay.toml", "--check"][..],
+        &["relay", "relay.toml"],
+    ] {
+        let message = refusal(at, options);
+        assert!(
+            message.contains("has no keys, but the directory lists one at 127.0.0.1:1"),
+            "{message}"
+        );
+    }
     assert!(!at.join("keys").exists(), "nothing was made");
+    let elsewhere = fs::read_to_string(at.join("relay.toml")).unwrap();
+    fs::write(at.join("relay.toml"), elsewhere.replace(":1'", ":2'")).unwrap();
+    let checked = success(at, &["relay", "relay.toml", "--check"]);
+    assert!(
+        checked.contains("has no keys: the relay makes them"),
+        "{checked}"
+    );
+    let mut unknown = sign(&["backtap"]);
+    unknown[4] = "elsewhere";
+    let message = refusal(at, &unknown);
+    assert!(
+        message.contains("elsewhere has no authority's key"),
+        "{message}"
+    );
+    assert!(!at.join("elsewhere").exists(), "nothing was made");
 }
 
 #[test]

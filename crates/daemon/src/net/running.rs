@@ -29,12 +29,13 @@ use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
 use super::worker::{Links, Worker};
-use crate::InputError;
+use crate::check::refuse_others_keys;
 use crate::config::{ClientConfig, EmulatedLink, RelayConfig};
 use crate::directory::Directory;
 use crate::keys::KeyStore;
 use crate::path::PathChooser;
 use crate::pool::Pool;
+use crate::{Hex, InputError};
 
 /// Why a node does not start.
 #[derive(Debug)]
@@ -183,12 +184,18 @@ fn labels(role: &str, directory: &Directory) -> Vec<(&'static str, String)> {
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let directory = Arc::new(config.network.load(calendar_time())?);
+    if !KeyStore::has_relay(&config.keys) {
+        refuse_others_keys(config, &directory, None)?;
+    }
     let keys = KeyStore::open(&config.keys)?;
     let identity = Arc::new(RelayIdentity {
         certificate: keys.identity()?,
         onion: keys.onion()?,
     });
+    let fingerprint = Hex(identity.certificate.fingerprint().to_bytes());
+    refuse_others_keys(config, &directory, Some(fingerprint))?;
     let factory = factory(&directory)?;
+    claim(config.listen, factory.plan().carrier)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let workers = config.workers(cores);
     let extend_to = Arc::new(
@@ -314,6 +321,20 @@ fn random_seed() -> Result<u64, StartError> {
     let mut seed = [0; 8];
     aws_lc_rs::rand::fill(&mut seed).map_err(|_| io::Error::other("no random numbers"))?;
     Ok(u64::from_ne_bytes(seed))
+}
+
+/// Makes sure that no other process listens at the address: the workers' sockets share it among
+/// themselves, and would share it with others of the same user.
+fn claim(address: SocketAddr, carrier: Carrier) -> Result<(), StartError> {
+    let bound = match carrier {
+        Carrier::Datagram => std::net::UdpSocket::bind(address).map(drop),
+        Carrier::Stream => std::net::TcpListener::bind(address).map(drop),
+    };
+    bound.map_err(|cause| StartError::Socket {
+        what: "links",
+        address,
+        cause,
+    })
 }
 
 /// What all workers of a node have in common.
