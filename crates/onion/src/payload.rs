@@ -70,7 +70,7 @@ const fn data_start(command: RelayCommand) -> usize {
 impl Payload for OnionPayload {
     type Data = BytesMut;
 
-    /// Joins neighbouring pieces of one buffer without copying.
+    /// Copies only behind what waits already, and not even that for pieces of one buffer.
     fn append(data: &mut BytesMut, more: BytesMut) {
         data.unsplit(more);
     }

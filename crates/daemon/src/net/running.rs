@@ -6,7 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use hopflow_channel::Fingerprint;
 use hopflow_node::{Engine, EngineConfig, Limits, RelayIdentity};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{BucketConfig, Factory};
@@ -18,7 +17,7 @@ use mio::{Interest, Poll, Waker};
 use super::accept::listen;
 use super::alarm::Alarm;
 use super::carriers::Carriers;
-use super::client::Client;
+use super::client::{Client, hops};
 use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
 use super::emulated::Emulated;
@@ -198,16 +197,9 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     claim(config.listen, factory.plan().carrier)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let workers = config.workers(cores);
-    let extend_to = Arc::new(
-        directory
-            .relays
-            .iter()
-            .map(|relay| {
-                let fingerprint = Fingerprint::from_bytes(relay.fingerprint.0);
-                (relay.address, fingerprint)
-            })
-            .collect::<BTreeSet<_>>(),
-    );
+    let listed = hops(&directory).into_iter();
+    let extend_to: BTreeSet<_> = listed.map(|hop| (hop.address, hop.fingerprint)).collect();
+    let extend_to = Arc::new(extend_to);
     let share = |bytes: u64| Bytes::new(bytes / workers as u64);
     let bucket = config.bucket.as_ref().map(|bucket| {
         let share = workers as u64;

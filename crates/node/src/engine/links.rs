@@ -235,7 +235,7 @@ impl Engine {
         let mut bytes = Vec::with_capacity(Setup::LEN);
         let body = body.clone();
         Setup { circuit, body }.encode(&mut bytes);
-        self.send_frame(now, link, bytes);
+        self.send_beside(now, link, bytes);
     }
 
     /// Tells a neighbour that a circuit that carries no data is closed.
@@ -246,10 +246,8 @@ impl Engine {
         circuit: Name,
         reason: Reason,
     ) {
-        let mut bytes = Vec::new();
-        let destroy = Frame::<OnionPayload>::Destroy(Destroy { circuit, reason });
-        destroy.encode(self.plan.carrier, &mut bytes);
-        self.send_frame(now, link, bytes);
+        let destroy = Frame::Destroy(Destroy { circuit, reason });
+        self.send_frame(now, link, &destroy);
     }
 
     /// Answers a probe of a circuit that carries no data yet.
@@ -258,9 +256,7 @@ impl Engine {
             circuit,
             ..Feedback::default()
         };
-        let mut bytes = Vec::new();
-        Frame::<OnionPayload>::Feedback(feedback).encode(self.plan.carrier, &mut bytes);
-        self.send_frame(now, link, bytes);
+        self.send_frame(now, link, &Frame::Feedback(feedback));
     }
 
     /// Notes that the neighbour itself must answer what was sent last.
@@ -272,14 +268,19 @@ impl Engine {
 
     /// Asks the neighbour about a circuit, so that it shows whether it is still there.
     pub(super) fn send_probe(&mut self, now: Instant, link: LinkId, circuit: Name) {
-        let mut bytes = Vec::new();
-        Frame::<OnionPayload>::Probe(circuit).encode(self.plan.carrier, &mut bytes);
-        self.send_frame(now, link, bytes);
+        self.send_frame(now, link, &Frame::Probe(circuit));
         self.expect_answer(now, link);
     }
 
+    /// Sends a frame of the node's kind that the node knows nothing of.
+    fn send_frame(&mut self, now: Instant, link: LinkId, frame: &Frame<OnionPayload>) {
+        let mut bytes = Vec::new();
+        frame.encode(self.plan.carrier, &mut bytes);
+        self.send_beside(now, link, bytes);
+    }
+
     /// Sends a frame on a link, in a datagram of its own, or lets it wait for the handshake.
-    fn send_frame(&mut self, now: Instant, id: LinkId, frame: Vec<u8>) {
+    fn send_beside(&mut self, now: Instant, id: LinkId, frame: Vec<u8>) {
         if let Some(link) = self.link_mut(id) {
             link.send_beside(now, frame);
             self.queue_link(id);
