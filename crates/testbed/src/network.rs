@@ -1,12 +1,12 @@
 //! A directory, relays, a client and a web server in this process.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::SocketAddr;
 
 use hopflow_daemon::config::{Bucket, Circuits, ClientConfig, EmulatedLink, Network, RelayConfig};
 use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
-use hopflow_daemon::net::{self, Account, Running, StartError, calendar_time};
+use hopflow_daemon::net::{self, Account, Running, StartError, calendar_time, free_address};
 use hopflow_daemon::policy::ExitPolicy;
 use hopflow_daemon::{Hex, UnixTime};
 use hopflow_units::{Bytes, Duration};
@@ -203,16 +203,4 @@ fn exit(number: usize) -> Option<ExitPolicy> {
         rules: vec![all],
         allow_private: true,
     })
-}
-
-/// An address of the loopback device that nobody uses at the moment, by TCP or UDP.
-fn free_address() -> io::Result<SocketAddr> {
-    let any = (Ipv4Addr::LOCALHOST, 0);
-    loop {
-        let listener = TcpListener::bind(any)?;
-        let address = listener.local_addr()?;
-        if UdpSocket::bind(address).is_ok() {
-            return Ok(address);
-        }
-    }
 }

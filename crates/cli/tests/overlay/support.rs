@@ -3,10 +3,10 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -44,14 +44,16 @@ pub(crate) fn refusal(folder: &Path, arguments: &[&str]) -> String {
     error.strip_prefix("error: ").expect(&error).to_owned()
 }
 
-/// An address that nobody uses at the moment.
-pub(crate) fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+/// An address that nobody uses.
+fn free_address() -> SocketAddr {
+    hopflow_daemon::net::free_address().unwrap()
 }
 
 /// A relay or client that runs.
 pub(crate) struct Node {
+    name: String,
+    /// What it tells its operator; a test that fails prints it.
+    log: PathBuf,
     pub(crate) metrics: SocketAddr,
     process: Child,
 }
@@ -59,18 +61,24 @@ pub(crate) struct Node {
 impl Node {
     fn start(folder: &Path, kind: &str, name: &str, metrics: SocketAddr) -> Self {
         let config = format!("{name}.toml");
-        let log = fs::File::create(folder.join(format!("{name}.log"))).unwrap();
+        let log = folder.join(format!("{name}.log"));
         let process = hopflow(folder, &[kind, &config, "--log", "debug"])
-            .stderr(log)
+            .stderr(fs::File::create(&log).unwrap())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        Self { metrics, process }
+        Self {
+            name: name.to_owned(),
+            log,
+            metrics,
+            process,
+        }
     }
 
     /// What it answers to a request for a page.
     pub(crate) fn page(&self, path: &str) -> String {
         let mut socket = TcpStream::connect(self.metrics).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(socket, "GET {path} HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
         let mut page = String::new();
         socket.read_to_string(&mut page).unwrap();
@@ -102,6 +110,13 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!(
+                "{}:\n{}",
+                self.name,
+                fs::read_to_string(&self.log).unwrap_or_default()
+            );
+        }
         // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -110,21 +125,23 @@ impl Drop for Node {
 
 /// Waits until there is something.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..PATIENCE.as_millis() / GLANCE.as_millis() {
+    let start = Instant::now();
+    loop {
         if let Some(found) = look() {
             return found;
         }
+        assert!(start.elapsed() < PATIENCE, "in time: {what}");
         thread::park_timeout(GLANCE);
     }
-    panic!("in time: {what}");
 }
 
 /// A network and its nodes: `guard`, `middle` and as many exits as there are names of them.
 pub(crate) struct Overlay {
-    pub(crate) folder: TempDir,
     pub(crate) socks: SocketAddr,
     pub(crate) relays: Vec<Node>,
     pub(crate) client: Node,
+    /// Last, since nodes that are dropped read from it.
+    pub(crate) folder: TempDir,
 }
 
 impl Overlay {
@@ -169,15 +186,20 @@ impl Overlay {
         let relays = relays.map(|(name, metrics)| Node::start(at, "relay", name, *metrics));
         let relays: Vec<Node> = relays.collect();
         let client = Node::start(at, "client", "client", client_metrics);
-        for node in relays.iter().chain([&client]) {
-            until("it runs", || TcpStream::connect(node.metrics).ok());
-        }
-        Self {
-            folder,
+        let mut overlay = Self {
             socks,
             relays,
             client,
+            folder,
+        };
+        for node in overlay.relays.iter_mut().chain([&mut overlay.client]) {
+            until("it runs", || {
+                let ended = node.process.try_wait().unwrap();
+                assert_eq!(ended, None, "{} has ended", node.name);
+                TcpStream::connect(node.metrics).ok()
+            });
         }
+        overlay
     }
 
     /// A connection to `target` through the overlay, on the circuits of `user`; or the code of

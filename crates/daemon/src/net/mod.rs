@@ -9,6 +9,7 @@ mod datagrams;
 mod delayed;
 mod emulated;
 mod exit;
+mod free;
 mod metrics;
 mod pipe;
 mod resolver;
@@ -20,5 +21,6 @@ mod tokens;
 mod worker;
 
 pub use clock::calendar_time;
+pub use free::free_address;
 pub use running::{Running, StartError, client, relay};
 pub use shared::Account;

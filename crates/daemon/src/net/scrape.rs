@@ -100,9 +100,7 @@ mod tests {
 
     #[test]
     fn the_page_is_served_at_its_place_only_until_the_end() {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap();
-        drop(free);
+        let address = crate::net::free_address().unwrap();
         let scrape = Scrape::start(address, || "all is well\n".to_owned()).unwrap();
         for (request, status, body) in [
             (

@@ -17,10 +17,9 @@ use tempfile::TempDir;
 /// What the exit of most tests connects to.
 pub(crate) const EVERYTHING: &str = "policy = [\"accept *:*\"]\nallow-private = true\n";
 
-/// A port that nobody uses at the moment.
+/// An address that nobody uses.
 pub(crate) fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+    net::free_address().unwrap()
 }
 
 /// How often is looked whether something has happened, and how often at most.
