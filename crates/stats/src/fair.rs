@@ -64,7 +64,7 @@ pub struct FairFlow {
     pub demand: Option<f64>,
 }
 
-/// Why no max-min fair allocation exists.
+/// Why no allocation exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FairError {
     /// A flow crosses no link and has no demand, so nothing bounds it.
@@ -89,6 +89,8 @@ pub enum FairError {
         /// The flow's index.
         flow: usize,
     },
+    /// The target that all flows strive for is negative or not finite.
+    Target,
 }
 
 impl fmt::Display for FairError {
@@ -110,6 +112,7 @@ impl fmt::Display for FairError {
                     "the demand of flow {flow} must be finite and at least zero"
                 )
             }
+            Self::Target => f.write_str("the target must be finite and at least zero"),
         }
     }
 }
@@ -144,7 +147,7 @@ pub fn max_min(capacities: &[f64], flows: &[FairFlow]) -> Result<Vec<FairShare>,
     Ok(filling.shares)
 }
 
-fn check(capacities: &[f64], flows: &[FairFlow]) -> Result<(), FairError> {
+pub(crate) fn check(capacities: &[f64], flows: &[FairFlow]) -> Result<(), FairError> {
     let valid = |number: f64| number.is_finite() && number >= 0.0;
     if let Some(link) = capacities.iter().position(|capacity| !valid(*capacity)) {
         return Err(FairError::Capacity { link });
