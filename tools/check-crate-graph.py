@@ -13,6 +13,7 @@ import sys
 ALLOWED = {
     "hopflow-units": set(),
     "hopflow-stats": set(),
+    "hopflow-mpc": set(),
     "hopflow-random": {"units"},
     "hopflow-paths": {"units", "random"},
     "hopflow-wire": {"units"},

@@ -1,0 +1,84 @@
+//! Plans: the rates and queues of every circuit over the horizon.
+
+use crate::problem::Problem;
+
+/// The plan of one circuit. Nothing in it is negative, and no hard constraint is violated by more
+/// than round-off.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    pub(crate) r_in: &'a [f64],
+    pub(crate) r_out: &'a [f64],
+    pub(crate) r_virtual: &'a [f64],
+    /// From the queue at the start to that after the last step.
+    pub(crate) queue: &'a [f64],
+}
+
+impl Plan<'_> {
+    /// Cells to take from the source in step `k`, from 0.
+    pub fn r_in(&self, k: usize) -> f64 {
+        self.r_in[k]
+    }
+
+    /// Cells to forward in step `k`, from 0.
+    pub fn r_out(&self, k: usize) -> f64 {
+        self.r_out[k]
+    }
+
+    /// Cells that could be forwarded in step `k` if the successor took them: the virtual rate of
+    /// (16). In the coded form, which has none, what is forwarded.
+    pub fn r_virtual(&self, k: usize) -> f64 {
+        self.r_virtual[k]
+    }
+
+    /// Cells queued after `k` steps, from 0 to the horizon.
+    pub fn queue(&self, k: usize) -> f64 {
+        self.queue[k]
+    }
+}
+
+/// The plans of all circuits, circuit-major.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plans {
+    pub(crate) horizon: usize,
+    pub(crate) r_in: Vec<f64>,
+    pub(crate) r_out: Vec<f64>,
+    pub(crate) r_virtual: Vec<f64>,
+    queue: Vec<f64>,
+}
+
+impl Plans {
+    /// Makes all plans of `problem` zero.
+    pub(crate) fn reset(&mut self, problem: &Problem) {
+        self.horizon = problem.horizon;
+        for rates in [&mut self.r_in, &mut self.r_out, &mut self.r_virtual] {
+            rates.clear();
+            rates.resize(problem.len() * problem.horizon, 0.0);
+        }
+    }
+
+    /// Follows the queues from the rates; called when these are final.
+    pub(crate) fn fill_queues(&mut self, problem: &Problem) {
+        self.queue.clear();
+        for circuit in 0..problem.len() {
+            let mut queue = problem.queue[circuit];
+            self.queue.push(queue);
+            let start = circuit * self.horizon;
+            for k in start..start + self.horizon {
+                queue = (queue + self.r_in[k] - self.r_out[k]).max(0.0);
+                self.queue.push(queue);
+            }
+        }
+    }
+
+    /// The plan of one circuit.
+    pub(crate) fn get(&self, circuit: usize) -> Plan<'_> {
+        let steps = circuit * self.horizon..(circuit + 1) * self.horizon;
+        let states = circuit * (self.horizon + 1)..(circuit + 1) * (self.horizon + 1);
+        Plan {
+            r_in: &self.r_in[steps.clone()],
+            r_out: &self.r_out[steps.clone()],
+            r_virtual: &self.r_virtual[steps],
+            queue: &self.queue[states],
+        }
+    }
+}
