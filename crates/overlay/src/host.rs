@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
-use hopflow_wire::{Frame, Payload, Reason};
+use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, Rate, StreamId};
+use hopflow_wire::{Frame, Message, Payload, Reason};
 
 use crate::slots::SlotId;
 use crate::{BucketConfig, Direction, Plan};
@@ -77,7 +77,7 @@ pub trait Host<P: Payload>: Debug + Send {
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>);
 
     /// Takes a message that the neighbour on `link` sent out of band.
-    fn receive_message(&mut self, now: Instant, link: LinkId, message: &[u8]);
+    fn receive_message(&mut self, now: Instant, link: LinkId, message: &Message);
 
     /// Says how many bytes a link's stream takes at present: at first, and whenever it is more
     /// than before. What the node writes it counts itself. Datagram links have no such limit.
@@ -195,7 +195,7 @@ pub enum Event<P> {
         /// The link that leads to the neighbour.
         link: LinkId,
         /// The message.
-        message: Vec<u8>,
+        message: Message,
         /// How long it takes.
         delay: Duration,
     },
@@ -221,6 +221,8 @@ pub struct NodeEnv {
     pub node: NodeId,
     /// Its token bucket, if the operator set one.
     pub bucket: Option<BucketConfig>,
+    /// What its access link carries in each direction, as far as its operator knows.
+    pub access: Option<Rate>,
     /// Where in their interval the node's regular events fall, as a share of it from 0 to 1.
     pub phase: f64,
 }

@@ -47,8 +47,8 @@ pub use node::Node;
 pub use plan::{Charging, Excess, Multiplexing, Plan, Scope, Tick, Turn};
 pub use rtt::{RttConfig, RttEstimator};
 pub use transport::{
-    AckSample, FlowCx, Forwarded, Gates, LinkCx, LinkSample, LossSample, NodeCx, QueueView,
-    Transport,
+    AckSample, FlowCx, FlowEntry, Forwarded, Gates, LinkCx, LinkSample, LossSample, NodeCx,
+    QueueView, Transport, Way,
 };
 
 /// Bytes of frames that one datagram holds at most: two cells and feedback within an Ethernet

@@ -1,15 +1,12 @@
 //! A node's end of a link to a neighbour.
 
 use hopflow_units::{Bytes, Cells, CircuitId, Instant};
-use hopflow_wire::{Carrier, Frame, Payload};
+use hopflow_wire::{Carrier, Frame, Message, Payload};
 
 use crate::{FlowId, Gate, MAX_DATAGRAM};
 
 /// Answers to nonsense that wait for a link at most; more are dropped, for all can be repeated.
 const MAX_CONTROL: usize = 64;
-/// Encoded bytes of the longest control frame.
-const CONTROL_LEN: u64 = 4;
-
 /// What a node keeps per link.
 #[derive(Debug)]
 pub(crate) struct Link<P> {
@@ -34,6 +31,8 @@ pub(crate) struct Link<P> {
     pub(crate) outbox: Vec<Frame<P>>,
     /// Frames other than cells and feedback.
     control: Vec<Frame<P>>,
+    /// Encoded bytes of these.
+    control_len: Bytes,
     /// Flows that owe the neighbour feedback, and when it is due.
     pub(crate) owing: Vec<FlowId>,
     pub(crate) feedback_at: Option<Instant>,
@@ -55,6 +54,7 @@ impl<P: Payload> Link<P> {
             parked: Vec::new(),
             outbox: Vec::new(),
             control: Vec::new(),
+            control_len: Bytes::ZERO,
             owing: Vec::new(),
             feedback_at: None,
             flushing: false,
@@ -73,8 +73,8 @@ impl<P: Payload> Link<P> {
 
     /// Bytes of control frames and feedback that wait, at most.
     fn owed(&self) -> i64 {
-        let feedback = self.feedback_len.get() * self.owing.len() as u64;
-        (CONTROL_LEN * self.control.len() as u64 + feedback) as i64
+        let feedback = self.feedback_len * self.owing.len() as u64;
+        (self.control_len + feedback).get() as i64
     }
 
     /// Whether the carrier takes another cell and the gate lets it pass.
@@ -113,13 +113,33 @@ impl<P: Payload> Link<P> {
 
     /// Puts a frame into the queue of control frames.
     pub(crate) fn push_control(&mut self, frame: Frame<P>) {
+        self.control_len += frame.wire_len(self.carrier);
         self.control.push(frame);
+    }
+
+    /// Puts a transport's message into the queue of control frames. What it said before about the
+    /// same flow, and has not left, is old.
+    pub(crate) fn push_message(&mut self, message: Message) {
+        // Datagrams always leave, so that there only a full stream can hold an older one.
+        if self.stuck {
+            let carrier = self.carrier;
+            let same = |frame: &Frame<P>| match frame {
+                Frame::Message(old) => {
+                    (old.circuit, old.sender) == (message.circuit, message.sender)
+                }
+                _ => false,
+            };
+            if let Some(place) = self.control.iter().position(same) {
+                self.control_len -= self.control.remove(place).wire_len(carrier);
+            }
+        }
+        self.push_control(Frame::Message(Box::new(message)));
     }
 
     /// Puts a frame that the neighbour provoked into the queue of control frames, if few wait.
     pub(crate) fn push_answer(&mut self, frame: Frame<P>) {
         if self.control.len() < MAX_CONTROL {
-            self.control.push(frame);
+            self.push_control(frame);
         }
     }
 
@@ -152,7 +172,7 @@ impl<P: Payload> Link<P> {
         if self.control.is_empty() {
             return used;
         }
-        let mut count = 0;
+        let (mut count, before) = (0, used);
         for frame in &self.control {
             let len = frame.wire_len(self.carrier);
             if used + len > most {
@@ -161,6 +181,7 @@ impl<P: Payload> Link<P> {
             used += len;
             count += 1;
         }
+        self.control_len -= used - before;
         out.extend(self.control.drain(..count));
         used
     }

@@ -2,10 +2,10 @@
 
 use std::fmt::Debug;
 
-use hopflow_units::{Cells, Duration, Instant, LinkId, StreamId};
-use hopflow_wire::{RelayCommand, RelayHeader};
+use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId, StreamId};
+use hopflow_wire::{Neighbour, RelayCommand, RelayHeader};
 
-use crate::{Gate, NodeEnv, Plan, Site, Violation};
+use crate::{FlowId, Gate, NodeEnv, Plan, Site, Violation};
 
 /// A transport: how fast each flow may go.
 ///
@@ -110,17 +110,18 @@ pub trait Transport: Debug + Sized + Send + 'static {
         let _ = cx;
     }
 
-    /// A neighbour sent a message out of band.
+    /// A neighbour sent a message about a flow, see [`NodeCx::tell`].
     ///
     /// # Errors
     /// If the message is not one of the transport's.
-    fn on_neighbour(
+    fn on_message(
         &mut self,
-        cx: &mut NodeCx<'_, Self::Flow>,
-        link: LinkId,
-        message: &[u8],
+        flow: &mut Self::Flow,
+        cx: &mut FlowCx<'_>,
+        sender: Neighbour,
+        body: &[u8],
     ) -> Result<(), Violation> {
-        let _ = (cx, link, message);
+        let _ = (flow, cx, sender, body);
         Err(Violation::Unexpected)
     }
 }
@@ -232,29 +233,70 @@ pub struct LinkCx<'a> {
     pub gate: &'a mut Gate,
 }
 
-/// What a node's hooks may see and set.
+/// What a node's hook may see and set.
 #[derive(Debug)]
 pub struct NodeCx<'a, S> {
     /// The time.
     pub now: Instant,
     pub(crate) flows: &'a mut dyn FlowTable<S>,
-    pub(crate) messages: &'a mut Vec<(LinkId, Vec<u8>, Duration)>,
+    pub(crate) messages: &'a mut Vec<Told>,
 }
 
 impl<S> NodeCx<'_, S> {
     /// Calls `visit` for every flow of the node, in the order of their numbers.
-    pub fn for_each_flow(&mut self, mut visit: impl FnMut(&Site, &mut S, &mut Gates, QueueView)) {
+    pub fn for_each_flow(&mut self, mut visit: impl FnMut(FlowEntry<'_, S>)) {
         self.flows.for_each(&mut visit);
     }
 
-    /// Sends a message to the neighbour on `link` outside of all links; it arrives after `delay`.
-    pub fn send_neighbour(&mut self, link: LinkId, message: Vec<u8>, delay: Duration) {
-        self.messages.push((link, message, delay));
+    /// Sends a message about a flow to its predecessor or successor, of at most
+    /// [`Message::MAX_BODY`](hopflow_wire::Message::MAX_BODY) bytes. Nothing happens where there is
+    /// no such neighbour. Datagrams may lose it.
+    pub fn tell(&mut self, flow: FlowId, to: Neighbour, body: Vec<u8>, way: Way) {
+        debug_assert!(body.len() <= hopflow_wire::Message::MAX_BODY);
+        self.messages.push(Told {
+            flow,
+            to,
+            body,
+            way,
+        });
     }
 }
 
+/// How a message to a neighbour travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// With cells and feedback on the link.
+    InBand,
+    /// Outside of all links, in this time. Only simulators can do this.
+    OutOfBand(Duration),
+}
+
+/// A flow that a node's hook looks at.
+#[derive(Debug)]
+pub struct FlowEntry<'a, S> {
+    /// Where the flow is.
+    pub site: &'a Site,
+    /// The transport's state of it.
+    pub state: &'a mut S,
+    /// The flow's gates.
+    pub gates: &'a mut Gates,
+    /// The flow's queue.
+    pub queue: QueueView,
+    /// At the source, application bytes that wait to be cut.
+    pub pending: Bytes,
+}
+
+/// A message that a hook sends.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) flow: FlowId,
+    pub(crate) to: Neighbour,
+    pub(crate) body: Vec<u8>,
+    pub(crate) way: Way,
+}
+
 /// A visitor of flows, see [`NodeCx::for_each_flow`].
-pub(crate) type Visit<'v, S> = dyn FnMut(&Site, &mut S, &mut Gates, QueueView) + 'v;
+pub(crate) type Visit<'v, S> = dyn FnMut(FlowEntry<'_, S>) + 'v;
 
 /// The node's flows without the type of their payloads.
 pub(crate) trait FlowTable<S>: Debug {

@@ -71,6 +71,7 @@ impl Bench {
         let mut host = factory.node(&NodeEnv {
             node: NodeId::new(0),
             bucket: None,
+            access: None,
             phase: 0.5,
         });
         for _ in 0..links {

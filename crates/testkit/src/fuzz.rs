@@ -13,8 +13,8 @@ use hopflow_overlay::{
 };
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::{
-    CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Frames, Payload,
-    RawPayload, Reason, RelayCommand, RelayHeader,
+    CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Frames, Message,
+    Neighbour, Payload, RawPayload, Reason, RelayCommand, RelayHeader,
 };
 
 use crate::Counted;
@@ -119,6 +119,7 @@ impl Life {
             host: factory.node(&NodeEnv {
                 node: NodeId::new(0),
                 bucket: None,
+                access: None,
                 phase: 0.25,
             }),
             plan: factory.plan(),
@@ -208,7 +209,8 @@ impl Life {
             }
             14 => {
                 let link = LinkId::new(script.below(LINKS));
-                let message: Vec<u8> = (0..script.below(20)).map(|_| script.byte()).collect();
+                let circuit = CircuitId::new(script.below(CIRCUIT_NAMES) as u16);
+                let message = message(circuit, script);
                 self.host.receive_message(self.now, link, &message);
             }
             _ => self.take_output(script.below(8)),
@@ -354,11 +356,27 @@ fn frame(script: &mut Script<'_>, hops: &mut [Hop]) -> Frame<Counted> {
             feedback(circuit, numbers, script)
         }
         14 => Frame::Probe(circuit),
-        _ if script.byte() > 200 => Frame::Destroy(Destroy {
-            circuit,
-            reason: Reason::Requested,
-        }),
-        _ => cell(circuit, hop.sent, payload(script)),
+        _ => match script.byte() {
+            201.. => Frame::Destroy(Destroy {
+                circuit,
+                reason: Reason::Requested,
+            }),
+            101.. => Frame::Message(Box::new(message(circuit, script))),
+            _ => cell(circuit, hop.sent, payload(script)),
+        },
+    }
+}
+
+fn message(circuit: CircuitId, script: &mut Script<'_>) -> Message {
+    let sender = match script.below(2) {
+        0 => Neighbour::Predecessor,
+        _ => Neighbour::Successor,
+    };
+    let body = (0..script.below(80)).map(|_| script.byte()).collect();
+    Message {
+        circuit,
+        sender,
+        body,
     }
 }
 

@@ -77,8 +77,35 @@ pub enum Reason {
     Other = 255,
 }
 
+/// What a transport tells a neighbour about one flow of a circuit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// The circuit, as the two neighbours name it.
+    pub circuit: CircuitId,
+    /// What the sender is to the flow that the message is about.
+    pub sender: Neighbour,
+    /// What the transport says, at most [`Message::MAX_BODY`] bytes.
+    pub body: Vec<u8>,
+}
+
+/// A flow's neighbours, as a node sees them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Neighbour {
+    /// Whence the flow's cells come.
+    Predecessor,
+    /// Where the flow's cells go.
+    Successor,
+}
+
+impl Message {
+    /// The longest body.
+    pub const MAX_BODY: usize = 1024;
+    /// Encoded bytes before the body: circuit 2, type 1, sender 1, length 2.
+    pub const HEADER: u64 = 6;
+}
+
 /// Anything that one neighbour sends to another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame<P> {
     /// A cell.
     Cell(Cell<P>),
@@ -88,6 +115,8 @@ pub enum Frame<P> {
     Probe(CircuitId),
     /// Closes a circuit.
     Destroy(Destroy),
+    /// A transport's message.
+    Message(Box<Message>),
 }
 
 /// Bytes that are not a frame.
@@ -101,6 +130,10 @@ pub enum DecodeError {
     UnknownCommand(u8),
     /// The length does not fit the cell.
     Length(u16),
+    /// A message is longer than allowed.
+    TooLong(u16),
+    /// Who sends a message is neither the predecessor nor the successor.
+    UnknownSender(u8),
 }
 
 impl fmt::Display for DecodeError {
@@ -110,6 +143,12 @@ impl fmt::Display for DecodeError {
             Self::UnknownType(t) => write!(f, "frame type {t} is unknown"),
             Self::UnknownCommand(c) => write!(f, "relay command {c} is unknown"),
             Self::Length(n) => write!(f, "{n} bytes of data do not fit a cell"),
+            Self::TooLong(n) => write!(
+                f,
+                "a message of {n} bytes is too long; allowed are {}",
+                Message::MAX_BODY
+            ),
+            Self::UnknownSender(s) => write!(f, "sender {s} of a message is unknown"),
         }
     }
 }
@@ -120,6 +159,7 @@ const TYPE_RELAY: u8 = 3;
 const TYPE_DESTROY: u8 = 4;
 const TYPE_FEEDBACK: u8 = 12;
 const TYPE_PROBE: u8 = 13;
+const TYPE_MESSAGE: u8 = 15;
 const FLAG_WORD: u8 = 0x80;
 const FLAG_PADDED: u8 = 0x40;
 
@@ -133,7 +173,7 @@ impl<P: Payload> Frame<P> {
     }
 
     /// Encoded bytes of this frame.
-    pub const fn wire_len(&self, carrier: Carrier) -> Bytes {
+    pub fn wire_len(&self, carrier: Carrier) -> Bytes {
         match self {
             Self::Cell(_) | Self::Feedback(Feedback { padded: true, .. }) => {
                 Self::cell_len(carrier)
@@ -142,6 +182,7 @@ impl<P: Payload> Frame<P> {
             Self::Feedback(_) => Bytes::new(Feedback::LEN_WITH_WORD),
             Self::Probe(_) => Bytes::new(3),
             Self::Destroy(_) => Bytes::new(4),
+            Self::Message(message) => Bytes::new(Message::HEADER + message.body.len() as u64),
         }
     }
 
@@ -179,6 +220,13 @@ impl<P: Payload> Frame<P> {
                 start(destroy.circuit, TYPE_DESTROY);
                 out.push(destroy.reason as u8);
             }
+            Self::Message(message) => {
+                start(message.circuit, TYPE_MESSAGE);
+                out.push(message.sender as u8);
+                let body = &message.body[..message.body.len().min(Message::MAX_BODY)];
+                out.extend_from_slice(&(body.len() as u16).to_be_bytes());
+                out.extend_from_slice(body);
+            }
         }
     }
 
@@ -193,6 +241,7 @@ impl<P: Payload> Frame<P> {
             TYPE_RELAY => Self::decode_cell(circuit, rest, carrier),
             TYPE_FEEDBACK => Self::decode_feedback(circuit, rest, carrier),
             TYPE_PROBE => Ok((Self::Probe(circuit), rest)),
+            TYPE_MESSAGE => Self::decode_message(circuit, rest),
             TYPE_DESTROY => {
                 let ([reason], rest) = take::<1>(rest)?;
                 let reason = Reason::from_wire(reason);
@@ -222,6 +271,28 @@ impl<P: Payload> Frame<P> {
             payload: P::read(&payload),
         };
         Ok((Self::Cell(cell), rest))
+    }
+
+    fn decode_message(circuit: CircuitId, bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let ([sender, hi, lo], rest) = take::<3>(bytes)?;
+        let sender = match sender {
+            0 => Neighbour::Predecessor,
+            1 => Neighbour::Successor,
+            other => return Err(DecodeError::UnknownSender(other)),
+        };
+        let len = u16::from_be_bytes([hi, lo]);
+        if usize::from(len) > Message::MAX_BODY {
+            return Err(DecodeError::TooLong(len));
+        }
+        let (body, rest) = rest
+            .split_at_checked(len.into())
+            .ok_or(DecodeError::Truncated)?;
+        let message = Message {
+            circuit,
+            sender,
+            body: body.to_vec(),
+        };
+        Ok((Self::Message(Box::new(message)), rest))
     }
 
     fn decode_feedback(

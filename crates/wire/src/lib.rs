@@ -15,7 +15,9 @@ mod seq;
 mod setup;
 
 pub use cell::{Cell, CellFlags, Payload, RawPayload};
-pub use frame::{Carrier, DecodeError, Destroy, Feedback, Frame, Frames, Reason};
+pub use frame::{
+    Carrier, DecodeError, Destroy, Feedback, Frame, Frames, Message, Neighbour, Reason,
+};
 pub use relay::{RelayCommand, RelayHeader};
 pub use seq::CellSeq;
 pub use setup::Setup;

@@ -2,8 +2,8 @@
 
 use hopflow_units::{CircuitId, Instant, StreamId};
 use hopflow_wire::{
-    CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Payload, RawPayload,
-    Reason, RelayCommand, RelayHeader,
+    CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Message, Neighbour,
+    Payload, RawPayload, Reason, RelayCommand, RelayHeader,
 };
 
 const SPEC: &str = include_str!("../../../docs/spec/wire.md");
@@ -59,6 +59,11 @@ fn frames_have_the_bytes_of_the_specification() {
         circuit: CIRCUIT,
         reason: Reason::Excess,
     });
+    let message = Frame::Message(Box::new(Message {
+        circuit: CIRCUIT,
+        sender: Neighbour::Successor,
+        body: vec![0x41, 0x42],
+    }));
     let hello = cell(RelayCommand::Data, 0, b"hi");
     let numbered = cell(RelayCommand::NumberedData, 0x2122_2324, b"hi");
     let header = "00 07 00 00 00 00 00 00 00 02";
@@ -86,6 +91,7 @@ fn frames_have_the_bytes_of_the_specification() {
         ),
         (&Frame::Probe(CIRCUIT), Datagram, "01 02 0d".into()),
         (&destroy, Stream, "01 02 04 02".into()),
+        (&message, Datagram, "01 02 0f 01 00 02 41 42".into()),
     ];
     for (frame, carrier, bytes) in golden {
         assert_eq!(printed(frame, carrier), bytes);

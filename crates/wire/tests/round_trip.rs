@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hopflow_units::{Bytes, CircuitId, Instant, StreamId};
 use hopflow_wire::{
     CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, DecodeError, Destroy, Feedback, Frame, Frames,
-    Payload, RawPayload, Reason, RelayCommand, RelayHeader,
+    Message, Neighbour, Payload, RawPayload, Reason, RelayCommand, RelayHeader,
 };
 use proptest::prelude::*;
 
@@ -80,11 +80,24 @@ fn destroys() -> impl Strategy<Value = Frame<RawPayload>> {
     (circuits(), reasons).prop_map(|(circuit, reason)| Frame::Destroy(Destroy { circuit, reason }))
 }
 
+fn messages() -> impl Strategy<Value = Frame<RawPayload>> {
+    let senders = prop::sample::select(vec![Neighbour::Predecessor, Neighbour::Successor]);
+    let bodies = prop::collection::vec(any::<u8>(), 0..=Message::MAX_BODY);
+    (circuits(), senders, bodies).prop_map(|(circuit, sender, body)| {
+        Frame::Message(Box::new(Message {
+            circuit,
+            sender,
+            body,
+        }))
+    })
+}
+
 fn frames(carrier: Carrier) -> impl Strategy<Value = Frame<RawPayload>> {
     prop_oneof![
         cells(carrier),
         feedback(),
         circuits().prop_map(Frame::Probe),
+        messages(),
         destroys()
     ]
 }

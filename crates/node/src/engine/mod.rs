@@ -222,6 +222,7 @@ impl Engine {
         let env = NodeEnv {
             node: NodeId::new(0),
             bucket: config.bucket,
+            access: None,
             phase: 0.0,
         };
         Self {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use hopflow_channel::DatagramChannel;
 use hopflow_onion::OnionPayload;
 use hopflow_units::{CircuitId as Name, Instant, LinkId};
-use hopflow_wire::{Carrier, Cell, DecodeError, Frame, Reason, Setup};
+use hopflow_wire::{Carrier, Cell, DecodeError, Feedback, Frame, Reason, Setup};
 
 use super::{ConnId, Engine, Failure, Via};
 use crate::circuit::{CircuitKey, Phase};
@@ -167,7 +167,11 @@ impl Engine {
                 self.refuse_or_end(now, key, link, destroy.reason, why);
                 None
             }
-            Frame::Feedback(feedback) => self.unless_in_setup(link, feedback.circuit, frame),
+            Frame::Feedback(Feedback { circuit, .. }) => self.unless_in_setup(link, circuit, frame),
+            Frame::Message(ref message) => {
+                let circuit = message.circuit;
+                self.unless_in_setup(link, circuit, frame)
+            }
             Frame::Probe(circuit) => {
                 let frame = self.unless_in_setup(link, circuit, frame);
                 if frame.is_none() {

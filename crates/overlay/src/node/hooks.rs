@@ -1,13 +1,20 @@
 //! Calling the transport's hooks, and doing what they ask for.
 
-use hopflow_units::{Cells, Duration, Instant, LinkId};
-use hopflow_wire::Payload;
+use std::fmt;
+
+use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId};
+use hopflow_wire::{Message, Neighbour, Payload};
 
 use super::Node;
-use crate::flow::Flow;
+use crate::edge::Stream;
+use crate::flow::{Flow, Port};
+use crate::slots::Slots;
 use crate::timers::Timer;
-use crate::transport::{FlowTable, Visit};
-use crate::{Event, FlowCx, FlowId, LinkCx, LinkSample, NodeCx, QueueView, Transport, Violation};
+use crate::transport::{FlowTable, Told, Visit};
+use crate::{
+    Direction, Event, FlowCx, FlowEntry, FlowId, LinkCx, LinkSample, NodeCx, QueueView, Role,
+    Transport, Violation, Way,
+};
 
 impl<T: Transport, P: Payload> Node<T, P> {
     /// Calls a hook of a flow with its context, then does what the hook asked for.
@@ -91,41 +98,76 @@ impl<T: Transport, P: Payload> Node<T, P> {
         self.node_hook(now, T::on_tick);
     }
 
-    pub(super) fn on_message(&mut self, now: Instant, link: LinkId, message: &[u8]) {
-        let result = self.node_hook(now, |transport, cx| {
-            transport.on_neighbour(cx, link, message)
+    /// A neighbour's transport says something.
+    pub(super) fn on_message(&mut self, now: Instant, link: LinkId, message: &Message) {
+        let Some(arriving) = self.links[link.index()].flow(message.circuit) else {
+            return self.on_stray(link, message.circuit);
+        };
+        let id = match message.sender {
+            Neighbour::Predecessor => arriving,
+            Neighbour::Successor => arriving.reverse(),
+        };
+        let result = self.hook(now, id, |transport, state, cx| {
+            transport.on_message(state, cx, message.sender, &message.body)
         });
-        if result.is_err() {
-            // Such a message belongs to no circuit; it is counted and otherwise ignored.
-            self.counters.violations += 1;
+        match result {
+            Some(Err(violation)) => self.violated(id, violation),
+            Some(Ok(())) => self.after_gate(now, id),
+            None => {}
         }
     }
 
-    fn node_hook<R>(
-        &mut self,
-        now: Instant,
-        call: impl FnOnce(&mut T, &mut NodeCx<'_, T::Flow>) -> R,
-    ) -> R {
+    fn node_hook(&mut self, now: Instant, call: impl FnOnce(&mut T, &mut NodeCx<'_, T::Flow>)) {
         let mut messages = Vec::new();
+        let mut flows = Table {
+            flows: &mut self.flows,
+            streams: &self.streams,
+        };
         let mut cx = NodeCx {
             now,
-            flows: &mut self.flows,
+            flows: &mut flows,
             messages: &mut messages,
         };
-        let result = call(&mut self.transport, &mut cx);
-        for (link, message, delay) in messages {
-            self.events.push_back(Event::Message {
-                link,
-                message,
-                delay,
-            });
+        call(&mut self.transport, &mut cx);
+        for told in messages {
+            self.tell(told);
         }
         for index in 0..self.circuits.places() {
-            for direction in [crate::Direction::Forward, crate::Direction::Backward] {
+            for direction in [Direction::Forward, Direction::Backward] {
                 self.after_gate(now, FlowId::new(index, direction));
             }
         }
-        result
+    }
+
+    /// Sends a transport's message.
+    fn tell(&mut self, told: Told) {
+        let Some(flow) = self.flow(told.flow) else {
+            return;
+        };
+        // To its successor a node is the predecessor.
+        let (port, sender) = match told.to {
+            Neighbour::Predecessor => (flow.inbound, Neighbour::Successor),
+            Neighbour::Successor => (flow.outbound, Neighbour::Predecessor),
+        };
+        let Some(Port { link, circuit }) = port else {
+            return;
+        };
+        let message = Message {
+            circuit,
+            sender,
+            body: told.body,
+        };
+        match told.way {
+            Way::InBand => {
+                self.link(link).push_message(message);
+                self.flush_link(link);
+            }
+            Way::OutOfBand(delay) => self.events.push_back(Event::Message {
+                link,
+                message,
+                delay,
+            }),
+        }
     }
 }
 
@@ -141,11 +183,37 @@ impl<S, P: Clone> Flow<S, P> {
     }
 }
 
-impl<S: std::fmt::Debug, P: Payload> FlowTable<S> for Vec<Option<Flow<S, P>>> {
+/// A node's flows and the streams that end here.
+struct Table<'a, S, P: Payload> {
+    flows: &'a mut [Option<Flow<S, P>>],
+    streams: &'a Slots<Stream<P>>,
+}
+
+impl<S, P: Payload> fmt::Debug for Table<'_, S, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} places for flows", self.flows.len())
+    }
+}
+
+impl<S, P: Payload> FlowTable<S> for Table<'_, S, P> {
     fn for_each(&mut self, visit: &mut Visit<'_, S>) {
-        for flow in self.iter_mut().flatten() {
-            let view = flow.view();
-            visit(&flow.site, &mut flow.state, &mut flow.gates, view);
+        for flow in self.flows.iter_mut().flatten() {
+            let queue = flow.view();
+            let pending = match flow.site.role {
+                Role::Source => {
+                    let streams = flow.streams.iter();
+                    let streams = streams.filter_map(|(_, index)| self.streams.get(*index));
+                    streams.map(Stream::pending).sum()
+                }
+                Role::Relay | Role::Sink => Bytes::ZERO,
+            };
+            visit(FlowEntry {
+                site: &flow.site,
+                state: &mut flow.state,
+                gates: &mut flow.gates,
+                queue,
+                pending,
+            });
         }
     }
 }

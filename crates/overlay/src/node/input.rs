@@ -80,7 +80,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
     /// Tells a neighbour that the circuit it uses does not exist here.
     #[cold]
-    fn on_stray(&mut self, link: LinkId, circuit: CircuitId) {
+    pub(super) fn on_stray(&mut self, link: LinkId, circuit: CircuitId) {
         self.counters.strays += 1;
         self.link(link).push_answer(Frame::Destroy(Destroy {
             circuit,

@@ -9,7 +9,7 @@ mod setup;
 use std::collections::VecDeque;
 
 use hopflow_units::{Bytes, Cells, Instant, LinkId};
-use hopflow_wire::{Frame, Payload, Reason, RelayHeader};
+use hopflow_wire::{Frame, Message, Payload, Reason, RelayHeader};
 
 use crate::edge::Stream;
 use crate::flow::{Flow, Port};
@@ -241,11 +241,12 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
                 Frame::Feedback(feedback) => self.on_feedback(now, link, &feedback),
                 Frame::Probe(circuit) => self.on_probe(now, link, circuit),
                 Frame::Destroy(destroy) => self.on_destroy(link, destroy),
+                Frame::Message(message) => self.on_message(now, link, &message),
             }
         }
     }
 
-    fn receive_message(&mut self, now: Instant, link: LinkId, message: &[u8]) {
+    fn receive_message(&mut self, now: Instant, link: LinkId, message: &Message) {
         self.on_message(now, link, message);
     }
 

@@ -84,6 +84,7 @@ impl Builder<'_> {
         let env = NodeEnv {
             node: NodeId::new(index),
             bucket,
+            access: Some(spec.access.rate),
             phase: random.unit(),
         };
         let link = LinkConfig::from(&spec.access);

@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 use hopflow_overlay::{CircuitHandle, Event, Factory, Host};
 use hopflow_units::{Bytes, Duration, Instant, LinkId};
-use hopflow_wire::Frame;
+use hopflow_wire::{Frame, Message};
 
 use crate::engine::{Agenda, Slot};
 use crate::net::{Link, Verdict};
@@ -128,7 +128,7 @@ enum Rare {
     Message {
         node: u32,
         link: LinkId,
-        message: Vec<u8>,
+        message: Message,
     },
 }
 

@@ -86,11 +86,11 @@ impl Packets {
         };
         if let Some(start) = self.free_runs[run.class()].pop() {
             run.start = start;
-            self.frames[run.places()].copy_from_slice(frames);
+            self.frames[run.places()].clone_from_slice(frames);
         } else {
             self.frames.extend_from_slice(frames);
             let end = run.start as usize + (1 << run.class());
-            self.frames.resize(end, frames[0]);
+            self.frames.resize(end, frames[0].clone());
         }
         Content::Datagram(run)
     }

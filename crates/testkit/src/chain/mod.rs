@@ -11,7 +11,7 @@ use hopflow_overlay::{
     Multiplexing, NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec, StreamView,
 };
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
-use hopflow_wire::{Carrier, Frame, Reason};
+use hopflow_wire::{Carrier, Frame, Message, Reason};
 
 use crate::medium::Pipe;
 use crate::{Counted, Medium, Rng};
@@ -110,7 +110,7 @@ enum Due {
     Message {
         node: usize,
         link: LinkId,
-        message: Vec<u8>,
+        message: Message,
     },
     /// The medium is free again.
     Free {
@@ -169,6 +169,7 @@ impl<'f> Chain<'f> {
         let env = NodeEnv {
             node: NodeId::new(self.nodes.len() as u32),
             bucket,
+            access: None,
             phase: self.rng.unit(),
         };
         self.nodes.push(NodeState {

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use hopflow_overlay::{Gates, NodeCx, NodeEnv, Plan, Site, Tick, Transport, Violation};
+use hopflow_overlay::{
+    FlowCx, Gates, NodeCx, NodeEnv, Plan, Site, Tick, Transport, Violation, Way,
+};
 use hopflow_testkit::Made;
 use hopflow_transports::{BackTap, BackTapConfig, Configure, Options};
-use hopflow_units::{Cells, Duration, Instant, LinkId};
+use hopflow_units::{Cells, Duration, Instant};
+use hopflow_wire::Neighbour;
 
 use crate::world::{circuit, node, run, world};
 
@@ -19,6 +22,7 @@ struct Gossip {
 #[derive(Clone, Debug)]
 struct GossipConfig {
     in_phase: bool,
+    way: Way,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -32,6 +36,8 @@ struct Seen {
 
 const INTERVAL: Duration = Duration::from_millis(40);
 const DELAY: Duration = Duration::from_millis(15);
+/// What two access links take at least.
+const LEAST: Duration = Duration::from_millis(1);
 
 impl Transport for Gossip {
     const NAME: &'static str = "gossip";
@@ -61,27 +67,35 @@ impl Transport for Gossip {
     }
 
     fn on_tick(&mut self, cx: &mut NodeCx<'_, ()>) {
-        let mut links = Vec::new();
-        cx.for_each_flow(|site, (), gates, queue| {
-            assert!(queue.unsent <= queue.held);
-            assert!(gates.hop.outstanding() <= Cells::new(10));
-            links.extend(site.next);
+        let mut flows = Vec::new();
+        cx.for_each_flow(|entry| {
+            assert!(entry.queue.unsent <= entry.queue.held);
+            assert!(entry.gates.hop.outstanding() <= Cells::new(10));
+            flows.push(entry.site.flow);
         });
-        for link in links {
+        for flow in flows {
             let now = cx.now.as_nanos().to_be_bytes();
-            cx.send_neighbour(link, now.to_vec(), DELAY);
+            for to in [Neighbour::Predecessor, Neighbour::Successor] {
+                cx.tell(flow, to, now.to_vec(), self.config.way);
+            }
         }
         let mut seen = self.config.seen.lock().expect("nobody panicked");
         seen.ticks.push((self.node, cx.now));
     }
 
-    fn on_neighbour(
+    fn on_message(
         &mut self,
-        cx: &mut NodeCx<'_, ()>,
-        _: LinkId,
-        message: &[u8],
+        (): &mut (),
+        cx: &mut FlowCx<'_>,
+        sender: Neighbour,
+        body: &[u8],
     ) -> Result<(), Violation> {
-        let sent = message.try_into().map_err(|_| Violation::Unexpected)?;
+        let known = match sender {
+            Neighbour::Predecessor => cx.site.prev,
+            Neighbour::Successor => cx.site.next,
+        };
+        assert!(known.is_some(), "whoever sends is there");
+        let sent = body.try_into().map_err(|_| Violation::Unexpected)?;
         let sent = Instant::from_nanos(u64::from_be_bytes(sent));
         let mut seen = self.config.seen.lock().expect("nobody panicked");
         seen.messages.push((sent, cx.now));
@@ -89,10 +103,11 @@ impl Transport for Gossip {
     }
 }
 
-fn simulate(in_phase: bool) -> Arc<Mutex<Seen>> {
+fn simulate(in_phase: bool, way: Way) -> Arc<Mutex<Seen>> {
     let seen = Arc::default();
     let factory = Made::<Gossip>::new(GossipConfig {
         in_phase,
+        way,
         seen: Arc::clone(&seen),
     });
     let circuits = vec![circuit(&[0, 1, 2], None)];
@@ -110,7 +125,7 @@ fn ticks(seen: &Seen, node: u32) -> Vec<Instant> {
 
 #[test]
 fn nodes_in_phase_tick_at_the_same_times() {
-    let seen = simulate(true);
+    let seen = simulate(true, Way::InBand);
     let seen = seen.lock().unwrap();
     let expected: Vec<_> = (1..=25).map(|n| Instant::ZERO + INTERVAL * n).collect();
     for node in 0..3 {
@@ -120,7 +135,7 @@ fn nodes_in_phase_tick_at_the_same_times() {
 
 #[test]
 fn nodes_out_of_phase_tick_at_their_own_times() {
-    let seen = simulate(false);
+    let seen = simulate(false, Way::InBand);
     let seen = seen.lock().unwrap();
     let mut first = Vec::new();
     for node in 0..3 {
@@ -135,11 +150,21 @@ fn nodes_out_of_phase_tick_at_their_own_times() {
 }
 
 #[test]
-fn messages_arrive_after_the_delay_they_ask_for() {
-    let seen = simulate(false);
+fn messages_in_band_travel_with_cells() {
+    let seen = simulate(false, Way::InBand);
     let seen = seen.lock().unwrap();
-    // Four flows have a successor; a message every 40 ms from each, but for the last 15 ms.
-    assert!(seen.messages.len() >= 4 * 24, "{}", seen.messages.len());
+    assert!(seen.messages.len() >= 8 * 23, "{}", seen.messages.len());
+    let delays = seen.messages.iter().map(|(sent, arrived)| *arrived - *sent);
+    assert!(delays.clone().min() >= Some(LEAST), "{:?}", delays.min());
+}
+
+#[test]
+fn messages_out_of_band_arrive_after_the_delay_they_ask_for() {
+    let seen = simulate(false, Way::OutOfBand(DELAY));
+    let seen = seen.lock().unwrap();
+    // On both hops, both flows have something to say in both directions every 40 ms, but for the
+    // last 15 ms.
+    assert!(seen.messages.len() >= 8 * 24, "{}", seen.messages.len());
     assert!(
         seen.messages
             .iter()
