@@ -98,7 +98,8 @@ fn make(
             }
         }
     };
-    let folder = finished.folder.clone();
+    let hash = reproduction.fingerprint(&finished, &values).to_string();
+    let folder = finished.folder;
     let manifest = Folder::open(&folder).read_manifest()?;
     let page = write_page(&reproduction, &manifest, &values, &folder)?;
     Ok(Made {
@@ -108,7 +109,7 @@ fn make(
         values,
         folder,
         page,
-        hash: finished.results.to_string(),
+        hash,
     })
 }
 

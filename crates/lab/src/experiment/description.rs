@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hopflow_results::Value;
+use hopflow_results::{Value, Verdict};
 use serde::Deserialize;
 
 use crate::scenario::InputError;
@@ -124,6 +124,9 @@ pub(super) struct Curve {
     /// The paper's value for the curve as a whole, with the ends of its band.
     #[serde(default)]
     whole: Option<Expected>,
+    /// Whether a value outside of its band is not reproduced, whatever the shape of the curve.
+    #[serde(default)]
+    exact: bool,
 }
 
 /// A value of the paper at one x.
@@ -211,6 +214,19 @@ impl Expectations {
 
     pub(super) fn claims(&self) -> &[Claim] {
         &self.claims
+    }
+
+    /// Values outside of their bands are not reproduced, where the shape of a curve says nothing.
+    pub(super) fn refuse_inexact(&self, values: &mut [Value]) {
+        for value in values {
+            let of_curve = |curve: &&Curve| {
+                curve.transport == value.transport && curve.quantity == value.quantity
+            };
+            let exact = self.curves.iter().find(of_curve).is_some_and(|c| c.exact);
+            if exact && value.verdict == Verdict::SameShape {
+                value.verdict = Verdict::NotReproduced;
+            }
+        }
     }
 
     /// Orders values by curve, as the data file does and then as they come, and each by x.

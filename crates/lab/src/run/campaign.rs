@@ -79,6 +79,19 @@ impl Campaign {
         })
     }
 
+    /// A result folder for what is computed from seeds without runs.
+    ///
+    /// It is called `name`; `text` is what it was made from.
+    pub(crate) fn without_runs(name: &str, text: &str, seeds: &[u64]) -> Self {
+        let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), name, text);
+        manifest.seeds = seeds.to_vec();
+        Self {
+            jobs: Vec::new(),
+            manifest,
+            folder_name: name.to_owned(),
+        }
+    }
+
     /// Notes the command that makes the results.
     pub fn set_command(&mut self, command: String) {
         self.manifest.command = Some(command);

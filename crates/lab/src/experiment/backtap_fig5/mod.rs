@@ -14,7 +14,7 @@ use hopflow_results::{Tables, Value};
 use hopflow_stats::Line;
 use hopflow_units::Duration;
 
-use super::{Expectations, Experiment, Measured, Part};
+use super::{Expectations, Experiment, Measured, Method, Part, Sweep};
 use crate::scenario::{Distribution, InputError, Scenario, Text};
 
 /// Access links that a cell and its answer pass between client and exit: three hops with two
@@ -44,6 +44,25 @@ impl Experiment for BacktapFig5 {
         include_str!("../../../experiments/backtap-fig5.scenario.toml")
     }
 
+    fn method(&self) -> Method<'_> {
+        Method::Simulated(self)
+    }
+
+    fn summarise(&self, curve: &[Value]) -> Option<Measured> {
+        if curve.first()?.quantity != "backlog" {
+            return None;
+        }
+        let points: Vec<_> = curve.iter().filter_map(|v| Some((v.x?, v.mean))).collect();
+        let linearity = Line::fit(&points)?.r_squared?;
+        Some(Measured::new("backlog-linearity", "", linearity))
+    }
+
+    fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
+        page::document(page, values)
+    }
+}
+
+impl Sweep for BacktapFig5 {
     /// The swept value is the end-to-end round-trip time in milliseconds.
     fn parts(
         &self,
@@ -77,19 +96,6 @@ impl Experiment for BacktapFig5 {
 
     fn measure(&self, _: &Part, run: &Tables) -> Vec<Measured> {
         measure::measure(&run.samples)
-    }
-
-    fn summarise(&self, curve: &[Value]) -> Option<Measured> {
-        if curve.first()?.quantity != "backlog" {
-            return None;
-        }
-        let points: Vec<_> = curve.iter().filter_map(|v| Some((v.x?, v.mean))).collect();
-        let linearity = Line::fit(&points)?.r_squared?;
-        Some(Measured::new("backlog-linearity", "", linearity))
-    }
-
-    fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
-        page::document(page, values)
     }
 }
 

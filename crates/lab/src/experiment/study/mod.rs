@@ -12,7 +12,7 @@ use hopflow_results::{Tables, Value};
 use toml::{Table, Value as Toml};
 
 use super::description::Case;
-use super::{Expectations, Experiment, Measured, Part};
+use super::{Expectations, Experiment, Measured, Method, Part, Sweep};
 use crate::scenario::{InputError, Scenario};
 
 /// An experiment on sampled networks.
@@ -69,6 +69,16 @@ impl Experiment for Study {
         self.scenario
     }
 
+    fn method(&self) -> Method<'_> {
+        Method::Simulated(self)
+    }
+
+    fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
+        page::document(page, values)
+    }
+}
+
+impl Sweep for Study {
     fn parts(
         &self,
         scenario: &Scenario,
@@ -93,10 +103,6 @@ impl Experiment for Study {
             }
         }
         measured
-    }
-
-    fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
-        page::document(page, values)
     }
 }
 
