@@ -241,6 +241,9 @@ impl Client {
             }
             self.beginning.pop_front();
             if let Some(place) = place {
+                if let Some(circuit) = self.carried.get(&place) {
+                    self.pool.doubt(*circuit);
+                }
                 self.refuse(cx, place, Reply::TtlExpired);
                 worked = true;
             }

@@ -15,6 +15,8 @@ pub(super) struct Circuit {
     pub(super) owner: Option<Isolation>,
     /// Streams on it.
     pub(super) streams: u32,
+    /// Whether its exit has left a stream without an answer; it takes no new ones then.
+    pub(super) doubted: bool,
     state: State,
 }
 
@@ -45,6 +47,7 @@ impl Circuit {
             path,
             owner,
             streams: 0,
+            doubted: false,
             state: State::Building { since: now },
         }
     }
@@ -91,6 +94,7 @@ impl Circuit {
     pub(super) fn timeout(&self, config: &Circuits) -> Instant {
         match self.state {
             State::Building { since } => since + config.build_timeout,
+            State::Open { since, .. } if self.streams == 0 && self.doubted => since,
             State::Open { since, .. } if self.streams == 0 => since + config.max_age,
             State::Open { .. } => Instant::FAR_FUTURE,
         }
@@ -104,6 +108,7 @@ impl Circuit {
             Some(_) => return None,
         };
         match (self.state, own) {
+            (State::Open { .. }, _) if self.doubted => None,
             (State::Open { since, .. }, _) if now >= since + config.max_age => None,
             (State::Open { .. }, true) => Some(Fit::OwnOpen),
             (State::Open { .. }, false) => Some(Fit::SpareOpen),

@@ -198,6 +198,14 @@ impl Pool {
         }
     }
 
+    /// A stream on a circuit got no answer in time. The circuit may be dead, which only those tell
+    /// whose neighbour noticed: it takes no new streams, and is closed when it has none.
+    pub fn doubt(&mut self, key: CircuitKey) {
+        if let Some(circuit) = self.circuits.get_mut(&key) {
+            circuit.doubted = true;
+        }
+    }
+
     /// A stream that was attached to a circuit has ended.
     pub fn stream_ended(&mut self, now: Instant, key: CircuitKey) {
         if let Some(circuit) = self.circuits.get_mut(&key) {

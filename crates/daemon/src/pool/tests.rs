@@ -241,6 +241,22 @@ fn a_circuit_of_age_takes_no_new_streams_and_is_closed_after_its_last() {
 }
 
 #[test]
+fn a_circuit_that_left_a_stream_without_an_answer_takes_no_others() {
+    let mut driver = Driver::with_spares(1);
+    driver.build_all();
+    let first = driver.request("alice", "example.org:80");
+    let circuit = driver.circuit_of(first).unwrap();
+    driver.pool.doubt(circuit);
+    driver.end_stream(circuit);
+    assert_eq!(driver.closed, [circuit]);
+    driver.build_all();
+    let second = driver.request("alice", "example.org:80");
+    driver.build_all();
+    let other = driver.circuit_of(second);
+    assert!(other.is_some() && other != Some(circuit));
+}
+
+#[test]
 fn spare_circuits_are_renewed() {
     let mut driver = Driver::with_spares(2);
     driver.build_all();
