@@ -12,6 +12,7 @@ mod judge;
 mod observed;
 mod reproduction;
 mod study;
+mod theorem1;
 
 use std::fmt::Debug;
 
@@ -137,6 +138,7 @@ static ALL: &[&dyn Experiment] = &[
     &study::MARUT_FIG12,
     &study::MARUT_FIG13,
     &study::MARUT_FIG14,
+    &theorem1::Theorem1,
 ];
 
 /// The experiment of this name.
