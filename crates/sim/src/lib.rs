@@ -15,7 +15,8 @@ pub mod spec;
 mod world;
 
 pub use outcome::{
-    CircuitOutcome, Counters, Download, HopSample, LatencyHistogram, NodeOutcome, Outcome, Sample,
+    CircuitOutcome, Counters, Download, HopSample, Latencies, LatencyHistogram, NodeOutcome,
+    Outcome, Sample,
 };
 pub use payload::{Place, Simulated};
 pub use spec::SpecError;

@@ -1,5 +1,7 @@
 //! What a simulation measured.
 
+use std::ops::Range;
+
 use hopflow_units::{Bytes, Cells, Duration, Instant};
 
 use crate::spec::Class;
@@ -15,6 +17,8 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// Queues and windows, ordered by time, then circuit, then hop.
     pub hops: Vec<HopSample>,
+    /// Latencies of each circuit, if they were asked for ([`World::record_latency`](crate::World)).
+    pub latencies: Vec<Latencies>,
     /// One summary per node.
     pub nodes: Vec<NodeOutcome>,
     /// Bytes that each connection beside the overlay delivered since recording began.
@@ -59,6 +63,16 @@ pub struct CircuitOutcome {
     pub latency: LatencyHistogram,
     /// Whether the circuit was closed before the end.
     pub closed: bool,
+}
+
+/// Latencies of a circuit's cells of data from two moments on, up to their delivery to the client's
+/// end; only cells that were delivered after recording began.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Latencies {
+    /// From when the data entered the overlay: its packaging at the exit.
+    pub packaged: LatencyHistogram,
+    /// From when the cell first left the exit's queue of its circuit for the hop's connection.
+    pub sent: LatencyHistogram,
 }
 
 /// R(t) and W(t) of a circuit.
@@ -164,6 +178,20 @@ impl LatencyHistogram {
             seen >= rank
         })?;
         Some(Duration::from_nanos(Self::upper(class as u64)))
+    }
+
+    /// The classes that counted something, rising: their ends and their count.
+    pub fn classes(&self) -> impl Iterator<Item = (Range<Duration>, u64)> {
+        let counts = (0..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        counts.map(|(class, count)| (Self::range(class), *count))
+    }
+
+    /// The latencies of a class.
+    fn range(class: u64) -> Range<Duration> {
+        let start = class
+            .checked_sub(1)
+            .map_or(0, |below| Self::upper(below) + 1);
+        Duration::from_nanos(start)..Duration::from_nanos(Self::upper(class) + 1)
     }
 
     fn class(nanos: u64) -> usize {

@@ -12,7 +12,7 @@ use hopflow_wire::Carrier;
 use super::backbone::Backbone;
 use super::cross::CrossFlow;
 use super::streams::Connections;
-use super::users::User;
+use super::users::{User, Way};
 use super::{Counters, End, Neighbour, Node, Packets, Rare, Recorder, Source, World};
 use crate::engine::Agenda;
 use crate::net::{Link, LinkConfig};
@@ -188,6 +188,8 @@ impl Builder<'_> {
                 queue_limit,
             });
         }
+        let to_client = sides[sides.len() - 1].0.as_ref();
+        let source = to_client.map(|hop: &HopSpec| (hop.link, hop.circuit));
         let hops: Vec<(u32, CircuitHandle)> = path
             .iter()
             .zip(sides)
@@ -196,11 +198,13 @@ impl Builder<'_> {
                 (node, self.nodes[node as usize].host.open_circuit(&spec))
             })
             .collect();
-        self.add_user(index, spec, hops);
+        let source = source.expect("a circuit has a hop");
+        self.add_user(index, spec, Way { hops, source });
         Ok(())
     }
 
-    fn add_user(&mut self, index: u32, spec: &CircuitSpec, hops: Vec<(u32, CircuitHandle)>) {
+    fn add_user(&mut self, index: u32, spec: &CircuitSpec, way: Way) {
+        let hops = &way.hops;
         let ends = [(hops[0], End::Client), (hops[hops.len() - 1], End::Exit)];
         let streams = ends.map(|((node, circuit), end)| {
             let state = &mut self.nodes[node as usize];
@@ -220,7 +224,7 @@ impl Builder<'_> {
         let random = self.random.stream("user", u64::from(index));
         let habits = (spec.class, spec.workload.session());
         self.users
-            .push(User::new(habits, hops, (streams[0], streams[1]), random));
+            .push(User::new(habits, way, (streams[0], streams[1]), random));
     }
 
     fn finish(self) -> World {
@@ -241,6 +245,7 @@ impl Builder<'_> {
             rare: BTreeMap::new(),
             rare_count: 0,
             recorder,
+            latency: None,
             counters: Counters::default(),
         };
         for (index, circuit) in self.spec.circuits.iter().enumerate() {

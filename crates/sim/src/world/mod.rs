@@ -3,6 +3,7 @@
 mod backbone;
 mod build;
 mod cross;
+mod latency;
 mod packets;
 mod record;
 mod streams;
@@ -23,6 +24,7 @@ use crate::{Counters, Outcome};
 use backbone::Backbone;
 use cross::CrossFlow;
 use hopflow_random::Stream;
+use latency::LatencyRecorder;
 use packets::{Content, Packet, Packets};
 use record::Recorder;
 use streams::{ConnectionEnd, Connections};
@@ -78,6 +80,8 @@ pub struct World {
     rare: BTreeMap<(Instant, u64), Rare>,
     rare_count: u64,
     recorder: Recorder,
+    /// Latencies, if they are asked for.
+    latency: Option<LatencyRecorder>,
     counters: Counters,
 }
 
@@ -313,7 +317,8 @@ impl World {
                 return sent;
             };
             sent = true;
-            let neighbour = state.links[link.index()];
+            self.note_leaving(node, link);
+            let neighbour = self.nodes[node].links[link.index()];
             if let Some(end) = neighbour.connection {
                 self.write_frames(end);
             } else {

@@ -4,6 +4,7 @@ use hopflow_overlay::Direction;
 use hopflow_units::{Bytes, Cells, Duration, Instant};
 
 use super::cross::CrossFlow;
+use super::latency::LatencyRecorder;
 use super::{Node, Source, World};
 use crate::spec::Sampling;
 use crate::{CircuitOutcome, Download, HopSample, NodeOutcome, Outcome, Sample};
@@ -140,6 +141,7 @@ impl World {
             circuits,
             samples: self.recorder.samples,
             hops: self.recorder.hop_samples,
+            latencies: self.latency.map_or(Vec::new(), LatencyRecorder::finish),
             nodes,
             cross: self.cross.iter().map(CrossFlow::measured).collect(),
             counters,

@@ -2,7 +2,7 @@
 
 use hopflow_overlay::{CircuitHandle, StreamHandle};
 use hopflow_random::Stream;
-use hopflow_units::{Bytes, Cells, Instant};
+use hopflow_units::{Bytes, Cells, CircuitId, Instant, LinkId};
 
 use super::{Rare, World};
 use crate::payload::{Place, Simulated};
@@ -19,6 +19,8 @@ pub(super) struct User {
     session: Box<dyn Session>,
     /// The circuit at each of its nodes, from the client to the exit.
     pub(super) hops: Vec<(u32, CircuitHandle)>,
+    /// Where responses begin: the link of the exit towards the client, and the circuit there.
+    pub(super) source: (LinkId, CircuitId),
     pub(super) client: StreamHandle,
     pub(super) exit: StreamHandle,
     pub(super) rng: Stream,
@@ -29,6 +31,15 @@ pub(super) struct User {
     requests_received: Bytes,
     fetching: Option<Fetching>,
     fetched: u32,
+}
+
+/// A circuit's way through the network.
+#[derive(Debug)]
+pub(super) struct Way {
+    /// The circuit at each of its nodes, from the client to the exit.
+    pub(super) hops: Vec<(u32, CircuitHandle)>,
+    /// The link of the exit towards the client, and the circuit there.
+    pub(super) source: (LinkId, CircuitId),
 }
 
 /// A download under way.
@@ -43,7 +54,7 @@ struct Fetching {
 impl User {
     pub(super) fn new(
         (class, session): (Class, Box<dyn Session>),
-        hops: Vec<(u32, CircuitHandle)>,
+        Way { hops, source }: Way,
         (client, exit): (StreamHandle, StreamHandle),
         rng: Stream,
     ) -> Self {
@@ -51,6 +62,7 @@ impl User {
             class,
             session,
             hops,
+            source,
             client,
             exit,
             rng,
@@ -146,6 +158,8 @@ impl World {
         let now = self.now;
         let user = &mut self.users[index];
         user.count(now, cell);
+        self.note_delivered(index, cell);
+        let user = &mut self.users[index];
         let Some(fetching) = &mut user.fetching else {
             return;
         };
