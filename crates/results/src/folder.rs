@@ -9,7 +9,9 @@ use crate::manifest::{FORMAT, Manifest};
 use crate::run::{RunEntry, RunKey, TableFile, Tables};
 use crate::table::{self, Row};
 use crate::values::{self, Value};
-use crate::{Circuit, CrossFlow, Download, Error, HopSample, Link, Relay, Sample};
+use crate::{
+    Circuit, CrossFlow, Download, Error, HopSample, Latency, LatencyClass, Link, Relay, Sample,
+};
 
 const MANIFEST: &str = "manifest.json";
 const VALUES: &str = "values.csv";
@@ -88,6 +90,10 @@ impl Folder {
         writer.write(&tables.relays)?;
         writer.write(&tables.links)?;
         writer.write(&tables.cross)?;
+        if !tables.latencies.is_empty() {
+            writer.write(&tables.latencies)?;
+            writer.write(&tables.latency_classes)?;
+        }
         let entry = RunEntry {
             key: key.clone(),
             folder: format!("{RUNS}/{}", key.folder()),
@@ -114,6 +120,8 @@ impl Folder {
             relays: self.read_table::<Relay>(entry)?,
             links: self.read_table::<Link>(entry)?,
             cross: self.read_table::<CrossFlow>(entry)?,
+            latencies: self.read_optional::<Latency>(entry)?,
+            latency_classes: self.read_optional::<LatencyClass>(entry)?,
         })
     }
 
@@ -133,6 +141,14 @@ impl Folder {
             return Err(Error::damaged(&path, reason));
         }
         Ok(rows)
+    }
+
+    /// Reads a table that only some runs have.
+    fn read_optional<R: Row>(&self, entry: &RunEntry) -> Result<Vec<R>, Error> {
+        match entry.files.get(R::TABLE) {
+            Some(_) => self.read_table(entry),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Where a table's file lies, and its bytes if they are those that were written.

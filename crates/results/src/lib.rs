@@ -12,6 +12,8 @@
 //!     relays.parquet                      [`Relay`]
 //!     links.parquet                       [`Link`]
 //!     cross.parquet                       [`CrossFlow`]
+//!     latencies.parquet                   [`Latency`], where it was recorded
+//!     latency_classes.parquet             [`LatencyClass`], likewise
 //! DIR/values.csv                          values of a reproduced figure: [`Value`]
 //! ```
 //! Parquet files are compressed with Snappy, and begin with the columns `transport`, `network` and
@@ -70,7 +72,10 @@ pub use fair::{jain_at_bottlenecks, max_min_index};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use folder::Folder;
 pub use manifest::{FORMAT, Manifest};
-pub use rows::{Circuit, Class, CrossFlow, Direction, Download, HopSample, Link, Relay, Sample};
+pub use rows::{
+    Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Relay,
+    Sample, Since,
+};
 pub use run::{RunEntry, RunKey, TableFile, Tables};
 pub use table::Row;
 pub use values::{VALUE_COLUMNS, Value, Verdict};

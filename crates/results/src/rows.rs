@@ -14,6 +14,18 @@ text_enum! {
 }
 
 text_enum! {
+    /// From when on the latency of a cell of data is counted; it ends with the delivery to the
+    /// client's end of the circuit.
+    pub enum Since {
+        /// From its packaging at the exit: since the data entered the overlay.
+        Packaged = "packaged",
+        /// From the first time that it left the exit's queue of its circuit for the hop's
+        /// connection, which is what the PredicTor authors' code measures.
+        Sent = "sent",
+    }
+}
+
+text_enum! {
     /// The direction of an access link.
     pub enum Direction {
         /// From the node into the network.
@@ -141,6 +153,36 @@ row! {
         pub bytes: Option<u64>,
         /// Share of the link's rate that was used, from 0 to 1.
         pub utilisation: Option<f64>,
+    }
+}
+
+row! {
+    /// The latency of a circuit's cells of data that were delivered after the warm-up.
+    pub struct Latency in "latencies" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// From when on it is counted.
+        pub since: Since,
+        /// Cells that were delivered.
+        pub cells: u64,
+        /// Their mean latency, in seconds.
+        pub mean_s: f64,
+    }
+}
+
+row! {
+    /// How many of a circuit's cells had a latency within a range of about 3 %.
+    pub struct LatencyClass in "latency_classes" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// From when on it is counted.
+        pub since: Since,
+        /// The least latency of the range, in seconds.
+        pub from_s: f64,
+        /// The end of the range, in seconds.
+        pub below_s: f64,
+        /// Cells within it.
+        pub cells: u64,
     }
 }
 

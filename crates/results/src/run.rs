@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Fingerprint, Hasher};
-use crate::rows::{Circuit, CrossFlow, Download, HopSample, Link, Relay, Sample};
+use crate::rows::{
+    Circuit, CrossFlow, Download, HopSample, Latency, LatencyClass, Link, Relay, Sample,
+};
 use crate::table::Row;
 
 /// What a run was made from; equal keys mean equal results.
@@ -73,6 +75,10 @@ pub struct Tables {
     pub links: Vec<Link>,
     /// One row per TCP connection beside the overlay.
     pub cross: Vec<CrossFlow>,
+    /// Up to two rows per circuit, where latencies were recorded; no file otherwise.
+    pub latencies: Vec<Latency>,
+    /// The distributions of these latencies, rising.
+    pub latency_classes: Vec<LatencyClass>,
 }
 
 impl Tables {
@@ -93,6 +99,10 @@ impl Tables {
         add(&self.relays, &mut hasher);
         add(&self.links, &mut hasher);
         add(&self.cross, &mut hasher);
+        if !self.latencies.is_empty() {
+            add(&self.latencies, &mut hasher);
+            add(&self.latency_classes, &mut hasher);
+        }
         hasher.finish()
     }
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Direction, Download, Error, Folder, HopSample, Link, Manifest,
-    Relay, RunEntry, RunKey, Sample, Tables, Value, Verdict,
+    Circuit, Class, CrossFlow, Direction, Download, Error, Folder, HopSample, Latency,
+    LatencyClass, Link, Manifest, Relay, RunEntry, RunKey, Sample, Since, Tables, Value, Verdict,
 };
 use tempfile::TempDir;
 
@@ -80,6 +80,19 @@ fn tables() -> Tables {
         cross: vec![CrossFlow {
             flow: 0,
             goodput_bytes_per_s: 1e6,
+        }],
+        latencies: vec![Latency {
+            circuit: 7,
+            since: Since::Sent,
+            cells: 3,
+            mean_s: 0.08,
+        }],
+        latency_classes: vec![LatencyClass {
+            circuit: 7,
+            since: Since::Packaged,
+            from_s: 0.07,
+            below_s: 0.09,
+            cells: 3,
         }],
     }
 }
