@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hopflow_lab::run::{Campaign, Error, Finished, Monitor, Silent};
 use hopflow_lab::scenario::Scenario;
-use hopflow_results::{Folder, RunEntry};
+use hopflow_results::{Folder, RunEntry, Since};
 use hopflow_units::Duration;
 
 const TEXT: &str = r#"
@@ -225,4 +225,37 @@ fn the_default_folder_differs_by_scenario_and_transports_but_not_by_seeds() {
     assert_eq!(name(&TEXT.replace("seeds = 2", "seeds = 9")), base);
     assert_ne!(name(&TEXT.replace("3 s", "4 s")), base);
     assert_ne!(name(&TEXT.replace("[transports.backtap]", "")), base);
+}
+
+#[test]
+fn latencies_are_recorded_on_request_and_change_nothing_else() {
+    let without = tempfile::tempdir().unwrap();
+    run(without.path(), 2);
+    let with = tempfile::tempdir().unwrap();
+    let text = format!("{TEXT}[record]\nlatency = true\n");
+    campaign(&text).run(with.path(), Some(2), &Silent).unwrap();
+    let read = |folder: &Path| -> Vec<_> {
+        let folder = Folder::open(folder);
+        let runs = folder.read_manifest().unwrap().runs;
+        runs.iter()
+            .map(|run| folder.read_run(run).unwrap())
+            .collect()
+    };
+    for (without, mut with) in read(without.path()).into_iter().zip(read(with.path())) {
+        let counted: u64 = with.latency_classes.iter().map(|class| class.cells).sum();
+        let cells: u64 = with.latencies.iter().map(|latency| latency.cells).sum();
+        assert!(cells > 0 && counted == cells);
+        // A circuit's cells enter the overlay before they leave its exit.
+        for pair in with.latencies.chunks(2) {
+            assert_eq!(
+                [pair[0].since, pair[1].since],
+                [Since::Packaged, Since::Sent]
+            );
+            assert_eq!(pair[0].cells, pair[1].cells);
+            assert!(pair[0].mean_s > pair[1].mean_s && pair[1].mean_s > 0.02);
+        }
+        with.latencies.clear();
+        with.latency_classes.clear();
+        assert_eq!(without, with);
+    }
 }

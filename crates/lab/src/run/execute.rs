@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopflow_results::{Folder, RunEntry};
+use hopflow_sim::World;
 use hopflow_units::Duration;
 use rayon::ThreadPoolBuilder;
 
@@ -168,11 +169,15 @@ impl Shared<'_> {
             }
             ControlFlow::Continue(())
         };
-        let outcome = hopflow_sim::run(&world, &*job.factory, &mut observer)
+        let mut running = World::new(&world, &*job.factory)
             .map_err(|error| Failure::Defect(error.to_string()))?;
-        let Some(outcome) = outcome else {
+        if job.scenario.record.latency {
+            running.record_latency();
+        }
+        if !running.run(&mut observer) {
             return Ok(None);
-        };
+        }
+        let outcome = running.into_outcome();
         self.monitor.advanced(world.end.saturating_sub(reached));
         let tables = rows::tables(&world, &outcome);
         let seconds = self.monitor.seconds() - begun;

@@ -1,10 +1,11 @@
 //! What a simulation measured, as rows of a result folder.
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Direction, Download, HopSample, Link, Relay, Sample, Tables,
+    Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Relay,
+    Sample, Since, Tables,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
-use hopflow_sim::{CircuitOutcome, NodeOutcome, Outcome};
+use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
 use super::fair::{self, Fair};
@@ -38,7 +39,42 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
             .flat_map(|(spec, node)| links(spec, node, world.end))
             .collect(),
         cross: cross(world, outcome),
+        latencies: histograms(outcome).filter_map(latency).collect(),
+        latency_classes: histograms(outcome).flat_map(latency_classes).collect(),
     }
+}
+
+/// A distribution of latencies: of which circuit, and since when they are counted.
+type Distribution<'a> = (u32, Since, &'a LatencyHistogram);
+
+fn histograms(outcome: &Outcome) -> impl Iterator<Item = Distribution<'_>> {
+    (0..).zip(&outcome.latencies).flat_map(|(circuit, of)| {
+        [
+            (circuit, Since::Packaged, &of.packaged),
+            (circuit, Since::Sent, &of.sent),
+        ]
+    })
+}
+
+fn latency((circuit, since, histogram): Distribution<'_>) -> Option<Latency> {
+    Some(Latency {
+        circuit,
+        since,
+        cells: histogram.count(),
+        mean_s: histogram.mean()?.as_secs_f64(),
+    })
+}
+
+fn latency_classes(
+    (circuit, since, histogram): Distribution<'_>,
+) -> impl Iterator<Item = LatencyClass> {
+    histogram.classes().map(move |(range, cells)| LatencyClass {
+        circuit,
+        since,
+        from_s: range.start.as_secs_f64(),
+        below_s: range.end.as_secs_f64(),
+        cells,
+    })
 }
 
 fn cross(world: &WorldSpec, outcome: &Outcome) -> Vec<CrossFlow> {

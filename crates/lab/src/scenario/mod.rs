@@ -100,6 +100,10 @@ pub struct Record {
     /// Time between samples of each hop's queue and window; not recorded by default.
     #[serde(default)]
     pub hops: Option<Text<Duration>>,
+    /// Whether the latency of every cell of data is recorded after the warm-up, circuit by circuit;
+    /// false by default.
+    #[serde(default)]
+    pub latency: bool,
 }
 
 const fn tenth_of_a_second() -> Text<Duration> {
@@ -111,6 +115,7 @@ impl Default for Record {
         Self {
             circuits: tenth_of_a_second(),
             hops: None,
+            latency: false,
         }
     }
 }
