@@ -10,6 +10,7 @@ mod computation;
 mod description;
 mod judge;
 mod observed;
+mod predictor;
 mod reproduction;
 mod study;
 mod theorem1;
@@ -138,6 +139,11 @@ static ALL: &[&dyn Experiment] = &[
     &study::MARUT_FIG12,
     &study::MARUT_FIG13,
     &study::MARUT_FIG14,
+    &predictor::TOY,
+    &predictor::CIRCUITS,
+    &predictor::THROTTLING,
+    &predictor::FUZZINESS,
+    &predictor::TRAFFIC,
     &theorem1::Theorem1,
 ];
 

@@ -9,7 +9,8 @@ use crate::experiment::Measured;
 use crate::scenario::CLIENT_PREFIX;
 
 /// The percentiles at which distributions are compared.
-const PERCENTILES: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+pub(in crate::experiment) const PERCENTILES: [f64; 9] =
+    [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 
 /// All quantities of a run; those that it does not tell are left out.
 ///

@@ -11,6 +11,9 @@ use hopflow_report::{Document, FigurePage};
 use hopflow_results::{Tables, Value};
 use toml::{Table, Value as Toml};
 
+pub(super) use measure::PERCENTILES;
+pub(super) use page::{document, labels};
+
 use super::description::Case;
 use super::{Expectations, Experiment, Measured, Method, Part, Sweep};
 use crate::scenario::{InputError, Scenario};
@@ -26,7 +29,7 @@ pub(super) struct Study {
 
 macro_rules! study {
     ($id:literal, $also:expr, $scenario:literal) => {
-        Study {
+        $crate::experiment::study::Study {
             id: $id,
             also: $also,
             data: include_str!(concat!("../../../experiments/", $id, ".toml")),
@@ -38,6 +41,8 @@ macro_rules! study {
         }
     };
 }
+
+pub(super) use study;
 
 pub(super) static BACKTAP_FIG4: Study = study!("backtap-fig4", &[], "dumbbell");
 pub(super) static BACKTAP_FIG6A: Study = study!("backtap-fig6a", &["backtap-table1"], "star");
@@ -74,7 +79,8 @@ impl Experiment for Study {
     }
 
     fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
-        page::document(page, values)
+        let percentiles = page.x.as_ref().is_none_or(|x| x.unit == "%");
+        document(page, values, |_| percentiles)
     }
 }
 
@@ -97,12 +103,20 @@ impl Sweep for Study {
         let mut measured = measure::measure(span.as_secs_f64() / 60.0, run);
         // The x axis is either that of the sweep or percentiles.
         measured.retain(|measured| part.x.is_none() || measured.x.is_none());
-        if !part.case.is_empty() {
-            for measured in &mut measured {
-                measured.quantity = format!("{}, {}", measured.quantity, part.case);
-            }
-        }
+        part.name_case(&mut measured);
         measured
+    }
+}
+
+impl Part {
+    /// Puts the name of the case, if it has one, behind those of quantities.
+    pub(super) fn name_case(&self, measured: &mut [Measured]) {
+        if self.case.is_empty() {
+            return;
+        }
+        for measured in measured {
+            measured.quantity = format!("{}, {}", measured.quantity, self.case);
+        }
     }
 }
 

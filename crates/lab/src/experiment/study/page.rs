@@ -8,8 +8,12 @@ use hopflow_results::{Value, Verdict};
 
 use crate::experiment::claims;
 
-/// The page of the values.
-pub(super) fn document(page: &FigurePage, values: &[Value]) -> Document {
+/// The page of the values; the x of some quantities are percentiles, of others what is swept.
+pub(in crate::experiment) fn document(
+    page: &FigurePage,
+    values: &[Value],
+    is_distribution: impl Fn(&str) -> bool,
+) -> Document {
     let labels = labels(values);
     let mut sections = Vec::new();
     if values.iter().any(|value| claims::pair(value).is_some()) {
@@ -19,7 +23,7 @@ pub(super) fn document(page: &FigurePage, values: &[Value]) -> Document {
     if measured(values).any(|value| value.paper.is_some()) {
         sections.push(Section::new("Paper and ours", vec![judged(values)]));
     }
-    let swept = sections_of_curves(page, values, &labels);
+    let swept = sections_of_curves(page, values, &labels, is_distribution);
     sections.extend(swept);
     sections.push(Section::new(
         "Means over networks",
@@ -43,7 +47,7 @@ fn measured(values: &[Value]) -> impl Iterator<Item = &Value> {
 }
 
 /// The transports in the order in which they first appear.
-fn labels(values: &[Value]) -> Vec<String> {
+pub(in crate::experiment) fn labels(values: &[Value]) -> Vec<String> {
     let mut labels: Vec<String> = Vec::new();
     for value in measured(values) {
         if !labels.contains(&value.transport) {
@@ -184,7 +188,12 @@ fn mean(value: &Value) -> Cell {
 
 /// A section for each quantity that has values at several x: distributions by percentile, or what
 /// is swept.
-fn sections_of_curves(page: &FigurePage, values: &[Value], labels: &[String]) -> Vec<Section> {
+fn sections_of_curves(
+    page: &FigurePage,
+    values: &[Value],
+    labels: &[String],
+    is_distribution: impl Fn(&str) -> bool,
+) -> Vec<Section> {
     let mut quantities: Vec<&str> = Vec::new();
     for value in measured(values).filter(|value| value.x.is_some()) {
         if !quantities.contains(&value.quantity.as_str()) {
@@ -199,7 +208,7 @@ fn sections_of_curves(page: &FigurePage, values: &[Value], labels: &[String]) ->
         let of_quantity: Vec<&Value> = measured(values)
             .filter(|value| value.quantity == quantity)
             .collect();
-        let chart = if x.unit == "%" {
+        let chart = if is_distribution(quantity) {
             distribution(quantity, &of_quantity, labels)
         } else {
             curves(&of_quantity, &x, labels)
