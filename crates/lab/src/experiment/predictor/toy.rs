@@ -46,12 +46,61 @@ pub(super) fn measure(part: &Part, run: &Tables) -> Vec<Measured> {
             }
         }
     }
+    steadiness(&mut report, run);
     let one_run = part.scenario.seeds.list().len() == 1;
     if one_run && part.scenario.warm_up.0.is_zero() {
         over_time(&mut report, run);
         histogram(&mut report, run);
     }
     report
+}
+
+/// How much rates vary from one time of sampling to the next, and the data under way: what Figures
+/// 4 and 5 show, as numbers.
+fn steadiness(report: &mut Vec<Measured>, run: &Tables) {
+    let circuits = run.circuits.len();
+    if circuits == 0 {
+        return;
+    }
+    let mut instants = run.samples.chunks_exact(circuits);
+    let Some(mut before) = instants.next() else {
+        return;
+    };
+    let mut rates: Vec<Vec<f64>> = vec![Vec::new(); circuits + 1];
+    let mut backlogs = Vec::new();
+    for now in instants {
+        let of =
+            |number: usize| (now[number].delivered_bytes - before[number].delivered_bytes) as f64;
+        (0..circuits).for_each(|number| rates[number].push(of(number)));
+        rates[circuits].push((0..circuits).map(of).sum());
+        let under_way = now.iter().map(|s| s.packaged_bytes - s.delivered_bytes);
+        backlogs.push(under_way.sum::<u64>() as f64 / KIB);
+        before = now;
+    }
+    let variations: Vec<f64> = rates.iter().filter_map(|rates| variation(rates)).collect();
+    if let Some((sum, each)) = variations.split_last()
+        && each.len() == circuits
+    {
+        let mean = each.iter().sum::<f64>() / circuits as f64;
+        report.push(Measured::new("variation of a rate", "%", mean));
+        report.push(Measured::new("variation of the sum", "%", *sum));
+    }
+    let mean = backlogs.iter().sum::<f64>() / backlogs.len() as f64;
+    if mean.is_finite() {
+        report.push(Measured::new("mean backlog", "KiB", mean));
+    }
+}
+
+/// The standard deviation in percent of the mean, if that is not zero.
+fn variation(values: &[f64]) -> Option<f64> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .sum();
+    let variation = 100.0 * (squares / n).sqrt() / mean;
+    variation.is_finite().then_some(variation)
 }
 
 /// The rate of each circuit where the bottleneck's data arrives, and the data that is between its
@@ -101,25 +150,28 @@ pub(super) fn page(page: &FigurePage, values: &[Value]) -> Document {
     let (curves, scalars): (Vec<_>, Vec<_>) =
         values.iter().cloned().partition(|value| value.x.is_some());
     let mut document = study::document(page, &scalars, |_| false);
-    let origin = document.sections.pop();
     let labels = study::labels(values);
-    for case in cases(&curves) {
-        for (what, unit, title) in OVER_TIME {
-            let charts = labels
-                .iter()
-                .filter_map(|label| circuits(&curves, [what, unit, &case], label));
-            let heading = format!("{title}, {case}");
-            document.sections.push(Section::new(
-                heading,
-                vec![Block::Multiples(charts.collect())],
-            ));
-        }
-        let heading = format!("Latency by bytes, {case}");
-        let chart = Block::Chart(bars(&curves, &case, &labels));
-        document.sections.push(Section::new(heading, vec![chart]));
-    }
-    document.sections.extend(origin);
+    let cases = cases(&curves);
+    let figures = cases
+        .iter()
+        .flat_map(|case| figures(&curves, case, &labels));
+    // Behind what is judged, before all means and the origin.
+    let place = document.sections.len().saturating_sub(2);
+    document.sections.splice(place..place, figures);
     document
+}
+
+/// Figures 4 to 6 of a case.
+fn figures(values: &[Value], case: &str, labels: &[String]) -> Vec<Section> {
+    let over_time = OVER_TIME.map(|(what, unit, title)| {
+        let of_transport =
+            |label: &String| circuits(values, [what, unit, case], (label.as_str(), labels.len()));
+        let charts = labels.iter().filter_map(of_transport).collect();
+        Section::new(format!("{title}, {case}"), vec![Block::Multiples(charts)])
+    });
+    let heading = format!("Latency by bytes, {case}");
+    let histogram = Section::new(heading, vec![Block::Chart(bars(values, case, labels))]);
+    over_time.into_iter().chain([histogram]).collect()
 }
 
 /// The cases that have values over time, in their order.
@@ -144,14 +196,18 @@ fn points(values: &[Value], quantity: &str, label: &str) -> Vec<Point> {
     points
 }
 
-/// A transport's chart with a line for each circuit.
-fn circuits(values: &[Value], [what, unit, case]: [&str; 3], label: &str) -> Option<Chart> {
+/// A transport's chart with a line for each circuit, in colours behind those of the transports.
+fn circuits(
+    values: &[Value],
+    [what, unit, case]: [&str; 3],
+    (label, transports): (&str, usize),
+) -> Option<Chart> {
     let line = |number: usize| {
         let quantity = format!("{what} of circuit {}, {case}", number + 1);
         let points = points(values, &quantity, label);
         (!points.is_empty()).then(|| Series {
             label: format!("circuit {}", number + 1),
-            colour: number,
+            colour: transports + number,
             mark: Mark::Line,
             points,
         })
@@ -190,5 +246,50 @@ fn bars(values: &[Value], case: &str, labels: &[String]) -> Chart {
         wide: true,
         series: labels.iter().enumerate().map(of_transport).collect(),
         references: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_varies_not_has_no_variation_and_nothing_has_none() {
+        assert_eq!(variation(&[5.0, 5.0, 5.0]), Some(0.0));
+        assert_eq!(variation(&[1.0, 3.0]), Some(50.0));
+        assert_eq!(variation(&[0.0, 0.0]), None);
+        assert_eq!(variation(&[]), None);
+    }
+
+    #[test]
+    fn rates_and_data_under_way_come_from_the_samples_of_all_circuits() {
+        let sample = |circuit, t_s, packaged_bytes, delivered_bytes| Sample {
+            circuit,
+            t_s,
+            packaged_bytes,
+            delivered_bytes,
+        };
+        let mut run = Tables {
+            samples: vec![
+                sample(0, 0.0, 0, 0),
+                sample(1, 0.0, 0, 0),
+                sample(0, 0.5, 3072, 1024),
+                sample(1, 0.5, 3072, 2048),
+            ],
+            ..Tables::default()
+        };
+        let mut report = Vec::new();
+        over_time(&mut report, &run);
+        let found = |quantity: &str, t: f64| {
+            let same = |m: &&Measured| m.quantity == quantity && m.x == Some(t);
+            report.iter().find(same).map(|measured| measured.value)
+        };
+        assert_eq!(found("rate of circuit 1", 0.5), Some(2.0));
+        assert_eq!(found("backlog of circuit 2", 0.5), Some(1.0));
+        assert_eq!(found("rate of circuit 2", 0.0), None);
+        run.samples.clear();
+        report.clear();
+        steadiness(&mut report, &run);
+        assert!(report.is_empty());
     }
 }
