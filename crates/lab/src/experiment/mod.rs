@@ -8,6 +8,7 @@ pub mod backtap_fig5;
 mod claims;
 mod computation;
 mod description;
+mod fig3;
 mod judge;
 mod observed;
 mod predictor;
@@ -145,6 +146,7 @@ static ALL: &[&dyn Experiment] = &[
     &predictor::FUZZINESS,
     &predictor::TRAFFIC,
     &theorem1::Theorem1,
+    &fig3::Fig3,
 ];
 
 /// The experiment of this name.

@@ -180,7 +180,11 @@ fn fair_rates(capacities: &[f64], circuits: &[FairFlow]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use hopflow_results::Verdict;
+
     use super::*;
+    use crate::experiment::{Reproduction, Setting, find};
+    use crate::run::Silent;
 
     fn means(quantity: &str, curve: &str, circuits: usize, seeds: &[u64]) -> f64 {
         let settings = Theorem1.settings();
@@ -203,6 +207,39 @@ mod tests {
             let expected = expected.find(|expected| expected.transport == curve.name);
             let x = settings.circuits.first().map(|circuits| *circuits as f64);
             assert!(expected.unwrap().at(x).is_some(), "{}", curve.name);
+        }
+    }
+
+    #[test]
+    fn it_is_made_again_without_runs_and_judged() {
+        let setting = Setting {
+            seeds: Some(2),
+            ..Setting::default()
+        };
+        let make = || {
+            let found = find("predictor-theorem1").unwrap();
+            let (reproduction, campaign) = Reproduction::plan(found, &setting, "").unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            let finished = campaign.run(folder.path(), None, &Silent).unwrap();
+            let values = reproduction.evaluate(&finished).unwrap();
+            let hash = reproduction.fingerprint(&finished, &values);
+            (reproduction.provisional(), values, hash)
+        };
+        let (provisional, values, hash) = make();
+        assert!(provisional.unwrap().contains("2 of the 25"));
+        assert_eq!(hash, make().2);
+        let judged = values.iter().filter(|v| v.quantity == "fairness index");
+        for value in judged {
+            let verdict = match value.transport.as_str() {
+                "one shared relay" => Verdict::Reproduced,
+                _ => Verdict::NotReproduced,
+            };
+            assert_eq!(value.n, 2);
+            // Ten circuits may by chance not meet at several relays.
+            assert!(
+                value.verdict == verdict || value.x == Some(10.0),
+                "{value:?}"
+            );
         }
     }
 
