@@ -22,7 +22,7 @@ ALLOWED = {
     "hopflow-channel": {"units"},
     "hopflow-results": {"units", "stats"},
     "hopflow-overlay": {"units", "wire", "tcp"},
-    "hopflow-transports": {"units", "wire", "tcp", "overlay"},
+    "hopflow-transports": {"units", "wire", "tcp", "overlay", "mpc"},
     "hopflow-sim": {"units", "random", "wire", "tcp", "overlay"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
     "hopflow-node": {"units", "wire", "overlay", "onion", "channel"},
@@ -37,6 +37,7 @@ ALLOWED = {
 
 # What tests and benches may use on top of that.
 ALLOWED_IN_TESTS = {
+    "hopflow-mpc": {"random"},
     "hopflow-overlay": {"testkit"},
     "hopflow-transports": {"random", "testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},

@@ -30,7 +30,7 @@ pub struct CircuitData<'a> {
 
 /// The data of all circuits of a relay at one time step. [`clear`](Self::clear) it and push the
 /// circuits again for the next step; it does not allocate once it has grown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     pub(crate) form: Form,
     pub(crate) horizon: usize,

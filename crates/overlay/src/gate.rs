@@ -106,6 +106,11 @@ impl Gate {
         };
     }
 
+    /// Allows `cells` from now on, and nothing of what was allowed before.
+    pub fn allow(&mut self, cells: Cells) {
+        self.credit = self.passed.saturating_add(cells.get());
+    }
+
     /// Lets a cell pass every `interval` from the last one on, and up to `burst` worth of them
     /// ahead of time.
     pub fn set_pace(&mut self, interval: Duration, burst: Duration) {
@@ -209,6 +214,17 @@ mod tests {
         gate.grant_total(Cells::new(8));
         gate.grant_total(Cells::new(6));
         assert_eq!(pass_all(&mut gate, Instant::ZERO), 3);
+    }
+
+    #[test]
+    fn what_is_allowed_anew_replaces_what_was_left() {
+        let mut gate = Gate::default();
+        gate.allow(Cells::new(5));
+        gate.pass(Instant::ZERO);
+        gate.allow(Cells::new(2));
+        assert_eq!(pass_all(&mut gate, Instant::ZERO), 2);
+        gate.allow(Cells::ZERO);
+        assert!(!gate.is_open(Instant::ZERO));
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub struct Plan {
     pub refill: Duration,
     /// Bounds of the hop's retransmission time-out.
     pub rtt: RttConfig,
+    /// The share of a node's capacity that the transport fills at most, above 0 and up to 1.
+    pub fills: f64,
     /// Regular calls of the transport's node hook.
     pub tick: Option<Tick>,
 }

@@ -240,12 +240,19 @@ pub struct NodeCx<'a, S> {
     pub now: Instant,
     pub(crate) flows: &'a mut dyn FlowTable<S>,
     pub(crate) messages: &'a mut Vec<Told>,
+    pub(crate) rest: &'a mut bool,
 }
 
 impl<S> NodeCx<'_, S> {
     /// Calls `visit` for every flow of the node, in the order of their numbers.
     pub fn for_each_flow(&mut self, mut visit: impl FnMut(FlowEntry<'_, S>)) {
         self.flows.for_each(&mut visit);
+    }
+
+    /// Asks for no regular call until the node receives something or an application writes: the
+    /// next one is then at the time at which it would have been without the rest.
+    pub fn rest(&mut self) {
+        *self.rest = true;
     }
 
     /// Sends a message about a flow to its predecessor or successor, of at most
@@ -282,7 +289,7 @@ pub struct FlowEntry<'a, S> {
     pub gates: &'a mut Gates,
     /// The flow's queue.
     pub queue: QueueView,
-    /// At the source, application bytes that wait to be cut.
+    /// At the source, application bytes that wait to be cut and may be.
     pub pending: Bytes,
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use hopflow_overlay::ConfigError;
-use hopflow_units::{Bytes, Cells, Duration};
+use hopflow_units::{Bytes, Cells, Duration, Rate};
 use toml::{Table, Value};
 
 use crate::Preset;
@@ -106,6 +106,63 @@ impl Options {
             .parse(key, "an amount of data such as \"64 KiB\"")?
             .unwrap_or(default);
         Ok(self.resolve(key, bytes, bytes))
+    }
+
+    /// A rate such as `"1 MB/s"`.
+    ///
+    /// # Errors
+    /// If the value is none.
+    pub fn rate(&mut self, key: &'static str, default: Rate) -> Result<Rate, ConfigError> {
+        let rate = self.parse(key, "a rate such as \"1 MB/s\"")?;
+        let rate = rate.unwrap_or(default);
+        Ok(self.resolve(key, rate, rate))
+    }
+
+    /// A whole number within bounds.
+    ///
+    /// # Errors
+    /// If the value is none.
+    pub fn count(
+        &mut self,
+        key: &'static str,
+        default: u32,
+        (min, max): (u32, u32),
+    ) -> Result<u32, ConfigError> {
+        let allowed = || format!("a whole number from {min} to {max}");
+        let count = match self.table.get(key) {
+            None => default,
+            Some(given) => {
+                let number = given.as_integer().and_then(|n| u32::try_from(n).ok());
+                number
+                    .filter(|n| (min..=max).contains(n))
+                    .ok_or_else(|| ConfigError::new(key, given, allowed()))?
+            }
+        };
+        Ok(self.resolve(key, count, count))
+    }
+
+    /// A number within bounds.
+    ///
+    /// # Errors
+    /// If the value is none.
+    pub fn number(
+        &mut self,
+        key: &'static str,
+        default: f64,
+        (min, max): (f64, f64),
+    ) -> Result<f64, ConfigError> {
+        let allowed = || format!("a number from {min} to {max}");
+        let number = match self.table.get(key) {
+            None => default,
+            Some(given) => {
+                let whole = given.as_integer().map(|n| n as f64);
+                let number = given.as_float().or(whole);
+                number
+                    .filter(|n| (min..=max).contains(n))
+                    .ok_or_else(|| ConfigError::new(key, given, allowed()))?
+            }
+        };
+        Ok(self.resolve(key, number, number))
     }
 
     /// One of several names.

@@ -23,6 +23,7 @@ pub(crate) fn streams(queue_limit: Cells, refill: Duration) -> Plan {
         charging: Charging::Everything,
         refill,
         rtt: RttConfig::default(),
+        fills: 1.0,
         tick: None,
     }
 }

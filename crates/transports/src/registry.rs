@@ -55,6 +55,7 @@ transports! {
     crate::marut::Marut,
     crate::marut_timely::MarutTimely,
     crate::marut_dctcp::MarutDctcp,
+    crate::predictor::Predictor,
 }
 
 fn find<T: Transport<Config: Configure>>(name: &str) -> Option<&'static Preset> {

@@ -92,10 +92,26 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
     pub(super) fn on_tick(&mut self, now: Instant) {
         let Some(tick) = self.plan.tick else { return };
-        let interval = tick.interval.as_nanos().max(1);
+        self.skip_ticks(now, tick.interval);
+        self.node_hook(now, T::on_tick);
+    }
+
+    /// Makes the next regular call one after `now`.
+    fn skip_ticks(&mut self, now: Instant, interval: Duration) {
+        let interval = interval.as_nanos().max(1);
         let missed = now.saturating_since(self.next_tick).as_nanos() / interval;
         self.next_tick += Duration::from_nanos(interval).saturating_mul(missed + 1);
-        self.node_hook(now, T::on_tick);
+    }
+
+    /// Ends the transport's rest, for something happens.
+    #[inline]
+    pub(super) fn awake(&mut self, now: Instant) {
+        if std::mem::take(&mut self.resting)
+            && let Some(tick) = self.plan.tick
+            && self.next_tick <= now
+        {
+            self.skip_ticks(now, tick.interval);
+        }
     }
 
     /// A neighbour's transport says something.
@@ -127,6 +143,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             now,
             flows: &mut flows,
             messages: &mut messages,
+            rest: &mut self.resting,
         };
         call(&mut self.transport, &mut cx);
         for told in messages {
@@ -201,9 +218,11 @@ impl<S, P: Payload> FlowTable<S> for Table<'_, S, P> {
             let queue = flow.view();
             let pending = match flow.site.role {
                 Role::Source => {
+                    let leg = flow.site.flow.circuit();
                     let streams = flow.streams.iter();
                     let streams = streams.filter_map(|(_, index)| self.streams.get(*index));
-                    streams.map(Stream::pending).sum()
+                    let offered = streams.filter(|stream| stream.offers(leg));
+                    offered.map(Stream::pending).sum()
                 }
                 Role::Relay | Role::Sink => Bytes::ZERO,
             };

@@ -45,6 +45,8 @@ pub struct Node<T: Transport, P: Payload> {
     /// When the token bucket can pay for the cell that waits for it.
     bucket_wake: Instant,
     next_tick: Instant,
+    /// Whether the transport wants no regular calls until something happens.
+    resting: bool,
     /// Links with frames that shall leave although their datagram is not full.
     flush: VecDeque<LinkId>,
     /// Links whose datagram is full, or whose turn on a stream is over.
@@ -85,6 +87,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             timers: Timers::default(),
             bucket_wake: Instant::FAR_FUTURE,
             next_tick,
+            resting: false,
             flush: VecDeque::new(),
             complete: VecDeque::new(),
             events: VecDeque::new(),
@@ -118,6 +121,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         if let Some(stream) = self.streams.get_mut(place) {
             change(stream);
         }
+        self.awake(now);
         self.refill_stream(now, place);
     }
 
@@ -141,7 +145,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         if self.bucket_wake <= now {
             self.bucket_wake = Instant::FAR_FUTURE;
         }
-        if self.next_tick <= now {
+        if !self.resting && self.next_tick <= now {
             self.on_tick(now);
         }
         let links = &self.links;
@@ -235,6 +239,7 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     }
 
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {
+        self.awake(now);
         for frame in frames.drain(..) {
             match frame {
                 Frame::Cell(cell) => self.on_cell(now, link, cell),
@@ -247,6 +252,7 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     }
 
     fn receive_message(&mut self, now: Instant, link: LinkId, message: &Message) {
+        self.awake(now);
         self.on_message(now, link, message);
     }
 
@@ -276,7 +282,12 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
         if !self.deliverable.is_empty() {
             return Instant::ZERO;
         }
-        self.timers.next().min(self.bucket_wake).min(self.next_tick)
+        let tick = if self.resting {
+            Instant::FAR_FUTURE
+        } else {
+            self.next_tick
+        };
+        self.timers.next().min(self.bucket_wake).min(tick)
     }
 
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {

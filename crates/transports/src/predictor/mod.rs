@@ -1,0 +1,242 @@
+//! PredicTor: rates by distributed model predictive control (Döpmann, Fiedler, Lucia and Tschorsch,
+//! "Optimization-based predictive congestion control for the Tor network", ACM TOIT 22(4), 2022).
+//!
+//! Every step, each node plans how many cells of each circuit it takes and sends over a horizon of
+//! some steps ([`hopflow_mpc`]). It starts from its queues, from what predecessors say they will
+//! send and hold, and from what successors say they will take; it sends at the first rates of its
+//! plan, and tells its neighbours the rest. What is under way on a hop is bounded
+//! besides, as TCP bounds it, for plans know nothing of the network below.
+//!
+//! `docs/spec/predictor.md` tells what the paper and its authors' code say, and what was decided
+//! here: how plans that are of another time are read, how idle circuits start, what holds where
+//! plans are lost.
+//!
+//! What leaks: neighbours learn a circuit's queue and planned rates at a node, and, since each plan
+//! follows from others, traces of plans beyond it.
+
+mod config;
+mod flow;
+mod trajectory;
+
+use std::fmt;
+
+use hopflow_mpc::{Budget, Problem, Solver};
+use hopflow_overlay::{
+    AckSample, Direction, FlowCx, FlowEntry, FlowId, Gates, LossSample, Multiplexing, NodeCx,
+    NodeEnv, Plan, Site, Tick, Transport, Violation, Way,
+};
+use hopflow_units::{Duration, Instant, Rate};
+use hopflow_wire::{Carrier, Frame, Neighbour, RawPayload};
+
+use crate::delay_window::BaseRtts;
+use crate::plans;
+
+pub use config::{Enforce as EnforcePlan, Feedback, Grant, PredictorConfig};
+pub use flow::PredictorFlow;
+use flow::{Outlook, Scratch};
+use trajectory::{Downstream, Upstream};
+
+/// By how much plans out of band arrive before cells would, which is just before the next plan is
+/// made if a step is as long as a hop (the authors' simulation does the same).
+const EARLY: Duration = Duration::from_millis(2);
+
+/// PredicTor at one node.
+pub struct Predictor {
+    config: PredictorConfig,
+    /// Cells per step that the node takes, and that it sends.
+    capacity: f64,
+    problem: Problem,
+    /// The problem that the solver has the plans of.
+    solved: Problem,
+    solver: Solver,
+    scratch: Scratch,
+    base_rtts: BaseRtts,
+}
+
+impl fmt::Debug for Predictor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Predictor")
+            .field("config", &self.config)
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Transport for Predictor {
+    const NAME: &'static str = "predictor";
+    type Config = PredictorConfig;
+    type Flow = PredictorFlow;
+
+    fn plan(config: &PredictorConfig) -> Plan {
+        let ours = match config.carrier {
+            // Acknowledgements release what is under way: queues are the plans' matter.
+            Carrier::Datagram => Plan {
+                forward_feedback: false,
+                ..plans::datagrams(config.queue_limit, config.feedback_delay, config.refill)
+            },
+            // Tor's order of cells, with a connection for each circuit as in PCTCP.
+            Carrier::Stream => Plan {
+                multiplexing: Multiplexing::PerCircuit,
+                ..plans::streams(config.queue_limit, config.refill)
+            },
+        };
+        Plan {
+            // The end's gate decides how much waits here.
+            ahead: config.queue_limit,
+            fills: config.margin,
+            tick: Some(Tick {
+                interval: config.step,
+                in_phase: config.in_phase,
+            }),
+            ..ours
+        }
+    }
+
+    fn new(config: &PredictorConfig, env: &NodeEnv) -> Self {
+        let bucket = env.bucket.map(|bucket| bucket.rate);
+        let known: Vec<Rate> = bucket.into_iter().chain(env.access).collect();
+        let rate = known.into_iter().min().unwrap_or(config.capacity);
+        let cells = rate.as_f64() / Frame::<RawPayload>::cell_len(config.carrier).as_f64();
+        Self {
+            capacity: cells * config.step.as_secs_f64() * config.margin,
+            problem: Problem::new(&config.problem),
+            solved: Problem::new(&config.problem),
+            solver: Solver::new(config.problem.clone()).expect("options are checked where read"),
+            scratch: Scratch::default(),
+            base_rtts: BaseRtts::default(),
+            config: config.clone(),
+        }
+    }
+
+    fn open(&mut self, site: &Site, gates: &mut Gates) -> PredictorFlow {
+        let mut flow = PredictorFlow::default();
+        if self.plans(site) {
+            flow.enforce(&self.config, None, (site, gates), Duration::ZERO);
+        }
+        flow
+    }
+
+    fn on_ack(&mut self, flow: &mut PredictorFlow, cx: &mut FlowCx<'_>, sample: &AckSample) {
+        self.base_rtts.with(cx.site, sample.rtt);
+        if self.plans(cx.site) {
+            flow.guard.on_ack(sample.cells, &mut cx.gates.hop);
+        }
+    }
+
+    fn on_loss(&mut self, flow: &mut PredictorFlow, cx: &mut FlowCx<'_>, _: &LossSample) {
+        if self.plans(cx.site) {
+            let trip = self.trip(cx.site);
+            flow.guard.on_loss(cx.now, trip, &mut cx.gates.hop);
+        }
+    }
+
+    fn on_message(
+        &mut self,
+        flow: &mut PredictorFlow,
+        cx: &mut FlowCx<'_>,
+        sender: Neighbour,
+        body: &[u8],
+    ) -> Result<(), Violation> {
+        if !self.plans(cx.site) {
+            return Err(Violation::Unexpected);
+        }
+        flow.hear(cx.now, sender, body)
+    }
+
+    fn on_tick(&mut self, cx: &mut NodeCx<'_, PredictorFlow>) {
+        let now = cx.now;
+        self.problem.clear(self.capacity, self.capacity);
+        cx.for_each_flow(|mut entry| {
+            if self.plans(entry.site) {
+                self.describe(now, &mut entry);
+            }
+        });
+        self.solve();
+        let mut messages = Vec::new();
+        cx.for_each_flow(|mut entry| {
+            if self.plans(entry.site) {
+                self.apply(&mut entry, &mut messages);
+            }
+        });
+        let way = match (self.config.feedback, self.config.hop_delay) {
+            (Feedback::OutOfBand, Some(delay)) => Way::OutOfBand(delay.saturating_sub(EARLY)),
+            _ => Way::InBand,
+        };
+        // Nothing changes while nothing is planned and nobody has to be told.
+        if self.problem.is_empty() && messages.is_empty() {
+            cx.rest();
+        }
+        for (flow, to, body) in messages {
+            cx.tell(flow, to, body, way);
+        }
+    }
+}
+
+type Messages = Vec<(FlowId, Neighbour, Vec<u8>)>;
+
+impl Predictor {
+    /// Whether plans are made for a flow.
+    fn plans(&self, site: &Site) -> bool {
+        !self.config.downloads_only || site.direction == Direction::Backward
+    }
+
+    /// Adds a flow to the problem, unless it is idle.
+    fn describe(&mut self, now: Instant, entry: &mut FlowEntry<'_, PredictorFlow>) {
+        let outlook = Outlook {
+            now,
+            step: self.config.step,
+            early: match self.config.feedback {
+                Feedback::OutOfBand => EARLY,
+                Feedback::InBand => Duration::ZERO,
+            },
+            trip: self.trip(entry.site),
+            forget: self.config.step * u64::from(self.config.forget),
+            capacity: self.capacity,
+            grant: self.config.grant,
+            horizon: self.config.problem.horizon,
+        };
+        let busy = outlook.look(entry, &mut self.scratch);
+        entry.state.planned = busy.then(|| self.problem.push(&self.scratch.data()));
+    }
+
+    /// Makes the plans, unless those at hand are for just this problem.
+    fn solve(&mut self) {
+        if self.problem != self.solved {
+            let many = self.problem.len() > self.config.most_flows as usize;
+            let iterations = if many { 0 } else { self.config.iterations };
+            self.solver.solve(&self.problem, Budget { iterations });
+            self.solved.clone_from(&self.problem);
+        }
+    }
+
+    /// How long a cell and its acknowledgement take to the successor, as far as is known.
+    fn trip(&mut self, site: &Site) -> Duration {
+        let given = self.config.hop_delay.map(|delay| delay * 2);
+        given.unwrap_or_else(|| match self.base_rtts.with(site, None) {
+            Duration::MAX => Duration::ZERO,
+            least => least,
+        })
+    }
+
+    /// Enforces a flow's plan and tells its neighbours.
+    fn apply(&mut self, entry: &mut FlowEntry<'_, PredictorFlow>, messages: &mut Messages) {
+        let (site, trip) = (entry.site, self.trip(entry.site));
+        let config = &self.config;
+        let plan = entry.state.planned.map(|number| self.solver.plan(number));
+        let gates = &mut *entry.gates;
+        entry
+            .state
+            .enforce(config, plan.as_ref(), (site, gates), trip);
+        if !entry.state.speaks(config) {
+            return;
+        }
+        if site.prev.is_some() {
+            let said = Upstream::of(plan.as_ref(), &config.problem);
+            messages.push((site.flow, Neighbour::Predecessor, said.encode()));
+        }
+        if site.next.is_some() {
+            let said = Downstream::of(plan.as_ref(), &config.problem);
+            messages.push((site.flow, Neighbour::Successor, said.encode()));
+        }
+    }
+}
