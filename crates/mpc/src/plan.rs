@@ -1,5 +1,7 @@
 //! Plans: the rates and queues of every circuit over the horizon.
 
+use crate::config::Form;
+use crate::greedy::is_fixed;
 use crate::problem::Problem;
 
 /// The plan of one circuit. Nothing in it is negative, and no hard constraint is violated by more
@@ -44,6 +46,8 @@ pub(crate) struct Plans {
     pub(crate) r_out: Vec<f64>,
     pub(crate) r_virtual: Vec<f64>,
     queue: Vec<f64>,
+    /// What has come in, the queue and the virtual queue, per circuit; scratch of `repair`.
+    stock: Vec<[f64; 3]>,
 }
 
 impl Plans {
@@ -54,6 +58,53 @@ impl Plans {
             rates.clear();
             rates.resize(problem.len() * problem.horizon, 0.0);
         }
+    }
+
+    /// Takes away what violates a hard constraint, and only that: from each step what its bounds
+    /// and queues do not allow, then from all circuits alike what a capacity does not.
+    pub(crate) fn repair(&mut self, problem: &Problem) {
+        let n = problem.len();
+        self.stock.clear();
+        self.stock
+            .extend(problem.queue.iter().map(|&queue| [0.0, queue, queue]));
+        for k in 0..problem.horizon {
+            for circuit in 0..n {
+                let at = circuit * problem.horizon + k;
+                let most = problem.reach[at] - self.stock[circuit][0];
+                let most = most.min(problem.pin_bound(circuit, k));
+                self.r_in[at] = clip(self.r_in[at], most);
+            }
+            let pinned = |circuit: usize| is_fixed(problem, circuit, k);
+            fit(&mut self.r_in, problem, k, problem.capacity_in, pinned);
+            for circuit in 0..n {
+                let at = circuit * problem.horizon + k;
+                let [arrived, queue, virtual_queue] = &mut self.stock[circuit];
+                *arrived += self.r_in[at];
+                *queue += self.r_in[at];
+                *virtual_queue += self.r_in[at];
+                self.r_out[at] = clip(self.r_out[at], queue.min(problem.sink[at]));
+                self.r_virtual[at] = clip(self.r_virtual[at], *virtual_queue);
+            }
+            fit(&mut self.r_out, problem, k, problem.capacity_out, |_| false);
+            if problem.form == Form::Printed {
+                fit(
+                    &mut self.r_virtual,
+                    problem,
+                    k,
+                    problem.capacity_out,
+                    |_| false,
+                );
+            }
+            for circuit in 0..n {
+                let at = circuit * problem.horizon + k;
+                if problem.form == Form::Coded {
+                    self.r_virtual[at] = self.r_out[at];
+                }
+                self.stock[circuit][1] -= self.r_out[at];
+                self.stock[circuit][2] -= self.r_virtual[at];
+            }
+        }
+        self.fill_queues(problem);
     }
 
     /// Follows the queues from the rates; called when these are final.
@@ -79,6 +130,37 @@ impl Plans {
             r_out: &self.r_out[steps.clone()],
             r_virtual: &self.r_virtual[steps],
             queue: &self.queue[states],
+        }
+    }
+}
+
+/// The value within 0 and `most`.
+fn clip(value: f64, most: f64) -> f64 {
+    value.min(most).max(0.0)
+}
+
+/// Scales the rates of step `k` down to the capacity, but for those that are `kept`.
+fn fit(
+    rates: &mut [f64],
+    problem: &Problem,
+    k: usize,
+    capacity: f64,
+    kept: impl Fn(usize) -> bool,
+) {
+    let (mut left, mut sum) = (capacity, 0.0);
+    for circuit in 0..problem.len() {
+        let rate = rates[circuit * problem.horizon + k];
+        if kept(circuit) {
+            left -= rate;
+        } else {
+            sum += rate;
+        }
+    }
+    let left = left.max(0.0);
+    if sum > left {
+        let factor = left / sum;
+        for circuit in (0..problem.len()).filter(|&circuit| !kept(circuit)) {
+            rates[circuit * problem.horizon + k] *= factor;
         }
     }
 }

@@ -1,10 +1,36 @@
 //! The solver: a primal-dual interior-point method over lanes of circuits.
+#![expect(
+    clippy::needless_range_loop,
+    reason = "indices name kinds of rates across several small arrays at once"
+)]
+#![expect(
+    clippy::inline_always,
+    reason = "vectors of lanes must stay in registers"
+)]
 
-use crate::config::{Budget, Config, ConfigError};
+mod bound;
+mod capacity;
+mod core;
+mod group;
+mod lanes;
+mod load;
+mod matrix;
+mod step;
+
+use self::bound::lower_bound;
+use self::core::Core;
+use self::lanes::WIDTH;
+use self::load::Loader;
+use crate::config::{Budget, Config, ConfigError, Form};
 use crate::greedy::Greedy;
 use crate::objective::objective;
 use crate::plan::{Plan, Plans};
 use crate::problem::Problem;
+
+/// A step shorter than this makes no progress.
+const SLOW: f64 = 1e-4;
+/// This many of them in a row end the iterations.
+const STALL: u32 = 10;
 
 /// How plans were found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +67,24 @@ pub struct Solver {
     config: Config,
     greedy: Greedy,
     plans: Plans,
+    trial: Plans,
+    busy: Vec<usize>,
+    engine: Engine,
+}
+
+/// The core for a form: kinds of rates, rows.
+#[derive(Clone, Debug)]
+enum Engine {
+    Printed(Core<3, 7>),
+    PrintedWithPins(Core<3, 8>),
+    Coded(Core<2, 5>),
+}
+
+/// What came of the iterations.
+struct Outcome {
+    iterations: u32,
+    gap: f64,
+    better_than_greedy: bool,
 }
 
 impl Solver {
@@ -50,35 +94,172 @@ impl Solver {
     /// If a value of the configuration is not allowed.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         config.validate()?;
+        let engine = match config.form {
+            Form::Coded => Engine::Coded(Core::new(config.horizon)),
+            Form::Printed if config.pin == 0 => Engine::Printed(Core::new(config.horizon)),
+            Form::Printed => Engine::PrintedWithPins(Core::new(config.horizon)),
+        };
         let greedy = Greedy::new(&config);
         Ok(Self {
             config,
             greedy,
             plans: Plans::default(),
+            trial: Plans::default(),
+            busy: Vec::new(),
+            engine,
         })
     }
 
-    /// Plans all circuits of `problem`, which must be of the same configuration.
+    /// Plans all circuits of `problem`.
+    ///
+    /// # Panics
+    /// If `problem` was made for another form, horizon or pin.
     pub fn solve(&mut self, problem: &Problem, budget: Budget) -> Report {
-        let _ = (
-            budget,
-            (0..problem.len())
-                .filter(|&circuit| !problem.is_idle(circuit))
-                .count(),
+        let made_for = (problem.form, problem.horizon, problem.pin);
+        let expected = (self.config.form, self.config.horizon, self.config.pin);
+        assert_eq!(
+            made_for, expected,
+            "the problem is made for the solver's configuration"
         );
         self.greedy.solve(problem);
         self.plans.clone_from(self.greedy.plans());
+        self.trial.reset(problem);
+        self.busy.clear();
+        self.busy
+            .extend((0..problem.len()).filter(|&circuit| !problem.is_idle(circuit)));
+        let largest = problem.capacity_in.max(problem.capacity_out);
+        let unit = largest / self.busy.len().max(1) as f64;
+        if self.busy.is_empty() || unit == 0.0 {
+            return self.report(problem, Method::Optimal, 0, 0.0);
+        }
+        let task = Task {
+            config: &self.config,
+            problem,
+            greedy: self.greedy.plans(),
+            busy: &self.busy,
+            unit,
+            iterations: budget.iterations.min(self.config.max_iterations),
+        };
+        let (plans, trial) = (&mut self.plans, &mut self.trial);
+        let outcome = match &mut self.engine {
+            Engine::Printed(core) => task.run(core, plans, trial),
+            Engine::PrintedWithPins(core) => task.run(core, plans, trial),
+            Engine::Coded(core) => task.run(core, plans, trial),
+        };
+        let method = if outcome.gap <= self.config.tolerance {
+            Method::Optimal
+        } else if outcome.better_than_greedy {
+            Method::Early { gap: outcome.gap }
+        } else {
+            Method::Greedy
+        };
+        self.report(problem, method, outcome.iterations, outcome.gap)
+    }
+
+    fn report(&self, problem: &Problem, method: Method, iterations: u32, gap: f64) -> Report {
         let objective = objective(&self.config, problem, &self.plans);
         Report {
-            method: Method::Greedy,
-            iterations: 0,
+            method,
+            iterations,
             objective,
-            gap: f64::INFINITY,
+            gap,
         }
     }
 
     /// The plan of a circuit of the problem solved last.
     pub fn plan(&self, circuit: usize) -> Plan<'_> {
         self.plans.get(circuit)
+    }
+}
+
+/// One solve.
+struct Task<'a> {
+    config: &'a Config,
+    problem: &'a Problem,
+    greedy: &'a Plans,
+    busy: &'a [usize],
+    unit: f64,
+    iterations: u32,
+}
+
+impl Task<'_> {
+    /// Iterates until the gap is proven or the budget is spent, and leaves the best in `best`;
+    /// `trial` is scratch.
+    fn run<const D: usize, const H: usize>(
+        &self,
+        core: &mut Core<D, H>,
+        best: &mut Plans,
+        trial: &mut Plans,
+    ) -> Outcome {
+        let Self {
+            config,
+            problem,
+            unit,
+            ..
+        } = *self;
+        Loader {
+            config,
+            problem,
+            start: self.greedy,
+            busy: self.busy,
+            unit,
+        }
+        .load(core);
+        let greedy = self.reduced_objective(self.greedy);
+        let mut reached = greedy;
+        let mut bound = f64::NEG_INFINITY;
+        let mut iterations = 0;
+        let mut slow = 0;
+        let gap = |reached: f64, bound: f64| ((reached - bound) / self.busy.len() as f64).max(0.0);
+        while iterations < self.iterations && gap(reached, bound) > config.tolerance && slow < STALL
+        {
+            let length = core.iterate();
+            iterations += 1;
+            slow = if length < SLOW { slow + 1 } else { 0 };
+            let complementarity = core.complementarity();
+            if !complementarity.is_finite() {
+                break;
+            }
+            let last = iterations == self.iterations || slow == STALL;
+            if complementarity <= config.tolerance || last {
+                self.extract(core, trial);
+                let value = self.reduced_objective(trial);
+                if value < reached {
+                    reached = value;
+                    std::mem::swap(best, trial);
+                }
+                bound = bound.max(lower_bound(core));
+            }
+        }
+        Outcome {
+            iterations,
+            gap: gap(reached, bound),
+            better_than_greedy: reached < greedy,
+        }
+    }
+
+    /// The feasible plans nearest to the iterate.
+    fn extract<const D: usize, const H: usize>(&self, core: &Core<D, H>, plans: &mut Plans) {
+        for (index, &circuit) in self.busy.iter().enumerate() {
+            let lane = index % WIDTH;
+            for (k, step) in core.groups[index / WIDTH].steps.iter().enumerate() {
+                let at = circuit * self.problem.horizon + k;
+                plans.r_in[at] = step.rates[0].0[lane] * self.unit;
+                plans.r_out[at] = step.rates[1].0[lane] * self.unit;
+                plans.r_virtual[at] = step.rates[D - 1].0[lane] * self.unit;
+            }
+        }
+        plans.repair(self.problem);
+    }
+
+    /// The objective in scaled units without its constant, which would drown differences.
+    fn reduced_objective(&self, plans: &Plans) -> f64 {
+        let Self {
+            config,
+            problem,
+            unit,
+            ..
+        } = *self;
+        crate::objective::reduced(config, problem, plans, unit)
     }
 }
