@@ -194,7 +194,7 @@ impl Greedy {
 
 /// Whether the incoming rate is set by the pin alone.
 pub(crate) fn is_fixed(problem: &Problem, circuit: usize, k: usize) -> bool {
-    problem.form == Form::Coded && k < problem.pin && !problem.edge[circuit]
+    problem.form == Form::Coded && k < problem.pinned[circuit]
 }
 
 #[cfg(test)]

@@ -46,8 +46,8 @@ pub struct Problem {
     pub(crate) sink: Vec<f64>,
     /// Bounds of (printed) or values for (coded) the first `pin` incoming rates.
     pub(crate) pins: Vec<f64>,
-    /// Circuits whose incoming rates are free of pins.
-    pub(crate) edge: Vec<bool>,
+    /// How many of the first incoming rates of each circuit are pinned.
+    pub(crate) pinned: Vec<usize>,
 }
 
 impl Problem {
@@ -63,7 +63,7 @@ impl Problem {
             reach: Vec::new(),
             sink: Vec::new(),
             pins: Vec::new(),
-            edge: Vec::new(),
+            pinned: Vec::new(),
         }
     }
 
@@ -75,19 +75,29 @@ impl Problem {
         self.reach.clear();
         self.sink.clear();
         self.pins.clear();
-        self.edge.clear();
+        self.pinned.clear();
     }
 
     /// Adds a circuit and returns its index.
     pub fn push(&mut self, circuit: &CircuitData<'_>) -> usize {
+        self.push_pinned(circuit, self.pin)
+    }
+
+    /// Adds a circuit of which only so many incoming rates are pinned, where that is less than for
+    /// the others: where cells are under way for fewer steps. Returns its index.
+    pub fn push_pinned(&mut self, circuit: &CircuitData<'_>, pinned: usize) -> usize {
         let index = self.queue.len();
         self.queue.push(sane(circuit.queue));
-        self.edge.push(circuit.edge);
         self.sink
             .extend((0..self.horizon).map(|k| at(circuit.sink_rate, k)));
-        let pinned = !circuit.edge;
+        let pinned = if circuit.edge {
+            0
+        } else {
+            pinned.min(self.pin)
+        };
+        self.pinned.push(pinned);
         self.pins.extend((0..self.pin).map(|k| {
-            if pinned {
+            if k < pinned {
                 at(circuit.source_rate, k)
             } else {
                 LARGEST
