@@ -4,8 +4,11 @@ mod common;
 
 use common::instance::{self, Instance};
 use common::oracle;
-use hopflow_mpc::{Budget, Config, Form, Method, Solver};
+use hopflow_mpc::{Budget, Config, Form, Solver};
 use hopflow_random::Streams;
+
+/// The gap that every solve must prove; they are asked for a smaller one.
+const PROVEN: f64 = 1e-6;
 
 /// The worst disagreement over some instances.
 #[derive(Debug, Default)]
@@ -51,15 +54,15 @@ impl Worst {
             rate = rate.max((plan.r_in(0) - expected.r_in[at]).abs());
             rate = rate.max((plan.r_out(0) - expected.r_out[at]).abs());
         }
-        rate /= instance.mean_rate();
-        if objective > 1e-6 || rate > 1e-4 || report.method != Method::Optimal {
+        rate /= instance.mean_rate().max(1e-3);
+        if objective > 1e-6 || rate > 1e-4 || report.gap > PROVEN {
             let n = instance.circuits.len();
             println!("case {case}, n {n}: {report:?}, off by {objective:e} and {rate:e}");
         }
         self.objective = self.objective.max(objective);
         self.rate = self.rate.max(rate);
         self.iterations = self.iterations.max(report.iterations);
-        self.unproven += u32::from(report.method != Method::Optimal);
+        self.unproven += u32::from(report.gap > PROVEN);
     }
 
     /// What is asked for: 1e-6 of the objective, 1e-4 of the mean rate.

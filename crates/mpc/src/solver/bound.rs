@@ -57,8 +57,9 @@ fn circuit_bound<const D: usize, const H: usize>(core: &Core<D, H>, index: usize
             if step.rows[i].bound.0[lane] < FAR {
                 problem.most[i] = FAR;
             } else {
-                problem.least[i] = step.rates[i].0[lane];
-                problem.most[i] = step.rates[i].0[lane];
+                let (rate, play) = (step.rates[i].0[lane], step.play[i].0[lane]);
+                problem.least[i] = (rate - play).max(0.0);
+                problem.most[i] = rate + play;
             }
         }
         let upper = |row: usize, most: f64| {

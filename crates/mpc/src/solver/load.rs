@@ -2,15 +2,15 @@
 
 use super::core::Core;
 use super::lanes::{Lanes, WIDTH};
-use super::step::{FAR, GIVE};
+use super::step::{FAR, GIVE, Step};
 use crate::config::Config;
 use crate::greedy::is_fixed;
 use crate::objective::Weights;
 use crate::plan::Plans;
 use crate::problem::Problem;
 
-/// Scaled bounds below this leave no room: the rate is held at zero.
-const TINY: f64 = 1e-9;
+/// Rates with less room than this, scaled, are held at their start; the proven gap allows for it.
+const TINY: f64 = 1e-6;
 /// Slacks and multipliers start with products of about this, and slacks of at least this.
 const START_PRODUCT: f64 = 0.1;
 const START_SLACK: f64 = 1.0;
@@ -25,6 +25,8 @@ pub(super) struct Loader<'a> {
     pub(super) busy: &'a [usize],
     /// Cells per scaled unit.
     pub(super) unit: f64,
+    /// Scaled capacity for incoming cells that pinned rates leave, per step.
+    pub(super) spare_in: &'a [f64],
 }
 
 impl Loader<'_> {
@@ -38,7 +40,7 @@ impl Loader<'_> {
         );
         self.load_terms(core, &weights);
         for index in 0..core.used * WIDTH {
-            self.load_circuit(core, index, weights.penalty);
+            self.load_circuit(core, index);
         }
         for group in &mut core.groups[..core.used] {
             group.total();
@@ -66,89 +68,94 @@ impl Loader<'_> {
     }
 
     /// Sets the bounds of one circuit, or of the idle lane that `index` is.
-    fn load_circuit<const D: usize, const H: usize>(
-        &self,
-        core: &mut Core<D, H>,
-        index: usize,
-        penalty: f64,
-    ) {
+    fn load_circuit<const D: usize, const H: usize>(&self, core: &mut Core<D, H>, index: usize) {
         let lane = index % WIDTH;
         let steps = &mut core.groups[index / WIDTH].steps;
         let Some(&circuit) = self.busy.get(index) else {
-            for step in steps {
-                for limit in &mut step.limits[1..] {
-                    limit.bound.0[lane] = penalty.min(1.0);
-                }
+            for limit in steps.iter_mut().flat_map(|step| &mut step.limits[1..]) {
+                limit.bound.0[lane] = 1.0;
             }
             return;
         };
-        let problem = self.problem;
-        let scaled = |value: f64| value / self.unit;
-        let queue = scaled(problem.queue[circuit]);
-        let mut fixed_total = 0.0;
-        let mut incoming = false;
+        let queue = self.problem.queue[circuit] / self.unit;
+        let limit = self.config.queue_limit / self.unit - queue;
+        let mut scan = Scan {
+            queue,
+            held: 0.0,
+            incoming: false,
+            leaving: [false; 3],
+        };
         for (k, step) in steps.iter_mut().enumerate() {
-            let at = circuit * problem.horizon + k;
-            let limit_in = core.capacity.limit[k][0];
-            let limit_out = core.capacity.limit[k][1];
-            let pin = scaled(problem.pin_bound(circuit, k));
-            let reach = scaled(problem.reach[at]);
-            let sink = scaled(problem.sink[at]);
-            let pinned = is_fixed(problem, circuit, k);
-            let free_in = !pinned && limit_in > TINY && pin > TINY && reach - fixed_total > TINY;
-            step.rates[0].0[lane] = 0.0;
-            if pinned {
-                let rate = scaled(self.start.r_in[at]);
-                step.rates[0].0[lane] = rate;
-                fixed_total += rate;
+            let room = self.room(core.capacity.limit[k], self.spare_in[k], circuit, k, &scan);
+            self.load_rates(step, lane, circuit, k, &room);
+            scan.update(&room, step.rates[0].0[lane]);
+            room.set_bounds(step, lane, &scan);
+            for row in &mut step.limits[1..] {
+                row.bound.0[lane] = limit;
             }
-            incoming |= free_in;
-            let filled = queue + fixed_total > TINY || incoming;
-            let free_virtual = filled && limit_out > TINY;
-            let free_out = free_virtual && sink > TINY;
-            let stock = queue + reach;
-            let mut set = |row: usize, acts: bool, bound: f64, width: f64| {
-                step.rows[row].bound.0[lane] = if acts { bound } else { FAR };
-                step.rows[row].slack.0[lane] = START_SLACK.min(0.5 * width);
+        }
+    }
+
+    /// How much room the rates of a step have.
+    fn room<const D: usize>(
+        &self,
+        limits: [f64; D],
+        spare_in: f64,
+        circuit: usize,
+        k: usize,
+        scan: &Scan,
+    ) -> Room {
+        let at = circuit * self.problem.horizon + k;
+        let pin = self.problem.pin_bound(circuit, k) / self.unit;
+        let reach = self.problem.reach[at] / self.unit;
+        let sink = self.problem.sink[at] / self.unit;
+        let pinned = is_fixed(self.problem, circuit, k);
+        let width_in = (reach - scan.held).min(pin).min(spare_in);
+        let held = if pinned {
+            self.start.r_in[at] / self.unit
+        } else {
+            0.0
+        };
+        let incoming = scan.incoming || (!pinned && width_in > TINY);
+        let stock = scan.queue + if incoming { reach } else { scan.held + held };
+        let most_in = limits[0] * (k + 1) as f64 + scan.held;
+        Room {
+            width: [
+                width_in,
+                stock.min(limits[1]).min(sink),
+                stock.min(limits[1]),
+            ],
+            pinned,
+            pin: if pin < limits[0] { pin } else { FAR },
+            sink: if sink < limits[1] { sink } else { FAR },
+            reach: if reach < most_in { reach } else { FAR },
+            stock,
+        }
+    }
+
+    /// Starts the rates. Those without room stay where they start.
+    fn load_rates<const D: usize, const H: usize>(
+        &self,
+        step: &mut Step<D, H>,
+        lane: usize,
+        circuit: usize,
+        k: usize,
+        room: &Room,
+    ) {
+        let at = circuit * self.problem.horizon + k;
+        let start = [
+            self.start.r_in[at],
+            self.start.r_out[at],
+            self.start.r_virtual[at],
+        ];
+        for i in 0..D {
+            step.rates[i].0[lane] = start[i] / self.unit;
+            let exact = i == 0 && room.pinned;
+            step.play[i].0[lane] = if exact || room.is_free(i) {
+                0.0
+            } else {
+                room.width[i]
             };
-            set(0, free_in, 0.0, (reach - fixed_total).min(pin));
-            set(1, free_out, 0.0, stock.min(sink));
-            if D == 3 {
-                set(2, free_virtual, 0.0, stock);
-            }
-            set(D, free_out && sink < limit_out, sink, sink);
-            let most_in = limit_in * (k + 1) as f64 + fixed_total;
-            set(
-                D + 1,
-                incoming && reach < most_in,
-                reach,
-                reach - fixed_total,
-            );
-            for queue_row in D + 2..=2 * D {
-                set(queue_row, filled, queue, stock);
-            }
-            if H > 2 * D + 1 {
-                set(
-                    2 * D + 1,
-                    free_in && pin < limit_in,
-                    pin,
-                    pin.min(reach - fixed_total),
-                );
-            }
-            for limit in &mut step.limits[1..] {
-                limit.bound.0[lane] = scaled(self.config.queue_limit) - queue;
-            }
-            let start = [
-                self.start.r_in[at],
-                self.start.r_out[at],
-                self.start.r_virtual[at],
-            ];
-            let free = [free_in, free_out, free_virtual];
-            for i in 0..D {
-                if free[i] {
-                    step.rates[i].0[lane] = scaled(start[i]);
-                }
-            }
         }
     }
 
@@ -216,6 +223,72 @@ impl Loader<'_> {
                 core.capacity.slack[k][i] = slack;
                 core.capacity.price[k][i] = price;
             }
+        }
+    }
+}
+
+/// What a circuit's earlier steps mean for the later ones.
+struct Scan {
+    queue: f64,
+    /// Cells that come in at rates that are held.
+    held: f64,
+    /// Whether any incoming rate has been free, and any other rate of each kind.
+    incoming: bool,
+    leaving: [bool; 3],
+}
+
+impl Scan {
+    fn update(&mut self, room: &Room, rate_in: f64) {
+        if room.is_free(0) {
+            self.incoming = true;
+        } else {
+            self.held += rate_in;
+        }
+        self.leaving[1] |= room.is_free(1);
+        self.leaving[2] |= room.is_free(2);
+    }
+}
+
+/// The bounds of one circuit's rates in one step; far where they do not matter.
+struct Room {
+    /// Between zero and the tightest bound of each rate.
+    width: [f64; 3],
+    /// Whether the incoming rate is given.
+    pinned: bool,
+    pin: f64,
+    sink: f64,
+    reach: f64,
+    /// Most cells that there can be.
+    stock: f64,
+}
+
+impl Room {
+    fn is_free(&self, kind: usize) -> bool {
+        self.width[kind] > TINY && !(kind == 0 && self.pinned)
+    }
+
+    /// Sets the rows' bounds, and how small their slacks may start.
+    fn set_bounds<const D: usize, const H: usize>(
+        &self,
+        step: &mut Step<D, H>,
+        lane: usize,
+        scan: &Scan,
+    ) {
+        let mut set = |row: usize, bound: f64, acts: bool, width: f64| {
+            step.rows[row].bound.0[lane] = if acts { bound } else { FAR };
+            step.rows[row].slack.0[lane] = START_SLACK.min(0.5 * width);
+        };
+        for kind in 0..D {
+            set(kind, 0.0, self.is_free(kind), self.width[kind]);
+        }
+        set(D, self.sink, self.is_free(1), self.width[1]);
+        set(D + 1, self.reach, scan.incoming, self.reach - scan.held);
+        // A queue that nothing leaves needs no floor.
+        for kind in 1..D {
+            set(D + 1 + kind, scan.queue, scan.leaving[kind], self.stock);
+        }
+        if H > 2 * D + 1 {
+            set(2 * D + 1, self.pin, self.is_free(0), self.width[0]);
         }
     }
 }

@@ -22,7 +22,7 @@ use self::core::Core;
 use self::lanes::WIDTH;
 use self::load::Loader;
 use crate::config::{Budget, Config, ConfigError, Form};
-use crate::greedy::Greedy;
+use crate::greedy::{Greedy, is_fixed};
 use crate::objective::objective;
 use crate::plan::{Plan, Plans};
 use crate::problem::Problem;
@@ -31,6 +31,10 @@ use crate::problem::Problem;
 const SLOW: f64 = 1e-4;
 /// This many of them in a row end the iterations.
 const STALL: u32 = 10;
+
+/// Iterations after the multipliers have all but met the tolerance: where round-off does not let them
+/// prove it by then, it never will.
+const ATTEMPTS: u32 = 6;
 
 /// How plans were found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +73,7 @@ pub struct Solver {
     plans: Plans,
     trial: Plans,
     busy: Vec<usize>,
+    spare_in: Vec<f64>,
     engine: Engine,
 }
 
@@ -106,6 +111,7 @@ impl Solver {
             plans: Plans::default(),
             trial: Plans::default(),
             busy: Vec::new(),
+            spare_in: Vec::new(),
             engine,
         })
     }
@@ -132,12 +138,19 @@ impl Solver {
         if self.busy.is_empty() || unit == 0.0 {
             return self.report(problem, Method::Optimal, 0, 0.0);
         }
+        self.spare_in.clear();
+        self.spare_in.extend((0..problem.horizon).map(|k| {
+            let pinned = (0..problem.len()).filter(|&circuit| is_fixed(problem, circuit, k));
+            let held = pinned.map(|circuit| self.plans.r_in[circuit * problem.horizon + k]);
+            (problem.capacity_in - held.sum::<f64>()) / unit
+        }));
         let task = Task {
             config: &self.config,
             problem,
             greedy: self.greedy.plans(),
             busy: &self.busy,
             unit,
+            spare_in: &self.spare_in,
             iterations: budget.iterations.min(self.config.max_iterations),
         };
         let (plans, trial) = (&mut self.plans, &mut self.trial);
@@ -179,6 +192,7 @@ struct Task<'a> {
     greedy: &'a Plans,
     busy: &'a [usize],
     unit: f64,
+    spare_in: &'a [f64],
     iterations: u32,
 }
 
@@ -197,21 +211,25 @@ impl Task<'_> {
             unit,
             ..
         } = *self;
-        Loader {
+        let loader = Loader {
             config,
             problem,
             start: self.greedy,
             busy: self.busy,
             unit,
-        }
-        .load(core);
+            spare_in: self.spare_in,
+        };
+        loader.load(core);
         let greedy = self.reduced_objective(self.greedy);
         let mut reached = greedy;
         let mut bound = f64::NEG_INFINITY;
         let mut iterations = 0;
-        let mut slow = 0;
+        let (mut slow, mut attempts) = (0, 0);
         let gap = |reached: f64, bound: f64| ((reached - bound) / self.busy.len() as f64).max(0.0);
-        while iterations < self.iterations && gap(reached, bound) > config.tolerance && slow < STALL
+        while iterations < self.iterations
+            && gap(reached, bound) > config.tolerance
+            && slow < STALL
+            && attempts < ATTEMPTS
         {
             let length = core.iterate();
             iterations += 1;
@@ -221,6 +239,7 @@ impl Task<'_> {
                 break;
             }
             let last = iterations == self.iterations || slow == STALL;
+            attempts += u32::from(complementarity <= config.tolerance);
             if complementarity <= config.tolerance || last {
                 self.extract(core, trial);
                 let value = self.reduced_objective(trial);

@@ -114,6 +114,8 @@ impl Trial {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<const D: usize, const H: usize> {
     pub(super) rates: Vector<D>,
+    /// How far rates that are held might be from where they are.
+    pub(super) play: Vector<D>,
     /// The rates' sums until after this step.
     pub(super) totals: Vector<D>,
     pub(super) rows: [Row; H],
@@ -203,6 +205,7 @@ pub(super) struct Linear<const D: usize> {
 impl<const D: usize, const H: usize> Step<D, H> {
     pub(super) const IDLE: Self = Self {
         rates: [Lanes::ZERO; D],
+        play: [Lanes::ZERO; D],
         totals: [Lanes::ZERO; D],
         rows: [Row::IDLE; H],
         limits: [SoftRow::IDLE; D],

@@ -1,5 +1,6 @@
-//! Random instances and an independent solution of the problem, as printed, by Clarabel.
+//! Random instances, an independent solution of the problem by Clarabel, and a network of fluid.
 #![allow(dead_code, unreachable_pub, reason = "each test and bench uses a part")]
 
+pub mod fluid;
 pub mod instance;
 pub mod oracle;

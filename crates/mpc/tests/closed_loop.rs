@@ -1,0 +1,114 @@
+//! Networks in which every relay plans come to fair rates, and never to a standstill.
+
+mod common;
+
+use common::fluid::{self, Fluid, Network, Outcome, Scheme};
+use hopflow_mpc::{Config, Form};
+use hopflow_random::Streams;
+
+const STEPS: usize = 90;
+
+/// The defaults, chosen in docs/spec/predictor-mpc.md.
+fn scheme() -> Scheme {
+    Scheme {
+        config: Config::new(Form::Coded),
+        shift: 2,
+        inflow: 1.0,
+        loss: 0.0,
+    }
+}
+
+fn run(network: &Network, scheme: &Scheme, seed: u64) -> Outcome {
+    Fluid::new(network, scheme).run(STEPS, 3, 20, &mut Streams::new(seed).stream("loss", 0))
+}
+
+fn check_random_networks(networks: u64, scheme: &Scheme) {
+    let (mut loose, mut solves) = (0, 0);
+    for index in 0..networks {
+        let network = fluid::random(&mut Streams::new(2).stream("network", index));
+        let outcome = run(&network, scheme, index);
+        let fairness = outcome.fairness(&network);
+        assert_eq!(outcome.starved(&network), 0, "network {index}: {outcome:?}");
+        assert!(fairness > 0.7, "network {index}: F = {fairness}");
+        assert!(
+            outcome.throughput(&network) > 0.75,
+            "network {index}: {outcome:?}"
+        );
+        loose += outcome.loose;
+        solves += outcome.solves;
+    }
+    assert!(
+        2000 * loose <= solves,
+        "{loose} of {solves} solves are far from the optimum"
+    );
+}
+
+#[test]
+fn a_lone_circuit_uses_its_relays_fully() {
+    let network = fluid::lone();
+    assert!(run(&network, &scheme(), 1).throughput(&network) > 0.99);
+}
+
+#[test]
+fn small_networks_come_to_max_min_fairness() {
+    for network in [
+        fluid::toy(),
+        fluid::entry_bottleneck(),
+        fluid::parking_lot(),
+    ] {
+        let outcome = run(&network, &scheme(), 1);
+        assert!(
+            outcome.fairness(&network) > 0.97,
+            "{network:?}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn random_networks_starve_no_circuit() {
+    check_random_networks(12, &scheme());
+}
+
+#[test]
+fn lost_and_late_plans_starve_no_circuit() {
+    check_random_networks(
+        8,
+        &Scheme {
+            loss: 0.3,
+            ..scheme()
+        },
+    );
+}
+
+/// Half a minute: run it with `cargo test -p hopflow-mpc --test closed_loop -- --ignored`.
+#[test]
+#[ignore = "takes long"]
+fn two_hundred_random_networks_starve_no_circuit() {
+    check_random_networks(200, &scheme());
+}
+
+#[test]
+fn without_pins_front_loaded_plans_stop_circuits_at_an_entry_bottleneck() {
+    let config = Config {
+        r_max: 1.0,
+        pin: 0,
+        ..Config::new(Form::Printed)
+    };
+    let network = fluid::entry_bottleneck();
+    let outcome = run(&network, &Scheme { config, ..scheme() }, 1);
+    assert!(outcome.starved(&network) > 0, "{outcome:?}");
+}
+
+#[test]
+fn the_printed_form_leaves_a_fifth_of_a_lone_circuits_rate_unless_it_is_drawn_to_more() {
+    let network = fluid::lone();
+    let throughput = |r_max: f64| {
+        let config = Config {
+            r_max,
+            ..Config::new(Form::Printed)
+        };
+        run(&network, &Scheme { config, ..scheme() }, 1).throughput(&network)
+    };
+    assert!((throughput(1.0) - 0.8).abs() < 0.01);
+    assert!(throughput(2.0) > 0.99);
+}
