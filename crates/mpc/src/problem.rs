@@ -127,23 +127,6 @@ impl Problem {
         }
     }
 
-    pub fn debug(&self, i: usize) -> String {
-        let h = self.horizon;
-        let f = |v: &[f64]| {
-            v.iter()
-                .take(6)
-                .map(|x| format!("{:.0}", x.min(9999.0)))
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        format!(
-            "reach {} sink {} pinned {} pins {}",
-            f(&self.reach[i * h..(i + 1) * h]),
-            f(&self.sink[i * h..(i + 1) * h]),
-            self.pinned[i],
-            f(&self.pins[i * self.pin..(i + 1) * self.pin])
-        )
-    }
     /// The number of circuits.
     pub fn len(&self) -> usize {
         self.queue.len()
