@@ -28,6 +28,9 @@ pub struct Tcp {
     pub sack: Option<bool>,
     /// Whether a rising round-trip time ends slow start before a loss does; true by default.
     pub hystart: Option<bool>,
+    /// The first segments of a connection that are acknowledged one by one, before acknowledgements
+    /// are delayed; 1000 by default.
+    pub quick_acks: Option<u32>,
     /// Least margin of the retransmission timeout; 200 ms by default.
     pub min_rto: Option<Text<Duration>>,
 }
@@ -66,6 +69,7 @@ impl Tcp {
         set(&mut tcp.nagle, self.nagle);
         set(&mut tcp.sack, self.sack);
         set(&mut tcp.hystart, self.hystart);
+        set(&mut tcp.delayed_ack.quick_segments, self.quick_acks);
         set(&mut tcp.min_rto, self.min_rto.map(|time| time.0));
     }
 }
