@@ -25,6 +25,9 @@ pub struct PredictorConfig {
     pub hop_delay: Option<Duration>,
     /// How neighbours exchange plans.
     pub feedback: Feedback,
+    /// The share of a neighbour's former plan in what is made of its latest. Plans follow each
+    /// other; without memory, those of even and of odd steps may never meet.
+    pub memory: f64,
     /// How a successor's plan bounds what is sent.
     pub grant: Grant,
     /// How a plan's first rates are enforced.
@@ -92,7 +95,7 @@ impl Configure for PredictorConfig {
             about: "PredicTor as its authors simulated it: over TCP, plans out of band, in phase",
             options: "carrier = \"stream\"\nfeedback = \"out-of-band\"\nhop-delay = \"40 ms\"\n\
                       in-phase = true\nenforce = \"budget\"\nidle-cells = 0\nidle-feedback = true\n\
-                      downloads-only = true\ngrant = \"shifted\"\npin = 2\n\
+                      downloads-only = true\ngrant = \"shifted\"\npin = 2\nmemory = 0\n\
                       horizon = 10\nqueue-target = 100\nqueue-limit = 1000000",
         },
     ];
@@ -122,6 +125,7 @@ impl Configure for PredictorConfig {
             capacity: options.rate("capacity", DEFAULT_CAPACITY)?,
             hop_delay: (!delay.is_zero()).then_some(delay),
             feedback,
+            memory: options.number("memory", 0.3, (0.0, 0.9))?,
             grant: options.choice(
                 "grant",
                 Grant::Cumulative,
@@ -164,13 +168,14 @@ fn problem(options: &mut Options) -> Result<Config, ConfigError> {
         &[("coded", Form::Coded), ("printed", Form::Printed)],
     )?;
     let own = Config::new(form);
+    let horizon = options.count("horizon", own.horizon as u32, (2, 32))?;
     Ok(Config {
         form,
-        horizon: options.count("horizon", own.horizon as u32, (2, 32))? as usize,
+        horizon: horizon as usize,
         discount: options.number("discount", own.discount, (1e-3, 1.0))?,
         r_max: options.number("r-max", own.r_max, (1.0, 1e3))?,
-        pin: options.count("pin", 0, (0, 2))? as usize,
-        queue_limit: options.number("queue-target", own.queue_limit, (0.0, 1e6))?,
+        pin: options.count("pin", 8.min(horizon - 1), (0, horizon - 1))? as usize,
+        queue_limit: options.number("queue-target", 50.0, (0.0, 1e6))?,
         ..own
     })
 }

@@ -18,6 +18,11 @@ const STANDSTILL: Duration = Duration::from_secs(3600);
 const FIRST_WINDOW: f64 = 10.0;
 /// Cells that may always be under way.
 const LEAST_WINDOW: f64 = 4.0;
+/// Steps after which what a neighbour said before leaves no trace in what it says now.
+const MEMORABLE: f64 = 3.0;
+/// The share of what a successor would have taken and was not sent that is made up for in a step.
+/// All at once would make rates swing, since neither end knows the other's latest plan.
+const CATCH_UP: f64 = 0.25;
 /// Plans that a flow still tells of when it has become idle.
 const LAST_WORDS: u32 = 2;
 
@@ -33,6 +38,9 @@ pub struct PredictorFlow {
     /// Parts of cells that former steps allowed and that did not make a whole one: sent, and taken.
     parts: [f64; 2],
     sent: Sent,
+    /// How old the successor's plan is when those cells arrive that leave as the node plans: what
+    /// arrives before is settled.
+    pub(super) lead: Duration,
     pub(super) guard: Guard,
 }
 
@@ -57,6 +65,7 @@ impl Default for PredictorFlow {
             quiet: 0,
             parts: [0.0; 2],
             sent: Sent::default(),
+            lead: Duration::ZERO,
             guard: Guard {
                 window: FIRST_WINDOW,
                 enough: FIRST_WINDOW,
@@ -146,6 +155,8 @@ pub(super) struct Scratch {
     source_potential: Vec<f64>,
     sink_rate: Vec<f64>,
     edge: bool,
+    /// Steps in which arrives what the predecessor has sent before it hears of the plan.
+    pub(super) settled: usize,
 }
 
 impl Scratch {
@@ -163,7 +174,13 @@ impl Scratch {
 
 impl Outlook {
     /// Collects what is known of a flow from now on; false if there is nothing to plan for.
-    pub(super) fn look(&self, entry: &FlowEntry<'_, PredictorFlow>, scratch: &mut Scratch) -> bool {
+    pub(super) fn look(
+        &self,
+        entry: &mut FlowEntry<'_, PredictorFlow>,
+        scratch: &mut Scratch,
+    ) -> bool {
+        entry.state.lead = self.trip;
+        scratch.settled = 0;
         scratch.queue = entry.queue.unsent.as_f64();
         for trajectory in [
             &mut scratch.source_queue,
@@ -183,8 +200,9 @@ impl Outlook {
         }
         match self.fresh(entry.state.successor.as_ref()) {
             Some(heard) if entry.site.role != Role::Sink => {
-                let sent = &entry.state.sent;
-                self.look_down(heard, sent, scratch);
+                let lead = self.since(heard) + self.trip;
+                self.look_down(heard, lead, &entry.state.sent, scratch);
+                entry.state.lead = lead;
             }
             _ => scratch.sink_rate.push(self.capacity),
         }
@@ -196,16 +214,21 @@ impl Outlook {
         heard.filter(|heard| self.now.saturating_since(heard.at) <= self.forget)
     }
 
-    /// How many steps ago a message arrived, or would have if it were as slow as cells.
-    fn steps_since<T>(&self, heard: &Heard<T>) -> f64 {
+    /// How long ago a message arrived, or would have if it were as slow as cells.
+    fn since<T>(&self, heard: &Heard<T>) -> Duration {
         let since = self.now.saturating_since(heard.at);
-        since.saturating_sub(self.early).as_secs_f64() / self.step.as_secs_f64()
+        since.saturating_sub(self.early)
+    }
+
+    fn steps(&self, span: Duration) -> f64 {
+        span.as_secs_f64() / self.step.as_secs_f64()
     }
 
     /// What the predecessor sends when it makes a plan arrives here when the plan does.
     fn look_up(&self, heard: &Heard<Downstream>, scratch: &mut Scratch) {
-        let from = self.steps_since(heard);
+        let from = self.steps(self.since(heard));
         let said = &heard.said;
+        scratch.settled = self.steps(said.lead) as usize;
         for k in 0..self.horizon {
             let at = from + k as f64;
             scratch.source_queue.push(state(&said.queue, at + 1.0));
@@ -214,17 +237,25 @@ impl Outlook {
         }
     }
 
-    /// What leaves now arrives at the successor a round trip after it made the plan that arrives
-    /// now.
-    fn look_down(&self, heard: &Heard<Upstream>, sent: &Sent, scratch: &mut Scratch) {
-        let trip = self.trip.as_secs_f64() / self.step.as_secs_f64();
-        let from = self.steps_since(heard) + trip;
+    /// What leaves now arrives at the successor this `lead` after it made its plan.
+    fn look_down(
+        &self,
+        heard: &Heard<Upstream>,
+        lead: Duration,
+        sent: &Sent,
+        scratch: &mut Scratch,
+    ) {
+        let from = self.steps(lead);
         let plan = &heard.said.rate;
-        let rates = (0..self.horizon).map(|k| mean(plan, from + k as f64));
-        scratch.sink_rate.extend(rates);
-        if self.grant == Grant::Cumulative {
-            let arrives = sent.within(from);
-            scratch.sink_rate[0] = (sum(plan, from + 1.0) - arrives).max(0.0);
+        let mut owed = match self.grant {
+            Grant::Cumulative => sum(plan, from) - sent.within(from),
+            Grant::Shifted => 0.0,
+        };
+        for k in 0..self.horizon {
+            let now = owed * CATCH_UP;
+            owed -= now;
+            let rate = mean(plan, from + k as f64) + now;
+            scratch.sink_rate.push(rate.max(0.0));
         }
     }
 }
@@ -233,18 +264,30 @@ impl PredictorFlow {
     /// Takes what a neighbour says.
     pub(super) fn hear(
         &mut self,
+        config: &PredictorConfig,
         now: Instant,
-        sender: Neighbour,
-        body: &[u8],
+        (sender, body): (Neighbour, &[u8]),
     ) -> Result<(), Violation> {
+        let steps = |at: Instant| {
+            let since = now.saturating_since(at);
+            since.as_secs_f64() / config.step.as_secs_f64()
+        };
+        // What is older than this was said of other times, or was forgotten.
+        let fresh = |at: Instant| steps(at) <= MEMORABLE;
         match sender {
             Neighbour::Predecessor => {
                 let said = Downstream::decode(body)?;
-                self.predecessor = Some(Heard { at: now, said });
+                match self.predecessor.as_mut().filter(|heard| fresh(heard.at)) {
+                    Some(heard) => heard.follow(now, said, config.memory, steps(heard.at)),
+                    None => self.predecessor = Some(Heard { at: now, said }),
+                }
             }
             Neighbour::Successor => {
                 let said = Upstream::decode(body)?;
-                self.successor = Some(Heard { at: now, said });
+                match self.successor.as_mut().filter(|heard| fresh(heard.at)) {
+                    Some(heard) => heard.follow(now, said, config.memory, steps(heard.at)),
+                    None => self.successor = Some(Heard { at: now, said }),
+                }
             }
         }
         Ok(())
@@ -320,9 +363,14 @@ impl Upstream {
 
 impl Downstream {
     /// What a plan sends and holds; nothing if there is none.
-    pub(super) fn of(plan: Option<&Plan<'_>>, config: &hopflow_mpc::Config) -> Self {
+    pub(super) fn of(
+        plan: Option<&Plan<'_>>,
+        lead: Duration,
+        config: &hopflow_mpc::Config,
+    ) -> Self {
         let Some(plan) = plan else {
             return Self {
+                lead,
                 rate: vec![0.0],
                 queue: vec![0.0],
                 potential: Vec::new(),
@@ -334,6 +382,7 @@ impl Downstream {
             hopflow_mpc::Form::Coded => Vec::new(),
         };
         Self {
+            lead,
             rate: steps().map(|k| plan.r_out(k)).collect(),
             queue: steps().map(|k| plan.queue(k + 1)).collect(),
             potential,

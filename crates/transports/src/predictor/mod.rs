@@ -140,7 +140,7 @@ impl Transport for Predictor {
         if !self.plans(cx.site) {
             return Err(Violation::Unexpected);
         }
-        flow.hear(cx.now, sender, body)
+        flow.hear(&self.config, cx.now, (sender, body))
     }
 
     fn on_tick(&mut self, cx: &mut NodeCx<'_, PredictorFlow>) {
@@ -196,7 +196,8 @@ impl Predictor {
             horizon: self.config.problem.horizon,
         };
         let busy = outlook.look(entry, &mut self.scratch);
-        entry.state.planned = busy.then(|| self.problem.push(&self.scratch.data()));
+        let (data, settled) = (self.scratch.data(), self.scratch.settled);
+        entry.state.planned = busy.then(|| self.problem.push_pinned(&data, settled));
     }
 
     /// Makes the plans, unless those at hand are for just this problem.
@@ -235,7 +236,7 @@ impl Predictor {
             messages.push((site.flow, Neighbour::Predecessor, said.encode()));
         }
         if site.next.is_some() {
-            let said = Downstream::of(plan.as_ref(), &config.problem);
+            let said = Downstream::of(plan.as_ref(), entry.state.lead, &config.problem);
             messages.push((site.flow, Neighbour::Successor, said.encode()));
         }
     }

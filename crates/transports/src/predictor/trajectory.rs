@@ -1,17 +1,21 @@
 //! Trajectories: as neighbours send them, and as a node reads them at its own times.
 
 use hopflow_overlay::Violation;
-use hopflow_units::Instant;
+use hopflow_units::{Duration, Instant};
 
 /// Steps that a trajectory may have.
 pub(super) const LONGEST: usize = 32;
 
+/// The unit of times in messages, of which the longest is above 6 s.
+const TICK: Duration = Duration::from_micros(100);
 /// Parts of a cell that messages tell apart.
 const PARTS: f64 = 256.0;
 
 /// What a node tells the successor of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Downstream {
+    /// How old the successor's plan is, as the node reads it, when cells arrive that leave now.
+    pub(super) lead: Duration,
     /// Cells per step that the node will send.
     pub(super) rate: Vec<f64>,
     /// Cells that will wait at the node after each step.
@@ -36,11 +40,46 @@ pub(super) struct Heard<T> {
     pub(super) said: T,
 }
 
+impl Heard<Downstream> {
+    /// Takes what is said anew, with `memory` of what was said before, `steps` steps ago.
+    pub(super) fn follow(&mut self, at: Instant, said: Downstream, memory: f64, steps: f64) {
+        let old = std::mem::replace(&mut self.said, said);
+        self.at = at;
+        let new = &mut self.said;
+        blend(&mut new.rate, memory, |k| mean(&old.rate, steps + k));
+        blend(&mut new.queue, memory, |k| {
+            state(&old.queue, steps + k + 1.0)
+        });
+        blend(&mut new.potential, memory, |k| {
+            mean(&old.potential, steps + k)
+        });
+    }
+}
+
+impl Heard<Upstream> {
+    /// Takes what is said anew, with `memory` of what was said before, `steps` steps ago.
+    pub(super) fn follow(&mut self, at: Instant, said: Upstream, memory: f64, steps: f64) {
+        let old = std::mem::replace(&mut self.said, said);
+        self.at = at;
+        blend(&mut self.said.rate, memory, |k| mean(&old.rate, steps + k));
+    }
+}
+
+/// Lets a trajectory keep `memory` of an older one.
+fn blend(new: &mut [f64], memory: f64, old: impl Fn(f64) -> f64) {
+    for (k, value) in new.iter_mut().enumerate() {
+        *value = *value * (1.0 - memory) + old(k as f64) * memory;
+    }
+}
+
 impl Downstream {
-    /// A byte with the number of steps and whether there are potentials, and the trajectories.
+    /// A byte with the number of steps and whether there are potentials, the lead, and the
+    /// trajectories.
     pub(super) fn encode(&self) -> Vec<u8> {
         let steps = self.rate.len() as u8;
         let mut out = vec![steps | if self.potential.is_empty() { 0 } else { 0x80 }];
+        let ticks = self.lead.as_nanos() / TICK.as_nanos();
+        out.extend((ticks.min(u16::MAX.into()) as u16).to_be_bytes());
         for trajectory in [&self.rate, &self.queue, &self.potential] {
             encode(trajectory, &mut out);
         }
@@ -48,13 +87,15 @@ impl Downstream {
     }
 
     pub(super) fn decode(body: &[u8]) -> Result<Self, Violation> {
-        let (&first, rest) = body.split_first().ok_or(Violation::Unexpected)?;
+        let (&[first, hi, lo], rest) = body.split_first_chunk().ok_or(Violation::Unexpected)?;
         let steps = usize::from(first & 0x7f);
+        let lead = TICK * u64::from(u16::from_be_bytes([hi, lo]));
         let (rate, rest) = decode(rest, steps)?;
         let (queue, rest) = decode(rest, steps)?;
         let (potential, rest) = decode(rest, if first & 0x80 == 0 { 0 } else { steps })?;
         rest.is_empty()
             .then_some(Self {
+                lead,
                 rate,
                 queue,
                 potential,
@@ -145,11 +186,13 @@ mod tests {
     #[test]
     fn messages_keep_what_they_say_within_a_third_of_a_per_cent() {
         let down = Downstream {
+            lead: Duration::from_micros(80_100),
             rate: vec![0.0, 1.0, 33.2],
             queue: vec![100.0, 1e-4, 7e6],
             potential: vec![4.0, 5.0, 6.0],
         };
         let read = Downstream::decode(&down.encode()).unwrap();
+        assert_eq!(read.lead, down.lead);
         let all = |it: &Downstream| [&it.rate[..], &it.queue, &it.potential].concat();
         for (read, said) in all(&read).iter().zip(all(&down)) {
             assert!((read - said).abs() <= said / 300.0 + 0.002, "{read} {said}");
