@@ -3,12 +3,12 @@
 use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
 /// Circuits that are worked on together.
-pub(super) const WIDTH: usize = 8;
+pub(super) const WIDTH: usize = 4;
 
 /// One number for each of [`WIDTH`] circuits. Operations are element-wise, so the results do not
 /// depend on how wide the machine's vectors are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(align(64))]
+#[repr(align(32))]
 pub(super) struct Lanes(pub(super) [f64; WIDTH]);
 
 /// A plain loop over the lanes: iterator adapters are not always seen through.
@@ -54,8 +54,17 @@ impl Lanes {
     /// The sum over the circuits.
     #[inline(always)]
     pub(super) fn sum(self) -> f64 {
-        let [a, b, c, d, rest @ ..] = self.0;
-        ((a + b) + (c + d)) + ((rest[0] + rest[1]) + (rest[2] + rest[3]))
+        let mut sums = self.0;
+        let mut width = WIDTH / 2;
+        while width > 0 {
+            let mut i = 0;
+            while i < width {
+                sums[i] += sums[i + width];
+                i += 1;
+            }
+            width /= 2;
+        }
+        sums[0]
     }
 
     /// The largest over the circuits.

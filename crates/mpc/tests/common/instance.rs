@@ -134,3 +134,36 @@ fn draw_circuit(stream: &mut Stream, config: &Config, mean: f64, load: f64) -> C
     }
     circuit
 }
+
+/// Draws a busy relay: cells queued here and at the sources of most circuits, and room for ten
+/// cells per circuit and step.
+pub fn draw_busy(stream: &mut Stream, config: &Config, n: usize) -> Instance {
+    let circuits = (0..n).map(|_| {
+        let level = range(stream, 2.0, 30.0);
+        let steady = |low: f64, high: f64, stream: &mut Stream| -> Vec<f64> {
+            (0..config.horizon)
+                .map(|_| level * range(stream, low, high))
+                .collect()
+        };
+        let source_rate = steady(0.5, 1.5, stream);
+        Circuit {
+            queue: if stream.bernoulli(0.3) {
+                0.0
+            } else {
+                range(stream, 0.0, 60.0)
+            },
+            source_queue: vec![if stream.bernoulli(0.5) { 200.0 } else { 0.0 }; config.horizon],
+            source_potential: source_rate.iter().map(|rate| rate * 1.5).collect(),
+            source_rate,
+            sink_rate: steady(0.5, 2.0, stream),
+            edge: stream.bernoulli(0.2),
+        }
+    });
+    let circuits = circuits.collect();
+    let capacity = 10.0 * n as f64;
+    Instance {
+        capacity_in: capacity,
+        capacity_out: capacity,
+        circuits,
+    }
+}
