@@ -273,6 +273,8 @@ pub struct NodeCounters {
     pub violations: u64,
     /// Frames of circuits that are not known.
     pub strays: u64,
+    /// Plans that a transport made in less than full, since its budget of work was spent.
+    pub hasty_plans: u64,
     /// The most cells that ever waited in one circuit's queue.
     pub largest_queue: u64,
 }

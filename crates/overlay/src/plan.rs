@@ -7,6 +7,10 @@ use crate::RttConfig;
 
 /// A transport's point in the design space, as far as the machine is concerned.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a choice of its own, and none follows from others"
+)]
 pub struct Plan {
     /// What carries frames between neighbours.
     pub carrier: Carrier,
@@ -39,6 +43,8 @@ pub struct Plan {
     pub refill: Duration,
     /// Bounds of the hop's retransmission time-out.
     pub rtt: RttConfig,
+    /// Whether neighbours are told of something outside of all links, which only simulators can do.
+    pub out_of_band: bool,
     /// The share of a node's capacity that the transport fills at most, above 0 and up to 1.
     pub fills: f64,
     /// Regular calls of the transport's node hook.

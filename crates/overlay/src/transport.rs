@@ -241,6 +241,7 @@ pub struct NodeCx<'a, S> {
     pub(crate) flows: &'a mut dyn FlowTable<S>,
     pub(crate) messages: &'a mut Vec<Told>,
     pub(crate) rest: &'a mut bool,
+    pub(crate) hasty_plans: &'a mut u64,
 }
 
 impl<S> NodeCx<'_, S> {
@@ -253,6 +254,11 @@ impl<S> NodeCx<'_, S> {
     /// next one is then at the time at which it would have been without the rest.
     pub fn rest(&mut self) {
         *self.rest = true;
+    }
+
+    /// Counts a plan that was made in less than full.
+    pub fn note_hasty_plan(&mut self) {
+        *self.hasty_plans += 1;
     }
 
     /// Sends a message about a flow to its predecessor or successor, of at most

@@ -23,6 +23,7 @@ pub(crate) fn streams(queue_limit: Cells, refill: Duration) -> Plan {
         charging: Charging::Everything,
         refill,
         rtt: RttConfig::default(),
+        out_of_band: false,
         fills: 1.0,
         tick: None,
     }

@@ -54,7 +54,7 @@ struct Node {
 type Number = (&'static str, &'static str, fn(&Account) -> u64);
 
 /// Numbers that only grow.
-const COUNTERS: [Number; 12] = [
+const COUNTERS: [Number; 13] = [
     (
         "cells_sent",
         "Cells sent to neighbours for the first time",
@@ -81,6 +81,11 @@ const COUNTERS: [Number; 12] = [
     ("strays", "Frames of circuits that are not known", |it| {
         it.counters.node.strays
     }),
+    (
+        "hasty_plans",
+        "Plans of rates made in less than full, since their budget of work was spent",
+        |it| it.counters.node.hasty_plans,
+    ),
     (
         "handshakes",
         "Handshakes of circuits that succeeded",

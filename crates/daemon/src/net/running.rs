@@ -304,8 +304,17 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
 /// The transport that the directory names.
 fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, StartError> {
     let choice = directory.transport.on_real_hosts();
-    hopflow_transports::build(&choice.preset, &choice.options)
-        .map_err(|error| StartError::Input(InputError::at("transport", error.to_string())))
+    let refuse = |problem: String| StartError::Input(InputError::at("transport", problem));
+    let factory = hopflow_transports::build(&choice.preset, &choice.options)
+        .map_err(|error| refuse(error.to_string()))?;
+    if Factory::<OnionPayload>::plan(&*factory).out_of_band {
+        let preset = &choice.preset;
+        return Err(refuse(format!(
+            "{preset} tells neighbours of plans outside of all links, which only simulators can \
+             do; allowed are transports whose feedback is in band"
+        )));
+    }
+    Ok(factory)
 }
 
 /// A seed that nobody can guess: which paths a client chooses is its own matter.

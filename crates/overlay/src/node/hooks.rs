@@ -144,6 +144,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             flows: &mut flows,
             messages: &mut messages,
             rest: &mut self.resting,
+            hasty_plans: &mut self.counters.hasty_plans,
         };
         call(&mut self.transport, &mut cx);
         for told in messages {

@@ -20,7 +20,7 @@ mod trajectory;
 
 use std::fmt;
 
-use hopflow_mpc::{Budget, Problem, Solver};
+use hopflow_mpc::{Budget, Method, Problem, Solver};
 use hopflow_overlay::{
     AckSample, Direction, FlowCx, FlowEntry, FlowId, Gates, LossSample, Multiplexing, NodeCx,
     NodeEnv, Plan, Site, Tick, Transport, Violation, Way,
@@ -83,6 +83,7 @@ impl Transport for Predictor {
         Plan {
             // The end's gate decides how much waits here.
             ahead: config.queue_limit,
+            out_of_band: config.feedback == Feedback::OutOfBand,
             fills: config.margin,
             tick: Some(Tick {
                 interval: config.step,
@@ -151,7 +152,9 @@ impl Transport for Predictor {
                 self.describe(now, &mut entry);
             }
         });
-        self.solve();
+        if self.solve() == Some(Method::Greedy) {
+            cx.note_hasty_plan();
+        }
         let mut messages = Vec::new();
         cx.for_each_flow(|mut entry| {
             if self.plans(entry.site) {
@@ -200,14 +203,16 @@ impl Predictor {
         entry.state.planned = busy.then(|| self.problem.push_pinned(&data, settled));
     }
 
-    /// Makes the plans, unless those at hand are for just this problem.
-    fn solve(&mut self) {
-        if self.problem != self.solved {
+    /// Makes the plans, unless those at hand are for just this problem; returns how.
+    fn solve(&mut self) -> Option<Method> {
+        let stale = self.problem != self.solved;
+        stale.then(|| {
             let many = self.problem.len() > self.config.most_flows as usize;
             let iterations = if many { 0 } else { self.config.iterations };
-            self.solver.solve(&self.problem, Budget { iterations });
+            let report = self.solver.solve(&self.problem, Budget { iterations });
             self.solved.clone_from(&self.problem);
-        }
+            report.method
+        })
     }
 
     /// How long a cell and its acknowledgement take to the successor, as far as is known.

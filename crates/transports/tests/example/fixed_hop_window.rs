@@ -58,6 +58,7 @@ impl Transport for FixedHopWindow {
             charging: Charging::Everything,
             refill: Duration::from_millis(10),
             rtt: RttConfig::default(),
+            out_of_band: false,
             fills: 1.0,
             tick: None,
         }

@@ -1,0 +1,120 @@
+//! PredicTor's nodes together: nobody starves, whatever is lost or late.
+
+use hopflow_random::Streams;
+use hopflow_sim::spec::{CircuitSpec, NodeSpec, WorldSpec};
+use hopflow_units::{Bytes, Duration, Rate};
+
+use crate::world::{circuit, node, preset, run, world};
+
+const PRESETS: [&str; 2] = ["predictor", "predictor-as-published"];
+/// Networks that are sampled.
+const NETWORKS: u64 = 20;
+
+/// A node whose access link is as in the paper's example: 20 ms, and so many Mbit/s.
+fn relay(number: usize, megabits: u64) -> NodeSpec {
+    let mut node = node(number);
+    node.access.rate = Rate::from_megabits_per_sec(megabits);
+    node.access.delay = Duration::from_millis(20);
+    node
+}
+
+fn endless(paths: &[&[u32]]) -> Vec<CircuitSpec> {
+    paths.iter().map(|path| circuit(path, None)).collect()
+}
+
+/// Bytes that each circuit gets in the last half of the time.
+fn shares(spec: &WorldSpec, name: &str) -> Vec<f64> {
+    let mut spec = spec.clone();
+    let half = Duration::from_secs_f64(spec.end.as_secs_f64() / 2.0);
+    spec.sampling.from = half;
+    spec.sampling.circuits = Some(half);
+    let outcome = run(&spec, preset(name).as_ref());
+    let before = |number: usize| {
+        let sample = outcome
+            .samples
+            .iter()
+            .find(|it| it.circuit as usize == number);
+        sample.expect("there is a sample").delivered
+    };
+    let circuits = outcome.circuits.iter().enumerate();
+    circuits
+        .map(|(number, circuit)| (circuit.delivered - before(number)).as_f64())
+        .collect()
+}
+
+/// No circuit gets less than `least` of the mean.
+fn assert_alive(spec: &WorldSpec, what: &str, least: f64) {
+    for name in PRESETS {
+        let shares = shares(spec, name);
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        for (number, share) in shares.iter().enumerate() {
+            assert!(
+                *share > least * mean,
+                "{what}, {name}: circuit {number} gets {share} of {shares:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_parking_lot_has_room_for_all() {
+    // Paths run from the client's end: one circuit over all relays, one over each pair's first.
+    let nodes = (0..8).map(|number| relay(number, 4)).collect();
+    let circuits = endless(&[&[0, 1, 2, 3], &[4, 1, 5], &[6, 2, 5], &[7, 3, 4]]);
+    let spec = world(nodes, circuits, Duration::from_secs(16));
+    assert_alive(&spec, "parking lot", 0.4);
+}
+
+#[test]
+fn a_narrow_entry_is_shared() {
+    let mut nodes: Vec<_> = (0..5).map(|number| relay(number, 10)).collect();
+    nodes[0] = relay(0, 4);
+    let circuits = endless(&[&[0, 1, 2], &[0, 3, 4]]);
+    let spec = world(nodes, circuits, Duration::from_secs(10));
+    assert_alive(&spec, "narrow entry", 0.9);
+}
+
+/// Ten relays of different rates and twelve circuits over three of them each.
+fn sampled(seed: u64) -> WorldSpec {
+    let mut stream = Streams::new(seed).stream("predictor", 0);
+    let nodes = (0..10)
+        .map(|number| relay(number, stream.integer(3, 9)))
+        .collect();
+    let circuits = (0..12).map(|_| {
+        let mut path: Vec<u32> = Vec::new();
+        while path.len() < 3 {
+            let next = stream.integer(0, 9) as u32;
+            if !path.contains(&next) {
+                path.push(next);
+            }
+        }
+        let mut spec = circuit(&path, None);
+        spec.start = Duration::from_millis(stream.integer(0, 1000));
+        spec
+    });
+    let circuits = circuits.collect();
+    world(nodes, circuits, Duration::from_secs(12))
+}
+
+#[test]
+fn nobody_starves_in_sampled_networks() {
+    for seed in 0..NETWORKS {
+        assert_alive(&sampled(seed), &format!("network {seed}"), 0.05);
+    }
+}
+
+#[test]
+fn plans_that_are_lost_or_late_stop_nobody() {
+    for seed in 0..NETWORKS / 4 {
+        let mut spec = sampled(seed);
+        for node in &mut spec.nodes {
+            node.access.loss = 0.02;
+            node.access.jitter = Duration::from_millis(60);
+            node.access.reorder = true;
+        }
+        for (number, share) in shares(&spec, "predictor").iter().enumerate() {
+            let least = Bytes::new(5_000).as_f64();
+            assert!(*share > least, "network {seed}: circuit {number}: {share}");
+        }
+    }
+}
