@@ -53,6 +53,8 @@ impl Transport for Faulty {
             charging: Charging::Everything,
             refill: Duration::from_millis(10),
             rtt: RttConfig::default(),
+            out_of_band: false,
+            fills: 1.0,
             tick: None,
         }
     }

@@ -124,6 +124,10 @@ impl Drop for Node {
 }
 
 /// Waits until there is something.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the nodes are processes that live in real time"
+)]
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {

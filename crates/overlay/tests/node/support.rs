@@ -82,6 +82,8 @@ fn plan(carrier: Carrier) -> Plan {
         charging: Charging::Everything,
         refill: Duration::from_millis(10),
         rtt: RttConfig::default(),
+        out_of_band: false,
+        fills: 1.0,
         tick: None,
     }
 }
