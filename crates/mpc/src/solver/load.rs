@@ -10,7 +10,7 @@ use crate::plan::Plans;
 use crate::problem::Problem;
 
 /// Rates with less room than this, scaled, are held at their start; the proven gap allows for it.
-const TINY: f64 = 1e-6;
+const TINY: f64 = 1e-5;
 /// Slacks and multipliers start with products of about this, and slacks of at least this.
 const START_PRODUCT: f64 = 0.1;
 const START_SLACK: f64 = 1.0;
