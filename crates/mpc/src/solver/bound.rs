@@ -5,7 +5,7 @@
 
 use super::core::Core;
 use super::lanes::WIDTH;
-use super::step::FAR;
+use super::step::{FAR, Step};
 
 /// The bound, in scaled units and without the objective's constant.
 pub(super) fn lower_bound<const D: usize, const H: usize>(core: &Core<D, H>) -> f64 {
@@ -26,56 +26,47 @@ fn circuit_bound<const D: usize, const H: usize>(core: &Core<D, H>, index: usize
     let mut sum = 0.0;
     let mut on_totals = [0.0; D];
     for (k, step) in core.groups[index / WIDTH].steps.iter().enumerate().rev() {
-        let terms = &core.terms[k];
-        let dual = |row: usize| {
-            let row = &step.rows[row];
-            if row.bound.0[lane] < FAR {
-                (row.dual.0[lane], row.bound.0[lane])
-            } else {
-                (0.0, 0.0)
-            }
-        };
-        let (reach, bound) = dual(D + 1);
-        on_totals[0] -= reach;
-        sum -= reach * bound;
-        for queue in 1..D {
-            let (floor, bound) = dual(D + 1 + queue);
-            let limit = &step.limits[queue];
-            let net = floor - limit.dual.0[lane];
-            on_totals[0] += net;
-            on_totals[queue] -= net;
-            sum -= floor * bound + limit.dual.0[lane] * limit.bound.0[lane];
-        }
-        let mut problem = StepProblem {
-            curvature: terms.curvature,
-            force: [0.0; D],
-            least: [0.0; D],
-            most: [0.0; D],
-        };
+        sum -= relax_totals(step, lane, &mut on_totals);
+        let mut force = on_totals;
         for i in 0..D {
-            problem.force[i] = terms.pull[i] - core.capacity.price[k][i] + on_totals[i];
-            if step.rows[i].bound.0[lane] < FAR {
-                problem.most[i] = FAR;
-            } else {
-                let (rate, play) = (step.rates[i].0[lane], step.play[i].0[lane]);
-                problem.least[i] = (rate - play).max(0.0);
-                problem.most[i] = rate + play;
-            }
+            force[i] += core.terms[k].pull[i] - core.capacity.price[k][i];
         }
-        let upper = |row: usize, most: f64| {
-            if step.rows[row].bound.0[lane] < FAR {
-                step.rows[row].bound.0[lane]
-            } else {
-                most
-            }
-        };
-        problem.most[1] = upper(D, problem.most[1]);
-        if H > 2 * D + 1 {
-            problem.most[0] = upper(2 * D + 1, problem.most[0]);
-        }
-        sum += problem.minimum();
+        sum += StepProblem::new(step, lane, core.terms[k].curvature, force).minimum();
     }
     sum
+}
+
+/// Takes the rows on totals into the Lagrangian: adds their forces, and returns the sum of their
+/// multipliers times bounds.
+fn relax_totals<const D: usize, const H: usize>(
+    step: &Step<D, H>,
+    lane: usize,
+    on_totals: &mut [f64; D],
+) -> f64 {
+    let row =
+        |row: usize| bound_of(step, row, lane).map(|bound| (step.rows[row].dual.0[lane], bound));
+    let (reach, bound) = row(D + 1).unwrap_or_default();
+    on_totals[0] -= reach;
+    let mut sum = reach * bound;
+    for queue in 1..D {
+        let (floor, bound) = row(D + 1 + queue).unwrap_or_default();
+        let limit = &step.limits[queue];
+        let net = floor - limit.dual.0[lane];
+        on_totals[0] += net;
+        on_totals[queue] -= net;
+        sum += floor * bound + limit.dual.0[lane] * limit.bound.0[lane];
+    }
+    sum
+}
+
+/// The bound of a row; none if it is far.
+fn bound_of<const D: usize, const H: usize>(
+    step: &Step<D, H>,
+    row: usize,
+    lane: usize,
+) -> Option<f64> {
+    let bound = step.rows[row].bound.0[lane];
+    (bound < FAR).then_some(bound)
 }
 
 /// The least of `½ u·curvature·u - force·u` over the rates of a step within bounds.
@@ -87,6 +78,31 @@ struct StepProblem<const D: usize> {
 }
 
 impl<const D: usize> StepProblem<D> {
+    fn new<const H: usize>(
+        step: &Step<D, H>,
+        lane: usize,
+        curvature: [[f64; D]; D],
+        force: [f64; D],
+    ) -> Self {
+        let (mut least, mut most) = ([0.0; D], [FAR; D]);
+        for i in 0..D {
+            if bound_of(step, i, lane).is_none() {
+                let (rate, play) = (step.rates[i].0[lane], step.play[i].0[lane]);
+                (least[i], most[i]) = ((rate - play).max(0.0), rate + play);
+            }
+        }
+        most[1] = bound_of(step, D, lane).unwrap_or(most[1]);
+        if H > 2 * D + 1 {
+            most[0] = bound_of(step, 2 * D + 1, lane).unwrap_or(most[0]);
+        }
+        Self {
+            curvature,
+            force,
+            least,
+            most,
+        }
+    }
+
     fn minimum(&self) -> f64 {
         let mut rates = [0.0; D];
         rates[0] = self.best(0, &rates);

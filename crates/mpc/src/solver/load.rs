@@ -25,7 +25,7 @@ pub(super) struct Loader<'a> {
     pub(super) busy: &'a [usize],
     /// Cells per scaled unit.
     pub(super) unit: f64,
-    /// Scaled capacity for incoming cells that pinned rates leave, per step.
+    /// Capacity for incoming cells that pinned rates leave, per step.
     pub(super) spare_in: &'a [f64],
 }
 
@@ -86,7 +86,7 @@ impl Loader<'_> {
             leaving: [false; 3],
         };
         for (k, step) in steps.iter_mut().enumerate() {
-            let room = self.room(core.capacity.limit[k], self.spare_in[k], circuit, k, &scan);
+            let room = self.room(core.capacity.limit[k], circuit, k, &scan);
             self.load_rates(step, lane, circuit, k, &room);
             scan.update(&room, step.rates[0].0[lane]);
             room.set_bounds(step, lane, &scan);
@@ -100,7 +100,6 @@ impl Loader<'_> {
     fn room<const D: usize>(
         &self,
         limits: [f64; D],
-        spare_in: f64,
         circuit: usize,
         k: usize,
         scan: &Scan,
@@ -110,7 +109,9 @@ impl Loader<'_> {
         let reach = self.problem.reach[at] / self.unit;
         let sink = self.problem.sink[at] / self.unit;
         let pinned = is_fixed(self.problem, circuit, k);
-        let width_in = (reach - scan.held).min(pin).min(spare_in);
+        let width_in = (reach - scan.held)
+            .min(pin)
+            .min(self.spare_in[k] / self.unit);
         let held = if pinned {
             self.start.r_in[at] / self.unit
         } else {

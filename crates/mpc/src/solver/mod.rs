@@ -15,6 +15,7 @@ mod group;
 mod lanes;
 mod load;
 mod matrix;
+mod soft;
 mod step;
 
 use self::bound::lower_bound;
@@ -130,20 +131,12 @@ impl Solver {
         self.greedy.solve(problem);
         self.plans.clone_from(self.greedy.plans());
         self.trial.reset(problem);
-        self.busy.clear();
-        self.busy
-            .extend((0..problem.len()).filter(|&circuit| !problem.is_idle(circuit)));
+        self.survey(problem);
         let largest = problem.capacity_in.max(problem.capacity_out);
         let unit = largest / self.busy.len().max(1) as f64;
         if self.busy.is_empty() || unit == 0.0 {
             return self.report(problem, Method::Optimal, 0, 0.0);
         }
-        self.spare_in.clear();
-        self.spare_in.extend((0..problem.horizon).map(|k| {
-            let pinned = (0..problem.len()).filter(|&circuit| is_fixed(problem, circuit, k));
-            let held = pinned.map(|circuit| self.plans.r_in[circuit * problem.horizon + k]);
-            (problem.capacity_in - held.sum::<f64>()) / unit
-        }));
         let task = Task {
             config: &self.config,
             problem,
@@ -167,6 +160,19 @@ impl Solver {
             Method::Greedy
         };
         self.report(problem, method, outcome.iterations, outcome.gap)
+    }
+
+    /// Notes which circuits are busy, and what the pinned rates leave of the capacity.
+    fn survey(&mut self, problem: &Problem) {
+        self.busy.clear();
+        self.busy
+            .extend((0..problem.len()).filter(|&circuit| !problem.is_idle(circuit)));
+        self.spare_in.clear();
+        self.spare_in.extend((0..problem.horizon).map(|k| {
+            let pinned = (0..problem.len()).filter(|&circuit| is_fixed(problem, circuit, k));
+            let held = pinned.map(|circuit| self.plans.r_in[circuit * problem.horizon + k]);
+            problem.capacity_in - held.sum::<f64>()
+        }));
     }
 
     fn report(&self, problem: &Problem, method: Method, iterations: u32, gap: f64) -> Report {
@@ -205,42 +211,20 @@ impl Task<'_> {
         best: &mut Plans,
         trial: &mut Plans,
     ) -> Outcome {
-        let Self {
-            config,
-            problem,
-            unit,
-            ..
-        } = *self;
-        let loader = Loader {
-            config,
-            problem,
-            start: self.greedy,
-            busy: self.busy,
-            unit,
-            spare_in: self.spare_in,
-        };
-        loader.load(core);
+        self.load(core);
+        let tolerance = self.config.tolerance;
         let greedy = self.reduced_objective(self.greedy);
-        let mut reached = greedy;
-        let mut bound = f64::NEG_INFINITY;
-        let mut iterations = 0;
-        let (mut slow, mut attempts) = (0, 0);
+        let (mut reached, mut bound) = (greedy, f64::NEG_INFINITY);
         let gap = |reached: f64, bound: f64| ((reached - bound) / self.busy.len() as f64).max(0.0);
-        while iterations < self.iterations
-            && gap(reached, bound) > config.tolerance
-            && slow < STALL
-            && attempts < ATTEMPTS
-        {
+        let (mut iterations, mut slow, mut attempts) = (0, 0, 0);
+        while iterations < self.iterations && gap(reached, bound) > tolerance {
             let length = core.iterate();
             iterations += 1;
             slow = if length < SLOW { slow + 1 } else { 0 };
             let complementarity = core.complementarity();
-            if !complementarity.is_finite() {
-                break;
-            }
-            let last = iterations == self.iterations || slow == STALL;
-            attempts += u32::from(complementarity <= config.tolerance);
-            if complementarity <= config.tolerance || last {
+            attempts += u32::from(complementarity <= tolerance);
+            let stuck = slow == STALL || attempts == ATTEMPTS || !complementarity.is_finite();
+            if complementarity <= tolerance || stuck || iterations == self.iterations {
                 self.extract(core, trial);
                 let value = self.reduced_objective(trial);
                 if value < reached {
@@ -249,12 +233,27 @@ impl Task<'_> {
                 }
                 bound = bound.max(lower_bound(core));
             }
+            if stuck {
+                break;
+            }
         }
         Outcome {
             iterations,
             gap: gap(reached, bound),
             better_than_greedy: reached < greedy,
         }
+    }
+
+    fn load<const D: usize, const H: usize>(&self, core: &mut Core<D, H>) {
+        let loader = Loader {
+            config: self.config,
+            problem: self.problem,
+            start: self.greedy,
+            busy: self.busy,
+            unit: self.unit,
+            spare_in: self.spare_in,
+        };
+        loader.load(core);
     }
 
     /// The feasible plans nearest to the iterate.

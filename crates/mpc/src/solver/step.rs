@@ -5,6 +5,7 @@
 
 use super::lanes::{Lanes, WIDTH};
 use super::matrix::{Matrix, Vector, zero};
+use super::soft::SoftRow;
 
 /// Stands for "no bound": a row whose bound and slack are this large never acts, and its
 /// arithmetic stays finite.
@@ -41,42 +42,6 @@ impl Row {
         rest: Lanes::ZERO,
         slack_step: Lanes::ZERO,
         dual_step: Lanes::ZERO,
-    };
-}
-
-/// A constraint `a·v - excess + slack = bound` whose excess has a price: `dual + spare = price`,
-/// where spare is the multiplier of the excess being positive.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SoftRow {
-    pub(super) bound: Lanes,
-    pub(super) slack: Lanes,
-    pub(super) dual: Lanes,
-    pub(super) excess: Lanes,
-    pub(super) spare: Lanes,
-    weight: Lanes,
-    over_dual: Lanes,
-    over_spare: Lanes,
-    /// What the bound exceeds the value by.
-    distance: Lanes,
-    slack_step: Lanes,
-    dual_step: Lanes,
-    excess_step: Lanes,
-}
-
-impl SoftRow {
-    pub(super) const IDLE: Self = Self {
-        bound: Lanes::ZERO,
-        slack: Lanes::ZERO,
-        dual: Lanes::ZERO,
-        excess: Lanes::ZERO,
-        spare: Lanes::ZERO,
-        weight: Lanes::ZERO,
-        over_dual: Lanes::ZERO,
-        over_spare: Lanes::ZERO,
-        distance: Lanes::ZERO,
-        slack_step: Lanes::ZERO,
-        dual_step: Lanes::ZERO,
-        excess_step: Lanes::ZERO,
     };
 }
 
@@ -249,15 +214,8 @@ impl<const D: usize, const H: usize> Step<D, H> {
         }
         for queue in 1..D {
             let limit = &mut self.limits[queue];
-            let value = self.totals[0] - self.totals[queue];
-            let missing = (limit.bound - value) - (limit.slack - limit.excess);
-            limit.distance = limit.slack - limit.excess + missing.without_noise(limit.bound);
-            limit.over_dual = limit.dual.recip();
-            limit.over_spare = limit.spare.recip();
-            let give = limit.slack * limit.over_dual + limit.excess * limit.over_spare;
-            limit.weight = (give + Lanes::splat(terms.give)).recip();
+            let force = limit.linearise(self.totals[0] - self.totals[queue], terms.give);
             couple(queue, limit.weight, &mut holding);
-            let force = limit.dual - limit.weight * limit.distance;
             on_totals[0] -= force;
             on_totals[queue] += force;
         }
@@ -380,10 +338,7 @@ impl<const D: usize, const H: usize> Step<D, H> {
             row.dual += row.dual_step * length;
         }
         for limit in &mut self.limits[1..] {
-            limit.slack += limit.slack_step * length;
-            limit.dual += limit.dual_step * length;
-            limit.spare -= limit.dual_step * length;
-            limit.excess += limit.excess_step * length;
+            limit.advance(length);
         }
     }
 
@@ -398,56 +353,5 @@ impl<const D: usize, const H: usize> Step<D, H> {
             sum += limit.slack * limit.dual + limit.excess * limit.spare;
         }
         sum
-    }
-}
-
-impl SoftRow {
-    #[inline(always)]
-    fn predict(&mut self, value: Lanes, trial: &mut Trial) -> [Lanes; 2] {
-        let one = Lanes::splat(1.0);
-        let dual_step = self.weight * (value - self.distance);
-        let of_dual = dual_step * self.over_dual;
-        let of_spare = dual_step * self.over_spare;
-        let of_slack = -(one + of_dual);
-        let of_excess = of_spare - one;
-        let slack_product = self.slack * of_slack * dual_step;
-        let excess_product = -(self.excess * of_excess * dual_step);
-        trial.products += slack_product + excess_product;
-        trial.decrease = trial
-            .decrease
-            .max(-of_slack)
-            .max(-of_dual)
-            .max(-of_excess)
-            .max(of_spare);
-        self.slack_step = slack_product;
-        self.excess_step = excess_product;
-        let centre = self.weight * (self.over_dual - self.over_spare);
-        let correct =
-            self.weight * (excess_product * self.over_spare - slack_product * self.over_dual);
-        [centre, correct]
-    }
-
-    #[inline(always)]
-    fn dual_step(&self, value: Lanes, target: f64) -> Lanes {
-        let target = Lanes::splat(target);
-        let slack_aim = (target - self.slack_step) * self.over_dual;
-        let excess_aim = (target - self.excess_step) * self.over_spare;
-        self.weight * (value - self.distance + slack_aim - excess_aim)
-    }
-
-    #[inline(always)]
-    fn correct(&mut self, value: Lanes, target: f64, trial: &mut Trial) {
-        self.dual_step = self.dual_step(value, target);
-        let target = Lanes::splat(target);
-        let slack_aim = target - self.slack * self.dual - self.slack_step;
-        let excess_aim = target - self.excess * self.spare - self.excess_step;
-        self.slack_step = (slack_aim - self.slack * self.dual_step) * self.over_dual;
-        self.excess_step = (excess_aim + self.excess * self.dual_step) * self.over_spare;
-        trial.decrease = trial
-            .decrease
-            .max(-(self.dual_step * self.over_dual))
-            .max(self.dual_step * self.over_spare)
-            .max(-(self.slack_step * self.slack.recip()))
-            .max(-(self.excess_step * self.excess.recip()));
     }
 }
