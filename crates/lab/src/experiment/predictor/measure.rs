@@ -56,6 +56,18 @@ pub(super) fn fairness(part: &Part, run: &Tables) -> Option<f64> {
     (fair > 0.0).then(|| 1.0 - off / fair)
 }
 
+/// The same index of the rates scaled to the fair rates' sum: whether they are shared out fairly,
+/// however much there is of them.
+pub(super) fn fairness_of_shares(part: &Part, run: &Tables) -> Option<f64> {
+    let rates = || {
+        let circuits = run.circuits.iter();
+        circuits.filter_map(|c| Some((fair_rate(part, c)?, c.goodput_bytes_per_s)))
+    };
+    let (fair, got) = rates().fold((0.0, 0.0), |(fair, got), (f, g)| (fair + f, got + g));
+    let off: f64 = rates().map(|(f, g)| (f - g * fair / got).abs()).sum();
+    Some(1.0 - off / fair).filter(|index| index.is_finite())
+}
+
 /// What all circuits together got: both latencies, and packets that links dropped.
 pub(super) fn whole(run: &Tables) -> Vec<Measured> {
     let latency = |(since, name)| Some(Measured::new(name, "ms", latency_ms(run, since, None)?));

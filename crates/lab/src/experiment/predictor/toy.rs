@@ -10,6 +10,7 @@ use hopflow_results::{Sample, Since, Tables, Value};
 use super::measure;
 use crate::experiment::study;
 use crate::experiment::{Measured, Part};
+use crate::scenario::Distribution;
 
 /// Bytes of the paper's KB: its Table 1 adds up only so.
 const KIB: f64 = 1024.0;
@@ -47,8 +48,10 @@ pub(super) fn measure(part: &Part, run: &Tables) -> Vec<Measured> {
         }
     }
     steadiness(&mut report, run);
-    let one_run = part.scenario.seeds.list().len() == 1;
-    if one_run && part.scenario.warm_up.0.is_zero() {
+    let mut circuits = part.scenario.circuits.iter();
+    // A mean over runs with other starts would smooth what oscillates.
+    let all_alike = circuits.all(|group| matches!(group.start, Distribution::Fixed(_)));
+    if all_alike && part.scenario.warm_up.0.is_zero() {
         over_time(&mut report, run);
         histogram(&mut report, run);
     }
