@@ -61,6 +61,15 @@ fn variants() -> Vec<Scheme> {
                 ..base.clone()
             });
         }
+        let config = Config {
+            pin: 1,
+            queue_limit: 40.0,
+            ..base.config.clone()
+        };
+        schemes.push(Scheme {
+            config,
+            ..base.clone()
+        });
         for discount in [0.7, 0.9] {
             let config = Config {
                 discount,
