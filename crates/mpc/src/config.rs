@@ -27,14 +27,17 @@ pub struct Config {
     /// Weight of a step in relation to the step before it, above 0 and at most 1; the paper's d.
     pub discount: f64,
     /// The rate r^max that every circuit is drawn to, in multiples of the capacity of its side; at
-    /// least 1. The code uses 1; the printed form cannot fill a relay with one circuit then.
+    /// least 1. The code uses 1; the printed form needs 4/3 for one circuit to fill a relay.
     pub r_max: f64,
     /// For how many steps the incoming rates are held to what the source announced, at most the
     /// horizon. Printed: bounded by it. Coded: equal to it, or water-filled where the sum of what
-    /// sources announced exceeds the capacity. Circuits whose source is an edge are free.
+    /// sources announced exceeds the capacity. Circuits whose source is an edge are free. Where
+    /// successors' plans are read from step 2 on this must be 2: with less circuits can stall,
+    /// with more they stop.
     pub pin: usize,
     /// Longest queue of a circuit, in cells; the paper's s^max. Soft: exceeded only where it must
-    /// be, at a price above that of any rate.
+    /// be, at a price above that of any rate. Below two steps of the capacity a circuit that is
+    /// alone does not fill a relay; more than that only makes queues longer.
     pub queue_limit: f64,
     /// The proven gap at which the solver stops, relative to the square of the mean rate, per
     /// circuit: rates of 1e-6 are within 1e-3 of a mean rate even in the worst case.

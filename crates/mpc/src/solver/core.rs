@@ -21,6 +21,8 @@ pub(super) struct Core<const D: usize, const H: usize> {
     pub(super) circuits: usize,
     pub(super) terms: Vec<StepTerms<D>>,
     pub(super) capacity: Capacity<D>,
+    /// Slacks times multipliers of the groups' rows.
+    in_groups: f64,
     sums: Sums<D>,
     totals: Vec<[f64; D]>,
 }
@@ -40,6 +42,7 @@ impl<const D: usize, const H: usize> Core<D, H> {
             circuits: 0,
             terms: vec![terms; horizon],
             capacity: Capacity::new(horizon),
+            in_groups: 0.0,
             sums: Sums::new(horizon),
             totals: vec![[0.0; D]; horizon],
         }
@@ -61,13 +64,19 @@ impl<const D: usize, const H: usize> Core<D, H> {
     /// Slacks times multipliers over all rows, per busy circuit: the gap where rates and
     /// multipliers are feasible.
     pub(super) fn complementarity(&self) -> f64 {
+        (self.in_groups + self.capacity.complementarity()) / self.circuits as f64
+    }
+
+    /// Takes the sum over the groups' rows from the iterate that was loaded.
+    pub(super) fn start(&mut self) {
+        let steps = self.groups[..self.used]
+            .iter()
+            .flat_map(|group| &group.steps);
         let mut sum = Lanes::ZERO;
-        for group in &self.groups[..self.used] {
-            for step in &group.steps {
-                sum += step.complementarity();
-            }
+        for step in steps {
+            sum += step.complementarity();
         }
-        (sum.sum() + self.capacity.complementarity()) / self.circuits as f64
+        self.in_groups = sum.sum();
     }
 
     /// Products of slack and multiplier in [`complementarity`](Self::complementarity), per circuit.
@@ -142,9 +151,11 @@ impl<const D: usize, const H: usize> Core<D, H> {
         }
         let decrease = trial.decrease.largest().max(self.capacity.decrease());
         let length = step_length(decrease, FRACTION);
+        let mut sum = Lanes::ZERO;
         for group in &mut self.groups[..self.used] {
-            group.advance(length);
+            sum += group.advance(length);
         }
+        self.in_groups = sum.sum();
         self.capacity.advance(length);
         length
     }

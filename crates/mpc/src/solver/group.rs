@@ -257,15 +257,18 @@ impl<const D: usize, const H: usize> Group<D, H> {
         }
     }
 
-    /// Goes along the direction.
-    pub(super) fn advance(&mut self, length: f64) {
+    /// Goes along the direction; returns slacks times multipliers where that leads.
+    pub(super) fn advance(&mut self, length: f64) -> Lanes {
+        let mut complementarity = Lanes::ZERO;
         for (step, (direction, _)) in self.steps.iter_mut().zip(&self.direction) {
             for i in 0..D {
                 step.rates[i] += direction[i] * length;
             }
             step.advance(length);
+            complementarity += step.complementarity();
         }
         self.total();
+        complementarity
     }
 
     /// Sums the rates up into totals.

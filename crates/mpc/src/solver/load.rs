@@ -50,6 +50,7 @@ impl Loader<'_> {
             terms.price = price;
         }
         self.start_rows(core, weights.penalty);
+        core.start();
     }
 
     fn load_terms<const D: usize, const H: usize>(&self, core: &mut Core<D, H>, weights: &Weights) {
