@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hopflow_channel::{Fingerprint, Identity};
 use hopflow_onion::{OnionPublic, OnionSecret};
 use hopflow_overlay::BucketConfig;
+use hopflow_units::Rate;
 
 /// By what a relay proves itself.
 #[derive(Debug)]
@@ -58,6 +59,9 @@ pub struct EngineConfig {
     pub extend_to: Option<Arc<BTreeSet<(SocketAddr, Fingerprint)>>>,
     /// The token bucket, if the operator set one.
     pub bucket: Option<BucketConfig>,
+    /// What its access link carries in each direction, if that is known: transports that plan rates
+    /// ask for it.
+    pub access: Option<Rate>,
     /// What others may make the engine hold.
     pub limits: Limits,
     /// What the engine's time zero is on the system's monotonic clock.

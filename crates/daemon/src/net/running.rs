@@ -228,6 +228,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
             relay: Some(identity.clone()),
             extend_to: Some(extend_to.clone()),
             bucket,
+            access: config.link.as_ref().and_then(|link| link.rate),
             limits: Limits::default(),
             epoch,
         };
@@ -267,6 +268,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         relay: None,
         extend_to: None,
         bucket: None,
+        access: config.link.as_ref().and_then(|link| link.rate),
         limits: Limits::default(),
         epoch,
     };

@@ -222,7 +222,7 @@ impl Engine {
         let env = NodeEnv {
             node: NodeId::new(0),
             bucket: config.bucket,
-            access: None,
+            access: config.access,
             phase: 0.0,
         };
         Self {

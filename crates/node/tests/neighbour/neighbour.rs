@@ -77,6 +77,7 @@ impl Neighbour {
             relay: Some(RELAY.clone()),
             extend_to: None,
             bucket: None,
+            access: None,
             limits: Limits::default(),
             epoch,
         };

@@ -153,6 +153,7 @@ impl Network {
             relay,
             extend_to: None,
             bucket: None,
+            access: None,
             limits: Limits::default(),
             epoch: self.epoch,
         }
