@@ -38,8 +38,6 @@ pub struct PredictorConfig {
     pub idle_cells: Cells,
     /// Whether plans are made only for what flows to the client; requests go freely then.
     pub downloads_only: bool,
-    /// Whether neighbours are told of plans for idle flows, too.
-    pub idle_feedback: bool,
     /// Steps for which nothing new is heard of a neighbour, after which it is taken to be idle.
     pub forget: u32,
     /// Iterations of the solver that a plan may take; its work is bounded by them times the flows.
@@ -94,7 +92,7 @@ impl Configure for PredictorConfig {
             name: "predictor-as-published",
             about: "PredicTor as its authors simulated it: over TCP, plans out of band, in phase",
             options: "carrier = \"stream\"\nfeedback = \"out-of-band\"\nhop-delay = \"40 ms\"\n\
-                      in-phase = true\nenforce = \"budget\"\nidle-cells = 0\nidle-feedback = true\n\
+                      in-phase = true\nenforce = \"budget\"\nidle-cells = 0\nforget = 1000000\n\
                       downloads-only = true\ngrant = \"shifted\"\npin = 2\nmemory = 0\n\
                       horizon = 10\nqueue-target = 100\nqueue-limit = 1000000",
         },
@@ -146,7 +144,6 @@ impl Configure for PredictorConfig {
             )?,
             idle_cells: options.cells("idle-cells", Cells::new(4), Cells::ZERO)?,
             downloads_only: options.flag("downloads-only", false)?,
-            idle_feedback: options.flag("idle-feedback", false)?,
             forget: options.count("forget", 10, (1, 1_000_000))?,
             iterations: options.count("iterations", 25, (0, 200))?,
             most_flows: options.count("most-flows", 2000, (0, 100_000))?,

@@ -338,8 +338,8 @@ impl PredictorFlow {
 
     /// Whether the neighbours are told of its plan: one that has become idle says so, more than
     /// once, since messages may be lost.
-    pub(super) const fn speaks(&self, config: &PredictorConfig) -> bool {
-        config.idle_feedback || self.quiet <= LAST_WORDS
+    pub(super) const fn speaks(&self) -> bool {
+        self.quiet <= LAST_WORDS
     }
 }
 

@@ -233,7 +233,7 @@ impl Predictor {
         entry
             .state
             .enforce(config, plan.as_ref(), (site, gates), trip);
-        if !entry.state.speaks(config) {
+        if !entry.state.speaks() {
             return;
         }
         if site.prev.is_some() {
