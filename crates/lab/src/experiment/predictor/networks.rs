@@ -2,10 +2,9 @@
 
 use hopflow_report::{Document, FigurePage};
 use hopflow_results::{Circuit, Class, Since, Tables, Value};
-use hopflow_stats::Sorted;
 
 use super::measure;
-use crate::experiment::study::{self, PERCENTILES};
+use crate::experiment::study::{self, percentiles};
 use crate::experiment::{Measured, Part};
 
 /// The number of circuits whose rates Figure 9a shows.
@@ -35,8 +34,13 @@ pub(super) fn measure(part: &Part, run: &Tables) -> Vec<Measured> {
         };
         let got = rates(&|circuit| Some(circuit.goodput_bytes_per_s));
         let fair = rates(&|circuit| measure::fair_rate(part, circuit));
-        distribution(&mut report, "rate of a circuit", "kB/s", got);
-        distribution(&mut report, "fair rate of a circuit", "kB/s", fair);
+        percentiles(&mut report, "rate of a circuit", "kB/s", got.into_iter());
+        percentiles(
+            &mut report,
+            "fair rate of a circuit",
+            "kB/s",
+            fair.into_iter(),
+        );
     }
     if run.circuits.iter().any(|c| c.class == Class::Web) {
         by_class(&mut report, run);
@@ -55,7 +59,7 @@ fn by_class(report: &mut Vec<Measured>, run: &Tables) {
                 let quantity = format!("mean {quantity}");
                 report.push(Measured::new(quantity, "ms", mean));
             }
-            distribution(report, &quantity, "ms", means);
+            percentiles(report, &quantity, "ms", means.into_iter());
         }
         let goodput: f64 = run
             .circuits
@@ -75,18 +79,6 @@ fn class_means(run: &Tables, class: Class, since: Since) -> Vec<f64> {
     rows.filter(|row| row.since == since && of_class(row.circuit))
         .map(|row| 1e3 * row.mean_s)
         .collect()
-}
-
-fn distribution(report: &mut Vec<Measured>, quantity: &str, unit: &'static str, values: Vec<f64>) {
-    let Some(sorted) = Sorted::new(values) else {
-        return;
-    };
-    report.extend(PERCENTILES.map(|percent| Measured {
-        quantity: quantity.to_owned(),
-        unit,
-        x: Some(percent),
-        value: sorted.quantile(percent / 100.0),
-    }));
 }
 
 /// The last value of a curve over the first.

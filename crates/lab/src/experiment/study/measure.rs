@@ -9,8 +9,7 @@ use crate::experiment::Measured;
 use crate::scenario::CLIENT_PREFIX;
 
 /// The percentiles at which distributions are compared.
-pub(in crate::experiment) const PERCENTILES: [f64; 9] =
-    [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+const PERCENTILES: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
 
 /// All quantities of a run; those that it does not tell are left out.
 ///
@@ -35,7 +34,8 @@ pub(super) fn measure(minutes: f64, run: &Tables) -> Vec<Measured> {
     report
 }
 
-fn percentiles(
+/// A quantity's distribution: its values at the percentiles, if there are any.
+pub(in crate::experiment) fn percentiles(
     report: &mut Vec<Measured>,
     quantity: &str,
     unit: &'static str,

@@ -11,7 +11,7 @@ use hopflow_report::{Document, FigurePage};
 use hopflow_results::{Tables, Value};
 use toml::{Table, Value as Toml};
 
-pub(super) use measure::PERCENTILES;
+pub(super) use measure::percentiles;
 pub(super) use page::{document, labels};
 
 use super::description::Case;
