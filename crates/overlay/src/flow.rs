@@ -109,6 +109,8 @@ pub(crate) struct Flow<S, P> {
     pub(crate) ended: Vec<StreamId>,
     /// Which of the streams is cut from next.
     pub(crate) turn: usize,
+    /// Whether so much was cut that most of it must leave before more is.
+    pub(crate) filled: bool,
     /// Whether the flow waits for its turn in the scheduler.
     pub(crate) scheduled: bool,
     /// Whether feedback to the predecessor is pending.
@@ -145,6 +147,7 @@ impl<S, P: Clone> Flow<S, P> {
             streams: Vec::new(),
             ended: Vec::new(),
             turn: 0,
+            filled: false,
             scheduled: false,
             feedback_pending: false,
             reported: 0,

@@ -17,6 +17,7 @@
 //!
 //! The crate does no I/O, reads no clock and holds no global state: time is an argument.
 
+mod activity;
 mod bucket;
 mod edge;
 mod error;
@@ -44,7 +45,7 @@ pub use host::{
     StreamHandle, StreamSpec, StreamView,
 };
 pub use node::Node;
-pub use plan::{Charging, Excess, Multiplexing, Plan, Scope, Tick, Turn};
+pub use plan::{Charging, Excess, Multiplexing, Order, Plan, Scope, Tick, Turn};
 pub use rtt::{RttConfig, RttEstimator};
 pub use transport::{
     AckSample, FlowCx, FlowEntry, Forwarded, Gates, LinkCx, LinkSample, LossSample, NodeCx,

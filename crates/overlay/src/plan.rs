@@ -18,6 +18,12 @@ pub struct Plan {
     pub multiplexing: Multiplexing,
     /// Among which flows the scheduler chooses.
     pub scope: Scope,
+    /// Which of them goes first.
+    pub order: Order,
+    /// The least time between two runs of the scheduler, which then writes to a stream no more than
+    /// TCP can send soon (KIST; Jansen et al., USENIX Security '14); `None`: cells leave when they
+    /// can.
+    pub kist: Option<Duration>,
     /// How many cells a link may send in one turn; with [`Scope::Link`].
     pub turn: Turn,
     /// Whether lost cells are sent again and order is restored on each hop; datagrams only.
@@ -37,6 +43,9 @@ pub struct Plan {
     pub excess: Excess,
     /// Cells that a source may cut ahead of their departure.
     pub ahead: Cells,
+    /// Once so many were cut ahead, how few must be left before the source cuts again; as many as
+    /// [`ahead`](Self::ahead) or more: it cuts whenever there are fewer than those.
+    pub resume: Cells,
     /// What pays the token bucket.
     pub charging: Charging,
     /// Default interval of the token bucket's refills.
@@ -63,10 +72,22 @@ pub enum Multiplexing {
 /// Among which flows the scheduler chooses the next cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// Round robin over all flows of the node.
+    /// All flows of the node.
     Node,
-    /// Links take turns; within a link, round robin over its flows.
+    /// Links take turns; within a link, its flows.
     Link,
+}
+
+/// Which flow's cell goes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Flows take turns cell by cell.
+    RoundRobin,
+    /// The flow that sent least of late goes first (Tang and Goldberg, CCS '10).
+    Ewma {
+        /// Time after which a cell counts half.
+        half_life: Duration,
+    },
 }
 
 /// How many cells a link may send before the next link's turn.
@@ -108,6 +129,48 @@ pub struct Tick {
 }
 
 impl Plan {
+    /// TCP connections between neighbours, as Tor has them: no feedback about cells, and turns of
+    /// an eighth of the token bucket. A transport changes what differs.
+    pub fn streams(queue_limit: Cells, refill: Duration) -> Self {
+        Self {
+            carrier: Carrier::Stream,
+            multiplexing: Multiplexing::Shared,
+            scope: Scope::Link,
+            order: Order::RoundRobin,
+            kist: None,
+            turn: Turn::EighthOfBucket,
+            reliable: false,
+            forward_feedback: false,
+            feedback_delay: Duration::ZERO,
+            feedback_every: Cells::new(1),
+            feedback_padded: false,
+            queue_limit,
+            excess: Excess::CloseIfPersistent,
+            ahead: Cells::new(1),
+            resume: Cells::new(u64::MAX),
+            charging: Charging::Everything,
+            refill,
+            rtt: RttConfig::default(),
+            out_of_band: false,
+            fills: 1.0,
+            tick: None,
+        }
+    }
+
+    /// BackTap's datagrams: reliability per hop, feedback about every cell, and turns of one cell
+    /// over all circuits of the node. A transport changes what differs.
+    pub fn datagrams(queue_limit: Cells, feedback_delay: Duration, refill: Duration) -> Self {
+        Self {
+            carrier: Carrier::Datagram,
+            scope: Scope::Node,
+            turn: Turn::Cells(1),
+            reliable: true,
+            forward_feedback: true,
+            feedback_delay,
+            ..Self::streams(queue_limit, refill)
+        }
+    }
+
     /// Encoded bytes of a cell on this carrier.
     pub(crate) const fn cell_len(&self) -> hopflow_units::Bytes {
         hopflow_wire::Frame::<hopflow_wire::RawPayload>::cell_len(self.carrier)

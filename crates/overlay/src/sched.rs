@@ -1,52 +1,89 @@
 //! The scheduler: whose cell goes next.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
-use hopflow_units::LinkId;
+use hopflow_units::{Instant, LinkId};
 
-use crate::{FlowId, Scope};
+use crate::activity::Activity;
+use crate::{FlowId, Order, Scope};
 
-/// Round robin over flows that may have something to send.
+/// Chooses among flows that may have something to send.
 ///
 /// Flows stand in rings: one ring for the node, or one per link, and then the links take turns.
+/// Within a ring they take turns as well, or the one goes first that sent least of late.
 /// A flow may have become unable to send while it waits; whoever takes it looks again.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     scope: Scope,
+    /// What every flow sent of late, if the order goes by that.
+    activity: Option<Activity>,
     rings: Vec<Ring>,
     /// Rings with flows whose link takes frames, in the order of their turns.
     turns: VecDeque<usize>,
     /// Cells that the front ring may still send in this turn; `None`: its turn has not begun.
     left: Option<u32>,
+    /// Flows that came to wait so far: of equally quiet ones, the one that waited longest goes first.
+    arrivals: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Ring {
-    flows: VecDeque<FlowId>,
+    flows: Waiting,
     /// Whether the ring stands among the turns.
     in_turns: bool,
     /// Whether its link is full, so that it must not.
     blocked: bool,
 }
 
+/// The flows of a ring.
+#[derive(Debug)]
+enum Waiting {
+    /// In the order of their turns.
+    InTurn(VecDeque<FlowId>),
+    /// By what they sent of late, then by how long they wait.
+    QuietestFirst(BinaryHeap<Reverse<Ranked>>),
+}
+
+/// A flow with its rank, and the number of its arrival.
+type Ranked = (u64, u64, FlowId);
+
 impl Scheduler {
-    pub(crate) fn new(scope: Scope) -> Self {
-        let rings = match scope {
-            Scope::Node => vec![Ring::default()],
-            Scope::Link => Vec::new(),
+    pub(crate) fn new(scope: Scope, order: Order) -> Self {
+        let activity = match order {
+            Order::RoundRobin => None,
+            Order::Ewma { half_life } => Some(Activity::new(half_life)),
         };
-        Self {
+        let mut scheduler = Self {
             scope,
-            rings,
+            activity,
+            rings: Vec::new(),
             turns: VecDeque::new(),
             left: None,
+            arrivals: 0,
+        };
+        if scope == Scope::Node {
+            scheduler.add_ring();
         }
+        scheduler
     }
 
     pub(crate) fn add_link(&mut self) {
         if self.scope == Scope::Link {
-            self.rings.push(Ring::default());
+            self.add_ring();
         }
+    }
+
+    fn add_ring(&mut self) {
+        let flows = match self.activity {
+            None => Waiting::InTurn(VecDeque::new()),
+            Some(_) => Waiting::QuietestFirst(BinaryHeap::new()),
+        };
+        self.rings.push(Ring {
+            flows,
+            in_turns: false,
+            blocked: false,
+        });
     }
 
     #[inline]
@@ -62,7 +99,14 @@ impl Scheduler {
     pub(crate) fn push(&mut self, flow: FlowId, link: LinkId) {
         let index = self.ring(link);
         let ring = &mut self.rings[index];
-        ring.flows.push_back(flow);
+        match &mut ring.flows {
+            Waiting::InTurn(flows) => flows.push_back(flow),
+            Waiting::QuietestFirst(flows) => {
+                let rank = self.activity.as_ref().map_or(0, |all| all.rank(flow));
+                self.arrivals += 1;
+                flows.push(Reverse((rank, self.arrivals, flow)));
+            }
+        }
         if !ring.in_turns && !ring.blocked {
             ring.in_turns = true;
             self.turns.push_back(index);
@@ -73,7 +117,7 @@ impl Scheduler {
     #[inline]
     pub(crate) fn front(&self) -> Option<FlowId> {
         let ring = *self.turns.front()?;
-        self.rings[ring].flows.front().copied()
+        self.rings[ring].flows.front()
     }
 
     /// Takes the flow whose turn it is out of its ring; returns whether a link's turn ends by it.
@@ -92,16 +136,17 @@ impl Scheduler {
         self.scope == Scope::Link
     }
 
-    /// Counts a cell of the front flow and sends it to the end of its ring; `turn` tells how many
-    /// cells a link's turn has. Returns whether the link's turn goes on.
+    /// Counts a cell of the front flow and gives it its new place in its ring; `turn` tells how
+    /// many cells a link's turn has. Returns whether the link's turn goes on.
     #[inline]
-    pub(crate) fn served(&mut self, turn: impl FnOnce() -> u32) -> bool {
+    pub(crate) fn served(&mut self, now: Instant, turn: impl FnOnce() -> u32) -> bool {
         let Some(&index) = self.turns.front() else {
             return false;
         };
-        let ring = &mut self.rings[index];
-        if ring.flows.len() > 1 {
-            ring.flows.rotate_left(1);
+        match &mut self.rings[index].flows {
+            Waiting::InTurn(flows) if flows.len() > 1 => flows.rotate_left(1),
+            Waiting::InTurn(_) => {}
+            Waiting::QuietestFirst(_) => self.count_front(now, index),
         }
         if self.scope == Scope::Node {
             return true;
@@ -114,6 +159,40 @@ impl Scheduler {
         self.end_turn();
         self.turns.push_back(index);
         false
+    }
+
+    /// Counts a cell of a ring's quietest flow, which may be another one then.
+    fn count_front(&mut self, now: Instant, index: usize) {
+        let (Some(activity), Some(flow)) = (&mut self.activity, self.rings[index].flows.front())
+        else {
+            return;
+        };
+        let scaled = activity.count(now, flow);
+        self.arrivals += 1;
+        if let Waiting::QuietestFirst(flows) = &mut self.rings[index].flows
+            && let Some(mut front) = flows.peek_mut()
+        {
+            *front = Reverse((activity.rank(flow), self.arrivals, flow));
+        }
+        if scaled {
+            self.rank_anew();
+        }
+    }
+
+    /// Ranks all flows that wait after their counts were scaled.
+    #[cold]
+    fn rank_anew(&mut self) {
+        let Some(activity) = &self.activity else {
+            return;
+        };
+        for ring in &mut self.rings {
+            if let Waiting::QuietestFirst(flows) = &mut ring.flows {
+                let ranked = flows.drain().map(|Reverse((_, arrival, flow))| {
+                    Reverse((activity.rank(flow), arrival, flow))
+                });
+                *flows = ranked.collect::<Vec<_>>().into();
+            }
+        }
     }
 
     /// Takes the front ring out of the turns until [`Scheduler::unblock`]; its link is full. With
@@ -139,9 +218,12 @@ impl Scheduler {
 
     /// Removes a flow for good.
     pub(crate) fn forget(&mut self, flow: FlowId, link: LinkId) {
+        if let Some(activity) = &mut self.activity {
+            activity.forget(flow);
+        }
         let index = self.ring(link);
         let ring = &mut self.rings[index];
-        ring.flows.retain(|&other| other != flow);
+        ring.flows.remove(flow);
         if ring.flows.is_empty() && std::mem::take(&mut ring.in_turns) {
             if self.turns.front() == Some(&index) {
                 self.end_turn();
@@ -161,10 +243,44 @@ impl Scheduler {
     }
 }
 
+impl Waiting {
+    #[inline]
+    fn front(&self) -> Option<FlowId> {
+        match self {
+            Self::InTurn(flows) => flows.front().copied(),
+            Self::QuietestFirst(flows) => flows.peek().map(|Reverse((_, _, flow))| *flow),
+        }
+    }
+
+    #[inline]
+    fn pop_front(&mut self) {
+        match self {
+            Self::InTurn(flows) => drop(flows.pop_front()),
+            Self::QuietestFirst(flows) => drop(flows.pop()),
+        }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::InTurn(flows) => flows.is_empty(),
+            Self::QuietestFirst(flows) => flows.is_empty(),
+        }
+    }
+
+    fn remove(&mut self, flow: FlowId) {
+        match self {
+            Self::InTurn(flows) => flows.retain(|&other| other != flow),
+            Self::QuietestFirst(flows) => flows.retain(|Reverse((_, _, other))| *other != flow),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Direction;
+    use hopflow_units::Duration;
 
     fn flow(n: u32) -> FlowId {
         FlowId::new(n, Direction::Forward)
@@ -174,14 +290,18 @@ mod tests {
         (0..cells)
             .map_while(|_| {
                 let front = scheduler.front()?;
-                scheduler.served(|| turn);
+                scheduler.served(Instant::ZERO, || turn);
                 Some(front.index() / 2)
             })
             .collect()
     }
 
     fn filled(scope: Scope) -> Scheduler {
-        let mut scheduler = Scheduler::new(scope);
+        filled_in(scope, Order::RoundRobin)
+    }
+
+    fn filled_in(scope: Scope, order: Order) -> Scheduler {
+        let mut scheduler = Scheduler::new(scope, order);
         (0..2).for_each(|_| scheduler.add_link());
         scheduler.push(flow(0), LinkId::new(0));
         (1..4).for_each(|n| scheduler.push(flow(n), LinkId::new(1)));
@@ -221,6 +341,36 @@ mod tests {
         assert_eq!(order(&mut scheduler, 2, 3), [2, 3, 2]);
         let mut scheduler = filled(Scope::Node);
         assert!((0..4).all(|_| !scheduler.remove_front()));
+    }
+
+    const EWMA: Order = Order::Ewma {
+        half_life: Duration::from_secs(30),
+    };
+
+    #[test]
+    fn the_flow_that_sent_least_of_late_goes_first() {
+        let mut scheduler = filled_in(Scope::Node, EWMA);
+        // Three flows send alone while the fourth has nothing to send.
+        scheduler.forget(flow(2), LinkId::new(1));
+        assert_eq!(order(&mut scheduler, 1, 6), [0, 1, 3, 0, 1, 3]);
+        scheduler.push(flow(2), LinkId::new(1));
+        assert_eq!(order(&mut scheduler, 1, 5), [2, 2, 0, 1, 3]);
+    }
+
+    #[test]
+    fn what_was_sent_long_ago_counts_little() {
+        let mut scheduler = filled_in(Scope::Link, EWMA);
+        scheduler.block_front();
+        let mut serve = |seconds: u64| {
+            let front = scheduler.front().unwrap();
+            scheduler.served(Instant::ZERO + Duration::from_secs(seconds), || 1);
+            front.index() / 2
+        };
+        assert_eq!([serve(0), serve(0), serve(0)], [1, 2, 3]);
+        // A cell now weighs as much as four of a minute ago.
+        assert_eq!([serve(60), serve(60), serve(60)], [1, 2, 3]);
+        assert_eq!([serve(9000), serve(9001), serve(9002)], [1, 2, 3]);
+        assert_eq!([serve(9003), serve(9004)], [1, 2]);
     }
 
     #[test]

@@ -45,6 +45,12 @@ pub trait Transport: Debug + Sized + Send + 'static {
         let _ = (site, flow);
     }
 
+    /// At the source, a cell of data was cut: it has passed the end-to-end gate and waits in the
+    /// queue.
+    fn on_cut(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>) {
+        let _ = (flow, cx);
+    }
+
     /// A cell arrived from the predecessor, in order.
     fn on_arrival(&mut self, flow: &mut Self::Flow, cx: &mut FlowCx<'_>) {
         let _ = (flow, cx);

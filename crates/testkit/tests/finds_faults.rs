@@ -1,12 +1,8 @@
 //! The battery finds what it is there to find: transports with one fault each.
 
-use hopflow_overlay::{
-    Charging, Excess, FlowCx, Gates, Multiplexing, NodeEnv, Plan, RttConfig, Scope, Site,
-    Transport, Turn,
-};
+use hopflow_overlay::{FlowCx, Gates, NodeEnv, Plan, Site, Transport};
 use hopflow_testkit::{Made, conformance};
 use hopflow_units::{Cells, Duration, StreamId};
-use hopflow_wire::Carrier;
 
 /// What is wrong with the transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,28 +30,13 @@ impl Transport for Faulty {
     type Flow = ();
 
     fn plan(fault: &Fault) -> Plan {
+        let feedback_delay = match fault {
+            Fault::TooLazy => Duration::from_secs(5),
+            _ => Duration::from_millis(1),
+        };
         Plan {
-            carrier: Carrier::Datagram,
-            multiplexing: Multiplexing::Shared,
-            scope: Scope::Node,
-            turn: Turn::Cells(1),
-            reliable: true,
             forward_feedback: *fault != Fault::NeverHoldsBack,
-            feedback_delay: match fault {
-                Fault::TooLazy => Duration::from_secs(5),
-                _ => Duration::from_millis(1),
-            },
-            feedback_every: Cells::new(1),
-            feedback_padded: false,
-            queue_limit: Cells::new(200),
-            excess: Excess::CloseIfPersistent,
-            ahead: Cells::new(1),
-            charging: Charging::Everything,
-            refill: Duration::from_millis(10),
-            rtt: RttConfig::default(),
-            out_of_band: false,
-            fills: 1.0,
-            tick: None,
+            ..Plan::datagrams(Cells::new(200), feedback_delay, Duration::from_millis(10))
         }
     }
 

@@ -28,7 +28,6 @@ use hopflow_units::{Cells, Duration};
 use crate::Preset;
 use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule};
 use crate::options::{Configure, Options};
-use crate::plans;
 
 /// BackTap at one node.
 #[derive(Debug)]
@@ -99,7 +98,7 @@ impl Transport for BackTap {
     fn plan(config: &BackTapConfig) -> Plan {
         Plan {
             charging: config.charging,
-            ..plans::datagrams(config.queue_limit, config.feedback_delay, config.refill)
+            ..Plan::datagrams(config.queue_limit, config.feedback_delay, config.refill)
         }
     }
 

@@ -6,7 +6,6 @@ use hopflow_wire::RelayHeader;
 
 use crate::circuit_ack::CircuitTrip;
 use crate::options::Options;
-use crate::plans;
 
 /// Parameters of the machinery below a window from end to end.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +64,7 @@ impl Edge {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        plans::datagrams(self.queue_limit, self.feedback_delay, self.refill)
+        Plan::datagrams(self.queue_limit, self.feedback_delay, self.refill)
     }
 }
 

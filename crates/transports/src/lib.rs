@@ -13,9 +13,9 @@ mod marut_dctcp;
 mod marut_timely;
 mod n23;
 mod options;
-mod plans;
 mod predictor;
 mod registry;
+mod scheduling;
 mod vanilla;
 mod worst_hop;
 

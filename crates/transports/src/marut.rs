@@ -25,7 +25,6 @@ use crate::Preset;
 use crate::circuit_ack::{CircuitTrip, Deliveries};
 use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule};
 use crate::options::{Configure, Options};
-use crate::plans;
 use crate::worst_hop::WorstHop;
 
 /// Parts of a cell that the word counts.
@@ -161,7 +160,7 @@ impl Transport for Marut {
     type Flow = MarutFlow;
 
     fn plan(config: &MarutConfig) -> Plan {
-        plans::datagrams(config.queue_limit, config.feedback_delay, config.refill)
+        Plan::datagrams(config.queue_limit, config.feedback_delay, config.refill)
     }
 
     fn new(config: &MarutConfig, _: &NodeEnv) -> Self {

@@ -14,7 +14,6 @@ use hopflow_units::{Cells, Duration};
 
 use crate::Preset;
 use crate::options::{Configure, Options};
-use crate::plans;
 
 /// N23 at one node.
 #[derive(Debug)]
@@ -89,7 +88,7 @@ impl Transport for N23 {
             forward_feedback: true,
             feedback_every: config.n2,
             feedback_padded: true,
-            ..plans::streams(config.queue_limit, config.refill)
+            ..Plan::streams(config.queue_limit, config.refill)
         }
     }
 

@@ -7,6 +7,7 @@ use hopflow_wire::Payload;
 use toml::Table;
 
 use crate::options::{Configure, Options, unknown_name};
+use crate::scheduling;
 
 /// A named point of the design space: a transport and some of its options.
 #[derive(Clone, Copy, Debug)]
@@ -72,10 +73,11 @@ impl Preset {
     }
 }
 
-/// A transport with its configuration: a factory of nodes.
+/// A transport with its configuration and scheduler: a factory of nodes.
 #[derive(Debug)]
 pub struct Configured<T: Transport> {
     config: T::Config,
+    plan: Plan,
     resolved: Vec<(&'static str, String)>,
     transport: PhantomData<fn() -> T>,
 }
@@ -87,8 +89,10 @@ impl<T: Transport<Config: Configure>> Configured<T> {
     /// If an option is unknown or its value cannot be used.
     pub fn new(mut options: Options) -> Result<Self, ConfigError> {
         let config = T::Config::configure(&mut options)?;
+        let plan = scheduling::configure(&mut options, T::plan(&config))?;
         Ok(Self {
             config,
+            plan,
             resolved: options.finish()?,
             transport: PhantomData,
         })
@@ -101,7 +105,7 @@ impl<T: Transport, P: Payload> Factory<P> for Configured<T> {
     }
 
     fn plan(&self) -> Plan {
-        T::plan(&self.config)
+        self.plan.clone()
     }
 
     fn describe(&self) -> String {
@@ -116,7 +120,8 @@ impl<T: Transport, P: Payload> Factory<P> for Configured<T> {
     }
 
     fn node(&self, env: &NodeEnv) -> Box<dyn Host<P>> {
-        Box::new(Node::<T, P>::new(&self.config, env))
+        let plan = self.plan.clone();
+        Box::new(Node::<T, P>::with_plan(&self.config, plan, env))
     }
 }
 

@@ -21,7 +21,6 @@ use hopflow_wire::{RelayCommand, RelayHeader};
 
 use crate::Preset;
 use crate::options::{Configure, Options};
-use crate::plans;
 
 /// Vanilla Tor.
 #[derive(Debug)]
@@ -132,7 +131,7 @@ impl Transport for Vanilla {
         Plan {
             multiplexing: config.connections,
             ahead: config.source_queue,
-            ..plans::streams(config.queue_limit, config.refill)
+            ..Plan::streams(config.queue_limit, config.refill)
         }
     }
 

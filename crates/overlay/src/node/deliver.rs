@@ -44,14 +44,13 @@ impl<T: Transport, P: Payload> Node<T, P> {
     /// are open and no more than the planned number of cells waits.
     #[inline]
     pub(super) fn refill(&mut self, now: Instant, id: FlowId) {
-        let ahead = self.plan.ahead.get();
-        let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
-            return;
-        };
-        if flow.inbound.is_some() {
-            return;
-        }
-        while flow.queue.unsent() < ahead {
+        let (ahead, resume) = (self.plan.ahead.get(), self.plan.resume.get());
+        while let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) {
+            let waiting = flow.queue.unsent();
+            flow.filled &= waiting > resume;
+            if flow.inbound.is_some() || flow.filled || waiting >= ahead {
+                return;
+            }
             if !flow.gates.end.is_open(now) {
                 let opens = flow.gates.end.waits_until(now);
                 return opens.map_or((), |at| self.wake_for_pace(id, at));
@@ -80,8 +79,10 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 self.events.push_back(Event::Drained { stream });
             }
             flow.gates.end.pass(now);
-            self.stream_gates[index].pass(now);
+            flow.filled = flow.queue.unsent() >= ahead && resume < ahead;
             flow.turn = place + 1;
+            self.stream_gates[index].pass(now);
+            self.hook(now, id, |transport, state, cx| transport.on_cut(state, cx));
         }
     }
 

@@ -42,8 +42,11 @@ pub struct Node<T: Transport, P: Payload> {
     bucket: Option<TokenBucket>,
     scheduler: Scheduler,
     timers: Timers,
-    /// When the token bucket can pay for the cell that waits for it.
-    bucket_wake: Instant,
+    /// When a cell may leave that waits for the token bucket, or for KIST's next run.
+    resume_at: Instant,
+    /// When KIST ran last, and when it runs next at the earliest.
+    last_run: Instant,
+    next_run: Option<Instant>,
     next_tick: Instant,
     /// Whether the transport wants no regular calls until something happens.
     resting: bool,
@@ -68,7 +71,12 @@ struct Circuit {
 impl<T: Transport, P: Payload> Node<T, P> {
     /// A node without links.
     pub fn new(config: &T::Config, env: &NodeEnv) -> Self {
-        let plan = T::plan(config);
+        Self::with_plan(config, T::plan(config), env)
+    }
+
+    /// A node without links whose plan differs from the transport's own in what transports leave
+    /// open: the scheduler.
+    pub fn with_plan(config: &T::Config, plan: Plan, env: &NodeEnv) -> Self {
         let next_tick = match plan.tick {
             None => Instant::FAR_FUTURE,
             Some(tick) if tick.in_phase => Instant::ZERO + tick.interval,
@@ -83,9 +91,11 @@ impl<T: Transport, P: Payload> Node<T, P> {
             streams: Slots::default(),
             stream_gates: Vec::new(),
             bucket: env.bucket.map(TokenBucket::new),
-            scheduler: Scheduler::new(plan.scope),
+            scheduler: Scheduler::new(plan.scope, plan.order),
             timers: Timers::default(),
-            bucket_wake: Instant::FAR_FUTURE,
+            resume_at: Instant::FAR_FUTURE,
+            last_run: Instant::ZERO,
+            next_run: None,
             next_tick,
             resting: false,
             flush: VecDeque::new(),
@@ -142,8 +152,8 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 Timer::Transport(flow) => self.on_transport_timer(now, flow, at),
             }
         }
-        if self.bucket_wake <= now {
-            self.bucket_wake = Instant::FAR_FUTURE;
+        if self.resume_at <= now {
+            self.resume_at = Instant::FAR_FUTURE;
         }
         if !self.resting && self.next_tick <= now {
             self.on_tick(now);
@@ -287,7 +297,7 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
         } else {
             self.next_tick
         };
-        self.timers.next().min(self.bucket_wake).min(tick)
+        self.timers.next().min(self.resume_at).min(tick)
     }
 
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {

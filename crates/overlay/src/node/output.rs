@@ -74,12 +74,20 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some((id, link)) = self.next_flow(now) else {
             return Step::Idle;
         };
+        if let Some(at) = self.next_run.filter(|at| *at > now && self.last_run != now) {
+            self.resume_at = at;
+            return Step::Idle;
+        }
         if let Some(bucket) = &mut self.bucket {
             let cell = self.plan.cell_len();
             if bucket.tokens(now) < cell.get() as i64 {
-                self.bucket_wake = bucket.ready_at(cell);
+                self.resume_at = bucket.ready_at(cell);
                 return Step::Idle;
             }
+        }
+        if let Some(interval) = self.plan.kist {
+            self.last_run = now;
+            self.next_run = Some(now + interval);
         }
         self.send_cell(now, id, link);
         Step::Chosen
@@ -186,7 +194,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.charging) {
                 bucket.pay(len);
             }
-            return self.enqueue(link, cell);
+            return self.enqueue(now, link, cell);
         }
         let sent = if self.plan.reliable {
             flow.sender.on_sent(now, &self.plan.rtt);
@@ -210,20 +218,20 @@ impl<T: Transport, P: Payload> Node<T, P> {
             return;
         };
         let cell = flow.cell(seq, payload);
-        self.enqueue(link, cell);
+        self.enqueue(now, link, cell);
         self.after_departure(now, id);
     }
 
     /// Puts a chosen cell into its link's outbox and ends the flow's turn.
     #[inline]
-    fn enqueue(&mut self, link: LinkId, cell: Cell<P>) {
+    fn enqueue(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {
         let len = self.plan.cell_len();
         let state = &mut self.links[link.index()];
         state.outbox.push(Frame::Cell(cell));
         state.room -= len.get() as i64;
         let full = state.outbox_is_full(len);
         let (plan, bucket) = (&self.plan, &self.bucket);
-        let goes_on = self.scheduler.served(|| match plan.turn {
+        let goes_on = self.scheduler.served(now, || match plan.turn {
             Turn::Cells(cells) => cells,
             Turn::EighthOfBucket => {
                 let tokens = bucket.as_ref().map_or(i64::MAX, TokenBucket::balance);

@@ -2,10 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hopflow_overlay::{
-    Charging, Excess, FlowCx, Gates, LinkCx, LinkSample, Multiplexing, NodeEnv, Plan, RttConfig,
-    Scope, Site, Transport, Turn,
-};
+use hopflow_overlay::{FlowCx, Gates, LinkCx, LinkSample, NodeEnv, Plan, Site, Transport};
 use hopflow_testkit::Made;
 use hopflow_units::{Cells, Duration, StreamId};
 use hopflow_wire::{Carrier, RelayCommand, RelayHeader};
@@ -66,25 +63,13 @@ impl PlainConfig {
 
 fn plan(carrier: Carrier) -> Plan {
     let datagrams = carrier == Carrier::Datagram;
+    let (feedback_delay, refill) = (Duration::from_millis(1), Duration::from_millis(10));
     Plan {
         carrier,
-        multiplexing: Multiplexing::Shared,
-        scope: Scope::Node,
-        turn: Turn::Cells(1),
         reliable: datagrams,
         forward_feedback: datagrams,
-        feedback_delay: Duration::from_millis(1),
-        feedback_every: Cells::new(1),
-        feedback_padded: false,
-        queue_limit: Cells::new(100),
-        excess: Excess::CloseIfPersistent,
         ahead: Cells::new(4),
-        charging: Charging::Everything,
-        refill: Duration::from_millis(10),
-        rtt: RttConfig::default(),
-        out_of_band: false,
-        fills: 1.0,
-        tick: None,
+        ..Plan::datagrams(Cells::new(100), feedback_delay, refill)
     }
 }
 

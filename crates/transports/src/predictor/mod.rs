@@ -29,7 +29,6 @@ use hopflow_units::{Duration, Instant, Rate};
 use hopflow_wire::{Carrier, Frame, Neighbour, RawPayload};
 
 use crate::delay_window::BaseRtts;
-use crate::plans;
 
 pub use config::{Enforce as EnforcePlan, Feedback, Grant, PredictorConfig};
 pub use flow::PredictorFlow;
@@ -72,12 +71,12 @@ impl Transport for Predictor {
             // Acknowledgements release what is under way: queues are the plans' matter.
             Carrier::Datagram => Plan {
                 forward_feedback: false,
-                ..plans::datagrams(config.queue_limit, config.feedback_delay, config.refill)
+                ..Plan::datagrams(config.queue_limit, config.feedback_delay, config.refill)
             },
             // Tor's order of cells, with a connection for each circuit as in PCTCP.
             Carrier::Stream => Plan {
                 multiplexing: Multiplexing::PerCircuit,
-                ..plans::streams(config.queue_limit, config.refill)
+                ..Plan::streams(config.queue_limit, config.refill)
             },
         };
         Plan {

@@ -4,13 +4,9 @@
 //! What leaks: as with every transport that has forward feedback, a predecessor learns when each
 //! of its cells is forwarded.
 
-use hopflow_overlay::{
-    Charging, ConfigError, Excess, Gates, Multiplexing, NodeEnv, Plan, RttConfig, Scope, Site,
-    Transport, Turn,
-};
+use hopflow_overlay::{ConfigError, Gates, NodeEnv, Plan, Site, Transport};
 use hopflow_transports::{Configure, Options, Preset};
 use hopflow_units::{Cells, Duration};
-use hopflow_wire::Carrier;
 
 /// A fixed window on every hop.
 #[derive(Debug)]
@@ -42,26 +38,8 @@ impl Transport for FixedHopWindow {
     type Flow = ();
 
     fn plan(config: &FixedHopWindowConfig) -> Plan {
-        Plan {
-            carrier: Carrier::Datagram,
-            multiplexing: Multiplexing::Shared,
-            scope: Scope::Node,
-            turn: Turn::Cells(1),
-            reliable: true,
-            forward_feedback: true,
-            feedback_delay: Duration::from_millis(1),
-            feedback_every: Cells::new(1),
-            feedback_padded: false,
-            queue_limit: config.window,
-            excess: Excess::CloseIfPersistent,
-            ahead: Cells::new(1),
-            charging: Charging::Everything,
-            refill: Duration::from_millis(10),
-            rtt: RttConfig::default(),
-            out_of_band: false,
-            fills: 1.0,
-            tick: None,
-        }
+        let (feedback_delay, refill) = (Duration::from_millis(1), Duration::from_millis(10));
+        Plan::datagrams(config.window, feedback_delay, refill)
     }
 
     fn new(config: &FixedHopWindowConfig, _: &NodeEnv) -> Self {
