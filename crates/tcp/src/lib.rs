@@ -15,6 +15,7 @@
 
 mod config;
 mod connection;
+pub mod model;
 pub mod pair;
 mod ranges;
 mod receiver;
