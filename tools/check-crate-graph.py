@@ -30,7 +30,7 @@ ALLOWED = {
         "units", "random", "wire", "overlay", "onion", "channel", "node", "transports", "paths", "sim",
     },
     "hopflow-report": {"units", "stats", "results"},
-    "hopflow-lab": {"units", "random", "paths", "mpc", "overlay", "transports", "sim", "stats", "results", "report"},
+    "hopflow-lab": {"units", "random", "paths", "mpc", "tcp", "overlay", "transports", "sim", "stats", "results", "report"},
     "hopflow-testbed": {"units", "random", "overlay", "transports", "sim", "results", "daemon"},
     "hopflow": {"units", "transports", "lab", "results", "report", "daemon", "testbed"},
 }

@@ -9,6 +9,7 @@ mod claims;
 mod computation;
 mod description;
 mod fig3;
+mod guidelines;
 mod judge;
 mod observed;
 mod predictor;
@@ -147,6 +148,7 @@ static ALL: &[&dyn Experiment] = &[
     &predictor::TRAFFIC,
     &theorem1::Theorem1,
     &fig3::Fig3,
+    &guidelines::Losses,
 ];
 
 /// The experiment of this name.

@@ -1,0 +1,9 @@
+//! Guidelines for transports of overlays: what TCP makes of one connection and of many.
+//!
+//! F. Tschorsch and B. Scheuermann, "How (not) to Build a Transport Layer for Anonymity Overlays",
+//! ACM SIGMETRICS Performance Evaluation Review 40(4), 2013. Figures 2 and 4 are computed
+//! ([`losses`]).
+
+mod losses;
+
+pub(super) use losses::Losses;
