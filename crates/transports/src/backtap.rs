@@ -21,12 +21,15 @@
 //! and queue at the successor, but nothing of what lies beyond.
 
 use hopflow_overlay::{
-    Charging, ConfigError, FlowCx, Forwarded, Gates, NodeEnv, Plan, Site, Transport,
+    Charging, ConfigError, FlowCx, Forwarded, Gate, Gates, NodeEnv, Plan, Site, Transport,
+    Violation,
 };
-use hopflow_units::{Cells, Duration};
+use hopflow_units::{Cells, Duration, StreamId};
+use hopflow_wire::RelayHeader;
 
 use crate::Preset;
 use crate::delay_window::{BaseRtts, DelayWindow, Finding, Round, Rule};
+use crate::ends::{EndState, Ends, Kind};
 use crate::options::{Configure, Options};
 
 /// BackTap at one node.
@@ -41,6 +44,8 @@ pub struct BackTap {
 pub struct BackTapConfig {
     /// When the window grows and shrinks.
     pub rule: Rule,
+    /// What limits a circuit from end to end besides: nothing, unless asked for.
+    pub ends: Ends,
     /// Cells that a node queues per circuit; the predecessor's window stays below.
     pub queue_limit: Cells,
     /// How long feedback may wait for company.
@@ -56,6 +61,7 @@ pub struct BackTapConfig {
 pub struct Control {
     window: DelayWindow,
     round: Round,
+    end: EndState,
 }
 
 impl Configure for BackTapConfig {
@@ -75,6 +81,7 @@ impl Configure for BackTapConfig {
     fn configure(options: &mut Options) -> Result<Self, ConfigError> {
         Ok(Self {
             rule: Rule::configure(options, Cells::new(2))?,
+            ends: Ends::configure(options, Kind::None)?,
             queue_limit: options.cells("queue-limit", Cells::new(4000), Cells::new(1))?,
             feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
             charging: options.choice(
@@ -109,12 +116,42 @@ impl Transport for BackTap {
         }
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates) -> Control {
+    fn open(&mut self, site: &Site, gates: &mut Gates) -> Control {
         gates.hop.set_window(self.config.rule.initial);
         Control {
             window: DelayWindow::new(&self.config.rule),
             round: Round::default(),
+            end: self.config.ends.open(site, gates),
         }
+    }
+
+    fn open_stream(&mut self, gate: &mut Gate) {
+        self.config.ends.open_stream(gate);
+    }
+
+    fn close_stream(&mut self, flow: &mut Control, stream: StreamId) {
+        flow.end.close_stream(stream);
+    }
+
+    fn on_cut(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>) {
+        self.config.ends.on_cut(&mut flow.end, cx);
+    }
+
+    fn on_taken(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>, _: StreamId) {
+        self.config.ends.on_taken(&mut flow.end, cx);
+    }
+
+    fn on_consumed(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>, stream: StreamId) {
+        self.config.ends.on_consumed(&mut flow.end, cx, stream);
+    }
+
+    fn on_far_end(
+        &mut self,
+        flow: &mut Control,
+        cx: &mut FlowCx<'_>,
+        header: &RelayHeader,
+    ) -> Result<(), Violation> {
+        self.config.ends.on_far_end(&mut flow.end, cx, header)
     }
 
     fn on_forwarded(&mut self, flow: &mut Control, cx: &mut FlowCx<'_>, sample: &Forwarded) {

@@ -3,16 +3,21 @@
 //! A node may send `N2 + N3` cells of a circuit beyond those that its successor has reported as
 //! forwarded; the successor reports after every `N2` cells that it forwards, in a message as long
 //! as a cell. `N2` says how coarse the reports are, `N3` how many cells cover the time that a
-//! report takes. Credits take the place of all end-to-end windows; neighbours share one TCP
+//! report takes. Credits take the place of all end-to-end windows (the
+//! option `end-to-end` brings one back); neighbours share one TCP
 //! connection, as in vanilla Tor.
 //!
 //! What leaks: a predecessor learns when each lot of `N2` cells was forwarded, hence the circuit's
 //! rate at the successor; a report's size on the wire is that of a cell.
 
-use hopflow_overlay::{ConfigError, Gates, NodeEnv, Plan, Role, Site, Transport};
-use hopflow_units::{Cells, Duration};
+use hopflow_overlay::{
+    ConfigError, FlowCx, Gate, Gates, NodeEnv, Plan, Role, Site, Transport, Violation,
+};
+use hopflow_units::{Cells, Duration, StreamId};
+use hopflow_wire::RelayHeader;
 
 use crate::Preset;
+use crate::ends::{EndState, Ends, Kind};
 use crate::options::{Configure, Options};
 
 /// N23 at one node.
@@ -28,6 +33,8 @@ pub struct N23Config {
     pub n3: Cells,
     /// Who needs credit.
     pub enforce: Enforce,
+    /// What limits a circuit from end to end besides: nothing, unless asked for.
+    pub ends: Ends,
     /// Cells that a node queues per circuit.
     pub queue_limit: Cells,
     /// Default interval of the token bucket's refills.
@@ -72,6 +79,7 @@ impl Configure for N23Config {
             n2,
             n3,
             enforce,
+            ends: Ends::configure(options, Kind::None)?,
             queue_limit: options.cells("queue-limit", Cells::new(2500).max(n2 + n3), n2 + n3)?,
             refill: options.interval("refill", Duration::from_millis(100))?,
         })
@@ -81,7 +89,7 @@ impl Configure for N23Config {
 impl Transport for N23 {
     const NAME: &'static str = "n23";
     type Config = N23Config;
-    type Flow = ();
+    type Flow = EndState;
 
     fn plan(config: &N23Config) -> Plan {
         Plan {
@@ -96,9 +104,39 @@ impl Transport for N23 {
         Self(*config)
     }
 
-    fn open(&mut self, site: &Site, gates: &mut Gates) {
+    fn open(&mut self, site: &Site, gates: &mut Gates) -> EndState {
         if self.0.enforce == Enforce::EveryHop || site.role == Role::Source {
             gates.hop.set_window(self.0.n2 + self.0.n3);
         }
+        self.0.ends.open(site, gates)
+    }
+
+    fn open_stream(&mut self, gate: &mut Gate) {
+        self.0.ends.open_stream(gate);
+    }
+
+    fn close_stream(&mut self, end: &mut EndState, stream: StreamId) {
+        end.close_stream(stream);
+    }
+
+    fn on_cut(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>) {
+        self.0.ends.on_cut(end, cx);
+    }
+
+    fn on_taken(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>, _: StreamId) {
+        self.0.ends.on_taken(end, cx);
+    }
+
+    fn on_consumed(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>, stream: StreamId) {
+        self.0.ends.on_consumed(end, cx, stream);
+    }
+
+    fn on_far_end(
+        &mut self,
+        end: &mut EndState,
+        cx: &mut FlowCx<'_>,
+        header: &RelayHeader,
+    ) -> Result<(), Violation> {
+        self.0.ends.on_far_end(end, cx, header)
     }
 }

@@ -1,55 +1,49 @@
-//! Tor before congestion control: shared TCP connections and fixed end-to-end windows.
+//! Tor: TCP connections between neighbours, and control from end to end alone.
 //!
-//! Neighbours keep one TCP connection for all their circuits. The packaging edge may have 1000
-//! cells under way per circuit and 500 per stream; the delivering edge returns a SENDME cell for
-//! every 100 and 50 cells (BackTap paper, sections 3.1 and 4.1; tor-spec, sections 7.3 and 7.4).
-//! Relays read whatever arrives, so no hop holds its predecessor back. Connections take turns of 4
-//! to 32 cells at the token bucket; on a connection circuits take turns cell by cell.
+//! Neighbours keep one TCP connection for all their circuits. Relays read whatever arrives, so no
+//! hop holds its predecessor back; what limits a circuit is the window of its source, which the
+//! sink's SENDME cells open. Connections take turns of 4 to 32 cells at the token bucket; on a
+//! connection circuits take turns cell by cell.
 //!
-//! PCTCP (Al Sabah and Goldberg, CCS '13) changes one thing: every circuit has a connection of its
-//! own between two neighbours, so that no circuit waits for a segment that another one lost.
+//! - `vanilla` is Tor before congestion control: fixed windows ([`Windows`](crate::Windows)).
+//! - `tor-vegas` is Tor as deployed: [`Vegas`](crate::Vegas), and KIST.
+//! - PCTCP (Al Sabah and Goldberg, CCS '13) changes one thing: every circuit has a connection of its
+//!   own between two neighbours, so that no circuit waits for a segment that another one lost.
 //!
 //! What leaks: relays can count SENDMEs by the rhythm of reverse cells; on the wire TCP's
 //! headers show how much each connection has under way.
 
 use hopflow_overlay::{
-    Acknowledger, ConfigError, FlowCx, Gate, Gates, Multiplexing, NodeEnv, Plan, SendmeWindow,
-    Site, Transport, Violation,
+    ConfigError, FlowCx, Gate, Gates, Multiplexing, NodeEnv, Plan, Site, Transport, Violation,
 };
 use hopflow_units::{Cells, Duration, StreamId};
-use hopflow_wire::{RelayCommand, RelayHeader};
+use hopflow_wire::RelayHeader;
 
 use crate::Preset;
+use crate::ends::{BLOCKED, EndState, Ends, Kind};
 use crate::options::{Configure, Options};
 
-/// Vanilla Tor.
+/// Tor at one node.
 #[derive(Debug)]
 pub struct Vanilla {
     config: VanillaConfig,
 }
 
-/// Parameters of vanilla Tor.
+/// Parameters of Tor.
 #[derive(Clone, Copy, Debug)]
 pub struct VanillaConfig {
     /// How many connections two neighbours keep.
     pub connections: Multiplexing,
-    /// The circuit's window; `None`: not limited.
-    pub circuit: Option<SendmeWindow>,
-    /// The window of each stream; `None`: not limited.
-    pub stream: Option<SendmeWindow>,
+    /// What limits a circuit from end to end.
+    pub ends: Ends,
     /// Cells that a source cuts ahead of their departure (C tor stops reading at 256).
     pub source_queue: Cells,
+    /// Cells that must be left of these before it cuts again (C tor goes on at 10).
+    pub source_resume: Cells,
     /// Cells that a relay queues per circuit before it closes it.
     pub queue_limit: Cells,
     /// Default interval of the token bucket's refills.
     pub refill: Duration,
-}
-
-/// What a delivering edge has counted.
-#[derive(Debug, Default)]
-pub struct Deliveries {
-    circuit: Acknowledger,
-    streams: Vec<(StreamId, Acknowledger)>,
 }
 
 impl Configure for VanillaConfig {
@@ -70,6 +64,11 @@ impl Configure for VanillaConfig {
             options: "circuit-window = 0",
         },
         Preset {
+            name: "tor-vegas",
+            about: "Tor as deployed: shared TCP connections, Vegas from end to end, KIST",
+            options: "end-to-end = \"vegas\"\nscheduler = \"kist\"",
+        },
+        Preset {
             name: "pctcp",
             about: "PCTCP: vanilla, but with a TCP connection for each circuit between neighbours",
             options: "connections = \"per-circuit\"",
@@ -82,27 +81,15 @@ impl Configure for VanillaConfig {
     ];
 
     fn configure(options: &mut Options) -> Result<Self, ConfigError> {
-        let mut window = |keys: [&'static str; 2], start, increment| {
-            let start = options.cells(keys[0], Cells::new(start), Cells::ZERO)?;
-            let increment = options.cells(keys[1], Cells::new(increment), Cells::new(1))?;
-            if start.is_zero() {
-                return Ok(None);
+        let ends = Ends::configure(options, Kind::Windows)?;
+        let (most, resume) = match &ends {
+            Ends::None => {
+                let allowed = "window or vegas, for nothing else limits this transport's circuits";
+                return Err(ConfigError::new("end-to-end", "none", allowed));
             }
-            if increment > start {
-                let allowed = format!("at most the window, {}", start.get());
-                return Err(ConfigError::new(keys[1], increment.get(), allowed));
-            }
-            Ok(Some(SendmeWindow { start, increment }))
+            Ends::Windows(windows) => (windows.most(), Cells::new(u64::MAX)),
+            Ends::Vegas(_) => (BLOCKED.0, BLOCKED.1),
         };
-        let circuit = window(["circuit-window", "circuit-increment"], 1000, 100)?;
-        let stream = window(["stream-window", "stream-increment"], 500, 50)?;
-        if circuit.is_none() && stream.is_none() {
-            let allowed = "above 0, unless there is a stream window";
-            return Err(ConfigError::new("circuit-window", 0, allowed));
-        }
-        let most = circuit
-            .or(stream)
-            .map_or(Cells::ZERO, |window| window.start);
         Ok(Self {
             connections: options.choice(
                 "connections",
@@ -112,9 +99,9 @@ impl Configure for VanillaConfig {
                     ("per-circuit", Multiplexing::PerCircuit),
                 ],
             )?,
-            circuit,
-            stream,
-            source_queue: options.cells("source-queue", Cells::new(256), Cells::new(1))?,
+            ends,
+            source_queue: options.cells("source-queue", BLOCKED.0, Cells::new(1))?,
+            source_resume: resume,
             // Twice what an honest source may have under way, for SENDMEs and several streams.
             queue_limit: options.cells("queue-limit", Cells::new(2500), most)?,
             refill: options.interval("refill", Duration::from_millis(100))?,
@@ -125,12 +112,13 @@ impl Configure for VanillaConfig {
 impl Transport for Vanilla {
     const NAME: &'static str = "vanilla";
     type Config = VanillaConfig;
-    type Flow = Deliveries;
+    type Flow = EndState;
 
     fn plan(config: &VanillaConfig) -> Plan {
         Plan {
             multiplexing: config.connections,
             ahead: config.source_queue,
+            resume: config.source_resume,
             ..Plan::streams(config.queue_limit, config.refill)
         }
     }
@@ -139,65 +127,40 @@ impl Transport for Vanilla {
         Self { config: *config }
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates) -> Deliveries {
-        if let Some(window) = &self.config.circuit {
-            window.open(&mut gates.end);
-        }
-        Deliveries::default()
+    fn open(&mut self, site: &Site, gates: &mut Gates) -> EndState {
+        self.config.ends.open(site, gates)
     }
 
     fn open_stream(&mut self, gate: &mut Gate) {
-        if let Some(window) = &self.config.stream {
-            window.open(gate);
-        }
+        self.config.ends.open_stream(gate);
     }
 
-    fn close_stream(&mut self, seen: &mut Deliveries, stream: StreamId) {
-        seen.streams.retain(|(id, _)| *id != stream);
+    fn close_stream(&mut self, end: &mut EndState, stream: StreamId) {
+        end.close_stream(stream);
     }
 
-    fn on_taken(&mut self, seen: &mut Deliveries, cx: &mut FlowCx<'_>, _: StreamId) {
-        let window = self.config.circuit.as_ref();
-        if window.is_some_and(|window| seen.circuit.on_delivered(window)) {
-            cx.send_far_end(RelayCommand::Sendme, StreamId::new(0));
-        }
+    fn on_cut(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>) {
+        self.config.ends.on_cut(end, cx);
     }
 
-    fn on_consumed(&mut self, seen: &mut Deliveries, cx: &mut FlowCx<'_>, stream: StreamId) {
-        let window = self.config.stream.as_ref();
-        if window.is_some_and(|window| seen.stream(stream).on_delivered(window)) {
-            cx.send_far_end(RelayCommand::Sendme, stream);
-        }
+    fn on_departure(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>) {
+        Ends::on_departure(end, cx);
+    }
+
+    fn on_taken(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>, _: StreamId) {
+        self.config.ends.on_taken(end, cx);
+    }
+
+    fn on_consumed(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>, stream: StreamId) {
+        self.config.ends.on_consumed(end, cx, stream);
     }
 
     fn on_far_end(
         &mut self,
-        _: &mut Deliveries,
+        end: &mut EndState,
         cx: &mut FlowCx<'_>,
         header: &RelayHeader,
     ) -> Result<(), Violation> {
-        if header.command != RelayCommand::Sendme {
-            return Err(Violation::Unexpected);
-        }
-        if header.stream == StreamId::new(0) {
-            let window = self.config.circuit.as_ref().ok_or(Violation::Unexpected)?;
-            return window.on_sendme(&mut cx.gates.end);
-        }
-        let window = self.config.stream.as_ref().ok_or(Violation::Unexpected)?;
-        let gate = cx
-            .stream_gate(header.stream)
-            .ok_or(Violation::UnknownStream)?;
-        window.on_sendme(gate)
-    }
-}
-
-impl Deliveries {
-    fn stream(&mut self, stream: StreamId) -> &mut Acknowledger {
-        let place = self.streams.iter().position(|(id, _)| *id == stream);
-        let place = place.unwrap_or_else(|| {
-            self.streams.push((stream, Acknowledger::default()));
-            self.streams.len() - 1
-        });
-        &mut self.streams[place].1
+        self.config.ends.on_far_end(end, cx, header)
     }
 }

@@ -82,7 +82,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             flow.filled = flow.queue.unsent() >= ahead && resume < ahead;
             flow.turn = place + 1;
             self.stream_gates[index].pass(now);
-            self.hook(now, id, |transport, state, cx| transport.on_cut(state, cx));
+            self.hook(now, id, T::on_cut);
         }
     }
 
