@@ -56,7 +56,7 @@ impl World {
             spec,
             random,
             nodes: Vec::new(),
-            connections: Connections::default(),
+            connections: Connections::new(plan.kist.is_some()),
             users: Vec::new(),
             cross: Vec::new(),
             links: BTreeMap::new(),

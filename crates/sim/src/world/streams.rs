@@ -28,6 +28,8 @@ impl ConnectionEnd {
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     ends: Vec<EndState>,
+    /// Whether nodes are told what TCP can send soon, for KIST, in place of what its buffer takes.
+    kist: bool,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,13 @@ struct EndState {
 }
 
 impl Connections {
+    pub(super) fn new(kist: bool) -> Self {
+        Self {
+            ends: Vec::new(),
+            kist,
+        }
+    }
+
     /// Adds a connection between two nodes' ends of a link; the first one opens it.
     pub(super) fn add(&mut self, ends: [(u32, LinkId); 2], config: &Config) -> [ConnectionEnd; 2] {
         let first = self.ends.len() as u32;
@@ -149,7 +158,13 @@ impl World {
     pub(super) fn offer_room(&mut self, end: ConnectionEnd) {
         let state = &self.connections.ends[end.index()];
         let host = &mut self.nodes[state.node as usize].host;
-        host.set_room(self.now, state.link, state.tcp.send_space());
+        let space = state.tcp.send_space();
+        let room = if self.connections.kist {
+            space.min(sent_soon(&state.tcp))
+        } else {
+            space
+        };
+        host.set_room(self.now, state.link, room);
     }
 
     /// Sends all segments that a connection may send, unless the uplink is full: then it waits its
@@ -237,4 +252,11 @@ impl World {
         state.tcp.handle_timeout(self.now);
         self.pump_connection(end);
     }
+}
+
+/// What TCP can send at once, and a window's worth to follow when acknowledgements come, less what
+/// waits in the socket (tor 0.4.9, `scheduler_kist.c`, with a buffer factor of 1).
+fn sent_soon(tcp: &Connection) -> Bytes {
+    let window = tcp.cwnd();
+    window.saturating_sub(tcp.in_flight()) + window.saturating_sub(tcp.unsent())
 }
