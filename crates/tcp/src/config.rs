@@ -15,9 +15,6 @@ pub enum Algorithm {
 }
 
 /// When the receiver acknowledges (RFC 5681, section 4.2; RFC 9293, section 3.8.6.3).
-///
-/// As in Linux, a reader that empties the buffer of a segment that was pushed, or smaller than
-/// full, makes the acknowledgement due as well, unless data lately went the other way to carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayedAck {
     /// An acknowledgement is due once this many full segments wait for it.
@@ -28,6 +25,10 @@ pub struct DelayedAck {
     /// not held up. Linux does so while its receive window opens, by two segments for each that
     /// arrives; it also comes back to it after long idle times, which the model does not.
     pub quick_segments: u32,
+    /// Whether a reader that empties the buffer of a segment that was pushed, or smaller than full,
+    /// makes the acknowledgement due as well, unless data lately went the other way to carry it.
+    /// Linux does so; ns-3 does not.
+    pub once_read: bool,
 }
 
 /// Parameters of an endpoint. The default is Linux with its buffers fully grown.
@@ -92,6 +93,7 @@ impl Default for Config {
                 segments: 2,
                 timeout: Duration::from_millis(40),
                 quick_segments: 1000,
+                once_read: true,
             },
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(120),

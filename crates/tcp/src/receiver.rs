@@ -45,6 +45,8 @@ pub(crate) struct Receiver {
     pushed: bool,
     /// Whether data lately went the other way soon after data came (Linux's "ping-pong mode").
     answering: bool,
+    /// Whether reading what was pushed makes its acknowledgement due.
+    once_read: bool,
     last_data: Instant,
     quick: u32,
     segments: u32,
@@ -70,6 +72,7 @@ impl Receiver {
             ack_at: Instant::FAR_FUTURE,
             pushed: false,
             answering: false,
+            once_read: config.delayed_ack.once_read,
             last_data: Instant::ZERO,
             quick: config.delayed_ack.quick_segments,
             segments: config.delayed_ack.segments,
@@ -96,7 +99,7 @@ impl Receiver {
         if grown > self.right && grown - self.nxt >= 2 * window {
             self.ack_due = true;
         }
-        if self.pushed && !self.answering && self.readable() == 0 {
+        if self.once_read && self.pushed && !self.answering && self.readable() == 0 {
             self.ack_due = true;
         }
     }
@@ -318,6 +321,18 @@ mod tests {
         assert!(!receiver.ack_due());
         receiver.read(120);
         assert!(receiver.ack_due());
+    }
+
+    #[test]
+    fn reading_leaves_an_acknowledgement_waiting_where_the_option_is_off() {
+        let mut config = Config::default();
+        config.delayed_ack.quick_segments = 0;
+        config.delayed_ack.once_read = false;
+        let mut receiver = Receiver::new(&config);
+        receiver.receive(Instant::ZERO, &data(0, 20));
+        receiver.read(20);
+        assert!(!receiver.ack_due());
+        assert!(receiver.deadline() < Instant::FAR_FUTURE);
     }
 
     #[test]

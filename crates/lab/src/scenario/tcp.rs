@@ -31,6 +31,9 @@ pub struct Tcp {
     /// The first segments of a connection that are acknowledged one by one, before acknowledgements
     /// are delayed; 1000 by default.
     pub quick_acks: Option<u32>,
+    /// Whether a small segment is acknowledged once it is read, as in Linux; true by default. Where
+    /// it is false, its acknowledgement waits for a second segment or 40 ms.
+    pub read_acks: Option<bool>,
     /// Least margin of the retransmission timeout; 200 ms by default.
     pub min_rto: Option<Text<Duration>>,
 }
@@ -70,6 +73,7 @@ impl Tcp {
         set(&mut tcp.sack, self.sack);
         set(&mut tcp.hystart, self.hystart);
         set(&mut tcp.delayed_ack.quick_segments, self.quick_acks);
+        set(&mut tcp.delayed_ack.once_read, self.read_acks);
         set(&mut tcp.min_rto, self.min_rto.map(|time| time.0));
     }
 }
