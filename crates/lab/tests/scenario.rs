@@ -256,3 +256,79 @@ fn the_example_in_the_description_of_the_format_is_valid() {
     assert_eq!(world.circuits.len(), 35);
     assert_eq!(world.circuits[34].path.len(), 2);
 }
+
+#[test]
+fn users_with_several_paths_share_their_last_relay_and_no_other() {
+    let scenario = parse(&SMALL.replace(
+        "path = [\"guard\", \"middle\", \"exit\"]",
+        "path = { random = 2 }\nlegs = 2",
+    ))
+    .unwrap();
+    for circuit in scenario.sample(3).circuits {
+        let [leg] = &circuit.legs[..] else {
+            panic!("{:?}", circuit.legs);
+        };
+        assert_eq!((circuit.path[0], circuit.path[2]), (leg[0], leg[2]));
+        assert_ne!(circuit.path[1], leg[1]);
+    }
+    let fixed = SMALL.replace(
+        "path = [\"guard\", \"middle\", \"exit\"]",
+        "path = [\"guard-1\", \"middle\", \"exit\"]\nlegs = [[\"guard-2\", \"exit\"]]",
+    );
+    for circuit in parse(&fixed).unwrap().sample(3).circuits {
+        let relays: Vec<_> = circuit.legs[0][1..].iter().map(|n| n.index()).collect();
+        assert_eq!(relays, [1, 4]);
+    }
+}
+
+#[test]
+fn paths_that_a_user_cannot_have_are_refused() {
+    let path = "path = [\"guard\", \"middle\", \"exit\"]";
+    for (legs, expected) in [
+        (
+            "legs = 1",
+            "circuits[0].legs: allowed is a number of paths from 2 to 16",
+        ),
+        (
+            "legs = [[\"guard\", \"exit\"]]",
+            "circuits[0].legs[0]: \"guard\" is a group; allowed are single relays",
+        ),
+        (
+            "legs = [[\"guard-1\", \"middle\"]]",
+            "circuits[0].legs[0]: \"guard\" is a group",
+        ),
+    ] {
+        let found = message(path, &format!("{path}\n{legs}"));
+        assert!(found.contains(expected), "{legs}: {found}");
+    }
+    let fixed = "path = [\"guard-1\", \"exit\"]";
+    for (legs, expected) in [
+        ("legs = 2", "must be further paths"),
+        (
+            "legs = [[\"guard-2\", \"middle\"]]",
+            "circuits[0].legs[0]: does not end where the first path does",
+        ),
+    ] {
+        let found = message(path, &format!("{fixed}\n{legs}"));
+        assert!(found.contains(expected), "{legs}: {found}");
+    }
+}
+
+#[test]
+fn an_upload_counts_what_the_user_sends() {
+    let upload = |more: &str| {
+        let workload = format!("workload = {{ class = \"bulk\", direction = \"upload\"{more} }}");
+        SMALL.replace("workload = \"web\"", &workload)
+    };
+    let mut random = hopflow_random::Streams::new(1).stream("test", 0);
+    for (more, request) in [("", 5 << 20), (", request = \"12.3 MB\"", 12_300_000)] {
+        let world = parse(&upload(more)).unwrap().sample(1);
+        let model = &world.circuits[0].workload;
+        let fetch = model.session().next(&mut random).unwrap();
+        assert_eq!(model.measured(), hopflow_overlay::Direction::Forward);
+        assert_eq!(fetch.request.get(), request);
+        assert_eq!(fetch.response.unwrap().get(), 498);
+    }
+    let error = parse(&upload(", response = \"endless\"")).unwrap_err();
+    assert!(error.contains("workload.response"), "{error}");
+}

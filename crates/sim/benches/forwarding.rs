@@ -65,6 +65,7 @@ fn star(circuits: u32) -> WorldSpec {
         }
         CircuitSpec {
             path,
+            legs: Vec::new(),
             class: Class::Bulk,
             workload: Arc::new(Workload {
                 response: Some(Bytes::new(5 << 20)),

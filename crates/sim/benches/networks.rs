@@ -109,6 +109,7 @@ fn circuit(index: u32, relays: &[NodeSpec], random: &mut Stream) -> CircuitSpec 
     };
     CircuitSpec {
         path: path(relays, random),
+        legs: Vec::new(),
         class,
         workload: Arc::new(Workload {
             response: Some(Bytes::new(kibibytes << 10)),

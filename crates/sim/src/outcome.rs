@@ -27,7 +27,7 @@ pub struct Outcome {
     pub counters: Counters,
 }
 
-/// A completed download.
+/// A completed download, or upload where the user's uploads are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Download {
     /// The circuit's number.
@@ -38,26 +38,26 @@ pub struct Download {
     pub index: u32,
     /// When the client sent the request.
     pub requested: Instant,
-    /// Time to first byte, from the request.
+    /// Time to first byte, from the request: at the client, or of an upload at the exit.
     pub ttfb: Duration,
-    /// Time to last byte, from the request.
+    /// Time to last byte, from the request, in the same place.
     pub ttlb: Duration,
-    /// Bytes of the response.
+    /// Bytes of the response, or of the upload.
     pub size: Bytes,
 }
 
-/// What one circuit carried towards its client.
+/// What one user's circuits carried: downloads to its client, or uploads to the exit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CircuitOutcome {
     /// The class of its user.
     pub class: Class,
-    /// Overlay hops.
+    /// Overlay hops of the first path.
     pub hops: u32,
-    /// Application bytes packaged at the exit: R at the end.
+    /// Application bytes packaged at the source: R at the end.
     pub packaged: Bytes,
-    /// Application bytes delivered to the client: W at the end.
+    /// Application bytes delivered at the other end: W at the end.
     pub delivered: Bytes,
-    /// Data cells delivered to the client.
+    /// Data cells delivered there.
     pub delivered_cells: Cells,
     /// Latency of delivered cells, from packaging to delivery.
     pub latency: LatencyHistogram,
@@ -69,9 +69,9 @@ pub struct CircuitOutcome {
 /// end; only cells that were delivered after recording began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Latencies {
-    /// From when the data entered the overlay: its packaging at the exit.
+    /// From when the data entered the overlay: its packaging at the source.
     pub packaged: LatencyHistogram,
-    /// From when the cell first left the exit's queue of its circuit for the hop's connection.
+    /// From when the cell first left the source's queue of its circuit for the hop's connection.
     pub sent: LatencyHistogram,
 }
 
@@ -82,9 +82,9 @@ pub struct Sample {
     pub at: Instant,
     /// The circuit's number.
     pub circuit: u32,
-    /// Application bytes packaged at the exit so far.
+    /// Application bytes packaged at the source so far.
     pub packaged: Bytes,
-    /// Application bytes delivered to the client so far.
+    /// Application bytes delivered at the other end so far.
     pub delivered: Bytes,
 }
 
@@ -95,7 +95,8 @@ pub struct HopSample {
     pub at: Instant,
     /// The circuit's number.
     pub circuit: u32,
-    /// The hop, counted from the exit: 0 is the exit's sending side.
+    /// The hop, counted from the source: 0 is the source's sending side. Hops of further paths
+    /// follow, path after path.
     pub hop: u32,
     /// Cells that wait at the hop's sender.
     pub queue: Cells,

@@ -98,6 +98,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
     let names = ["client"].into_iter().chain(RELAYS);
     let circuit = CircuitSpec {
         path: (0..=RELAYS.len() as u32).map(NodeId::new).collect(),
+        legs: Vec::new(),
         class: Class::Bulk,
         workload: Arc::new(Script::of(settings)),
         start: Duration::ZERO,

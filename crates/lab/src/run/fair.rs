@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hopflow_overlay::Direction;
 use hopflow_sim::spec::{CircuitSpec, NodeSpec, WorldSpec};
 use hopflow_stats::{FairFlow, FairShare, max_min};
 use hopflow_units::NodeId;
@@ -50,8 +51,16 @@ pub(super) struct Fair {
 /// `goodputs` is what each circuit got, in bytes of data per second. What circuits of other users
 /// got is taken off the capacities, and greedy circuits share what is left by progressive filling
 /// (`PredicTor`, section 5, compares with such rates). Feedback, retransmissions and the headers
-/// below cells are not reckoned.
+/// below cells are not reckoned. Where a user has several paths, what it takes of each is its
+/// transport's choice, and nothing is said about any circuit of the world.
 pub(super) fn rates(world: &WorldSpec, goodputs: &[f64]) -> Vec<Option<Fair>> {
+    if world
+        .circuits
+        .iter()
+        .any(|circuit| !circuit.legs.is_empty())
+    {
+        return vec![None; world.circuits.len()];
+    }
     let mut left: BTreeMap<Resource, f64> = BTreeMap::new();
     for (circuit, goodput) in world.circuits.iter().zip(goodputs) {
         let taken = if circuit.workload.is_greedy() {
@@ -89,10 +98,14 @@ pub(super) fn rates(world: &WorldSpec, goodputs: &[f64]) -> Vec<Option<Fair>> {
     world.circuits.iter().map(of_circuit).collect()
 }
 
-/// What data passes on its way from the exit to the client.
+/// What data passes on its way from the exit to the client, or of uploads the other way.
 fn resources(circuit: &CircuitSpec) -> impl Iterator<Item = Resource> {
-    circuit.path.windows(2).flat_map(|hop| {
-        let (receiver, sender) = (hop[0], hop[1]);
+    let measured = circuit.workload.measured();
+    circuit.path.windows(2).flat_map(move |hop| {
+        let (receiver, sender) = match measured {
+            Direction::Backward => (hop[0], hop[1]),
+            Direction::Forward => (hop[1], hop[0]),
+        };
         [Resource::Send(sender), Resource::Receive(receiver)]
     })
 }

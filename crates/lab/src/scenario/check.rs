@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use hopflow_units::{Bytes, Duration};
 
 use super::{
-    Access, Bucket, Circuits, InputError, Network, Path, Relays, Scenario, Shaping, Workload,
-    allowed,
+    Access, Bucket, Circuits, InputError, Network, Path, Relays, Response, Scenario, Shaping,
+    Workload, allowed,
 };
 
 /// The most relays and the most circuits of a scenario.
@@ -231,12 +231,16 @@ impl Circuits {
             let problem = "is too short; allowed are two nodes or more, the client included";
             return fail(&format!("{key}.path"), problem);
         }
-        Ok(())
+        self.check_legs(key, scenario)
     }
 }
 
 /// Checks that a path can be drawn from the network; returns its length.
-fn check_path(key: &str, names: &[String], network: &Network) -> Result<usize, InputError> {
+pub(super) fn check_path(
+    key: &str,
+    names: &[String],
+    network: &Network,
+) -> Result<usize, InputError> {
     let mut fixed = BTreeSet::new();
     for (index, name) in names.iter().enumerate() {
         let known = network.relays.iter().find(|relays| relays.holds(name));
@@ -280,6 +284,25 @@ impl Workload {
             let problem = "is empty; allowed is an amount above zero, or \"endless\"";
             return fail(&format!("{key}.response"), problem);
         }
-        Ok(())
+        self.check_request(key)
+    }
+
+    fn check_request(&self, key: &str) -> Check {
+        let endless = [self.request, self.response].map(|size| size == Some(Response::Endless));
+        match (self.request, endless) {
+            (Some(Response::Size(size)), _) if size.is_zero() => fail(
+                &format!("{key}.request"),
+                "is empty; allowed is an amount above zero, or \"endless\" for an upload",
+            ),
+            (_, [true, _]) if !self.uploads() => fail(
+                &format!("{key}.request"),
+                "never ends, so that no response comes; allowed is an amount of data",
+            ),
+            (_, [_, true]) if self.uploads() => fail(
+                &format!("{key}.response"),
+                "never ends, so that there is one upload only; allowed is an amount of data",
+            ),
+            _ => Ok(()),
+        }
     }
 }

@@ -4,6 +4,7 @@ mod check;
 mod check_places;
 mod check_source;
 mod input_error;
+mod legs;
 mod network;
 mod path;
 mod paths;
@@ -25,6 +26,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use input_error::{InputError, allowed};
+pub use legs::Legs;
 pub use network::{Access, Bucket, Cross, Network, Queue, Relays, Shaping};
 pub use path::{Path, RandomPath, TorPath};
 pub use quantity::{Distribution, Quantity, Text};
@@ -34,7 +36,7 @@ pub use source::{Loaded, PopulationSource, Source};
 pub use tcp::{Congestion, Tcp};
 pub use topology::{Dumbbell, Topology, Tree};
 pub use transports::{Choice, Transports};
-pub use users::{Circuits, Class, Response, Workload};
+pub use users::{Circuits, Class, Direction, Response, Workload};
 
 /// A network, its users, the transports under test and the seeds.
 ///

@@ -41,6 +41,11 @@ impl<'a> Paths<'a> {
         }
     }
 
+    /// The network whose paths these are.
+    pub(super) const fn network(&self) -> &'a Network {
+        self.network
+    }
+
     /// The path of the next circuit; none if the source's relays allow none.
     pub(super) fn draw(&mut self, path: &Path, stream: &mut Stream) -> Option<Vec<NodeId>> {
         match path {

@@ -160,13 +160,18 @@ impl<'a> Sampler<'a> {
                 let mut path = paths
                     .draw(&group.path, &mut streams.stream("path", number))
                     .expect("the check drew such paths");
+                let mut legs = paths.draw_legs(group, &path, &mut streams.stream("legs", number));
                 if group.client {
-                    path.insert(0, self.client(group, number));
+                    let client = self.client(group, number);
+                    for path in std::iter::once(&mut path).chain(&mut legs) {
+                        path.insert(0, client);
+                    }
                 }
                 self.circuits.push(CircuitSpec {
                     path,
+                    legs,
                     class: group.workload.class.into(),
-                    workload: Arc::new(group.workload.resolve()),
+                    workload: group.workload.model(),
                     start: group.start.sample(&mut streams.stream("start", number)),
                 });
             }

@@ -1,12 +1,14 @@
 //! The circuits of a scenario and what their users do.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use hopflow_sim::spec;
 use hopflow_units::{Bytes, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::legs::Legs;
 use super::network::Access;
 use super::path::Path;
 use super::quantity::{Distribution, Text, TextOr};
@@ -21,6 +23,11 @@ pub struct Circuits {
     pub count: u32,
     /// The relays from entry to exit.
     pub path: Path,
+    /// For a user with several circuits to the same exit over which its stream may go: the number
+    /// of paths where they are drawn (2 to 16; other relays, the same exit), or further paths of
+    /// named relays. One path by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legs: Option<Legs>,
     /// Whether each circuit has a client node of its own in front of the first relay; true by
     /// default. Without one the first relay acts as the client.
     #[serde(default = "yes")]
@@ -62,14 +69,34 @@ pub enum Class {
     Web,
 }
 
+/// What results are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Responses.
+    Download,
+    /// Requests.
+    Upload,
+}
+
+/// Bytes of data in a cell (tor-spec, section 6.1).
+const ONE_CELL: Bytes = Bytes::new(498);
+
 /// What a user fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Workload {
     /// The class of the user, which sets what the other keys leave open.
     pub class: Class,
-    /// Size of a response.
+    /// Size of a response; that to an upload is one cell by default.
     pub response: Option<Response>,
+    /// Size of a request; one cell by default, and for uploads the class's size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Response>,
+    /// Which of the two results are about: `"download"`, the response, by default, or `"upload"`,
+    /// the request, whose bytes count as delivered where they reach the exit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
     /// Shortest and longest pause after a response, between which it is drawn uniformly.
     pub think: Option<[Text<Duration>; 2]>,
     /// Mean of the exponentially distributed time that the server takes to answer; 20 ms by default.
@@ -87,21 +114,62 @@ impl Workload {
         Self {
             class,
             response: None,
+            request: None,
+            direction: None,
             think: None,
             server_delay: None,
             server_delay_max: None,
         }
     }
 
-    /// The workload with the class's values where nothing else is said.
-    pub(super) fn resolve(&self) -> spec::Workload {
-        let (response, think) = match self.class {
-            Class::Bulk => (5 << 20, [0, 0]),
-            Class::Web => (320 << 10, [1, 20]),
+    /// Whether results are about what is uploaded.
+    pub(super) fn uploads(&self) -> bool {
+        self.direction == Some(Direction::Upload)
+    }
+
+    /// The workload as the simulator knows it, with the class's values where nothing else is said.
+    pub(super) fn model(&self) -> Arc<dyn spec::TrafficModel> {
+        let workload = self.resolve();
+        if self.request.is_none() && !self.uploads() {
+            return Arc::new(workload);
+        }
+        let measured = match self.direction {
+            Some(Direction::Upload) => hopflow_overlay::Direction::Forward,
+            _ => hopflow_overlay::Direction::Backward,
         };
-        let response = self
-            .response
-            .unwrap_or(Response::Size(Bytes::new(response)));
+        let standard = if self.uploads() {
+            self.class_size()
+        } else {
+            ONE_CELL
+        };
+        let request = self.request.unwrap_or(Response::Size(standard)).size();
+        Arc::new(spec::Exchange {
+            workload,
+            request,
+            measured,
+        })
+    }
+
+    /// What a user of the class transfers at a time.
+    const fn class_size(&self) -> Bytes {
+        Bytes::new(match self.class {
+            Class::Bulk => 5 << 20,
+            Class::Web => 320 << 10,
+        })
+    }
+
+    /// All but the requests, with the class's values where nothing else is said.
+    pub(super) fn resolve(&self) -> spec::Workload {
+        let think = match self.class {
+            Class::Bulk => [0, 0],
+            Class::Web => [1, 20],
+        };
+        let standard = if self.uploads() {
+            ONE_CELL
+        } else {
+            self.class_size()
+        };
+        let response = self.response.unwrap_or(Response::Size(standard));
         let [low, high] = self
             .think
             .unwrap_or(think.map(|secs| Text(Duration::from_secs(secs))));
@@ -149,12 +217,12 @@ fn text_or_table_schema(generator: &mut SchemaGenerator) -> Schema {
     })
 }
 
-/// Size of a response: an amount of data, or `"endless"`.
+/// Size of a response or of a request: an amount of data, or `"endless"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Response {
     /// So many bytes.
     Size(Bytes),
-    /// One response that never ends.
+    /// One that never ends.
     Endless,
 }
 

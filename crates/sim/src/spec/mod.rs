@@ -9,7 +9,7 @@ pub use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
 
 pub use backbone::{Backbone, BackboneLink};
-pub use traffic::{Fetch, Session, TrafficModel, Workload};
+pub use traffic::{Exchange, Fetch, Session, TrafficModel, Workload};
 
 /// A world: nodes on a network, circuits over them, and what is recorded.
 #[derive(Clone, Debug)]
@@ -97,6 +97,9 @@ pub struct BucketSpec {
 pub struct CircuitSpec {
     /// The nodes that data requests pass, from the client to the exit; at least two.
     pub path: Vec<NodeId>,
+    /// Further paths between the same client and exit, each a circuit of its own. The user has one
+    /// stream over all of them, and its results are about all of them together.
+    pub legs: Vec<Vec<NodeId>>,
     /// The class of the user, for grouping results.
     pub class: Class,
     /// What the user fetches.
@@ -158,22 +161,11 @@ impl WorldSpec {
             }
         }
         for (number, circuit) in self.circuits.iter().enumerate() {
-            let path = &circuit.path;
-            if path.len() < 2 {
-                return fail(format!(
-                    "circuit {number} has {} nodes; it needs two",
-                    path.len()
-                ));
-            }
-            if let Some(node) = path.iter().find(|node| node.index() >= self.nodes.len()) {
-                return fail(format!(
-                    "circuit {number} leads over {node}, which does not exist"
-                ));
-            }
-            if path.windows(2).any(|pair| pair[0] == pair[1]) {
-                return fail(format!("circuit {number} leads from a node to itself"));
-            }
-            if let Err(problem) = circuit.workload.validate() {
+            let paths = circuit
+                .paths()
+                .try_for_each(|path| self.validate_path(path));
+            let checked = paths.and_then(|()| circuit.validate());
+            if let Err(problem) = checked {
                 return fail(format!("circuit {number} {problem}"));
             }
         }
@@ -190,6 +182,44 @@ impl WorldSpec {
         self.tcp
             .validate()
             .map_err(|error| SpecError(error.to_string()))
+    }
+}
+
+impl WorldSpec {
+    fn validate_path(&self, path: &[NodeId]) -> Result<(), String> {
+        if path.len() < 2 {
+            return Err(format!("has {} nodes; it needs two", path.len()));
+        }
+        if let Some(node) = path.iter().find(|node| node.index() >= self.nodes.len()) {
+            return Err(format!("leads over {node}, which does not exist"));
+        }
+        if path.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err("leads from a node to itself".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl CircuitSpec {
+    /// The most paths that one user has.
+    pub const MOST_PATHS: usize = 16;
+
+    /// All paths, the first one first.
+    pub fn paths(&self) -> impl Iterator<Item = &[NodeId]> {
+        std::iter::once(&self.path)
+            .chain(&self.legs)
+            .map(Vec::as_slice)
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        let ends = |path: &[NodeId]| (path.first().copied(), path.last().copied());
+        if self.paths().any(|path| ends(path) != ends(&self.path)) {
+            return Err("has paths between different ends".to_owned());
+        }
+        if self.paths().count() > Self::MOST_PATHS {
+            return Err(format!("has more than {} paths", Self::MOST_PATHS));
+        }
+        self.workload.validate()
     }
 }
 

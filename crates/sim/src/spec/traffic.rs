@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use hopflow_overlay::Direction;
 use hopflow_random::Stream;
 use hopflow_units::{Bytes, Duration};
 use hopflow_wire::CELL_DATA;
@@ -13,6 +14,12 @@ use hopflow_wire::CELL_DATA;
 pub trait TrafficModel: Debug + Send + Sync {
     /// The session of a new user.
     fn session(&self) -> Box<dyn Session>;
+
+    /// The direction of the data that results are about: what is downloaded, unless the model says
+    /// otherwise.
+    fn measured(&self) -> Direction {
+        Direction::Backward
+    }
 
     /// Whether a user fetches without pause, so that its circuit takes what it can get.
     fn is_greedy(&self) -> bool;
@@ -35,7 +42,7 @@ pub trait Session: Debug + Send {
 /// A request from the client, its response from the exit, and the pause behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fetch {
-    /// Bytes of the request.
+    /// Bytes of the request; [`Fetch::ENDLESS`]: it never ends.
     pub request: Bytes,
     /// From the arrival of the whole request at the exit to the response.
     pub server_delay: Duration,
@@ -43,6 +50,20 @@ pub struct Fetch {
     pub response: Option<Bytes>,
     /// From the last byte of the response to the next request.
     pub pause: Duration,
+}
+
+impl Fetch {
+    /// More than any simulation transfers.
+    pub const ENDLESS: Bytes = Bytes::new(1 << 62);
+
+    /// Bytes that are transferred in a direction.
+    pub const fn size(&self, direction: Direction) -> Bytes {
+        match (direction, self.response) {
+            (Direction::Forward, _) => self.request,
+            (Direction::Backward, Some(response)) => response,
+            (Direction::Backward, None) => Self::ENDLESS,
+        }
+    }
 }
 
 /// Fetches of one size with uniformly distributed pauses: bulk and web users as the papers have
@@ -88,5 +109,48 @@ impl Session for Workload {
             response: self.response,
             pause: random.uniform(self.think.0, self.think.1),
         })
+    }
+}
+
+/// A workload with requests of another size than a cell, and for users that upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// All but the requests.
+    pub workload: Workload,
+    /// Size of a request; `None`: one request without end.
+    pub request: Option<Bytes>,
+    /// The direction of the data that results are about.
+    pub measured: Direction,
+}
+
+impl TrafficModel for Exchange {
+    fn session(&self) -> Box<dyn Session> {
+        Box::new(*self)
+    }
+
+    fn measured(&self) -> Direction {
+        self.measured
+    }
+
+    fn is_greedy(&self) -> bool {
+        match self.measured {
+            Direction::Forward => self.request.is_none() || self.workload.think.1.is_zero(),
+            Direction::Backward => self.workload.is_greedy(),
+        }
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        if self.request.is_some_and(Bytes::is_zero) {
+            return Err("sends empty requests".to_owned());
+        }
+        self.workload.validate()
+    }
+}
+
+impl Session for Exchange {
+    fn next(&mut self, random: &mut Stream) -> Option<Fetch> {
+        let fetch = self.workload.next(random)?;
+        let request = self.request.unwrap_or(Fetch::ENDLESS);
+        Some(Fetch { request, ..fetch })
     }
 }

@@ -30,6 +30,8 @@ struct Builder<'a> {
     random: Streams,
     nodes: Vec<Node>,
     connections: Connections,
+    /// Circuits so far; a user has one for each of its paths.
+    circuits: u32,
     users: Vec<User>,
     cross: Vec<CrossFlow>,
     /// Links by the pair of nodes, lower one first, and the circuit if it has its own.
@@ -57,6 +59,7 @@ impl World {
             random,
             nodes: Vec::new(),
             connections: Connections::new(plan.kist.is_some()),
+            circuits: 0,
             users: Vec::new(),
             cross: Vec::new(),
             links: BTreeMap::new(),
@@ -66,7 +69,9 @@ impl World {
             builder.add_node(index as u32, node, factory);
         }
         for (index, circuit) in spec.circuits.iter().enumerate() {
-            builder.add_circuit(index as u32, circuit)?;
+            let ways = circuit.paths().map(|path| builder.add_circuit(path));
+            let ways = ways.collect::<Result<_, _>>()?;
+            builder.add_user(index as u32, circuit, ways);
         }
         for flow in &spec.cross {
             builder.add_cross(flow);
@@ -168,12 +173,14 @@ impl Builder<'_> {
         self.cross.push(CrossFlow::new(connection));
     }
 
-    fn add_circuit(&mut self, index: u32, spec: &CircuitSpec) -> Result<(), SpecError> {
-        let path: Vec<u32> = spec.path.iter().map(|node| node.get()).collect();
+    fn add_circuit(&mut self, path: &[NodeId]) -> Result<Way, SpecError> {
+        let path: Vec<u32> = path.iter().map(|node| node.get()).collect();
+        let number = self.circuits;
+        self.circuits += 1;
         let mut sides = vec![(None, None); path.len()];
         for hop in 0..path.len() - 1 {
             let (from, to) = (path[hop], path[hop + 1]);
-            let link = self.link(from, to, index)?;
+            let link = self.link(from, to, number)?;
             let circuit = CircuitId::new(link.circuits);
             let queue_limit = self.plan.queue_limit;
             let (near, far) = if from < to { (0, 1) } else { (1, 0) };
@@ -188,8 +195,11 @@ impl Builder<'_> {
                 queue_limit,
             });
         }
-        let to_client = sides[sides.len() - 1].0.as_ref();
-        let source = to_client.map(|hop: &HopSpec| (hop.link, hop.circuit));
+        let name = |hop: Option<HopSpec>| {
+            let hop = hop.expect("a circuit has a hop");
+            (hop.link, hop.circuit)
+        };
+        let starts = [name(sides[0].1), name(sides[sides.len() - 1].0)];
         let hops: Vec<(u32, CircuitHandle)> = path
             .iter()
             .zip(sides)
@@ -198,21 +208,23 @@ impl Builder<'_> {
                 (node, self.nodes[node as usize].host.open_circuit(&spec))
             })
             .collect();
-        let source = source.expect("a circuit has a hop");
-        self.add_user(index, spec, Way { hops, source });
-        Ok(())
+        Ok(Way { hops, starts })
     }
 
-    fn add_user(&mut self, index: u32, spec: &CircuitSpec, way: Way) {
-        let hops = &way.hops;
-        let ends = [(hops[0], End::Client), (hops[hops.len() - 1], End::Exit)];
-        let streams = ends.map(|((node, circuit), end)| {
+    fn add_user(&mut self, index: u32, spec: &CircuitSpec, ways: Vec<Way>) {
+        let streams = [End::Client, End::Exit].map(|end| {
+            let (node, _) = ways[0].end(end);
+            let legs: Vec<_> = ways.iter().map(|way| way.end(end).1).collect();
+            // What waits for the cells of other circuits is bounded as a circuit's queue is.
+            let hold = match legs.len() {
+                1 => Cells::ZERO,
+                _ => self.plan.queue_limit,
+            };
             let state = &mut self.nodes[node as usize];
-            let legs = vec![circuit];
             let stream = state.host.open_stream(&StreamSpec {
                 id: STREAM,
                 legs,
-                hold: Cells::ZERO,
+                hold,
             });
             let stream = stream.expect("a circuit that was just opened is open");
             if state.ends.len() <= stream.index() {
@@ -222,9 +234,8 @@ impl Builder<'_> {
             stream
         });
         let random = self.random.stream("user", u64::from(index));
-        let habits = (spec.class, spec.workload.session());
-        self.users
-            .push(User::new(habits, way, (streams[0], streams[1]), random));
+        let streams = (streams[0], streams[1]);
+        self.users.push(User::new(spec, ways, streams, random));
     }
 
     fn finish(self) -> World {

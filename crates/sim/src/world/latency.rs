@@ -3,7 +3,7 @@
 //! Kept beside the recorder, and made only when asked for: a run that does not ask pays one branch
 //! per packet that a node sends.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use hopflow_units::{CircuitId, Instant, LinkId};
 use hopflow_wire::Frame;
@@ -17,35 +17,37 @@ use crate::payload::Simulated;
 #[derive(Debug)]
 pub(super) struct LatencyRecorder {
     from: Instant,
-    /// The circuits that begin at a node, by the names that the node has for them.
+    /// The users whose circuits begin at a node, by the names that the node has for these.
     sources: BTreeMap<(u32, LinkId, CircuitId), u32>,
     circuits: Vec<Course>,
 }
 
-/// The cells of one circuit.
+/// The cells of one user.
 #[derive(Debug, Default)]
 struct Course {
-    /// The offset of the next cell that leaves its source.
-    next: u32,
-    /// When cells that are under way left their source, in their order.
-    left: VecDeque<Instant>,
+    /// The offset behind the last cell that was delivered.
+    delivered: u32,
+    /// When cells that are under way first left their source, by their offset. With several
+    /// circuits they leave in any order.
+    left: BTreeMap<u32, Instant>,
     latencies: Latencies,
 }
 
 impl LatencyRecorder {
     pub(super) fn new(users: &[User], from: Instant) -> Self {
-        let source = |(user, number): (&User, u32)| {
-            let (link, circuit) = user.source;
-            ((user.exit_node() as u32, link, circuit), number)
+        let sources = |(user, number): (&'_ User, u32)| {
+            let ways = user.ways.iter();
+            let names = ways.map(|way| (way.source(user.measured), number));
+            names.collect::<Vec<_>>()
         };
         Self {
             from,
-            sources: users.iter().zip(0..).map(source).collect(),
+            sources: users.iter().zip(0..).flat_map(sources).collect(),
             circuits: users.iter().map(|_| Course::default()).collect(),
         }
     }
 
-    /// Notes that `frames` leave a node. What leaves again is behind the first time's offset.
+    /// Notes that `frames` leave a node. What leaves again is known, or delivered already.
     fn leaving(&mut self, now: Instant, (node, link): (u32, LinkId), frames: &[Frame<Simulated>]) {
         for frame in frames {
             let Frame::Cell(cell) = frame else { continue };
@@ -57,9 +59,8 @@ impl LatencyRecorder {
                 continue;
             };
             let course = &mut self.circuits[*number as usize];
-            if data.offset() == course.next {
-                course.next = course.next.wrapping_add(u32::from(data.len()));
-                course.left.push_back(now);
+            if data.offset().wrapping_sub(course.delivered) <= u32::MAX / 2 {
+                course.left.entry(data.offset()).or_insert(now);
             }
         }
     }
@@ -67,7 +68,8 @@ impl LatencyRecorder {
     /// Counts a delivered cell, which are delivered in order.
     fn delivered(&mut self, now: Instant, number: usize, cell: &Simulated) {
         let course = &mut self.circuits[number];
-        let left = course.left.pop_front();
+        course.delivered = cell.offset().wrapping_add(u32::from(cell.len()));
+        let left = course.left.remove(&cell.offset());
         let left = left.expect("what is delivered has left its source");
         if now < self.from {
             return;

@@ -368,7 +368,7 @@ impl World {
         for user in self
             .users
             .iter_mut()
-            .filter(|user| user.hops.iter().any(gone))
+            .filter(|user| user.ways.iter().any(|way| way.hops.iter().any(gone)))
         {
             user.closed = true;
         }

@@ -1,6 +1,5 @@
 //! Recording what happens.
 
-use hopflow_overlay::Direction;
 use hopflow_units::{Bytes, Cells, Duration, Instant};
 
 use super::cross::CrossFlow;
@@ -86,8 +85,8 @@ impl World {
     }
 
     fn packaged(&self, user: usize) -> Bytes {
-        let user = &self.users[user];
-        let view = self.nodes[user.exit_node()].host.stream_view(user.exit);
+        let (node, stream) = self.users[user].source();
+        let view = self.nodes[node].host.stream_view(stream);
         view.map_or(Bytes::ZERO, |view| view.packaged)
     }
 
@@ -106,10 +105,11 @@ impl World {
 
     fn sample_hops(&mut self) {
         for (index, user) in self.users.iter().enumerate() {
-            // The sending side of each hop of the response: all nodes but the client.
-            for (hop, (node, circuit)) in user.hops[1..].iter().rev().enumerate() {
-                let host = &self.nodes[*node as usize].host;
-                let Some(view) = host.flow_view(*circuit, Direction::Backward) else {
+            let direction = user.measured;
+            let senders = user.ways.iter().flat_map(|way| way.senders(direction));
+            for (hop, (node, circuit)) in senders.enumerate() {
+                let host = &self.nodes[node as usize].host;
+                let Some(view) = host.flow_view(circuit, direction) else {
                     continue;
                 };
                 self.recorder.hop_samples.push(HopSample {
@@ -152,7 +152,7 @@ impl World {
         let user = &self.users[index];
         CircuitOutcome {
             class: user.class,
-            hops: user.hops.len() as u32 - 1,
+            hops: user.ways[0].hops.len() as u32 - 1,
             packaged: self.packaged(index),
             delivered: user.delivered,
             delivered_cells: user.delivered_cells,

@@ -1,26 +1,23 @@
-//! Users: clients that fetch, and the servers that answer them.
+//! Users: clients that fetch or upload, and the servers that answer them.
 
-use hopflow_overlay::{CircuitHandle, StreamHandle};
+use hopflow_overlay::{CircuitHandle, Direction, StreamHandle};
 use hopflow_random::Stream;
 use hopflow_units::{Bytes, Cells, CircuitId, Instant, LinkId};
 
-use super::{Rare, World};
+use super::{End, Rare, World};
 use crate::payload::{Place, Simulated};
-use crate::spec::{Class, Fetch, Session};
+use crate::spec::{CircuitSpec, Class, Fetch, Session};
 use crate::{Download, LatencyHistogram};
 
-/// More than any simulation transfers.
-const ENDLESS: Bytes = Bytes::new(1 << 62);
-
-/// A user of a circuit and its server.
+/// A user of one or several circuits and its server.
 #[derive(Debug)]
 pub(super) struct User {
     pub(super) class: Class,
     session: Box<dyn Session>,
-    /// The circuit at each of its nodes, from the client to the exit.
-    pub(super) hops: Vec<(u32, CircuitHandle)>,
-    /// Where responses begin: the link of the exit towards the client, and the circuit there.
-    pub(super) source: (LinkId, CircuitId),
+    /// The direction of the data that is measured.
+    pub(super) measured: Direction,
+    /// The circuits that the user's stream has.
+    pub(super) ways: Vec<Way>,
     pub(super) client: StreamHandle,
     pub(super) exit: StreamHandle,
     pub(super) rng: Stream,
@@ -38,31 +35,67 @@ pub(super) struct User {
 pub(super) struct Way {
     /// The circuit at each of its nodes, from the client to the exit.
     pub(super) hops: Vec<(u32, CircuitHandle)>,
-    /// The link of the exit towards the client, and the circuit there.
-    pub(super) source: (LinkId, CircuitId),
+    /// The links of the client and of the exit, and the circuit there.
+    pub(super) starts: [(LinkId, CircuitId); 2],
 }
 
-/// A download under way.
+/// A transfer under way.
 #[derive(Clone, Copy, Debug)]
 struct Fetching {
     fetch: Fetch,
     requested: Instant,
     first_byte: Option<Instant>,
+    /// Of what is measured.
     received: Bytes,
+    answered: Bytes,
+}
+
+impl Way {
+    /// The circuit at one of its ends.
+    pub(super) fn end(&self, end: End) -> (u32, CircuitHandle) {
+        match end {
+            End::Client => self.hops[0],
+            End::Exit => self.hops[self.hops.len() - 1],
+        }
+    }
+
+    /// Where what flows in `direction` begins: the node, its link, and the circuit there.
+    pub(super) fn source(&self, direction: Direction) -> (u32, LinkId, CircuitId) {
+        let (link, circuit) = self.starts[direction as usize];
+        (self.end(End::source(direction)).0, link, circuit)
+    }
+
+    /// The nodes that send what flows in `direction`, from its source on.
+    pub(super) fn senders(&self, direction: Direction) -> Vec<(u32, CircuitHandle)> {
+        match direction {
+            Direction::Forward => self.hops[..self.hops.len() - 1].to_vec(),
+            Direction::Backward => self.hops[1..].iter().rev().copied().collect(),
+        }
+    }
+}
+
+impl End {
+    /// The end where what flows in `direction` begins.
+    const fn source(direction: Direction) -> Self {
+        match direction {
+            Direction::Forward => Self::Client,
+            Direction::Backward => Self::Exit,
+        }
+    }
 }
 
 impl User {
     pub(super) fn new(
-        (class, session): (Class, Box<dyn Session>),
-        Way { hops, source }: Way,
+        spec: &CircuitSpec,
+        ways: Vec<Way>,
         (client, exit): (StreamHandle, StreamHandle),
         rng: Stream,
     ) -> Self {
         Self {
-            class,
-            session,
-            hops,
-            source,
+            class: spec.class,
+            session: spec.workload.session(),
+            measured: spec.workload.measured(),
+            ways,
             client,
             exit,
             rng,
@@ -77,11 +110,19 @@ impl User {
     }
 
     fn client_node(&self) -> usize {
-        self.hops[0].0 as usize
+        self.ways[0].end(End::Client).0 as usize
     }
 
-    pub(super) fn exit_node(&self) -> usize {
-        self.hops[self.hops.len() - 1].0 as usize
+    fn exit_node(&self) -> usize {
+        self.ways[0].end(End::Exit).0 as usize
+    }
+
+    /// The node and the stream where the data that is measured begins.
+    pub(super) fn source(&self) -> (usize, StreamHandle) {
+        match End::source(self.measured) {
+            End::Client => (self.client_node(), self.client),
+            End::Exit => (self.exit_node(), self.exit),
+        }
     }
 
     /// Counts a delivered cell.
@@ -112,6 +153,7 @@ impl World {
             requested: self.now,
             first_byte: None,
             received: Bytes::ZERO,
+            answered: Bytes::ZERO,
         });
         let (node, stream) = (user.client_node(), user.client);
         self.nodes[node]
@@ -122,6 +164,9 @@ impl World {
 
     /// Part of a request has reached the exit.
     pub(super) fn on_request(&mut self, index: usize, cell: &Simulated) {
+        if self.users[index].measured == Direction::Forward {
+            self.on_measured(index, cell);
+        }
         let user = &mut self.users[index];
         user.requests_received += Bytes::new(u64::from(cell.len()));
         let Some(Fetching { fetch, .. }) = user.fetching else {
@@ -145,7 +190,7 @@ impl World {
             return;
         };
         let (node, stream) = (user.exit_node(), user.exit);
-        let size = fetch.response.unwrap_or(ENDLESS);
+        let size = fetch.size(Direction::Backward);
         self.nodes[node]
             .host
             .write(self.now, stream, Place::default(), size);
@@ -155,9 +200,30 @@ impl World {
     /// Part of a response has reached the client.
     #[inline]
     pub(super) fn on_response(&mut self, index: usize, cell: &Simulated) {
-        let now = self.now;
+        if self.users[index].measured == Direction::Backward {
+            self.on_measured(index, cell);
+        }
         let user = &mut self.users[index];
-        user.count(now, cell);
+        let Some(fetching) = &mut user.fetching else {
+            return;
+        };
+        fetching.answered += Bytes::new(u64::from(cell.len()));
+        let Fetching {
+            fetch, answered, ..
+        } = *fetching;
+        if answered < fetch.size(Direction::Backward) {
+            return;
+        }
+        user.fetched += 1;
+        user.fetching = None;
+        self.add_rare(self.now + fetch.pause, Rare::Request(index as u32));
+    }
+
+    /// Part of what is measured has reached its end.
+    #[inline]
+    fn on_measured(&mut self, index: usize, cell: &Simulated) {
+        let now = self.now;
+        self.users[index].count(now, cell);
         self.note_delivered(index, cell);
         let user = &mut self.users[index];
         let Some(fetching) = &mut user.fetching else {
@@ -165,11 +231,11 @@ impl World {
         };
         fetching.received += Bytes::new(u64::from(cell.len()));
         let first_byte = *fetching.first_byte.get_or_insert(now);
-        let size = fetching.fetch.response.unwrap_or(ENDLESS);
+        let size = fetching.fetch.size(user.measured);
         if fetching.received < size {
             return;
         }
-        let download = Download {
+        self.recorder.downloads.push(Download {
             circuit: index as u32,
             class: user.class,
             index: user.fetched,
@@ -177,11 +243,6 @@ impl World {
             ttfb: first_byte - fetching.requested,
             ttlb: now - fetching.requested,
             size,
-        };
-        let pause = fetching.fetch.pause;
-        user.fetched += 1;
-        user.fetching = None;
-        self.recorder.downloads.push(download);
-        self.add_rare(now + pause, Rare::Request(index as u32));
+        });
     }
 }

@@ -75,6 +75,7 @@ fn it_runs_in_the_simulator() {
         nodes: (0..3).map(node).collect(),
         circuits: vec![CircuitSpec {
             path: (0..3).map(NodeId::new).collect(),
+            legs: Vec::new(),
             class: Class::Bulk,
             workload: Arc::new(Workload {
                 response: Some(Bytes::new(100_000)),

@@ -1,6 +1,7 @@
 //! Transports in the simulator: random worlds, nested budgets, ticks and messages, plans.
 
 mod budgets;
+mod legs;
 mod predictor;
 mod random_worlds;
 mod ticks;

@@ -39,6 +39,7 @@ pub(crate) fn circuit(path: &[u32], response: Option<Bytes>) -> CircuitSpec {
     let forever = Duration::from_secs(1_000_000);
     CircuitSpec {
         path: path.iter().map(|&node| NodeId::new(node)).collect(),
+        legs: Vec::new(),
         class: Class::Bulk,
         workload: Arc::new(Workload {
             response,
