@@ -140,6 +140,11 @@ pub struct Gates {
     pub hop: Gate,
     /// At the source, lets data be cut into cells: end-to-end control. The transport releases it.
     pub end: Gate,
+    /// At the source of a stream with several circuits: of those that may cut a cell, the one of
+    /// the least rank does. While it is zero, as at first, the circuit cuts what it can.
+    pub rank: u64,
+    /// Whether a circuit of greater rank waits for one of less even while that may cut none.
+    pub faithful: bool,
 }
 
 /// What is in a flow's queue.

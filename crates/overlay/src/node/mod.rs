@@ -303,7 +303,7 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {
         let id = FlowId::new(self.circuits.place(circuit.0)?, direction);
         let flow = self.flows.get(id.index())?.as_ref()?;
-        let Gates { hop, end } = &flow.gates;
+        let Gates { hop, end, .. } = &flow.gates;
         let gate = if hop.window().is_some() {
             Some(hop)
         } else if flow.inbound.is_none() && end.window().is_some() {

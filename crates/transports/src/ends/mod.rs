@@ -7,7 +7,7 @@ mod vegas;
 mod windows;
 
 use hopflow_overlay::{
-    Acknowledger, ConfigError, FlowCx, Gate, Gates, Role, SendmeWindow, Site, Violation,
+    Acknowledger, ConfigError, Direction, FlowCx, Gate, Gates, Role, SendmeWindow, Site, Violation,
 };
 use hopflow_units::{Cells, StreamId};
 use hopflow_wire::{RelayCommand, RelayHeader};
@@ -88,6 +88,9 @@ impl Ends {
             Self::Vegas(config) => {
                 let control = Vegas::new(config);
                 gates.end.set_window(control.window());
+                // Conflux: clients send on their fastest leg, exits on the fastest that is ready
+                // (tor 0.4.9, conflux.c: MinRTT and LowRTT).
+                gates.faithful = site.direction == Direction::Forward;
                 EndState::Vegas(Box::new(VegasEnd {
                     control,
                     delivered: Acknowledger::default(),
@@ -191,6 +194,7 @@ impl VegasEnd {
         config.lot().on_sendme(&mut cx.gates.end)?;
         self.control.on_sendme(config, cx.now, &local)?;
         cx.gates.end.set_window(self.control.window());
+        cx.gates.rank = self.control.smoothed_rtt();
         Ok(())
     }
 }
