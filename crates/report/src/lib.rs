@@ -22,6 +22,7 @@ mod figures;
 mod model;
 mod page;
 mod scale;
+mod scatter;
 mod style;
 mod text;
 mod write;
@@ -37,5 +38,6 @@ pub use model::{
     Along, Axis, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point, Reference, Section,
     Series, Table,
 };
+pub use scatter::{Filter, Measure, Scatter, Spot};
 pub use text::significant;
 pub use write::{Written, write};

@@ -2,6 +2,8 @@
 
 use hopflow_results::Verdict;
 
+use crate::scatter::Scatter;
+
 /// A report: one page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
@@ -79,6 +81,8 @@ pub enum Block {
     Chart(Chart),
     /// Small charts of one kind, to be compared with each other.
     Multiples(Vec<Chart>),
+    /// A chart whose axes readers choose.
+    Scatter(Box<Scatter>),
     /// A remark that stands out.
     Note(String),
     /// Text to be read letter by letter.
@@ -91,6 +95,7 @@ impl Block {
         match self {
             Self::Chart(chart) => std::slice::from_ref(chart),
             Self::Multiples(charts) => charts,
+            Self::Scatter(scatter) => std::slice::from_ref(&scatter.chart),
             _ => &[],
         }
     }
@@ -100,6 +105,7 @@ impl Block {
         match self {
             Self::Chart(chart) => std::slice::from_mut(chart),
             Self::Multiples(charts) => charts,
+            Self::Scatter(scatter) => std::slice::from_mut(&mut scatter.chart),
             _ => &mut [],
         }
     }

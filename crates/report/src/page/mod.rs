@@ -1,6 +1,7 @@
 //! The page: one HTML file that needs nothing beside it.
 
 mod figure;
+mod scatter;
 mod table;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,9 @@ use crate::text::{escape, slug};
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
+/// What pages with scatter charts have besides.
+const SCATTER_STYLE: &str = include_str!("../../assets/scatter.css");
+const SCATTER_SCRIPT: &str = include_str!("../../assets/scatter.js");
 
 /// The mark of hopflow: three hops and the way through them.
 const MARK: &str = "<svg class=\"mark\" viewBox=\"0 0 40 20\" aria-hidden=\"true\"><path d=\"M4 14C11 14 11 6 20 6s9 8 16 8\" fill=\"none\" stroke=\"var(--accent)\" stroke-width=\"2\"/><g fill=\"var(--page)\" stroke=\"var(--text)\" stroke-width=\"2\"><circle cx=\"4\" cy=\"14\" r=\"3\"/><circle cx=\"20\" cy=\"6\" r=\"3\"/><circle cx=\"36\" cy=\"14\" r=\"3\"/></g></svg>";
@@ -21,6 +25,12 @@ const LONG_CODE: usize = 14;
 /// The whole page.
 pub(crate) fn render(document: &Document) -> String {
     let anchors = anchors(&document.sections);
+    let mut blocks = document.sections.iter().flat_map(|section| &section.blocks);
+    let (scatter_style, scatter_script) = if blocks.any(|block| matches!(block, Block::Scatter(_))) {
+        (SCATTER_STYLE, SCATTER_SCRIPT)
+    } else {
+        ("", "")
+    };
     let mut body = String::new();
     for (section, anchor) in document.sections.iter().zip(&anchors) {
         body.push_str(&self::section(section, anchor));
@@ -30,10 +40,10 @@ pub(crate) fn render(document: &Document) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"hopflow\">\n\
-         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{style}</style>\n</head>\n<body>\n\
+         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{style}{scatter_style}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">Skip to the results</a>\n{bar}\n<main id=\"main\">\n{header}\n{body}</main>\n\
          <footer>Made with hopflow. The page needs no network; its charts also lie beside it as SVG files.</footer>\n\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+         <script>\n{SCRIPT}{scatter_script}</script>\n</body>\n</html>\n",
         title = escape(&document.title),
         style = style_sheet(),
         bar = bar(document, &anchors),
@@ -132,6 +142,7 @@ fn block(block: &Block) -> String {
             let charts: String = charts.iter().map(figure::render_small).collect();
             format!("<div class=\"charts\">{charts}</div>\n")
         }
+        Block::Scatter(scatter) => scatter::render(scatter),
         Block::Note(text) => format!("<p class=\"note\">{}</p>\n", prose(text)),
         Block::Code(code) => self::code(code),
     }
