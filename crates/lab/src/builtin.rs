@@ -25,7 +25,8 @@ pub const fn scenarios() -> &'static [Builtin] {
         "network",
         "single-circuit",
         "start-up",
-        "two-neighbours"
+        "two-neighbours",
+        "design-space"
     ]
 }
 

@@ -8,3 +8,4 @@ pub mod builtin;
 pub mod experiment;
 pub mod run;
 pub mod scenario;
+pub mod sweep;

@@ -230,6 +230,32 @@ impl Folder {
         values::decode(&path, &text)
     }
 
+    /// Writes a text file that belongs to the results, beside the manifest.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_extra(&self, name: &str, text: &str) -> Result<(), Error> {
+        replace_file(&self.path.join(name), text.as_bytes())
+    }
+
+    /// Reads such a file, if there is one.
+    ///
+    /// # Errors
+    /// If the file is there and cannot be read.
+    pub fn read_extra(&self, name: &str) -> Result<Option<String>, Error> {
+        let path = self.path.join(name);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", &path)(error)),
+        }
+    }
+
+    /// The error that such a file does not hold what it should.
+    pub fn damaged(&self, name: &str, reason: impl std::fmt::Display) -> Error {
+        Error::damaged(&self.path.join(name), reason)
+    }
+
     fn run_path(&self, key: &RunKey) -> PathBuf {
         self.path.join(RUNS).join(key.folder())
     }

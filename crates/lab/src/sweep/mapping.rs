@@ -1,0 +1,113 @@
+//! Which transport is a point of the design space, or why none is.
+
+use hopflow_sim::Simulated;
+use toml::Table;
+
+use super::axes::{Carrier, EndToEnd, HopControl, Multiplexing, Point, Scheduler};
+use crate::scenario::Choice;
+
+/// Why a point is not run.
+pub(super) type Reason = String;
+
+const ANOTHER_PORT: &str = "A datagram belongs to no connection: one for each circuit would be \
+     nothing but another port number.";
+const NO_SOCKETS: &str = "KIST asks the kernel how much each TCP connection can send at once; a \
+     datagram goes when it is sent, and there is nothing to ask.";
+const NO_BOUND: &str = "Nothing bounds what a source has under way: relays would queue whole \
+     downloads.";
+const MELTDOWN: &str = "TCP over hops that repair losses themselves: both retransmit the same data \
+     and wait for each other (the meltdown that the paper excludes in section 1).";
+const TWO_DELAYS: &str = "BackTap reads the delay until a cell is forwarded; over TCP this is \
+     mostly TCP's own queue and its retransmissions, which its window cannot tell from the \
+     relay's.";
+const NO_RECOVERY: &str = "Without control at the hops nothing brings back a lost datagram, and \
+     the window at the source counts on every cell to arrive.";
+const CREDIT_NEEDS_TCP: &str = "Credits bound the queue at the next relay and not the load of the \
+     path to it: over datagrams nothing would heed the network between relays.";
+const CREDIT_SHARES: &str = "N23 shares one connection between two neighbours; credits bound a \
+     circuit's queue, which is what a connection of its own would be for.";
+const WORST_HOP_FEEDBACK: &str = "Marut's loads travel with the forward feedback of datagrams, and \
+     its windows take the place of those at the hops.";
+
+/// The transport of a point: its preset, and options that differ from the preset's.
+type Transport = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The transport of a point, or why there is none.
+pub(super) fn choice(point: Point) -> Result<Choice, Reason> {
+    let (preset, own) = transport(point).map_err(str::to_owned)?;
+    if (preset, own, point.scheduler) == ("vanilla", VEGAS, Scheduler::Kist) {
+        return Ok(Choice {
+            preset: Some("tor-vegas".to_owned()),
+            options: Table::new(),
+        });
+    }
+    let mut options = Table::new();
+    let scheduler = match point.scheduler {
+        Scheduler::RoundRobin => None,
+        Scheduler::Ewma => Some(("scheduler", "ewma")),
+        Scheduler::Kist => Some(("scheduler", "kist")),
+    };
+    for (key, value) in own.iter().copied().chain(scheduler) {
+        options.insert(key.to_owned(), value.into());
+    }
+    // A preset that takes none of these is a defect of the table below, which the tests look for.
+    match hopflow_transports::build::<Simulated>(preset, &options) {
+        Ok(_) => Ok(Choice {
+            preset: Some(preset.to_owned()),
+            options,
+        }),
+        Err(error) => Err(format!("This version cannot build it: {error}")),
+    }
+}
+
+fn transport(point: Point) -> Result<Transport, &'static str> {
+    match point.carrier {
+        Carrier::Tcp => over_tcp(point.multiplexing, point.hop_control, point.end_to_end),
+        Carrier::Datagram if point.multiplexing == Multiplexing::PerCircuit => Err(ANOTHER_PORT),
+        Carrier::Datagram if point.scheduler == Scheduler::Kist => Err(NO_SOCKETS),
+        Carrier::Datagram => over_datagrams(point.hop_control, point.end_to_end),
+    }
+}
+
+fn over_tcp(
+    multiplexing: Multiplexing,
+    hop_control: HopControl,
+    end_to_end: EndToEnd,
+) -> Result<Transport, &'static str> {
+    use Multiplexing::{PerCircuit, Shared};
+    match (hop_control, end_to_end, multiplexing) {
+        (_, EndToEnd::Tcp, _) => Err(MELTDOWN),
+        (_, EndToEnd::WorstHop, _) => Err(WORST_HOP_FEEDBACK),
+        (HopControl::DelayWindow, _, _) => Err(TWO_DELAYS),
+        (HopControl::Credit, _, PerCircuit) => Err(CREDIT_SHARES),
+        (HopControl::None, EndToEnd::None, _) => Err(NO_BOUND),
+        (HopControl::None, EndToEnd::Window, Shared) => Ok(("vanilla", &[])),
+        (HopControl::None, EndToEnd::Window, PerCircuit) => Ok(("pctcp", &[])),
+        (HopControl::None, EndToEnd::Vegas, Shared) => Ok(("vanilla", VEGAS)),
+        (HopControl::None, EndToEnd::Vegas, PerCircuit) => Ok(("pctcp", VEGAS)),
+        (HopControl::Credit, EndToEnd::None, Shared) => Ok(("n23", &[])),
+        (HopControl::Credit, EndToEnd::Window, Shared) => Ok(("n23", WINDOW)),
+        (HopControl::Credit, EndToEnd::Vegas, Shared) => Ok(("n23", VEGAS)),
+    }
+}
+
+fn over_datagrams(
+    hop_control: HopControl,
+    end_to_end: EndToEnd,
+) -> Result<Transport, &'static str> {
+    match (hop_control, end_to_end) {
+        (HopControl::Credit, _) => Err(CREDIT_NEEDS_TCP),
+        (HopControl::None, EndToEnd::None) => Err(NO_BOUND),
+        (HopControl::None, EndToEnd::Window | EndToEnd::Vegas) => Err(NO_RECOVERY),
+        (HopControl::None, EndToEnd::Tcp) => Ok(("udp-or", &[])),
+        (HopControl::None, EndToEnd::WorstHop) => Ok(("marut", &[])),
+        (HopControl::DelayWindow, EndToEnd::None) => Ok(("backtap", &[])),
+        (HopControl::DelayWindow, EndToEnd::Window) => Ok(("backtap", WINDOW)),
+        (HopControl::DelayWindow, EndToEnd::Vegas) => Ok(("backtap", VEGAS)),
+        (HopControl::DelayWindow, EndToEnd::Tcp) => Err(MELTDOWN),
+        (HopControl::DelayWindow, EndToEnd::WorstHop) => Err(WORST_HOP_FEEDBACK),
+    }
+}
+
+const WINDOW: &[(&str, &str)] = &[("end-to-end", "window")];
+const VEGAS: &[(&str, &str)] = &[("end-to-end", "vegas")];

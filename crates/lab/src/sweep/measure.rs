@@ -1,0 +1,226 @@
+//! What one run tells of its point of the design space.
+
+use hopflow_results::{
+    Circuit, Class, CrossFlow, Download, Folder, Link, Relay, RunEntry, jain_at_bottlenecks,
+    max_min_index,
+};
+use hopflow_sim::spec::WorldSpec;
+use hopflow_stats::{FairFlow, Mean, Sorted, max_min};
+use hopflow_units::NodeId;
+
+use super::metric::Metric;
+
+/// Application bytes of a full data cell over those of the cell (tor-spec, section 3).
+const DATA_SHARE: f64 = 498.0 / 512.0;
+
+/// The tables of a run that are measured.
+#[derive(Debug)]
+pub(super) struct Run {
+    circuits: Vec<Circuit>,
+    downloads: Vec<Download>,
+    relays: Vec<Relay>,
+    links: Vec<Link>,
+    cross: Vec<CrossFlow>,
+}
+
+impl Run {
+    pub(super) fn read(folder: &Folder, entry: &RunEntry) -> Result<Self, hopflow_results::Error> {
+        Ok(Self {
+            circuits: folder.read_table(entry)?,
+            downloads: folder.read_table(entry)?,
+            relays: folder.read_table(entry)?,
+            links: folder.read_table(entry)?,
+            cross: folder.read_table(entry)?,
+        })
+    }
+
+    /// A metric of the run in the world that it was made in; `None` if it does not tell.
+    pub(super) fn measure(&self, metric: Metric, world: &WorldSpec) -> Option<f64> {
+        match metric {
+            Metric::Goodput => Some(self.goodput(|_| true)),
+            Metric::BulkGoodput => self.goodput_of(Class::Bulk),
+            Metric::WebGoodput => self.goodput_of(Class::Web),
+            Metric::Ttfb => self.web_median(|download| download.ttfb_s),
+            Metric::Ttlb => self.web_median(|download| download.ttlb_s),
+            Metric::Latency => self.latency(),
+            Metric::Fairness => max_min_index(&self.circuits),
+            Metric::Jain => Mean::of(&jain_at_bottlenecks(&self.circuits)).map(|mean| mean.mean),
+            Metric::Loss => self.loss(),
+            Metric::Friendliness => self.friendliness(world),
+        }
+    }
+
+    /// Megabytes of data per second of some circuits.
+    fn goodput(&self, which: impl Fn(&&Circuit) -> bool) -> f64 {
+        let circuits = self.circuits.iter().filter(which);
+        circuits.map(|c| c.goodput_bytes_per_s).sum::<f64>() / 1e6
+    }
+
+    fn goodput_of(&self, class: Class) -> Option<f64> {
+        let any = self.circuits.iter().any(|circuit| circuit.class == class);
+        any.then(|| self.goodput(|circuit| circuit.class == class))
+    }
+
+    fn web_median(&self, of: fn(&Download) -> f64) -> Option<f64> {
+        let web = self.downloads.iter().filter(|d| d.class == Class::Web);
+        Some(Sorted::new(web.map(of).collect())?.quantile(0.5))
+    }
+
+    /// Milliseconds: circuits count as the bytes that they deliver.
+    fn latency(&self) -> Option<f64> {
+        let circuits = self.circuits.iter();
+        let delayed = circuits.filter_map(|c| Some((c.latency_mean_s?, c.delivered_bytes as f64)));
+        let (sum, bytes) = delayed.fold((0.0, 0.0), |(sum, bytes), (latency, delivered)| {
+            (sum + latency * delivered, bytes + delivered)
+        });
+        (bytes > 0.0).then(|| 1e3 * sum / bytes)
+    }
+
+    fn loss(&self) -> Option<f64> {
+        let packets: u64 = self.links.iter().map(|link| link.drops).sum();
+        let cells: u64 = self.relays.iter().map(|relay| relay.cells_dropped).sum();
+        let sent: u64 = self.relays.iter().map(|relay| relay.cells_sent).sum();
+        (sent > 0).then(|| 1e3 * (packets + cells) as f64 / sent as f64)
+    }
+
+    /// The mean over connections beside the overlay.
+    fn friendliness(&self, world: &WorldSpec) -> Option<f64> {
+        let shares: Vec<f64> = self
+            .cross
+            .iter()
+            .zip(&world.cross)
+            .filter_map(|(flow, spec)| {
+                let fair = self.fair_share_beside(world, spec.to)?;
+                Some(flow.goodput_bytes_per_s / fair)
+            })
+            .collect();
+        Mean::of(&shares).map(|mean| mean.mean)
+    }
+
+    /// The max-min fair rate, in bytes of data per second, of a connection that ends at a relay,
+    /// over the access link that it shares with the circuits that the relay receives.
+    ///
+    /// Circuits ask for what is fair without the connection if another node bounds that, and for
+    /// what they got if their users do not take all; the rest for as much as they can get.
+    /// Headers below cells are not reckoned.
+    fn fair_share_beside(&self, world: &WorldSpec, relay: NodeId) -> Option<f64> {
+        let beside = world.cross.iter().filter(|flow| flow.to == relay).count();
+        let through = world.circuits.iter().zip(&self.circuits);
+        let through = through.filter(|(spec, _)| {
+            let senders = spec.path.len() - 1;
+            spec.path[..senders].contains(&relay)
+        });
+        let demands = through.map(|(_, circuit)| match circuit.fair_bytes_per_s {
+            Some(_) if circuit.bottleneck == Some(relay.index() as u32) => None,
+            Some(fair) => Some(fair),
+            None => Some(circuit.goodput_bytes_per_s),
+        });
+        let flow = |demand| FairFlow {
+            links: vec![0],
+            demand,
+        };
+        let flows: Vec<FairFlow> = std::iter::repeat_n(None, beside)
+            .chain(demands)
+            .map(flow)
+            .collect();
+        let capacity = world.nodes[relay.index()].access.rate.as_f64() * DATA_SHARE;
+        let shares = max_min(&[capacity], &flows).ok()?;
+        shares.first().map(|share| share.rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    /// Two downloaders and a reader beside a connection of another application; one of the
+    /// downloaders is bounded by its slow exit.
+    const TEXT: &str = r#"
+name = "beside"
+duration = "10 s"
+seeds = 1
+[transports.vanilla]
+[network]
+access = { rate = "1 Gbit/s", delay = "10 ms" }
+[[network.relays]]
+name = "shared"
+access = { rate = "16384 kbit/s" }
+[[network.relays]]
+name = "exit"
+[[network.relays]]
+name = "slow"
+bucket = { rate = "256 kB/s" }
+[[network.cross]]
+count = 1
+to = "shared"
+[[circuits]]
+path = ["shared", "exit"]
+workload = "bulk"
+[[circuits]]
+path = ["shared", "slow"]
+workload = "bulk"
+[[circuits]]
+path = ["shared", "exit"]
+workload = "web"
+"#;
+
+    fn circuit(number: u32, goodput: f64, fair: Option<f64>, bottleneck: u32) -> Circuit {
+        Circuit {
+            circuit: number,
+            hops: 2,
+            class: if fair.is_some() {
+                Class::Bulk
+            } else {
+                Class::Web
+            },
+            packaged_bytes: 0,
+            delivered_bytes: (goodput * 10.0) as u64,
+            rate_bytes_per_s: goodput,
+            goodput_bytes_per_s: goodput,
+            fair_bytes_per_s: fair,
+            bottleneck: fair.map(|_| bottleneck),
+            backlog_mean_bytes: None,
+            latency_mean_s: Some(0.1 * f64::from(number)),
+            latency_p50_s: None,
+            latency_p95_s: None,
+            closed: false,
+        }
+    }
+
+    fn run() -> Run {
+        Run {
+            circuits: vec![
+                circuit(0, 800e3, Some(1543e3), 0),
+                circuit(1, 200e3, Some(249e3), 2),
+                circuit(2, 143e3, None, 0),
+            ],
+            downloads: Vec::new(),
+            relays: Vec::new(),
+            links: Vec::new(),
+            cross: vec![CrossFlow {
+                flow: 0,
+                goodput_bytes_per_s: 400e3,
+            }],
+        }
+    }
+
+    #[test]
+    fn a_connection_beside_circuits_has_a_fair_share_of_what_these_can_use() {
+        let world = Scenario::parse(TEXT, "beside.toml").unwrap().sample(1);
+        // 1992 kB/s, less 249 of the slow exit and 143 of the reader, for two.
+        let found = run().measure(Metric::Friendliness, &world).unwrap();
+        assert!((found - 400.0 / 800.0).abs() < 1e-9, "{found}");
+    }
+
+    #[test]
+    fn latency_counts_bytes_and_what_is_not_told_is_missing() {
+        let world = Scenario::parse(TEXT, "beside.toml").unwrap().sample(1);
+        let found = run().measure(Metric::Latency, &world).unwrap();
+        let expected = (0.1 * 200.0 + 0.2 * 143.0) / 1143.0 * 1e3;
+        assert!((found - expected).abs() < 1e-6, "{found}");
+        for metric in [Metric::Ttfb, Metric::Loss] {
+            assert_eq!(run().measure(metric, &world), None);
+        }
+    }
+}

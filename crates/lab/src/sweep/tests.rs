@@ -1,0 +1,121 @@
+use super::*;
+use crate::run::Silent;
+
+const TEXT: &str = r#"
+name = "tiny"
+about = "Two circuits."
+duration = "3 s"
+warm-up = "1 s"
+seeds = 2
+[transports.vanilla]
+[network]
+bucket = { rate = "1500 kB/s" }
+[[network.relays]]
+name = "relay"
+count = 3
+[[circuits]]
+count = 2
+path = ["relay", "relay"]
+workload = { class = "bulk", response = "100 KiB" }
+"#;
+
+fn sweep(folder: &Path, chosen: Chosen) -> Sweep {
+    let file = folder.join("tiny.toml");
+    std::fs::write(&file, TEXT).unwrap();
+    let setting = Setting {
+        chosen,
+        ..Setting::default()
+    };
+    Sweep::plan(file.to_str().unwrap(), &setting).unwrap()
+}
+
+/// One scheduler, and no end-to-end control but windows.
+fn few() -> Chosen {
+    Chosen {
+        end_to_end: vec!["none".to_owned(), "window".to_owned()],
+        scheduler: vec!["round-robin".to_owned()],
+        ..Chosen::default()
+    }
+}
+
+#[test]
+fn every_point_is_run_or_has_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = sweep(folder.path(), Chosen::default());
+    let all = sweep.axes.points().len();
+    assert_eq!(sweep.points.len() + sweep.skipped.len(), all);
+    assert!(sweep.skipped.iter().all(|(_, reason)| !reason.is_empty()));
+    let presets = ["vanilla", "pctcp", "n23", "backtap", "marut"];
+    for preset in presets {
+        let is_it = |(_, choice): &(Point, Choice)| choice.preset.as_deref() == Some(preset);
+        assert!(sweep.points.iter().any(is_it), "{preset} is a point");
+    }
+}
+
+#[test]
+fn the_same_folder_takes_a_wider_sweep_for_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let narrow = Chosen {
+        carrier: vec!["tcp".to_owned()],
+        ..few()
+    };
+    let narrow = sweep(folder.path(), narrow);
+    let wide = sweep(folder.path(), few());
+    assert_eq!(narrow.default_folder(&out), wide.default_folder(&out));
+    let run = |sweep: &Sweep, folder: &Path, threads| {
+        let campaign = sweep.campaign("test").unwrap();
+        let finished = campaign.run(folder, Some(threads), &Silent).unwrap();
+        sweep.evaluate(&finished).unwrap()
+    };
+    let first = run(&narrow, &out, 1);
+    let second = run(&wide, &out, 2);
+    assert!(second.points.len() > first.points.len());
+    let anew = run(&wide, &folder.path().join("anew"), 1);
+    assert_eq!(second, anew);
+    let read = Picture::read(&Folder::open(&out)).unwrap().unwrap();
+    assert_eq!(read.skipped, second.skipped, "what is written can be read");
+    assert_eq!(read.points.len(), second.points.len());
+    assert_eq!(Picture::read(&Folder::open(folder.path())).unwrap(), None);
+}
+
+#[test]
+fn a_picture_has_a_row_for_every_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = sweep(folder.path(), few());
+    let campaign = sweep.campaign("test").unwrap();
+    let out = folder.path().join("out");
+    let finished = campaign.run(&out, Some(2), &Silent).unwrap();
+    let picture = sweep.evaluate(&finished).unwrap();
+    let goodput = picture.points[0].metrics["goodput"];
+    assert!(goodput.mean > 0.1 && goodput.n == 2, "{goodput:?}");
+    assert!(picture.points.iter().any(|shown| shown.on_front));
+    let csv = std::fs::read_to_string(out.join("sweep.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + sweep.axes.points().len());
+    let page = picture.page("hopflow sweep", "0");
+    assert_eq!(page.sections.len(), 4);
+}
+
+#[test]
+fn what_cannot_be_swept_is_named_with_what_is_allowed() {
+    let error = |chosen: Chosen, front: &[&str]| {
+        let setting = Setting {
+            chosen,
+            front: front.iter().map(|name| (*name).to_owned()).collect(),
+            ..Setting::default()
+        };
+        Sweep::plan(SCENARIO, &setting).unwrap_err().to_string()
+    };
+    let ports = Chosen {
+        carrier: vec!["datagram".to_owned()],
+        multiplexing: vec!["per-circuit".to_owned()],
+        ..Chosen::default()
+    };
+    assert!(error(ports, &[]).starts_with(
+        "none of the chosen points can be run; datagram+per-circuit+none+none+round-robin: "
+    ));
+    let all = Chosen::default;
+    assert!(error(all(), &["ttfb", "los"]).contains("did you mean \"loss\"? allowed: goodput, "));
+    assert!(error(all(), &["ttfb"]).contains("only \"ttfb\"; allowed are two or more of goodput"));
+    assert!(error(all(), &["ttfb", "ttfb"]).contains("stands there twice"));
+}
