@@ -1,6 +1,7 @@
 //! What may stand on the command line.
 
 mod overlay;
+mod space;
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap_complete::Shell;
 use crate::testbed::TestbedOptions;
 
 pub(crate) use overlay::{DirectoryCommand, EntryOptions, Level, NodeOptions, SignOptions};
+pub(crate) use space::SpaceOptions;
 
 /// Designs, measures and runs transports for onion-routing overlays such as Tor.
 ///
@@ -74,6 +76,19 @@ pub(crate) enum Command {
         /// Two or more transports, as `hopflow list transports` names them
         #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
         transports: Vec<String>,
+        #[command(flatten)]
+        options: RunOptions,
+    },
+    /// Sweep the design space of transports over a scenario, and show what each trades for what
+    ///
+    /// Runs the cross product of the axes below, as far as such transports exist, and says why the
+    /// other points are left out. Finished runs are kept, as with `run`.
+    Sweep {
+        /// A file, or the name of a built-in scenario; its own transports are not run
+        #[arg(default_value = hopflow_lab::sweep::SCENARIO)]
+        scenario: String,
+        #[command(flatten)]
+        space: SpaceOptions,
         #[command(flatten)]
         options: RunOptions,
     },

@@ -10,6 +10,7 @@ mod report;
 mod reproduce;
 mod run;
 mod show;
+mod sweep;
 mod testbed;
 
 use std::process::ExitCode;
@@ -34,6 +35,11 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
             transports,
             options,
         }) => run::compare(&scenario, &transports, &options),
+        Some(Command::Sweep {
+            scenario,
+            space,
+            options,
+        }) => sweep::sweep(&scenario, &space, &options),
         Some(Command::Reproduce {
             experiment,
             options,

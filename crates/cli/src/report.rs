@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hopflow_results::Folder;
 
 use crate::fail::Failure;
-use crate::{reproduce, show, testbed};
+use crate::{reproduce, show, sweep, testbed};
 
 /// Writes the report of a result folder anew and says where it is.
 pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
@@ -20,6 +20,9 @@ pub(crate) fn write(folder: &Path) -> Result<PathBuf, Failure> {
         return Ok(page);
     }
     if let Some(page) = testbed::rewrite(&manifest, folder)? {
+        return Ok(page);
+    }
+    if let Some(page) = sweep::rewrite(&manifest, folder)? {
         return Ok(page);
     }
     let document = hopflow_report::from_results(folder)?;

@@ -1,0 +1,159 @@
+//! `hopflow sweep`.
+
+use std::path::{Path, PathBuf};
+
+use hopflow_lab::scenario::Choice;
+use hopflow_lab::sweep::{Metric, NAMES, Picture, Point, Setting, Shown, Sweep};
+use hopflow_report::significant;
+use hopflow_results::{Folder, Manifest};
+use serde_json::{Value, json};
+
+use crate::args::{RunOptions, SpaceOptions};
+use crate::fail::Failure;
+use crate::progress::Progress;
+use crate::{run, show};
+
+/// The metrics that the terminal shows; the files have all.
+const BRIEF: [Metric; 7] = [
+    Metric::Goodput,
+    Metric::Ttfb,
+    Metric::Ttlb,
+    Metric::Latency,
+    Metric::Fairness,
+    Metric::Loss,
+    Metric::Friendliness,
+];
+
+/// Runs the points of the design space over a scenario.
+pub(crate) fn sweep(
+    scenario: &str,
+    space: &SpaceOptions,
+    options: &RunOptions,
+) -> Result<(), Failure> {
+    let setting = Setting {
+        chosen: space.chosen(),
+        front: space.front.clone(),
+        seeds: options.seeds.map(Into::into),
+        circuits: options.circuits.clone(),
+    };
+    let sweep = Sweep::plan(scenario, &setting)?;
+    if space.dry_run {
+        return show_plan(&sweep, options.json);
+    }
+    let mut campaign = sweep.campaign(&run::build())?;
+    campaign.set_command(run::command());
+    let folder = options.out.clone();
+    let folder = folder.unwrap_or_else(|| sweep.default_folder(Path::new(run::RESULTS)));
+    let progress = Progress::new();
+    let finished = campaign.run(&folder, options.threads.map(Into::into), &progress);
+    progress.clear();
+    let finished = finished.map_err(|error| run::explain(error, &folder))?;
+    let picture = sweep.evaluate(&finished)?;
+    let report = crate::report::write(&finished.folder)?;
+    if options.json {
+        return show::print_json(&picture_json(&picture, &finished.folder, &report));
+    }
+    show::print(&format!(
+        "{}\n\n{}\n{}\n\nresults  {}\nreport   {}\nhash     {}\n",
+        picture.about,
+        table(&picture),
+        legend(&picture),
+        finished.folder.display(),
+        report.display(),
+        finished.results,
+    ))
+}
+
+/// Writes the page of a sweep from its files, if the folder is one of a sweep.
+pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathBuf>, Failure> {
+    let Some(picture) = Picture::read(&Folder::open(folder))? else {
+        return Ok(None);
+    };
+    let command = manifest.command.as_deref().unwrap_or("hopflow sweep");
+    let document = picture.page(command, &manifest.hopflow);
+    Ok(Some(hopflow_report::write(&document, folder)?.page))
+}
+
+fn table(picture: &Picture) -> String {
+    let header: Vec<String> = ["transport".to_owned(), "front".to_owned()]
+        .into_iter()
+        .chain(BRIEF.map(|metric| match metric.unit() {
+            "" => metric.name().to_owned(),
+            unit => format!("{}\n{unit}", metric.name()),
+        }))
+        .collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    show::table(&header, picture.points.iter().map(row)).to_string()
+}
+
+fn row(shown: &Shown) -> Vec<String> {
+    let mut cells = vec![
+        shown.transport.clone(),
+        if shown.on_front { "*" } else { "" }.to_owned(),
+    ];
+    cells.extend(BRIEF.map(|metric| {
+        let found = shown.metrics.get(metric.name());
+        found.map_or("-".to_owned(), |found| significant(found.mean))
+    }));
+    cells
+}
+
+fn legend(picture: &Picture) -> String {
+    let networks = match picture.seeds.len() {
+        1 => "one sampled network".to_owned(),
+        n => format!("means over {n} sampled networks"),
+    };
+    format!(
+        "* no other point is as good in {} and better in one; {networks}.\n\
+         {} more points are not run; the report says why, and has intervals and more metrics.",
+        picture.front.join(" and "),
+        picture.skipped.len(),
+    )
+}
+
+fn picture_json(picture: &Picture, folder: &Path, report: &Path) -> Value {
+    let mut value = serde_json::to_value(picture).expect("plain data has a JSON form");
+    value["folder"] = json!(folder.display().to_string());
+    value["report"] = json!(report.display().to_string());
+    value
+}
+
+fn show_plan(sweep: &Sweep, json: bool) -> Result<(), Failure> {
+    let (points, skipped) = (sweep.points(), sweep.skipped());
+    if json {
+        return show::print_json(&plan_json(points, skipped));
+    }
+    let header: Vec<&str> = NAMES.into_iter().chain(["transport"]).collect();
+    let row = |(point, choice): &(Point, Choice)| {
+        let values = point.values().map(str::to_owned).into_iter();
+        let options = choice.options.to_string().trim().replace('\n', ", ");
+        let preset = choice.preset.clone().unwrap_or_default();
+        let transport = format!("{preset} {options}").trim_end().to_owned();
+        values.chain([transport]).collect()
+    };
+    let reason = |(point, reason): &(Point, String)| format!("{}: {reason}\n", point.label());
+    let text = format!(
+        "{}\n{} points are run; {} are not:\n{}",
+        show::table(&header, points.iter().map(row)),
+        points.len(),
+        skipped.len(),
+        skipped.iter().map(reason).collect::<String>(),
+    );
+    show::print(&text)
+}
+
+fn plan_json(points: &[(Point, Choice)], skipped: &[(Point, String)]) -> Value {
+    let point = |(point, choice): &(Point, Choice)| {
+        json!({
+            "label": point.label(),
+            "preset": choice.preset,
+            "options": choice.options,
+        })
+    };
+    let reason =
+        |(point, reason): &(Point, String)| json!({ "label": point.label(), "reason": reason });
+    json!({
+        "points": points.iter().map(point).collect::<Vec<_>>(),
+        "skipped": skipped.iter().map(reason).collect::<Vec<_>>(),
+    })
+}
