@@ -59,3 +59,14 @@ fn n23_sends_its_credit_once_per_round_trip_of_a_hop() {
         }
     }
 }
+
+/// An end-to-end window beside a control on hops: the smaller one counts.
+#[test]
+fn an_end_to_end_window_limits_what_hops_would_allow() {
+    let window = "end-to-end = \"window\"\nstream-window = 0\ncircuit-window = 200";
+    let rate = cells_per_second("n23", &format!("{window}\nn3 = 400"));
+    assert!((rate / 200.0 - 1.0).abs() < 0.02, "{rate}");
+    let alone = cells_per_second("backtap", "");
+    let rate = cells_per_second("backtap", window);
+    assert!(alone > 1000.0 && rate < 204.0, "{alone}, {rate}");
+}
