@@ -3,7 +3,9 @@
 use std::fmt;
 
 use hopflow_units::{CircuitId, Instant, LinkId, StreamId};
+use hopflow_wire::Payload;
 
+use crate::connection::{Connected, Sink, Source, Tag};
 use crate::hop::{Receiver, Sender};
 use crate::queue::CellQueue;
 use crate::transport::Gates;
@@ -125,6 +127,8 @@ pub(crate) struct Flow<S, P> {
     pub(crate) pace: Option<Instant>,
     /// When the transport wants to be called.
     pub(crate) timer: Option<Instant>,
+    /// The part in the connection that the circuit's ends keep, if they do.
+    pub(crate) connected: Option<Box<Connected<P>>>,
 }
 
 impl<S, P: Clone> Flow<S, P> {
@@ -155,6 +159,7 @@ impl<S, P: Clone> Flow<S, P> {
             alarm: None,
             pace: None,
             timer: None,
+            connected: None,
         }
     }
 
@@ -168,5 +173,47 @@ impl<S, P: Clone> Flow<S, P> {
     pub(crate) fn is_ready(&self, now: Instant) -> bool {
         (self.queue.unsent() > 0 && self.gates.hop.is_open(now))
             || self.sender.wants_resend(&self.queue)
+    }
+}
+
+impl<S, P: Payload> Flow<S, P> {
+    /// The sending end of the circuit's connection, if there is one and it is here.
+    pub(crate) fn source(&mut self) -> Option<&mut Source<P>> {
+        self.connected.as_mut()?.source()
+    }
+
+    /// The receiving end of the circuit's connection, if there is one and it is here.
+    pub(crate) fn sink(&mut self) -> Option<&mut Sink> {
+        self.connected.as_mut()?.sink()
+    }
+
+    /// Takes a cell that begins here.
+    #[inline]
+    pub(crate) fn push_own(&mut self, cell: P) {
+        match self.source() {
+            Some(source) => source.push(cell),
+            None => self.queue.push(cell),
+        }
+    }
+
+    /// Cells that wait to leave for the first time.
+    #[inline]
+    pub(crate) fn waiting(&mut self) -> u64 {
+        let kept = self.source().map_or(0, |source| source.unsent());
+        self.queue.unsent() + kept
+    }
+
+    /// Whether no more cells may be cut, whatever waits.
+    #[inline]
+    pub(crate) fn is_full(&mut self) -> bool {
+        self.source().is_some_and(|source| source.is_full())
+    }
+
+    /// Puts a cell into the queue that leaves with this tag.
+    pub(crate) fn push_tagged(&mut self, tag: Tag, cell: P) {
+        self.queue.push(cell);
+        if let Some(connected) = &mut self.connected {
+            connected.tags.push_back(tag);
+        }
     }
 }

@@ -19,6 +19,7 @@
 
 mod activity;
 mod bucket;
+mod connection;
 mod edge;
 mod error;
 mod flow;
@@ -36,6 +37,7 @@ mod timers;
 mod transport;
 
 pub use bucket::{BucketConfig, TokenBucket};
+pub use connection::EndToEnd;
 pub use edge::sendme::{Acknowledger, SendmeWindow};
 pub use error::{ConfigError, Violation};
 pub use flow::{Direction, FlowId, Role, Site};

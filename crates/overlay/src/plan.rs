@@ -3,7 +3,7 @@
 use hopflow_units::{Cells, Duration};
 use hopflow_wire::Carrier;
 
-use crate::RttConfig;
+use crate::{EndToEnd, RttConfig};
 
 /// A transport's point in the design space, as far as the machine is concerned.
 #[derive(Clone, Debug)]
@@ -56,6 +56,9 @@ pub struct Plan {
     pub out_of_band: bool,
     /// The share of a node's capacity that the transport fills at most, above 0 and up to 1.
     pub fills: f64,
+    /// The TCP connection that the ends of every circuit keep, over hops that repair nothing;
+    /// unreliable datagrams only. Only simulators can do this (`docs/spec/udp-or.md`).
+    pub connection: Option<EndToEnd>,
     /// Regular calls of the transport's node hook.
     pub tick: Option<Tick>,
 }
@@ -153,6 +156,7 @@ impl Plan {
             rtt: RttConfig::default(),
             out_of_band: false,
             fills: 1.0,
+            connection: None,
             tick: None,
         }
     }

@@ -18,6 +18,8 @@ pub(crate) enum Timer {
     LinkPace(LinkId),
     /// The transport asked to be called.
     Transport(FlowId),
+    /// The connection of a circuit's ends has a deadline.
+    Connection(FlowId),
 }
 
 /// All pending timers, earliest first; simultaneous ones in the order of their kind and flow.

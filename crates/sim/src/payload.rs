@@ -1,14 +1,25 @@
 //! What simulated cells carry.
 
-use hopflow_units::Instant;
-use hopflow_wire::{CELL_PAYLOAD, DecodeError, Payload, RelayHeader};
+use hopflow_units::{Instant, StreamId};
+use hopflow_wire::{
+    CELL_PAYLOAD, CellAck, CellSeq, DecodeError, Payload, RelayCommand, RelayHeader,
+};
 
 /// A payload that stands for real bytes: the header, and where and when the data was cut.
+///
+/// An acknowledgement has what it says in these places; so that cells stay small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Simulated {
-    header: RelayHeader,
+    command: RelayCommand,
+    stream: StreamId,
+    len: u16,
+    /// The window of an acknowledgement.
+    window: u16,
+    number: u32,
+    /// The stream offset of the first byte; of an acknowledgement the third range.
     offset: u32,
-    packaged: Instant,
+    /// When the data was cut, in nanoseconds; of an acknowledgement the first two ranges.
+    packaged: u64,
 }
 
 /// Application data that waits to be cut: only its place in the stream matters.
@@ -23,17 +34,31 @@ impl Simulated {
 
     /// Application bytes in the cell.
     pub const fn len(&self) -> u16 {
-        self.header.len
+        self.len
     }
 
     /// Whether the cell carries no application data.
     pub const fn is_empty(&self) -> bool {
-        self.header.len == 0
+        self.len == 0
     }
 
     /// When the data was cut into the cell.
     pub const fn packaged(&self) -> Instant {
-        self.packaged
+        Instant::from_nanos(self.packaged)
+    }
+}
+
+impl Simulated {
+    const fn new(header: RelayHeader, offset: u32, packaged: Instant) -> Self {
+        Self {
+            command: header.command,
+            stream: header.stream,
+            len: header.len,
+            window: 0,
+            number: header.number,
+            offset,
+            packaged: packaged.as_nanos(),
+        }
     }
 }
 
@@ -46,43 +71,95 @@ impl Payload for Simulated {
     fn cut(header: RelayHeader, place: &mut Place, now: Instant) -> Self {
         let offset = place.0;
         place.0 = offset.wrapping_add(u32::from(header.len));
-        Self {
-            header,
-            offset,
-            packaged: now,
-        }
+        Self::new(header, offset, now)
     }
 
     fn control(header: RelayHeader, now: Instant) -> Self {
-        Self {
-            header,
-            offset: 0,
-            packaged: now,
-        }
+        Self::new(header, 0, now)
     }
 
     #[inline]
     fn header(&self) -> Result<RelayHeader, DecodeError> {
-        Ok(self.header)
+        Ok(RelayHeader {
+            command: self.command,
+            stream: self.stream,
+            len: self.len,
+            number: self.number,
+        })
+    }
+
+    fn acknowledgement(ack: &CellAck) -> Self {
+        let [first, second, third] = ack
+            .arrived
+            .map(|(start, end)| u32::from(start) << 16 | u32::from(end));
+        Self {
+            window: ack.window,
+            number: ack.next.to_wire(),
+            offset: third,
+            packaged: u64::from(first) << 32 | u64::from(second),
+            ..Self::new(
+                RelayHeader::control(RelayCommand::Ack, StreamId::new(0)),
+                0,
+                Instant::ZERO,
+            )
+        }
+    }
+
+    fn read_acknowledgement(&self) -> Result<CellAck, DecodeError> {
+        let ranges = [
+            (self.packaged >> 32) as u32,
+            self.packaged as u32,
+            self.offset,
+        ];
+        Ok(CellAck {
+            next: CellSeq::from_wire(self.number),
+            window: self.window,
+            arrived: ranges.map(|range| ((range >> 16) as u16, range as u16)),
+        })
     }
 
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]) {
-        let used = self.header.encode(out);
+        let header = RelayHeader {
+            command: self.command,
+            stream: self.stream,
+            len: self.len,
+            number: self.number,
+        };
+        let used = header.encode(out);
         out[used..].fill(0);
+        if let (RelayCommand::Ack, Ok(ack)) = (self.command, self.read_acknowledgement()) {
+            ack.encode(out);
+        }
     }
 
     /// Reads the header; where and when the data was cut does not travel.
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self {
-        let header = RelayHeader::decode(bytes).unwrap_or_else(|_| {
-            RelayHeader::control(
-                hopflow_wire::RelayCommand::End,
-                hopflow_units::StreamId::new(0),
-            )
-        });
-        Self {
-            header,
-            offset: 0,
-            packaged: Instant::ZERO,
+        let none = RelayHeader::control(RelayCommand::End, StreamId::new(0));
+        let header = RelayHeader::decode(bytes).unwrap_or(none);
+        match (header.command, CellAck::decode(bytes)) {
+            (RelayCommand::Ack, Ok(ack)) => Self::acknowledgement(&ack),
+            _ => Self::new(header, 0, Instant::ZERO),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_acknowledgement_fits_into_a_cell_of_data() {
+        assert_eq!(size_of::<Simulated>(), 24);
+        let ack = CellAck {
+            next: CellSeq::of(77),
+            window: 9,
+            arrived: [(5, 6), (2, 4), (u16::MAX - 1, u16::MAX)],
+        };
+        let cell = Simulated::acknowledgement(&ack);
+        assert!(cell.is_empty());
+        assert_eq!(cell.read_acknowledgement(), Ok(ack));
+        let mut bytes = [0; CELL_PAYLOAD];
+        cell.write(&mut bytes);
+        assert_eq!(Simulated::read(&bytes), cell);
     }
 }

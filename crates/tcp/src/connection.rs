@@ -69,6 +69,16 @@ impl Connection {
         Self::new(config, State::Listen)
     }
 
+    /// An endpoint that needs no handshake, for what carries the connection has told both sides of
+    /// each other: the peer is known to have the same configuration.
+    pub fn established(config: &Config) -> Self {
+        let mut connection = Self::new(config, State::Established);
+        // Buffers are at most 2 GiB.
+        let window = config.receive_buffer.get() as u32;
+        connection.sender.offered(0, window);
+        connection
+    }
+
     fn new(config: &Config, state: State) -> Self {
         Self {
             state,

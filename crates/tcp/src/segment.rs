@@ -87,6 +87,72 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// A segment with data, as its receiver is to see it, for drivers that carry segments in a form
+    /// of their own. The timestamp is opaque to the receiver: any number does that grows with every
+    /// transmission and by which the sender knows it again.
+    pub fn with_data(offset: Bytes, len: Bytes, timestamp: Instant) -> Self {
+        Self {
+            seq: offset.get(),
+            timestamp,
+            len: len.get() as u32,
+            ..Self::bare(Flags::default())
+        }
+    }
+
+    /// A segment that acknowledges all below `next` and echoes the timestamp of the segment that it
+    /// answers, as the sender of the data is to see it.
+    pub fn acknowledging(next: Bytes, window: Bytes, echo: Instant) -> Self {
+        Self {
+            ack: next.get(),
+            echo,
+            window: window.get().min(u64::from(u32::MAX)) as u32,
+            ..Self::bare(Flags::ACK)
+        }
+    }
+
+    /// The same with one more range that has arrived, above what is acknowledged. A fourth range is
+    /// left out.
+    #[must_use]
+    pub fn and_arrived(mut self, start: Bytes, end: Bytes) -> Self {
+        self.sack.push(self.ack, Range::new(start.get(), end.get()));
+        self
+    }
+
+    /// A segment without data that asks for an acknowledgement.
+    pub fn asking() -> Self {
+        Self::bare(Flags::PROBE)
+    }
+
+    fn bare(flags: Flags) -> Self {
+        Self {
+            seq: 0,
+            ack: 0,
+            timestamp: Instant::ZERO,
+            echo: Instant::ZERO,
+            len: 0,
+            window: 0,
+            sack: SackBlocks::default(),
+            flags,
+        }
+    }
+
+    /// The timestamp of the segment that this one answers.
+    pub const fn echo(&self) -> Instant {
+        self.echo
+    }
+
+    /// Bytes that the other side may send beyond what is acknowledged.
+    pub const fn window(&self) -> Bytes {
+        Bytes::new(self.window as u64)
+    }
+
+    /// Ranges above what is acknowledged that have arrived, newest first: where they start and end.
+    pub fn arrived(&self) -> impl Iterator<Item = (Bytes, Bytes)> {
+        self.sack
+            .ranges(self.ack)
+            .map(|range| (Bytes::new(range.start), Bytes::new(range.end)))
+    }
+
     /// Bytes on the wire from the IPv4 header on, without the link layer's framing.
     pub fn wire_len(&self) -> Bytes {
         let sack = match self.sack.len() as u64 {

@@ -57,6 +57,7 @@ transports! {
     crate::marut_timely::MarutTimely,
     crate::marut_dctcp::MarutDctcp,
     crate::predictor::Predictor,
+    crate::udp_or::UdpOr,
 }
 
 fn find<T: Transport<Config: Configure>>(name: &str) -> Option<&'static Preset> {

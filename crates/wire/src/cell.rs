@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use hopflow_units::{CircuitId, Instant};
 
-use crate::{CELL_PAYLOAD, CellSeq, DecodeError, RelayCommand, RelayHeader};
+use crate::{CELL_PAYLOAD, CellAck, CellSeq, DecodeError, RelayCommand, RelayHeader};
 
 /// What a cell carries past the relays: the relay header and application data.
 ///
@@ -36,6 +36,23 @@ pub trait Payload: Clone + Debug + Send + 'static {
     /// If the header is malformed, which an honest peer never causes.
     fn header(&self) -> Result<RelayHeader, DecodeError>;
 
+    /// The payload of a cell that acknowledges others.
+    fn acknowledgement(ack: &CellAck) -> Self {
+        let mut bytes = [0; CELL_PAYLOAD];
+        ack.encode(&mut bytes);
+        Self::read(&bytes)
+    }
+
+    /// What a cell with [`RelayCommand::Ack`] says; meaningful at the circuit's ends only.
+    ///
+    /// # Errors
+    /// If the content is malformed, which an honest peer never causes.
+    fn read_acknowledgement(&self) -> Result<CellAck, DecodeError> {
+        let mut bytes = [0; CELL_PAYLOAD];
+        self.write(&mut bytes);
+        CellAck::decode(&bytes)
+    }
+
     /// Writes the payload's bytes.
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]);
 
@@ -43,8 +60,8 @@ pub trait Payload: Clone + Debug + Send + 'static {
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self;
 }
 
-/// The flags byte of a cell on a datagram carrier; its bits are for transports to come. Nodes send
-/// zero and ignore what they get.
+/// The flags byte of a cell on a datagram carrier. Where the circuit's ends repair, it counts the
+/// transmissions of a cell; elsewhere nodes send zero and ignore what they get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CellFlags(pub u8);
 
@@ -55,7 +72,7 @@ pub struct Cell<P> {
     pub circuit: CircuitId,
     /// Flags; datagram carriers only.
     pub flags: CellFlags,
-    /// The hop's sequence number; datagram carriers only.
+    /// The hop's sequence number, or the circuit's where its ends repair; datagram carriers only.
     pub seq: CellSeq,
     /// What the relays do not see.
     pub payload: P,

@@ -8,12 +8,14 @@
 //! What a relay may not see travels inside a [`Payload`]: in a real overlay 509 onion-encrypted
 //! bytes, in the simulator a small value that stands for them.
 
+mod ack;
 mod cell;
 mod frame;
 mod relay;
 mod seq;
 mod setup;
 
+pub use ack::CellAck;
 pub use cell::{Cell, CellFlags, Payload, RawPayload};
 pub use frame::{
     Carrier, DecodeError, Destroy, Feedback, Frame, Frames, Message, Neighbour, Reason,

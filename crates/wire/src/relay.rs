@@ -2,6 +2,8 @@
 
 use hopflow_units::StreamId;
 
+#[cfg(doc)]
+use crate::CellAck;
 use crate::{CELL_DATA, CELL_NUMBER, DecodeError, RELAY_HEADER};
 
 /// What a cell asks of the far end of its circuit.
@@ -22,6 +24,10 @@ pub enum RelayCommand {
     NumberedEnd = 25,
     /// The stream is broken off, in both directions.
     Reset = 26,
+    /// Tells which of the circuit's cells have arrived, where its ends repair; see [`CellAck`].
+    Ack = 27,
+    /// Asks for an [`Ack`](Self::Ack).
+    Ask = 28,
     /// The receiver of a stream's data holds enough of it (proposal 324, section 4).
     Xoff = 43,
     /// The receiver takes the stream's data again.
@@ -30,7 +36,7 @@ pub enum RelayCommand {
 
 impl RelayCommand {
     /// All commands.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Begin,
         Self::Data,
         Self::End,
@@ -38,13 +44,16 @@ impl RelayCommand {
         Self::NumberedData,
         Self::NumberedEnd,
         Self::Reset,
+        Self::Ack,
+        Self::Ask,
         Self::Xoff,
         Self::Xon,
     ];
 
-    /// Whether the cell has a number among those of its stream.
+    /// Whether the cell has a number: among those of its stream or, if it acknowledges, that of the
+    /// next cell expected.
     pub const fn is_numbered(self) -> bool {
-        matches!(self, Self::NumberedData | Self::NumberedEnd)
+        matches!(self, Self::NumberedData | Self::NumberedEnd | Self::Ack)
     }
 
     /// Whether the cell is part of what a stream carries, in order and subject to its windows.
@@ -66,8 +75,9 @@ pub struct RelayHeader {
     pub stream: StreamId,
     /// Bytes of application data in the cell.
     pub len: u16,
-    /// Position among all data cells of the stream, over all its circuits. Only numbered commands
-    /// carry it ([`RelayCommand::is_numbered`]); zero otherwise.
+    /// Position among all data cells of the stream, over all its circuits, or the next cell that an
+    /// acknowledgement expects. Only numbered commands carry it ([`RelayCommand::is_numbered`]);
+    /// zero otherwise.
     pub number: u32,
 }
 

@@ -309,8 +309,16 @@ fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, Star
     let refuse = |problem: String| StartError::Input(InputError::at("transport", problem));
     let factory = hopflow_transports::build(&choice.preset, &choice.options)
         .map_err(|error| refuse(error.to_string()))?;
-    if Factory::<OnionPayload>::plan(&*factory).out_of_band {
-        let preset = &choice.preset;
+    let plan = Factory::<OnionPayload>::plan(&*factory);
+    let preset = &choice.preset;
+    if plan.connection.is_some() {
+        return Err(refuse(format!(
+            "{preset} repairs at the ends of circuits, which only simulators can do, for the \
+             encryption of circuits needs every cell at every hop; allowed are transports that \
+             repair on each hop"
+        )));
+    }
+    if plan.out_of_band {
         return Err(refuse(format!(
             "{preset} tells neighbours of plans outside of all links, which only simulators can \
              do; allowed are transports whose feedback is in band"

@@ -74,15 +74,28 @@ impl<T: Transport, P: Payload> Node<T, P> {
         }
     }
 
-    /// Whether it cut something of a flow that prefers among legs, and can cut no more.
+    /// Cuts what may be cut of one flow. Where the circuit's ends keep a connection, what that lets
+    /// go makes room for more.
     #[inline]
     fn refill_flow(&mut self, now: Instant, id: FlowId) -> bool {
+        let mut cut = self.cut(now, id);
+        if self.plan.connection.is_some() {
+            while self.pump(now, id) {
+                cut |= self.cut(now, id);
+            }
+        }
+        cut
+    }
+
+    /// Whether it cut something of a flow that prefers among legs, and can cut no more.
+    #[inline]
+    fn cut(&mut self, now: Instant, id: FlowId) -> bool {
         let (ahead, resume) = (self.plan.ahead.get(), self.plan.resume.get());
         let mut cut = false;
         while let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) {
-            let waiting = flow.queue.unsent();
+            let waiting = flow.waiting();
             flow.filled &= waiting > resume;
-            if flow.inbound.is_some() || flow.filled || waiting >= ahead {
+            if flow.inbound.is_some() || flow.filled || waiting >= ahead || flow.is_full() {
                 return cut;
             }
             if !flow.gates.end.is_open(now) {
@@ -103,13 +116,13 @@ impl<T: Transport, P: Payload> Node<T, P> {
             let Some(stream) = self.streams.get_mut(index as u32) else {
                 return false;
             };
-            flow.queue.push(stream.cut(now));
+            flow.push_own(stream.cut(now));
             if stream.ran_low() {
                 let stream = StreamHandle(self.streams.id(index as u32));
                 self.events.push_back(Event::Drained { stream });
             }
             flow.gates.end.pass(now);
-            flow.filled = flow.queue.unsent() >= ahead && resume < ahead;
+            flow.filled = resume < ahead && flow.waiting() >= ahead;
             flow.turn = place + 1;
             cut = flow.gates.rank > 0;
             self.stream_gates[index].pass(now);
@@ -201,6 +214,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             };
             match taken {
                 Ok(Taken::Yes) if self.plan.forward_feedback => self.report_forwarded(now, id),
+                Ok(Taken::Yes) if self.plan.connection.is_some() => self.after_sunk(now, id),
                 Ok(Taken::Yes) => {}
                 Ok(Taken::No) => return,
                 Err(violation) => return self.violated(id, violation),

@@ -58,15 +58,18 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let mut waiting = 0;
         if let Some(flow) = self.flow(source) {
             for header in headers.drain(..) {
-                flow.queue.push(P::control(header, now));
+                flow.push_own(P::control(header, now));
             }
-            waiting = flow.queue.unsent();
+            waiting = flow.waiting();
         }
         headers.clear();
         self.far_end = headers;
         if waiting > limit {
             // The far end keeps sending and lets nobody take what it is owed for that.
             return self.violated(source, Violation::Excess);
+        }
+        if self.plan.connection.is_some() {
+            self.pump(now, source);
         }
         self.schedule(now, source);
     }

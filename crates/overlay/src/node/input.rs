@@ -16,6 +16,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some(id) = self.links[link.index()].flow(cell.circuit) else {
             return self.on_stray(link, cell.circuit);
         };
+        if self.plan.connection.is_some() {
+            return self.on_connected_cell(now, id, cell);
+        }
         let limit = self.plan.queue_limit.get();
         let Some(flow) = self.flows.get_mut(id.index()).and_then(Option::as_mut) else {
             return;
@@ -46,7 +49,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
     }
 
     #[inline]
-    fn on_arrived(&mut self, now: Instant, id: FlowId, cells: u64) {
+    pub(super) fn on_arrived(&mut self, now: Instant, id: FlowId, cells: u64) {
         for _ in 0..cells {
             self.hook(now, id, |transport, state, cx| {
                 transport.on_arrival(state, cx);
@@ -63,7 +66,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
     /// Drops a cell that the queue cannot take.
     #[cold]
-    fn on_excess(&mut self, id: FlowId) {
+    pub(super) fn on_excess(&mut self, id: FlowId) {
         self.counters.cells_dropped += 1;
         let (reliable, limit) = (self.plan.reliable, self.plan.queue_limit.get());
         if self.plan.excess == Excess::Drop {

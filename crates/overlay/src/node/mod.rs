@@ -1,5 +1,6 @@
 //! The node: routes inputs to its parts and collects their outputs.
 
+mod connected;
 mod deliver;
 mod hooks;
 mod input;
@@ -150,6 +151,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 Timer::Pace(flow) => self.on_pace(now, flow, at),
                 Timer::LinkPace(link) => self.on_link_pace(now, link, at),
                 Timer::Transport(flow) => self.on_transport_timer(now, flow, at),
+                Timer::Connection(flow) => self.on_connection_timer(now, flow, at),
             }
         }
         if self.resume_at <= now {
@@ -303,6 +305,9 @@ impl<T: Transport, P: Payload> Host<P> for Node<T, P> {
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {
         let id = FlowId::new(self.circuits.place(circuit.0)?, direction);
         let flow = self.flows.get(id.index())?.as_ref()?;
+        if let Some(connected) = &flow.connected {
+            return Some(flow.connected_view(connected));
+        }
         let Gates { hop, end, .. } = &flow.gates;
         let gate = if hop.window().is_some() {
             Some(hop)

@@ -421,16 +421,22 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
 impl<S, P: Clone> Flow<S, P> {
     #[inline]
-    fn cell(&self, seq: u64, payload: P) -> Cell<P> {
+    fn cell(&mut self, seq: u64, payload: P) -> Cell<P> {
         let circuit = self
             .outbound
             .map_or_else(Default::default, |port| port.circuit);
-        Cell {
+        let mut cell = Cell {
             circuit,
             flags: CellFlags::default(),
             seq: CellSeq::of(seq),
             payload,
+        };
+        if let Some(connected) = &mut self.connected
+            && let Some(tag) = connected.tags.pop_front()
+        {
+            (cell.seq, cell.flags) = (tag.number, tag.flags());
         }
+        cell
     }
 
     /// What the predecessor is told.

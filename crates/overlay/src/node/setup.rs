@@ -4,6 +4,7 @@ use hopflow_units::{Cells, LinkId, StreamId};
 use hopflow_wire::{Destroy, Frame, Payload, Reason};
 
 use super::{Circuit, Node};
+use crate::connection::Connected;
 use crate::edge::Stream;
 use crate::flow::{Flow, Port};
 use crate::hop::Sender;
@@ -66,7 +67,10 @@ impl<T: Transport, P: Payload> Node<T, P> {
             gates.hop.set_cap(limit);
         }
         let sender = Sender::new(self.plan.forward_feedback);
-        Flow::new(site, ports, gates, state, sender)
+        let mut flow = Flow::new(site, ports, gates, state, sender);
+        let connection = self.plan.connection.as_ref();
+        flow.connected = connection.map(|config| Box::new(Connected::new(config, role)));
+        flow
     }
 
     pub(super) fn add_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {

@@ -1,0 +1,84 @@
+//! The receiving end: what has arrived, and telling so.
+
+use hopflow_tcp::{Connection, Segment};
+use hopflow_units::{Bytes, Instant};
+use hopflow_wire::{CellAck, CellSeq};
+
+use super::{CELL, EndToEnd, Tag};
+
+/// The receiving end of a circuit's connection. The cells themselves are in the flow's receiver and
+/// queue.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    connection: Connection,
+    /// Cells beyond those taken that are accepted.
+    buffer: u64,
+    /// Cells that were taken out of the queue.
+    taken: u64,
+}
+
+impl Sink {
+    pub(crate) fn new(config: &EndToEnd) -> Self {
+        Self {
+            connection: Connection::established(&config.tcp),
+            buffer: config.receive_buffer.get(),
+            taken: 0,
+        }
+    }
+
+    /// Cells beyond those taken that are accepted.
+    pub(crate) const fn buffer(&self) -> u64 {
+        self.buffer
+    }
+
+    /// A cell has arrived.
+    pub(crate) fn receive(&mut self, now: Instant, number: u64, tag: Tag) {
+        // Among the cells that may be answered it grows with every transmission, as a time would.
+        let timestamp = Instant::from_nanos(number << 8 | u64::from(tag.attempt));
+        let segment = Segment::with_data(CELL * number, CELL, timestamp);
+        self.connection.receive(now, &segment);
+    }
+
+    /// The source asks how far cells have come.
+    pub(crate) fn asked(&mut self, now: Instant) {
+        self.connection.receive(now, &Segment::asking());
+    }
+
+    /// As many cells as `taken` have left the queue so far.
+    pub(crate) fn on_taken(&mut self, taken: u64) {
+        self.connection.read(CELL * (taken - self.taken));
+        self.taken = taken;
+    }
+
+    /// The next acknowledgement, and the tag of the cell that it answers.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<(Tag, CellAck)> {
+        let segment = self.connection.poll_transmit(now)?;
+        let answered = segment.echo().as_nanos();
+        let tag = Tag {
+            number: CellSeq::of(answered >> 8),
+            attempt: answered as u8,
+        };
+        let next = segment.acknowledged();
+        let mut ack = CellAck {
+            next: CellSeq::of(cells(next)),
+            window: cells(segment.window()) as u16,
+            ..CellAck::default()
+        };
+        for (place, (start, end)) in ack.arrived.iter_mut().zip(segment.arrived()) {
+            *place = (cells(start - next) as u16, cells(end - next) as u16);
+        }
+        Some((tag, ack))
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.connection.handle_timeout(now);
+    }
+}
+
+const fn cells(bytes: Bytes) -> u64 {
+    bytes.get() / CELL.get()
+}

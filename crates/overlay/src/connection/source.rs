@@ -1,0 +1,162 @@
+//! The sending end: cells until they are acknowledged.
+
+use std::collections::VecDeque;
+
+use hopflow_tcp::{Connection, Segment};
+use hopflow_units::{Instant, StreamId};
+use hopflow_wire::{CellAck, CellSeq, Payload, RelayCommand, RelayHeader};
+
+use super::{CELL, EndToEnd, Tag};
+use crate::Violation;
+
+/// The sending end of a circuit's connection.
+#[derive(Debug)]
+pub(crate) struct Source<P> {
+    connection: Connection,
+    buffer: u64,
+    /// Cells that are not acknowledged, sent or not, in their order.
+    kept: VecDeque<Kept<P>>,
+    /// The number of the first of these.
+    first: u64,
+    /// Cells that were sent so far.
+    sent: u64,
+}
+
+/// A cell, and when it was sent.
+#[derive(Debug)]
+struct Kept<P> {
+    payload: P,
+    first: Instant,
+    again: Vec<Instant>,
+}
+
+impl<P> Kept<P> {
+    fn sent_at(&self, attempt: u8) -> Option<Instant> {
+        match attempt {
+            0 => Some(self.first),
+            again => self.again.get(usize::from(again) - 1).copied(),
+        }
+    }
+
+    /// Notes another transmission; beyond what the tag can count the last one stands for all.
+    fn send_again(&mut self, now: Instant) -> u8 {
+        if self.again.len() == usize::from(u8::MAX) {
+            self.again.pop();
+        }
+        self.again.push(now);
+        self.again.len() as u8
+    }
+}
+
+impl<P: Payload> Source<P> {
+    pub(crate) fn new(config: &EndToEnd) -> Self {
+        Self {
+            connection: Connection::established(&config.tcp),
+            buffer: config.send_buffer.get(),
+            kept: VecDeque::new(),
+            first: 0,
+            sent: 0,
+        }
+    }
+
+    /// Takes a cell that is to be sent.
+    pub(crate) fn push(&mut self, payload: P) {
+        self.kept.push_back(Kept {
+            payload,
+            first: Instant::ZERO,
+            again: Vec::new(),
+        });
+        self.connection.write(CELL);
+    }
+
+    /// Cells that wait to be sent for the first time.
+    pub(crate) fn unsent(&self) -> u64 {
+        self.first + self.kept.len() as u64 - self.sent
+    }
+
+    /// Cells that were sent and not acknowledged.
+    pub(crate) const fn outstanding(&self) -> u64 {
+        self.sent - self.first
+    }
+
+    /// Cells that were sent so far.
+    pub(crate) const fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Whether no more cells are kept.
+    pub(crate) fn is_full(&self) -> bool {
+        self.kept.len() as u64 >= self.buffer
+    }
+
+    /// The next cell that TCP lets go, or a question where only the sink's window holds it back.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<(Tag, P)> {
+        let segment = self.connection.poll_transmit(now)?;
+        if segment.payload().is_zero() {
+            let question = RelayHeader::control(RelayCommand::Ask, StreamId::new(0));
+            return Some((Tag::default(), P::control(question, now)));
+        }
+        let number = segment.offset().get() / CELL.get();
+        let kept = self.kept.get_mut((number - self.first) as usize)?;
+        let attempt = if number >= self.sent {
+            self.sent = number + 1;
+            kept.first = now;
+            0
+        } else {
+            kept.send_again(now)
+        };
+        let number = CellSeq::of(number);
+        Some((Tag { number, attempt }, kept.payload.clone()))
+    }
+
+    /// The sink tells what has arrived, in answer to the cell with this tag.
+    ///
+    /// # Errors
+    /// If that was never sent.
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        tag: Tag,
+        ack: &CellAck,
+    ) -> Result<(), Violation> {
+        let next = ack.next.widen(self.first);
+        if next > self.sent {
+            return Err(Violation::BeyondSent);
+        }
+        let echo = self.answered(tag, next);
+        let mut segment = Segment::acknowledging(CELL * next, CELL * u64::from(ack.window), echo);
+        for (start, end) in ack.arrived.into_iter().filter(|range| *range != (0, 0)) {
+            let [start, end] = [start, end].map(|edge| next + u64::from(edge));
+            if start >= end || end > self.sent {
+                return Err(Violation::BeyondSent);
+            }
+            segment = segment.and_arrived(CELL * start, CELL * end);
+        }
+        self.connection.receive(now, &segment);
+        while self.first < next {
+            self.kept.pop_front();
+            self.first += 1;
+        }
+        Ok(())
+    }
+
+    /// When the cell was sent that an acknowledgement answers. Of one that is no longer known, or
+    /// never was, the time is that of the last cell that it acknowledges.
+    fn answered(&self, tag: Tag, next: u64) -> Instant {
+        let at = |number: u64| self.kept.get(number.checked_sub(self.first)? as usize);
+        let answered = at(tag.number.widen(self.first)).and_then(|kept| kept.sent_at(tag.attempt));
+        let last = || at(next.checked_sub(1)?);
+        let latest = |kept: &Kept<P>| kept.again.last().copied().unwrap_or(kept.first);
+        answered
+            .or_else(|| last().map(latest))
+            .unwrap_or(Instant::ZERO)
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.connection.poll_timeout()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.connection.handle_timeout(now);
+    }
+}
