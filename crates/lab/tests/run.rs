@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hopflow_lab::run::{Campaign, Error, Finished, Monitor, Silent};
 use hopflow_lab::scenario::Scenario;
-use hopflow_results::{Folder, RunEntry, Since};
+use hopflow_results::{Folder, RunEntry, Since, Tables};
 use hopflow_units::Duration;
 
 const TEXT: &str = r#"
@@ -227,6 +227,14 @@ fn the_default_folder_differs_by_scenario_and_transports_but_not_by_seeds() {
     assert_ne!(name(&TEXT.replace("[transports.backtap]", "")), base);
 }
 
+/// The tables of all runs in a folder.
+fn read(folder: &Path) -> Vec<Tables> {
+    let folder = Folder::open(folder);
+    let runs = folder.read_manifest().unwrap().runs;
+    let tables = runs.iter().map(|run| folder.read_run(run).unwrap());
+    tables.collect()
+}
+
 #[test]
 fn latencies_are_recorded_on_request_and_change_nothing_else() {
     let without = tempfile::tempdir().unwrap();
@@ -234,13 +242,6 @@ fn latencies_are_recorded_on_request_and_change_nothing_else() {
     let with = tempfile::tempdir().unwrap();
     let text = format!("{TEXT}[record]\nlatency = true\n");
     campaign(&text).run(with.path(), Some(2), &Silent).unwrap();
-    let read = |folder: &Path| -> Vec<_> {
-        let folder = Folder::open(folder);
-        let runs = folder.read_manifest().unwrap().runs;
-        runs.iter()
-            .map(|run| folder.read_run(run).unwrap())
-            .collect()
-    };
     for (without, mut with) in read(without.path()).into_iter().zip(read(with.path())) {
         let counted: u64 = with.latency_classes.iter().map(|class| class.cells).sum();
         let cells: u64 = with.latencies.iter().map(|latency| latency.cells).sum();
@@ -256,6 +257,27 @@ fn latencies_are_recorded_on_request_and_change_nothing_else() {
         }
         with.latencies.clear();
         with.latency_classes.clear();
+        assert_eq!(without, with);
+    }
+}
+
+#[test]
+fn queues_are_recorded_on_request_and_change_nothing_else() {
+    let without = tempfile::tempdir().unwrap();
+    run(without.path(), 2);
+    let with = tempfile::tempdir().unwrap();
+    let text = format!("{TEXT}[record]\nqueues = \"10 ms\"\n");
+    campaign(&text).run(with.path(), Some(2), &Silent).unwrap();
+    for (without, mut with) in read(without.path()).into_iter().zip(read(with.path())) {
+        assert_eq!(with.queues.len(), with.links.len());
+        let busiest = with.queues.iter().map(|queue| queue.mean_packets);
+        assert!(busiest.fold(0.0, f64::max) > 0.0);
+        for (queue, link) in with.queues.iter().zip(&with.links) {
+            assert_eq!((&queue.name, queue.direction), (&link.name, link.direction));
+            assert!(queue.drops <= queue.packets && queue.drops <= link.drops);
+            assert!(queue.mean_bytes <= 1502.0 * queue.mean_packets);
+        }
+        with.queues.clear();
         assert_eq!(without, with);
     }
 }

@@ -10,7 +10,8 @@ use crate::run::{RunEntry, RunKey, TableFile, Tables};
 use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
-    Circuit, CrossFlow, Download, Error, HopSample, Latency, LatencyClass, Link, Relay, Sample,
+    Circuit, CrossFlow, Download, Error, HopSample, Latency, LatencyClass, Link, Queue, Relay,
+    Sample,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -94,6 +95,9 @@ impl Folder {
             writer.write(&tables.latencies)?;
             writer.write(&tables.latency_classes)?;
         }
+        if !tables.queues.is_empty() {
+            writer.write(&tables.queues)?;
+        }
         let entry = RunEntry {
             key: key.clone(),
             folder: format!("{RUNS}/{}", key.folder()),
@@ -122,6 +126,7 @@ impl Folder {
             cross: self.read_table::<CrossFlow>(entry)?,
             latencies: self.read_optional::<Latency>(entry)?,
             latency_classes: self.read_optional::<LatencyClass>(entry)?,
+            queues: self.read_optional::<Queue>(entry)?,
         })
     }
 

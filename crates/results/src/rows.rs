@@ -157,6 +157,24 @@ row! {
 }
 
 row! {
+    /// What waited at one direction of a node's access link after the warm-up.
+    pub struct Queue in "queues" {
+        /// The node's name.
+        pub name: String,
+        /// The direction.
+        pub direction: Direction,
+        /// Mean over time of the packets that waited, without the one being sent.
+        pub mean_packets: f64,
+        /// Mean over time of their bytes, headers included.
+        pub mean_bytes: f64,
+        /// Packets that were handed to the link.
+        pub packets: u64,
+        /// Packets of those that were dropped at the queue or lost.
+        pub drops: u64,
+    }
+}
+
+row! {
     /// The latency of a circuit's cells of data that were delivered after the warm-up.
     pub struct Latency in "latencies" {
         /// The circuit's number.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Fingerprint, Hasher};
 use crate::rows::{
-    Circuit, CrossFlow, Download, HopSample, Latency, LatencyClass, Link, Relay, Sample,
+    Circuit, CrossFlow, Download, HopSample, Latency, LatencyClass, Link, Queue, Relay, Sample,
 };
 use crate::table::Row;
 
@@ -79,6 +79,8 @@ pub struct Tables {
     pub latencies: Vec<Latency>,
     /// The distributions of these latencies, rising.
     pub latency_classes: Vec<LatencyClass>,
+    /// One row per direction of an access link, where queues were recorded; no file otherwise.
+    pub queues: Vec<Queue>,
 }
 
 impl Tables {
@@ -102,6 +104,9 @@ impl Tables {
         if !self.latencies.is_empty() {
             add(&self.latencies, &mut hasher);
             add(&self.latency_classes, &mut hasher);
+        }
+        if !self.queues.is_empty() {
+            add(&self.queues, &mut hasher);
         }
         hasher.finish()
     }

@@ -16,7 +16,7 @@ mod world;
 
 pub use outcome::{
     CircuitOutcome, Counters, Download, HopSample, Latencies, LatencyHistogram, NodeOutcome,
-    Outcome, Sample,
+    Outcome, QueueOutcome, Sample,
 };
 pub use payload::{Place, Simulated};
 pub use spec::SpecError;

@@ -21,6 +21,9 @@ pub struct Outcome {
     pub latencies: Vec<Latencies>,
     /// One summary per node.
     pub nodes: Vec<NodeOutcome>,
+    /// What waited at each node's access link, up and down, if it was asked for
+    /// ([`World::record_queues`](crate::World)).
+    pub queues: Vec<[QueueOutcome; 2]>,
     /// Bytes that each connection beside the overlay delivered since recording began.
     pub cross: Vec<Bytes>,
     /// How much work the run was.
@@ -125,6 +128,19 @@ pub struct NodeOutcome {
     pub bytes_up: Bytes,
     /// The most cells that waited in one circuit's queue.
     pub largest_queue: Cells,
+}
+
+/// What waited at one direction of an access link since recording began.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QueueOutcome {
+    /// Mean over time of the packets that wait for their serialisation.
+    pub mean_packets: f64,
+    /// Mean over time of their bytes.
+    pub mean_bytes: f64,
+    /// Packets that were handed to the link.
+    pub offered: u64,
+    /// Packets of those that were dropped or lost.
+    pub dropped: u64,
 }
 
 /// Work that a run was, for benchmarks.

@@ -174,6 +174,9 @@ impl Shared<'_> {
         if job.scenario.record.latency {
             running.record_latency();
         }
+        if let Some(interval) = job.scenario.record.queues {
+            running.record_queues(interval.0);
+        }
         if !running.run(&mut observer) {
             return Ok(None);
         }

@@ -1,8 +1,8 @@
 //! What a simulation measured, as rows of a result folder.
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Relay,
-    Sample, Since, Tables,
+    Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Queue,
+    Relay, Sample, Since, Tables,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
@@ -41,6 +41,7 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
         cross: cross(world, outcome),
         latencies: histograms(outcome).filter_map(latency).collect(),
         latency_classes: histograms(outcome).flat_map(latency_classes).collect(),
+        queues: queues(outcome).collect(),
     }
 }
 
@@ -91,6 +92,23 @@ fn nodes<'a>(
     outcome: &'a Outcome,
 ) -> impl Iterator<Item = (&'a NodeSpec, &'a NodeOutcome)> {
     world.nodes.iter().zip(&outcome.nodes)
+}
+
+fn queues(outcome: &Outcome) -> impl Iterator<Item = Queue> {
+    let nodes = outcome.nodes.iter().zip(&outcome.queues);
+    nodes.flat_map(|(node, queues)| {
+        [Direction::Up, Direction::Down]
+            .into_iter()
+            .zip(queues)
+            .map(|(direction, queue)| Queue {
+                name: node.name.clone(),
+                direction,
+                mean_packets: queue.mean_packets,
+                mean_bytes: queue.mean_bytes,
+                packets: queue.offered,
+                drops: queue.dropped,
+            })
+    })
 }
 
 const fn class(class: spec::Class) -> Class {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use hopflow_units::{Bytes, Duration};
 
 use super::{
-    Access, Bucket, Circuits, InputError, Network, Path, Relays, Response, Scenario, Shaping,
-    Workload, allowed,
+    Access, Bucket, Circuits, InputError, Network, Path, Record, Relays, Response, Scenario,
+    Shaping, Workload, allowed,
 };
 
 /// The most relays and the most circuits of a scenario.
@@ -64,11 +64,21 @@ impl Scenario {
                 ),
             );
         }
-        let hops = self.record.hops.map(|interval| ("record.hops", interval));
-        for (key, interval) in [("record.circuits", self.record.circuits)]
+        let Record {
+            circuits,
+            hops,
+            queues,
+            ..
+        } = self.record;
+        let intervals = [
+            ("record.circuits", Some(circuits)),
+            ("record.hops", hops),
+            ("record.queues", queues),
+        ];
+        let asked = intervals
             .into_iter()
-            .chain(hops)
-        {
+            .filter_map(|(key, interval)| Some((key, interval?)));
+        for (key, interval) in asked {
             if interval.0 < Duration::from_millis(1) {
                 return fail(
                     key,

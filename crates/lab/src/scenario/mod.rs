@@ -106,6 +106,10 @@ pub struct Record {
     /// false by default.
     #[serde(default)]
     pub latency: bool,
+    /// Time between samples of what waits at access links, of which the means after the warm-up are
+    /// told; not recorded by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Text<Duration>>,
 }
 
 const fn tenth_of_a_second() -> Text<Duration> {
@@ -118,6 +122,7 @@ impl Default for Record {
             circuits: tenth_of_a_second(),
             hops: None,
             latency: false,
+            queues: None,
         }
     }
 }

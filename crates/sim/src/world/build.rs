@@ -13,7 +13,7 @@ use super::backbone::Backbone;
 use super::cross::CrossFlow;
 use super::streams::Connections;
 use super::users::{User, Way};
-use super::{Counters, End, Neighbour, Node, Packets, Rare, Recorder, Source, World};
+use super::{Counters, End, Neighbour, Node, Packets, Rare, Recorder, World};
 use crate::engine::Agenda;
 use crate::net::{Link, LinkConfig};
 use crate::payload::Simulated;
@@ -257,6 +257,7 @@ impl Builder<'_> {
             rare_count: 0,
             recorder,
             latency: None,
+            queues: None,
             counters: Counters::default(),
         };
         for (index, circuit) in self.spec.circuits.iter().enumerate() {
@@ -276,8 +277,7 @@ impl Builder<'_> {
                 Some(_) => {}
             }
         }
-        let first = world.recorder.next();
-        world.agenda.set(world.slot(Source::Sampler), first);
+        world.rearm_sampler();
         world
     }
 }

@@ -5,6 +5,7 @@ mod build;
 mod cross;
 mod latency;
 mod packets;
+mod queues;
 mod record;
 mod streams;
 mod users;
@@ -26,6 +27,7 @@ use cross::CrossFlow;
 use hopflow_random::Stream;
 use latency::LatencyRecorder;
 use packets::{Content, Packet, Packets};
+use queues::QueueRecorder;
 use record::Recorder;
 use streams::{ConnectionEnd, Connections};
 use users::User;
@@ -82,6 +84,8 @@ pub struct World {
     recorder: Recorder,
     /// Latencies, if they are asked for.
     latency: Option<LatencyRecorder>,
+    /// What waits at access links, if it is asked for.
+    queues: Option<QueueRecorder>,
     counters: Counters,
 }
 

@@ -4,7 +4,7 @@ use hopflow_units::{Bytes, Cells, Duration, Instant};
 
 use super::cross::CrossFlow;
 use super::latency::LatencyRecorder;
-use super::{Node, Source, World};
+use super::{Node, World};
 use crate::spec::Sampling;
 use crate::{CircuitOutcome, Download, HopSample, NodeOutcome, Outcome, Sample};
 
@@ -80,8 +80,8 @@ impl World {
         if Series::take(&mut self.recorder.hops, self.now) {
             self.sample_hops();
         }
-        let next = self.recorder.next();
-        self.agenda.set(self.slot(Source::Sampler), next);
+        self.sample_queues();
+        self.rearm_sampler();
     }
 
     fn packaged(&self, user: usize) -> Bytes {
@@ -136,7 +136,9 @@ impl World {
             .iter()
             .map(|node| node.host.counters().cells_sent)
             .sum();
+        let queues = self.queue_outcomes();
         Outcome {
+            queues,
             downloads: self.recorder.downloads,
             circuits,
             samples: self.recorder.samples,
