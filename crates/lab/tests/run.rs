@@ -270,8 +270,7 @@ fn queues_are_recorded_on_request_and_change_nothing_else() {
     campaign(&text).run(with.path(), Some(2), &Silent).unwrap();
     for (without, mut with) in read(without.path()).into_iter().zip(read(with.path())) {
         assert_eq!(with.queues.len(), with.links.len());
-        let busiest = with.queues.iter().map(|queue| queue.mean_packets);
-        assert!(busiest.fold(0.0, f64::max) > 0.0);
+        assert!(with.queues.iter().map(|queue| queue.packets).sum::<u64>() > 1000);
         for (queue, link) in with.queues.iter().zip(&with.links) {
             assert_eq!((&queue.name, queue.direction), (&link.name, link.direction));
             assert!(queue.drops <= queue.packets && queue.drops <= link.drops);

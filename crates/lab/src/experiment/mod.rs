@@ -149,6 +149,8 @@ static ALL: &[&dyn Experiment] = &[
     &theorem1::Theorem1,
     &fig3::Fig3,
     &guidelines::Losses,
+    &guidelines::QUEUES,
+    &guidelines::SHARES,
 ];
 
 /// The experiment of this name.

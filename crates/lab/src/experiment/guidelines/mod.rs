@@ -2,8 +2,10 @@
 //!
 //! F. Tschorsch and B. Scheuermann, "How (not) to Build a Transport Layer for Anonymity Overlays",
 //! ACM SIGMETRICS Performance Evaluation Review 40(4), 2013. Figures 2 and 4 are computed
-//! ([`losses`]).
+//! ([`losses`]); what sections 5 and 6.2 claim is simulated ([`bottleneck`]).
 
+mod bottleneck;
 mod losses;
 
+pub(super) use bottleneck::{QUEUES, SHARES};
 pub(super) use losses::Losses;
