@@ -252,8 +252,9 @@ fn the_example_in_the_description_of_the_format_is_valid() {
     assert_eq!(parse(&scenario.to_toml()).unwrap(), scenario);
     let world = scenario.sample(1);
     world.validate().unwrap();
-    assert_eq!(world.nodes.len(), 26 + 34);
-    assert_eq!(world.circuits.len(), 35);
+    assert_eq!(world.nodes.len(), 26 + 36);
+    assert_eq!(world.circuits.len(), 37);
+    assert_eq!(world.circuits[36].legs.len(), 1);
     assert_eq!(world.circuits[34].path.len(), 2);
 }
 

@@ -109,6 +109,8 @@ pub(crate) struct Flow<S, P> {
     pub(crate) streams: Vec<(StreamId, u32)>,
     /// Streams that ended with another of their circuits; cells of theirs may be under way.
     pub(crate) ended: Vec<StreamId>,
+    /// The flows of all circuits of the first stream that has several, this one's among them.
+    pub(crate) legs: Vec<FlowId>,
     /// Which of the streams is cut from next.
     pub(crate) turn: usize,
     /// Whether so much was cut that most of it must leave before more is.
@@ -150,6 +152,7 @@ impl<S, P: Clone> Flow<S, P> {
             sender,
             streams: Vec::new(),
             ended: Vec::new(),
+            legs: Vec::new(),
             turn: 0,
             filled: false,
             scheduled: false,

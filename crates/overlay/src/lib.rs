@@ -47,7 +47,7 @@ pub use host::{
     StreamHandle, StreamSpec, StreamView,
 };
 pub use node::Node;
-pub use plan::{Charging, Excess, Multiplexing, Order, Plan, Scope, Tick, Turn};
+pub use plan::{Charging, Excess, LegUse, Multiplexing, Order, Plan, Scope, Tick, Turn};
 pub use rtt::{RttConfig, RttEstimator};
 pub use transport::{
     AckSample, FlowCx, FlowEntry, Forwarded, Gates, LinkCx, LinkSample, LossSample, NodeCx,

@@ -61,6 +61,12 @@ impl<P: Payload> Link<P> {
         }
     }
 
+    /// Bytes that the carrier takes at present, if it has a limit.
+    pub(crate) fn room(&self) -> Option<Bytes> {
+        let room = Bytes::new(self.room.max(0) as u64);
+        (self.carrier == Carrier::Stream).then_some(room)
+    }
+
     /// Whether the carrier takes another cell.
     #[inline]
     pub(crate) fn fits(&self, cell: Bytes) -> bool {

@@ -61,6 +61,17 @@ pub struct Plan {
     pub connection: Option<EndToEnd>,
     /// Regular calls of the transport's node hook.
     pub tick: Option<Tick>,
+    /// Which circuits of a stream take its cells until somebody says otherwise.
+    pub legs: LegUse,
+}
+
+/// Which circuits of a stream take its cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LegUse {
+    /// Those whose gates are open.
+    Open,
+    /// The first one; the others are spares.
+    First,
 }
 
 /// How many links two neighbours keep.
@@ -158,6 +169,7 @@ impl Plan {
             fills: 1.0,
             connection: None,
             tick: None,
+            legs: LegUse::Open,
         }
     }
 

@@ -174,6 +174,8 @@ pub struct FlowCx<'a> {
     pub(crate) streams: &'a [(StreamId, u32)],
     pub(crate) stream_gates: &'a mut [Gate],
     pub(crate) far_end: &'a mut Vec<RelayHeader>,
+    pub(crate) legs: &'a [FlowId],
+    pub(crate) leg_calls: &'a mut Vec<LegCall>,
     pub(crate) timer: &'a mut Option<Instant>,
 }
 
@@ -188,6 +190,28 @@ impl FlowCx<'_> {
     /// and pays like every cell, but passes the gates of data. Only a sink can do this.
     pub fn send_far_end(&mut self, command: RelayCommand, stream: StreamId) {
         self.far_end.push(RelayHeader::control(command, stream));
+    }
+
+    /// At an end of the circuit, the flows in this direction of all circuits that share a stream
+    /// with it, in the stream's order and with this one; empty without such a stream.
+    pub fn legs(&self) -> &[FlowId] {
+        self.legs
+    }
+
+    /// Sends a command to the other end along `flow`, which begins at this node: behind the cells
+    /// that wait there, past the gates of data.
+    pub fn send_along(&mut self, flow: FlowId, command: RelayCommand) {
+        self.leg_calls.push(LegCall::Send(flow, command));
+    }
+
+    /// Lets one leg alone take the cells of those of the flow's streams that have several.
+    pub fn pin_streams(&mut self, leg: FlowId) {
+        self.leg_calls.push(LegCall::Pin(leg));
+    }
+
+    /// Lets no leg take them, until they are pinned.
+    pub fn park_streams(&mut self) {
+        self.leg_calls.push(LegCall::Park);
     }
 
     /// Asks for a call of [`Transport::on_timer`] at `at`.
@@ -306,8 +330,18 @@ pub struct FlowEntry<'a, S> {
     pub gates: &'a mut Gates,
     /// The flow's queue.
     pub queue: QueueView,
+    /// Bytes that the link to the successor takes at present; `None` where there is no such limit.
+    pub room: Option<Bytes>,
     /// At the source, application bytes that wait to be cut and may be.
     pub pending: Bytes,
+}
+
+/// What a hook wants with the legs of a flow's streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LegCall {
+    Send(FlowId, RelayCommand),
+    Pin(FlowId),
+    Park,
 }
 
 /// A message that a hook sends.

@@ -15,8 +15,8 @@ pub mod spec;
 mod world;
 
 pub use outcome::{
-    CircuitOutcome, Counters, Download, HopSample, Latencies, LatencyHistogram, NodeOutcome,
-    Outcome, QueueOutcome, Sample,
+    CircuitOutcome, Counters, Download, HopSample, Latencies, LatencyHistogram, LegUse,
+    NodeOutcome, Outcome, QueueOutcome, Sample,
 };
 pub use payload::{Place, Simulated};
 pub use spec::SpecError;

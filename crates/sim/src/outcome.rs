@@ -17,6 +17,8 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// Queues and windows, ordered by time, then circuit, then hop.
     pub hops: Vec<HopSample>,
+    /// Use of the paths of users that have several, ordered by circuit, then path, then hop.
+    pub legs: Vec<LegUse>,
     /// Latencies of each circuit, if they were asked for ([`World::record_latency`](crate::World)).
     pub latencies: Vec<Latencies>,
     /// One summary per node.
@@ -76,6 +78,24 @@ pub struct Latencies {
     pub packaged: LatencyHistogram,
     /// From when the cell first left the source's queue of its circuit for the hop's connection.
     pub sent: LatencyHistogram,
+}
+
+/// When a path of a user that has several carried data, as its source and the first relay behind
+/// it saw. Cells that are sent again count, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LegUse {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// The path's number, from zero.
+    pub leg: u32,
+    /// Where: 0 is the source, 1 the next node.
+    pub hop: u32,
+    /// When the first cell of data left there.
+    pub first: Instant,
+    /// When the last one left.
+    pub last: Instant,
+    /// How many left.
+    pub cells: Cells,
 }
 
 /// R(t) and W(t) of a circuit.

@@ -18,6 +18,7 @@ mod predictor;
 mod registry;
 mod scheduling;
 mod udp_or;
+mod switching;
 mod vanilla;
 mod worst_hop;
 
@@ -33,4 +34,5 @@ pub use options::{Configure, Options};
 pub use predictor::{EnforcePlan, Feedback, Grant, Predictor, PredictorConfig, PredictorFlow};
 pub use registry::{Configured, Preset, build, presets};
 pub use udp_or::{UdpOr, UdpOrConfig};
+pub use switching::{BaseConfig, SwitchFlow, Switching, SwitchingConfig};
 pub use vanilla::{Vanilla, VanillaConfig};

@@ -58,6 +58,8 @@ transports! {
     crate::marut_dctcp::MarutDctcp,
     crate::predictor::Predictor,
     crate::udp_or::UdpOr,
+    crate::switching::Switching<crate::VanillaConfig>,
+    crate::switching::Switching<crate::BackTapConfig>,
 }
 
 fn find<T: Transport<Config: Configure>>(name: &str) -> Option<&'static Preset> {

@@ -28,6 +28,13 @@ pub enum RelayCommand {
     Ack = 27,
     /// Asks for an [`Ack`](Self::Ack).
     Ask = 28,
+    /// Nothing follows on this circuit of streams that have several (circuit switching, Kale et al.,
+    /// section 4.3; ours in its form).
+    Switch = 29,
+    /// Streams that have several circuits are about to go on by this one.
+    SwitchConn = 30,
+    /// They may.
+    SwitchAck = 31,
     /// The receiver of a stream's data holds enough of it (proposal 324, section 4).
     Xoff = 43,
     /// The receiver takes the stream's data again.
@@ -36,7 +43,7 @@ pub enum RelayCommand {
 
 impl RelayCommand {
     /// All commands.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Begin,
         Self::Data,
         Self::End,
@@ -48,6 +55,9 @@ impl RelayCommand {
         Self::Ask,
         Self::Xoff,
         Self::Xon,
+        Self::Switch,
+        Self::SwitchConn,
+        Self::SwitchAck,
     ];
 
     /// Whether the cell has a number: among those of its stream or, if it acknowledges, that of the

@@ -17,8 +17,8 @@ pub(crate) struct Stream<P: Payload> {
     pub(crate) id: StreamId,
     /// The circuits, as the node numbers them.
     pub(crate) legs: Vec<u32>,
-    /// The only leg that may take cells, if the choice is not left to the gates.
-    pinned: Option<u32>,
+    /// Which legs may take cells.
+    open_to: OpenTo,
     data: P::Data,
     pending: u64,
     packaged: Bytes,
@@ -36,6 +36,17 @@ pub(crate) struct Stream<P: Payload> {
     pub(crate) delivered: Bytes,
     pub(crate) inbox: Inbox<P>,
     pub(crate) resequencer: Option<Resequencer<P>>,
+}
+
+/// The legs that may take a stream's cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum OpenTo {
+    /// Any whose gate is open.
+    Any,
+    /// This one alone.
+    One(u32),
+    /// None, for the time being.
+    None,
 }
 
 /// What this end still says.
@@ -56,7 +67,7 @@ impl<P: Payload> Stream<P> {
         Self {
             id,
             legs,
-            pinned: None,
+            open_to: OpenTo::Any,
             data: P::Data::default(),
             pending: 0,
             packaged: Bytes::ZERO,
@@ -103,9 +114,16 @@ impl<P: Payload> Stream<P> {
 
     /// Leaves the choice of a leg to the gates, or to one leg; what is no leg is ignored.
     pub(crate) fn pin(&mut self, leg: Option<u32>) {
-        if leg.is_none_or(|leg| self.legs.contains(&leg)) {
-            self.pinned = leg;
+        match leg {
+            None => self.open_to = OpenTo::Any,
+            Some(leg) if self.legs.contains(&leg) => self.open_to = OpenTo::One(leg),
+            Some(_) => {}
         }
+    }
+
+    /// Keeps all legs from taking cells until the stream is pinned anew.
+    pub(crate) fn park(&mut self) {
+        self.open_to = OpenTo::None;
     }
 
     /// Whether the end was cut.
@@ -118,7 +136,11 @@ impl<P: Payload> Stream<P> {
     pub(crate) fn offers(&self, leg: u32) -> bool {
         (self.pending > 0 || self.end == End::Due)
             && !self.paused
-            && self.pinned.is_none_or(|pinned| pinned == leg)
+            && match self.open_to {
+                OpenTo::Any => true,
+                OpenTo::One(open) => open == leg,
+                OpenTo::None => false,
+            }
     }
 
     /// Cuts the next cell.

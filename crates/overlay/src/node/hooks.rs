@@ -8,6 +8,7 @@ use hopflow_wire::{Message, Neighbour, Payload};
 use super::Node;
 use crate::edge::Stream;
 use crate::flow::{Flow, Port};
+use crate::link::Link;
 use crate::slots::Slots;
 use crate::timers::Timer;
 use crate::transport::{FlowTable, Told, Visit};
@@ -37,6 +38,8 @@ impl<T: Transport, P: Payload> Node<T, P> {
             streams: &flow.streams,
             stream_gates: &mut self.stream_gates,
             far_end: &mut self.far_end,
+            legs: &flow.legs,
+            leg_calls: &mut self.leg_calls,
             timer: &mut timer,
         };
         let result = call(&mut self.transport, &mut flow.state, &mut cx);
@@ -46,6 +49,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
         }
         if !self.far_end.is_empty() {
             self.send_far_end(now, id);
+        }
+        if !self.leg_calls.is_empty() {
+            self.call_legs(now, id);
         }
         Some(result)
     }
@@ -141,6 +147,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let mut flows = Table {
             flows: &mut self.flows,
             streams: &self.streams,
+            links: &self.links,
         };
         let mut cx = NodeCx {
             now,
@@ -208,6 +215,7 @@ impl<S, P: Clone> Flow<S, P> {
 struct Table<'a, S, P: Payload> {
     flows: &'a mut [Option<Flow<S, P>>],
     streams: &'a Slots<Stream<P>>,
+    links: &'a [Link<P>],
 }
 
 impl<S, P: Payload> fmt::Debug for Table<'_, S, P> {
@@ -235,6 +243,10 @@ impl<S, P: Payload> FlowTable<S> for Table<'_, S, P> {
                 state: &mut flow.state,
                 gates: &mut flow.gates,
                 queue,
+                room: flow
+                    .site
+                    .next
+                    .and_then(|link| self.links[link.index()].room()),
                 pending,
             });
         }

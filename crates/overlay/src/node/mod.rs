@@ -4,6 +4,7 @@ mod connected;
 mod deliver;
 mod hooks;
 mod input;
+mod legs;
 mod output;
 mod setup;
 
@@ -18,6 +19,7 @@ use crate::link::Link;
 use crate::sched::Scheduler;
 use crate::slots::Slots;
 use crate::timers::{Timer, Timers};
+use crate::transport::LegCall;
 use crate::{
     CircuitHandle, CircuitSpec, Direction, Event, FlowId, FlowView, Gate, Gates, Host,
     NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec, StreamView, TokenBucket, Transport,
@@ -57,6 +59,7 @@ pub struct Node<T: Transport, P: Payload> {
     complete: VecDeque<LinkId>,
     events: VecDeque<Event<P>>,
     far_end: Vec<RelayHeader>,
+    leg_calls: Vec<LegCall>,
     /// Sinks where something may be delivered, since another leg of a stream went on or ended.
     deliverable: Vec<FlowId>,
     counters: NodeCounters,
@@ -103,6 +106,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             complete: VecDeque::new(),
             events: VecDeque::new(),
             far_end: Vec::new(),
+            leg_calls: Vec::new(),
             deliverable: Vec::new(),
             counters: NodeCounters::default(),
             plan,

@@ -10,7 +10,7 @@ use crate::flow::{Flow, Port};
 use crate::hop::Sender;
 use crate::link::Link;
 use crate::{
-    CircuitHandle, CircuitSpec, Direction, Event, FlowId, Gate, Gates, HopSpec, Role, Site,
+    CircuitHandle, CircuitSpec, Direction, Event, FlowId, Gate, Gates, HopSpec, LegUse, Role, Site,
     StreamHandle, StreamSpec, Transport, Violation,
 };
 
@@ -81,21 +81,44 @@ impl<T: Transport, P: Payload> Node<T, P> {
         );
         let legs = spec.legs.iter().map(|leg| self.circuits.place(leg.0));
         let legs: Vec<u32> = legs.collect::<Option<_>>()?;
-        let stream = Stream::new(spec.id, legs.clone(), spec.hold.get() as u32);
+        let mut stream = Stream::new(spec.id, legs.clone(), spec.hold.get() as u32);
+        if self.plan.legs == LegUse::First {
+            stream.pin(legs.first().copied());
+        }
         let id = self.streams.insert(stream);
         let mut gate = Gate::default();
         self.transport.open_stream(&mut gate);
         let places = self.streams.places() as usize;
         self.stream_gates.resize_with(places, Gate::default);
         self.stream_gates[id.index as usize] = gate;
-        for leg in legs {
+        for &leg in &legs {
             for direction in [Direction::Forward, Direction::Backward] {
                 if let Some(flow) = self.flow(FlowId::new(leg, direction)) {
                     flow.streams.push((spec.id, id.index));
                 }
             }
         }
+        self.note_legs(&legs);
         Some(StreamHandle(id))
+    }
+
+    /// Notes at the circuits of a stream that begins or ends which others they share a stream with.
+    fn note_legs(&mut self, circuits: &[u32]) {
+        if circuits.len() < 2 {
+            return;
+        }
+        for &circuit in circuits {
+            for direction in [Direction::Forward, Direction::Backward] {
+                let id = FlowId::new(circuit, direction);
+                let flow = self.flows.get_mut(id.index()).and_then(Option::as_mut);
+                let Some(flow) = flow else { continue };
+                let places = flow.streams.iter().map(|(_, place)| *place);
+                let mut streams = places.filter_map(|place| self.streams.get(place));
+                let several = streams.find(|stream| stream.legs.len() > 1);
+                let legs = several.into_iter().flat_map(|stream| &stream.legs);
+                flow.legs = legs.map(|&leg| FlowId::new(leg, direction)).collect();
+            }
+        }
     }
 
     /// The flow that brings data to this end of a circuit.
@@ -184,7 +207,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some(state) = self.streams.remove(place) else {
             return false;
         };
-        for leg in state.legs {
+        for &leg in &state.legs {
             for direction in [Direction::Forward, Direction::Backward] {
                 let id = FlowId::new(leg, direction);
                 let flow = self.flows.get_mut(id.index()).and_then(Option::as_mut);
@@ -198,6 +221,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 }
             }
         }
+        self.note_legs(&state.legs);
         true
     }
 

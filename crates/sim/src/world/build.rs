@@ -11,6 +11,7 @@ use hopflow_wire::Carrier;
 
 use super::backbone::Backbone;
 use super::cross::CrossFlow;
+use super::legs::LegRecorder;
 use super::streams::Connections;
 use super::users::{User, Way};
 use super::{Counters, End, Neighbour, Node, Packets, Rare, Recorder, World};
@@ -195,11 +196,18 @@ impl Builder<'_> {
                 queue_limit,
             });
         }
-        let name = |hop: Option<HopSpec>| {
-            let hop = hop.expect("a circuit has a hop");
-            (hop.link, hop.circuit)
-        };
-        let starts = [name(sides[0].1), name(sides[sides.len() - 1].0)];
+        let name = |hop: &HopSpec| (hop.link, hop.circuit);
+        let names = [
+            sides
+                .iter()
+                .filter_map(|side| side.1.as_ref().map(name))
+                .collect(),
+            sides
+                .iter()
+                .rev()
+                .filter_map(|side| side.0.as_ref().map(name))
+                .collect(),
+        ];
         let hops: Vec<(u32, CircuitHandle)> = path
             .iter()
             .zip(sides)
@@ -208,7 +216,7 @@ impl Builder<'_> {
                 (node, self.nodes[node as usize].host.open_circuit(&spec))
             })
             .collect();
-        Ok(Way { hops, starts })
+        Ok(Way { hops, names })
     }
 
     fn add_user(&mut self, index: u32, spec: &CircuitSpec, ways: Vec<Way>) {
@@ -258,6 +266,7 @@ impl Builder<'_> {
             recorder,
             latency: None,
             queues: None,
+            legs: None,
             counters: Counters::default(),
         };
         for (index, circuit) in self.spec.circuits.iter().enumerate() {
@@ -277,6 +286,7 @@ impl Builder<'_> {
                 Some(_) => {}
             }
         }
+        world.legs = LegRecorder::new(&world.users);
         world.rearm_sampler();
         world
     }

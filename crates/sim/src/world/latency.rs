@@ -103,6 +103,9 @@ impl World {
         if let Some(latency) = &mut self.latency {
             latency.leaving(self.now, (node as u32, link), &self.frames);
         }
+        if let Some(legs) = &mut self.legs {
+            legs.leaving(self.now, (node as u32, link), &self.frames);
+        }
     }
 
     /// Notes that a cell of a circuit's data has been delivered.

@@ -4,6 +4,7 @@ mod backbone;
 mod build;
 mod cross;
 mod latency;
+mod legs;
 mod packets;
 mod queues;
 mod record;
@@ -26,6 +27,7 @@ use backbone::Backbone;
 use cross::CrossFlow;
 use hopflow_random::Stream;
 use latency::LatencyRecorder;
+use legs::LegRecorder;
 use packets::{Content, Packet, Packets};
 use queues::QueueRecorder;
 use record::Recorder;
@@ -86,6 +88,8 @@ pub struct World {
     latency: Option<LatencyRecorder>,
     /// What waits at access links, if it is asked for.
     queues: Option<QueueRecorder>,
+    /// Use of paths, if any user has several.
+    legs: Option<LegRecorder>,
     counters: Counters,
 }
 

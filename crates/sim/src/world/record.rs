@@ -4,6 +4,7 @@ use hopflow_units::{Bytes, Cells, Duration, Instant};
 
 use super::cross::CrossFlow;
 use super::latency::LatencyRecorder;
+use super::legs::LegRecorder;
 use super::{Node, World};
 use crate::spec::Sampling;
 use crate::{CircuitOutcome, Download, HopSample, NodeOutcome, Outcome, Sample};
@@ -143,6 +144,7 @@ impl World {
             circuits,
             samples: self.recorder.samples,
             hops: self.recorder.hop_samples,
+            legs: self.legs.map_or(Vec::new(), LegRecorder::finish),
             latencies: self.latency.map_or(Vec::new(), LatencyRecorder::finish),
             nodes,
             cross: self.cross.iter().map(CrossFlow::measured).collect(),

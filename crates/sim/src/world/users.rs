@@ -35,8 +35,9 @@ pub(super) struct User {
 pub(super) struct Way {
     /// The circuit at each of its nodes, from the client to the exit.
     pub(super) hops: Vec<(u32, CircuitHandle)>,
-    /// The links of the client and of the exit, and the circuit there.
-    pub(super) starts: [(LinkId, CircuitId); 2],
+    /// For each direction, the link and the circuit's name there of each node that sends, from the
+    /// source on.
+    pub(super) names: [Vec<(LinkId, CircuitId)>; 2],
 }
 
 /// A transfer under way.
@@ -61,7 +62,7 @@ impl Way {
 
     /// Where what flows in `direction` begins: the node, its link, and the circuit there.
     pub(super) fn source(&self, direction: Direction) -> (u32, LinkId, CircuitId) {
-        let (link, circuit) = self.starts[direction as usize];
+        let (link, circuit) = self.names[direction as usize][0];
         (self.end(End::source(direction)).0, link, circuit)
     }
 

@@ -4,5 +4,6 @@ mod budgets;
 mod legs;
 mod predictor;
 mod random_worlds;
+mod switching;
 mod ticks;
 mod world;
