@@ -17,8 +17,8 @@ mod options;
 mod predictor;
 mod registry;
 mod scheduling;
-mod udp_or;
 mod switching;
+mod udp_or;
 mod vanilla;
 mod worst_hop;
 
@@ -33,6 +33,6 @@ pub use n23::{Enforce, N23, N23Config};
 pub use options::{Configure, Options};
 pub use predictor::{EnforcePlan, Feedback, Grant, Predictor, PredictorConfig, PredictorFlow};
 pub use registry::{Configured, Preset, build, presets};
-pub use udp_or::{UdpOr, UdpOrConfig};
 pub use switching::{BaseConfig, SwitchFlow, Switching, SwitchingConfig};
+pub use udp_or::{UdpOr, UdpOrConfig};
 pub use vanilla::{Vanilla, VanillaConfig};

@@ -15,6 +15,7 @@ mod observed;
 mod predictor;
 mod reproduction;
 mod study;
+mod switching;
 mod theorem1;
 
 use std::fmt::Debug;
@@ -148,6 +149,7 @@ static ALL: &[&dyn Experiment] = &[
     &predictor::TRAFFIC,
     &theorem1::Theorem1,
     &fig3::Fig3,
+    &switching::UPLOADS,
     &guidelines::Losses,
     &guidelines::QUEUES,
     &guidelines::SHARES,
