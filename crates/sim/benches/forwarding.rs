@@ -52,6 +52,7 @@ fn star(circuits: u32) -> WorldSpec {
             rate: Rate::from_kilobytes_per_sec(random.integer(1000, 6000)),
             depth: None,
             interval: None,
+            reading: false,
         }),
     });
     let nodes = nodes.collect();

@@ -76,6 +76,7 @@ fn relay(index: u32, continent: usize, random: &mut Stream) -> NodeSpec {
             rate: Rate::from_bytes_per_sec(bandwidth).expect("the table has no zero"),
             depth: None,
             interval: None,
+            reading: false,
         }),
     }
 }

@@ -93,6 +93,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
                 rate,
                 depth: None,
                 interval: None,
+                reading: false,
             }),
     };
     let names = ["client"].into_iter().chain(RELAYS);

@@ -257,6 +257,20 @@ pub struct Bucket {
     pub depth: Option<Text<Bytes>>,
     /// Time between refills; by default the transport's own.
     pub refill: Option<Text<Duration>>,
+    /// When the relay pays; by default when it sends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pays: Option<Pays>,
+}
+
+/// When a relay pays its token bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pays {
+    /// When it sends.
+    Sending,
+    /// When it reads, as C tor does: what it cannot pay for waits in its sockets. Over datagrams,
+    /// which cannot be left unread, it pays when it sends.
+    Reading,
 }
 
 impl Shaping {
@@ -268,6 +282,7 @@ impl Shaping {
                 rate: bucket.rate.clone().or_else(|| defaults.rate.clone()),
                 depth: bucket.depth.or(defaults.depth),
                 refill: bucket.refill.or(defaults.refill),
+                pays: bucket.pays.or(defaults.pays),
             }),
             (Some(shaping), _) => shaping.clone(),
         }
@@ -281,22 +296,31 @@ impl Shaping {
         let Self::Bucket(bucket) = self else {
             return None;
         };
-        Some(BucketSpec {
-            rate: draw(bucket.rate.as_ref().expect("the check saw to it")),
-            depth: bucket.depth.map(|depth| depth.0),
-            interval: bucket.refill.map(|refill| refill.0),
-        })
+        let rate = draw(bucket.rate.as_ref().expect("the check saw to it"));
+        Some(bucket.with_rate(rate))
+    }
+}
+
+impl Bucket {
+    /// The bucket of a relay with this rate.
+    pub(super) fn with_rate(&self, rate: Rate) -> BucketSpec {
+        BucketSpec {
+            rate,
+            depth: self.depth.map(|depth| depth.0),
+            interval: self.refill.map(|refill| refill.0),
+            reading: self.pays == Some(Pays::Reading),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for Shaping {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(TextOr {
-            expected: "a token bucket { rate, depth, refill }, or \"unlimited\"".to_owned(),
+            expected: "a token bucket { rate, depth, refill, pays }, or \"unlimited\"".to_owned(),
             from_text: |text| match text {
                 "unlimited" => Ok(Self::Unlimited),
                 text => Err(format!(
-                    "\"{text}\" is no token bucket; allowed: {{ rate, depth, refill }}, or \"unlimited\""
+                    "\"{text}\" is no token bucket; allowed: {{ rate, depth, refill, pays }}, or \"unlimited\""
                 )),
             },
             from_table: |bucket| Ok(Self::Bucket(bucket)),

@@ -14,7 +14,7 @@ use hopflow_units::NodeId;
 
 use super::paths::Paths;
 use super::place::{Map, Place, Resident};
-use super::{Access, Circuits, Network, Relays, Scenario, Shaping};
+use super::{Access, Bucket, Circuits, Network, Relays, Scenario, Shaping};
 
 /// What the names of clients begin with.
 pub(crate) const CLIENT_PREFIX: &str = "client-";
@@ -109,9 +109,9 @@ impl<'a> Sampler<'a> {
 
     fn relays_of_source(&mut self) {
         let network = &self.scenario.network;
-        let (depth, interval) = match &network.bucket {
-            Shaping::Bucket(bucket) => (bucket.depth, bucket.refill),
-            Shaping::Unlimited => (None, None),
+        let defaults = match &network.bucket {
+            Shaping::Bucket(bucket) => bucket.clone(),
+            Shaping::Unlimited => Bucket::default(),
         };
         let Some(population) = self.population.clone() else {
             return;
@@ -123,11 +123,7 @@ impl<'a> Sampler<'a> {
                 at: None,
                 continent: Some(relay.continent),
             };
-            let bucket = BucketSpec {
-                rate: relay.bandwidth,
-                depth: depth.map(|depth| depth.0),
-                interval: interval.map(|interval| interval.0),
-            };
+            let bucket = defaults.with_rate(relay.bandwidth);
             self.node(relay.name.clone(), &network.access, Some(bucket), resident);
         }
     }

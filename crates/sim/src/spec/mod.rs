@@ -90,6 +90,9 @@ pub struct BucketSpec {
     pub depth: Option<Bytes>,
     /// Time between refills; `None`: the transport's own.
     pub interval: Option<Duration>,
+    /// Whether the node pays when it reads rather than when it sends, so that data waits in its
+    /// sockets. Over datagrams, which cannot be left unread, nodes pay when they send.
+    pub reading: bool,
 }
 
 /// A circuit and what its user does.

@@ -11,6 +11,7 @@ use hopflow_wire::Carrier;
 
 use super::backbone::Backbone;
 use super::cross::CrossFlow;
+use super::reading::Reading;
 use super::legs::LegRecorder;
 use super::streams::Connections;
 use super::users::{User, Way};
@@ -87,6 +88,14 @@ impl Builder<'_> {
         let bucket = spec
             .bucket
             .map(|bucket| self.bucket(&bucket, random.unit()));
+        let pays_for_reading = spec.bucket.is_some_and(|bucket| bucket.reading);
+        // Datagrams cannot be left unread.
+        let (reading, bucket) = match bucket {
+            Some(bucket) if pays_for_reading && self.plan.carrier == Carrier::Stream => {
+                (Some(Reading::new(bucket)), None)
+            }
+            bucket => (None, bucket),
+        };
         let env = NodeEnv {
             node: NodeId::new(index),
             bucket,
@@ -105,6 +114,7 @@ impl Builder<'_> {
             ends: Vec::new(),
             waiting: VecDeque::new(),
             room_at: None,
+            reading,
         });
     }
 

@@ -7,6 +7,7 @@ mod latency;
 mod legs;
 mod packets;
 mod queues;
+mod reading;
 mod record;
 mod streams;
 mod users;
@@ -30,6 +31,7 @@ use latency::LatencyRecorder;
 use legs::LegRecorder;
 use packets::{Content, Packet, Packets};
 use queues::QueueRecorder;
+use reading::Reading;
 use record::Recorder;
 use streams::{ConnectionEnd, Connections};
 use users::User;
@@ -110,6 +112,8 @@ struct Node {
     waiting: VecDeque<ConnectionEnd>,
     /// When the uplink's queue will have room, if something waits for it.
     room_at: Option<Instant>,
+    /// What the node pays for reading, if it does.
+    reading: Option<Reading>,
 }
 
 /// Where a node's link leads.
@@ -288,6 +292,12 @@ impl World {
             state.room_at = None;
             self.serve_waiting(node);
         }
+        let reading = self.nodes[node].reading.as_mut();
+        if let Some(reading) = reading
+            && reading.ready_at.take_if(|at| *at <= self.now).is_some()
+        {
+            self.serve_reading(node);
+        }
         self.nodes[node].host.handle_timeout(self.now);
         self.pump(node);
     }
@@ -303,11 +313,13 @@ impl World {
             }
         }
         let state = &self.nodes[node];
+        let waits = [
+            state.room_at,
+            state.reading.as_ref().and_then(|reading| reading.ready_at),
+        ];
         let timeout = state.host.poll_timeout();
-        let next = state
-            .room_at
-            .map_or(timeout, |at| at.min(timeout))
-            .max(self.now);
+        let next = waits.into_iter().flatten().fold(timeout, Instant::min);
+        let next = next.max(self.now);
         self.agenda.set(self.slot(Source::Node(node)), Some(next));
     }
 

@@ -137,21 +137,37 @@ impl World {
         let state = &mut self.connections.ends[end.index()];
         state.tcp.receive(self.now, segment);
         let readable = state.tcp.readable();
-        let (node, link) = (state.node as usize, state.link);
+        let node = state.node as usize;
         if let Some(flow) = state.flow {
             state.tcp.read(readable);
             self.on_cross_data(flow as usize, end, readable);
             self.pump_connection(end);
             return;
         }
-        if !readable.is_zero() {
-            state.tcp.read(readable);
-            let frames = &mut self.frames;
-            self.connections.take_arrived(end, readable, frames);
-            self.nodes[node].host.receive(self.now, link, frames);
+        if readable.is_zero() {
+            self.pump_connection(end);
+            self.offer_room(end);
+        } else if self.nodes[node].reading.is_some() {
+            self.pump_connection(end);
+            self.offer_room(end);
+            self.await_reading(node, end);
+        } else {
+            self.read(end, readable);
         }
+    }
+
+    /// Reads up to `most` bytes of a connection of the overlay; returns how many there were.
+    pub(super) fn read(&mut self, end: ConnectionEnd, most: Bytes) -> Bytes {
+        let state = &mut self.connections.ends[end.index()];
+        let (node, link) = (state.node as usize, state.link);
+        let read = state.tcp.readable().min(most);
+        state.tcp.read(read);
+        let frames = &mut self.frames;
+        self.connections.take_arrived(end, read, frames);
+        self.nodes[node].host.receive(self.now, link, frames);
         self.pump_connection(end);
         self.offer_room(end);
+        read
     }
 
     /// Tells a node how much its connection takes.

@@ -14,6 +14,7 @@ fn shares(transport: &str) -> Vec<f64> {
         rate: Rate::from_kilobytes_per_sec(1500),
         depth: Some(Bytes::new(150_000)),
         interval: None,
+        reading: false,
     });
     let circuits = (0..10).map(|n| circuit(&[if n == 0 { 1 } else { 2 }, 0, 3 + n], None));
     let spec = world(nodes, circuits.collect(), Duration::from_secs(40));

@@ -26,13 +26,14 @@ fn queues() -> impl Strategy<Value = QueueSpec> {
 }
 
 fn buckets() -> impl Strategy<Value = Option<BucketSpec>> {
-    proptest::option::of(
-        (20_u64..3000, 1_u64..200).prop_map(|(rate, interval)| BucketSpec {
+    proptest::option::of((20_u64..3000, 1_u64..200, any::<bool>()).prop_map(
+        |(rate, interval, reading)| BucketSpec {
             rate: Rate::from_kilobytes_per_sec(rate),
             depth: None,
             interval: Some(Duration::from_millis(interval)),
-        }),
-    )
+            reading,
+        },
+    ))
 }
 
 /// A node whose access link harms packets, but does not lose so many that TCP starves.
