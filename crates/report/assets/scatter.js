@@ -45,7 +45,8 @@
       this.plot = make("div", { class: "plot" });
       figure.querySelector(".still").replaceWith(this.controls(), this.plot);
       figure.append(this.tip);
-      new ResizeObserver(() => this.refresh()).observe(this.plot);
+      const resized = () => this.plot.clientWidth !== this.width && this.refresh();
+      new ResizeObserver(() => requestAnimationFrame(resized)).observe(this.plot);
       this.refresh();
     }
 
@@ -100,8 +101,9 @@
     }
 
     refresh() {
-      const width = Math.max(320, this.plot.clientWidth);
-      if (!this.plot.clientWidth) return;
+      this.width = this.plot.clientWidth;
+      if (!this.width) return;
+      const width = Math.max(320, this.width);
       for (const dot of this.figure.querySelectorAll(".dot[data-filter]")) {
         const own = Number(dot.dataset.filter) === this.data.colour;
         dot.hidden = !own;
@@ -126,6 +128,11 @@
       const up = ticks(means("y").concat(0), 6);
       const left = 14 + 7.5 * Math.max(...up.all.map((v) => up.text(v).length));
       const [top, right, bottom] = [34, 18, 46];
+      const clip = `${this.figure.id}-clip`;
+      const frame = draw("clipPath", { id: clip });
+      frame.append(draw("rect", { x: left, y: top, width: width - left - right, height: height - top - bottom }));
+      svg.append(frame);
+      this.clip = `url(#${clip})`;
       this.at = (px, py) => [
         left + (px - across.low) / (across.high - across.low) * (width - left - right),
         height - bottom - (py - up.low) / (up.high - up.low) * (height - top - bottom)];
@@ -158,7 +165,7 @@
       const bars = [];
       if (point.x.length > 1) bars.push([this.at(point.x[1], point.y[0]), this.at(point.x[2], point.y[0])]);
       if (point.y.length > 1) bars.push([this.at(point.x[0], point.y[1]), this.at(point.x[0], point.y[2])]);
-      for (const [a, b] of bars) group.append(draw("path", { d: `M${a.join(" ")}L${b.join(" ")}`, "stroke-opacity": 0.35 }));
+      for (const [a, b] of bars) group.append(draw("path", { d: `M${a.join(" ")}L${b.join(" ")}`, "stroke-opacity": 0.35, "clip-path": this.clip }));
       group.append(draw("circle", { cx, cy, r: point.front ? 6.5 : 5, "stroke-width": 2 }));
       svg.append(group);
     }

@@ -6,9 +6,11 @@ mod synthetic;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use hopflow_report::{Axis, Block, Document, Filter, Mean, Measure, Scatter, Section, Spot};
 use serde_json::Value;
 
 const PROBE: &str = include_str!("probe.js");
+const SCATTER_PROBE: &str = include_str!("scatter-probe.js");
 
 /// Installed before the page's own script.
 const ERRORS: &str = "<script>window.probeErrors=[];addEventListener('error',e=>probeErrors.push(e.message));addEventListener('unhandledrejection',e=>probeErrors.push(String(e.reason)));</script>";
@@ -27,10 +29,10 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// Opens the page without a network, uses it, and returns what was seen.
-fn drive(browser: &Path, page: &Path, width: u32) -> Value {
+fn drive(browser: &Path, page: &Path, width: u32, probe: &str) -> Value {
     let html = std::fs::read_to_string(page).unwrap();
     let html = html.replacen("<style>", &format!("{ERRORS}<style>"), 1);
-    let html = html.replace("</body>", &format!("<script>{PROBE}</script></body>"));
+    let html = html.replace("</body>", &format!("<script>{probe}</script></body>"));
     let probed = page.with_file_name(format!("probed-{width}.html"));
     std::fs::write(&probed, html).unwrap();
     let profile = tempfile::tempdir().unwrap();
@@ -69,7 +71,7 @@ fn a_reader_without_a_network_can_use_the_page_on_a_desk_and_on_a_phone() {
     let document = hopflow_report::from_results(temporary.path()).unwrap();
     let written = hopflow_report::write(&document, temporary.path()).unwrap();
     for width in [1400, 500] {
-        let seen = drive(&browser, &written.page, width);
+        let seen = drive(&browser, &written.page, width, PROBE);
         assert_eq!(seen["failed"], Value::Null, "{seen}");
         assert_eq!(seen["errors"], Value::Array(vec![]), "{seen}");
         assert_eq!(seen["requests"], Value::Array(vec![]), "{seen}");
@@ -117,4 +119,73 @@ fn used(seen: &Value) {
         (&Value::from("svg"), &Value::from(0)),
         "{seen}"
     );
+}
+
+/// Points by three quantities in two categories; the last point is beaten in the first two of
+/// them, and on the front of the first and third.
+fn scatter() -> Scatter {
+    let measure = |label, higher_is_better| Measure {
+        axis: Axis::new(label, "u"),
+        higher_is_better,
+    };
+    let spot = |label: &str, category, values: [f64; 3]| Spot {
+        label: label.to_owned(),
+        categories: vec![category],
+        values: values.map(|value| Mean::of(&[value, 1.1 * value])).to_vec(),
+    };
+    let kinds = Filter {
+        name: "Kind".to_owned(),
+        values: vec!["old".to_owned(), "new".to_owned()],
+    };
+    Scatter::new(
+        ["front", "Points", "Read it."],
+        vec![
+            measure("Goodput", true),
+            measure("Latency", false),
+            measure("Loss", false),
+        ],
+        vec![kinds],
+        vec![
+            spot("a", 0, [5.0, 20.0, 3.0]),
+            spot("b", 1, [3.0, 10.0, 0.5]),
+            spot("c", 1, [4.0, 30.0, 1.0]),
+        ],
+        ((0, 1), 0),
+    )
+}
+
+#[test]
+fn a_reader_chooses_axes_and_points_of_a_scatter_chart() {
+    let Some(browser) = browser() else {
+        println!("skipped: no Chromium found on the path or in HOPFLOW_CHROMIUM");
+        return;
+    };
+    let temporary = tempfile::tempdir().unwrap();
+    let block = Block::Scatter(Box::new(scatter()));
+    let document = Document {
+        sections: vec![Section::new("Front", vec![block])],
+        ..Document::default()
+    };
+    let written = hopflow_report::write(&document, temporary.path()).unwrap();
+    assert_eq!(written.plots.len(), 1);
+    for width in [1400, 500] {
+        let seen = drive(&browser, &written.page, width, SCATTER_PROBE);
+        assert_eq!(seen["failed"], Value::Null, "{seen}");
+        assert_eq!(seen["errors"], Value::Array(vec![]), "{seen}");
+        assert_eq!(seen["started"], 1, "{seen}");
+        assert!(seen["overflow"].as_i64().unwrap() <= 0, "{seen}");
+        assert_eq!(
+            (&seen["points"], &seen["front"]),
+            (&3.into(), &2.into()),
+            "{seen}"
+        );
+        assert_eq!(
+            seen["hovered"].as_str().map(|tip| tip.contains("Latency")),
+            Some(true),
+            "{seen}"
+        );
+        assert_eq!(seen["keyed"], true, "{seen}");
+        assert_eq!(seen["frontByLoss"], 3, "{seen}");
+        assert_eq!(seen["filtered"], 1, "{seen}");
+    }
 }
