@@ -131,7 +131,7 @@ fn show_plan(sweep: &Sweep, json: bool) -> Result<(), Failure> {
         let transport = format!("{preset} {options}").trim_end().to_owned();
         values.chain([transport]).collect()
     };
-    let reason = |(point, reason): &(Point, String)| format!("{}: {reason}\n", point.label());
+    let reason = |(point, reason): &(Point, &str)| format!("{}: {reason}\n", point.label());
     let text = format!(
         "{}\n{} points are run; {} are not:\n{}",
         show::table(&header, points.iter().map(row)),
@@ -142,7 +142,7 @@ fn show_plan(sweep: &Sweep, json: bool) -> Result<(), Failure> {
     show::print(&text)
 }
 
-fn plan_json(points: &[(Point, Choice)], skipped: &[(Point, String)]) -> Value {
+fn plan_json(points: &[(Point, Choice)], skipped: &[(Point, &str)]) -> Value {
     let point = |(point, choice): &(Point, Choice)| {
         json!({
             "label": point.label(),
@@ -151,7 +151,7 @@ fn plan_json(points: &[(Point, Choice)], skipped: &[(Point, String)]) -> Value {
         })
     };
     let reason =
-        |(point, reason): &(Point, String)| json!({ "label": point.label(), "reason": reason });
+        |(point, reason): &(Point, &str)| json!({ "label": point.label(), "reason": reason });
     json!({
         "points": points.iter().map(point).collect::<Vec<_>>(),
         "skipped": skipped.iter().map(reason).collect::<Vec<_>>(),

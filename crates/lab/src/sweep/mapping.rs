@@ -1,18 +1,16 @@
 //! Which transport is a point of the design space, or why none is.
 
-use hopflow_sim::Simulated;
 use toml::Table;
 
 use super::axes::{Carrier, EndToEnd, HopControl, Multiplexing, Point, Scheduler};
 use crate::scenario::Choice;
 
-/// Why a point is not run.
-pub(super) type Reason = String;
-
 const ANOTHER_PORT: &str = "A datagram belongs to no connection: one for each circuit would be \
      nothing but another port number.";
 const NO_SOCKETS: &str = "KIST asks the kernel how much each TCP connection can send at once; a \
      datagram goes when it is sent, and there is nothing to ask.";
+const ONE_CIRCUIT: &str = "With a connection for each circuit, connections take turns and each has \
+     one circuit: EWMA has nothing to choose from.";
 const NO_BOUND: &str = "Nothing bounds what a source has under way: relays would queue whole \
      downloads.";
 const MELTDOWN: &str = "TCP over hops that repair losses themselves: both retransmit the same data \
@@ -33,8 +31,8 @@ const WORST_HOP_FEEDBACK: &str = "Marut's loads travel with the forward feedback
 type Transport = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// The transport of a point, or why there is none.
-pub(super) fn choice(point: Point) -> Result<Choice, Reason> {
-    let (preset, own) = transport(point).map_err(str::to_owned)?;
+pub(super) fn choice(point: Point) -> Result<Choice, &'static str> {
+    let (preset, own) = transport(point)?;
     if (preset, own, point.scheduler) == ("vanilla", VEGAS, Scheduler::Kist) {
         return Ok(Choice {
             preset: Some("tor-vegas".to_owned()),
@@ -50,26 +48,30 @@ pub(super) fn choice(point: Point) -> Result<Choice, Reason> {
     for (key, value) in own.iter().copied().chain(scheduler) {
         options.insert(key.to_owned(), value.into());
     }
-    // A preset that takes none of these is a defect of the table below, which the tests look for.
-    match hopflow_transports::build::<Simulated>(preset, &options) {
-        Ok(_) => Ok(Choice {
-            preset: Some(preset.to_owned()),
-            options,
-        }),
-        Err(error) => Err(format!("This version cannot build it: {error}")),
-    }
+    Ok(Choice {
+        preset: Some(preset.to_owned()),
+        options,
+    })
 }
 
 fn transport(point: Point) -> Result<Transport, &'static str> {
     match point.carrier {
-        Carrier::Tcp => over_tcp(point.multiplexing, point.hop_control, point.end_to_end),
+        Carrier::Tcp => over_tcp(point),
         Carrier::Datagram if point.multiplexing == Multiplexing::PerCircuit => Err(ANOTHER_PORT),
         Carrier::Datagram if point.scheduler == Scheduler::Kist => Err(NO_SOCKETS),
         Carrier::Datagram => over_datagrams(point.hop_control, point.end_to_end),
     }
 }
 
-fn over_tcp(
+fn over_tcp(point: Point) -> Result<Transport, &'static str> {
+    let transport = controls(point.multiplexing, point.hop_control, point.end_to_end)?;
+    match (point.multiplexing, point.scheduler) {
+        (Multiplexing::PerCircuit, Scheduler::Ewma) => Err(ONE_CIRCUIT),
+        _ => Ok(transport),
+    }
+}
+
+fn controls(
     multiplexing: Multiplexing,
     hop_control: HopControl,
     end_to_end: EndToEnd,
@@ -111,3 +113,31 @@ fn over_datagrams(
 
 const WINDOW: &[(&str, &str)] = &[("end-to-end", "window")];
 const VEGAS: &[(&str, &str)] = &[("end-to-end", "vegas")];
+
+#[cfg(test)]
+mod tests {
+    use hopflow_sim::Simulated;
+
+    use super::*;
+    use crate::sweep::{Axes, Chosen};
+
+    #[test]
+    fn every_point_with_a_transport_can_be_built_and_no_two_are_the_same() {
+        let points = Axes::choose(&Chosen::default()).unwrap().points();
+        let mut seen = Vec::new();
+        for point in points {
+            let Ok(choice) = choice(point) else { continue };
+            let preset = choice.preset.unwrap();
+            let built = hopflow_transports::build::<Simulated>(&preset, &choice.options);
+            let built = built.unwrap_or_else(|error| panic!("{}: {error}", point.label()));
+            let described = (built.name(), built.describe());
+            assert!(
+                !seen.contains(&described),
+                "{} is there already",
+                point.label()
+            );
+            seen.push(described);
+        }
+        assert_eq!(seen.len(), 29);
+    }
+}

@@ -107,8 +107,8 @@ impl Run {
         let beside = world.cross.iter().filter(|flow| flow.to == relay).count();
         let through = world.circuits.iter().zip(&self.circuits);
         let through = through.filter(|(spec, _)| {
-            let senders = spec.path.len() - 1;
-            spec.path[..senders].contains(&relay)
+            let mut paths = spec.paths();
+            paths.any(|path| path[..path.len() - 1].contains(&relay))
         });
         let demands = through.map(|(_, circuit)| match circuit.fair_bytes_per_s {
             Some(_) if circuit.bottleneck == Some(relay.index() as u32) => None,

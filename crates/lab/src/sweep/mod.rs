@@ -61,7 +61,7 @@ pub struct Sweep {
     axes: Axes,
     front: Vec<Metric>,
     points: Vec<(Point, Choice)>,
-    skipped: Vec<(Point, String)>,
+    skipped: Vec<(Point, &'static str)>,
 }
 
 impl Sweep {
@@ -109,7 +109,7 @@ impl Sweep {
     }
 
     /// The points that are not run, and why.
-    pub fn skipped(&self) -> &[(Point, String)] {
+    pub fn skipped(&self) -> &[(Point, &'static str)] {
         &self.skipped
     }
 

@@ -15,8 +15,8 @@ use super::picture::{Picture, Shown, Skipped};
 const COLOURED: usize = 3;
 
 const HOW_TO_READ: &str = "Each point is a transport. Filled points are on the front: no other point \
-     that is shown is at least as good on both axes and better on one. Bars are 95 % intervals of \
-     what a point has beyond the mean of all points on the same network.";
+     that is shown is at least as good on both axes and better on one. Bars are 95 % intervals of a \
+     point’s ratio to the mean of all points on the same network.";
 
 /// The page of a picture.
 pub fn page(picture: &Picture, command: &str, version: &str) -> Document {
@@ -145,11 +145,12 @@ fn points(picture: &Picture) -> Section {
         cells
     };
     let table = Table {
-        caption: "Means over networks; ± bounds the 95 % interval of what the point has beyond \
-                  the mean of all points on the same network. Loss counts packets that links \
-                  dropped and cells that relays dropped; friendliness is what a TCP connection of \
-                  another application got of its max-min fair share."
-            .to_owned(),
+        caption:
+            "Means over networks; ± bounds the 95 % interval of the point’s ratio to the mean \
+                  of all points on the same network. Loss counts packets that links dropped and \
+                  cells that relays dropped; friendliness is what a TCP connection of another \
+                  application got of its max-min fair share."
+                .to_owned(),
         columns,
         rows: picture.points.iter().map(row).collect(),
     };

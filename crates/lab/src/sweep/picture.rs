@@ -62,8 +62,9 @@ pub struct Interval {
     pub mean: f64,
     /// The ends of the mean's 95 % interval, over two networks or more.
     pub ci: Option<(f64, f64)>,
-    /// Half the width of the interval of what the point has beyond the mean of all points on the
-    /// same network: how sure its place among them is. Networks differ far more than points do.
+    /// Half the width of the 95 % interval of the point's ratio to the mean of all points on the
+    /// same network, times the mean: how sure its place among them is. Networks differ far more
+    /// than points do.
     pub within: Option<f64>,
     /// Networks.
     pub n: usize,
@@ -124,7 +125,7 @@ impl Picture {
                 .iter()
                 .map(|(point, reason)| Skipped {
                     values: by_axis(*point),
-                    reason: reason.clone(),
+                    reason: (*reason).to_owned(),
                 })
                 .collect(),
         }
@@ -243,17 +244,20 @@ fn centres(points: &[&[Option<f64>]]) -> Vec<f64> {
 fn interval(values: &[Option<f64>], centres: &[f64]) -> Option<Interval> {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let mean = Mean::of(&known)?;
-    let beyond: Vec<f64> = values
-        .iter()
-        .zip(centres)
-        .filter_map(|(value, centre)| Some((*value)? - centre))
-        .collect();
     Some(Interval {
         mean: mean.mean,
         ci: mean.low().zip(mean.high()),
-        within: Mean::of(&beyond).and_then(|mean| mean.half_width),
+        within: within(values, centres, mean.mean),
         n: mean.n,
     })
+}
+
+fn within(values: &[Option<f64>], centres: &[f64], mean: f64) -> Option<f64> {
+    let ratio = |(value, centre): (&Option<f64>, &f64)| Some((*value)? / centre);
+    let ratios: Option<Vec<f64>> = values.iter().zip(centres).map(ratio).collect();
+    let ratio = Mean::of(&ratios?)?;
+    let half_width = ratio.half_width? / ratio.mean * mean;
+    half_width.is_finite().then_some(half_width.abs())
 }
 
 /// "vanilla", "backtap, vegas, ewma".
@@ -295,11 +299,11 @@ mod tests {
 
     #[test]
     fn networks_that_differ_do_not_blur_how_points_differ() {
-        // Goodput of two points on three networks: far apart networks, a constant difference.
+        // Goodput of two points on three networks: far apart networks, a constant ratio.
         let point = |values: [f64; 3]| vec![values.map(Some).to_vec()];
-        let found = intervals(&[point([1.0, 10.0, 100.0]), point([2.0, 11.0, 101.0])]);
+        let found = intervals(&[point([1.0, 10.0, 100.0]), point([2.0, 20.0, 200.0])]);
         let goodput = found[1]["goodput"];
-        assert!((goodput.mean - 38.0).abs() < 1e-9);
+        assert!((goodput.mean - 74.0).abs() < 1e-9);
         let (low, high) = goodput.ci.unwrap();
         assert!(high - low > 100.0);
         assert!(goodput.within.unwrap() < 1e-9);
