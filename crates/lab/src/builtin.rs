@@ -26,7 +26,8 @@ pub const fn scenarios() -> &'static [Builtin] {
         "single-circuit",
         "start-up",
         "two-neighbours",
-        "design-space"
+        "design-space",
+        "rollout"
     ]
 }
 

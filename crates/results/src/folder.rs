@@ -10,8 +10,8 @@ use crate::run::{RunEntry, RunKey, TableFile, Tables};
 use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
-    Circuit, CrossFlow, Download, Error, HopSample, Latency, LatencyClass, Link, Queue, Relay,
-    Sample,
+    Circuit, CrossFlow, Deployment, Download, Error, HopSample, Latency, LatencyClass, Link, Queue,
+    Relay, Sample,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -98,6 +98,9 @@ impl Folder {
         if !tables.queues.is_empty() {
             writer.write(&tables.queues)?;
         }
+        if !tables.deployments.is_empty() {
+            writer.write(&tables.deployments)?;
+        }
         let entry = RunEntry {
             key: key.clone(),
             folder: format!("{RUNS}/{}", key.folder()),
@@ -127,6 +130,7 @@ impl Folder {
             latencies: self.read_optional::<Latency>(entry)?,
             latency_classes: self.read_optional::<LatencyClass>(entry)?,
             queues: self.read_optional::<Queue>(entry)?,
+            deployments: self.read_optional::<Deployment>(entry)?,
         })
     }
 
@@ -148,8 +152,11 @@ impl Folder {
         Ok(rows)
     }
 
-    /// Reads a table that only some runs have.
-    fn read_optional<R: Row>(&self, entry: &RunEntry) -> Result<Vec<R>, Error> {
+    /// Reads a table that only some runs have; empty for others.
+    ///
+    /// # Errors
+    /// If the file is missing or damaged.
+    pub fn read_optional<R: Row>(&self, entry: &RunEntry) -> Result<Vec<R>, Error> {
         match entry.files.get(R::TABLE) {
             Some(_) => self.read_table(entry),
             None => Ok(Vec::new()),

@@ -15,6 +15,7 @@
 //!     latencies.parquet                   [`Latency`], where it was recorded
 //!     latency_classes.parquet             [`LatencyClass`], likewise
 //!     queues.parquet                      [`Queue`], where they were recorded
+//!     deployments.parquet                 [`Deployment`], where a transport was rolled out
 //! DIR/values.csv                          values of a reproduced figure: [`Value`]
 //! ```
 //! Parquet files are compressed with Snappy, and begin with the columns `transport`, `network` and
@@ -74,8 +75,8 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use folder::Folder;
 pub use manifest::{FORMAT, Manifest};
 pub use rows::{
-    Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Queue,
-    Relay, Sample, Since,
+    Circuit, Class, CrossFlow, Deployment, Direction, Download, HopSample, Latency, LatencyClass,
+    Link, Queue, Relay, Sample, Since,
 };
 pub use run::{RunEntry, RunKey, TableFile, Tables};
 pub use table::Row;

@@ -175,6 +175,18 @@ row! {
 }
 
 row! {
+    /// Which transport a circuit had, where one was being rolled out.
+    pub struct Deployment in "deployments" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// Whether it had the transport that was rolled out.
+        pub upgraded: bool,
+        /// The preset of its transport.
+        pub preset: String,
+    }
+}
+
+row! {
     /// The latency of a circuit's cells of data that were delivered after the warm-up.
     pub struct Latency in "latencies" {
         /// The circuit's number.

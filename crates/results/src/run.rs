@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Fingerprint, Hasher};
 use crate::rows::{
-    Circuit, CrossFlow, Download, HopSample, Latency, LatencyClass, Link, Queue, Relay, Sample,
+    Circuit, CrossFlow, Deployment, Download, HopSample, Latency, LatencyClass, Link, Queue, Relay,
+    Sample,
 };
 use crate::table::Row;
 
@@ -81,6 +82,8 @@ pub struct Tables {
     pub latency_classes: Vec<LatencyClass>,
     /// One row per direction of an access link, where queues were recorded; no file otherwise.
     pub queues: Vec<Queue>,
+    /// One row per circuit, where a transport was rolled out; no file otherwise.
+    pub deployments: Vec<Deployment>,
 }
 
 impl Tables {
@@ -107,6 +110,9 @@ impl Tables {
         }
         if !self.queues.is_empty() {
             add(&self.queues, &mut hasher);
+        }
+        if !self.deployments.is_empty() {
+            add(&self.deployments, &mut hasher);
         }
         hasher.finish()
     }

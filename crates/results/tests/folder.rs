@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Direction, Download, Error, Folder, HopSample, Latency,
+    Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, Folder, HopSample, Latency,
     LatencyClass, Link, Manifest, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Value,
     Verdict,
 };
@@ -103,6 +103,11 @@ fn tables() -> Tables {
             packets: 900,
             drops: 3,
         }],
+        deployments: vec![Deployment {
+            circuit: 7,
+            upgraded: true,
+            preset: "backtap".to_owned(),
+        }],
     }
 }
 
@@ -173,8 +178,11 @@ fn the_hash_of_results_depends_on_every_row_and_on_nothing_else() {
     assert_eq!(tables().fingerprint(), tables().fingerprint());
     // Frozen: a change means that hashes of published results no longer agree.
     let mut other = tables();
-    other.queues.clear();
-    assert_ne!(other.fingerprint(), tables().fingerprint());
+    for clear in [|t: &mut Tables| t.queues.clear(), |t| t.deployments.clear()] {
+        let before = other.fingerprint();
+        clear(&mut other);
+        assert_ne!(other.fingerprint(), before);
+    }
     assert_eq!(other.fingerprint().to_string(), "2bbca062a9b6b9ca");
     // Tables that are there only where they were asked for change no other results.
     other.latencies.clear();

@@ -20,4 +20,4 @@ pub use outcome::{
 };
 pub use payload::{Place, Simulated};
 pub use spec::SpecError;
-pub use world::{Progress, World, run};
+pub use world::{Deployment, Progress, World, run};

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hopflow_results::{Folder, RunEntry};
-use hopflow_sim::World;
+use hopflow_sim::{Deployment, World};
 use hopflow_units::Duration;
 use rayon::ThreadPoolBuilder;
 
@@ -169,8 +169,16 @@ impl Shared<'_> {
             }
             ControlFlow::Continue(())
         };
-        let mut running = World::new(&world, &*job.factory)
-            .map_err(|error| Failure::Defect(error.to_string()))?;
+        let upgraded = job.rollout.as_ref().map(|rollout| rollout.upgraded(&world));
+        let mut running = match job.rollout.as_ref().zip(upgraded.as_ref()) {
+            None => World::new(&world, &*job.factory),
+            Some((rollout, upgraded)) => {
+                let transports = [&*job.factory, &*rollout.factory];
+                let upgraded = |circuit: usize| upgraded[circuit];
+                World::mixed(&world, &Deployment::mixed(transports, &world, upgraded))
+            }
+        }
+        .map_err(|error| Failure::Defect(error.to_string()))?;
         if job.scenario.record.latency {
             running.record_latency();
         }
@@ -182,7 +190,10 @@ impl Shared<'_> {
         }
         let outcome = running.into_outcome();
         self.monitor.advanced(world.end.saturating_sub(reached));
-        let tables = rows::tables(&world, &outcome);
+        let mut tables = rows::tables(&world, &outcome);
+        if let Some((rollout, upgraded)) = job.rollout.as_ref().zip(upgraded) {
+            tables.deployments = rollout.rows(&upgraded);
+        }
         let seconds = self.monitor.seconds() - begun;
         let entry = self.folder.write_run(&job.key, &tables, seconds);
         entry.map(Some).map_err(Failure::Folder)

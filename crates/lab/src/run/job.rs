@@ -8,6 +8,7 @@ use hopflow_sim::Simulated;
 use hopflow_sim::spec::WorldSpec;
 use serde::Serialize;
 
+use super::rollout::Rollout;
 use crate::scenario::{Circuits, InputError, Network, Record, Scenario, Text};
 
 /// A run to be made.
@@ -17,6 +18,8 @@ pub struct Job {
     pub key: RunKey,
     pub(super) scenario: Arc<Scenario>,
     pub(super) factory: Arc<dyn Factory<Simulated>>,
+    /// The transport that is rolled out, if there is one.
+    pub(super) rollout: Option<Rollout>,
 }
 
 impl Job {
@@ -33,20 +36,23 @@ impl Job {
         let mut transports = Vec::new();
         for label in scenario.transports.labels() {
             let factory: Arc<dyn Factory<Simulated>> = scenario.transport(label)?.into();
-            transports.push((label, factory));
+            transports.push((label, factory, Rollout::of(scenario, label)?));
         }
         let mut jobs = Vec::new();
         for seed in scenario.seeds.list() {
             // Each seed samples a network of its own, which the transports share.
             let network = seed as u32;
-            for (label, factory) in &transports {
+            for (label, factory, rollout) in &transports {
                 let parameters = factory.describe();
                 let version = env!("CARGO_PKG_VERSION");
-                let content = [&world, factory.name(), &parameters, version, build];
+                let mut content = vec![&*world, factory.name(), &parameters, version, build];
+                let upgrade = rollout.as_ref().map(Rollout::content);
+                content.extend(upgrade.as_deref());
                 jobs.push(Self {
                     key: RunKey::new(label, network, seed, &content),
                     scenario: Arc::clone(scenario),
                     factory: Arc::clone(factory),
+                    rollout: rollout.clone(),
                 });
             }
         }

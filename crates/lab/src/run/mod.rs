@@ -4,6 +4,7 @@ mod campaign;
 mod execute;
 mod fair;
 mod job;
+mod rollout;
 mod rows;
 
 use std::fmt;

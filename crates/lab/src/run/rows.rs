@@ -42,6 +42,7 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
         latencies: histograms(outcome).filter_map(latency).collect(),
         latency_classes: histograms(outcome).flat_map(latency_classes).collect(),
         queues: queues(outcome).collect(),
+        deployments: Vec::new(),
     }
 }
 

@@ -33,6 +33,7 @@ impl Scenario {
         for label in self.transports.labels() {
             check_label(&format!("transports.{label}"), label)?;
             self.transport(label)?;
+            self.check_upgrade(label)?;
         }
         self.network.check()?;
         self.check_source()?;
@@ -49,6 +50,21 @@ impl Scenario {
             .sum();
         check_count("circuits", circuits)?;
         self.check_places()
+    }
+
+    fn check_upgrade(&self, label: &str) -> Check {
+        self.upgrade(label)?;
+        let choice = self.transports.get(label);
+        let shares = choice.and_then(|choice| Some(choice.upgrade.as_ref()?.shares()));
+        for (key, share) in shares.into_iter().flatten() {
+            if !(0.0..=1.0).contains(&share) {
+                return fail(
+                    &format!("transports.{label}.upgrade.{key}"),
+                    format!("{share} is outside of what is allowed: 0 to 1"),
+                );
+            }
+        }
+        Ok(())
     }
 
     fn check_times(&self) -> Check {

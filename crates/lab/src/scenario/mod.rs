@@ -35,7 +35,7 @@ pub use schema::schema;
 pub use source::{Loaded, PopulationSource, Source};
 pub use tcp::{Congestion, Tcp};
 pub use topology::{Dumbbell, Topology, Tree};
-pub use transports::{Choice, Transports};
+pub use transports::{Choice, Transports, Upgrade};
 pub use users::{Circuits, Class, Direction, Response, Workload};
 
 /// A network, its users, the transports under test and the seeds.
@@ -144,19 +144,26 @@ impl Scenario {
             return Err(InputError::at("transports", problem));
         };
         let preset = choice.preset.as_deref().unwrap_or(label);
-        hopflow_transports::build(preset, &choice.options).map_err(|error| {
-            let mut key = format!("transports.{label}");
-            match (error.key.as_str(), &choice.preset) {
-                ("preset", None) => {}
-                ("preset", Some(_)) => key += ".preset",
-                (option, _) => key = format!("{key}.options.{option}"),
-            }
-            let value = match error.value.as_str() {
-                "" => String::new(),
-                value => format!("is {value}; allowed is "),
-            };
-            InputError::at(key, format!("{value}{}", error.allowed))
-        })
+        let named = choice.preset.is_some();
+        build(
+            &format!("transports.{label}"),
+            preset,
+            named,
+            &choice.options,
+        )
+    }
+
+    /// The transport that is rolled out under this label, if there is one.
+    ///
+    /// # Errors
+    /// As for [`transport`](Self::transport).
+    pub fn upgrade(&self, label: &str) -> Result<Option<Box<dyn Factory<Simulated>>>, InputError> {
+        let choice = self.transports.get(label);
+        let Some(upgrade) = choice.and_then(|choice| choice.upgrade.as_ref()) else {
+            return Ok(None);
+        };
+        let key = format!("transports.{label}.upgrade");
+        build(&key, &upgrade.preset, true, &upgrade.options).map(Some)
     }
 
     /// Puts `presets` with their standard options in place of the transports under test.
@@ -166,4 +173,25 @@ impl Scenario {
             .map(|preset| (preset.to_owned(), Choice::default()))
             .collect();
     }
+}
+
+/// Builds the transport of a table at `key`, whose preset is `named` by it or its label.
+fn build(
+    key: &str,
+    preset: &str,
+    named: bool,
+    options: &toml::Table,
+) -> Result<Box<dyn Factory<Simulated>>, InputError> {
+    hopflow_transports::build(preset, options).map_err(|error| {
+        let key = match error.key.as_str() {
+            "preset" if named => format!("{key}.preset"),
+            "preset" => key.to_owned(),
+            option => format!("{key}.options.{option}"),
+        };
+        let value = match error.value.as_str() {
+            "" => String::new(),
+            value => format!("is {value}; allowed is "),
+        };
+        InputError::at(key, format!("{value}{}", error.allowed))
+    })
 }

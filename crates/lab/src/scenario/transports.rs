@@ -18,6 +18,51 @@ pub struct Choice {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub options: toml::Table,
+    /// Another transport that part of the nodes have: a roll-out in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<Upgrade>,
+}
+
+/// A transport that is being rolled out.
+///
+/// Each node draws once whether it has it, so that a node that has it at some fraction has it at all
+/// larger ones. A circuit takes it if all its nodes have it, and the old one otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Upgrade {
+    /// The transport's preset.
+    pub preset: String,
+    /// Options that differ from the preset's.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub options: toml::Table,
+    /// The share of clients that have it, from 0 to 1; 1 by default.
+    #[serde(default = "all")]
+    #[schemars(range(min = 0, max = 1))]
+    pub clients: f64,
+    /// The share of relays that have it; 1 by default.
+    #[serde(default = "all")]
+    #[schemars(range(min = 0, max = 1))]
+    pub relays: f64,
+    /// The share of relays that have it where they are a circuit's exit; 1 by default.
+    #[serde(default = "all")]
+    #[schemars(range(min = 0, max = 1))]
+    pub exits: f64,
+}
+
+const fn all() -> f64 {
+    1.0
+}
+
+impl Upgrade {
+    /// The shares, by their keys.
+    pub(super) const fn shares(&self) -> [(&'static str, f64); 3] {
+        [
+            ("clients", self.clients),
+            ("relays", self.relays),
+            ("exits", self.exits),
+        ]
+    }
 }
 
 /// Transports by their label, in the order in which they were written: the first is the one that

@@ -37,6 +37,7 @@ pub(super) fn choice(point: Point) -> Result<Choice, &'static str> {
         return Ok(Choice {
             preset: Some("tor-vegas".to_owned()),
             options: Table::new(),
+            upgrade: None,
         });
     }
     let mut options = Table::new();
@@ -51,6 +52,7 @@ pub(super) fn choice(point: Point) -> Result<Choice, &'static str> {
     Ok(Choice {
         preset: Some(preset.to_owned()),
         options,
+        upgrade: None,
     })
 }
 

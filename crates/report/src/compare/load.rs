@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hopflow_results::{
-    Circuit, Class, Download, Folder, HopSample, Manifest, Relay, RunEntry, Sample,
+    Circuit, Class, Deployment, Download, Folder, HopSample, Manifest, Relay, RunEntry, Sample,
 };
 use hopflow_stats::{Mean, Sorted};
 
@@ -25,6 +25,8 @@ pub(super) struct Run {
     pub(super) downloads: Vec<Download>,
     pub(super) circuits: Vec<Circuit>,
     pub(super) relays: Vec<Relay>,
+    /// Which transport each circuit had, where one was being rolled out.
+    pub(super) deployments: Vec<Deployment>,
     /// Backlog of a circuit in bytes, mean over circuits.
     pub(super) backlog: OverTime,
     /// Each hop, counted from the exit.
@@ -166,6 +168,7 @@ pub(super) fn brief(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
 pub(super) fn whole(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
     let mut run = brief(folder, entry)?;
     run.relays = folder.read_table(entry)?;
+    run.deployments = folder.read_optional(entry)?;
     for sample in folder.read_table::<Sample>(entry)? {
         let waiting = sample.packaged_bytes.saturating_sub(sample.delivered_bytes);
         run.backlog.add(sample.t_s, waiting as f64);

@@ -6,6 +6,7 @@ mod load;
 mod made;
 mod quantity;
 mod relays;
+mod rollout;
 mod summary;
 
 use std::path::Path;
@@ -62,6 +63,7 @@ fn compare(manifest: &Manifest, transports: &[Transport]) -> Document {
     }
     let mut sections = vec![summary];
     sections.extend(curves::sections(transports).into_iter().filter(has_content));
+    sections.extend(Some(rollout::section(transports)).filter(has_content));
     sections.extend(Some(relays::section(transports)).filter(has_content));
     sections.push(made::section(manifest));
     Document {

@@ -31,7 +31,12 @@ struct Way {
 }
 
 impl Backbone {
-    pub(super) fn new(spec: &spec::Backbone, nodes: usize, random: Streams) -> Self {
+    /// The network between access links; `homes` says for each node whose link it uses.
+    pub(super) fn new(
+        spec: &spec::Backbone,
+        homes: impl Iterator<Item = usize>,
+        random: Streams,
+    ) -> Self {
         let mut links = Vec::new();
         for link in &spec.links {
             for side in [1, 0] {
@@ -48,7 +53,7 @@ impl Backbone {
             }
         }
         let routers = spec.routers();
-        let router_of = (0..nodes).map(|node| spec.router(node)).collect();
+        let router_of = homes.map(|home| spec.router(home)).collect();
         let trees = (0..routers).flat_map(|to| routes_to(to, routers, spec));
         Self {
             links,
@@ -164,7 +169,7 @@ mod tests {
                 link([2, 0], 20),
             ],
         };
-        let backbone = Backbone::new(&spec, 3, Streams::new(1));
+        let backbone = Backbone::new(&spec, 0..3, Streams::new(1));
         assert_eq!(backbone.way(0, 0), None);
         assert_eq!(backbone.way(0, 1), Some(0));
         assert_eq!(backbone.way(1, 0), Some(1));

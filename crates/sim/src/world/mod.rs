@@ -3,6 +3,7 @@
 mod backbone;
 mod build;
 mod cross;
+mod deployment;
 mod latency;
 mod legs;
 mod packets;
@@ -26,6 +27,7 @@ use crate::spec::{SpecError, WorldSpec};
 use crate::{Counters, Outcome};
 use backbone::Backbone;
 use cross::CrossFlow;
+pub use deployment::Deployment;
 use hopflow_random::Stream;
 use latency::LatencyRecorder;
 use legs::LegRecorder;
@@ -96,9 +98,18 @@ pub struct World {
 }
 
 /// An overlay node in the network.
+///
+/// The nodes of the specification come first. Where several transports run on one machine, each
+/// has a node; the further ones follow, and use the access link of the first.
 #[derive(Debug)]
 struct Node {
     name: String,
+    /// The node whose access link this one uses: itself, or the first on its machine.
+    home: u32,
+    /// Nodes that use this one's access link besides itself.
+    guests: Vec<u32>,
+    /// Whose turn it is to send, once a full uplink has room: by position among the guests.
+    turn: usize,
     host: Box<dyn Host<Simulated>>,
     /// To the node's router and from it.
     up: Link<Packet>,
@@ -231,10 +242,11 @@ impl World {
     /// Hands a packet to a node's uplink.
     #[inline]
     fn send_up(&mut self, node: usize, packet: Packet) {
-        let Node { up, up_rng, .. } = &mut self.nodes[node];
+        let home = self.home(node);
+        let Node { up, up_rng, .. } = &mut self.nodes[home];
         offer(up, up_rng, self.now, packet, &mut self.packets);
         let next = up.next_event();
-        self.agenda.set(self.slot(Source::Up(node)), next);
+        self.agenda.set(self.slot(Source::Up(home)), next);
     }
 
     /// Packets of a node have reached its router.
@@ -253,7 +265,7 @@ impl World {
     /// Hands a packet to the downlink of the node that it is for.
     #[inline]
     fn send_down(&mut self, packet: Packet) {
-        let to = packet.node as usize;
+        let to = self.home(packet.node as usize);
         let Node { down, down_rng, .. } = &mut self.nodes[to];
         offer(down, down_rng, self.now, packet, &mut self.packets);
         let next = down.next_event();
@@ -263,15 +275,15 @@ impl World {
     /// Packets have reached their node.
     fn at_node(&mut self, node: usize) {
         while let Some(packet) = self.nodes[node].down.receive(self.now) {
+            let to = &mut self.nodes[packet.node as usize];
             match packet.content() {
                 Content::Datagram(run) => {
                     self.frames.extend_from_slice(self.packets.frames(run));
-                    let host = &mut self.nodes[node].host;
-                    host.receive(self.now, packet.link, &mut self.frames);
+                    to.host.receive(self.now, packet.link, &mut self.frames);
                 }
                 Content::Segment(place) => {
                     let segment = self.packets.segment(place);
-                    let end = self.nodes[node].links[packet.link.index()].connection;
+                    let end = to.links[packet.link.index()].connection;
                     self.receive_segment(end.expect("segments travel on connections"), &segment);
                 }
             }
@@ -284,13 +296,14 @@ impl World {
         let next = down.next_event();
         self.agenda.set(self.slot(Source::Down(node)), next);
         self.pump(node);
+        self.pump_guests(node);
     }
 
     fn on_node_timer(&mut self, node: usize) {
         let state = &mut self.nodes[node];
         if state.room_at.is_some_and(|at| at <= self.now) {
             state.room_at = None;
-            self.serve_waiting(node);
+            self.serve_uplink(node);
         }
         let reading = self.nodes[node].reading.as_mut();
         if let Some(reading) = reading
@@ -328,29 +341,36 @@ impl World {
     fn transmit(&mut self, node: usize) -> bool {
         let mut sent = false;
         loop {
-            let state = &mut self.nodes[node];
-            if let Some(at) = state.up.room_at(self.now) {
-                state.room_at = Some(at);
+            if let Some(at) = self.nodes[self.home(node)].up.room_at(self.now) {
+                self.stop_at_uplink(node, at);
                 return false;
             }
-            let Some((link, len)) = state.host.poll_transmit(self.now, &mut self.frames) else {
+            if !self.transmit_next(node) {
                 return sent;
-            };
-            sent = true;
-            self.note_leaving(node, link);
-            let neighbour = self.nodes[node].links[link.index()];
-            if let Some(end) = neighbour.connection {
-                self.write_frames(end);
-            } else {
-                let size = len + UDP_IP + FRAMING;
-                let content = self.packets.add_datagram(&self.frames);
-                self.frames.clear();
-                self.send_up(
-                    node,
-                    Packet::new(neighbour.node, neighbour.link, size, content),
-                );
             }
+            sent = true;
         }
+    }
+
+    /// Sends the next of what a node has to send; false if there is nothing.
+    #[inline]
+    fn transmit_next(&mut self, node: usize) -> bool {
+        let host = &mut self.nodes[node].host;
+        let Some((link, len)) = host.poll_transmit(self.now, &mut self.frames) else {
+            return false;
+        };
+        self.note_leaving(node, link);
+        let neighbour = self.nodes[node].links[link.index()];
+        if let Some(end) = neighbour.connection {
+            self.write_frames(end);
+        } else {
+            let size = len + UDP_IP + FRAMING;
+            let content = self.packets.add_datagram(&self.frames);
+            self.frames.clear();
+            let packet = Packet::new(neighbour.node, neighbour.link, size, content);
+            self.send_up(node, packet);
+        }
+        true
     }
 
     fn on_event(&mut self, node: usize, event: Event<Simulated>) {

@@ -89,7 +89,7 @@ impl World {
             interval,
             next: Instant::ZERO + self.recorder.from(),
             samples: 0,
-            links: vec![<[Seen; 2]>::default(); self.nodes.len()],
+            links: vec![<[Seen; 2]>::default(); self.machines().count()],
         });
         self.rearm_sampler();
     }

@@ -130,7 +130,10 @@ impl World {
         let circuits = (0..self.users.len())
             .map(|index| self.circuit_outcome(index))
             .collect();
-        let nodes: Vec<_> = self.nodes.iter().map(Node::outcome).collect();
+        let nodes = self
+            .machines()
+            .map(|node| self.node_outcome(node))
+            .collect();
         let mut counters = self.counters;
         counters.cell_hops = self
             .nodes
@@ -164,20 +167,29 @@ impl World {
             closed: user.closed,
         }
     }
-}
 
-impl Node {
-    fn outcome(&self) -> NodeOutcome {
-        let counters = self.host.counters();
+    /// What the nodes on one machine did together.
+    fn node_outcome(&self, home: &Node) -> NodeOutcome {
+        let guests = home.guests.iter().map(|guest| &self.nodes[*guest as usize]);
+        let counters = || {
+            std::iter::once(home)
+                .chain(guests.clone())
+                .map(|node| node.host.counters())
+        };
         NodeOutcome {
-            name: self.name.clone(),
-            cells_sent: Cells::new(counters.cells_sent),
-            cells_retransmitted: Cells::new(counters.cells_resent),
-            cells_dropped: Cells::new(counters.cells_dropped),
-            drops_up: self.up.counters().dropped(),
-            drops_down: self.down.counters().dropped(),
-            bytes_up: self.up.counters().bytes,
-            largest_queue: Cells::new(counters.largest_queue),
+            name: home.name.clone(),
+            cells_sent: Cells::new(counters().map(|counters| counters.cells_sent).sum()),
+            cells_retransmitted: Cells::new(counters().map(|counters| counters.cells_resent).sum()),
+            cells_dropped: Cells::new(counters().map(|counters| counters.cells_dropped).sum()),
+            drops_up: home.up.counters().dropped(),
+            drops_down: home.down.counters().dropped(),
+            bytes_up: home.up.counters().bytes,
+            largest_queue: Cells::new(
+                counters()
+                    .map(|counters| counters.largest_queue)
+                    .max()
+                    .unwrap_or(0),
+            ),
         }
     }
 }

@@ -186,17 +186,17 @@ impl World {
     /// Sends all segments that a connection may send, unless the uplink is full: then it waits its
     /// turn behind those that wait already.
     pub(super) fn pump_connection(&mut self, end: ConnectionEnd) {
-        let node = self.connections.ends[end.index()].node as usize;
+        let home = self.home(self.connections.ends[end.index()].node as usize);
         loop {
-            let full_until = match self.nodes[node].room_at {
+            let full_until = match self.nodes[home].room_at {
                 Some(at) => Some(at),
-                None => self.nodes[node].up.room_at(self.now),
+                None => self.nodes[home].up.room_at(self.now),
             };
             if let Some(at) = full_until {
-                self.await_room(node, end, at);
+                self.await_room(home, end, at);
                 break;
             }
-            if !self.send_segment(node, end) {
+            if !self.send_segment(end) {
                 break;
             }
         }
@@ -205,8 +205,11 @@ impl World {
 
     /// Sends a connection's next segment; false if it has none.
     #[inline]
-    fn send_segment(&mut self, node: usize, end: ConnectionEnd) -> bool {
-        let EndState { tcp, link, .. } = &mut self.connections.ends[end.index()];
+    fn send_segment(&mut self, end: ConnectionEnd) -> bool {
+        let EndState {
+            tcp, link, node, ..
+        } = &mut self.connections.ends[end.index()];
+        let node = *node as usize;
         let neighbour = self.nodes[node].links[link.index()];
         let Some(segment) = tcp.poll_transmit(self.now) else {
             return false;
@@ -226,11 +229,26 @@ impl World {
                 self.nodes[node].room_at = Some(at);
                 return;
             }
-            if self.send_segment(node, end) {
-                self.nodes[node].waiting.push_back(end);
-            }
-            self.arm_connection(end);
+            self.serve_connection(node, end);
         }
+    }
+
+    /// Lets the first of the connections that wait for a node's uplink send a segment; false if
+    /// none waits.
+    pub(super) fn serve_next_waiting(&mut self, node: usize) -> bool {
+        let Some(end) = self.nodes[node].waiting.pop_front() else {
+            return false;
+        };
+        self.serve_connection(node, end);
+        true
+    }
+
+    /// Lets a connection send a segment; it then waits for its next turn behind the others.
+    fn serve_connection(&mut self, node: usize, end: ConnectionEnd) {
+        if self.send_segment(end) {
+            self.nodes[node].waiting.push_back(end);
+        }
+        self.arm_connection(end);
     }
 
     #[cold]
@@ -240,9 +258,7 @@ impl World {
         if !state.waiting.contains(&end) {
             state.waiting.push_back(end);
         }
-        let timeout = self.agenda.time_of(self.slot(Source::Node(node)));
-        let next = timeout.map_or(at, |timeout| timeout.min(at));
-        self.agenda.set(self.slot(Source::Node(node)), Some(next));
+        self.wake_by(node, at);
     }
 
     /// Makes sure that an event serves the connection's timers. An event that turns out to be
