@@ -26,7 +26,8 @@ const LONG_CODE: usize = 14;
 pub(crate) fn render(document: &Document) -> String {
     let anchors = anchors(&document.sections);
     let mut blocks = document.sections.iter().flat_map(|section| &section.blocks);
-    let (scatter_style, scatter_script) = if blocks.any(|block| matches!(block, Block::Scatter(_))) {
+    let (scatter_style, scatter_script) = if blocks.any(|block| matches!(block, Block::Scatter(_)))
+    {
         (SCATTER_STYLE, SCATTER_SCRIPT)
     } else {
         ("", "")
