@@ -2,7 +2,8 @@
 //!
 //! C. Viecco, "UDP-OR: A fair onion transport design", Hot Topics in Privacy Enhancing Technologies
 //! 2008, as F. Tschorsch and B. Scheuermann, "How (not) to Build a Transport Layer for Anonymity
-//! Overlays", SIGMETRICS PER 40(3), 2012, section 4.4, set it against TCP on every hop.
+//! Overlays", SIGMETRICS Performance Evaluation Review 40(4), 2013, section 4.4, set it against TCP
+//! on every hop.
 //!
 //! Cells travel as datagrams. Relays keep a drop-tail queue per circuit, acknowledge nothing and
 //! repeat nothing; the circuit's ends keep a TCP connection whose segments are cells and whose

@@ -151,6 +151,7 @@ static ALL: &[&dyn Experiment] = &[
     &fig3::Fig3,
     &switching::UPLOADS,
     &guidelines::Losses,
+    &guidelines::START,
     &guidelines::QUEUES,
     &guidelines::SHARES,
 ];
