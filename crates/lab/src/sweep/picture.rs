@@ -56,7 +56,7 @@ pub struct Shown {
 }
 
 /// A metric of a point over the sampled networks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The mean over networks.
     pub mean: f64,
@@ -66,8 +66,10 @@ pub struct Interval {
     /// same network, times the mean: how sure its place among them is. Networks differ far more
     /// than points do.
     pub within: Option<f64>,
-    /// Networks.
+    /// Networks that have a value.
     pub n: usize,
+    /// The value of each network, in the order of the seeds: points are compared in pairs.
+    pub values: Vec<Option<f64>>,
 }
 
 /// A point that was not run.
@@ -249,6 +251,7 @@ fn interval(values: &[Option<f64>], centres: &[f64]) -> Option<Interval> {
         ci: mean.low().zip(mean.high()),
         within: within(values, centres, mean.mean),
         n: mean.n,
+        values: values.to_vec(),
     })
 }
 
@@ -302,7 +305,7 @@ mod tests {
         // Goodput of two points on three networks: far apart networks, a constant ratio.
         let point = |values: [f64; 3]| vec![values.map(Some).to_vec()];
         let found = intervals(&[point([1.0, 10.0, 100.0]), point([2.0, 20.0, 200.0])]);
-        let goodput = found[1]["goodput"];
+        let goodput = &found[1]["goodput"];
         assert!((goodput.mean - 74.0).abs() < 1e-9);
         let (low, high) = goodput.ci.unwrap();
         assert!(high - low > 100.0);
@@ -313,7 +316,7 @@ mod tests {
     #[test]
     fn one_network_has_no_interval() {
         let found = intervals(&[vec![vec![Some(1.0)]], vec![vec![None]]]);
-        let goodput = found[0]["goodput"];
+        let goodput = &found[0]["goodput"];
         assert_eq!((goodput.ci, goodput.within, goodput.n), (None, None, 1));
         assert!(found[1].is_empty());
     }

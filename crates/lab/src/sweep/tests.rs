@@ -87,7 +87,7 @@ fn a_picture_has_a_row_for_every_point() {
     let out = folder.path().join("out");
     let finished = campaign.run(&out, Some(2), &Silent).unwrap();
     let picture = sweep.evaluate(&finished).unwrap();
-    let goodput = picture.points[0].metrics["goodput"];
+    let goodput = &picture.points[0].metrics["goodput"];
     assert!(goodput.mean > 0.1 && goodput.n == 2, "{goodput:?}");
     assert!(picture.points.iter().any(|shown| shown.on_front));
     let csv = std::fs::read_to_string(out.join("sweep.csv")).unwrap();
