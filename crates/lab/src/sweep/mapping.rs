@@ -14,7 +14,7 @@ const ONE_CIRCUIT: &str = "With a connection for each circuit, connections take 
 const NO_BOUND: &str = "Nothing bounds what a source has under way: relays would queue whole \
      downloads.";
 const MELTDOWN: &str = "TCP over hops that repair losses themselves: both retransmit the same data \
-     and wait for each other (the meltdown that the paper excludes in section 1).";
+     and wait for each other (the meltdown of stacked TCP, section 4.3 of the guidelines).";
 const TWO_DELAYS: &str = "BackTap reads the delay until a cell is forwarded; over TCP this is \
      mostly TCP's own queue and its retransmissions, which its window cannot tell from the \
      relay's.";
