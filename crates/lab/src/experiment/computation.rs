@@ -1,10 +1,11 @@
-//! Experiments that need no simulation.
+//! Experiments that need no runs of a scenario: computed, or simulated where a run's results do not
+//! say enough.
 
 use std::fmt::Debug;
 
 use super::{Expectations, Measured};
 
-/// What is computed from seeds, without a simulation.
+/// What is computed from seeds.
 pub trait Computation: Debug + Sync {
     /// How many seeds the values are means over.
     fn seeds(&self) -> u32;

@@ -150,6 +150,8 @@ static ALL: &[&dyn Experiment] = &[
     &theorem1::Theorem1,
     &fig3::Fig3,
     &switching::UPLOADS,
+    &switching::Moves,
+    &switching::PUBLIC,
     &guidelines::Losses,
     &guidelines::START,
     &guidelines::QUEUES,

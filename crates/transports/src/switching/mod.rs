@@ -185,6 +185,12 @@ impl<C: BaseConfig> Transport for Switching<C> {
         });
         let watch = &self.config.watch;
         watch.sample(&mut circuits);
+        let bulk = watch.bulk(&circuits);
+        for circuit in &mut circuits {
+            if bulk.contains(&circuit.flow) {
+                circuit.order();
+            }
+        }
         let mut found = circuits.iter();
         cx.for_each_flow(|entry| {
             if Watched::is_watched(entry.site)
@@ -196,7 +202,7 @@ impl<C: BaseConfig> Transport for Switching<C> {
         if circuits.iter().all(Watched::is_idle) {
             cx.rest();
         }
-        for flow in watch.bulk(&circuits) {
+        for flow in bulk {
             cx.tell(flow, Neighbour::Predecessor, ORDER.to_vec(), Way::InBand);
         }
     }

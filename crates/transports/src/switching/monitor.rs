@@ -31,6 +31,8 @@ pub(super) struct Memory {
     level: f64,
     /// Cells that it had sent at the last sample.
     sent: u64,
+    /// Whether it was to be switched, and nothing waited since.
+    ordered: bool,
 }
 
 /// A circuit at a relay, in the direction away from the client.
@@ -43,7 +45,7 @@ pub(super) struct Watched {
     /// Whether the connection takes no cell.
     full: bool,
     /// Whether the circuit sent anything since the last sample.
-    active: bool,
+    moved: bool,
     pub(super) memory: Memory,
 }
 
@@ -66,19 +68,29 @@ impl Watched {
             link,
             queued: queue.unsent.get(),
             full: room.is_some_and(|room| room < CELL),
-            active: sent > memory.sent,
-            memory: Memory { sent, ..memory },
+            moved: sent > memory.sent,
+            memory: Memory {
+                sent,
+                ordered: memory.ordered && queue.unsent.is_zero(),
+                ..memory
+            },
         })
     }
 
     /// Whether nothing of the circuit was seen for long.
     pub(super) fn is_idle(&self) -> bool {
-        !self.counts() && self.queued == 0
+        !self.is_active() && self.memory.level <= 0.0
     }
 
-    /// Whether the circuit counts among those of its connection.
-    fn counts(&self) -> bool {
-        self.active || self.memory.level > 0.0
+    /// Whether the circuit counts among those of its connection. One that went elsewhere does not:
+    /// its average, which still falls, would make bulk of whoever stayed.
+    fn is_active(&self) -> bool {
+        self.queued > 0 || (self.moved && !self.memory.ordered)
+    }
+
+    /// Notes that the circuit is to be switched.
+    pub(super) fn order(&mut self) {
+        self.memory.ordered = true;
     }
 }
 
@@ -125,24 +137,17 @@ impl Watch {
 
 /// The mean level of the circuits that sent anything of late.
 fn mean(circuits: &[Watched]) -> f64 {
-    let active = circuits.iter().filter(|circuit| circuit.counts());
-    let sum: f64 = circuits.iter().map(|circuit| circuit.memory.level).sum();
-    sum / active.count().max(1) as f64
+    let active = circuits.iter().filter(|circuit| circuit.is_active());
+    let levels: Vec<f64> = active.map(|circuit| circuit.memory.level).collect();
+    levels.iter().sum::<f64>() / levels.len().max(1) as f64
 }
 
-/// The cells of each circuit in a buffer of `space` cells that takes them in turns from the
-/// circuits' queues.
+/// The cells of each circuit in a buffer of `space` cells that holds what came first, wherever it
+/// waits: if not all fits, as much of each as of the others.
 fn fill(queued: &[u64], space: u64) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..queued.len()).collect();
-    order.sort_by_key(|&place| queued[place]);
-    let (mut left, mut rest) = (space as f64, queued.len());
-    let mut cells = vec![0.0; queued.len()];
-    for place in order {
-        cells[place] = (queued[place] as f64).min(left / rest as f64);
-        left -= cells[place];
-        rest -= 1;
-    }
-    cells
+    let total: u64 = queued.iter().sum();
+    let fits = space as f64 / total.max(space).max(1) as f64;
+    queued.iter().map(|cells| *cells as f64 * fits).collect()
 }
 
 #[cfg(test)]
@@ -150,9 +155,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_is_filled_in_turns() {
+    fn a_buffer_holds_the_same_part_of_every_queue() {
         assert_eq!(fill(&[], 64), Vec::<f64>::new());
         assert_eq!(fill(&[3, 0, 7], 64), [3.0, 0.0, 7.0]);
-        assert_eq!(fill(&[100, 4, 1000], 64), [30.0, 4.0, 30.0]);
+        assert_eq!(fill(&[96, 32, 128], 64), [24.0, 8.0, 32.0]);
     }
 }

@@ -1,6 +1,6 @@
 //! What a run of four uploads tells.
 
-use hopflow_results::{Direction, Download, Since, Tables};
+use hopflow_results::{Class, Direction, Download, Since, Tables};
 
 use crate::experiment::Measured;
 use crate::experiment::study::percentiles;
@@ -32,15 +32,31 @@ pub(super) fn measure(run: &Tables) -> Vec<Measured> {
     report
 }
 
+/// The uploads: those of the bulk users, who come before all others.
+fn uploads(run: &Tables) -> Vec<&Download> {
+    let uploads = run.downloads.iter();
+    uploads
+        .filter(|upload| upload.class == Class::Bulk)
+        .collect()
+}
+
+/// How many users upload.
+fn uploaders(run: &Tables) -> usize {
+    let circuits = run.circuits.iter();
+    circuits
+        .filter(|circuit| circuit.class == Class::Bulk)
+        .count()
+}
+
 /// When an upload was over, in seconds.
 fn end(upload: &Download) -> f64 {
     upload.start_s + upload.ttlb_s
 }
 
 fn throughput(report: &mut Vec<Measured>, run: &Tables) {
-    let uploads = &run.downloads;
+    let uploads = uploads(run);
     let first = uploads.iter().map(|u| u.start_s).fold(f64::MAX, f64::min);
-    let last = uploads.iter().map(end).fold(0.0, f64::max);
+    let last = uploads.iter().copied().map(end).fold(0.0, f64::max);
     let bytes: f64 = uploads.iter().map(|upload| upload.bytes as f64).sum();
     let all = bytes / (last - first) / 1e3;
     report.push(Measured::new("throughput of all circuits", "kB/s", all));
@@ -56,14 +72,13 @@ fn throughput(report: &mut Vec<Measured>, run: &Tables) {
 
 /// What all circuits got in each second while all uploaded.
 fn by_second(report: &mut Vec<Measured>, run: &Tables) {
-    let uploads = &run.downloads;
+    let uploads = uploads(run);
     let from = uploads.iter().map(|u| u.start_s).fold(0.0, f64::max);
-    let until = uploads.iter().map(end).fold(f64::MAX, f64::min);
+    let until = uploads.iter().copied().map(end).fold(f64::MAX, f64::min);
     let mut totals: Vec<(f64, u64)> = Vec::new();
-    let within = run
-        .samples
-        .iter()
-        .filter(|s| from <= s.t_s && s.t_s <= until);
+    let users = uploaders(run) as u32;
+    let of_users = run.samples.iter().filter(|s| s.circuit < users);
+    let within = of_users.filter(|s| from <= s.t_s && s.t_s <= until);
     for sample in within {
         match totals.last_mut() {
             Some((t, total)) if *t >= sample.t_s => *total += sample.delivered_bytes,
@@ -77,10 +92,11 @@ fn by_second(report: &mut Vec<Measured>, run: &Tables) {
     percentiles(report, "throughput by second", "kB/s", rates);
 }
 
-/// The latency of all cells.
+/// The latency of all cells of uploads.
 fn latency(report: &mut Vec<Measured>, run: &Tables) {
     let classes = run.latency_classes.iter();
-    let classes = classes.filter(|class| class.since == Since::Packaged);
+    let users = uploaders(run) as u32;
+    let classes = classes.filter(|c| c.since == Since::Packaged && c.circuit < users);
     let cells = classes.flat_map(|class| {
         let middle = f64::midpoint(class.from_s, class.below_s);
         std::iter::repeat_n(middle, class.cells as usize)
@@ -91,15 +107,14 @@ fn latency(report: &mut Vec<Measured>, run: &Tables) {
 /// The moving averages of the circuits' shares of the entry's output buffer, as the transport keeps
 /// them, in the mean over the samples at which all uploaded.
 fn mean_levels(run: &Tables) -> Vec<f64> {
-    let until = run.downloads.iter().map(end).fold(f64::MAX, f64::min);
-    let circuits = run.circuits.len();
+    let until = uploads(run).into_iter().map(end).fold(f64::MAX, f64::min);
+    let circuits = uploaders(run);
     let mut levels = vec![0.0; circuits];
     let mut sums = vec![0.0; circuits];
     let mut samples = 0;
-    let entry = run
-        .hops
-        .iter()
-        .filter(|hop| hop.hop == ENTRY && hop.t_s <= until);
+    let users = circuits as u32;
+    let entry = run.hops.iter();
+    let entry = entry.filter(|h| h.hop == ENTRY && h.circuit < users && h.t_s <= until);
     let queued: Vec<f64> = entry.map(|hop| hop.queue_cells as f64).collect();
     // What is sampled together comes circuit by circuit.
     for queued in queued.chunks_exact(circuits.max(1)) {
@@ -114,18 +129,11 @@ fn mean_levels(run: &Tables) -> Vec<f64> {
         .collect()
 }
 
-/// The cells of each circuit in a buffer that takes them in turns from queues of these lengths.
+/// The cells of each circuit in a buffer that holds the same part of every queue.
 fn fill(queued: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..queued.len()).collect();
-    order.sort_by(|a, b| queued[*a].total_cmp(&queued[*b]));
-    let (mut left, mut rest) = (SPACE, queued.len());
-    let mut cells = vec![0.0; queued.len()];
-    for place in order {
-        cells[place] = queued[place].min(left / rest as f64);
-        left -= cells[place];
-        rest -= 1;
-    }
-    cells
+    let total: f64 = queued.iter().sum();
+    let fits = SPACE / total.max(SPACE);
+    queued.iter().map(|cells| cells * fits).collect()
 }
 
 #[cfg(test)]
@@ -136,7 +144,7 @@ mod tests {
 
     #[test]
     fn levels_follow_the_shares_of_the_buffer() {
-        assert_eq!(fill(&[100.0, 4.0, 1000.0]), [30.0, 4.0, 30.0]);
+        assert_eq!(fill(&[96.0, 32.0, 128.0]), [24.0, 8.0, 32.0]);
         let hop = |t_s, hop, circuit, queue_cells| HopSample {
             circuit,
             hop,
@@ -164,8 +172,8 @@ mod tests {
         let run = Tables {
             circuits: vec![circuit(0), circuit(1)],
             hops: vec![
-                hop(0.0, ENTRY, 0, 16),
-                hop(0.0, ENTRY, 1, 500),
+                hop(0.0, ENTRY, 0, 128),
+                hop(0.0, ENTRY, 1, 384),
                 hop(0.0, 0, 1, 9),
                 hop(15.0, ENTRY, 0, 0),
                 hop(15.0, ENTRY, 1, 500),
@@ -175,7 +183,13 @@ mod tests {
         let [first, second] = mean_levels(&run)[..] else {
             panic!("two circuits");
         };
-        assert!((first - (0.075 + 0.0525) / 2.0).abs() < 1e-9, "{first}");
-        assert!((second - (0.225 + 0.4575) / 2.0).abs() < 1e-9, "{second}");
+        assert!(
+            (first - f64::midpoint(0.075, 0.0525)).abs() < 1e-9,
+            "{first}"
+        );
+        assert!(
+            (second - f64::midpoint(0.225, 0.4575)).abs() < 1e-9,
+            "{second}"
+        );
     }
 }

@@ -5,6 +5,7 @@
 //! says stand in the data files, as for every study.
 
 mod measure;
+mod moves;
 
 use hopflow_report::{Document, FigurePage};
 use hopflow_results::{Tables, Value};
@@ -13,6 +14,8 @@ use super::study::{Study, document, study};
 use super::{Expectations, Experiment, Measured, Method, Part, Sweep};
 use crate::scenario::{InputError, Scenario};
 
+pub(super) use moves::Moves;
+
 /// Tables and figures that the same runs make.
 #[derive(Debug)]
 pub(super) struct Uploads(Study);
@@ -20,6 +23,12 @@ pub(super) struct Uploads(Study);
 pub(super) static UPLOADS: Uploads = Uploads(study!(
     "switching-table2",
     &["switching-table1", "switching-fig7", "switching-fig8"],
+    "switching"
+));
+
+pub(super) static PUBLIC: Uploads = Uploads(study!(
+    "switching-table3",
+    &["switching-fig11", "switching-fig12"],
     "switching"
 ));
 
