@@ -178,11 +178,11 @@ fn the_hash_of_results_depends_on_every_row_and_on_nothing_else() {
     assert_eq!(tables().fingerprint(), tables().fingerprint());
     // Frozen: a change means that hashes of published results no longer agree.
     let mut other = tables();
-    for clear in [|t: &mut Tables| t.queues.clear(), |t| t.deployments.clear()] {
-        let before = other.fingerprint();
-        clear(&mut other);
-        assert_ne!(other.fingerprint(), before);
-    }
+    other.queues.clear();
+    assert_ne!(other.fingerprint(), tables().fingerprint());
+    let before = other.fingerprint();
+    other.deployments.clear();
+    assert_ne!(other.fingerprint(), before);
     assert_eq!(other.fingerprint().to_string(), "2bbca062a9b6b9ca");
     // Tables that are there only where they were asked for change no other results.
     other.latencies.clear();
