@@ -187,6 +187,13 @@ impl Plan {
         }
     }
 
+    /// Cells that wait at most in a queue that begins at this node: the data that it cuts ahead, and
+    /// commands that the far end provokes.
+    pub(crate) fn own_limit(&self) -> u64 {
+        let (queue, ahead) = (self.queue_limit.get(), self.ahead.get());
+        queue.max(ahead.saturating_add(queue / 2))
+    }
+
     /// Encoded bytes of a cell on this carrier.
     pub(crate) const fn cell_len(&self) -> hopflow_units::Bytes {
         hopflow_wire::Frame::<hopflow_wire::RawPayload>::cell_len(self.carrier)

@@ -81,14 +81,19 @@ impl Configure for VanillaConfig {
     ];
 
     fn configure(options: &mut Options) -> Result<Self, ConfigError> {
-        let ends = Ends::configure(options, Kind::Windows)?;
-        let (most, resume) = match &ends {
+        let mut ends = Ends::configure(options, Kind::Windows)?;
+        let source_queue = options.cells("source-queue", BLOCKED.0, Cells::new(1))?;
+        let (most, source_resume) = match &mut ends {
             Ends::None => {
                 let allowed = "window or vegas, for nothing else limits this transport's circuits";
                 return Err(ConfigError::new("end-to-end", "none", allowed));
             }
             Ends::Windows(windows) => (windows.most(), Cells::new(u64::MAX)),
-            Ends::Vegas(_) => (BLOCKED.0, BLOCKED.1),
+            Ends::Vegas(vegas) => {
+                let resume = BLOCKED.1.min(source_queue - Cells::new(1));
+                vegas.blocked = (source_queue, resume);
+                (BLOCKED.0, resume)
+            }
         };
         Ok(Self {
             connections: options.choice(
@@ -100,8 +105,8 @@ impl Configure for VanillaConfig {
                 ],
             )?,
             ends,
-            source_queue: options.cells("source-queue", BLOCKED.0, Cells::new(1))?,
-            source_resume: resume,
+            source_queue,
+            source_resume,
             // Twice what an honest source may have under way, for SENDMEs and several streams.
             queue_limit: options.cells("queue-limit", Cells::new(2500), most)?,
             refill: options.interval("refill", Duration::from_millis(100))?,
@@ -144,7 +149,7 @@ impl Transport for Vanilla {
     }
 
     fn on_departure(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>) {
-        Ends::on_departure(end, cx);
+        self.config.ends.on_departure(end, cx);
     }
 
     fn on_taken(&mut self, end: &mut EndState, cx: &mut FlowCx<'_>, _: StreamId) {

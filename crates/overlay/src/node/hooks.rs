@@ -59,7 +59,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
     /// Puts what a sink's hook sends to the far end into the queue of the reverse flow.
     pub(super) fn send_far_end(&mut self, now: Instant, sink: FlowId) {
         let source = sink.reverse();
-        let limit = self.plan.queue_limit.get();
+        let limit = self.plan.own_limit();
         let mut headers = std::mem::take(&mut self.far_end);
         let mut waiting = 0;
         if let Some(flow) = self.flow(source) {

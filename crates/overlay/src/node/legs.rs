@@ -22,7 +22,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
 
     /// Puts a command about the circuit into the queue of a flow that begins here.
     fn send_along(&mut self, now: Instant, id: FlowId, command: RelayCommand) {
-        let limit = self.plan.queue_limit.get() + self.plan.ahead.get();
+        let limit = self.plan.own_limit();
         let Some(flow) = self.flow(id).filter(|flow| flow.inbound.is_none()) else {
             return;
         };

@@ -97,7 +97,7 @@ impl World {
             random: Streams::new(spec.seed),
             nodes: Vec::new(),
             places: vec![vec![None; plans.len()]; spec.nodes.len()],
-            connections: Connections::new(plans.iter().any(|plan| plan.kist.is_some())),
+            connections: Connections::default(),
             circuits: 0,
             users: Vec::new(),
             cross: Vec::new(),
@@ -218,11 +218,14 @@ impl Builder<'_> {
         let (low, high) = (from.min(to), from.max(to));
         let nodes = &mut self.nodes;
         let connections = &mut self.connections;
-        let stream = plan.carrier == Carrier::Stream;
+        let (stream, kist) = (plan.carrier == Carrier::Stream, plan.kist.is_some());
         let link = self.links.entry((low, high, own)).or_insert_with(|| {
             let ends = [low, high].map(|node| nodes[node as usize].host.add_link());
             let connection =
                 stream.then(|| connections.add([(low, ends[0]), (high, ends[1])], &self.spec.tcp));
+            for end in connection.into_iter().flatten().filter(|_| kist) {
+                connections.limit_to_soon(end);
+            }
             for (side, (node, peer)) in [(low, high), (high, low)].into_iter().enumerate() {
                 nodes[node as usize].links.push(Neighbour {
                     node: peer,

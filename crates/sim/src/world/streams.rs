@@ -28,8 +28,6 @@ impl ConnectionEnd {
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     ends: Vec<EndState>,
-    /// Whether nodes are told what TCP can send soon, for KIST, in place of what its buffer takes.
-    kist: bool,
 }
 
 #[derive(Debug)]
@@ -39,6 +37,8 @@ struct EndState {
     link: LinkId,
     /// The flow beside the overlay whose connection this is.
     flow: Option<u32>,
+    /// Whether the node is told what TCP can send soon, for KIST, in place of what its buffer takes.
+    kist: bool,
     /// Frames written here and not yet read by the peer, with the stream offset of their end.
     under_way: VecDeque<(u64, Frame<Simulated>)>,
     written: u64,
@@ -48,13 +48,6 @@ struct EndState {
 }
 
 impl Connections {
-    pub(super) fn new(kist: bool) -> Self {
-        Self {
-            ends: Vec::new(),
-            kist,
-        }
-    }
-
     /// Adds a connection between two nodes' ends of a link; the first one opens it.
     pub(super) fn add(&mut self, ends: [(u32, LinkId); 2], config: &Config) -> [ConnectionEnd; 2] {
         let first = self.ends.len() as u32;
@@ -65,6 +58,7 @@ impl Connections {
                 node,
                 link,
                 flow: None,
+                kist: false,
                 under_way: VecDeque::new(),
                 written: 0,
                 read: 0,
@@ -72,6 +66,11 @@ impl Connections {
             });
         }
         [ConnectionEnd(first), ConnectionEnd(first + 1)]
+    }
+
+    /// Says that a connection's node runs KIST.
+    pub(super) fn limit_to_soon(&mut self, end: ConnectionEnd) {
+        self.ends[end.index()].kist = true;
     }
 
     /// Says that a connection carries no frames but a flow beside the overlay.
@@ -175,7 +174,7 @@ impl World {
         let state = &self.connections.ends[end.index()];
         let host = &mut self.nodes[state.node as usize].host;
         let space = state.tcp.send_space();
-        let room = if self.connections.kist {
+        let room = if state.kist {
             space.min(sent_soon(&state.tcp))
         } else {
             space
@@ -282,6 +281,10 @@ impl World {
         let state = &mut self.connections.ends[index];
         state.alarm = None;
         state.tcp.handle_timeout(self.now);
+        if state.kist {
+            // A time-out shrinks what can be sent soon.
+            self.offer_room(end);
+        }
         self.pump_connection(end);
     }
 }

@@ -112,14 +112,14 @@ impl Ends {
         if let (Self::Vegas(config), EndState::Vegas(end)) = (self, state) {
             let inflight = cx.gates.end.outstanding().get();
             end.control.on_cut(config, cx.now, inflight);
-            end.blocked |= cx.queue.unsent >= BLOCKED.0;
+            end.blocked |= cx.queue.unsent >= config.blocked.0;
         }
     }
 
     /// A cell departed.
-    pub(crate) fn on_departure(state: &mut EndState, cx: &FlowCx<'_>) {
-        if let EndState::Vegas(end) = state {
-            end.blocked &= cx.queue.unsent > BLOCKED.1;
+    pub(crate) fn on_departure(&self, state: &mut EndState, cx: &FlowCx<'_>) {
+        if let (Self::Vegas(config), EndState::Vegas(end)) = (self, state) {
+            end.blocked &= cx.queue.unsent > config.blocked.1;
         }
     }
 

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use hopflow_overlay::{ConfigError, Violation};
 use hopflow_units::{Cells, Instant};
 
+use super::BLOCKED;
 use crate::options::Options;
 
 /// The largest window that can be asked for.
@@ -70,6 +71,9 @@ pub struct VegasConfig {
     pub full_gap: u64,
     /// A window counts as not full below this share of it, in percent (`cc_cwnd_full_minpct`).
     pub full_min_percent: u64,
+    /// Cells in the source's queue from which on it counts as blocked, until so few are left
+    /// (`cellq_high`, `cellq_low`).
+    pub blocked: (Cells, Cells),
     /// Whether a window must be full once per window, rather than per update, to grow
     /// (`cc_cwnd_full_per_cwnd`).
     pub full_per_window: bool,
@@ -131,6 +135,7 @@ impl Default for VegasConfig {
             start_max: 5000,
             full_gap: 4,
             full_min_percent: 25,
+            blocked: BLOCKED,
             full_per_window: true,
         }
     }
@@ -338,7 +343,8 @@ impl Vegas {
                 self.slow_start = increment * config.sendmes(self.cwnd) > avoidance;
             }
         } else {
-            self.cwnd = self.bdp + config.gamma;
+            // Below what one SENDME stands for, a window would never open again.
+            self.cwnd = (self.bdp + config.gamma).max(config.increment);
             self.slow_start = false;
         }
         if self.cwnd >= config.start_max {

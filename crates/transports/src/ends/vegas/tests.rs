@@ -101,6 +101,28 @@ fn at_the_smallest_window_the_smallest_round_trip_follows_the_present_one() {
 }
 
 #[test]
+fn the_window_never_falls_below_what_one_sendme_stands_for() {
+    let config = VegasConfig {
+        gamma: 10,
+        ..VegasConfig::default()
+    };
+    let mut vegas = Vegas {
+        min_rtt: 1_000,
+        ewma_rtt: 100_000,
+        ..Vegas::new(&config)
+    };
+    vegas.sent.push_back(0);
+    let local = Local {
+        inflight: 31,
+        queued: 0,
+        blocked: false,
+    };
+    let now = Instant::ZERO + Duration::from_millis(100);
+    vegas.on_sendme(&config, now, &local).unwrap();
+    assert_eq!(vegas.cwnd, config.increment);
+}
+
+#[test]
 fn a_clock_that_stands_still_measures_nothing() {
     let config = VegasConfig::default();
     let mut vegas = Vegas::new(&config);
