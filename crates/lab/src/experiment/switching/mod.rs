@@ -28,7 +28,7 @@ pub(super) static UPLOADS: Uploads = Uploads(study!(
 
 pub(super) static PUBLIC: Uploads = Uploads(study!(
     "switching-table3",
-    &["switching-fig11", "switching-fig12"],
+    &["switching-fig10", "switching-fig11", "switching-fig12"],
     "switching"
 ));
 
