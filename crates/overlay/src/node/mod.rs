@@ -6,6 +6,7 @@ mod hooks;
 mod input;
 mod legs;
 mod output;
+mod package;
 mod setup;
 
 use std::collections::VecDeque;
