@@ -178,10 +178,15 @@ fn the_examples_of_topologies_and_sources_in_the_description_of_the_format_are_v
     let page = include_str!("../../../../scenarios/README.md");
     let examples = page.split("```toml\n").skip(2);
     let examples = examples.map(|rest| rest.split_once("```").unwrap().0);
-    let (graphs, networks): (Vec<_>, Vec<_>) =
-        examples.partition(|text| text.starts_with("[[links"));
+    let (rollouts, examples): (Vec<_>, Vec<_>) =
+        examples.partition(|text| text.starts_with("[transports"));
+    let (graphs, networks): (Vec<_>, Vec<_>) = examples
+        .into_iter()
+        .partition(|text| text.starts_with("[[links"));
     fs::write(folder.path().join("graph.toml"), graphs[0]).unwrap();
-    assert_eq!((graphs.len(), networks.len()), (1, 5));
+    assert_eq!((rollouts.len(), graphs.len(), networks.len()), (1, 1, 5));
+    let listed = group("listed", 3, "") + &circuits(2, "[\"listed\", \"listed\"]");
+    parse(&(text("", &listed) + rollouts[0])).unwrap();
     for network in networks {
         let scenario = text("", "").replace("[network]\n", "") + network;
         let scenario = parse_beside(&scenario, &beside, None).unwrap();
