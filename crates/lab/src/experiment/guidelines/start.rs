@@ -17,6 +17,8 @@ const REACHED: f64 = 0.9;
 const WINDOW: f64 = 1.0;
 /// The time, in seconds, over which less than half of the level is a failure to keep it.
 const STRETCH: f64 = 5.0;
+/// Transports of the figure itself: hop by hop, and from end to end with NewReno and CUBIC.
+const FIGURE: usize = 3;
 /// The quantity that has a value for each time.
 const OVER_TIME: &str = "throughput";
 
@@ -48,8 +50,17 @@ impl Experiment for Start {
         let (curves, scalars): (Vec<_>, Vec<_>) =
             values.iter().cloned().partition(|value| value.x.is_some());
         let mut document = study::document(page, &scalars, |_| false);
-        let charts = charts(&curves, &study::labels(values));
-        let section = Section::new("Throughput over time", vec![Block::Multiples(charts)]);
+        let labels = study::labels(values);
+        // What the figure shows stands alone; all that was varied follows.
+        let figure = charts(&curves, &labels[..labels.len().min(FIGURE)]);
+        let mut blocks: Vec<Block> = figure
+            .into_iter()
+            .next_back()
+            .map(Block::Chart)
+            .into_iter()
+            .collect();
+        blocks.push(Block::Multiples(charts(&curves, &labels)));
+        let section = Section::new("Throughput over time", blocks);
         // Behind what is judged, before all means and the origin.
         let place = document.sections.len().saturating_sub(2);
         document.sections.insert(place, section);
@@ -123,10 +134,14 @@ fn rates(samples: &[Sample], window: f64) -> Vec<(f64, f64)> {
     rates
 }
 
-/// A chart for each case, with a line for each transport.
+/// A chart for each case, by the number in its name, with a line for each transport.
 fn charts(values: &[Value], labels: &[String]) -> Vec<Chart> {
     let mut quantities: Vec<&str> = values.iter().map(|value| value.quantity.as_str()).collect();
-    quantities.sort_unstable();
+    let number = |quantity: &str| {
+        let digits = quantity.chars().filter(char::is_ascii_digit);
+        digits.collect::<String>().parse::<u32>().unwrap_or(0)
+    };
+    quantities.sort_unstable_by_key(|quantity| (number(quantity), *quantity));
     quantities.dedup();
     let chart = |quantity: &str| Chart {
         id: quantity.to_owned(),
