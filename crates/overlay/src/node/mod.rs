@@ -48,9 +48,8 @@ pub struct Node<T: Transport, P: Payload> {
     timers: Timers,
     /// When a cell may leave that waits for the token bucket, or for KIST's next run.
     resume_at: Instant,
-    /// When KIST ran last, and when it runs next at the earliest.
-    last_run: Instant,
-    next_run: Option<Instant>,
+    /// When KIST ran last.
+    last_run: Option<Instant>,
     next_tick: Instant,
     /// Whether the transport wants no regular calls until something happens.
     resting: bool,
@@ -99,8 +98,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             scheduler: Scheduler::new(plan.scope, plan.order),
             timers: Timers::default(),
             resume_at: Instant::FAR_FUTURE,
-            last_run: Instant::ZERO,
-            next_run: None,
+            last_run: None,
             next_tick,
             resting: false,
             flush: VecDeque::new(),

@@ -74,8 +74,11 @@ impl<T: Transport, P: Payload> Node<T, P> {
         let Some((id, link)) = self.next_flow(now) else {
             return Step::Idle;
         };
-        if let Some(at) = self.next_run.filter(|at| *at > now && self.last_run != now) {
-            self.resume_at = at;
+        if let (Some(interval), Some(last)) = (self.plan.kist, self.last_run)
+            && last != now
+            && last + interval > now
+        {
+            self.resume_at = last + interval;
             return Step::Idle;
         }
         if let Some(bucket) = &mut self.bucket {
@@ -85,10 +88,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
                 return Step::Idle;
             }
         }
-        if let Some(interval) = self.plan.kist {
-            self.last_run = now;
-            self.next_run = Some(now + interval);
-        }
+        self.last_run = self.plan.kist.map(|_| now);
         self.send_cell(now, id, link);
         Step::Chosen
     }
