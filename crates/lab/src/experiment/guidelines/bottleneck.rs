@@ -1,77 +1,30 @@
 //! Sections 5 and 6.2: connections that meet at one slow link. How long its queue is, and what they
 //! leave to another application.
 
-use hopflow_report::{Document, FigurePage};
 use hopflow_results::{Direction, Tables, Value};
 
-use crate::experiment::study::{self, Study, study};
-use crate::experiment::{Expectations, Experiment, Measured, Method, Part, Sweep};
-use crate::scenario::{InputError, Scenario};
+use crate::experiment::Measured;
+use crate::experiment::study::{self, MeasuredStudy, study};
 
 /// The relay behind the slow link, which its packets leave downwards.
 const NEAR: &str = "near";
 /// What grows with the number of connections.
 const QUEUE: &str = "mean queue";
 
-/// Runs of circuits over the slow link.
-#[derive(Debug)]
-pub(in crate::experiment) struct Bottleneck {
-    study: Study,
-    measure: fn(&Tables) -> Vec<Measured>,
-}
-
 /// Section 5: n connections against one.
-pub(in crate::experiment) static QUEUES: Bottleneck = Bottleneck {
+pub(in crate::experiment) static QUEUES: MeasuredStudy = MeasuredStudy {
     study: study!("guidelines-sec5", &[], "guidelines"),
-    measure: queues,
+    measure: |_, run| queues(run),
+    summarise: growth,
+    page: |page, values| study::document(page, values, |_| false),
 };
 /// Section 6.2: n circuits against one connection beside the overlay.
-pub(in crate::experiment) static SHARES: Bottleneck = Bottleneck {
+pub(in crate::experiment) static SHARES: MeasuredStudy = MeasuredStudy {
     study: study!("guidelines-sec6", &[], "guidelines"),
-    measure: shares,
+    measure: |_, run| shares(run),
+    summarise: growth,
+    page: |page, values| study::document(page, values, |_| false),
 };
-
-impl Experiment for Bottleneck {
-    fn id(&self) -> &'static str {
-        self.study.id
-    }
-
-    fn data(&self) -> &'static str {
-        self.study.data
-    }
-
-    fn scenario(&self) -> &'static str {
-        self.study.scenario
-    }
-
-    fn method(&self) -> Method<'_> {
-        Method::Simulated(self)
-    }
-
-    fn summarise(&self, curve: &[Value]) -> Option<Measured> {
-        growth(curve)
-    }
-
-    fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
-        study::document(page, values, |_| false)
-    }
-}
-
-impl Sweep for Bottleneck {
-    fn parts(
-        &self,
-        scenario: &Scenario,
-        expectations: &Expectations,
-    ) -> Result<Vec<Part>, InputError> {
-        self.study.parts(scenario, expectations)
-    }
-
-    fn measure(&self, part: &Part, run: &Tables) -> Vec<Measured> {
-        let mut measured = (self.measure)(run);
-        part.name_case(&mut measured);
-        measured
-    }
-}
 
 /// What waits at the slow link, what it drops, and what gets through.
 fn queues(run: &Tables) -> Vec<Measured> {

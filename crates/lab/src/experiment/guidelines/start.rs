@@ -3,11 +3,10 @@
 use hopflow_report::{
     Along, Axis, Block, Chart, Document, FigurePage, Mark, Point, Section, Series,
 };
-use hopflow_results::{Sample, Tables, Value};
+use hopflow_results::{Sample, Value};
 
-use crate::experiment::study::{self, Study, study};
-use crate::experiment::{Expectations, Experiment, Measured, Method, Part, Sweep};
-use crate::scenario::{InputError, Scenario};
+use crate::experiment::Measured;
+use crate::experiment::study::{self, MeasuredStudy, study};
 
 /// The share of a run, at its end, in which the throughput is its level.
 const LEVEL: f64 = 1.0 / 3.0;
@@ -23,65 +22,32 @@ const FIGURE: usize = 3;
 const OVER_TIME: &str = "throughput";
 
 /// Figure 3.
-#[derive(Debug)]
-pub(in crate::experiment) struct Start(Study);
+pub(in crate::experiment) static START: MeasuredStudy = MeasuredStudy {
+    study: study!("guidelines-fig3", &[], "three-relays"),
+    measure: |_, run| measure(&run.samples),
+    summarise: |_| None,
+    page,
+};
 
-pub(in crate::experiment) static START: Start =
-    Start(study!("guidelines-fig3", &[], "three-relays"));
-
-impl Experiment for Start {
-    fn id(&self) -> &'static str {
-        self.0.id
-    }
-
-    fn data(&self) -> &'static str {
-        self.0.data
-    }
-
-    fn scenario(&self) -> &'static str {
-        self.0.scenario
-    }
-
-    fn method(&self) -> Method<'_> {
-        Method::Simulated(self)
-    }
-
-    fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
-        let (curves, scalars): (Vec<_>, Vec<_>) =
-            values.iter().cloned().partition(|value| value.x.is_some());
-        let mut document = study::document(page, &scalars, |_| false);
-        let labels = study::labels(values);
-        // What the figure shows stands alone; all that was varied follows.
-        let figure = charts(&curves, &labels[..labels.len().min(FIGURE)]);
-        let mut blocks: Vec<Block> = figure
-            .into_iter()
-            .next_back()
-            .map(Block::Chart)
-            .into_iter()
-            .collect();
-        blocks.push(Block::Multiples(charts(&curves, &labels)));
-        let section = Section::new("Throughput over time", blocks);
-        // Behind what is judged, before all means and the origin.
-        let place = document.sections.len().saturating_sub(2);
-        document.sections.insert(place, section);
-        document
-    }
-}
-
-impl Sweep for Start {
-    fn parts(
-        &self,
-        scenario: &Scenario,
-        expectations: &Expectations,
-    ) -> Result<Vec<Part>, InputError> {
-        self.0.parts(scenario, expectations)
-    }
-
-    fn measure(&self, part: &Part, run: &Tables) -> Vec<Measured> {
-        let mut measured = measure(&run.samples);
-        part.name_case(&mut measured);
-        measured
-    }
+fn page(page: &FigurePage, values: &[Value]) -> Document {
+    let (curves, scalars): (Vec<_>, Vec<_>) =
+        values.iter().cloned().partition(|value| value.x.is_some());
+    let mut document = study::document(page, &scalars, |_| false);
+    let labels = study::labels(values);
+    // What the figure shows stands alone; all that was varied follows.
+    let figure = charts(&curves, &labels[..labels.len().min(FIGURE)]);
+    let mut blocks: Vec<Block> = figure
+        .into_iter()
+        .next_back()
+        .map(Block::Chart)
+        .into_iter()
+        .collect();
+    blocks.push(Block::Multiples(charts(&curves, &labels)));
+    let section = Section::new("Throughput over time", blocks);
+    // Behind what is judged, before all means and the origin.
+    let place = document.sections.len().saturating_sub(2);
+    document.sections.insert(place, section);
+    document
 }
 
 /// What the samples of a lone circuit tell.

@@ -5,6 +5,7 @@
 //! is the sampled network.
 
 mod measure;
+mod measured;
 mod page;
 
 use hopflow_report::{Document, FigurePage};
@@ -12,6 +13,7 @@ use hopflow_results::{Tables, Value};
 use toml::{Table, Value as Toml};
 
 pub(super) use measure::percentiles;
+pub(super) use measured::MeasuredStudy;
 pub(super) use page::{document, labels};
 
 use super::description::Case;
