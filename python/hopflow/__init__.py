@@ -1,0 +1,1 @@
+"""Design, measure and run transports for onion-routing overlays such as Tor."""

@@ -1,0 +1,245 @@
+"""Data sets: MNIST's IDX files and CIFAR-10's binary archive, from a folder or the usual mirrors.
+
+Whatever is read is verified by its hash, so that results can be compared. Nothing is downloaded
+unless it is asked for.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tarfile
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class DataError(ValueError):
+    """Data that are missing or not what they should be; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images with their labels.
+
+    Attributes:
+        x: Pixels between 0 and 1, shape `(n, pixels)`; CIFAR-10: `(n, 32, 32, 3)`.
+        labels: Classes from 0 on, shape `(n,)`.
+    """
+
+    x: NDArray[np.float32]
+    labels: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def rows(self, begin: int, end: int) -> Images:
+        """The images from `begin` to before `end`."""
+        return Images(self.x[begin:end], self.labels[begin:end])
+
+
+@dataclass(frozen=True)
+class Split:
+    """A data set as the experiments divide it.
+
+    Attributes:
+        train: To train on.
+        validation: To choose by.
+        test: To report on.
+    """
+
+    train: Images
+    validation: Images
+    test: Images
+
+
+MNIST_FILES = {
+    "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+    "train-labels-idx1-ubyte": "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+    "t10k-images-idx3-ubyte": "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+    "t10k-labels-idx1-ubyte": "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+}
+"""MNIST's files and the SHA-256 of each, uncompressed."""
+
+MNIST_MIRRORS = (
+    "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    "https://storage.googleapis.com/cvdf-datasets/mnist/",
+)
+"""Where MNIST's files are, compressed by gzip."""
+
+CIFAR_ARCHIVE = "cifar-10-binary.tar.gz"
+CIFAR_SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
+CIFAR_MIRRORS = ("https://www.cs.toronto.edu/~kriz/",)
+
+
+def cache() -> Path:
+    """The folder for downloads: `hopflow` in the user's folder for caches."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "hopflow"
+
+
+def places(folder: Path | None) -> list[Path]:
+    """Where data are looked for: `folder`, or without one `HOPFLOW_DATA` and the cache."""
+    if folder is not None:
+        return [folder]
+    named = os.environ.get("HOPFLOW_DATA")
+    return [Path(named), cache()] if named else [cache()]
+
+
+def mnist(folder: Path | None = None, *, fetch: bool = False) -> Split:
+    """MNIST: 50,000 training, 10,000 validation and 10,000 test images of 28 by 28 pixels.
+
+    Validation images are the last of the training file, as in the authors' settings.
+
+    Args:
+        folder: Where the four IDX files are, plain or as `.gz`, in it or in a folder below it.
+        fetch: Whether to download what is missing into the cache.
+
+    Raises:
+        DataError: A file is missing or has another hash.
+    """
+    content = {name: _mnist_file(name, folder, fetch) for name in MNIST_FILES}
+    train = _images(content["train-images-idx3-ubyte"], content["train-labels-idx1-ubyte"])
+    test = _images(content["t10k-images-idx3-ubyte"], content["t10k-labels-idx1-ubyte"])
+    return Split(train.rows(0, 50_000), train.rows(50_000, 60_000), test)
+
+
+def cifar10(folder: Path | None = None, *, fetch: bool = False) -> Split:
+    """CIFAR-10: 40,000 training, 10,000 validation and 10,000 test images, 32 by 32 by 3.
+
+    Args:
+        folder: Where the archive `cifar-10-binary.tar.gz` is.
+        fetch: Whether to download it into the cache if it is missing.
+
+    Raises:
+        DataError: The archive is missing or has another hash.
+    """
+    content = _found(CIFAR_ARCHIVE, folder)
+    if content is None and fetch:
+        content = _download(CIFAR_ARCHIVE, CIFAR_MIRRORS)
+    if content is None:
+        raise _missing(CIFAR_ARCHIVE, folder)
+    path, raw = content
+    _verify(path, raw, CIFAR_SHA256)
+    parts: dict[str, bytes] = {}
+    with tarfile.open(path) as archive:
+        for member in archive:
+            file = archive.extractfile(member)
+            if member.name.endswith(".bin") and file is not None:
+                parts[Path(member.name).name] = file.read()
+    batches = b"".join(parts[f"data_batch_{number}.bin"] for number in range(1, 6))
+    train = _cifar_images(batches)
+    test = _cifar_images(parts["test_batch.bin"])
+    return Split(train.rows(0, 40_000), train.rows(40_000, 50_000), test)
+
+
+def digits(seed: int = 0) -> Split:
+    """The 1,797 digits of 8 by 8 pixels that scikit-learn ships: for tests, no download needed.
+
+    Args:
+        seed: Decides which are for what: 1,297 to train, 250 to validate, 250 to test.
+    """
+    from sklearn.datasets import load_digits  # noqa: PLC0415
+
+    found = load_digits()
+    order = np.random.default_rng(seed).permutation(len(found.data))
+    images = Images(
+        (found.data[order] / 16.0).astype(np.float32), found.target[order].astype(np.int64)
+    )
+    return Split(images.rows(0, 1297), images.rows(1297, 1547), images.rows(1547, 1797))
+
+
+def contrast_normalised(images: NDArray[np.float32], norm: float = 55.0) -> NDArray[np.float32]:
+    """Each image without its mean and scaled to a Euclidean norm, as the authors prepared CIFAR-10.
+
+    Args:
+        images: Shape `(n, ...)`.
+        norm: The norm; the authors' is 55.
+    """
+    flat = images.reshape(len(images), -1)
+    flat = flat - flat.mean(axis=1, keepdims=True)
+    scale = np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-8) / norm
+    return np.asarray((flat / scale).reshape(images.shape), np.float32)
+
+
+def read_idx(content: bytes) -> NDArray[np.uint8]:
+    """The array of an IDX file of unsigned bytes, plain or compressed by gzip.
+
+    Raises:
+        DataError: It is none.
+    """
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    if content[:3] != b"\x00\x00\x08":
+        raise DataError("not an IDX file of unsigned bytes")
+    axes = content[3]
+    header = 4 + 4 * axes
+    shape = tuple(int(size) for size in np.frombuffer(content, ">u4", axes, 4))
+    if len(content) != header + int(np.prod(shape)):
+        raise DataError(f"an IDX file of shape {shape} has another size")
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+
+
+def _mnist_file(name: str, folder: Path | None, fetch: bool) -> NDArray[np.uint8]:
+    content = _found(name, folder) or _found(f"{name}.gz", folder)
+    if content is None and fetch:
+        content = _download(f"{name}.gz", MNIST_MIRRORS)
+    if content is None:
+        raise _missing(name, folder)
+    path, raw = content
+    plain = gzip.decompress(raw) if path.suffix == ".gz" else raw
+    _verify(path, plain, MNIST_FILES[name])
+    return read_idx(plain)
+
+
+def _found(name: str, folder: Path | None) -> tuple[Path, bytes] | None:
+    for place in places(folder):
+        for path in (place / name, *sorted(place.glob(f"*/{name}"))):
+            if path.is_file():
+                return path, path.read_bytes()
+    return None
+
+
+def _download(name: str, mirrors: tuple[str, ...]) -> tuple[Path, bytes]:
+    problems = []
+    for mirror in mirrors:
+        try:
+            with urllib.request.urlopen(mirror + name, timeout=60) as response:
+                content: bytes = response.read()
+        except OSError as error:
+            problems.append(f"{mirror}{name}: {error}")
+            continue
+        path = cache() / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path, content
+    raise DataError("; ".join(problems))
+
+
+def _missing(name: str, folder: Path | None) -> DataError:
+    looked = ", ".join(str(place) for place in places(folder))
+    return DataError(
+        f"{name} is missing; looked in {looked}. Give the folder by --data or HOPFLOW_DATA, or put "
+        "it into the cache by hopflow.adversarial.data with fetch=True"
+    )
+
+
+def _verify(path: Path, content: bytes, expected: str) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise DataError(f"{path}: its SHA-256 is {found}; expected is {expected}")
+
+
+def _images(pixels: NDArray[np.uint8], labels: NDArray[np.uint8]) -> Images:
+    x = pixels.reshape(len(pixels), -1).astype(np.float32) / np.float32(255.0)
+    return Images(x, labels.astype(np.int64))
+
+
+def _cifar_images(content: bytes) -> Images:
+    rows = np.frombuffer(content, np.uint8).reshape(-1, 3073)
+    pixels = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    return Images(pixels.astype(np.float32) / np.float32(255.0), rows[:, 0].astype(np.int64))

@@ -1,0 +1,105 @@
+"""The nets and settings of Goodfellow et al. 2014, section 5, as their authors ran them.
+
+The paper tells little of them; the values are those of the settings that the authors published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopflow.adversarial.algorithm import Game, Settings
+from hopflow.adversarial.convolutional import ConvolutionalDiscriminator, ConvolutionalGenerator
+from hopflow.adversarial.nets import Layer, Perceptron
+from hopflow.adversarial.optimisers import Momentum
+
+MNIST = Settings(schedule="simultaneous")
+"""Simultaneous updates, batches of 100, rate 0.1, uniform noise of 100 dimensions."""
+
+_CIFAR_RULE = Momentum(rate=0.025)
+CIFAR = Settings(
+    schedule="simultaneous",
+    noise="gaussian",
+    generator_rule=_CIFAR_RULE,
+    discriminator_rule=_CIFAR_RULE,
+)
+"""For the fully connected nets on CIFAR-10: rate 0.025, Gaussian noise."""
+
+_CONVOLUTIONAL_RULE = Momentum(rate=0.004)
+CIFAR_CONVOLUTIONAL = replace(
+    CIFAR,
+    batch=128,
+    generator_rule=_CONVOLUTIONAL_RULE,
+    discriminator_rule=_CONVOLUTIONAL_RULE,
+)
+"""For the convolutional nets on CIFAR-10: rate 0.004, batches of 128."""
+
+
+def maxout_discriminator(units: int, pieces: int = 5, scale: float = 0.005) -> Perceptron:
+    """Two layers of maxout units and a logit; dropout keeps 0.8 of the inputs, then a half."""
+    return Perceptron(
+        (
+            Layer(units, "maxout", scale, pieces=pieces, keep=0.8),
+            Layer(units, "maxout", scale, pieces=pieces, keep=0.5),
+            Layer(1, "linear", scale, keep=0.5),
+        )
+    )
+
+
+def logit_of_mean(data: NDArray[np.floating]) -> tuple[float, ...]:
+    """Output biases with which a sigmoid layer begins at the mean of the data, shape `(n, d)`."""
+    mean = np.clip(np.asarray(data, np.float64).mean(axis=0), 1e-7, 1.0 - 1e-7)
+    return tuple(float(value) for value in np.log(mean / (1.0 - mean)))
+
+
+def mnist(
+    data: NDArray[np.floating],
+    settings: Settings = MNIST,
+    hidden: int = 1200,
+    units: int = 240,
+) -> Game:
+    """The nets for MNIST, for data of shape `(n, pixels)` between 0 and 1.
+
+    Args:
+        data: The training data.
+        settings: How the game is played.
+        hidden: Units of each of the generator's hidden layers.
+        units: Maxout units of each of the discriminator's hidden layers.
+    """
+    pixels = data.shape[1]
+    generator = Perceptron(
+        (
+            Layer(hidden, "relu", 0.05),
+            Layer(hidden, "relu", 0.05),
+            Layer(pixels, "sigmoid", 0.05, bias=logit_of_mean(data)),
+        )
+    )
+    return Game(generator, maxout_discriminator(units), settings, len(data), (pixels,))
+
+
+def cifar(examples: int, settings: Settings = CIFAR) -> Game:
+    """The fully connected nets for CIFAR-10, for `examples` images as 3,072 numbers each."""
+    generator = Perceptron(
+        (
+            Layer(8000, "relu", 0.05),
+            Layer(8000, "sigmoid", 0.05),
+            Layer(3072, "linear", 0.5),
+        )
+    )
+    return Game(generator, maxout_discriminator(1600), settings, examples, (3072,))
+
+
+def cifar_convolutional(examples: int, settings: Settings = CIFAR_CONVOLUTIONAL) -> Game:
+    """The convolutional nets for CIFAR-10, for `examples` images of shape `(32, 32, 3)`."""
+    generator = ConvolutionalGenerator(
+        (Layer(8000, "relu", 0.05), Layer(8000, "sigmoid", 0.05)),
+    )
+    discriminator = ConvolutionalDiscriminator(
+        (
+            Layer(500, "maxout", 0.005, pieces=5, keep=0.5),
+            Layer(1, "linear", 0.005, keep=0.5),
+        )
+    )
+    return Game(generator, discriminator, settings, examples, (32, 32, 3))
