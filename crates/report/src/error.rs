@@ -24,6 +24,13 @@ pub enum Error {
         /// Why it failed.
         source: io::Error,
     },
+    /// A page or section that another program wrote has not the form that it should.
+    Form {
+        /// The file, or what the text is.
+        path: PathBuf,
+        /// What is wrong, and where.
+        reason: String,
+    },
 }
 
 impl Error {
@@ -32,6 +39,13 @@ impl Error {
             path: path.to_owned(),
             action,
             source,
+        }
+    }
+
+    pub(crate) fn json(path: &Path, error: &serde_json::Error) -> Self {
+        Self::Form {
+            path: path.to_owned(),
+            reason: error.to_string(),
         }
     }
 }
@@ -58,6 +72,7 @@ impl fmt::Display for Error {
             } => {
                 write!(f, "cannot {action} {}: {source}", path.display())
             }
+            Self::Form { path, reason } => write!(f, "{}: {reason}", path.display()),
         }
     }
 }
@@ -67,7 +82,7 @@ impl std::error::Error for Error {
         match self {
             Self::Results(error) => std::error::Error::source(error),
             Self::Io { source, .. } => Some(source),
-            Self::NoRuns { .. } => None,
+            Self::NoRuns { .. } | Self::Form { .. } => None,
         }
     }
 }

@@ -13,16 +13,23 @@
 //! # Ok(())
 //! # }
 //! ```
+//! Files `DIR/sections/*.json` hold sections that other programs add to the page of a folder, in
+//! the form of [`Document::from_json`]: [`write()`] puts them before the section about the origin,
+//! in the order of the files' names.
+//!
 //! The crate reads and writes files and knows nothing of simulation.
 
 mod chart;
 mod compare;
 mod error;
 mod figures;
+mod image;
+mod json;
 mod model;
 mod page;
 mod scale;
 mod scatter;
+mod sections;
 mod style;
 mod text;
 mod write;
@@ -34,6 +41,7 @@ pub use compare::{
 pub use error::Error;
 pub use figures::{FigurePage, curves, page as figure_page, value_table};
 pub use hopflow_stats::Mean;
+pub use image::Image;
 pub use model::{
     Along, Axis, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point, Reference, Section,
     Series, Table,

@@ -1,11 +1,14 @@
 //! What a report says, independent of how it looks.
 
 use hopflow_results::Verdict;
+use serde::Deserialize;
 
+use crate::image::Image;
 use crate::scatter::Scatter;
 
 /// A report: one page.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Document {
     /// The name of the page.
     pub title: String,
@@ -18,7 +21,8 @@ pub struct Document {
 }
 
 /// A short fact, such as "Runs" with the value "75".
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fact {
     /// What it is about.
     pub label: String,
@@ -41,7 +45,8 @@ impl Fact {
 }
 
 /// A part of the page under one heading.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Section {
     /// The heading, short enough for the navigation.
     pub heading: String,
@@ -69,7 +74,8 @@ impl Section {
 }
 
 /// One thing within a section.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(
     clippy::large_enum_variant,
     reason = "a report has a few dozen, read once"
@@ -82,11 +88,14 @@ pub enum Block {
     /// Small charts of one kind, to be compared with each other.
     Multiples(Vec<Chart>),
     /// A chart whose axes readers choose.
+    #[serde(skip_deserializing)]
     Scatter(Box<Scatter>),
     /// A remark that stands out.
     Note(String),
     /// Text to be read letter by letter.
     Code(Code),
+    /// A picture that was drawn elsewhere.
+    Image(Image),
 }
 
 impl Block {
@@ -112,7 +121,8 @@ impl Block {
 }
 
 /// Text to be read letter by letter, folded away if it is long.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Code {
     /// What the text is.
     pub caption: String,
@@ -121,7 +131,8 @@ pub struct Code {
 }
 
 /// A table.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Table {
     /// What it shows; also read aloud before it.
     pub caption: String,
@@ -132,7 +143,8 @@ pub struct Table {
 }
 
 /// A column of a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Column {
     /// The heading.
     pub heading: String,
@@ -224,7 +236,8 @@ impl Cell {
 }
 
 /// A chart of one or more series over common axes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Chart {
     /// The name of the files made from it: lower-case letters, digits and hyphens.
     pub id: String,
@@ -237,26 +250,32 @@ pub struct Chart {
     /// The vertical axis.
     pub y: Axis,
     /// The axis that the other depends on.
+    #[serde(default)]
     pub along: Along,
     /// Whether it takes the whole width of the page; not among small multiples.
+    #[serde(default)]
     pub wide: bool,
     /// The series, in the order of the legend.
     pub series: Vec<Series>,
     /// Lines and bands to compare with.
+    #[serde(default)]
     pub references: Vec<Reference>,
 }
 
 /// The axis whose values are given; the other's are measured, and intervals run along the latter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Along {
     /// Curves over a swept value or over time.
+    #[default]
     X,
     /// Distribution functions: the level is given, the quantile is measured.
     Y,
 }
 
 /// An axis of a chart.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Axis {
     /// What it measures.
     pub label: String,
@@ -301,7 +320,8 @@ impl Axis {
 }
 
 /// One curve or cloud of a chart.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Series {
     /// The name in the legend.
     pub label: String,
@@ -314,7 +334,8 @@ pub struct Series {
 }
 
 /// How the points of a series are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// A line through many points, intervals as a band.
     Line,
@@ -329,13 +350,15 @@ pub enum Mark {
 }
 
 /// A point of a series.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Point {
     /// Where on the horizontal axis.
     pub x: f64,
     /// Where on the vertical axis.
     pub y: f64,
     /// The ends of the interval along the measured axis.
+    #[serde(default)]
     pub interval: Option<(f64, f64)>,
 }
 
@@ -351,7 +374,8 @@ impl Point {
 }
 
 /// Something to compare with.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reference {
     /// A horizontal line.
     Horizontal {

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::model::{Block, Chart, Document};
 use crate::style::Medium;
 use crate::text::slug;
-use crate::{chart, page};
+use crate::{chart, page, sections};
 
 /// The files of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +21,14 @@ pub struct Written {
 
 /// Writes a document as `DIR/report.html`, and its charts as `DIR/plots/ID.svg`.
 ///
+/// Sections in `DIR/sections/*.json` become part of it.
+///
 /// # Errors
-/// If a file cannot be written.
+/// If a file cannot be written, or one of a section cannot be read.
 pub fn write(document: &Document, dir: &Path) -> Result<Written, Error> {
-    let document = with_unique_ids(document.clone());
+    let mut document = document.clone();
+    sections::add(&mut document, dir)?;
+    let document = with_unique_ids(document);
     let plots_dir = dir.join("plots");
     fs::create_dir_all(&plots_dir).map_err(Error::io("create", &plots_dir))?;
     let mut plots = Vec::new();

@@ -6,6 +6,7 @@ mod table;
 
 use std::collections::BTreeMap;
 
+use crate::image::Image;
 use crate::model::{Block, Code, Document, Section};
 use crate::style;
 use crate::text::{escape, slug};
@@ -146,7 +147,16 @@ fn block(block: &Block) -> String {
         Block::Scatter(scatter) => scatter::render(scatter),
         Block::Note(text) => format!("<p class=\"note\">{}</p>\n", prose(text)),
         Block::Code(code) => self::code(code),
+        Block::Image(image) => self::image(image),
     }
+}
+
+fn image(image: &Image) -> String {
+    format!(
+        "<figure class=\"image\"><img src=\"{}\" alt=\"{caption}\"><figcaption><p>{caption}</p></figcaption></figure>\n",
+        image.source(),
+        caption = escape(&image.caption),
+    )
 }
 
 fn code(code: &Code) -> String {
