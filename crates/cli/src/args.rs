@@ -3,13 +3,13 @@
 mod overlay;
 mod space;
 
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::making::Order;
 use crate::testbed::TestbedOptions;
 
 pub(crate) use overlay::{DirectoryCommand, EntryOptions, Level, NodeOptions, SignOptions};
@@ -28,27 +28,17 @@ pub(crate) struct Cli {
     pub(crate) options: RunOptions,
 }
 
-/// How runs are made.
+/// How runs are made and shown.
 #[derive(Debug, Args)]
 pub(crate) struct RunOptions {
-    /// Folder for the results; by default one below `results`, named after the scenario
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Runs of each transport, with the seeds from 1 on; by default as the scenario says
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
-    pub(crate) seeds: Option<NonZeroU32>,
-    /// File of circuits in place of the one that the scenario or experiment names
-    #[arg(long, value_name = "FILE")]
-    pub(crate) circuits: Option<PathBuf>,
-    /// Runs that are made at the same time; by default one per core
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) order: Order,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-fn positive<N: FromStr>(text: &str) -> Result<N, String> {
+pub(crate) fn positive<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse()
         .map_err(|_| "allowed are whole numbers from 1 on".to_owned())
 }
@@ -106,6 +96,20 @@ pub(crate) enum Command {
     /// Directory, three relays, client and web server run in one process on the loopback device;
     /// access links are emulated. With `--compare` the simulator makes the same downloads.
     Testbed(Box<TestbedOptions>),
+    /// Measure what an observer of links learns from a scenario's traffic (Python)
+    ///
+    /// Learns from traces of the simulated links: what is fetched, who talks to whom, who shares a
+    /// bottleneck. Needs the Python package: `python -m hopflow observe --help` tells how.
+    #[command(disable_help_flag = true)]
+    Observe {
+        /// What `python -m hopflow observe` takes
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "..."
+        )]
+        arguments: Vec<String>,
+    },
     /// Write the report of a result folder anew
     Report {
         /// A folder that `hopflow run` or `hopflow reproduce` wrote

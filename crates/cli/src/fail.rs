@@ -1,7 +1,6 @@
 //! Failing: one message, and an exit code that means something.
 
 use std::fmt::Display;
-use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use hopflow_daemon::net::StartError;
@@ -10,21 +9,21 @@ use hopflow_lab::scenario::InputError;
 
 /// Why the command ends early.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     message: String,
     code: u8,
 }
 
 impl Failure {
     /// A run or a node failed by a defect.
-    const DEFECT: u8 = 1;
+    pub const DEFECT: u8 = 1;
     /// What the user gave cannot be used; as clap's own errors.
-    const BAD_INPUT: u8 = 2;
+    pub const BAD_INPUT: u8 = 2;
     /// By convention 128 + SIGINT.
-    const INTERRUPTED: u8 = 130;
+    pub const INTERRUPTED: u8 = 130;
 
     /// What the user gave cannot be used.
-    pub(crate) fn bad_input(message: impl Display) -> Self {
+    pub fn bad_input(message: impl Display) -> Self {
         Self {
             message: message.to_string(),
             code: Self::BAD_INPUT,
@@ -45,11 +44,22 @@ impl Failure {
         self
     }
 
+    /// What went wrong, and what is allowed.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The exit code of the command line: [`DEFECT`](Self::DEFECT),
+    /// [`BAD_INPUT`](Self::BAD_INPUT) or [`INTERRUPTED`](Self::INTERRUPTED).
+    pub const fn code(&self) -> u8 {
+        self.code
+    }
+
     /// Prints the message; returns the exit code.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub(crate) fn report(&self) -> u8 {
         let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
         anstream::eprintln!("{red}error:{red:#} {}", self.message);
-        ExitCode::from(self.code)
+        self.code
     }
 }
 

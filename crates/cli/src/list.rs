@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::args::Listing;
 use crate::fail::Failure;
+use crate::making::{Order, Source};
 use crate::show;
 
 /// Lists what there is.
@@ -33,16 +34,22 @@ pub(crate) fn list(what: Listing, json: bool) -> Result<(), Failure> {
     show::print(&lines.collect::<String>())
 }
 
-type Entries = Vec<(String, String)>;
+/// Names, each with a sentence about it.
+pub type Entries = Vec<(String, String)>;
 
-fn transports() -> Entries {
+/// The transports that scenarios may name.
+pub fn transports() -> Entries {
     let presets = hopflow_transports::presets().into_iter();
     presets
         .map(|preset| (preset.name.to_owned(), preset.about.to_owned()))
         .collect()
 }
 
-fn scenarios() -> Result<Entries, Failure> {
+/// The built-in scenarios.
+///
+/// # Errors
+/// If one is not valid, which is a defect.
+pub fn scenarios() -> Result<Entries, Failure> {
     let scenario = |builtin: &builtin::Builtin| {
         let (scenario, _) = Scenario::load(builtin.name)?;
         Ok((scenario.name, scenario.about))
@@ -50,7 +57,11 @@ fn scenarios() -> Result<Entries, Failure> {
     builtin::scenarios().iter().map(scenario).collect()
 }
 
-fn experiments() -> Result<Entries, Failure> {
+/// The figures and tables that can be reproduced.
+///
+/// # Errors
+/// If the data of one are not valid, which is a defect.
+pub fn experiments() -> Result<Entries, Failure> {
     let mut entries = Vec::new();
     for experiment in experiment::experiments() {
         let data = Expectations::parse(experiment.data(), experiment.id())?;
@@ -58,17 +69,31 @@ fn experiments() -> Result<Entries, Failure> {
         let names = std::iter::once(experiment.id()).chain(experiment.also().iter().copied());
         entries.extend(names.map(|name| (name.to_owned(), title.clone())));
     }
+    let in_python = experiment::in_python().iter();
+    entries.extend(in_python.map(|experiment| {
+        let title = format!("{} (needs the Python package)", experiment.title);
+        (experiment.id.to_owned(), title)
+    }));
     Ok(entries)
 }
 
 /// Checks a scenario and says what it would run.
 pub(crate) fn validate(name_or_path: &str) -> Result<(), Failure> {
-    let (scenario, _) = Scenario::load(name_or_path)?;
+    show::print(&valid(&Source::Named(name_or_path.to_owned()))?)
+}
+
+/// Checks a scenario; returns a line that says what it would run.
+///
+/// # Errors
+/// If it is not valid: what is wrong, where, and what is allowed.
+pub fn valid(source: &Source) -> Result<String, Failure> {
+    let (scenario, _) = source.load(&Order::default())?;
     let (transports, seeds) = (scenario.transports.len(), scenario.seeds.list().len());
     let world = scenario.sample(scenario.seeds.list()[0]);
-    show::print(&format!(
-        "{name_or_path} is valid: {} runs ({transports} transports, {seeds} seeds) of {} each, \
+    Ok(format!(
+        "{} is valid: {} runs ({transports} transports, {seeds} seeds) of {} each, \
          {} relays, {} circuits\n",
+        source.name(),
         transports * seeds,
         scenario.duration.0,
         scenario.relay_count(),

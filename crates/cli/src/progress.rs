@@ -58,6 +58,11 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
+    /// Prints a line above the bar.
+    pub(crate) fn say(&self, text: &str) {
+        self.bar.suspend(|| anstream::eprintln!("{text}"));
+    }
+
     fn show_count(&self) {
         let (finished, planned) = (&self.finished, &self.planned);
         let (finished, planned) = (
@@ -74,9 +79,10 @@ impl Monitor for Progress {
         self.planned.store(planned as u64, Ordering::Relaxed);
         self.finished.store(kept as u64, Ordering::Relaxed);
         if kept > 0 {
-            let text = format!("{kept} of {planned} runs are finished already");
-            self.bar.suspend(|| anstream::eprintln!("{text}"));
+            self.say(&format!("{kept} of {planned} runs are finished already"));
         }
+        // Work may begin several times, for the parts of an experiment.
+        self.bar.reset();
         self.bar.set_length(simulated.as_nanos());
         self.show_count();
     }

@@ -2,10 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use hopflow_report::Document;
 use hopflow_results::Folder;
 
 use crate::fail::Failure;
 use crate::{reproduce, show, sweep, testbed};
+
+/// What a page was made from that came from the Python package, beside it.
+const PAGE: &str = "page.json";
 
 /// Writes the report of a result folder anew and says where it is.
 pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
@@ -14,8 +18,16 @@ pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Writes the report of a result folder; returns the page's path.
-pub(crate) fn write(folder: &Path) -> Result<PathBuf, Failure> {
-    let manifest = Folder::open(folder).read_manifest()?;
+///
+/// # Errors
+/// If the folder holds no results, they are damaged, or a file cannot be written.
+pub fn write(folder: &Path) -> Result<PathBuf, Failure> {
+    let results = Folder::open(folder);
+    if let Some(page) = results.read_extra(PAGE)? {
+        let document = Document::from_json(&page)?;
+        return Ok(hopflow_report::write(&document, folder)?.page);
+    }
+    let manifest = results.read_manifest()?;
     if let Some(page) = reproduce::rewrite(&manifest, folder)? {
         return Ok(page);
     }

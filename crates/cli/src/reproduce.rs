@@ -9,39 +9,26 @@ use hopflow_results::{Folder, Manifest, Value, Verdict};
 use serde_json::json;
 
 use crate::args::RunOptions;
+use crate::caller::Caller;
 use crate::fail::Failure;
+use crate::making::{Making, Order};
 use crate::progress::Progress;
 use crate::{run, show};
 
 /// Makes an experiment, or all of them, again.
-pub(crate) fn reproduce(id: &str, options: &RunOptions) -> Result<(), Failure> {
-    let chosen = match id {
-        "all" => experiments().to_vec(),
-        id => vec![find(id)?],
+pub(crate) fn reproduce(id: &str, options: &RunOptions, caller: &Caller) -> Result<(), Failure> {
+    let progress = Progress::new();
+    let making = Making {
+        order: &options.order,
+        caller,
+        monitor: &progress,
     };
-    let mut made = Vec::new();
-    for experiment in chosen {
-        let planned = match Reproduction::plan(experiment, &setting(options), &run::build()) {
-            Err(error) if id == "all" => {
-                anstream::eprintln!("{} is skipped: {error}", experiment.id());
-                continue;
-            }
-            planned => planned?,
-        };
-        let folder = match &options.out {
-            Some(out) if id == "all" => Some(out.join(experiment.id())),
-            out => out.clone(),
-        };
-        made.push(make(experiment, planned, folder, options)?);
-    }
-    if id == "all" {
-        let parent = options
-            .out
-            .clone()
-            .unwrap_or_else(|| PathBuf::from(run::RESULTS));
-        let values: Vec<_> = made.iter().flat_map(|made| made.values.clone()).collect();
-        Folder::open(&parent).write_values(&values)?;
-    }
+    let made = match id {
+        "all" => make_all(&making, &progress),
+        id => make_named(id, &making).map(|made| vec![made]),
+    };
+    progress.clear();
+    let made = made?;
     if options.json {
         return show::print_json(&made.iter().map(Made::json).collect());
     }
@@ -49,6 +36,40 @@ pub(crate) fn reproduce(id: &str, options: &RunOptions) -> Result<(), Failure> {
         show::print(&made.text())?;
     }
     Ok(())
+}
+
+/// Makes an experiment again; returns the folder.
+pub(crate) fn make_one(id: &str, making: &Making) -> Result<PathBuf, Failure> {
+    Ok(make_named(id, making)?.folder)
+}
+
+fn make_named(id: &str, making: &Making) -> Result<Made, Failure> {
+    let experiment = find(id)?;
+    let planned = Reproduction::plan(experiment, &setting(making.order), &making.caller.build())?;
+    make(experiment, planned, making.order.out.clone(), making)
+}
+
+/// Makes all experiments whose data are there.
+fn make_all(making: &Making, progress: &Progress) -> Result<Vec<Made>, Failure> {
+    let order = making.order;
+    let mut made = Vec::new();
+    for experiment in experiments() {
+        let planned = Reproduction::plan(*experiment, &setting(order), &making.caller.build());
+        let planned = match planned {
+            Err(error) => {
+                progress.say(&format!("{} is skipped: {error}", experiment.id()));
+                continue;
+            }
+            Ok(planned) => planned,
+        };
+        let folder = order.out.as_ref().map(|out| out.join(experiment.id()));
+        made.push(make(*experiment, planned, folder, making)?);
+    }
+    let parent = order.out.clone();
+    let parent = parent.unwrap_or_else(|| PathBuf::from(run::RESULTS));
+    let values: Vec<_> = made.iter().flat_map(|made| made.values.clone()).collect();
+    Folder::open(&parent).write_values(&values)?;
+    Ok(made)
 }
 
 /// An experiment that was made again.
@@ -62,10 +83,10 @@ struct Made {
     hash: String,
 }
 
-fn setting(options: &RunOptions) -> Setting {
+fn setting(order: &Order) -> Setting {
     Setting {
-        seeds: options.seeds.map(Into::into),
-        circuits: options.circuits.clone(),
+        seeds: order.seeds.map(Into::into),
+        circuits: order.circuits.clone(),
     }
 }
 
@@ -73,28 +94,25 @@ fn make(
     experiment: &'static dyn Experiment,
     mut planned: (Reproduction, Campaign),
     mut folder: Option<PathBuf>,
-    options: &RunOptions,
+    making: &Making,
 ) -> Result<Made, Failure> {
+    let order = making.order;
     let (reproduction, finished, values) = loop {
-        let (reproduction, mut campaign) = planned;
-        campaign.set_command(run::command());
+        let (reproduction, campaign) = planned;
         let folder = folder.get_or_insert_with(|| campaign.default_folder(Path::new(run::RESULTS)));
-        let progress = Progress::new();
-        let finished = campaign.run(folder, options.threads.map(Into::into), &progress);
-        progress.clear();
-        let finished = finished.map_err(|error| run::explain(error, folder))?;
+        let finished = making.campaign(campaign, folder)?;
         let values = reproduction.evaluate(&finished)?;
         match reproduction
             .networks_wanted(&values)
-            .filter(|_| options.seeds.is_none())
+            .filter(|_| order.seeds.is_none())
         {
             None => break (reproduction, finished, values),
             seeds => {
                 let more = Setting {
                     seeds,
-                    ..setting(options)
+                    ..setting(order)
                 };
-                planned = Reproduction::plan(experiment, &more, &run::build())?;
+                planned = Reproduction::plan(experiment, &more, &making.caller.build())?;
             }
         }
     };

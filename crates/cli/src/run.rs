@@ -1,17 +1,16 @@
 //! `hopflow run` and `hopflow compare`.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::Hasher;
 use std::path::Path;
-use std::{env, fs};
 
 use hopflow_lab::builtin;
-use hopflow_lab::run::{Campaign, Error, Finished};
-use hopflow_lab::scenario::{Scenario, Seeds, allowed};
+use hopflow_lab::run::{Error, Finished};
+use hopflow_lab::scenario::{Scenario, allowed};
 use hopflow_transports::presets;
 
 use crate::args::RunOptions;
+use crate::caller::Caller;
 use crate::fail::Failure;
+use crate::making::{Making, Order, Source};
 use crate::progress::Progress;
 use crate::show;
 
@@ -19,23 +18,38 @@ use crate::show;
 pub(crate) const RESULTS: &str = "results";
 
 /// Runs a scenario with its own transports.
-pub(crate) fn run(scenario: Option<&str>, options: &RunOptions) -> Result<(), Failure> {
+pub(crate) fn run(
+    scenario: Option<&str>,
+    options: &RunOptions,
+    caller: &Caller,
+) -> Result<(), Failure> {
     let name = scenario.unwrap_or(builtin::scenarios()[0].name);
-    let (scenario, text) = Scenario::load_with(name, options.circuits.as_deref())?;
-    evaluate(scenario, &text, options)
+    let loaded = Source::Named(name.to_owned()).load(&options.order)?;
+    evaluate(loaded, options, caller)
 }
 
 /// Compares transports over a scenario.
 pub(crate) fn compare(
-    scenario: &str,
+    scenario: String,
     transports: &[String],
     options: &RunOptions,
+    caller: &Caller,
 ) -> Result<(), Failure> {
+    let loaded = with_transports(&Source::Named(scenario), transports, &options.order)?;
+    evaluate(loaded, options, caller)
+}
+
+/// A scenario with `transports` in place of its own, and its text.
+pub(crate) fn with_transports(
+    source: &Source,
+    transports: &[String],
+    order: &Order,
+) -> Result<(Scenario, String), Failure> {
     check_transports(transports)?;
-    let (mut scenario, _) = Scenario::load_with(scenario, options.circuits.as_deref())?;
+    let (mut scenario, _) = source.load(order)?;
     scenario.compare(transports.iter().map(String::as_str));
     let text = scenario.to_toml();
-    evaluate(scenario, &text, options)
+    Ok((scenario, text))
 }
 
 /// Whether there are two or more different transports, all of them known.
@@ -67,20 +81,21 @@ fn check_transports(transports: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn evaluate(mut scenario: Scenario, text: &str, options: &RunOptions) -> Result<(), Failure> {
-    if let Some(seeds) = options.seeds {
-        scenario.seeds = Seeds::Count(seeds.get());
-    }
+fn evaluate(
+    (scenario, text): (Scenario, String),
+    options: &RunOptions,
+    caller: &Caller,
+) -> Result<(), Failure> {
     let about = scenario.about.clone();
-    let mut campaign = Campaign::new(scenario, text, &build())?;
-    campaign.set_command(command());
-    let folder = options.out.clone();
-    let folder = folder.unwrap_or_else(|| campaign.default_folder(Path::new(RESULTS)));
     let progress = Progress::new();
-    let finished = campaign.run(&folder, options.threads.map(Into::into), &progress);
+    let making = Making {
+        order: &options.order,
+        caller,
+        monitor: &progress,
+    };
+    let finished = making.runs(scenario, &text);
     progress.clear();
-    let finished = finished.map_err(|error| explain(error, &folder))?;
-    show_results(&about, &finished, options.json)
+    show_results(&about, &finished?, options.json)
 }
 
 /// What a failed campaign tells its user.
@@ -110,29 +125,10 @@ fn show_results(about: &str, finished: &Finished, json: bool) -> Result<(), Fail
     ))
 }
 
-/// The command as a reader may give it again.
-pub(crate) fn command() -> String {
-    let quoted = |argument: String| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+%@".contains(c);
-        if !argument.is_empty() && argument.chars().all(plain) {
-            argument
-        } else {
-            format!("'{}'", argument.replace('\'', r"'\''"))
-        }
-    };
-    let arguments = env::args_os()
-        .skip(1)
-        .map(|argument| quoted(argument.to_string_lossy().into_owned()));
-    std::iter::once("hopflow".to_owned())
-        .chain(arguments)
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// Identifies this very program, so that results of one that was changed since are made again.
-pub(crate) fn build() -> String {
-    let program = env::current_exe().and_then(fs::read).unwrap_or_default();
-    let mut hasher = DefaultHasher::new();
-    hasher.write(&program);
-    format!("{:016x}", hasher.finish())
+/// How the transports of a result folder compare, as JSON in base units.
+///
+/// # Errors
+/// If the folder holds no results, or they are damaged.
+pub fn summary(folder: &Path) -> Result<serde_json::Value, Failure> {
+    Ok(show::comparison_json(&hopflow_report::comparison(folder)?))
 }

@@ -172,19 +172,25 @@ pub(crate) fn summary_json(finished: &Finished, report: &Path, comparison: &Comp
             })
         })
         .collect();
+    let mut summary = comparison_json(comparison);
+    summary["folder"] = json!(finished.folder.display().to_string());
+    summary["report"] = json!(report.display().to_string());
+    summary["results"] = json!(finished.results.to_string());
+    summary["runs"] = json!(runs);
+    summary
+}
+
+/// A comparison without where it comes from.
+pub(crate) fn comparison_json(comparison: &Comparison) -> Value {
     let quantities: Vec<_> = comparison
         .quantities
         .iter()
         .map(|compared| quantity_json(compared, &comparison.transports))
         .collect();
     json!({
-        "folder": finished.folder.display().to_string(),
-        "report": report.display().to_string(),
-        "results": finished.results.to_string(),
         "transports": comparison.transports,
         "networks": comparison.networks,
         "quantities": quantities,
-        "runs": runs,
     })
 }
 

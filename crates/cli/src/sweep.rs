@@ -9,7 +9,9 @@ use hopflow_results::{Folder, Manifest};
 use serde_json::{Value, json};
 
 use crate::args::{RunOptions, SpaceOptions};
+use crate::caller::Caller;
 use crate::fail::Failure;
+use crate::making::Making;
 use crate::progress::Progress;
 use crate::{run, show};
 
@@ -29,25 +31,31 @@ pub(crate) fn sweep(
     scenario: &str,
     space: &SpaceOptions,
     options: &RunOptions,
+    caller: &Caller,
 ) -> Result<(), Failure> {
+    let order = &options.order;
     let setting = Setting {
         chosen: space.chosen(),
         front: space.front.clone(),
-        seeds: options.seeds.map(Into::into),
-        circuits: options.circuits.clone(),
+        seeds: order.seeds.map(Into::into),
+        circuits: order.circuits.clone(),
     };
     let sweep = Sweep::plan(scenario, &setting)?;
     if space.dry_run {
         return show_plan(&sweep, options.json);
     }
-    let mut campaign = sweep.campaign(&run::build())?;
-    campaign.set_command(run::command());
-    let folder = options.out.clone();
+    let campaign = sweep.campaign(&caller.build())?;
+    let folder = order.out.clone();
     let folder = folder.unwrap_or_else(|| sweep.default_folder(Path::new(run::RESULTS)));
     let progress = Progress::new();
-    let finished = campaign.run(&folder, options.threads.map(Into::into), &progress);
+    let making = Making {
+        order,
+        caller,
+        monitor: &progress,
+    };
+    let finished = making.campaign(campaign, &folder);
     progress.clear();
-    let finished = finished.map_err(|error| run::explain(error, &folder))?;
+    let finished = finished?;
     let picture = sweep.evaluate(&finished)?;
     let report = crate::report::write(&finished.folder)?;
     if options.json {

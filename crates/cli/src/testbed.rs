@@ -12,6 +12,7 @@ use hopflow_testbed::{
     Errors, Measured, Origin, SCENARIO, Settings, Testbed, keep, measure, simulate, write,
 };
 
+use crate::caller::Caller;
 use crate::fail::Failure;
 use crate::progress;
 use crate::run;
@@ -38,7 +39,7 @@ impl Made {
 }
 
 /// Runs a testbed, or several one after the other, and reports what was measured.
-pub(crate) fn testbed(options: &TestbedOptions) -> Result<(), Failure> {
+pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), Failure> {
     let cells = options.cells()?;
     progress::heed_interrupts();
     let folder = options.out.clone();
@@ -52,14 +53,14 @@ pub(crate) fn testbed(options: &TestbedOptions) -> Result<(), Failure> {
         live.clear();
         let (cell, running) = outcome?;
         let place = page::place(&folder, settings, cells.len() > 1);
-        save(&place, &cell)?;
+        save(&place, &cell, caller)?;
         made.push(cell);
         kept = running;
     }
     let report = if let [_] = made.as_slice() {
         page::write_one(&folder)?
     } else {
-        page::write_matrix(&folder, &run::command(), &cells)?
+        page::write_matrix(&folder, &caller.command(), &cells)?
     };
     if options.json {
         show::print_json(&text::json(&made, &folder, &report))?;
@@ -104,7 +105,7 @@ fn make(
     Ok((made, kept))
 }
 
-fn save(folder: &Path, made: &Made) -> Result<(), Failure> {
+fn save(folder: &Path, made: &Made, caller: &Caller) -> Result<(), Failure> {
     let mut measurements = vec![(Origin::Real, made.real.as_slice())];
     if !made.simulated.is_empty() {
         measurements.push((Origin::Simulated, &made.simulated));
@@ -112,7 +113,7 @@ fn save(folder: &Path, made: &Made) -> Result<(), Failure> {
     Ok(write(
         folder,
         &made.settings,
-        &run::command(),
+        &caller.command(),
         &measurements,
     )?)
 }

@@ -457,3 +457,31 @@ fn an_experiment_writes_its_values_and_a_page_that_can_be_written_anew() {
     success(folder, &["report", "out"]);
     assert_eq!(fs::read(folder.join("out/report.html")).unwrap(), page);
 }
+
+#[test]
+fn what_is_made_in_python_says_how() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let message = refusal(folder, &["reproduce", "gan-fig1"]);
+    assert!(message.contains("python -m hopflow reproduce gan-fig1"));
+    let message = refusal(folder, &["observe", "quickstart", "--seeds", "3"]);
+    assert!(message.contains("python -m hopflow observe"));
+    assert!(success(folder, &["list", "experiments"]).contains("gan-fig1"));
+}
+
+#[test]
+fn sections_of_other_programs_become_part_of_the_report() {
+    let folder = folder(SCENARIO);
+    let out = folder.path().join("out");
+    success(folder.path(), &["run", "tiny.toml", "--out", "out"]);
+    fs::create_dir(out.join("sections")).unwrap();
+    let section = r#"{"heading": "What it gives away", "prose": ["Much."]}"#;
+    fs::write(out.join("sections/observed.json"), section).unwrap();
+    success(folder.path(), &["report", "out"]);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    let place = page.find("What it gives away</h2>").unwrap();
+    assert!(place < page.find("Origin</h2>").unwrap());
+    fs::write(out.join("sections/observed.json"), "{").unwrap();
+    let message = refusal(folder.path(), &["report", "out"]);
+    assert!(message.contains("observed.json"), "{message}");
+}

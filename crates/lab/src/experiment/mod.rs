@@ -13,6 +13,7 @@ mod guidelines;
 mod judge;
 mod observed;
 mod predictor;
+mod python;
 mod reproduction;
 mod study;
 mod switching;
@@ -25,6 +26,7 @@ use hopflow_results::{Tables, Value};
 
 pub use computation::{Computation, Computed};
 pub use description::{Description, Expectations, Precision, Swept};
+pub use python::{InPython, in_python};
 pub use reproduction::{Reproduction, Setting};
 
 use crate::scenario::InputError;
@@ -167,9 +169,14 @@ pub fn find(id: &str) -> Result<&'static dyn Experiment, InputError> {
         .iter()
         .find(|experiment| experiment.id() == id || experiment.also().contains(&id));
     found.copied().ok_or_else(|| {
+        if let Some(experiment) = in_python().iter().find(|experiment| experiment.id == id) {
+            let how = experiment.how();
+            return InputError::new(format!("{id} needs the Python package: {how}"));
+        }
         let names = experiments().iter().flat_map(|experiment| {
             std::iter::once(experiment.id()).chain(experiment.also().iter().copied())
         });
+        let names = names.chain(in_python().iter().map(|experiment| experiment.id));
         InputError::new(format!(
             "there is no experiment \"{id}\"; {}",
             allowed(id, names)

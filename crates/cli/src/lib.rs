@@ -1,0 +1,88 @@
+//! The hopflow command line, as a library.
+//!
+//! [`main`] is the whole command line, for the program `hopflow` and for `python -m hopflow`.
+//! [`Making`] makes runs and reproductions as its commands do, and prints nothing.
+
+mod args;
+mod caller;
+mod directory;
+mod fail;
+mod list;
+mod making;
+mod node;
+mod progress;
+mod report;
+mod reproduce;
+mod run;
+mod show;
+mod sweep;
+mod testbed;
+
+use std::ffi::OsString;
+
+use args::{Cli, Command};
+use clap::{CommandFactory, Parser};
+
+pub use caller::Caller;
+pub use fail::Failure;
+pub use list::{Entries, experiments, scenarios, transports, valid as validate};
+pub use making::{Making, Order, Source};
+pub use report::write as write_report;
+pub use run::summary;
+
+/// Does what the command line says; returns the exit code.
+///
+/// `arguments` are those behind the program's name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> u8 {
+    let arguments = std::iter::once("hopflow".into()).chain(arguments);
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody is left to tell if this cannot be printed.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(Failure::BAD_INPUT);
+        }
+    };
+    match dispatch(cli, caller) {
+        Ok(()) => 0,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
+    match cli.command {
+        None => run::run(None, &cli.options, caller),
+        Some(Command::Run { scenario, options }) => run::run(scenario.as_deref(), &options, caller),
+        Some(Command::Compare {
+            scenario,
+            transports,
+            options,
+        }) => run::compare(scenario, &transports, &options, caller),
+        Some(Command::Sweep {
+            scenario,
+            space,
+            options,
+        }) => sweep::sweep(&scenario, &space, &options, caller),
+        Some(Command::Reproduce {
+            experiment,
+            options,
+        }) => reproduce::reproduce(&experiment, &options, caller),
+        Some(Command::Testbed(options)) => testbed::testbed(&options, caller),
+        Some(Command::Observe { arguments: _ }) => Err(Failure::bad_input(
+            "observe needs the Python package: `pip install '.[adversarial]'`, then \
+             `python -m hopflow observe`",
+        )),
+        Some(Command::Report { folder }) => report::report(&folder),
+        Some(Command::Relay(options)) => node::relay(&options),
+        Some(Command::Client(options)) => node::client(&options),
+        Some(Command::Directory(command)) => directory::directory(command),
+        Some(Command::List { what, json }) => list::list(what, json),
+        Some(Command::Validate { scenario }) => list::validate(&scenario),
+        Some(Command::Schema) => show::print(&hopflow_lab::scenario::schema()),
+        Some(Command::Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "hopflow", &mut script);
+            show::print(&String::from_utf8_lossy(&script))
+        }
+    }
+}
