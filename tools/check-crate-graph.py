@@ -33,6 +33,7 @@ ALLOWED = {
     "hopflow-lab": {"units", "random", "paths", "mpc", "tcp", "overlay", "transports", "sim", "stats", "results", "report"},
     "hopflow-testbed": {"units", "random", "overlay", "transports", "sim", "results", "daemon"},
     "hopflow": {"units", "transports", "lab", "results", "report", "daemon", "testbed"},
+    "hopflow-python": {"hopflow", "units", "lab", "results", "report"},
 }
 
 # What tests and benches may use on top of that.

@@ -1,0 +1,142 @@
+//! The compiled part of the Python package `hopflow`: the module `hopflow._native`.
+//!
+//! It is the command line and the library behind it, without printing. Whatever has structure
+//! crosses as JSON; results stay in their folder, where Python reads the Parquet files itself. The
+//! package wraps all of it, so the module is no interface for users.
+
+mod input;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// The module; its functions are documented in `_native.pyi`.
+#[pymodule]
+mod _native {
+    use std::ffi::OsString;
+    use std::path::{Path, PathBuf};
+
+    use hopflow_cli::{Caller, Making};
+    use hopflow_results::Folder;
+    use pyo3::prelude::*;
+
+    use crate::input::{Orders, source};
+    use crate::watch::{failed, watched};
+
+    /// Does what a command line says, as the program `hopflow` does; returns the exit code.
+    #[pyfunction]
+    fn main(py: Python<'_>, arguments: Vec<OsString>, command: &str, program: PathBuf) -> u8 {
+        let caller = Caller::of_arguments(command, &arguments, program);
+        py.detach(|| hopflow_cli::main(arguments, &caller))
+    }
+
+    /// Runs a scenario, with `transports` in place of its own unless that is empty; returns the
+    /// folder of the results.
+    #[pyfunction]
+    fn run(
+        py: Python<'_>,
+        scenario: (bool, String),
+        transports: Option<Vec<String>>,
+        orders: &Bound<'_, PyAny>,
+        watch: &Bound<'_, PyAny>,
+    ) -> PyResult<PathBuf> {
+        let (order, caller) = orders.extract::<Orders>()?.into_parts();
+        watched(py, watch, |monitor| {
+            let making = Making {
+                order: &order,
+                caller: &caller,
+                monitor,
+            };
+            making.scenario(&source(scenario), transports.as_deref())
+        })
+    }
+
+    /// Makes an experiment again; returns the folder of the results.
+    #[pyfunction]
+    fn reproduce(
+        py: Python<'_>,
+        experiment: &str,
+        orders: &Bound<'_, PyAny>,
+        watch: &Bound<'_, PyAny>,
+    ) -> PyResult<PathBuf> {
+        let (order, caller) = orders.extract::<Orders>()?.into_parts();
+        watched(py, watch, |monitor| {
+            let making = Making {
+                order: &order,
+                caller: &caller,
+                monitor,
+            };
+            making.experiment(experiment)
+        })
+    }
+
+    /// Checks a scenario; returns a line that says what it would run.
+    #[pyfunction]
+    fn validate(py: Python<'_>, scenario: (bool, String)) -> PyResult<String> {
+        py.detach(|| hopflow_cli::validate(&source(scenario)))
+            .map_err(|error| failed(&error))
+    }
+
+    /// A scenario that is given as JSON, as TOML.
+    #[pyfunction]
+    fn to_toml(json: &str) -> PyResult<String> {
+        crate::input::to_toml(json)
+    }
+
+    /// The JSON Schema of scenarios.
+    #[pyfunction]
+    fn schema() -> String {
+        hopflow_lab::scenario::schema()
+    }
+
+    /// The transports that scenarios may name, each with a sentence about it.
+    #[pyfunction]
+    fn transports() -> Vec<(String, String)> {
+        hopflow_cli::transports()
+    }
+
+    /// The built-in scenarios.
+    #[pyfunction]
+    fn scenarios() -> PyResult<Vec<(String, String)>> {
+        hopflow_cli::scenarios().map_err(|error| failed(&error))
+    }
+
+    /// The figures and tables that can be reproduced.
+    #[pyfunction]
+    fn experiments() -> PyResult<Vec<(String, String)>> {
+        hopflow_cli::experiments().map_err(|error| failed(&error))
+    }
+
+    /// The manifest of a result folder, as JSON.
+    #[pyfunction]
+    fn manifest(folder: PathBuf) -> PyResult<String> {
+        let manifest = Folder::open(&folder).read_manifest();
+        let manifest = manifest.map_err(|error| failed(&error.into()))?;
+        Ok(serde_json::to_string(&manifest).expect("plain data has a JSON form"))
+    }
+
+    /// How the transports of a result folder compare, as JSON in base units.
+    #[pyfunction]
+    fn summary(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
+        let summary = py.detach(|| hopflow_cli::summary(&folder));
+        summary
+            .map(|it| it.to_string())
+            .map_err(|error| failed(&error))
+    }
+
+    /// Writes the report of a result folder anew; returns the page's path.
+    #[pyfunction]
+    fn write_report(py: Python<'_>, folder: PathBuf) -> PyResult<PathBuf> {
+        py.detach(|| hopflow_cli::write_report(&folder))
+            .map_err(|error| failed(&error))
+    }
+
+    /// Writes a page that is given as JSON into a folder; returns its path.
+    #[pyfunction]
+    fn write_page(page: &str, folder: PathBuf) -> PyResult<PathBuf> {
+        let write = |folder: &Path| {
+            let document = hopflow_report::Document::from_json(page)?;
+            Ok(hopflow_report::write(&document, folder)?.page)
+        };
+        write(&folder).map_err(|error: hopflow_report::Error| failed(&error.into()))
+    }
+}

@@ -1,0 +1,27 @@
+"""The way to the compiled part of the package, which is loaded when it is first needed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from hopflow._errors import HopflowError
+
+if TYPE_CHECKING:
+    from hopflow._native import Native
+
+
+def native() -> Native:
+    """The module `hopflow._native`.
+
+    Raises:
+        HopflowError: It was not compiled: the package's sources alone are on the path.
+    """
+    try:
+        module: Native = importlib.import_module("hopflow._native")  # type: ignore[assignment]
+    except ImportError as error:
+        raise HopflowError(
+            f"the compiled part of hopflow is missing ({error}); "
+            "`pip install .` in hopflow's source builds it"
+        ) from error
+    return module

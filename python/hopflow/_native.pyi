@@ -1,0 +1,67 @@
+"""The compiled part of the package; its sources are in `crates/python`."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+Scenario: TypeAlias = tuple[bool, str]
+"""Whether it is TOML text, and that or else the name of a built-in scenario or a path."""
+
+Watch: TypeAlias = Callable[[int, int, float, float], None]
+"""Takes finished runs, planned runs, and seconds of simulated time: passed and in all."""
+
+class Orders(Protocol):
+    """How runs are made, and who asks for them."""
+
+    @property
+    def out(self) -> Path | None: ...
+    @property
+    def seeds(self) -> int | None: ...
+    @property
+    def circuits(self) -> Path | None: ...
+    @property
+    def threads(self) -> int | None: ...
+    @property
+    def command(self) -> str:
+        """The call or command that reports name."""
+    @property
+    def program(self) -> Path:
+        """The file of this module, which tells builds apart."""
+
+class Native(Protocol):
+    """The module itself, whose functions these are; failures raise `HopflowError`."""
+
+    __file__: str
+
+    def main(self, arguments: Sequence[str], command: str, program: Path) -> int:
+        """Do what a command line says; return the exit code."""
+    def run(
+        self,
+        scenario: Scenario,
+        transports: Sequence[str] | None,
+        orders: Orders,
+        watch: Watch,
+    ) -> Path:
+        """Run a scenario, perhaps with other transports; return the folder of the results."""
+    def reproduce(self, experiment: str, orders: Orders, watch: Watch) -> Path:
+        """Make an experiment again; return the folder of the results."""
+    def validate(self, scenario: Scenario) -> str:
+        """Check a scenario; return a line that says what it would run."""
+    def to_toml(self, json: str) -> str:
+        """Write a scenario that is given as JSON as TOML."""
+    def schema(self) -> str:
+        """Return the JSON Schema of scenarios."""
+    def transports(self) -> list[tuple[str, str]]:
+        """Name the transports, each with a sentence about it."""
+    def scenarios(self) -> list[tuple[str, str]]:
+        """Name the built-in scenarios, each with a sentence about it."""
+    def experiments(self) -> list[tuple[str, str]]:
+        """Name the figures and tables that can be reproduced, each with its title."""
+    def manifest(self, folder: Path) -> str:
+        """Read the manifest of a result folder, as JSON."""
+    def summary(self, folder: Path) -> str:
+        """Compare the transports of a result folder, as JSON in base units."""
+    def write_report(self, folder: Path) -> Path:
+        """Write the report of a result folder anew; return the page's path."""
+    def write_page(self, page: str, folder: Path) -> Path:
+        """Write a page that is given as JSON; return its path."""

@@ -1,0 +1,214 @@
+"""Running, comparing and reproducing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from hopflow._binding import native
+from hopflow._errors import HopflowError
+from hopflow.progress import Progress, watching
+from hopflow.results import Results
+
+Scenario = str | os.PathLike[str] | Mapping[str, Any]
+"""The name of a built-in scenario, a path, TOML text of several lines, or its content as a dict."""
+
+Watcher = Callable[[Progress], None] | bool | None
+"""Who is told how far runs are; see `hopflow.run`."""
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """How runs are made, and who asks for them, as the compiled part reads it."""
+
+    out: Path | None
+    seeds: int | None
+    circuits: Path | None
+    threads: int | None
+    command: str
+    program: Path
+
+
+def run(
+    scenario: Scenario = "quickstart",
+    *,
+    seeds: int | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    circuits: str | os.PathLike[str] | None = None,
+    progress: Watcher = None,
+) -> Results:
+    """Runs a scenario with its own transports.
+
+    Runs that the folder holds already, made by the same build of hopflow, are kept; so are those
+    that were finished before Ctrl-C. Other threads of Python go on meanwhile.
+
+    Args:
+        scenario: The name of a built-in scenario, a path, TOML text of several lines, or the
+            content of such a text as a dict.
+        seeds: Runs of each transport, with the seeds from 1 on; by default as the scenario says.
+        threads: Runs that are made at the same time; by default one per core.
+        out: Folder for the results; by default one below `results`, named after the scenario.
+        circuits: File of circuits in place of the one that the scenario names.
+        progress: A function that is told about ten times a second how far the runs are, and whose
+            exceptions end them; or whether a line tells it on the standard error, by default on
+            terminals and in notebooks.
+
+    Raises:
+        HopflowError: The scenario cannot be run, or the folder holds something else.
+        KeyboardInterrupt: The user pressed Ctrl-C.
+    """
+    orders = _orders(f"hopflow.run({_shown(scenario)})", out, seeds, circuits, threads)
+    return _watched(progress, lambda watch: native().run(_given(scenario), None, orders, watch))
+
+
+def compare(
+    scenario: Scenario = "quickstart",
+    *,
+    transports: Sequence[str],
+    seeds: int | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    circuits: str | os.PathLike[str] | None = None,
+    progress: Watcher = None,
+) -> Results:
+    """Compares two or more transports over the networks and users of a scenario.
+
+    Args:
+        scenario: As for `run`; its own transports are not run.
+        transports: Names as `list_transports` tells them; differences are to the first.
+        seeds: As for `run`.
+        threads: As for `run`.
+        out: As for `run`.
+        circuits: As for `run`.
+        progress: As for `run`.
+
+    Raises:
+        HopflowError: As for `run`, or a transport is unknown.
+        KeyboardInterrupt: The user pressed Ctrl-C.
+    """
+    names = list(transports)
+    command = f"hopflow.compare({_shown(scenario)}, transports={names})"
+    orders = _orders(command, out, seeds, circuits, threads)
+    return _watched(progress, lambda watch: native().run(_given(scenario), names, orders, watch))
+
+
+def reproduce(
+    experiment: str,
+    *,
+    seeds: int | None = None,
+    threads: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    circuits: str | os.PathLike[str] | None = None,
+    progress: Watcher = None,
+) -> Results:
+    """Makes a figure or table of a paper again, from simulations.
+
+    `Results.values` has the values beside the paper's. Experiments with neural networks are made
+    by `python -m hopflow reproduce NAME`.
+
+    Args:
+        experiment: Its name, as `list_experiments` tells it.
+        seeds: Runs of each transport; by default as many as the experiment wants.
+        threads: As for `run`.
+        out: As for `run`.
+        circuits: File of circuits in place of the one that the experiment names.
+        progress: As for `run`.
+
+    Raises:
+        HopflowError: There is no such experiment, or its data are missing.
+        KeyboardInterrupt: The user pressed Ctrl-C.
+    """
+    orders = _orders(f"hopflow.reproduce({experiment!r})", out, seeds, circuits, threads)
+    return _watched(progress, lambda watch: native().reproduce(experiment, orders, watch))
+
+
+def open(folder: str | os.PathLike[str]) -> Results:
+    """The results in a folder that any way of running wrote.
+
+    Raises:
+        HopflowError: The folder holds no results, or of another format.
+    """
+    results = Results(Path(folder))
+    _ = results.manifest
+    return results
+
+
+def validate(scenario: Scenario) -> str:
+    """Checks a scenario without running it; says in a line what it would run.
+
+    Raises:
+        HopflowError: It is not valid: what is wrong, where, and what is allowed.
+    """
+    return native().validate(_given(scenario)).rstrip()
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of scenarios."""
+    return cast(dict[str, Any], json.loads(native().schema()))
+
+
+def list_scenarios() -> dict[str, str]:
+    """The built-in scenarios, each with a sentence about it."""
+    return dict(native().scenarios())
+
+
+def list_transports() -> dict[str, str]:
+    """The transports that scenarios may name, each with a sentence about it."""
+    return dict(native().transports())
+
+
+def list_experiments() -> dict[str, str]:
+    """The figures and tables that can be reproduced, each with its title."""
+    return dict(native().experiments())
+
+
+def _watched(progress: Watcher, work: Callable[[Any], Path]) -> Results:
+    watch, end = watching(progress)
+    try:
+        return Results(work(watch))
+    finally:
+        end()
+
+
+def _given(scenario: Scenario) -> tuple[bool, str]:
+    """A scenario as the compiled part takes it: whether it is text, and that or name or path."""
+    if isinstance(scenario, Mapping):
+        try:
+            return True, native().to_toml(json.dumps(dict(scenario)))
+        except TypeError as error:
+            raise HopflowError(f"the scenario has no TOML form: {error}") from error
+    text = os.fspath(scenario)
+    return "\n" in text, text
+
+
+def _shown(scenario: Scenario) -> str:
+    """A scenario as reports name it; they hold its text in any case."""
+    if isinstance(scenario, Mapping):
+        return "{...}"
+    text = os.fspath(scenario)
+    return "..." if "\n" in text else repr(text)
+
+
+def _orders(
+    command: str,
+    out: str | os.PathLike[str] | None,
+    seeds: int | None,
+    circuits: str | os.PathLike[str] | None,
+    threads: int | None,
+) -> _Orders:
+    for name, number in (("seeds", seeds), ("threads", threads)):
+        if number is not None and number < 1:
+            raise HopflowError(f"{name}: it is {number}; allowed are whole numbers from 1 on")
+    return _Orders(
+        out=None if out is None else Path(out),
+        seeds=seeds,
+        circuits=None if circuits is None else Path(circuits),
+        threads=threads,
+        command=command,
+        program=Path(native().__file__),
+    )

@@ -1,0 +1,200 @@
+"""Results: tables over all runs of a folder."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from hopflow._binding import native
+from hopflow._errors import HopflowError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Results:
+    """A result folder; nothing is read before it is asked for.
+
+    Each table spans all runs and begins with the columns `transport`, `network` and `seed`. Units
+    end the names of columns: `_s` seconds, `_bytes`, `_cells`, `_bytes_per_s`. What the tables hold
+    is documented with the crate `hopflow-results`.
+
+    Attributes:
+        folder: Where the results lie.
+    """
+
+    folder: Path
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the folder holds and how it was made: scenario, transports, seeds, runs.
+
+        Raises:
+            HopflowError: The folder holds no results, or of another format.
+        """
+        return cast(dict[str, Any], json.loads(native().manifest(self.folder)))
+
+    @property
+    def report(self) -> Path:
+        """The report's page."""
+        return self.folder / "report.html"
+
+    @property
+    def transports(self) -> list[str]:
+        """The labels of the transports."""
+        return list(self.manifest["transports"])
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables that at least one run has."""
+        return sorted({name for run in self.manifest["runs"] for name in run["files"]})
+
+    @property
+    def downloads(self) -> pa.Table:
+        """Completed downloads: circuit, class, start, time to first and last byte."""
+        return self.table("downloads")
+
+    @property
+    def circuits(self) -> pa.Table:
+        """What each circuit carried: bytes, goodput, its max-min fair share, latency."""
+        return self.table("circuits")
+
+    @property
+    def samples(self) -> pa.Table:
+        """R(t) and W(t): bytes packaged at the exit and delivered to the client, over time."""
+        return self.table("samples")
+
+    @property
+    def hops(self) -> pa.Table:
+        """Queues, outstanding cells and windows hop by hop over time, where recorded."""
+        return self.table("hops")
+
+    @property
+    def relays(self) -> pa.Table:
+        """What the overlay's nodes did."""
+        return self.table("relays")
+
+    @property
+    def links(self) -> pa.Table:
+        """What the directions of access links did."""
+        return self.table("links")
+
+    def table(self, name: str) -> pa.Table:
+        """A table over all runs that have it.
+
+        Args:
+            name: One of `tables`.
+
+        Raises:
+            HopflowError: No run has it, or a file is missing or damaged.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        runs = [run for run in self.manifest["runs"] if name in run["files"]]
+        if not runs:
+            raise HopflowError(
+                f"{self.folder} has no table {name!r}; allowed: {', '.join(self.tables) or 'none'}"
+            )
+        paths = [self.folder / run["folder"] / run["files"][name]["name"] for run in runs]
+        try:
+            return pa.concat_tables([pq.ParquetFile(path).read() for path in paths])
+        except (OSError, pa.ArrowException) as error:
+            raise HopflowError(f"the table {name!r} cannot be read: {error}") from error
+
+    @property
+    def values(self) -> pa.Table:
+        """The values of a reproduced figure or table, beside the paper's.
+
+        Raises:
+            HopflowError: The folder is not one of a reproduction.
+        """
+        import pyarrow as pa
+        from pyarrow import csv
+
+        try:
+            return csv.read_csv(self.folder / "values.csv")
+        except (OSError, pa.ArrowException) as error:
+            raise HopflowError(f"there are no values: {error}") from error
+
+    @property
+    def summary(self) -> pa.Table:
+        """How the transports compare: a row per quantity and transport, in base units.
+
+        Columns: `quantity`, `title`, `unit`, `better` (what is better: higher, lower or neither),
+        `transport`; `mean` over `n` networks with its 95 % confidence interval `ci_low`, `ci_high`;
+        the `difference` to the first transport with its interval, in the unit and, as `percent`, of
+        the first transport's value; `finding`, what can be said about it.
+        """
+        import pyarrow as pa
+
+        compared = json.loads(native().summary(self.folder))
+        rows = [
+            _summary_row(quantity, entry)
+            for quantity in compared["quantities"]
+            for entry in quantity["transports"]
+        ]
+        return pa.Table.from_pylist(rows, schema=_summary_schema())
+
+    def _repr_html_(self) -> str:
+        """The summary as a small table, for notebooks."""
+        quantities = json.loads(native().summary(self.folder))["quantities"]
+        labels = self.transports
+        head = "".join(f"<th>{html.escape(label)}</th>" for label in labels)
+        body = "".join(_html_row(quantity, labels) for quantity in quantities)
+        where = html.escape(str(self.report))
+        return (
+            f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"<p>Means over networks with 95 % confidence intervals. Report: <code>{where}</code></p>"
+        )
+
+
+def _summary_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    texts = ["quantity", "title", "unit", "better", "transport"]
+    numbers = ["difference", "difference_low", "difference_high"]
+    numbers += ["percent", "percent_low", "percent_high"]
+    return pa.schema(
+        [(name, pa.string()) for name in texts]
+        + [("n", pa.int64())]
+        + [(name, pa.float64()) for name in ["mean", "ci_low", "ci_high", *numbers]]
+        + [("finding", pa.string())]
+    )
+
+
+def _summary_row(quantity: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    difference = entry["difference"] or {}
+    percent = difference.get("percent") or {}
+    return {
+        "quantity": quantity["key"],
+        **{name: quantity[name] for name in ("title", "unit", "better")},
+        **{name: entry[name] for name in ("transport", "n", "mean", "ci_low", "ci_high")},
+        "difference": difference.get("mean"),
+        "difference_low": difference.get("ci_low"),
+        "difference_high": difference.get("ci_high"),
+        "percent": percent.get("mean"),
+        "percent_low": percent.get("ci_low"),
+        "percent_high": percent.get("ci_high"),
+        "finding": difference.get("finding"),
+    }
+
+
+def _html_row(quantity: dict[str, Any], labels: list[str]) -> str:
+    entries = {entry["transport"]: entry for entry in quantity["transports"]}
+    cells = "".join(f"<td>{_html_cell(entries.get(label))}</td>" for label in labels)
+    unit = f" ({html.escape(quantity['unit'])})" if quantity["unit"] else ""
+    return f"<tr><th>{html.escape(quantity['title'])}{unit}</th>{cells}</tr>"
+
+
+def _html_cell(entry: dict[str, Any] | None) -> str:
+    if entry is None or entry["mean"] is None:
+        return "–"
+    text = f"{entry['mean']:.4g}"
+    if entry["ci_low"] is not None:
+        text += f" [{entry['ci_low']:.4g}, {entry['ci_high']:.4g}]"
+    return text

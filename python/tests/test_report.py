@@ -1,0 +1,100 @@
+"""Pages and sections."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hopflow
+from hopflow.report import (
+    Axis,
+    Band,
+    Horizontal,
+    Page,
+    Section,
+    Series,
+    Vertical,
+    add_section,
+    figures,
+    interval,
+    label,
+    verdict,
+)
+
+# One pixel.
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c626001000000050001a5f645400000000049454e44ae426082"
+)
+
+
+def page() -> Page:
+    page = Page("Games", "What an observer learns.").fact("Networks", 5)
+    page.section("Pairs").prose("Half of them belong `together`.")
+    page.table(
+        ["transport", ("AUC", ""), "verdict", "interval"],
+        [
+            [label("vanilla", 0), (0.71, 0.02), verdict("reproduced"), interval(0.7, 0.6, 0.9)],
+            ["backtap", np.float32(0.5), verdict("not judged"), figures("1 of 2", faint=True)],
+            ["marut", math.nan, None, None],
+        ],
+        caption="Area under the curve.",
+    )
+    x = np.linspace(0.0, 1.0, 5)
+    page.chart(
+        "roc",
+        "ROC",
+        Axis("false positives"),
+        Axis("true positives", include=[1.0]),
+        [Series("vanilla", x, np.sqrt(x), low=x, high=x + 0.1, mark="curve")],
+        references=[Horizontal("chance", 0.5), Vertical("here", 0.2), Band("band", 0.1, 0.2)],
+    )
+    page.scatter("cloud", "Cloud", Axis("x"), Axis("y"), [Series("a", [3, 1, 2], [1, 2, 3])])
+    page.image(PNG, "A dot.").code("Command", "hopflow").note("So it is.")
+    return page
+
+
+def test_a_page_has_all_that_was_put_into_it(tmp_path: Path) -> None:
+    written = page().write(tmp_path / "out")
+    text = written.read_text()
+    assert written == tmp_path / "out" / "report.html"
+    for part in ["<h1>Games</h1>", "<code>together</code>", "A dot.", "data:image/png;base64,iVBO"]:
+        assert part in text
+    assert (tmp_path / "out" / "plots" / "cloud.svg").is_file()
+
+
+def test_a_page_can_be_made_again_from_its_file(tmp_path: Path) -> None:
+    from hopflow.cli import main
+
+    written = page().write(tmp_path)
+    before = written.read_text()
+    written.unlink()
+    assert main(["report", str(tmp_path)]) == 0
+    assert written.read_text() == before
+
+
+def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
+    with pytest.raises(hopflow.HopflowError, match="row 0 of the table 'c' has 1 cells"):
+        Section("S").table(["a", "b"], [["x"]], caption="c")
+    with pytest.raises(hopflow.HopflowError, match="no verdict"):
+        Page("P").table(["a"], [[verdict("good")]]).write(tmp_path)
+    with pytest.raises(hopflow.HopflowError, match="no PNG file"):
+        Page("P").image(b"GIF89a", "c").write(tmp_path)
+    with pytest.raises(hopflow.HopflowError, match="2 x and 1 y"):
+        Section("S").chart("c", "C", Axis("x"), Axis("y"), [Series("s", [1, 2], [1])])
+
+
+def test_a_section_becomes_part_of_a_report_and_stays(results: hopflow.Results) -> None:
+    section = Section("What it gives away").table(["transport", "AUC"], [["vanilla", 0.7]])
+    written = add_section(results.folder, section)
+    text = written.read_text()
+    assert text.index("What it gives away</h2>") < text.index("Origin</h2>")
+    hopflow.run(hopflow_scenario(results), out=results.folder, progress=False)
+    assert written.read_text() == text
+
+
+def hopflow_scenario(results: hopflow.Results) -> str:
+    return str(results.manifest["scenario_toml"])

@@ -1,0 +1,49 @@
+"""Result folders as tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import hopflow
+
+
+def test_a_table_spans_all_runs(results: hopflow.Results) -> None:
+    circuits = results.circuits
+    assert circuits.column_names[:3] == ["transport", "network", "seed"]
+    runs = set(zip(*(circuits.column(n).to_pylist() for n in (0, 2)), strict=True))
+    assert runs == {("vanilla", 1), ("vanilla", 2), ("backtap", 1), ("backtap", 2)}
+    assert results.downloads.num_rows > 0
+    assert results.samples.num_rows == results.table("samples").num_rows > 0
+    assert "links" in results.tables
+
+
+def test_a_table_that_no_run_has_is_told_with_those_that_there_are(
+    results: hopflow.Results,
+) -> None:
+    with pytest.raises(hopflow.HopflowError, match=r"no table 'latencies'; allowed: circuits, "):
+        results.table("latencies")
+    with pytest.raises(hopflow.HopflowError, match="there are no values"):
+        _ = results.values
+
+
+def test_the_summary_has_intervals_and_differences(results: hopflow.Results) -> None:
+    rows = results.summary.to_pylist()
+    goodput = [row for row in rows if row["quantity"] == "goodput"]
+    assert [row["transport"] for row in goodput] == ["vanilla", "backtap"]
+    assert all(row["n"] == 2 and row["ci_low"] <= row["mean"] <= row["ci_high"] for row in goodput)
+    assert goodput[0]["difference"] is None and goodput[0]["finding"] is None
+    difference = goodput[1]["mean"] - goodput[0]["mean"]
+    assert goodput[1]["difference"] == pytest.approx(difference)
+
+
+def test_a_folder_can_be_opened_again(results: hopflow.Results, tmp_path: Path) -> None:
+    assert hopflow.open(str(results.folder)).manifest == results.manifest
+    with pytest.raises(hopflow.HopflowError, match=r"manifest\.json"):
+        hopflow.open(tmp_path)
+
+
+def test_notebooks_show_a_table(results: hopflow.Results) -> None:
+    shown = results._repr_html_()
+    assert shown.startswith("<table>") and "backtap" in shown and "[" in shown

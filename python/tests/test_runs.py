@@ -1,0 +1,132 @@
+"""Running, comparing and reproducing from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hopflow
+
+
+def test_a_scenario_is_a_dict_a_text_a_path_or_a_name(tiny: dict[str, Any], tmp_path: Path) -> None:
+    from hopflow._binding import native
+
+    text = native().to_toml(json.dumps(tiny))
+    path = tmp_path / "tiny.toml"
+    path.write_text(text)
+    said = {hopflow.validate(scenario).split(" is valid")[1] for scenario in (tiny, text, path)}
+    assert said == {": 4 runs (2 transports, 2 seeds) of 2 s each, 3 relays, 2 circuits"}
+    assert hopflow.validate("quickstart").startswith("quickstart is valid")
+
+
+def test_a_scenario_that_cannot_be_run_says_what_is_allowed(tiny: dict[str, Any]) -> None:
+    with pytest.raises(hopflow.HopflowError, match="durration.*did you mean"):
+        hopflow.validate({**tiny, "durration": "2 s"})
+    with pytest.raises(hopflow.HopflowError, match="neither a file nor built in"):
+        hopflow.validate("quickstrat")
+    with pytest.raises(hopflow.HopflowError, match="no TOML form"):
+        hopflow.validate({**tiny, "seeds": None})
+    with pytest.raises(hopflow.HopflowError, match="no TOML form"):
+        hopflow.validate({**tiny, "seeds": object()})
+
+
+def test_runs_are_kept_and_recognised(results: hopflow.Results, tiny: dict[str, Any]) -> None:
+    before = results.manifest
+    told: list[hopflow.Progress] = []
+    again = hopflow.run(tiny, out=results.folder, progress=told.append)
+    assert again == results
+    assert again.manifest["runs"] == before["runs"]
+    assert told[-1] == hopflow.Progress(finished=4, planned=4, simulated=0.0, whole=0.0)
+    assert told[-1].share == 1.0
+
+
+def test_another_scenario_is_not_overwritten(results: hopflow.Results) -> None:
+    with pytest.raises(hopflow.HopflowError, match="holds results of another scenario"):
+        hopflow.run("single-circuit", out=results.folder, progress=False)
+
+
+def test_seeds_and_threads_change_what_is_run_and_not_what_comes_out(
+    results: hopflow.Results, tiny: dict[str, Any], tmp_path: Path
+) -> None:
+    one = hopflow.run(tiny, out=tmp_path / "one", seeds=1, threads=1, progress=False)
+    hashes = {run["results"] for run in results.manifest["runs"]}
+    assert len(one.manifest["runs"]) == 2
+    assert {run["results"] for run in one.manifest["runs"]} < hashes
+    with pytest.raises(hopflow.HopflowError, match="seeds: it is 0; allowed"):
+        hopflow.run(tiny, seeds=0)
+
+
+def test_transports_are_compared(tiny: dict[str, Any], tmp_path: Path) -> None:
+    found = hopflow.compare(
+        tiny, transports=["pctcp", "n23"], seeds=1, out=tmp_path / "out", progress=False
+    )
+    assert found.transports == ["pctcp", "n23"]
+    assert "pctcp" in found.report.read_text()
+    with pytest.raises(hopflow.HopflowError, match='"pctpc" is unknown; did you mean "pctcp"'):
+        hopflow.compare(tiny, transports=["pctpc", "n23"])
+
+
+def test_progress_is_told_and_its_exceptions_end_the_runs(
+    tiny: dict[str, Any], tmp_path: Path
+) -> None:
+    class Enough(Exception):
+        pass
+
+    def enough(progress: hopflow.Progress) -> None:
+        if progress.planned > 0:
+            raise Enough
+
+    with pytest.raises(Enough):
+        hopflow.run({**tiny, "duration": "2000 s"}, out=tmp_path / "out", progress=enough)
+
+
+def test_ctrl_c_ends_runs_and_keeps_what_is_finished(tiny: dict[str, Any], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    hopflow.run(tiny, out=out, seeds=1, progress=False)
+    # Two runs are kept; the others would last for minutes.
+    longer = {**tiny, "duration": "20000 s"}
+    begun = time.monotonic()
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        hopflow.run(longer, out=tmp_path / "long", threads=1, progress=False)
+    assert time.monotonic() - begun < 30.0
+    assert len(hopflow.open(out).manifest["runs"]) == 2
+    assert hopflow.open(tmp_path / "long").manifest["runs"] == []
+
+
+def test_other_threads_go_on_while_runs_are_made(tiny: dict[str, Any], tmp_path: Path) -> None:
+    counted, done = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not done.wait(0.005):
+            counted += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    hopflow.run({**tiny, "duration": "60 s"}, out=tmp_path / "out", progress=False)
+    done.set()
+    thread.join()
+    assert counted > 10
+
+
+def test_an_experiment_is_made_again(tmp_path: Path) -> None:
+    made = hopflow.reproduce("predictor-theorem1", out=tmp_path / "out", seeds=2, progress=False)
+    assert {"figure", "mean", "verdict"} <= set(made.values.column_names)
+    assert made.report.is_file()
+    with pytest.raises(hopflow.HopflowError, match='no experiment "backtap-fig55"'):
+        hopflow.reproduce("backtap-fig55")
+
+
+def test_what_there_is_can_be_listed() -> None:
+    assert "backtap" in hopflow.list_transports()
+    assert "quickstart" in hopflow.list_scenarios()
+    assert {"backtap-fig5", "gan-fig1"} <= set(hopflow.list_experiments())
+    assert hopflow.schema()["title"] == "Scenario"
