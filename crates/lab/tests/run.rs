@@ -280,3 +280,38 @@ fn queues_are_recorded_on_request_and_change_nothing_else() {
         assert_eq!(without, with);
     }
 }
+
+#[test]
+fn observers_and_visits_are_told_only_where_they_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages.csv");
+    let lines =
+        "page,instance,time_us,size\n7,3,0,500\n7,3,9,-9000\n7,3,90000,400\n7,3,90009,-700\n";
+    fs::write(&pages, lines).unwrap();
+    let plain = run(&folder.path().join("plain"), 1);
+    let replay = format!(
+        "{{ class = \"web\", think = [\"1 s\", \"1 s\"], replay = {:?} }}",
+        pages.display().to_string()
+    );
+    let workload = "{ class = \"bulk\", response = \"100 KiB\" }";
+    let text = TEXT.replace(workload, &replay) + "[record]\ntraces = \"50 ms\"\n";
+    let watched = campaign(&text)
+        .run(&folder.path().join("watched"), Some(1), &Silent)
+        .unwrap();
+    let tables = |finished: &Finished, name: &str| {
+        let folder = Folder::open(&folder.path().join(name));
+        folder.read_run(&finished.runs[0]).unwrap()
+    };
+    let without = tables(&plain, "plain");
+    assert!(without.traces.is_empty() && without.visits.is_empty());
+    let with = tables(&watched, "watched");
+    assert!(
+        with.traces.iter().all(|bin| bin.t_s >= 1.0),
+        "after the warm-up"
+    );
+    assert!(with.visits.len() > 2);
+    for visit in &with.visits {
+        assert_eq!((visit.page, visit.instance), (7, 3));
+        assert!(visit.end_s >= visit.start_s);
+    }
+}

@@ -9,6 +9,10 @@ use crate::{FlowId, Gate, MAX_DATAGRAM};
 const MAX_CONTROL: usize = 64;
 /// What a node keeps per link.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a condition of its own, and none follows from others"
+)]
 pub(crate) struct Link<P> {
     pub(crate) carrier: Carrier,
     /// Encoded bytes of feedback, at most.
@@ -36,6 +40,8 @@ pub(crate) struct Link<P> {
     /// Flows that owe the neighbour feedback, and when it is due.
     pub(crate) owing: Vec<FlowId>,
     pub(crate) feedback_at: Option<Instant>,
+    /// Whether none of it leaves before.
+    pub(crate) holding: bool,
     /// Whether the link stands in the list of links to be flushed.
     pub(crate) flushing: bool,
 }
@@ -57,6 +63,7 @@ impl<P: Payload> Link<P> {
             control_len: Bytes::ZERO,
             owing: Vec::new(),
             feedback_at: None,
+            holding: false,
             flushing: false,
         }
     }
@@ -150,7 +157,13 @@ impl<P: Payload> Link<P> {
     }
 
     pub(crate) fn has_output(&self) -> bool {
-        !self.outbox.is_empty() || !self.control.is_empty() || !self.owing.is_empty()
+        !self.outbox.is_empty() || !self.control.is_empty() || self.reports()
+    }
+
+    /// Whether feedback may leave.
+    #[inline]
+    pub(crate) fn reports(&self) -> bool {
+        !self.owing.is_empty() && !self.holding
     }
 
     /// Bytes that a datagram or a write can hold, if its `cells` bytes of cells are paid for.

@@ -32,6 +32,11 @@ pub struct Plan {
     pub forward_feedback: bool,
     /// How long feedback may wait for company.
     pub feedback_delay: Duration,
+    /// Feedback leaves only at multiples of this time, all that is due by then together, so that its
+    /// times tell nothing of when cells arrived and left; zero: it leaves as
+    /// [`feedback_delay`](Self::feedback_delay) says. Well below the shortest time-out
+    /// ([`rtt`](Self::rtt)), or cells are sent again for nothing.
+    pub feedback_hold: Duration,
     /// How many cells go between two reports of what was forwarded, for credits that come in
     /// lots. What asks for an acknowledgement, or a probe, is answered with the latest numbers.
     pub feedback_every: Cells,
@@ -156,6 +161,7 @@ impl Plan {
             reliable: false,
             forward_feedback: false,
             feedback_delay: Duration::ZERO,
+            feedback_hold: Duration::ZERO,
             feedback_every: Cells::new(1),
             feedback_padded: false,
             queue_limit,

@@ -11,7 +11,7 @@ use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
     Circuit, CrossFlow, Deployment, Download, Error, HopSample, Latency, LatencyClass, Link, Queue,
-    Relay, Sample,
+    Relay, Sample, Trace, Visit,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -101,6 +101,12 @@ impl Folder {
         if !tables.deployments.is_empty() {
             writer.write(&tables.deployments)?;
         }
+        if !tables.traces.is_empty() {
+            writer.write(&tables.traces)?;
+        }
+        if !tables.visits.is_empty() {
+            writer.write(&tables.visits)?;
+        }
         let entry = RunEntry {
             key: key.clone(),
             folder: format!("{RUNS}/{}", key.folder()),
@@ -131,6 +137,8 @@ impl Folder {
             latency_classes: self.read_optional::<LatencyClass>(entry)?,
             queues: self.read_optional::<Queue>(entry)?,
             deployments: self.read_optional::<Deployment>(entry)?,
+            traces: self.read_optional::<Trace>(entry)?,
+            visits: self.read_optional::<Visit>(entry)?,
         })
     }
 

@@ -16,6 +16,8 @@
 //!     latency_classes.parquet             [`LatencyClass`], likewise
 //!     queues.parquet                      [`Queue`], where they were recorded
 //!     deployments.parquet                 [`Deployment`], where a transport was rolled out
+//!     traces.parquet                      [`Trace`], where it was recorded
+//!     visits.parquet                      [`Visit`], where users visit pages
 //! DIR/values.csv                          values of a reproduced figure: [`Value`]
 //! ```
 //! Parquet files are compressed with Snappy, and begin with the columns `transport`, `network` and
@@ -76,7 +78,7 @@ pub use folder::Folder;
 pub use manifest::{FORMAT, Manifest};
 pub use rows::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, HopSample, Latency, LatencyClass,
-    Link, Queue, Relay, Sample, Since,
+    Link, Queue, Relay, Sample, Since, Trace, Vantage, Visit,
 };
 pub use run::{RunEntry, RunKey, TableFile, Tables};
 pub use table::Row;

@@ -26,6 +26,18 @@ text_enum! {
 }
 
 text_enum! {
+    /// Where somebody observes a circuit.
+    pub enum Vantage {
+        /// Between the client and its router, as its access provider does: all packets, feedback
+        /// and headers included, but nothing of what is in them.
+        Entry = "entry",
+        /// At the exit relay, which knows its circuits: cells of data that it sends on towards the
+        /// client, and cells of requests that it takes off the circuit.
+        Exit = "exit",
+    }
+}
+
+text_enum! {
     /// The direction of an access link.
     pub enum Direction {
         /// From the node into the network.
@@ -213,6 +225,43 @@ row! {
         pub below_s: f64,
         /// Cells within it.
         pub cells: u64,
+    }
+}
+
+row! {
+    /// What somebody who observes a circuit saw in a bin of time; bins in which nothing passed have
+    /// no row.
+    pub struct Trace in "traces" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// Where the observer is.
+        pub place: Vantage,
+        /// When the bin begins, in seconds of simulated time.
+        pub t_s: f64,
+        /// From the client on: packets at the entry, cells of data at the exit.
+        pub up_packets: u64,
+        /// Their bytes: with all headers at the entry, of data at the exit.
+        pub up_bytes: u64,
+        /// Towards the client: packets at the entry, cells of data at the exit.
+        pub down_packets: u64,
+        /// Their bytes, as above.
+        pub down_bytes: u64,
+    }
+}
+
+row! {
+    /// A page that a user visited: what an observer would like to know.
+    pub struct Visit in "visits" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// Which page it was.
+        pub page: u32,
+        /// Which of the times that the page was loaded was played.
+        pub instance: u32,
+        /// When the client sent the first request, in seconds of simulated time.
+        pub start_s: f64,
+        /// When the last byte so far arrived.
+        pub end_s: f64,
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::fingerprint::{Fingerprint, Hasher};
 use crate::rows::{
     Circuit, CrossFlow, Deployment, Download, HopSample, Latency, LatencyClass, Link, Queue, Relay,
-    Sample,
+    Sample, Trace, Visit,
 };
 use crate::table::Row;
 
@@ -84,6 +84,11 @@ pub struct Tables {
     pub queues: Vec<Queue>,
     /// One row per circuit, where a transport was rolled out; no file otherwise.
     pub deployments: Vec<Deployment>,
+    /// What observers saw, by circuit, then place, then time, where it was recorded; no file
+    /// otherwise.
+    pub traces: Vec<Trace>,
+    /// Visited pages by their beginning, where users visit such; no file otherwise.
+    pub visits: Vec<Visit>,
 }
 
 impl Tables {
@@ -113,6 +118,12 @@ impl Tables {
         }
         if !self.deployments.is_empty() {
             add(&self.deployments, &mut hasher);
+        }
+        if !self.traces.is_empty() {
+            add(&self.traces, &mut hasher);
+        }
+        if !self.visits.is_empty() {
+            add(&self.visits, &mut hasher);
         }
         hasher.finish()
     }

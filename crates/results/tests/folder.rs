@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use hopflow_results::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, Folder, HopSample, Latency,
-    LatencyClass, Link, Manifest, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Value,
-    Verdict,
+    LatencyClass, Link, Manifest, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Trace,
+    Value, Vantage, Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -108,6 +108,22 @@ fn tables() -> Tables {
             upgraded: true,
             preset: "backtap".to_owned(),
         }],
+        traces: vec![Trace {
+            circuit: 7,
+            place: Vantage::Exit,
+            t_s: 0.05,
+            up_packets: 1,
+            up_bytes: 498,
+            down_packets: 30,
+            down_bytes: 14_940,
+        }],
+        visits: vec![Visit {
+            circuit: 7,
+            page: 3,
+            instance: 24,
+            start_s: 0.1,
+            end_s: 4.5,
+        }],
     }
 }
 
@@ -179,6 +195,11 @@ fn the_hash_of_results_depends_on_every_row_and_on_nothing_else() {
     // Frozen: a change means that hashes of published results no longer agree.
     let mut other = tables();
     other.queues.clear();
+    assert_ne!(other.fingerprint(), tables().fingerprint());
+    other.visits.clear();
+    let before = other.fingerprint();
+    other.traces.clear();
+    assert_ne!(other.fingerprint(), before);
     assert_ne!(other.fingerprint(), tables().fingerprint());
     let before = other.fingerprint();
     other.deployments.clear();

@@ -16,7 +16,7 @@ mod world;
 
 pub use outcome::{
     CircuitOutcome, Counters, Download, HopSample, Latencies, LatencyHistogram, LegUse,
-    NodeOutcome, Outcome, QueueOutcome, Sample,
+    NodeOutcome, Outcome, QueueOutcome, Sample, Tally, TraceBin, Vantage, Visit,
 };
 pub use payload::{Place, Simulated};
 pub use spec::SpecError;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use hopflow_units::{Bytes, Cells, Duration, Instant};
 
-use crate::spec::Class;
+use crate::spec::{Class, Page};
 
 /// Everything that one run recorded.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +21,11 @@ pub struct Outcome {
     pub legs: Vec<LegUse>,
     /// Latencies of each circuit, if they were asked for ([`World::record_latency`](crate::World)).
     pub latencies: Vec<Latencies>,
+    /// What observers saw, ordered by circuit, then place, then time, if it was asked for
+    /// ([`World::record_traces`](crate::World)). Bins in which nothing passed are left out.
+    pub traces: Vec<TraceBin>,
+    /// Visits of pages in order of their beginning, of users that visit such.
+    pub visits: Vec<Visit>,
     /// One summary per node.
     pub nodes: Vec<NodeOutcome>,
     /// What waited at each node's access link, up and down, if it was asked for
@@ -96,6 +101,70 @@ pub struct LegUse {
     pub last: Instant,
     /// How many left.
     pub cells: Cells,
+}
+
+/// Where somebody observes a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Vantage {
+    /// Between the client and its router, as its access provider does: all packets in both
+    /// directions, feedback and headers included, but nothing of what is in them. Packets towards
+    /// the client are seen before the queue of its access link.
+    Entry,
+    /// At the exit relay, which knows its circuits: cells of data that it sends on towards the
+    /// client, and those of requests that it takes off the circuit, with the data's bytes.
+    Exit,
+}
+
+/// What passed in one direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Packets at the entry, cells at the exit.
+    pub packets: u64,
+    /// Their bytes: with all headers at the entry, of data at the exit.
+    pub bytes: Bytes,
+}
+
+/// What an observer of a circuit saw in a bin of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceBin {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// Where the observer is.
+    pub place: Vantage,
+    /// When the bin begins.
+    pub at: Instant,
+    /// From the client on.
+    pub up: Tally,
+    /// Towards the client.
+    pub down: Tally,
+}
+
+/// A page that a user visited: one fetch or several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Visit {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// Which page it was.
+    pub page: u32,
+    /// Which of the times that the page was loaded was played.
+    pub instance: u32,
+    /// When the first request was sent.
+    pub begin: Instant,
+    /// When the last byte so far arrived; the beginning if none did.
+    pub end: Instant,
+}
+
+impl Visit {
+    /// A visit that begins.
+    pub(crate) const fn new(circuit: u32, begin: Instant, page: &Page) -> Self {
+        Self {
+            circuit,
+            page: page.page,
+            instance: page.instance,
+            begin,
+            end: begin,
+        }
+    }
 }
 
 /// R(t) and W(t) of a circuit.

@@ -50,6 +50,8 @@ pub struct BackTapConfig {
     pub queue_limit: Cells,
     /// How long feedback may wait for company.
     pub feedback_delay: Duration,
+    /// Feedback leaves at multiples of this time only; zero: when it is due.
+    pub feedback_hold: Duration,
     /// What pays the token bucket.
     pub charging: Charging,
     /// Default interval of the token bucket's refills.
@@ -84,6 +86,7 @@ impl Configure for BackTapConfig {
             ends: Ends::configure(options, Kind::None)?,
             queue_limit: options.cells("queue-limit", Cells::new(4000), Cells::new(1))?,
             feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
+            feedback_hold: feedback_hold(options)?,
             charging: options.choice(
                 "charging",
                 Charging::Everything,
@@ -97,6 +100,18 @@ impl Configure for BackTapConfig {
     }
 }
 
+/// Longer, and hops with long ways would take held feedback for lost cells (RFC 6298: 1 s).
+const LONGEST_HOLD: Duration = Duration::from_millis(500);
+
+fn feedback_hold(options: &mut Options) -> Result<Duration, ConfigError> {
+    let hold = options.duration("feedback-hold", Duration::ZERO)?;
+    if hold > LONGEST_HOLD {
+        let allowed = format!("a time up to {LONGEST_HOLD}");
+        return Err(ConfigError::new("feedback-hold", hold, allowed));
+    }
+    Ok(hold)
+}
+
 impl Transport for BackTap {
     const NAME: &'static str = "backtap";
     type Config = BackTapConfig;
@@ -105,6 +120,7 @@ impl Transport for BackTap {
     fn plan(config: &BackTapConfig) -> Plan {
         Plan {
             charging: config.charging,
+            feedback_hold: config.feedback_hold,
             ..Plan::datagrams(config.queue_limit, config.feedback_delay, config.refill)
         }
     }
@@ -158,7 +174,10 @@ impl Transport for BackTap {
         let rule = &self.config.rule;
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
         let base = self.base_rtts.with(cx.site, sample.rtt);
-        let base = rule.unloaded(base.max(self.config.feedback_delay));
+        let base = base
+            .max(self.config.feedback_delay)
+            .max(self.config.feedback_hold);
+        let base = rule.unloaded(base);
         flow.round.note(sample.cells, sample.rtt);
         let outstanding = cx.gates.hop.outstanding() + sample.cells;
         flow.window.note(outstanding);

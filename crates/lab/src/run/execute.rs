@@ -185,6 +185,9 @@ impl Shared<'_> {
         if let Some(interval) = job.scenario.record.queues {
             running.record_queues(interval.0);
         }
+        if let Some(interval) = job.scenario.record.traces {
+            running.record_traces(interval.0);
+        }
         if !running.run(&mut observer) {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use hopflow_results::{
     Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Queue,
-    Relay, Sample, Since, Tables,
+    Relay, Sample, Since, Tables, Trace, Vantage, Visit,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
@@ -43,6 +43,8 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
         latency_classes: histograms(outcome).flat_map(latency_classes).collect(),
         queues: queues(outcome).collect(),
         deployments: Vec::new(),
+        traces: outcome.traces.iter().map(trace).collect(),
+        visits: outcome.visits.iter().map(visit).collect(),
     }
 }
 
@@ -148,6 +150,31 @@ fn hop(sample: &hopflow_sim::HopSample) -> HopSample {
         queue_cells: sample.queue.get(),
         outstanding_cells: sample.outstanding.get(),
         window_cells: sample.window.map(hopflow_units::Cells::get),
+    }
+}
+
+fn trace(bin: &hopflow_sim::TraceBin) -> Trace {
+    Trace {
+        circuit: bin.circuit,
+        place: match bin.place {
+            hopflow_sim::Vantage::Entry => Vantage::Entry,
+            hopflow_sim::Vantage::Exit => Vantage::Exit,
+        },
+        t_s: bin.at.as_secs_f64(),
+        up_packets: bin.up.packets,
+        up_bytes: bin.up.bytes.get(),
+        down_packets: bin.down.packets,
+        down_bytes: bin.down.bytes.get(),
+    }
+}
+
+fn visit(visit: &hopflow_sim::Visit) -> Visit {
+    Visit {
+        circuit: visit.circuit,
+        page: visit.page,
+        instance: visit.instance,
+        start_s: visit.begin.as_secs_f64(),
+        end_s: visit.end.as_secs_f64(),
     }
 }
 

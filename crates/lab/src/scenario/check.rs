@@ -84,12 +84,14 @@ impl Scenario {
             circuits,
             hops,
             queues,
+            traces,
             ..
         } = self.record;
         let intervals = [
             ("record.circuits", Some(circuits)),
             ("record.hops", hops),
             ("record.queues", queues),
+            ("record.traces", traces),
         ];
         let asked = intervals
             .into_iter()
@@ -310,7 +312,24 @@ impl Workload {
             let problem = "is empty; allowed is an amount above zero, or \"endless\"";
             return fail(&format!("{key}.response"), problem);
         }
-        self.check_request(key)
+        self.check_request(key)?;
+        self.check_replay(key)
+    }
+
+    /// A recording says what is transferred.
+    fn check_replay(&self, key: &str) -> Check {
+        let others = [
+            ("request", self.request.is_some()),
+            ("response", self.response.is_some()),
+            ("direction", self.direction.is_some()),
+        ];
+        match others.into_iter().find(|(_, given)| *given) {
+            Some((other, _)) if self.replay.is_some() => fail(
+                &format!("{key}.{other}"),
+                "stands beside `replay`, which decides it; leave one of the two out",
+            ),
+            _ => Ok(()),
+        }
     }
 
     fn check_request(&self, key: &str) -> Check {

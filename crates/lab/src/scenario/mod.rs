@@ -11,6 +11,7 @@ mod paths;
 mod place;
 mod quantity;
 mod read;
+mod replay;
 mod sample;
 mod schema;
 mod source;
@@ -110,6 +111,10 @@ pub struct Record {
     /// told; not recorded by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<Text<Duration>>,
+    /// Width of the bins in which is counted what an observer sees of each circuit after the
+    /// warm-up, between its client and the network, and at its exit; not recorded by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traces: Option<Text<Duration>>,
 }
 
 const fn tenth_of_a_second() -> Text<Duration> {
@@ -123,6 +128,7 @@ impl Default for Record {
             hops: None,
             latency: false,
             queues: None,
+            traces: None,
         }
     }
 }

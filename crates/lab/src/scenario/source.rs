@@ -1,6 +1,7 @@
 //! Where relays come from, and the files that a scenario names: circuits that others published,
 //! consensus documents, and graphs.
 
+use std::collections::BTreeMap;
 use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs};
@@ -12,6 +13,7 @@ use hopflow_units::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::replay::Recording;
 use super::topology::{Graph, Topology};
 use super::{InputError, Scenario, TorPath};
 
@@ -64,6 +66,8 @@ pub struct Loaded {
     /// The relays of the circuit file, in its order, or of the consensus.
     pub(super) relays: Option<Arc<Population>>,
     pub(super) graph: Option<Arc<Graph>>,
+    /// Recorded page loads, by the names of their files.
+    recordings: BTreeMap<String, Arc<Recording>>,
     /// Identifies what was in the files.
     digest: String,
 }
@@ -114,6 +118,11 @@ impl Scenario {
             Topology::Tree(tree) => loaded.graph = Some(Arc::new(tree.graph())),
             Topology::Star | Topology::Dumbbell(_) => {}
         }
+        for (group, number) in self.circuits.iter().zip(0..) {
+            if let Some(name) = &group.workload.replay {
+                loaded.read_recording(name, beside, number)?;
+            }
+        }
         self.loaded = loaded;
         Ok(())
     }
@@ -162,6 +171,30 @@ impl Loaded {
         let population = Population::from_circuits(&file).with_weight_cap(most_believed());
         self.relays = Some(Arc::new(population));
         self.circuits = Some(Arc::new(file));
+        Ok(())
+    }
+
+    /// The recorded page loads of the file of this name.
+    pub(super) fn recording(&self, name: &str) -> Option<Arc<Recording>> {
+        self.recordings.get(name).cloned()
+    }
+
+    /// Reads the page loads that the circuits of a group replay.
+    fn read_recording(
+        &mut self,
+        name: &str,
+        beside: &Path,
+        group: usize,
+    ) -> Result<(), InputError> {
+        if self.recordings.contains_key(name) {
+            return Ok(());
+        }
+        let key = format!("circuits[{group}].workload.replay");
+        let (path, bytes) = find(&key, name, beside)?;
+        self.note(&bytes);
+        let recording = Recording::parse(&bytes)
+            .map_err(|error| InputError::at(key, format!("{}: {error}", path.display())))?;
+        self.recordings.insert(name.to_owned(), Arc::new(recording));
         Ok(())
     }
 

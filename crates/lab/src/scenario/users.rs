@@ -12,6 +12,8 @@ use super::legs::Legs;
 use super::network::Access;
 use super::path::Path;
 use super::quantity::{Distribution, Text, TextOr};
+use super::replay::Replay;
+use super::source::Loaded;
 
 /// A group of circuits that are alike but for what they draw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,7 +85,7 @@ pub enum Direction {
 const ONE_CELL: Bytes = Bytes::new(498);
 
 /// What a user fetches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Workload {
     /// The class of the user, which sets what the other keys leave open.
@@ -103,6 +105,12 @@ pub struct Workload {
     pub server_delay: Option<Text<Duration>>,
     /// Longest time that the server takes to answer; 200 ms by default.
     pub server_delay_max: Option<Text<Duration>>,
+    /// A file of recorded page loads, plain or compressed by gzip, that the user visits one after
+    /// the other with the class's pauses between them, each drawn at random. It is looked for beside
+    /// the scenario, in the current folder, and in the folder that the environment variable
+    /// `HOPFLOW_DATA` names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<String>,
 }
 
 impl Workload {
@@ -119,6 +127,7 @@ impl Workload {
             think: None,
             server_delay: None,
             server_delay_max: None,
+            replay: None,
         }
     }
 
@@ -128,8 +137,14 @@ impl Workload {
     }
 
     /// The workload as the simulator knows it, with the class's values where nothing else is said.
-    pub(super) fn model(&self) -> Arc<dyn spec::TrafficModel> {
+    pub(super) fn model(&self, loaded: &Loaded) -> Arc<dyn spec::TrafficModel> {
         let workload = self.resolve();
+        if let Some(recording) = self.replay.as_ref().and_then(|name| loaded.recording(name)) {
+            return Arc::new(Replay {
+                recording,
+                timing: workload,
+            });
+        }
         if self.request.is_none() && !self.uploads() {
             return Arc::new(workload);
         }

@@ -195,3 +195,51 @@ fn the_examples_of_topologies_and_sources_in_the_description_of_the_format_are_v
         assert!(!world.circuits.is_empty());
     }
 }
+
+const PAGES: &str = "page,instance,time_us,size\n0,0,0,500\n0,0,9,-90000\n1,0,0,700\n1,0,9,-9000\n";
+
+/// A scenario with two users who visit recorded pages.
+fn visitors(workload: &str) -> String {
+    let circuits =
+        format!("[[circuits]]\ncount = 2\npath = {{ random = 3 }}\nworkload = {workload}\n");
+    text("", &(group("relay", 4, "") + &circuits))
+}
+
+#[test]
+fn recorded_pages_are_read_from_the_file_that_a_workload_names() {
+    let folder = TempDir::new().unwrap();
+    let beside = folder.path().join("net.toml");
+    let scenario = visitors("{ class = \"web\", replay = \"PAGES\" }");
+    let missing = parse_beside(&scenario, &beside, None).unwrap_err();
+    assert!(
+        missing.contains("circuits[0].workload.replay: there is no file"),
+        "{missing}"
+    );
+    let mut digests = BTreeSet::new();
+    for content in [PAGES.as_bytes().to_vec(), gzip(PAGES)] {
+        fs::write(folder.path().join("PAGES"), content).unwrap();
+        let read = parse_beside(&scenario, &beside, None).unwrap();
+        assert!(
+            read.sample(1)
+                .circuits
+                .iter()
+                .all(|c| !c.workload.is_greedy())
+        );
+        digests.insert(read.loaded.digest().to_owned());
+    }
+    assert_eq!(
+        digests.len(),
+        2,
+        "results are recognised by what was in the file"
+    );
+    fs::write(folder.path().join("PAGES"), "1,2\n").unwrap();
+    let damaged = parse_beside(&scenario, &beside, None).unwrap_err();
+    assert!(damaged.contains("its first line is not"), "{damaged}");
+    let both = visitors("{ class = \"web\", replay = \"PAGES\", response = \"1 MB\" }");
+    fs::write(folder.path().join("PAGES"), PAGES).unwrap();
+    let both = parse_beside(&both, &beside, None).unwrap_err();
+    assert!(
+        both.contains("workload.response: stands beside `replay`"),
+        "{both}"
+    );
+}

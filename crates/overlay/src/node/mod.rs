@@ -145,6 +145,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
             let state = self.link(link);
             if state.feedback_at == Some(at) {
                 state.feedback_at = None;
+                state.holding = false;
                 self.flush_link(link);
             }
         }

@@ -283,6 +283,9 @@ impl<T: Transport, P: Payload> Node<T, P> {
         }
         let state = &mut self.links[port.link.index()];
         state.owing.push(id);
+        if !self.plan.feedback_hold.is_zero() {
+            return self.hold_feedback(now, port.link);
+        }
         if self.plan.feedback_delay.is_zero() || state.owes_a_datagram() {
             self.flush_link(port.link);
         } else if state.feedback_at.is_none() {
@@ -290,6 +293,19 @@ impl<T: Transport, P: Payload> Node<T, P> {
             state.feedback_at = Some(at);
             self.timers.set_feedback(at, port.link);
         }
+    }
+
+    /// Keeps a link's feedback until the next multiple of the plan's time.
+    fn hold_feedback(&mut self, now: Instant, link: LinkId) {
+        let state = &mut self.links[link.index()];
+        if state.feedback_at.is_some() {
+            return;
+        }
+        let (now, hold) = (now.as_nanos(), self.plan.feedback_hold.as_nanos());
+        let at = Instant::from_nanos((now / hold + 1).saturating_mul(hold));
+        state.feedback_at = Some(at);
+        state.holding = true;
+        self.timers.set_feedback(at, link);
     }
 
     /// Fills `out` with a link's cells, control frames and feedback; returns their length.
@@ -319,7 +335,7 @@ impl<T: Transport, P: Payload> Node<T, P> {
         (mut used, most): (Bytes, Bytes),
     ) -> Bytes {
         let state = &mut self.links[link.index()];
-        if state.owing.is_empty() {
+        if !state.reports() {
             return used;
         }
         let mut told = 0;

@@ -9,7 +9,7 @@ pub use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
 
 pub use backbone::{Backbone, BackboneLink};
-pub use traffic::{Exchange, Fetch, Session, TrafficModel, Workload};
+pub use traffic::{Exchange, Fetch, Page, Session, TrafficModel, Workload};
 
 /// A world: nodes on a network, circuits over them, and what is recorded.
 #[derive(Clone, Debug)]

@@ -37,6 +37,22 @@ pub trait TrafficModel: Debug + Send + Sync {
 pub trait Session: Debug + Send {
     /// The next fetch; `None` ends the session.
     fn next(&mut self, random: &mut Stream) -> Option<Fetch>;
+
+    /// What the latest fetch is part of, for users that visit pages which can be told apart.
+    fn page(&self) -> Option<Page> {
+        None
+    }
+}
+
+/// The page that a fetch is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Which page it is.
+    pub page: u32,
+    /// Which of the times that the page was loaded is played.
+    pub instance: u32,
+    /// Whether the fetch is the first of the visit.
+    pub begins: bool,
 }
 
 /// A request from the client, its response from the exit, and the pause behind it.

@@ -364,6 +364,7 @@ impl Builder<'_> {
             recorder,
             latency: None,
             queues: None,
+            traces: None,
             legs: None,
             counters: Counters::default(),
         };

@@ -106,6 +106,7 @@ impl World {
         if let Some(legs) = &mut self.legs {
             legs.leaving(self.now, (node as u32, link), &self.frames);
         }
+        self.trace_leaving(node, link);
     }
 
     /// Notes that a cell of a circuit's data has been delivered.

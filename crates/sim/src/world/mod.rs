@@ -11,12 +11,13 @@ mod queues;
 mod reading;
 mod record;
 mod streams;
+mod traces;
 mod users;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
-use hopflow_overlay::{CircuitHandle, Event, Factory, Host};
+use hopflow_overlay::{CircuitHandle, Direction, Event, Factory, Host};
 use hopflow_units::{Bytes, Duration, Instant, LinkId};
 use hopflow_wire::{Frame, Message};
 
@@ -36,6 +37,7 @@ use queues::QueueRecorder;
 use reading::Reading;
 use record::Recorder;
 use streams::{ConnectionEnd, Connections};
+use traces::TraceRecorder;
 use users::User;
 
 /// How far a run has come.
@@ -94,6 +96,8 @@ pub struct World {
     queues: Option<QueueRecorder>,
     /// Use of paths, if any user has several.
     legs: Option<LegRecorder>,
+    /// What observers see, if it is asked for.
+    traces: Option<TraceRecorder>,
     counters: Counters,
 }
 
@@ -252,6 +256,7 @@ impl World {
     /// Packets of a node have reached its router.
     fn after_uplink(&mut self, node: usize) {
         while let Some(packet) = self.nodes[node].up.receive(self.now) {
+            self.trace_wire(node, Direction::Forward, packet.size());
             self.leave(node, packet);
         }
         let up = &mut self.nodes[node].up;
@@ -266,6 +271,7 @@ impl World {
     #[inline]
     fn send_down(&mut self, packet: Packet) {
         let to = self.home(packet.node as usize);
+        self.trace_wire(to, Direction::Backward, packet.size());
         let Node { down, down_rng, .. } = &mut self.nodes[to];
         offer(down, down_rng, self.now, packet, &mut self.packets);
         let next = down.next_event();

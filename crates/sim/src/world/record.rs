@@ -5,9 +5,10 @@ use hopflow_units::{Bytes, Cells, Duration, Instant};
 use super::cross::CrossFlow;
 use super::latency::LatencyRecorder;
 use super::legs::LegRecorder;
+use super::traces::TraceRecorder;
 use super::{Node, World};
 use crate::spec::Sampling;
-use crate::{CircuitOutcome, Download, HopSample, NodeOutcome, Outcome, Sample};
+use crate::{CircuitOutcome, Download, HopSample, NodeOutcome, Outcome, Sample, Visit};
 
 /// What is recorded while the simulation runs.
 #[derive(Debug)]
@@ -16,6 +17,7 @@ pub(super) struct Recorder {
     hops: Option<Series>,
     from: Duration,
     pub(super) downloads: Vec<Download>,
+    pub(super) visits: Vec<Visit>,
     samples: Vec<Sample>,
     hop_samples: Vec<HopSample>,
 }
@@ -53,6 +55,7 @@ impl Recorder {
             hops: Series::new(sampling.hops, sampling.from),
             from: sampling.from,
             downloads: Vec::new(),
+            visits: Vec::new(),
             samples: Vec::new(),
             hop_samples: Vec::new(),
         }
@@ -149,6 +152,8 @@ impl World {
             hops: self.recorder.hop_samples,
             legs: self.legs.map_or(Vec::new(), LegRecorder::finish),
             latencies: self.latency.map_or(Vec::new(), LatencyRecorder::finish),
+            traces: self.traces.map_or(Vec::new(), TraceRecorder::finish),
+            visits: self.recorder.visits,
             nodes,
             cross: self.cross.iter().map(CrossFlow::measured).collect(),
             counters,

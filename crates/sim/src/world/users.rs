@@ -7,7 +7,7 @@ use hopflow_units::{Bytes, Cells, CircuitId, Instant, LinkId};
 use super::{End, Rare, World};
 use crate::payload::{Place, Simulated};
 use crate::spec::{CircuitSpec, Class, Fetch, Session};
-use crate::{Download, LatencyHistogram};
+use crate::{Download, LatencyHistogram, Visit};
 
 /// A user of one or several circuits and its server.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub(super) struct User {
     requests_received: Bytes,
     fetching: Option<Fetching>,
     fetched: u32,
+    /// The page being visited, by its position among all visits.
+    visit: Option<usize>,
 }
 
 /// A circuit's way through the network.
@@ -107,6 +109,7 @@ impl User {
             requests_received: Bytes::ZERO,
             fetching: None,
             fetched: 0,
+            visit: None,
         }
     }
 
@@ -156,6 +159,11 @@ impl World {
             received: Bytes::ZERO,
             answered: Bytes::ZERO,
         });
+        if let Some(page) = user.session.page().filter(|page| page.begins) {
+            user.visit = Some(self.recorder.visits.len());
+            let visit = Visit::new(index as u32, self.now, &page);
+            self.recorder.visits.push(visit);
+        }
         let (node, stream) = (user.client_node(), user.client);
         self.nodes[node]
             .host
@@ -165,6 +173,7 @@ impl World {
 
     /// Part of a request has reached the exit.
     pub(super) fn on_request(&mut self, index: usize, cell: &Simulated) {
+        self.trace_request(index, cell);
         if self.users[index].measured == Direction::Forward {
             self.on_measured(index, cell);
         }
@@ -217,6 +226,9 @@ impl World {
         }
         user.fetched += 1;
         user.fetching = None;
+        if let Some(visit) = user.visit {
+            self.recorder.visits[visit].end = self.now;
+        }
         self.add_rare(self.now + fetch.pause, Rare::Request(index as u32));
     }
 

@@ -6,4 +6,5 @@ mod predictor;
 mod random_worlds;
 mod switching;
 mod ticks;
+mod traces;
 mod world;
