@@ -3,21 +3,50 @@ CARGO ?= cargo
 PYTHON ?= python3
 
 .DEFAULT_GOAL := test
-.PHONY: test lint fmt docs bench ci
+.PHONY: test test-rust test-python python-env wheel lint fmt docs bench ci
 
-test: ## all tests
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+# An environment with what tests and checks of the Python package need, and the package itself.
+ENV = $(TARGET)/python-env
+ENV_PYTHON = $(ENV)/bin/python
+
+test: test-rust test-python ## all tests
+
+test-rust: ## tests of the crates
 	$(CARGO) test --workspace --locked
 
-lint: ## format, clippy and the directions of dependencies, changing nothing
+# Built like the crates' tests, so that it takes from those what it can; tested as installed.
+test-python: python-env ## tests of the Python package, and its types
+	rm -rf $(TARGET)/python-wheel
+	$(ENV_PYTHON) -m maturin build --quiet --profile test --strip \
+		--interpreter $(ENV_PYTHON) --out $(TARGET)/python-wheel
+	$(ENV_PYTHON) -m pip install --quiet --no-deps --no-index --force-reinstall $(TARGET)/python-wheel/*.whl
+	$(ENV_PYTHON) -m mypy
+	$(ENV_PYTHON) -m pytest --quiet
+
+python-env: $(ENV)/ready
+
+$(ENV)/ready: python/requirements-test.txt
+	$(PYTHON) -m venv --clear $(ENV)
+	$(ENV_PYTHON) -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+wheel: python-env ## the Python package as users install it, in dist
+	$(ENV_PYTHON) -m maturin build --interpreter $(ENV_PYTHON) --out dist
+
+lint: python-env ## format, clippy, ruff and the directions of dependencies, changing nothing
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(PYTHON) -m doctest tools/check-crate-graph.py tools/compare-with-tor.py
 	$(PYTHON) tools/check-crate-graph.py
+	$(ENV_PYTHON) -m ruff format --quiet --check python
+	$(ENV_PYTHON) -m ruff check --quiet python
 
-fmt: ## format all sources in place
+fmt: python-env ## format all sources in place
 	$(CARGO) fmt --all
 	rustfmt --edition 2024 fuzz/fuzz_targets/*.rs
+	$(ENV_PYTHON) -m ruff format --quiet python
 
 docs: ## the API documentation, in target/doc
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

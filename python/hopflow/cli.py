@@ -122,6 +122,6 @@ def _call(function: str, *arguments: Any) -> Any:
         if error.name is None or error.name.split(".")[0] == "hopflow":
             raise
         raise HopflowError(
-            f"this needs the package {error.name}; "
-            "`pip install 'hopflow[adversarial]'`, in hopflow's source `pip install '.[adversarial]'`"
+            f"this needs the package {error.name}; `pip install 'hopflow[adversarial]'`, "
+            "in hopflow's source `pip install '.[adversarial]'`"
         ) from error

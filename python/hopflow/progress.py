@@ -62,7 +62,9 @@ def is_shown() -> bool:
     return sys.stderr.isatty() or "ipykernel" in sys.modules
 
 
-def watching(progress: Callable[[Progress], None] | bool | None) -> tuple[Watch, Callable[[], None]]:
+def watching(
+    progress: Callable[[Progress], None] | bool | None,
+) -> tuple[Watch, Callable[[], None]]:
     """What to call while runs are made, and at their end.
 
     Args:

@@ -4,8 +4,8 @@
     page.section("Who talks to whom")
     page.prose("Half of the pairs belong together; `AUC` is the area under the curve.")
     page.table(["transport", "AUC"], [["vanilla", (0.71, 0.02)], ["backtap", (0.64, 0.03)]])
-    page.chart("roc", "ROC", Axis("false positives"), Axis("true positives"), [Series("vanilla", x, y)])
-    page.write(folder)                       # folder/report.html, and charts as SVG files
+    page.chart("roc", "ROC", Axis("false"), Axis("true"), [Series("vanilla", x, y)])
+    page.write(folder)                               # folder/report.html, and charts as SVG files
 
 A `Section` alone can be added to the report of a result folder: `add_section(folder, section)`
 keeps it in `folder/sections/` and writes the page anew; whoever writes it later keeps it too.

@@ -149,7 +149,8 @@ class Results:
         where = html.escape(str(self.report))
         return (
             f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
-            f"<p>Means over networks with 95 % confidence intervals. Report: <code>{where}</code></p>"
+            "<p>Means over networks with 95 % confidence intervals. "
+            f"Report: <code>{where}</code></p>"
         )
 
 

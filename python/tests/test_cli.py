@@ -78,6 +78,8 @@ def test_every_experiment_in_python_is_listed_by_the_program() -> None:
 
 
 def test_importing_the_package_is_light() -> None:
-    code = "import hopflow, sys; print({'jax', 'sklearn', 'matplotlib', 'pyarrow'} & set(sys.modules))"
+    code = (
+        "import hopflow, sys; print({'jax', 'sklearn', 'matplotlib', 'pyarrow'} & set(sys.modules))"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -87,14 +88,12 @@ def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
         Section("S").chart("c", "C", Axis("x"), Axis("y"), [Series("s", [1, 2], [1])])
 
 
-def test_a_section_becomes_part_of_a_report_and_stays(results: hopflow.Results) -> None:
+def test_a_section_becomes_part_of_a_report_and_stays(
+    results: hopflow.Results, tiny: dict[str, Any]
+) -> None:
     section = Section("What it gives away").table(["transport", "AUC"], [["vanilla", 0.7]])
     written = add_section(results.folder, section)
     text = written.read_text()
     assert text.index("What it gives away</h2>") < text.index("Origin</h2>")
-    hopflow.run(hopflow_scenario(results), out=results.folder, progress=False)
+    hopflow.run(tiny, out=results.folder, progress=False)
     assert written.read_text() == text
-
-
-def hopflow_scenario(results: hopflow.Results) -> str:
-    return str(results.manifest["scenario_toml"])

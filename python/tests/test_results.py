@@ -30,7 +30,7 @@ def test_a_table_that_no_run_has_is_told_with_those_that_there_are(
 
 def test_the_summary_has_intervals_and_differences(results: hopflow.Results) -> None:
     rows = results.summary.to_pylist()
-    goodput = [row for row in rows if row["quantity"] == "goodput"]
+    goodput = [row for row in rows if row["quantity"] == "bulk_goodput"]
     assert [row["transport"] for row in goodput] == ["vanilla", "backtap"]
     assert all(row["n"] == 2 and row["ci_low"] <= row["mean"] <= row["ci_high"] for row in goodput)
     assert goodput[0]["difference"] is None and goodput[0]["finding"] is None

@@ -27,7 +27,7 @@ def test_a_scenario_is_a_dict_a_text_a_path_or_a_name(tiny: dict[str, Any], tmp_
 
 
 def test_a_scenario_that_cannot_be_run_says_what_is_allowed(tiny: dict[str, Any]) -> None:
-    with pytest.raises(hopflow.HopflowError, match="durration.*did you mean"):
+    with pytest.raises(hopflow.HopflowError, match=r"durration.*did you mean"):
         hopflow.validate({**tiny, "durration": "2 s"})
     with pytest.raises(hopflow.HopflowError, match="neither a file nor built in"):
         hopflow.validate("quickstrat")
