@@ -13,10 +13,11 @@ Where is what: `nets` and `convolutional` (modules), `losses`, `optimisers`, `al
 `reproduce` (figures and tables).
 """
 
-from hopflow.adversarial.algorithm import Game, Progress, Settings, State
+from hopflow.adversarial.algorithm import Game
 from hopflow.adversarial.nets import Layer, Perceptron
 from hopflow.adversarial.optimisers import Adam, Momentum
 from hopflow.adversarial.parzen import Estimate
+from hopflow.adversarial.settings import Progress, Settings, State
 from hopflow.adversarial.training import Plan, Training, train
 
 __all__ = [

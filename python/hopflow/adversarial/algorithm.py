@@ -9,114 +9,15 @@ The same seed gives the same bits on the same machine, whatever the number of it
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from flax import linen as nn
 
-from hopflow.adversarial.losses import LOSSES, LossName, gradient_penalty
-from hopflow.adversarial.optimisers import Momentum, Optimiser
-
-Parameters = Any
-"""A tree of a net's weights and biases."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How the game is played.
-
-    Attributes:
-        batch: Examples in a minibatch, m.
-        steps: Updates of the discriminator for one of the generator, k.
-        schedule: `alternating` as Algorithm 1 is printed: the generator's gradient is taken with
-            fresh noise and the discriminator as just updated. `simultaneous` as the authors ran it:
-            both gradients are taken at the same point, with the same noise and dropout.
-        loss: What the players minimise.
-        noise: `uniform` between plus and minus the root of 3, or `gaussian`: both have variance 1.
-        noise_size: Dimensions of the noise.
-        discriminator_scale: What the discriminator's loss is multiplied by; the authors took the
-            mean of its two parts, one half.
-        generator_rule: How the generator is updated.
-        discriminator_rule: How the discriminator is updated.
-    """
-
-    batch: int = 100
-    steps: int = 1
-    schedule: Literal["alternating", "simultaneous"] = "alternating"
-    loss: LossName = "non-saturating"
-    noise: Literal["uniform", "gaussian"] = "uniform"
-    noise_size: int = 100
-    discriminator_scale: float = 0.5
-    generator_rule: Optimiser = field(default_factory=Momentum)
-    discriminator_rule: Optimiser = field(default_factory=Momentum)
-
-    def __post_init__(self) -> None:
-        for key, allowed in (
-            ("schedule", ("alternating", "simultaneous")),
-            ("loss", tuple(LOSSES)),
-            ("noise", ("uniform", "gaussian")),
-        ):
-            if (value := getattr(self, key)) not in allowed:
-                raise ValueError(f"{key} is {value!r}; allowed are {', '.join(allowed)}")
-        for key in ("batch", "steps", "noise_size"):
-            if getattr(self, key) < 1:
-                raise ValueError(f"{key} is {getattr(self, key)}; allowed is 1 or more")
-        if self.schedule == "simultaneous" and (self.steps > 1 or LOSSES[self.loss].penalty):
-            raise ValueError("simultaneous updates have one step and no gradient penalty")
-
-
-class _Means(NamedTuple):
-    discriminator_loss: jax.Array
-    generator_loss: jax.Array
-    on_data: jax.Array
-    on_samples: jax.Array
-
-
-class Progress(NamedTuple):
-    """Means over an epoch.
-
-    Attributes:
-        discriminator_loss: The discriminator's loss, without the scale and the penalty.
-        generator_loss: The generator's loss.
-        on_data: D(x), with dropout as in training.
-        on_samples: D(G(z)), likewise.
-    """
-
-    discriminator_loss: float
-    generator_loss: float
-    on_data: float
-    on_samples: float
-
-
-class State(NamedTuple):
-    """All that training has reached.
-
-    Attributes:
-        generator: The generator's parameters.
-        discriminator: The discriminator's parameters.
-        generator_rule: State of the generator's gradient rule.
-        discriminator_rule: State of the discriminator's gradient rule.
-        key: The seed's key, as raw data; all randomness follows from it, `step` and `epoch`.
-        step: Updates of the generator so far.
-        epoch: Epochs so far.
-    """
-
-    generator: Parameters
-    discriminator: Parameters
-    generator_rule: optax.OptState
-    discriminator_rule: optax.OptState
-    key: jax.Array
-    step: jax.Array
-    epoch: jax.Array
-
-
-class _Batch(NamedTuple):
-    x: jax.Array
-    condition: jax.Array | None
+from hopflow.adversarial import updates
+from hopflow.adversarial.settings import Parameters, Progress, Settings, State
 
 
 @dataclass(frozen=True)
@@ -159,7 +60,7 @@ class Game:
         x = jnp.zeros((1, *self.shape))
         discriminator = self.discriminator.init(for_discriminator, x, condition)
         zero = jnp.zeros((), jnp.int32)
-        rules = self._rules()
+        rules = updates.rules(self)
         return State(
             generator=generator,
             discriminator=discriminator,
@@ -187,6 +88,20 @@ class Game:
             raise ValueError(f"the game has {self.conditions} conditions; data must have as many")
         state, means = _epoch(self, state, data, conditions)
         return state, Progress(*(float(mean) for mean in means))
+
+    def improve(
+        self, state: State, data: jax.Array, discriminator: int = 0, generator: int = 0
+    ) -> State:
+        """So many updates of the discriminator, then of the generator, outside of any epoch.
+
+        Args:
+            state: Where training stands.
+            data: Examples, shape `(n, *shape)`, from which minibatches are drawn.
+            discriminator: Updates of the discriminator, with the generator as it is.
+            generator: Updates of the generator behind them.
+        """
+        improved: State = _improve(self, state, data, (discriminator, generator))
+        return improved
 
     def noise(self, key: jax.Array, count: int) -> jax.Array:
         """Inputs of the generator, shape `(count, noise_size)`."""
@@ -220,169 +135,57 @@ class Game:
     ) -> np.ndarray:
         """D(x), without dropout, shape `(n,)`."""
         told = None if condition is None else jnp.asarray(condition)
-        logits = self._logits(state.discriminator, _Batch(jnp.asarray(x), told), None)
-        return np.asarray(jax.nn.sigmoid(logits))
-
-    def _rules(self) -> tuple[optax.GradientTransformation, optax.GradientTransformation]:
-        settings = self.settings
-        return (
-            settings.generator_rule.transformation(self.iterations),
-            settings.discriminator_rule.transformation(self.iterations * settings.steps),
+        logits = updates.logits_of(
+            self, state.discriminator, updates.Batch(jnp.asarray(x), told), None
         )
-
-    def _made(self, parameters: Parameters, z: jax.Array, condition: jax.Array | None) -> jax.Array:
-        made = self.generator.apply(parameters, z, condition)
-        return jnp.asarray(made).reshape(-1, *self.shape)
-
-    def _logits(
-        self, parameters: Parameters, batch: _Batch, dropout: jax.Array | None
-    ) -> jax.Array:
-        logits = self.discriminator.apply(parameters, batch.x, batch.condition, dropout)
-        return jnp.asarray(logits)[:, 0]
+        return np.asarray(jax.nn.sigmoid(logits))
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _generate(
     game: Game, parameters: Parameters, z: jax.Array, condition: jax.Array | None
 ) -> jax.Array:
-    return game._made(parameters, z, condition)
+    return updates.made(game, parameters, z, condition)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 3))
+def _improve(game: Game, state: State, data: jax.Array, counts: tuple[int, int]) -> State:
+    key = jax.random.fold_in(jax.random.wrap_key_data(state.key), 3)
+    keys = jax.random.split(jax.random.fold_in(key, state.step), sum(counts))
+
+    def discriminator(state: State, key: jax.Array) -> tuple[State, None]:
+        for_rows, for_update = jax.random.split(key)
+        rows = jax.random.randint(for_rows, (game.settings.batch,), 0, len(data))
+        batch = updates.Batch(data[rows], None)
+        return updates.improve_discriminator(game, state, batch, for_update)[0], None
+
+    def generator(state: State, key: jax.Array) -> tuple[State, None]:
+        state, _ = updates.improve_generator(game, state, None, key)
+        return state._replace(step=state.step + 1), None
+
+    state, _ = jax.lax.scan(discriminator, state, keys[: counts[0]])
+    state, _ = jax.lax.scan(generator, state, keys[counts[0] :])
+    return state
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _epoch(
     game: Game, state: State, data: jax.Array, conditions: jax.Array | None
-) -> tuple[State, _Means]:
+) -> tuple[State, updates.Means]:
     settings = game.settings
     key = jax.random.fold_in(jax.random.wrap_key_data(state.key), 1)
     order = jax.random.permutation(jax.random.fold_in(key, state.epoch), game.examples)
     order = order[: game.iterations * settings.steps * settings.batch]
     batches = order.reshape(game.iterations, settings.steps, settings.batch)
-    step = _simultaneous if settings.schedule == "simultaneous" else _alternating
+    step = updates.simultaneous if settings.schedule == "simultaneous" else updates.alternating
 
-    def iteration(state: State, rows: jax.Array) -> tuple[State, _Means]:
+    def iteration(state: State, rows: jax.Array) -> tuple[State, updates.Means]:
         condition = None if conditions is None else conditions[rows]
         key = jax.random.fold_in(jax.random.wrap_key_data(state.key), 2)
         state, means = step(
-            game, state, _Batch(data[rows], condition), jax.random.fold_in(key, state.step)
+            game, state, updates.Batch(data[rows], condition), jax.random.fold_in(key, state.step)
         )
         return state._replace(step=state.step + 1), means
 
     state, means = jax.lax.scan(iteration, state, batches)
-    return state._replace(epoch=state.epoch + 1), _Means(*map(jnp.mean, means))
-
-
-def _alternating(game: Game, state: State, batches: _Batch, key: jax.Array) -> tuple[State, _Means]:
-    """k updates of the discriminator, then one of the generator with fresh noise."""
-    for_discriminator, for_noise, for_dropout = jax.random.split(key, 3)
-    keys = jax.random.split(for_discriminator, game.settings.steps)
-
-    def improve(state: State, turn: tuple[_Batch, jax.Array]) -> tuple[State, _Logits]:
-        return _improve_discriminator(game, state, *turn)
-
-    state, logits = jax.lax.scan(improve, state, (batches, keys))
-    last = None if batches.condition is None else batches.condition[-1]
-    z = game.noise(for_noise, game.settings.batch)
-
-    def objective(generator: Parameters) -> tuple[jax.Array, jax.Array]:
-        samples = _Batch(game._made(generator, z, last), last)
-        fake = game._logits(state.discriminator, samples, for_dropout)
-        return LOSSES[game.settings.loss].generator(fake), fake
-
-    gradient, fake = jax.grad(objective, has_aux=True)(state.generator)
-    state = _update_generator(game, state, gradient)
-    return state, _means(game, logits.real, logits.fake, fake)
-
-
-class _Logits(NamedTuple):
-    real: jax.Array
-    fake: jax.Array
-
-
-def _improve_discriminator(
-    game: Game, state: State, batch: _Batch, key: jax.Array
-) -> tuple[State, _Logits]:
-    for_noise, for_dropout, for_penalty = jax.random.split(key, 3)
-    z = game.noise(for_noise, game.settings.batch)
-    samples = game._made(state.generator, z, batch.condition)
-    loss = LOSSES[game.settings.loss]
-
-    def objective(discriminator: Parameters) -> tuple[jax.Array, _Logits]:
-        logits = _judge_both(game, discriminator, batch, samples, for_dropout)
-        value = game.settings.discriminator_scale * loss.discriminator(*logits)
-        if loss.penalty:
-
-            def critic(x: jax.Array) -> jax.Array:
-                return game._logits(discriminator, _Batch(x, batch.condition), None)
-
-            value += loss.penalty * gradient_penalty(critic, batch.x, samples, for_penalty)
-        return value, logits
-
-    gradient, logits = jax.grad(objective, has_aux=True)(state.discriminator)
-    return _update_discriminator(game, state, gradient), logits
-
-
-def _simultaneous(
-    game: Game, state: State, batches: _Batch, key: jax.Array
-) -> tuple[State, _Means]:
-    """Both gradients at the same point: the samples and the discriminator's pass are shared."""
-    for_noise, for_dropout = jax.random.split(key)
-    batch: _Batch = jax.tree.map(lambda array: array[0], batches)
-    z = game.noise(for_noise, game.settings.batch)
-    samples, through_generator = jax.vjp(
-        lambda generator: game._made(generator, z, batch.condition), state.generator
-    )
-    logits, through_discriminator = jax.vjp(
-        lambda parameters, samples: _judge_both(game, parameters, batch, samples, for_dropout),
-        state.discriminator,
-        samples,
-    )
-    loss = LOSSES[game.settings.loss]
-    scale = game.settings.discriminator_scale
-
-    def discriminator_loss(logits: _Logits) -> jax.Array:
-        return scale * loss.discriminator(*logits)
-
-    def generator_loss(logits: _Logits) -> jax.Array:
-        return loss.generator(logits.fake)
-
-    for_discriminator, _ = through_discriminator(jax.grad(discriminator_loss)(logits))
-    _, for_samples = through_discriminator(jax.grad(generator_loss)(logits))
-    (for_generator,) = through_generator(for_samples)
-    state = _update_discriminator(game, state, for_discriminator)
-    state = _update_generator(game, state, for_generator)
-    return state, _means(game, logits.real, logits.fake, logits.fake)
-
-
-def _judge_both(
-    game: Game, parameters: Parameters, batch: _Batch, samples: jax.Array, dropout: jax.Array
-) -> _Logits:
-    """Logits of data and samples in one pass."""
-    condition = batch.condition
-    if condition is not None:
-        condition = jnp.concatenate([condition, condition])
-    both = _Batch(jnp.concatenate([batch.x, samples]), condition)
-    logits = game._logits(parameters, both, dropout)
-    return _Logits(*jnp.split(logits, 2))
-
-
-def _update_discriminator(game: Game, state: State, gradient: Parameters) -> State:
-    change, rule = game._rules()[1].update(gradient, state.discriminator_rule)
-    parameters = optax.apply_updates(state.discriminator, change)
-    return state._replace(discriminator=parameters, discriminator_rule=rule)
-
-
-def _update_generator(game: Game, state: State, gradient: Parameters) -> State:
-    change, rule = game._rules()[0].update(gradient, state.generator_rule)
-    parameters = optax.apply_updates(state.generator, change)
-    return state._replace(generator=parameters, generator_rule=rule)
-
-
-def _means(game: Game, real: jax.Array, fake: jax.Array, after: jax.Array) -> _Means:
-    """Of logits for data and samples, and for the samples of the generator's update."""
-    loss = LOSSES[game.settings.loss]
-    return _Means(
-        loss.discriminator(real.reshape(-1), fake.reshape(-1)),
-        loss.generator(after),
-        jnp.mean(jax.nn.sigmoid(real)),
-        jnp.mean(jax.nn.sigmoid(fake)),
-    )
+    return state._replace(epoch=state.epoch + 1), updates.Means(*map(jnp.mean, means))

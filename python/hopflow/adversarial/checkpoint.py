@@ -9,7 +9,8 @@ from typing import Any
 
 from flax import serialization
 
-from hopflow.adversarial.algorithm import Game, State
+from hopflow.adversarial.algorithm import Game
+from hopflow.adversarial.settings import State
 
 _FORMAT = 1
 

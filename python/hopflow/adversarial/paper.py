@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hopflow.adversarial.algorithm import Game, Settings
+from hopflow.adversarial.algorithm import Game
 from hopflow.adversarial.convolutional import ConvolutionalDiscriminator, ConvolutionalGenerator
 from hopflow.adversarial.nets import Layer, Perceptron
 from hopflow.adversarial.optimisers import Momentum
+from hopflow.adversarial.settings import Settings
 
 MNIST = Settings(schedule="simultaneous")
 """Simultaneous updates, batches of 100, rate 0.1, uniform noise of 100 dimensions."""

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hopflow.adversarial import checkpoint, parzen
-from hopflow.adversarial.algorithm import Game, Progress, State
+from hopflow.adversarial.algorithm import Game
+from hopflow.adversarial.settings import Progress, State
 
 
 @dataclass(frozen=True)
