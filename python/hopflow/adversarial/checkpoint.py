@@ -9,13 +9,14 @@ from typing import Any
 
 from flax import serialization
 
+from hopflow._errors import HopflowError
 from hopflow.adversarial.algorithm import Game
 from hopflow.adversarial.settings import State
 
 _FORMAT = 1
 
 
-class CheckpointError(ValueError):
+class CheckpointError(HopflowError):
     """A checkpoint that cannot be used; the message names the file."""
 
 

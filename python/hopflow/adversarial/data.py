@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hopflow._errors import HopflowError
 
-class DataError(ValueError):
+
+class DataError(HopflowError):
     """Data that are missing or not what they should be; the message names the file."""
 
 
@@ -143,7 +145,7 @@ def digits(seed: int = 0) -> Split:
     Args:
         seed: Decides which are for what: 1,297 to train, 250 to validate, 250 to test.
     """
-    from sklearn.datasets import load_digits  # noqa: PLC0415
+    from sklearn.datasets import load_digits
 
     found = load_digits()
     order = np.random.default_rng(seed).permutation(len(found.data))

@@ -1,0 +1,136 @@
+"""The nets that Table 1 and Figures 2 and 3 share: trained once, kept, and used by all three."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from hopflow.adversarial import data, paper
+from hopflow.adversarial.algorithm import Game
+from hopflow.adversarial.data import Split
+from hopflow.adversarial.training import Plan, Row, Training, train
+from hopflow.experiments import Options
+
+SEEDS = 3
+VALIDATION_ROWS = 1000
+"""Rows of the validation data that sigma and the epoch are chosen by; the authors' number."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is trained on what, and for how long.
+
+    Attributes:
+        name: Of the data set.
+        epochs: How long.
+        every: Epochs between two looks at the validation data.
+        samples: Samples of the generator for an estimate.
+        folder: Where the data set is.
+    """
+
+    name: str
+    epochs: int
+    every: int
+    samples: int
+    folder: Path | None
+
+    def split(self) -> Split:
+        """The data set."""
+        return data.digits() if self.name == "digits" else data.mnist(self.folder)
+
+    def game(self, split: Split) -> Game:
+        """The nets."""
+        if self.name == "digits":
+            return paper.mnist(split.train.x, hidden=64, units=32)
+        return paper.mnist(split.train.x)
+
+
+def setup(options: Options) -> Setup:
+    """MNIST for 300 epochs; the quick version: scikit-learn's digits for 40, with small nets."""
+    if options.quick:
+        return Setup("digits", 40, 10, 500, None)
+    return Setup("MNIST", 300, 5, 10_000, options.data)
+
+
+def trained(options: Options, seeds: int) -> list[Training]:
+    """The nets for the seeds from 1 on: trained, or read from `nets` beside the results' folder.
+
+    On a processor, seeds are trained side by side, one thread each; on a GPU one after the other.
+    """
+    chosen = setup(options)
+    chosen.split()  # what is missing should be said before processes are started
+    numbers = range(1, seeds + 1)
+    make = partial(_train, chosen, folder(options, chosen))
+    if jax.default_backend() != "cpu":
+        return [make(seed) for seed in numbers]
+    workers = min(seeds, options.threads or os.cpu_count() or 1)
+    if workers > 1:
+        spawn = multiprocessing.get_context("spawn")
+        with _single_threaded(), ProcessPoolExecutor(workers, mp_context=spawn) as pool:
+            list(pool.map(partial(_train_quietly, make), numbers))
+    return [make(seed) for seed in numbers]
+
+
+def folder(options: Options, chosen: Setup) -> Path:
+    """Where the nets of a data set are kept."""
+    return options.out.parent / "nets" / chosen.name.lower()
+
+
+def _train_quietly(make: partial[Training], seed: int) -> None:
+    """Trains; the result stays in the folder, which is quicker than to send it."""
+    make(seed)
+
+
+def _train(chosen: Setup, folder: Path, seed: int) -> Training:
+    split = chosen.split()
+    plan = Plan(
+        chosen.epochs, chosen.every, chosen.samples, seed=seed, folder=folder / f"seed-{seed}"
+    )
+    validation = split.validation.x[:VALIDATION_ROWS]
+    return train(
+        chosen.game(split),
+        split.train.x.astype(np.float32),
+        validation,
+        plan,
+        partial(_report, seed),
+    )
+
+
+def _report(seed: int, row: Row) -> None:
+    found = "" if row.parzen is None else f", {row.parzen:.1f} nats on validation data"
+    print(
+        f"seed {seed}, epoch {row.epoch}: D(x) {row.on_data:.2f}, "
+        f"D(G(z)) {row.on_samples:.2f}, {row.seconds:.0f} s{found}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Lets processes that are started meanwhile compute with one thread each."""
+    wanted = {
+        "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

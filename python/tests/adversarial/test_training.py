@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from hopflow.adversarial import Game, Layer, Perceptron, Plan, parzen, train
+from hopflow.adversarial.data import Split
+from hopflow.adversarial.extensions import features, train_inference
+from hopflow.adversarial.training import Training
+
+
+@pytest.fixture(scope="module")
+def trained(game: Game, digits: Split) -> Training:
+    return train(game, digits.train.x, digits.validation.x, Plan(60, every=20, samples=500))
+
+
+def test_training_brings_samples_near_the_data(
+    game: Game, digits: Split, trained: Training
+) -> None:
+    def likelihood(training: Training) -> float:
+        samples = game.sample(training.best, 500, seed=9)
+        return parzen.estimate(samples, digits.validation.x, digits.test.x).mean
+
+    start = game.start(1)
+    untrained = likelihood(Training(start, start))
+    assert likelihood(trained) > untrained + 10.0
+    assert trained.best_epoch in (20, 40, 60)
+
+
+def test_an_interrupted_training_ends_where_an_uninterrupted_one_does(
+    game: Game, digits: Split, tmp_path: Path
+) -> None:
+    x, validation = digits.train.x, digits.validation.x
+    whole = train(game, x, validation, Plan(4, every=2, samples=100))
+    train(game, x, validation, Plan(2, every=2, samples=100, folder=tmp_path))
+    resumed = train(game, x, validation, Plan(4, every=2, samples=100, folder=tmp_path))
+    for one, other in ((whole.state, resumed.state), (whole.best, resumed.best)):
+        assert np.array_equal(game.sample(one, 10, seed=1), game.sample(other, 10, seed=1))
+    assert [row.parzen for row in whole.history] == [row.parzen for row in resumed.history]
+
+
+def test_an_inference_net_finds_the_noise_behind_samples(game: Game, trained: Training) -> None:
+    net = Perceptron((Layer(256, "relu"), Layer(game.settings.noise_size, "linear")))
+    inference = train_inference(game, trained.best, net, steps=300, seed=1)
+    z = np.random.default_rng(0).uniform(-(3**0.5), 3**0.5, (200, game.settings.noise_size))
+    found = inference(game.generate(trained.best, z.astype(np.float32)))
+    # variance 1: to know nothing is an error of 1
+    assert ((found - z) ** 2).mean() < 0.9
+    assert inference.errors[-20:].mean() < inference.errors[:20].mean()
+
+
+def test_the_discriminator_s_layers_are_features_for_few_labels(
+    game: Game, digits: Split, trained: Training
+) -> None:
+    few = 60
+    found = features(game, trained.state, digits.train.x[:few])
+    assert found.shape == (few, 48)
+    classifier = LogisticRegression(max_iter=2000).fit(found, digits.train.labels[:few])
+    score = classifier.score(features(game, trained.state, digits.test.x), digits.test.labels)
+    assert score > 0.6
