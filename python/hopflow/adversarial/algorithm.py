@@ -64,6 +64,7 @@ class Game:
         return State(
             generator=generator,
             discriminator=discriminator,
+            average=generator,
             generator_rule=rules[0].init(generator),
             discriminator_rule=rules[1].init(discriminator),
             key=jax.random.key_data(key),
@@ -122,13 +123,13 @@ class Game:
             condition: What the generator is told, shape `(count, conditions)`.
         """
         z = self.noise(jax.random.key(seed), count)
-        return np.asarray(_generate(self, state.generator, z, condition))
+        return np.asarray(_generate(self, state.average, z, condition))
 
     def generate(
         self, state: State, z: jax.Array | np.ndarray, condition: np.ndarray | None = None
     ) -> np.ndarray:
         """What the generator makes of the noise `z`, shape `(n, noise_size)`."""
-        return np.asarray(_generate(self, state.generator, jnp.asarray(z), condition))
+        return np.asarray(_generate(self, state.average, jnp.asarray(z), condition))
 
     def judge(
         self, state: State, x: jax.Array | np.ndarray, condition: np.ndarray | None = None

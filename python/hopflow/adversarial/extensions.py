@@ -64,7 +64,7 @@ def train_inference(
     rule = optax.adam(rate)
 
     def error(parameters: Parameters, z: jax.Array) -> jax.Array:
-        x = game.generator.apply(state.generator, z)
+        x = game.generator.apply(state.average, z)
         return jnp.mean((jnp.asarray(net.apply(parameters, x)) - z) ** 2)
 
     def step(carry: tuple[Any, Any], number: jax.Array) -> tuple[tuple[Any, Any], jax.Array]:

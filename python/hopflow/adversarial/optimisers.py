@@ -20,6 +20,8 @@ class Momentum:
         rate: The first learning rate.
         decay: What the rate is divided by after each update.
         floor: The smallest rate.
+        warm_up: Epochs in which the rate grows linearly, from a tenth on, before it only decays;
+            the authors had none.
         first: Momentum until the epoch `grows[0]`.
         last: Momentum from the epoch `grows[1]` on.
         grows: Between which epochs the momentum grows; the first epoch is 0.
@@ -31,13 +33,17 @@ class Momentum:
     first: float = 0.5
     last: float = 0.7
     grows: tuple[int, int] = (1, 250)
+    warm_up: int = 0
 
     def transformation(self, updates_per_epoch: int) -> optax.GradientTransformation:
         """The rule as Optax has it, for so many updates in each epoch."""
 
         def rate(update: jax.Array) -> jax.Array:
             decayed = self.rate * jnp.exp(-update * jnp.log(self.decay))
-            return -jnp.maximum(decayed, self.floor)
+            warm = 1.0
+            if self.warm_up:
+                warm = jnp.minimum(0.1 + 0.9 * update / (self.warm_up * updates_per_epoch), 1.0)
+            return -jnp.maximum(warm * decayed, self.floor)
 
         def momentum(update: jax.Array) -> jax.Array:
             begin, end = self.grows

@@ -30,6 +30,9 @@ class Settings:
         noise_size: Dimensions of the noise.
         discriminator_scale: What the discriminator's loss is multiplied by; the authors took the
             mean of its two parts, one half.
+        average: Decay, per update, of the running mean of the generator's parameters with which
+            samples are made: it smooths the last updates' noise and does not touch training. 0: the
+            parameters themselves, as in the paper.
         generator_rule: How the generator is updated.
         discriminator_rule: How the discriminator is updated.
     """
@@ -41,6 +44,7 @@ class Settings:
     noise: Literal["uniform", "gaussian"] = "uniform"
     noise_size: int = 100
     discriminator_scale: float = 0.5
+    average: float = 0.0
     generator_rule: Optimiser = field(default_factory=Momentum)
     discriminator_rule: Optimiser = field(default_factory=Momentum)
 
@@ -55,6 +59,8 @@ class Settings:
         for key in ("batch", "steps", "noise_size"):
             if getattr(self, key) < 1:
                 raise ValueError(f"{key} is {getattr(self, key)}; allowed is 1 or more")
+        if not 0.0 <= self.average < 1.0:
+            raise ValueError(f"average is {self.average}; allowed is 0 or more, below 1")
         if self.schedule == "simultaneous" and (self.steps > 1 or LOSSES[self.loss].penalty):
             raise ValueError("simultaneous updates have one step and no gradient penalty")
 
@@ -81,6 +87,7 @@ class State(NamedTuple):
     Attributes:
         generator: The generator's parameters.
         discriminator: The discriminator's parameters.
+        average: What samples are made with: the generator's parameters, or their running mean.
         generator_rule: State of the generator's gradient rule.
         discriminator_rule: State of the discriminator's gradient rule.
         key: The seed's key, as raw data; all randomness follows from it, `step` and `epoch`.
@@ -90,6 +97,7 @@ class State(NamedTuple):
 
     generator: Parameters
     discriminator: Parameters
+    average: Parameters
     generator_rule: optax.OptState
     discriminator_rule: optax.OptState
     key: jax.Array

@@ -168,7 +168,10 @@ def _update_discriminator(game: Game, state: State, gradient: Parameters) -> Sta
 def _update_generator(game: Game, state: State, gradient: Parameters) -> State:
     change, rule = rules(game)[0].update(gradient, state.generator_rule)
     parameters = optax.apply_updates(state.generator, change)
-    return state._replace(generator=parameters, generator_rule=rule)
+    average = parameters
+    if decay := game.settings.average:
+        average = optax.incremental_update(parameters, state.average, 1.0 - decay)
+    return state._replace(generator=parameters, average=average, generator_rule=rule)
 
 
 def means(game: Game, real: jax.Array, fake: jax.Array, after: jax.Array) -> Means:
