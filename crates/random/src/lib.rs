@@ -107,6 +107,20 @@ impl Stream {
         Duration::from_nanos((mean.as_nanos() as f64 * spans).round() as u64)
     }
 
+    /// A normally distributed number with mean 0 and variance 1.
+    ///
+    /// The polar method (Marsaglia and Bray, *A Convenient Method for Generating Normal Variables*,
+    /// SIAM Review 6(3), 1964), of whose two numbers one is taken: nothing is kept between draws.
+    pub fn normal(&mut self) -> f64 {
+        loop {
+            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                return x * (-2.0 * libm::log(square) / square).sqrt();
+            }
+        }
+    }
+
     /// Whether an event of this probability happens; a certain outcome draws nothing.
     #[inline]
     pub fn bernoulli(&mut self, probability: f64) -> bool {

@@ -116,3 +116,18 @@ fn the_numbers_are_the_same_bits_everywhere() {
     let table = CdfTable::new(vec![(1.0, 0.0), (3.0, 0.25), (9.0, 1.0)]).unwrap();
     assert_eq!(stream.value(&table).to_bits(), 4_607_696_926_129_654_616);
 }
+
+#[test]
+fn normal_numbers_have_mean_0_and_variance_1_and_are_the_same_bits_everywhere() {
+    let mut stream = stream();
+    let numbers: Vec<f64> = (0..100_000).map(|_| stream.normal()).collect();
+    let count = numbers.len() as f64;
+    let mean = numbers.iter().sum::<f64>() / count;
+    let variance = numbers.iter().map(|x| x * x).sum::<f64>() / count;
+    assert!(mean.abs() < 0.015, "{mean}");
+    assert!((variance - 1.0).abs() < 0.02, "{variance}");
+    let beyond = numbers.iter().filter(|x| x.abs() > 1.96).count() as f64 / count;
+    assert!((beyond - 0.05).abs() < 0.004, "{beyond}");
+    let golden = Streams::new(42).stream("golden", 8).normal();
+    assert_eq!(golden.to_bits(), 13_825_298_322_312_235_434);
+}

@@ -37,7 +37,8 @@ pub struct Outcome {
     pub counters: Counters,
 }
 
-/// A completed download, or upload where the user's uploads are measured.
+/// A completed download, or upload where the user's uploads are measured: one fetch, or several
+/// that belong together ([`Fetch::continued`](crate::spec::Fetch::continued)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Download {
     /// The circuit's number.
@@ -52,7 +53,7 @@ pub struct Download {
     pub ttfb: Duration,
     /// Time to last byte, from the request, in the same place.
     pub ttlb: Duration,
-    /// Bytes of the response, or of the upload.
+    /// Bytes of the responses, or of the uploads.
     pub size: Bytes,
 }
 

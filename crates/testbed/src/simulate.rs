@@ -131,6 +131,7 @@ impl Script {
             server_delay: Duration::ZERO,
             response: Some(Bytes::new(response)),
             pause,
+            continued: false,
         };
         let address = ([127, 0, 0, 1], 50_000).into();
         let get = |size: u64, pause| {

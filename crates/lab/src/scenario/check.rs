@@ -237,7 +237,10 @@ impl Circuits {
     fn check(&self, key: &str, scenario: &Scenario) -> Check {
         check_count(&format!("{key}.count"), u64::from(self.count))?;
         self.access.check(&format!("{key}.access"))?;
-        self.workload.check(&format!("{key}.workload"))?;
+        let workload = format!("{key}.workload");
+        self.workload.check(&workload)?;
+        self.workload
+            .check_model(&workload, &scenario.loaded.traffic)?;
         let relays = match &self.path {
             Path::Named(names) => check_path(&format!("{key}.path"), names, &scenario.network)?,
             Path::Random(path) => {

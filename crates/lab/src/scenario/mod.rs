@@ -17,6 +17,7 @@ mod schema;
 mod source;
 mod tcp;
 mod topology;
+mod traffic;
 mod transports;
 mod users;
 

@@ -156,6 +156,7 @@ impl Load {
             server_delay: Duration::ZERO,
             response: Some(Bytes::new(round.response)),
             pause: Duration::from_micros(idle),
+            continued: false,
         }
     }
 }

@@ -167,7 +167,7 @@ impl<'a> Sampler<'a> {
                     path,
                     legs,
                     class: group.workload.class.into(),
-                    workload: group.workload.model(&self.scenario.loaded),
+                    workload: group.workload.traffic(&self.scenario.loaded),
                     start: group.start.sample(&mut streams.stream("start", number)),
                 });
             }

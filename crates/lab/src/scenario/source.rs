@@ -1,5 +1,5 @@
 //! Where relays come from, and the files that a scenario names: circuits that others published,
-//! consensus documents, and graphs.
+//! consensus documents, graphs, and models of users.
 
 use std::collections::BTreeMap;
 use std::path::{self, Path, PathBuf};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::replay::Recording;
 use super::topology::{Graph, Topology};
+use super::traffic::TrafficModels;
 use super::{InputError, Scenario, TorPath};
 
 /// The folder of data files, by the name of the environment variable that names it.
@@ -68,6 +69,7 @@ pub struct Loaded {
     pub(super) graph: Option<Arc<Graph>>,
     /// Recorded page loads, by the names of their files.
     recordings: BTreeMap<String, Arc<Recording>>,
+    pub(super) traffic: TrafficModels,
     /// Identifies what was in the files.
     digest: String,
 }
@@ -78,7 +80,7 @@ impl Loaded {
         &self.digest
     }
 
-    fn note(&mut self, bytes: &[u8]) {
+    pub(super) fn note(&mut self, bytes: &[u8]) {
         let content = String::from_utf8_lossy(bytes);
         self.digest = Fingerprint::of(&[&self.digest, &content]).to_string();
     }
@@ -123,6 +125,7 @@ impl Scenario {
                 loaded.read_recording(name, beside, number)?;
             }
         }
+        loaded.read_traffic(&self.circuits, beside)?;
         self.loaded = loaded;
         Ok(())
     }
@@ -222,7 +225,7 @@ impl Loaded {
 }
 
 /// The first file of this name, and its content.
-fn find(key: &str, name: &str, beside: &Path) -> Result<(PathBuf, Vec<u8>), InputError> {
+pub(super) fn find(key: &str, name: &str, beside: &Path) -> Result<(PathBuf, Vec<u8>), InputError> {
     let folder = beside.parent().map(Path::to_owned);
     let data = env::var_os(DATA).map(PathBuf::from);
     let mut folders = vec![folder.unwrap_or_default(), PathBuf::new()];

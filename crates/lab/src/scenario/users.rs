@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hopflow_sim::spec;
+use hopflow_traffic::{Model, Server, Users};
 use hopflow_units::{Bytes, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -90,6 +91,15 @@ const ONE_CELL: Bytes = Bytes::new(498);
 pub struct Workload {
     /// The class of the user, which sets what the other keys leave open.
     pub class: Class,
+    /// The model that draws sizes and pauses, in place of those of the class: the name of a
+    /// built-in one, or a file that `hopflow.traffic` wrote, which ends in `.safetensors` and is
+    /// looked for where circuit files are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Objects of a page that are asked for at once, if there is a model; all by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub parallel: Option<u32>,
     /// Size of a response; that to an upload is one cell by default.
     pub response: Option<Response>,
     /// Size of a request; one cell by default, and for uploads the class's size.
@@ -121,6 +131,8 @@ impl Workload {
     pub const fn of(class: Class) -> Self {
         Self {
             class,
+            model: None,
+            parallel: None,
             response: None,
             request: None,
             direction: None,
@@ -137,7 +149,29 @@ impl Workload {
     }
 
     /// The workload as the simulator knows it, with the class's values where nothing else is said.
-    pub(super) fn model(&self, loaded: &Loaded) -> Arc<dyn spec::TrafficModel> {
+    pub(super) fn traffic(&self, loaded: &Loaded) -> Arc<dyn spec::TrafficModel> {
+        match &self.model {
+            Some(name) => Arc::new(self.users(loaded.traffic.get(name))),
+            None => self.plain(loaded),
+        }
+    }
+
+    /// Users of a learned model.
+    fn users(&self, model: Arc<Model>) -> Users {
+        let resolved = self.resolve();
+        let server = Server {
+            delay: resolved.server_delay,
+            longest: resolved.server_delay_max,
+        };
+        let users = Users::new(model, self.class.into(), server);
+        match self.parallel {
+            Some(parallel) => users.with_parallel(parallel as usize),
+            None => users,
+        }
+    }
+
+    /// Fetches of one size, or recorded ones.
+    fn plain(&self, loaded: &Loaded) -> Arc<dyn spec::TrafficModel> {
         let workload = self.resolve();
         if let Some(recording) = self.replay.as_ref().and_then(|name| loaded.recording(name)) {
             return Arc::new(Replay {

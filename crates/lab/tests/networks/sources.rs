@@ -184,7 +184,7 @@ fn the_examples_of_topologies_and_sources_in_the_description_of_the_format_are_v
         .into_iter()
         .partition(|text| text.starts_with("[[links"));
     fs::write(folder.path().join("graph.toml"), graphs[0]).unwrap();
-    assert_eq!((rollouts.len(), graphs.len(), networks.len()), (1, 1, 5));
+    assert_eq!((rollouts.len(), graphs.len(), networks.len()), (1, 1, 6));
     let listed = group("listed", 3, "") + &circuits(2, "[\"listed\", \"listed\"]");
     parse(&(text("", &listed) + rollouts[0])).unwrap();
     for network in networks {

@@ -66,6 +66,9 @@ pub struct Fetch {
     pub response: Option<Bytes>,
     /// From the last byte of the response to the next request.
     pub pause: Duration,
+    /// Whether the next fetch belongs to the same download, as the objects of a page do: results
+    /// have one row for all of them, from the first request to the last byte.
+    pub continued: bool,
 }
 
 impl Fetch {
@@ -124,6 +127,7 @@ impl Session for Workload {
             server_delay: server_delay.min(self.server_delay_max),
             response: self.response,
             pause: random.uniform(self.think.0, self.think.1),
+            continued: false,
         })
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct User {
     pub(super) delivered_cells: Cells,
     requests_received: Bytes,
     fetching: Option<Fetching>,
+    /// What the fetches of a download that goes on have fetched.
+    begun: Option<Fetched>,
     fetched: u32,
     /// The page being visited, by its position among all visits.
     visit: Option<usize>,
@@ -51,6 +53,24 @@ struct Fetching {
     /// Of what is measured.
     received: Bytes,
     answered: Bytes,
+}
+
+/// Fetches of one download that are complete.
+#[derive(Clone, Copy, Debug)]
+struct Fetched {
+    requested: Instant,
+    first_byte: Instant,
+    size: Bytes,
+}
+
+impl Fetched {
+    /// These fetches and a later one.
+    fn and(self, later: Self) -> Self {
+        Self {
+            size: self.size + later.size,
+            ..self
+        }
+    }
 }
 
 impl Way {
@@ -108,6 +128,7 @@ impl User {
             delivered_cells: Cells::ZERO,
             requests_received: Bytes::ZERO,
             fetching: None,
+            begun: None,
             fetched: 0,
             visit: None,
         }
@@ -224,7 +245,7 @@ impl World {
         if answered < fetch.size(Direction::Backward) {
             return;
         }
-        user.fetched += 1;
+        user.fetched += u32::from(!fetch.continued);
         user.fetching = None;
         if let Some(visit) = user.visit {
             self.recorder.visits[visit].end = self.now;
@@ -248,14 +269,24 @@ impl World {
         if fetching.received < size {
             return;
         }
+        let part = Fetched {
+            requested: fetching.requested,
+            first_byte,
+            size,
+        };
+        let whole = user.begun.take().map_or(part, |begun| begun.and(part));
+        if fetching.fetch.continued {
+            user.begun = Some(whole);
+            return;
+        }
         self.recorder.downloads.push(Download {
             circuit: index as u32,
             class: user.class,
             index: user.fetched,
-            requested: fetching.requested,
-            ttfb: first_byte - fetching.requested,
-            ttlb: now - fetching.requested,
-            size,
+            requested: whole.requested,
+            ttfb: whole.first_byte - whole.requested,
+            ttlb: now - whole.requested,
+            size: whole.size,
         });
     }
 }

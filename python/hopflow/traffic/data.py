@@ -1,0 +1,114 @@
+"""Published traffic models of Tor's users, as steps of sessions.
+
+The files come from the CCS '18 traffic study (Jansen, Traudt and Hopper, *Privacy-Preserving
+Dynamic Learning of Tor Network Traffic*): `tgen.protocol.http.model.graphml.xml.xz` holds 1,000
+page loads, and `tgen.protocol.bittorrent.model.graphml.xml.xz` 100 groups of peer-to-peer
+transfers. They are not part of hopflow: a folder that holds them is named by an argument or by the
+environment variable `HOPFLOW_DATA`.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+from hopflow.traffic.step import Step
+
+HTTP_FILE = "tgen.protocol.http.model.graphml.xml.xz"
+BULK_FILE = "tgen.protocol.bittorrent.model.graphml.xml.xz"
+STREAM_FILE = "tgen.privcount.stream.model.graphml.xml.xz"
+PACKET_FILE = "tgen.privcount.packet.model.graphml.xml.xz"
+TALLIES_FILE = "privcount/privcount.tallies.1512058187-1512144587.json"
+
+DATA_VARIABLE = "HOPFLOW_DATA"
+
+#: Seconds of which a user of the published models waits one, drawn uniformly, after a step.
+WEB_THINK: tuple[float, ...] = tuple(float(second) for second in range(1, 31))
+BULK_THINK: tuple[float, ...] = (1.0,)
+
+_GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
+_HTTP_NODE = re.compile(r"session(\d+)_transfer[AB]_(GET|POST)_(page|object\d+)")
+_BULK_NODE = re.compile(r"transfer_(\d+)_(\d+)")
+
+
+def data_folder(folder: str | Path | None = None) -> Path:
+    """The folder of the data files: the argument, or what `HOPFLOW_DATA` names.
+
+    Raises `FileNotFoundError`, which says what to set, if there is no such folder.
+    """
+    named = folder if folder is not None else os.environ.get(DATA_VARIABLE)
+    if named is None:
+        raise FileNotFoundError(
+            f"no data folder: pass one, or name it in the environment variable {DATA_VARIABLE}"
+        )
+    path = Path(named)
+    if not path.is_dir():
+        raise FileNotFoundError(f"{path} is no folder; allowed is one that holds {HTTP_FILE}")
+    return path
+
+
+def attributed_elements(path: Path, tag: str) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """The nodes or edges of a GraphML file: their XML attributes, and their data by name.
+
+    The file is plain, or compressed if its name ends in `.xz`.
+    """
+    content = path.read_bytes()
+    root = ElementTree.fromstring(lzma.decompress(content) if path.suffix == ".xz" else content)
+    names = {key.attrib["id"]: key.attrib["attr.name"] for key in root.iter(f"{_GRAPHML}key")}
+    for element in root.iter(f"{_GRAPHML}{tag}"):
+        data = {names[item.attrib["key"]]: item.text or "" for item in element}
+        yield dict(element.attrib), data
+
+
+def read_web(path: Path) -> list[Step]:
+    """The page loads of a TGen graph of HTTP sessions, by number of session."""
+    first: dict[int, int] = {}
+    objects: dict[int, list[int]] = {}
+    uploads: dict[int, list[int]] = {}
+    for attributes, data in attributed_elements(path, "node"):
+        match = _HTTP_NODE.fullmatch(attributes["id"])
+        if match is None:
+            continue
+        session, method, name = int(match[1]), match[2], match[3]
+        size = int(data["size"])
+        if name == "page":
+            first[session] = size
+        else:
+            kind = objects if method == "GET" else uploads
+            kind.setdefault(session, []).append(size)
+    if not first:
+        raise ValueError(f"{path}: holds no page loads; allowed is a TGen model of HTTP sessions")
+    return [
+        Step(first[number], tuple(objects.get(number, ())), tuple(uploads.get(number, ())))
+        for number in sorted(first)
+    ]
+
+
+def read_bulk(path: Path) -> list[Step]:
+    """The groups of transfers of a TGen graph of peers: what is fetched, and what is given."""
+    fetched: dict[int, list[int]] = {}
+    given: dict[int, list[int]] = {}
+    for attributes, data in attributed_elements(path, "node"):
+        match = _BULK_NODE.fullmatch(attributes["id"])
+        if match is None or "theirsize" not in data:
+            continue
+        group = int(match[1])
+        for sizes, key in ((fetched, "theirsize"), (given, "oursize")):
+            if size := int(data[key]):
+                sizes.setdefault(group, []).append(size)
+    if not fetched:
+        raise ValueError(f"{path}: holds no transfers; allowed is a TGen model of peers")
+    return [
+        Step(sizes[0], tuple(sizes[1:]), tuple(given.get(group, ())))
+        for group, sizes in sorted(fetched.items())
+    ]
+
+
+def load(folder: str | Path | None = None) -> dict[str, list[Step]]:
+    """All sessions of the published models, by class: `web` and `bulk`."""
+    path = data_folder(folder)
+    return {"web": read_web(path / HTTP_FILE), "bulk": read_bulk(path / BULK_FILE)}
