@@ -142,10 +142,9 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The summary as a small table, for notebooks."""
-        quantities = json.loads(native().summary(self.folder))["quantities"]
-        labels = self.transports
-        head = "".join(f"<th>{html.escape(label)}</th>" for label in labels)
-        body = "".join(_html_row(quantity, labels) for quantity in quantities)
+        compared = json.loads(native().summary(self.folder))
+        head = "".join(f"<th>{html.escape(label)}</th>" for label in compared["transports"])
+        body = "".join(_html_row(quantity) for quantity in compared["quantities"])
         where = html.escape(str(self.report))
         return (
             f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -185,17 +184,6 @@ def _summary_row(quantity: dict[str, Any], entry: dict[str, Any]) -> dict[str, A
     }
 
 
-def _html_row(quantity: dict[str, Any], labels: list[str]) -> str:
-    entries = {entry["transport"]: entry for entry in quantity["transports"]}
-    cells = "".join(f"<td>{_html_cell(entries.get(label))}</td>" for label in labels)
-    unit = f" ({html.escape(quantity['unit'])})" if quantity["unit"] else ""
-    return f"<tr><th>{html.escape(quantity['title'])}{unit}</th>{cells}</tr>"
-
-
-def _html_cell(entry: dict[str, Any] | None) -> str:
-    if entry is None or entry["mean"] is None:
-        return "–"
-    text = f"{entry['mean']:.4g}"
-    if entry["ci_low"] is not None:
-        text += f" [{entry['ci_low']:.4g}, {entry['ci_high']:.4g}]"
-    return text
+def _html_row(quantity: dict[str, Any]) -> str:
+    cells = "".join(f"<td>{html.escape(it['text'])}</td>" for it in quantity["transports"])
+    return f"<tr><th>{html.escape(quantity['heading'])}</th>{cells}</tr>"

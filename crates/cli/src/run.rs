@@ -125,10 +125,20 @@ fn show_results(about: &str, finished: &Finished, json: bool) -> Result<(), Fail
     ))
 }
 
-/// How the transports of a result folder compare, as JSON in base units.
+/// How the transports of a result folder compare, as JSON in base units, and as text in units that
+/// suit readers.
 ///
 /// # Errors
 /// If the folder holds no results, or they are damaged.
 pub fn summary(folder: &Path) -> Result<serde_json::Value, Failure> {
-    Ok(show::comparison_json(&hopflow_report::comparison(folder)?))
+    let comparison = hopflow_report::comparison(folder)?;
+    let mut summary = show::comparison_json(&comparison);
+    for (number, compared) in comparison.quantities.iter().enumerate() {
+        let quantity = &mut summary["quantities"][number];
+        quantity["heading"] = compared.heading().into();
+        for (entry, shown) in compared.shown().into_iter().enumerate() {
+            quantity["transports"][entry]["text"] = shown.value.into();
+        }
+    }
+    Ok(summary)
 }

@@ -1,0 +1,20 @@
+"""The example in the documentation does what it shows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_notebook_shows_what_its_cells_put_out() -> None:
+    for package in ("pandas", "matplotlib"):
+        pytest.importorskip(package)
+    notebook = ROOT / "docs" / "examples" / "quickstart.ipynb"
+    command = [sys.executable, str(ROOT / "tools" / "run-notebook.py"), "--check", str(notebook)]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
