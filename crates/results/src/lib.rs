@@ -19,6 +19,8 @@
 //!     traces.parquet                      [`Trace`], where it was recorded
 //!     visits.parquet                      [`Visit`], where users visit pages
 //! DIR/values.csv                          values of a reproduced figure: [`Value`]
+//! DIR/sections/*.json                     sections that other programs add to the report
+//! DIR/page.json                           what the page of another program was made from
 //! ```
 //! Parquet files are compressed with Snappy, and begin with the columns `transport`, `network` and
 //! `seed`, so that one query spans all runs:
