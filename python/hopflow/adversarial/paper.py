@@ -19,6 +19,12 @@ from hopflow.adversarial.settings import Settings
 MNIST = Settings(schedule="simultaneous")
 """Simultaneous updates, batches of 100, rate 0.1, uniform noise of 100 dimensions."""
 
+MNIST_AVERAGED = replace(MNIST, average=0.9995)
+"""`MNIST`, with samples by a running mean of the generator's weights over some four epochs.
+
+Training is the same, update by update; samples are without the noise of the last ones.
+"""
+
 _CIFAR_RULE = Momentum(rate=0.025)
 CIFAR = Settings(
     schedule="simultaneous",

@@ -24,8 +24,12 @@ def optimal_discriminator(data: Vector, generated: Vector) -> Vector:
 
 
 def criterion(data: Vector, generated: Vector) -> float:
-    """C(G) of equation 4: V at the optimal discriminator."""
-    return value(optimal_discriminator(data, generated), data, generated)
+    """C(G) of equation 4: V at the optimal discriminator.
+
+    As sums of `p log(p / (p_data + p_g))`: `1 - D*` would be rounded to 0 where it is tiny.
+    """
+    both = data + generated
+    return kullback_leibler(data, both) + kullback_leibler(generated, both)
 
 
 def jensen_shannon(p: Vector, q: Vector) -> float:
@@ -77,7 +81,7 @@ def learn_generator(data: Vector, start: Vector, rate: float, steps: int) -> lis
         generated /= generated.sum()
         criteria.append(criterion(data, generated))
         # in the geometry of the simplex the step is the gradient itself (mirror descent)
-        logits -= rate * np.log(1.0 - optimal_discriminator(data, generated))
+        logits -= rate * np.log(generated / (data + generated))
     return criteria
 
 

@@ -77,7 +77,7 @@ def _run(seed: int) -> list[_Panel]:
             panels.append(_panel("a: near convergence", game, state, x))
             state = game.improve(state, data, discriminator=2000)
             panels.append(_panel("b: D at its optimum", game, state, x))
-            state = game.improve(state, data, generator=30)
+            state = game.improve(state, data, generator=5)
             panels.append(_panel("c: after updates of G", game, state, x))
     panels.append(_panel("d: after training", game, state, x))
     return panels

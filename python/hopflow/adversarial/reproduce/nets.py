@@ -52,7 +52,7 @@ class Setup:
         """The nets."""
         if self.name == "digits":
             return paper.mnist(split.train.x, hidden=64, units=32)
-        return paper.mnist(split.train.x)
+        return paper.mnist(split.train.x, paper.MNIST_AVERAGED)
 
 
 def setup(options: Options) -> Setup:
