@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hopflow.adversarial.algorithm import Game
 from hopflow.adversarial.convolutional import ConvolutionalDiscriminator, ConvolutionalGenerator
 from hopflow.adversarial.nets import Layer, Perceptron
-from hopflow.adversarial.optimisers import Momentum
+from hopflow.adversarial.optimisers import Adam, Momentum
 from hopflow.adversarial.settings import Settings
 
 MNIST = Settings(schedule="simultaneous")
@@ -84,6 +84,39 @@ def mnist(
         )
     )
     return Game(generator, maxout_discriminator(units), settings, len(data), (pixels,))
+
+
+def small(data: NDArray[np.floating], hidden: int = 64, units: int = 32) -> Game:
+    """Small nets for small images, ours: they learn in seconds, with Adam.
+
+    Args:
+        data: The training data, between 0 and 1, shape `(n, pixels)`.
+        hidden: Units of each of the generator's hidden layers.
+        units: Maxout units of each of the discriminator's hidden layers.
+    """
+    pixels = data.shape[1]
+    generator = Perceptron(
+        (
+            Layer(hidden, "relu"),
+            Layer(hidden, "relu"),
+            Layer(pixels, "sigmoid", bias=logit_of_mean(data)),
+        )
+    )
+    discriminator = Perceptron(
+        (
+            Layer(units, "maxout", pieces=3),
+            Layer(units, "maxout", pieces=3, keep=0.8),
+            Layer(1, "linear", keep=0.8),
+        )
+    )
+    settings = Settings(
+        batch=50,
+        noise_size=20,
+        average=0.99,
+        generator_rule=Adam(2e-3),
+        discriminator_rule=Adam(2e-3),
+    )
+    return Game(generator, discriminator, settings, len(data), (pixels,))
 
 
 def cifar(examples: int, settings: Settings = CIFAR) -> Game:

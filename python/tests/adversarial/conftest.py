@@ -17,4 +17,4 @@ def digits() -> Split:
 
 @pytest.fixture(scope="session")
 def game(digits: Split) -> Game:
-    return paper.mnist(digits.train.x, hidden=48, units=24)
+    return paper.small(digits.train.x)

@@ -14,7 +14,7 @@ from hopflow.adversarial.training import Training
 
 @pytest.fixture(scope="module")
 def trained(game: Game, digits: Split) -> Training:
-    return train(game, digits.train.x, digits.validation.x, Plan(60, every=20, samples=500))
+    return train(game, digits.train.x, digits.validation.x, Plan(120, every=40, samples=500))
 
 
 def test_training_brings_samples_near_the_data(
@@ -27,7 +27,7 @@ def test_training_brings_samples_near_the_data(
     start = game.start(1)
     untrained = likelihood(Training(start, start))
     assert likelihood(trained) > untrained + 10.0
-    assert trained.best_epoch in (20, 40, 60)
+    assert trained.best_epoch in (40, 80, 120)
 
 
 def test_an_interrupted_training_ends_where_an_uninterrupted_one_does(
@@ -57,7 +57,7 @@ def test_the_discriminator_s_layers_are_features_for_few_labels(
 ) -> None:
     few = 60
     found = features(game, trained.state, digits.train.x[:few])
-    assert found.shape == (few, 48)
+    assert found.shape == (few, 64)
     classifier = LogisticRegression(max_iter=2000).fit(found, digits.train.labels[:few])
     score = classifier.score(features(game, trained.state, digits.test.x), digits.test.labels)
     assert score > 0.6

@@ -73,12 +73,12 @@ def _run(seed: int) -> list[_Panel]:
     panels = []
     for epoch in range(1, _EPOCHS + 1):
         state, _ = game.epoch(state, data)
-        if epoch == 8:
+        if epoch == 20:
             panels.append(_panel("a: near convergence", game, state, x))
             state = game.improve(state, data, discriminator=2000)
             panels.append(_panel("b: D at its optimum", game, state, x))
-            state = game.improve(state, data, generator=5)
-            panels.append(_panel("c: after updates of G", game, state, x))
+            state = game.improve(state, data, generator=1)
+            panels.append(_panel("c: after an update of G", game, state, x))
     panels.append(_panel("d: after training", game, state, x))
     return panels
 
@@ -116,7 +116,7 @@ def _values(runs: list[list[_Panel]]) -> list[Value]:
     after = [c.divergence - b.divergence for _, b, c, _ in runs]
     return [
         value("b: mean |D - D*|", [run[1].from_optimum for run in runs], 0.0, 0.03),
-        value("b and c: change of the divergence by G's updates, nats", after, None, 0.0),
+        value("b and c: change of the divergence by an update of G, nats", after, None, 0.0),
         value("d: divergence, nats", [run[3].divergence for run in runs], 0.0, 0.05),
         value("d: mean |D - 1/2|", [run[3].from_half for run in runs], 0.0, 0.1),
     ]

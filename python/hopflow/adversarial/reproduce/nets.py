@@ -51,14 +51,14 @@ class Setup:
     def game(self, split: Split) -> Game:
         """The nets."""
         if self.name == "digits":
-            return paper.mnist(split.train.x, hidden=64, units=32)
+            return paper.small(split.train.x)
         return paper.mnist(split.train.x, paper.MNIST_AVERAGED)
 
 
 def setup(options: Options) -> Setup:
-    """MNIST for 300 epochs; the quick version: scikit-learn's digits for 40, with small nets."""
+    """MNIST for 300 epochs; the quick version: scikit-learn's digits for 120, with small nets."""
     if options.quick:
-        return Setup("digits", 40, 10, 500, None)
+        return Setup("digits", 120, 20, 500, None)
     return Setup("MNIST", 300, 5, 10_000, options.data)
 
 

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from hopflow import experiments
+from hopflow.experiments import Options
+
+pytest.importorskip("hopflow._native", reason="pages are written by the compiled module")
+
+
+def verdicts(folder: Path) -> dict[str, str]:
+    with (folder / "values.csv").open(encoding="utf-8") as file:
+        return {row["quantity"]: row["verdict"] for row in csv.DictReader(file)}
+
+
+@pytest.mark.parametrize("name", ["gan-theorem1", "gan-fig1"])
+def test_what_needs_no_data_is_reproduced(name: str, tmp_path: Path) -> None:
+    experiments.find(name)(Options(tmp_path, seeds=1))
+    assert set(verdicts(tmp_path).values()) == {"reproduced"}
+    assert (tmp_path / "report.html").is_file()
+
+
+def test_nets_are_trained_once_for_all_three(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("gan-table1", "gan-fig2", "gan-fig3"):
+        experiments.find(name)(Options(tmp_path / name, seeds=1, quick=True, threads=1))
+        assert "<img" in (tmp_path / name / "report.html").read_text(encoding="utf-8")
+    assert capsys.readouterr().err.count("seed 1, epoch 120:") == 1
+    assert set(verdicts(tmp_path / "gan-table1").values()) == {"not judged"}
