@@ -55,6 +55,8 @@ class Native(Protocol):
         """Name the transports, each with a sentence about it."""
     def scenarios(self) -> list[tuple[str, str]]:
         """Name the built-in scenarios, each with a sentence about it."""
+    def scenario_text(self, name: str) -> str | None:
+        """Return the text of a built-in scenario, or `None` if there is none of this name."""
     def experiments(self) -> list[tuple[str, str]]:
         """Name the figures and tables that can be reproduced, each with its title."""
     def manifest(self, folder: Path) -> str:

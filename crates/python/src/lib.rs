@@ -100,6 +100,12 @@ mod _native {
         hopflow_cli::scenarios().map_err(|error| failed(&error))
     }
 
+    /// The text of the built-in scenario of this name, if there is one.
+    #[pyfunction]
+    fn scenario_text(name: &str) -> Option<&'static str> {
+        hopflow_lab::builtin::find(name).map(|scenario| scenario.text)
+    }
+
     /// The figures and tables that can be reproduced.
     #[pyfunction]
     fn experiments() -> PyResult<Vec<(String, String)>> {

@@ -1,0 +1,147 @@
+"""`python -m hopflow observe`: what the transports of a scenario give away."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import hopflow
+from hopflow._binding import native
+from hopflow._errors import HopflowError
+from hopflow.observer import page, play, traces
+from hopflow.observer.play import Control, Game, Score
+from hopflow.report import add_section
+
+HEADING = "What it gives away"
+"""The section that is added to the report of the runs."""
+
+TRAININGS = 5
+"""Seeds of the adversaries that learn."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """All games that were played over one result folder."""
+
+    games: list[tuple[Game, list[Score]]]
+    controls: list[Control]
+
+
+def observe(arguments: Sequence[str]) -> int:
+    """Runs a scenario with observers, plays the games, and adds a section to its report.
+
+    Raises:
+        HopflowError: The scenario cannot be run, or has too few circuits or networks.
+    """
+    options = _parser().parse_args(arguments)
+    scenario = with_traces(read_scenario(options.scenario))
+    if options.transports:
+        results = hopflow.compare(
+            scenario,
+            transports=options.transports.split(","),
+            seeds=options.seeds,
+            threads=options.threads,
+            out=options.out,
+        )
+    else:
+        results = hopflow.run(
+            scenario, seeds=options.seeds, threads=options.threads, out=options.out
+        )
+    played = over(results.folder, results.transports, [play.KINDS, play.PAGES, play.PAIRS])
+    print(page.text(played.games, played.controls))
+    section = page.section(HEADING, played.games, played.controls)
+    print(f"\nreport   {add_section(results.folder, section, 'observer')}")
+    return 0
+
+
+def over(
+    folder: Path, transports: Sequence[str], games: Sequence[Game], trainings: int = TRAININGS
+) -> Played:
+    """Plays games against transports over the runs of a folder.
+
+    Games for which there are too few examples, such as pages where nobody visits any, are left out.
+
+    Raises:
+        HopflowError: None of the games can be played.
+    """
+    runs = traces.read(folder)
+    seeds = range(1, trainings + 1)
+    played: list[tuple[Game, list[Score]]] = []
+    controls: list[Control] = []
+    for game in games:
+        scores: list[Score] = []
+        for label in transports:
+            mine = [run for run in runs if run.transport == label]
+            if mine and enough(game, mine):
+                scores += play.play(game, mine, seeds)
+                controls += play.controls(game, mine, seeds)
+                same = play.itself(game, mine, seeds)
+                controls += [same] if same else []
+        if scores:
+            played.append((game, scores))
+    if not played:
+        raise HopflowError(
+            f"{folder} has too few examples for the games; allowed are {LEAST} of each label, "
+            "which take more circuits, more networks (--seeds), or a longer duration"
+        )
+    return Played(played, controls)
+
+
+LEAST = 20
+"""Examples of each label of a game with two that must be there to train and to judge."""
+
+
+def enough(game: Game, runs: Sequence[traces.Watched]) -> bool:
+    """Whether a game can be played."""
+    for some in play.split(runs):
+        labels = [int(label) for label in game.make(some, False).labels] if some else []
+        counts = sorted(labels.count(label) for label in set(labels))
+        if len(counts) < 2 or sum(counts) < 2 * LEAST:
+            return False
+    return True
+
+
+def read_scenario(name: str) -> str:
+    """The text of a scenario: a built-in one, or a file.
+
+    Raises:
+        HopflowError: There is neither.
+    """
+    built_in = native().scenario_text(name)
+    if built_in is not None:
+        return built_in
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise HopflowError(
+            f"cannot read the scenario {name}: {error}; neither a file nor built in; "
+            f"allowed: {', '.join(hopflow.list_scenarios())}"
+        ) from error
+
+
+def with_traces(text: str) -> str:
+    """The scenario with observers, if it has none."""
+    if re.search(r"^\s*traces\s*=", text, re.MULTILINE):
+        return text
+    wanted = 'traces = "50 ms"'
+    if re.search(r"^\[record\]\s*$", text, re.MULTILINE):
+        return re.sub(r"^\[record\][ \t]*$", f"[record]\n{wanted}", text, flags=re.MULTILINE)
+    return f"{text}\n[record]\n{wanted}\n"
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m hopflow observe",
+        description="Run a scenario with observers, and tell what they learn.",
+    )
+    parser.add_argument("scenario", help="a scenario's file, or the name of a built-in one")
+    parser.add_argument(
+        "--transports", metavar="A,B", help="transports in place of the scenario's own, two or more"
+    )
+    parser.add_argument("--seeds", type=int, metavar="N", help="networks, one per seed")
+    parser.add_argument("--threads", type=int, metavar="N", help="runs at the same time")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results")
+    return parser

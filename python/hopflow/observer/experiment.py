@@ -1,0 +1,157 @@
+"""The experiments `observer-games` and `observer-feedback`.
+
+What they simulate is in `hopflow.observer.scenarios`; recorded pages come from the folder of data
+files (`--data`, or `HOPFLOW_DATA`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import hopflow
+from hopflow._errors import HopflowError
+from hopflow.experiments import Options, Value, write_values
+from hopflow.observer import page, play, scenarios
+from hopflow.observer.cli import TRAININGS, Played, over
+from hopflow.observer.play import Score
+from hopflow.observer.scenarios import Transports
+from hopflow.report import Cell, Page, figures
+
+NETWORKS = {"large": 5, "shared": 8}
+"""Networks of the two scenarios, unless the options say otherwise."""
+
+
+def games(options: Options) -> None:
+    """What transports give away: kinds, pages, pairs, and company at the bottleneck.
+
+    Raises:
+        HopflowError: The recorded pages are missing, or a simulation fails.
+    """
+    transports = scenarios.TRANSPORTS
+    large = _large(options, transports)
+    shared = _simulated(options, "shared", scenarios.shared(transports, _seeds(options, "shared")))
+    trainings = 2 if options.quick else TRAININGS
+    finish(
+        options.out,
+        "What transports give away to observers",
+        [
+            over(large, list(transports), [play.KINDS, play.PAGES, play.PAIRS], trainings),
+            over(shared, list(transports), [play.company(scenarios.PAIRS)], trainings),
+        ],
+        costs(large, list(transports)),
+    )
+
+
+def feedback(options: Options) -> None:
+    """What BackTap's feedback gives away when it waits for company, or for regular times.
+
+    Raises:
+        HopflowError: As for `games`.
+    """
+    transports = scenarios.FEEDBACK
+    large = _large(options, transports)
+    trainings = 2 if options.quick else TRAININGS
+    finish(
+        options.out,
+        "What BackTap's feedback gives away, and what it costs to keep it back",
+        [over(large, list(transports), [play.PAGES, play.PAIRS], trainings)],
+        costs(large, list(transports)),
+    )
+
+
+Costs = Mapping[str, Mapping[str, float]]
+"""Means of measures of performance over networks, by transport."""
+
+
+def costs(folder: Path, transports: Sequence[str]) -> Costs:
+    """What users of each transport get: goodput of bulk circuits, and times to first bytes.
+
+    Raises:
+        HopflowError: The folder holds no results.
+    """
+    results = hopflow.Results(folder)
+    circuits, downloads = results.circuits.to_pandas(), results.downloads.to_pandas()
+    visits = results.table("visits").to_pandas()
+    found = {}
+    for label in transports:
+        mine, of_web, seen = (
+            table[table["transport"] == label] for table in (circuits, downloads, visits)
+        )
+        of_web = of_web[of_web["class"] == "web"]
+        bulk = mine[mine["class"] == "bulk"]["goodput_bytes_per_s"]
+        found[label] = {
+            "goodput of a bulk circuit (kB/s)": float(bulk.mean()) / 1e3,
+            "time to first byte, median (s)": float(of_web["ttfb_s"].median()),
+            "visit of a page, median (s)": float((seen["end_s"] - seen["start_s"]).median()),
+            "latency of a cell, median (s)": float(np.nanmedian(mine["latency_mean_s"])),
+        }
+    return found
+
+
+def finish(out: Path, title: str, played: Sequence[Played], cost: Costs) -> Path:
+    """Prints what was found, and writes values and a page; returns the page's path."""
+    all_games = [game for one in played for game in one.games]
+    controls = [control for one in played for control in one.controls]
+    print(page.text(all_games, controls))
+    write_values(out, [value for _, scores in all_games for value in _values(scores)])
+    made = Page(title, "Adversaries that learn, and classical ones, on networks they do not know.")
+    made.fact("verdict", page.verdict(controls))
+    made.add(page.section("What it gives away", all_games, controls))
+    measures = list(next(iter(cost.values())))
+    made.section("What users get").table(
+        ["transport", *measures],
+        [[label, *_figures(of, measures)] for label, of in cost.items()],
+        "In the same runs",
+    )
+    path = made.write(out)
+    print(f"\nreport   {path}")
+    return path
+
+
+def _figures(of: Mapping[str, float], measures: Sequence[str]) -> list[Cell]:
+    return [figures(f"{of[name]:.3g}") for name in measures]
+
+
+def _values(scores: Sequence[Score]) -> Iterator[Value]:
+    for score in scores:
+        for measure, found in score.measures.items():
+            yield Value(
+                figure="observer",
+                quantity=f"{score.game}: {measure} of {score.adversary}",
+                unit="bit" if measure == "bits" else "",
+                transport=score.transport,
+                x=None,
+                n=score.networks[1],
+                mean=found.mean,
+                ci_low=found.low,
+                ci_high=found.high,
+            )
+
+
+def _large(options: Options, transports: Transports) -> Path:
+    pages = _pages(options)
+    text = scenarios.large(transports, _seeds(options, "large"), str(pages))
+    return _simulated(options, "large", text)
+
+
+def _simulated(options: Options, name: str, text: str) -> Path:
+    return hopflow.run(text, threads=options.threads, out=options.out / name).folder
+
+
+def _seeds(options: Options, name: str) -> Sequence[int]:
+    return range(1, 1 + (options.seeds or (2 if options.quick else NETWORKS[name])))
+
+
+def _pages(options: Options) -> Path:
+    folder = options.data or Path(os.environ.get("HOPFLOW_DATA", "."))
+    path = (folder / scenarios.PAGES).absolute()
+    if not path.is_file():
+        raise HopflowError(
+            f"there is no {path}, the recorded page loads; name the folder that holds "
+            f"{scenarios.PAGES} by --data or in HOPFLOW_DATA"
+        )
+    return path

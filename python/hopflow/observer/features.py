@@ -1,0 +1,123 @@
+"""What adversaries are told of traces: counts, bursts and curves, all from binned packets.
+
+After the features of k-fingerprinting (Hayes and Danezis, USENIX Security '16), as far as bins
+have them, the cumulative curve of CUMUL (Panchenko et al., NDSS '16), and cross-correlations.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hopflow.observer.traces import Floats
+
+COARSE_S = 0.25
+"""Bins of the series that are part of the features, in seconds."""
+
+CURVE = 40
+"""Points of a cumulative curve."""
+
+LAGS_S = (-0.25, 2.0)
+"""By how much a trace at the entry is later than at the exit, at least and at most, in seconds."""
+
+
+def of_trace(windows: Floats, bin_s: float) -> Floats:
+    """Features of one trace each, shape `(n, d)`.
+
+    Args:
+        windows: What passed, shape `(n, 4, bins)`; channels as in `hopflow.observer.traces`.
+        bin_s: Width of a bin, in seconds.
+    """
+    coarse = _coarse(windows, bin_s)
+    coarse = np.log1p(coarse).reshape(len(windows), coarse.shape[1] * coarse.shape[2])
+    totals = windows.sum(2)
+    parts = [np.log1p(totals), _ratio(totals), coarse]
+    for channel in (0, 3):
+        parts += [_curve(windows[:, channel]), _bursts(windows[:, channel], bin_s)]
+    return np.concatenate(parts, 1).astype(np.float32)
+
+
+def of_pair(near: Floats, far: Floats, bin_s: float) -> tuple[Floats, Floats]:
+    """Features of pairs of traces, shape `(n, d)`, and their correlation, shape `(n,)`.
+
+    The correlation is the largest over lags of the bytes towards the client, in bins of `COARSE_S`.
+
+    Args:
+        near: At the entry, shape `(n, 4, bins)`.
+        far: At the exit, likewise.
+        bin_s: Width of a bin, in seconds.
+    """
+    down = _lagged(near[:, 3], far[:, 3], bin_s, bin_s)
+    smooth = _lagged(near[:, 3], far[:, 3], bin_s, COARSE_S)
+    up = _lagged(near[:, 1], far[:, 1], bin_s, COARSE_S)
+    curves = _curve(near[:, 3]) - _curve(far[:, 3])
+    carried = np.log1p(near[:, 3].sum(1)) - np.log1p(far[:, 3].sum(1))
+    alone = [np.log1p(trace[:, 3].sum(1)) for trace in (near, far)]
+    best = smooth.max(1)
+    single = [carried, *alone, best, down.max(1), up.max(1), smooth.argmax(1) / smooth.shape[1]]
+    shape = [np.abs(curves).mean(1), curves.mean(1), np.abs(curves).max(1)]
+    columns = np.stack([*single, *shape], 1)
+    parts = [columns, down[:, ::2], smooth, up, curves]
+    return np.concatenate(parts, 1).astype(np.float32), best.astype(np.float32)
+
+
+def _coarse(windows: Floats, bin_s: float, width_s: float = COARSE_S) -> Floats:
+    """Sums over wider bins; what is left over at the end is dropped."""
+    factor = max(1, round(width_s / bin_s))
+    count = windows.shape[-1] // factor
+    cut = windows[..., : count * factor]
+    return np.asarray(cut.reshape(*cut.shape[:-1], count, factor).sum(-1))
+
+
+def _ratio(totals: Floats) -> Floats:
+    """Bytes per packet in each direction, and the share that went up."""
+    sizes = totals[:, 1::2] / np.maximum(totals[:, ::2], 1)
+    share = totals[:, 1] / np.maximum(totals[:, 1] + totals[:, 3], 1)
+    return np.concatenate([sizes / 1500, share[:, None]], 1)
+
+
+def _curve(series: Floats) -> Floats:
+    """Which share has passed by points of time, evenly spaced."""
+    curve = np.cumsum(series, 1, dtype=np.float64)
+    curve /= np.maximum(curve[:, -1:], 1)
+    points = np.linspace(0, series.shape[1] - 1, CURVE).round().astype(int)
+    return curve[:, points].astype(np.float32)
+
+
+def _bursts(series: Floats, bin_s: float) -> Floats:
+    """Number and sizes of runs of bins in which something passed, and the pauses between them."""
+    busy = series > 0
+    begins = busy & ~np.pad(busy, ((0, 0), (1, 0)))[:, :-1]
+    number = begins.sum(1)
+    share = busy.mean(1)
+    run = busy.sum(1) / np.maximum(number, 1) * bin_s
+    active = np.where(busy, series, np.nan)
+    with np.errstate(all="ignore"):
+        some = np.asarray(busy.any(1))
+        quantiles = np.zeros((5, len(series)))
+        filled = np.where(some[:, None], active, 0.0)
+        quantiles[:, some] = np.nanquantile(filled[some], [0.1, 0.25, 0.5, 0.75, 1.0], axis=1)
+    spread = series.std(1) / np.maximum(series.mean(1), 1e-9)
+    steps = np.abs(np.diff(series, axis=1)).mean(1) / np.maximum(series.mean(1), 1e-9)
+    first = np.where(some, busy.argmax(1), series.shape[1]) * bin_s
+    single = np.stack([number / 10, share, run, spread, steps, first], 1)
+    return np.concatenate([single, np.log1p(quantiles.T)], 1).astype(np.float32)
+
+
+def _lagged(near: Floats, far: Floats, bin_s: float, width_s: float) -> Floats:
+    """Correlations of two series at lags within `LAGS_S`, in steps of `width_s`."""
+    one, two = (_coarse(series, bin_s, width_s) for series in (near, far))
+    lags = np.arange(round(LAGS_S[0] / width_s), round(LAGS_S[1] / width_s) + 1)
+    found = [_correlation(one, two, int(lag)) for lag in lags]
+    return np.stack(found, 1)
+
+
+def _correlation(near: Floats, far: Floats, lag: int) -> Floats:
+    """Pearson's, with `near` so many bins later; 0 where a series is constant."""
+    if lag >= 0:
+        near, far = near[:, lag:], far[:, : far.shape[1] - lag]
+    else:
+        near, far = near[:, :lag], far[:, -lag:]
+    near = near - near.mean(1, keepdims=True)
+    far = far - far.mean(1, keepdims=True)
+    scale = np.sqrt((near**2).sum(1) * (far**2).sum(1))
+    return np.asarray((near * far).sum(1) / np.maximum(scale, 1e-9), np.float32)

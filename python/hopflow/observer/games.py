@@ -1,0 +1,186 @@
+"""The questions: what an adversary is given, and what it has to tell.
+
+Each function makes the examples of one game from the runs of one transport. Nothing of the other
+end, of the transport's state or of the simulation's random numbers is in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hopflow.observer.features import of_pair, of_trace
+from hopflow.observer.traces import PLACES, Floats, Numbers, Watched
+
+UNIT = 100_000
+"""Circuit `c` of network `n` is the unit `n * UNIT + c` of all statistics."""
+
+LEAST_BYTES = 50_000
+"""Circuits that carry less towards their clients in a window are not asked about."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples of a game.
+
+    Attributes:
+        features: What adversaries are given, shape `(n, d)`.
+        labels: What they have to tell, from 0 on, shape `(n,)`.
+        units: The circuit that is watched, as `UNIT` says.
+        classes: Number of labels.
+        simple: A score that rises with label 1 and needs no training, where there is one.
+    """
+
+    features: Floats
+    labels: Numbers
+    units: Numbers
+    classes: int
+    simple: Floats | None = None
+
+    @property
+    def networks(self) -> Numbers:
+        """The network of each example."""
+        return self.units // UNIT
+
+    def take(self, rows: NDArray[np.bool_] | Numbers) -> Examples:
+        """Some of the examples."""
+        simple = None if self.simple is None else self.simple[rows]
+        return replace(
+            self,
+            features=self.features[rows],
+            labels=self.labels[rows],
+            units=self.units[rows],
+            simple=simple,
+        )
+
+    def shuffled(self, seed: int) -> Examples:
+        """The same with labels that tell nothing."""
+        random = np.random.default_rng(seed)
+        return replace(self, labels=random.permutation(self.labels))
+
+
+def kinds(runs: Sequence[Watched], seed: int = 0, seconds: float = 8.0) -> Examples:
+    """Page or bulk file, from the entry's trace at any time at which data flow; half of each."""
+    parts = []
+    for run in runs:
+        random = np.random.default_rng([seed, run.network])
+        width = _bins(run, seconds)
+        starts = np.arange(0, run.bins - width + 1, width)
+        flowing = np.stack([_busy(run, "entry", start, width) for start in starts.tolist()], 1)
+        rows = np.argwhere(flowing)
+        rows[:, 1] = starts[rows[:, 1]]
+        labels = run.bulk[rows[:, 0]].astype(np.int64)
+        count = min(int(labels.sum()), int((1 - labels).sum()))
+        chosen = [random.permutation(np.flatnonzero(labels == label))[:count] for label in (0, 1)]
+        kept = np.concatenate(chosen)
+        parts.append(_windows(run, rows[kept], width, labels[kept]))
+    return _joined(parts, 2)
+
+
+def pages(runs: Sequence[Watched], seconds: float = 12.0) -> Examples:
+    """Which of the recorded pages, from the entry's trace behind the first request."""
+    parts = []
+    for run in runs:
+        width = _bins(run, seconds)
+        inside = (run.visits.begin >= 0) & (run.visits.begin <= run.bins - width)
+        rows = np.stack([run.visits.circuit, run.visits.begin], 1)[inside]
+        parts.append(_windows(run, rows, width, run.visits.page[inside]))
+    return _joined(parts, int(max(part[1].max(initial=0) for part in parts)) + 1)
+
+
+def neighbours(runs: Sequence[Watched], watched: int, seconds: float = 10.0) -> Examples:
+    """Whether somebody shares the bottleneck, from the entry's trace alone.
+
+    Of the first `watched` circuits the even ones have company, as in
+    `hopflow.observer.scenarios.shared`.
+    """
+    parts = []
+    for run in runs:
+        width = _bins(run, seconds)
+        starts = np.arange(0, run.bins - width + 1, width)
+        circuits = np.repeat(np.arange(watched), len(starts))
+        rows = np.stack([circuits, np.tile(starts, watched)], 1)
+        parts.append(_windows(run, rows, width, 1 - circuits % 2))
+    return _joined(parts, 2)
+
+
+def pairs(
+    runs: Sequence[Watched],
+    others: int = 1,
+    seed: int = 0,
+    seconds: float = 5.0,
+) -> Examples:
+    """Whether a trace at the entry and one at the exit belong together.
+
+    A false pair has the exit's trace of another circuit of the same network, class and time.
+
+    Args:
+        runs: Runs of one transport.
+        others: False pairs for each true one.
+        seed: Chooses the circuits of false pairs.
+        seconds: How long is watched.
+    """
+    parts: list[_Pairs] = []
+    for run in runs:
+        random = np.random.default_rng([seed, run.network])
+        width = _bins(run, seconds)
+        for start in range(0, run.bins - width + 1, width):
+            parts += _pairs(run, (start, width), others, random)
+    simple = np.concatenate([part[2] for part in parts])
+    return replace(_joined([(x, y, unit) for x, y, _, unit in parts], 2), simple=simple)
+
+
+_Pairs = tuple[Floats, Numbers, Floats, Numbers]
+
+
+def _pairs(
+    run: Watched,
+    window: tuple[int, int],
+    others: int,
+    random: np.random.Generator,
+) -> list[_Pairs]:
+    start, width = window
+    entry, exit_ = (run.traces[place][:, :, start : start + width] for place in PLACES)
+    busy = _busy(run, "exit", start, width)
+    parts: list[_Pairs] = []
+    for bulk in (False, True):
+        mine = np.flatnonzero(busy & (run.bulk == bulk))
+        for turn in range(others + 1 if len(mine) > 1 else 0):
+            step = 0 if turn == 0 else random.integers(1, len(mine), len(mine))
+            other = mine[(np.arange(len(mine)) + step) % len(mine)]
+            near, far = entry[mine], exit_[other]
+            x, simple = of_pair(near, far, run.bin_s)
+            parts.append((x, np.full(len(mine), int(turn == 0)), simple, _units(run, mine)))
+    return parts
+
+
+_Part = tuple[Floats, Numbers, Numbers]
+
+
+def _windows(run: Watched, rows: Numbers, width: int, labels: Numbers) -> _Part:
+    """Features of the entry's trace in windows: rows of circuit and first bin."""
+    offsets = rows[:, 1, None] + np.arange(width)
+    windows = run.traces["entry"][rows[:, 0, None], :, offsets].transpose(0, 2, 1)
+    return of_trace(windows, run.bin_s), np.asarray(labels), _units(run, rows[:, 0])
+
+
+def _units(run: Watched, circuits: Numbers) -> Numbers:
+    return run.network * UNIT + circuits
+
+
+def _bins(run: Watched, seconds: float) -> int:
+    return round(seconds / run.bin_s)
+
+
+def _busy(run: Watched, place: str, start: int, width: int) -> NDArray[np.bool_]:
+    """Which circuits carry enough towards the client in a window to be asked about."""
+    down = run.traces[place][:, 3, start : start + width]
+    return np.asarray(down.sum(1) >= LEAST_BYTES)
+
+
+def _joined(parts: Sequence[_Part], classes: int) -> Examples:
+    features, labels, units = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Examples(features.astype(np.float32), labels.astype(np.int64), units, classes)

@@ -1,0 +1,109 @@
+"""The scenarios that the games are played in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+Transports = Mapping[str, str]
+"""From a label to the rest of its table in a scenario; empty: the label is the preset."""
+
+TRANSPORTS: Transports = {
+    name: "" for name in ("vanilla", "tor-vegas", "pctcp", "backtap", "marut")
+}
+"""What the experiments compare unless they say otherwise."""
+
+FEEDBACK: Transports = {
+    "backtap": "",
+    "backtap-wait-50": 'preset = "backtap"\noptions = { feedback-delay = "50 ms" }',
+    "backtap-hold-50": 'preset = "backtap"\noptions = { feedback-hold = "50 ms" }',
+    "backtap-hold-200": 'preset = "backtap"\noptions = { feedback-hold = "200 ms" }',
+}
+"""BackTap whose feedback waits for company, and whose feedback leaves at regular times only."""
+
+BIN_MS = 50
+"""Width of the observers' bins, in milliseconds."""
+
+PAGES = "page-loads-firefox.csv.gz"
+"""The file of recorded page loads, in the folder of data files."""
+
+PAIRS = 24
+"""Circuits per network whose bottleneck is watched for a second one."""
+
+
+def large(transports: Transports, seeds: Sequence[int], pages: str = PAGES) -> str:
+    """The larger setting of BackTap's evaluation with recorded pages: 375 circuits.
+
+    Two continents, a tenth of the circuits bulk (Tschorsch and Scheuermann, NSDI '16, section 4.3),
+    over 100 relays of the built-in population with paths as Tor chooses them. Web users visit
+    recorded pages (`pages`) with pauses of 1 s to 9 s.
+    """
+    web = f'{{ class = "web", replay = "{pages}", think = ["1 s", "9 s"] }}'
+    return "\n".join(
+        [
+            *_head("observer", transports, seeds, "45 s", "15 s"),
+            "[network]",
+            "topology = { dumbbell = {} }",
+            "source = { population = { relays = 100 } }",
+            *_circuits(38, "{ tor = 3 }", '"bulk"', 10),
+            *_circuits(337, "{ tor = 3 }", web, 15),
+        ]
+    )
+
+
+def shared(transports: Transports, seeds: Sequence[int]) -> str:
+    """Circuits that download without end; every other one shares its slow relay with a second user.
+
+    Circuit `i` of the first `PAIRS` has the relay `slow-i` for itself if `i` is odd; if it is even,
+    somebody fetches 1 MiB now and then over the same relay. For odd ones that somebody uses a
+    relay of its own, so that the networks carry the same traffic otherwise. Rates are drawn for
+    each relay.
+    """
+    bulk = '{ class = "bulk", response = "endless" }'
+    now_and_then = '{ class = "bulk", response = "1 MiB", think = ["1 s", "4 s"] }'
+    lines = [
+        *_head("observer-shared", transports, seeds, "40 s", "10 s"),
+        "[network]",
+        'access = { rate = "1 Gbit/s", delay = { uniform = ["5 ms", "35 ms"] } }',
+        *_relays("entry", 6, ""),
+        *_relays("exit", 6, ""),
+        *_relays("slow", PAIRS, _SLOW),
+        *_relays("other", PAIRS, _SLOW),
+    ]
+    for number in range(PAIRS):
+        lines += _circuits(1, f'["entry", "slow-{number + 1}", "exit"]', bulk, 5)
+    for number in range(PAIRS):
+        relay = f"{'slow' if number % 2 == 0 else 'other'}-{number + 1}"
+        lines += _circuits(1, f'["entry", "{relay}", "exit"]', now_and_then, 10)
+    return "\n".join(lines)
+
+
+_SLOW = 'bucket = { rate = { uniform = ["200 kB/s", "800 kB/s"] } }'
+
+
+def _head(
+    name: str, transports: Transports, seeds: Sequence[int], duration: str, warm_up: str
+) -> list[str]:
+    lines = [
+        f'name = "{name}"',
+        f'duration = "{duration}"',
+        f'warm-up = "{warm_up}"',
+        f"seeds = {list(seeds)}",
+    ]
+    for label, table in transports.items():
+        lines += [f"[transports.{label}]", table]
+    return [*lines, "[record]", 'circuits = "1 s"', f'traces = "{BIN_MS} ms"']
+
+
+def _relays(name: str, count: int, more: str) -> list[str]:
+    return ["[[network.relays]]", f'name = "{name}"', f"count = {count}", more]
+
+
+def _circuits(count: int, path: str, workload: str, start_s: int) -> list[str]:
+    start = f'{{ uniform = ["0 s", "{start_s} s"] }}'
+    return [
+        "[[circuits]]",
+        f"count = {count}",
+        f"path = {path}",
+        f"workload = {workload}",
+        f"start = {start}",
+    ]

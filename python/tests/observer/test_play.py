@@ -1,0 +1,75 @@
+"""Games over traces that are made up, in which everything is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hopflow.observer import page, play
+from hopflow.observer.cli import enough, with_traces
+from hopflow.observer.traces import Visits, Watched
+
+
+@pytest.fixture(scope="module")
+def pairs(runs: list[Watched]) -> list[play.Score]:
+    return play.play(play.PAIRS, runs, [1, 2])
+
+
+def test_networks_to_train_on_and_to_be_judged_on_are_different(runs: list[Watched]) -> None:
+    train, judged = play.split(runs)
+    assert {run.network for run in train} == {1, 2}
+    assert {run.network for run in judged} == {3, 4}
+
+
+def test_all_adversaries_find_pairs_that_are_plain_to_see(pairs: list[play.Score]) -> None:
+    assert {score.adversary for score in pairs} == {"maxout", "forest", "nearest", "correlation"}
+    for score in pairs:
+        assert score.measures["auc"].mean > 0.85, score.adversary
+        assert score.measures["auc"].low <= score.measures["auc"].mean
+    assert play.best(play.PAIRS, pairs).measures["auc"].mean > 0.95
+
+
+def test_controls_hold_where_nothing_is_wrong(runs: list[Watched]) -> None:
+    found = play.controls(play.PAIRS, runs, [1])
+    assert {control.name for control in found} == {play.SHUFFLED, play.CONSTANT, play.IDENTICAL}
+    assert all(control.holds for control in found), found
+    assert page.verdict(found) == "valid"
+
+
+def test_an_entry_without_any_trace_tells_nothing_at_all(runs: list[Watched]) -> None:
+    found = {control.name: control for control in play.controls(play.KINDS, runs, [1])}
+    assert found[play.CONSTANT].measured.mean == pytest.approx(0.5, abs=1e-9)
+
+
+def test_a_control_that_fails_makes_its_game_void(pairs: list[play.Score]) -> None:
+    measured = pairs[0].measures["auc"]
+    good = play.Control("pair", "made-up", "good", measured, 0.0, 1.0)
+    bad = play.Control("pair", "made-up", "bad", measured, 0.0, 0.1)
+    assert page.verdict([good]) == "valid"
+    assert page.verdict([good, bad]) == "VOID"
+    text = page.text([(play.PAIRS, pairs)], [good, bad])
+    assert "VOID" in text
+    assert "1 of 2 hold" in text
+
+
+def test_a_transport_is_not_told_from_itself(runs: list[Watched]) -> None:
+    found = play.itself(play.KINDS, runs, [1])
+    assert found is not None
+    assert found.holds
+    assert play.itself(play.KINDS, runs[:3], [1]) is None
+
+
+def test_games_need_examples_of_all_labels(runs: list[Watched]) -> None:
+    assert enough(play.KINDS, runs)
+    nothing = np.zeros(0, np.int64)
+    nobody = [replace(run, visits=Visits(nothing, nothing, nothing)) for run in runs]
+    assert not enough(play.PAGES, nobody)
+
+
+def test_a_scenario_gets_observers_unless_it_has_some() -> None:
+    assert '[record]\ntraces = "50 ms"\n' in with_traces('[record]\nhops = "1 s"\n')
+    assert with_traces("a = 1").endswith('[record]\ntraces = "50 ms"\n')
+    own = '[record]\ntraces = "5 ms"\n'
+    assert with_traces(own) == own
