@@ -10,8 +10,12 @@ import csv
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
+from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from hopflow.report import Section
 
 REGISTRY: dict[str, str] = {
     "gan-fig1": "hopflow.adversarial.reproduce.fig1:reproduce",
@@ -103,6 +107,29 @@ def write_values(folder: Path, values: Iterable[Value]) -> Path:
             cells = [getattr(value, name) for name in names]
             writer.writerow(["" if cell is None else cell for cell in cells] + [value.verdict])
     return path
+
+
+def origin(name: str, options: Options, seeds: int) -> Section:
+    """The section of a page that tells how to make it again.
+
+    Args:
+        name: The experiment.
+        options: How it was made.
+        seeds: The number of seeds; they are 1, 2, and so on.
+    """
+    from hopflow.report import Section
+
+    try:
+        version = metadata.version("hopflow")
+    except metadata.PackageNotFoundError:
+        version = "from its source, not installed"
+    command = f"python -m hopflow reproduce {name} --seeds {seeds}"
+    if options.quick:
+        command += " --quick"
+    section = Section("Origin")
+    section.code("Command", command)
+    section.code("Version and seeds", f"hopflow {version}, seeds 1 to {seeds}")
+    return section
 
 
 def find(name: str) -> Callable[[Options], None]:

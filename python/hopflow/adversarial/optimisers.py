@@ -40,9 +40,8 @@ class Momentum:
 
         def rate(update: jax.Array) -> jax.Array:
             decayed = self.rate * jnp.exp(-update * jnp.log(self.decay))
-            warm = 1.0
-            if self.warm_up:
-                warm = jnp.minimum(0.1 + 0.9 * update / (self.warm_up * updates_per_epoch), 1.0)
+            growing = max(self.warm_up * updates_per_epoch, 1)
+            warm = jnp.minimum(0.1 + 0.9 * update / growing, 1.0) if self.warm_up else 1.0
             return -jnp.maximum(warm * decayed, self.floor)
 
         def momentum(update: jax.Array) -> jax.Array:

@@ -13,7 +13,7 @@ from hopflow.adversarial.algorithm import Game
 from hopflow.adversarial.nets import Layer, Perceptron
 from hopflow.adversarial.optimisers import Adam
 from hopflow.adversarial.settings import Settings, State
-from hopflow.experiments import Options, Value, write_values
+from hopflow.experiments import Options, Value, origin, write_values
 from hopflow.report import Axis, Page, Series, verdict
 
 _NAME = "gan-fig1"
@@ -48,6 +48,12 @@ class _Panel:
         return self.mean(np.abs(self.discriminator - optimal))
 
     @property
+    def optimum(self) -> _Vector:
+        """D* where there are data or samples to speak of."""
+        optimal = theory.optimal_discriminator(self.data, self.generated)
+        return np.where(self.data + self.generated > 1e-3, optimal, np.nan)
+
+    @property
     def from_half(self) -> float:
         return self.mean(np.abs(self.discriminator - 0.5))
 
@@ -58,7 +64,7 @@ def reproduce(options: Options) -> None:
     runs = [_run(seed) for seed in seeds]
     values = _values(runs)
     write_values(options.out, values)
-    page = _page(values, runs[0]).write(options.out)
+    page = _page(values, runs[0]).add(origin(_NAME, options, len(runs))).write(options.out)
     for value in values:
         print(f"{value.quantity}: {value.mean:.3f} ({value.verdict})")
     print(f"report   {page}")

@@ -11,7 +11,7 @@ from hopflow.adversarial.data import Split
 from hopflow.adversarial.reproduce import nets
 from hopflow.adversarial.reproduce.pictures import grid, png
 from hopflow.adversarial.training import Training
-from hopflow.experiments import Options, Value, write_values
+from hopflow.experiments import Options, Value, origin, write_values
 from hopflow.report import Axis, Horizontal, Page, Series, figures, verdict
 
 _SOURCE = "Goodfellow et al., Generative Adversarial Nets (NIPS 2014), "
@@ -39,6 +39,7 @@ def table1(options: Options) -> None:
     page.section("Samples").image(
         png(grid(samples, 20)), "Fair draws of the first seed's generator."
     )
+    page.add(origin("gan-table1", options, len(trainings)))
     print(f"report   {page.write(options.out)}")
     for value in values:
         at = "" if value.x is None else f" {value.x:.0f}"
@@ -74,6 +75,7 @@ def fig2(options: Options) -> None:
         f"On average a sample's nearest training example is {ratio:.2f} times as far away as a "
         "test example's: copies would give 0.",
     ).image(png(grid(np.concatenate(rows), 6, scale=5)), "Samples and nearest examples.")
+    page.add(origin("gan-fig2", options, 1))
     _print(page.write(options.out), values)
 
 
@@ -99,6 +101,7 @@ def fig3(options: Options) -> None:
     page.section("Interpolation").prose(
         "Each row goes from one noise vector to another on a line, in ten steps."
     ).image(png(grid(images, 10, scale=5)), "From noise to noise.")
+    page.add(origin("gan-fig3", options, 1))
     _print(page.write(options.out), values)
 
 
