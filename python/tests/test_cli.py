@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hopflow import cli, experiments
+from hopflow._binding import native
 
 
 def hopflow(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,6 +39,20 @@ def test_reports_name_the_command(tmp_path: Path) -> None:
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     command = "python -m hopflow run single-circuit --seeds 1 --out out"
     assert manifest["command"] == command
+
+
+def test_ctrl_c_ends_it_as_it_ends_the_program(tmp_path: Path, tiny: dict[str, Any]) -> None:
+    text = native().to_toml(json.dumps({**tiny, "duration": "20000 s"}))
+    (tmp_path / "long.toml").write_text(text)
+    command = [sys.executable, "-m", "hopflow", "run", "long.toml", "--out", "out"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        # The manifest is the last that is written before the runs begin.
+        while not (tmp_path / "out" / "manifest.json").exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; 0 of 4 runs are finished" in error
 
 
 def test_an_experiment_in_python_gets_its_options(
