@@ -29,6 +29,10 @@ const LONGEST_THINK: f64 = 86_400.0;
 const BUILTIN: &[(&str, &[u8])] = &[
     ("copula", include_bytes!("../models/copula.safetensors")),
     (
+        "generator",
+        include_bytes!("../models/generator.safetensors"),
+    ),
+    (
         "parametric",
         include_bytes!("../models/parametric.safetensors"),
     ),

@@ -23,9 +23,6 @@ SEEDS = 5
 #: Steps that distances of distributions are taken of.
 DRAWN = 2_000
 
-#: Epochs of a generator's training; few in a quick version.
-EPOCHS, QUICK_EPOCHS = 1_800, 20
-
 #: The baseline that a generator has to beat.
 RIVAL = "copula"
 
@@ -135,16 +132,15 @@ def _models(name: str, sessions: Split, folder: Path) -> dict[str, StepModel]:
 
 def trained(splits: Mapping[str, Split], seeds: int, options: Options) -> list[Path]:
     """Files of trained generators, one a seed; those that the folder has are kept."""
-    paths = [
-        options.out / "generators" / f"seed-{seed}.safetensors" for seed in range(1, seeds + 1)
-    ]
+    folder = options.out / "generators"
+    paths = [folder / f"seed-{seed}.safetensors" for seed in range(1, seeds + 1)]
     for seed, path in enumerate(paths, start=1):
         if path.exists():
             continue
         from hopflow.traffic.generator import Recipe, train_generator
 
-        recipe = Recipe(epochs=QUICK_EPOCHS, look=10) if options.quick else Recipe(epochs=EPOCHS)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        recipe = Recipe(epochs=20, look=10) if options.quick else Recipe()
+        folder.mkdir(parents=True, exist_ok=True)
         best = train_generator(splits, seed, recipe)
         best.write(path)
         path.with_suffix(".json").write_text(json.dumps(best.history), encoding="utf-8")

@@ -135,3 +135,33 @@ impl Layer {
         outputs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Model;
+
+    /// Inputs of the built-in net, and what JAX makes of them.
+    #[derive(Deserialize)]
+    struct Case {
+        input: Vec<f32>,
+        output: Vec<f64>,
+    }
+
+    #[test]
+    fn the_net_computes_what_the_framework_that_trained_it_does() {
+        let bytes = Model::builtin("generator").unwrap();
+        let (tensors, _) = Tensors::read(bytes, "generator").unwrap();
+        let fixture = include_str!("../../tests/fixtures/forward.json");
+        let cases: Vec<Case> = serde_json::from_str(fixture).unwrap();
+        let shape = [cases[0].input.len(), cases[0].output.len()];
+        let net = Net::read(&tensors, 3, shape).unwrap();
+        for Case { input, output } in cases {
+            let found = net.forward(input);
+            assert_eq!(found.len(), output.len());
+            for (found, expected) in found.iter().zip(output) {
+                assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+            }
+        }
+    }
+}
