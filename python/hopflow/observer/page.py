@@ -11,7 +11,8 @@ MODEL = (
     "An observer of the wire between a client and its router sees sizes and times of all packets "
     "in both directions, feedback included, in bins of `[record] traces`; a malicious exit sees "
     "the cells of data that it sends on, circuit by circuit. Adversaries are trained on some "
-    "networks and judged on others. Intervals (95 %) are over circuits; the strongest adversary counts."
+    "networks and judged on others. Intervals (95 %) are over circuits; the strongest adversary "
+    "counts."
 )
 """What is assumed of observers, for pages."""
 
