@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hopflow
 from hopflow._errors import HopflowError
@@ -74,22 +76,32 @@ def costs(folder: Path, transports: Sequence[str]) -> Costs:
         HopflowError: The folder holds no results.
     """
     results = hopflow.Results(folder)
-    circuits, downloads = results.circuits.to_pandas(), results.downloads.to_pandas()
-    visits = results.table("visits").to_pandas()
+    circuits, downloads, visits = (
+        _columns(results, name) for name in ("circuits", "downloads", "visits")
+    )
     found = {}
     for label in transports:
-        mine, of_web, seen = (
-            table[table["transport"] == label] for table in (circuits, downloads, visits)
+        mine, fetched, seen = (
+            table["transport"] == label for table in (circuits, downloads, visits)
         )
-        of_web = of_web[of_web["class"] == "web"]
-        bulk = mine[mine["class"] == "bulk"]["goodput_bytes_per_s"]
+        bulk = mine & (circuits["class"] == "bulk")
+        web = fetched & (downloads["class"] == "web")
+        lasted = (visits["end_s"] - visits["start_s"])[seen]
         found[label] = {
-            "goodput of a bulk circuit (kB/s)": float(bulk.mean()) / 1e3,
-            "time to first byte, median (s)": float(of_web["ttfb_s"].median()),
-            "visit of a page, median (s)": float((seen["end_s"] - seen["start_s"]).median()),
-            "latency of a cell, median (s)": float(np.nanmedian(mine["latency_mean_s"])),
+            "goodput of a bulk circuit (kB/s)": circuits["goodput_bytes_per_s"][bulk].mean() / 1e3,
+            "time to first byte, median (s)": np.median(downloads["ttfb_s"][web]),
+            "visit of a page, median (s)": np.median(lasted),
+            "latency of a cell, median (s)": np.nanmedian(circuits["latency_mean_s"][mine]),
         }
     return found
+
+
+def _columns(results: hopflow.Results, name: str) -> dict[str, NDArray[Any]]:
+    table = results.table(name)
+    return {
+        column: np.asarray(table.column(column).to_numpy(zero_copy_only=False))
+        for column in table.column_names
+    }
 
 
 def finish(out: Path, title: str, played: Sequence[Played], cost: Costs) -> Path:

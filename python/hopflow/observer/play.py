@@ -108,11 +108,11 @@ class Control:
 def split(runs: Sequence[Watched]) -> tuple[list[Watched], list[Watched]]:
     """The runs to train on and to be judged on: of different networks.
 
-    With one network, which is too few, circuits of the same one are judged.
+    With one network there is none to train on.
     """
     networks = sorted({run.network for run in runs})
     held = networks[len(networks) - max(1, round(HELD_OUT * len(networks))) :]
-    train = [run for run in runs if run.network not in held or len(networks) == 1]
+    train = [run for run in runs if run.network not in held]
     return train, [run for run in runs if run.network in held]
 
 

@@ -51,12 +51,12 @@ def large(transports: Transports, seeds: Sequence[int], pages: str = PAGES) -> s
 
 
 def shared(transports: Transports, seeds: Sequence[int]) -> str:
-    """Circuits that download without end; every other one shares its slow relay with a second user.
+    """Circuits that download without end; at the relay of every other one there is one more user.
 
-    Circuit `i` of the first `PAIRS` has the relay `slow-i` for itself if `i` is odd; if it is even,
-    somebody fetches 1 MiB now and then over the same relay. For odd ones that somebody uses a
-    relay of its own, so that the networks carry the same traffic otherwise. Rates are drawn for
-    each relay.
+    Circuit `i` of the first `PAIRS` has its bottleneck at the relay `slow-i`, over which three users
+    visit pages, too. If `i` is even, one more fetches 1 MiB now and then over the same relay; if it
+    is odd, that one uses a relay of its own, so that the networks carry the same traffic otherwise.
+    Rates are drawn for each relay.
     """
     bulk = '{ class = "bulk", response = "endless" }'
     now_and_then = '{ class = "bulk", response = "1 MiB", think = ["1 s", "4 s"] }'
@@ -74,6 +74,8 @@ def shared(transports: Transports, seeds: Sequence[int]) -> str:
     for number in range(PAIRS):
         relay = f"{'slow' if number % 2 == 0 else 'other'}-{number + 1}"
         lines += _circuits(1, f'["entry", "{relay}", "exit"]', now_and_then, 10)
+    for number in range(PAIRS):
+        lines += _circuits(3, f'["entry", "slow-{number + 1}", "exit"]', '"web"', 10)
     return "\n".join(lines)
 
 

@@ -21,6 +21,8 @@ def test_networks_to_train_on_and_to_be_judged_on_are_different(runs: list[Watch
     train, judged = play.split(runs)
     assert {run.network for run in train} == {1, 2}
     assert {run.network for run in judged} == {3, 4}
+    assert play.split(runs[:1]) == ([], runs[:1])
+    assert not enough(play.PAIRS, runs[:1])
 
 
 def test_all_adversaries_find_pairs_that_are_plain_to_see(pairs: list[play.Score]) -> None:
