@@ -62,6 +62,7 @@ def reproduce(arguments: Sequence[str]) -> None:
         data=options.data,
         quick=options.quick,
         threads=options.threads,
+        epochs=options.epochs,
     )
     _call(experiments.REGISTRY[name], chosen)
 
@@ -79,6 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder of the data set")
     parser.add_argument(
         "--threads", type=_positive, metavar="N", help="processes at the same time [one per core]"
+    )
+    parser.add_argument(
+        "--epochs", type=_positive, metavar="N", help="epochs of training, where nets are trained"
     )
     parser.add_argument(
         "--quick", action="store_true", help="a smaller version, which is called so"

@@ -40,6 +40,7 @@ class Options:
         data: Folder of the data set; `None`: `HOPFLOW_DATA`, then the cache.
         quick: Whether a smaller version will do, for tests: it is called so in the results.
         threads: Processes at the same time; `None`: one per core.
+        epochs: Epochs of training, where nets are trained; `None`: as the experiment wants.
     """
 
     out: Path
@@ -47,6 +48,7 @@ class Options:
     data: Path | None = None
     quick: bool = False
     threads: int | None = None
+    epochs: int | None = None
 
 
 Verdict = Literal["reproduced", "same shape", "not reproduced", "not judged"]
@@ -124,6 +126,8 @@ def origin(name: str, options: Options, seeds: int) -> Section:
     except metadata.PackageNotFoundError:
         version = "from its source, not installed"
     command = f"python -m hopflow reproduce {name} --seeds {seeds}"
+    if options.epochs is not None:
+        command += f" --epochs {options.epochs}"
     if options.quick:
         command += " --quick"
     section = Section("Origin")

@@ -58,8 +58,8 @@ class Setup:
 def setup(options: Options) -> Setup:
     """MNIST for 300 epochs; the quick version: scikit-learn's digits for 120, with small nets."""
     if options.quick:
-        return Setup("digits", 120, 20, 500, None)
-    return Setup("MNIST", 300, 5, 10_000, options.data)
+        return Setup("digits", options.epochs or 120, 20, 500, None)
+    return Setup("MNIST", options.epochs or 300, 5, 10_000, options.data)
 
 
 def trained(options: Options, seeds: int) -> list[Training]:
