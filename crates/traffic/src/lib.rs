@@ -11,7 +11,7 @@
 //! | --- | --- | --- |
 //! | `parametric` | independent lognormal sizes with a Pareto tail | yes |
 //! | `copula` | features with their fitted marginals and rank correlations | yes |
-//! | `generator` | features from a neural net that was trained against a discriminator | yes |
+//! | `generator` | features whose dependence comes from a neural net | yes |
 //! | `empirical` | the published sessions themselves, with replacement | no: it is others' data |
 //! | `markov` | circuits of the live Tor network as hidden Markov models describe them | no |
 //!

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 from hopflow.traffic.baselines import Empirical, Parametric
 from hopflow.traffic.copula import Copula
 from hopflow.traffic.data import BULK_THINK, WEB_THINK
-from hopflow.traffic.marginals import PROBABILITIES, Marginals
+from hopflow.traffic.marginals import Marginals
 from hopflow.traffic.markov import PACKET_BYTES, Chain
 from hopflow.traffic.vector import LEVELS
 
@@ -47,7 +47,8 @@ def _save(path: Path, description: dict[str, Any], tensors: Tensors) -> None:
 
 def _marginals(models: Mapping[str, Marginals]) -> Tensors:
     tables: Tensors = {f"{name}.marginals": table.values for name, table in models.items()}
-    return {"levels": np.array(LEVELS), "probabilities": PROBABILITIES, **tables}
+    first = next(iter(models.values()))
+    return {"levels": np.array(LEVELS), "probabilities": first.probabilities, **tables}
 
 
 def write_copula(path: Path, models: Mapping[str, Copula]) -> None:

@@ -134,8 +134,9 @@ class Trained:
         return self.net().of(class_)
 
     def write(self, path: Path) -> None:
-        """Writes the generator for the simulator."""
-        write_generator(path, self.marginals, self.net().layers)
+        """Writes the generator for the simulator, calibrated (`Net.calibrated`)."""
+        net = self.net().calibrated(seed=0)
+        write_generator(path, net.marginals, net.layers)
 
 
 def train_generator(

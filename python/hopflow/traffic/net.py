@@ -46,6 +46,21 @@ class Net:
         """The generator for users of one class."""
         return Conditioned(self, class_)
 
+    def draw_noise(self, count: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Rows of noise: uniform with unit variance."""
+        bound = 3.0**0.5
+        return rng.uniform(-bound, bound, (count, self.noise)).astype(np.float32)
+
+    def calibrated(self, seed: int, count: int = 20_000) -> Net:
+        """The net with marginals that make up for how its own outputs are distributed.
+
+        Its features then have the fitted distributions, and the net only decides on how they
+        depend on each other. Nothing but draws of the net is needed.
+        """
+        z = self.draw_noise(count, np.random.default_rng([1948, seed]))
+        mended = {name: table.after(self.unit(name, z)) for name, table in self.marginals.items()}
+        return Net(self.layers, mended)
+
 
 @dataclass(frozen=True, slots=True)
 class Conditioned:
@@ -56,9 +71,7 @@ class Conditioned:
 
     def sample(self, count: int, rng: np.random.Generator) -> list[Step]:
         """Draws steps."""
-        bound = 3.0**0.5
-        z = rng.uniform(-bound, bound, (count, self.net.noise)).astype(np.float32)
-        unit = self.net.unit(self.class_, z)
+        unit = self.net.unit(self.class_, self.net.draw_noise(count, rng))
         return decode(self.net.marginals[self.class_].from_unit(unit))
 
 
