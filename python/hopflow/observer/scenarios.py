@@ -14,11 +14,21 @@ TRANSPORTS: Transports = {
 
 FEEDBACK: Transports = {
     "backtap": "",
-    "backtap-wait-50": 'preset = "backtap"\noptions = { feedback-delay = "50 ms" }',
-    "backtap-hold-50": 'preset = "backtap"\noptions = { feedback-hold = "50 ms" }',
-    "backtap-hold-200": 'preset = "backtap"\noptions = { feedback-hold = "200 ms" }',
+    **{
+        f"backtap-{name}-{ms}": f'preset = "backtap"\n'
+        f'options = {{ {option} = "{ms} ms", tolerance = "{ms} ms" }}'
+        for name, option, ms in (
+            ("wait", "feedback-delay", 50),
+            ("hold", "feedback-hold", 50),
+            ("hold", "feedback-hold", 200),
+        )
+    },
 }
-"""BackTap whose feedback waits for company, and whose feedback leaves at regular times only."""
+"""BackTap whose feedback waits for company, and whose feedback leaves at regular times only.
+
+Windows tolerate round trips that are longer by as much: without this, what waits at a neighbour
+counts as a queue, and windows stay small.
+"""
 
 BIN_MS = 50
 """Width of the observers' bins, in milliseconds."""
@@ -53,9 +63,9 @@ def large(transports: Transports, seeds: Sequence[int], pages: str = PAGES) -> s
 def shared(transports: Transports, seeds: Sequence[int]) -> str:
     """Circuits that download without end; at the relay of every other one there is one more user.
 
-    Circuit `i` of the first `PAIRS` has its bottleneck at the relay `slow-i`, over which three users
-    visit pages, too. If `i` is even, one more fetches 1 MiB now and then over the same relay; if it
-    is odd, that one uses a relay of its own, so that the networks carry the same traffic otherwise.
+    Circuit `i` of the first `PAIRS` has its bottleneck at the relay `slow-i`, over which three
+    users visit pages, too. If `i` is even, one more fetches 1 MiB now and then over the same relay;
+    if it is odd, that one uses a relay of its own, so that the traffic is the same otherwise.
     Rates are drawn for each relay.
     """
     bulk = '{ class = "bulk", response = "endless" }'
