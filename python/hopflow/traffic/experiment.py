@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hopflow import HopflowError
 from hopflow.experiments import Options, Value, write_values
 from hopflow.traffic import data, metrics
 from hopflow.traffic.baselines import Crude, Empirical, Parametric, StepModel
@@ -220,11 +221,8 @@ def _page(
     accepted: Mapping[str, bool],
 ) -> None:
     """The page, if the compiled module that draws pages is there."""
-    try:
-        from hopflow.report import Page
-    except ImportError as missing:
-        print(f"no page: {missing}")
-        return
+    from hopflow.report import Page
+
     page = Page("Learned users", "How far drawn steps are from sessions that none was fitted on.")
     for name, found in tables.items():
         page.section(f"{name.capitalize()} users")
@@ -233,7 +231,10 @@ def _page(
             "generator of training; 0.5 is chance for accuracies, 1 is right for `memorisation`."
         )
         page.table(["model", *(quantity for quantity, _ in QUANTITIES)], list(_rows(found)))
-    page.write(options.out)
+    try:
+        page.write(options.out)
+    except HopflowError as missing:
+        print(f"no page: {missing}")
 
 
 def _rows(found: Mapping[str, Sequence[Measured]]) -> Iterator[list[str | tuple[float, float]]]:

@@ -10,6 +10,7 @@ import pytest
 
 from hopflow.traffic import data
 from hopflow.traffic.markov import Markov
+from hopflow.traffic.privcount import Histogram
 from hopflow.traffic.step import Step, split
 
 HEAD = """<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -85,3 +86,10 @@ def test_the_markov_models_carry_mostly_data_to_the_client(published: Path) -> N
     assert sum(it["-"] for it in packets) > 5 * sum(it["+"] for it in packets)
     circuits = model.sample(5, rng)
     assert all(circuit.first > 0 for circuit in circuits)
+
+
+def test_tallies_have_shares_that_sum_up_to_one(published: Path) -> None:
+    path = published / data.TALLIES_FILE
+    tally = Histogram.read(path, "ExitStreamInboundByteHistogram")
+    assert tally.shares.sum() == pytest.approx(1.0)
+    assert list(tally.shares_of([5.0, 3000.0, 3000.0, 1e9])) == [0.25, 0.5, 0.0, 0.0, 0.25]
