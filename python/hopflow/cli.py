@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
             case others:
                 module = native()
                 return module.main(others, PROGRAM, Path(module.__file__))
-    except HopflowError as error:
+    except (HopflowError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return _BAD_INPUT
     except KeyboardInterrupt:

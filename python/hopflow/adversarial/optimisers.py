@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import jax
@@ -39,7 +40,7 @@ class Momentum:
         """The rule as Optax has it, for so many updates in each epoch."""
 
         def rate(update: jax.Array) -> jax.Array:
-            decayed = self.rate * jnp.exp(-update * jnp.log(self.decay))
+            decayed = self.rate * jnp.exp(-update * math.log(self.decay))
             growing = max(self.warm_up * updates_per_epoch, 1)
             warm = jnp.minimum(0.1 + 0.9 * update / growing, 1.0) if self.warm_up else 1.0
             return -jnp.maximum(warm * decayed, self.floor)

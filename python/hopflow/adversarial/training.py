@@ -63,7 +63,7 @@ class Training:
     def best_parzen(self) -> float:
         """The best mean log-likelihood of the validation data so far, in nats."""
         values = [row.parzen for row in self.history if row.parzen is not None]
-        return max(values, default=-np.inf)
+        return max((value for value in values if np.isfinite(value)), default=-np.inf)
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,9 @@ def _keep(game: Game, training: Training, plan: Plan) -> None:
         "best_epoch": training.best_epoch,
         "history": [asdict(row) for row in training.history],
     }
-    if training.best is training.state:
-        checkpoint.save(plan.folder / "best.msgpack", game, training.best, notes)
+    best = plan.folder / "best.msgpack"
+    if training.best is training.state or not best.exists():
+        checkpoint.save(best, game, training.best, notes)
     checkpoint.save(plan.folder / "last.msgpack", game, training.state, notes)
 
 
@@ -157,4 +158,8 @@ def _resume(game: Game, plan: Plan) -> Training:
         raise checkpoint.CheckpointError(f"{path}: has the seed {notes['seed']}, not {plan.seed}")
     best, _ = checkpoint.load(path.with_name("best.msgpack"), game)
     history = [Row(**row) for row in notes["history"]]
+    if len(history) > plan.epochs:
+        raise checkpoint.CheckpointError(
+            f"{path}: has {len(history)} epochs already; allowed are as many or more"
+        )
     return Training(state, best, history, int(notes["best_epoch"]))

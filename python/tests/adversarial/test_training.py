@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from hopflow.adversarial import Game, Layer, Perceptron, Plan, parzen, train
+from hopflow.adversarial.checkpoint import CheckpointError
 from hopflow.adversarial.data import Split
 from hopflow.adversarial.extensions import features, train_inference
 from hopflow.adversarial.training import Training
@@ -61,3 +62,12 @@ def test_the_discriminator_s_layers_are_features_for_few_labels(
     classifier = LogisticRegression(max_iter=2000).fit(found, digits.train.labels[:few])
     score = classifier.score(features(game, trained.state, digits.test.x), digits.test.labels)
     assert score > 0.6
+
+
+def test_a_training_that_has_gone_further_is_not_passed_off_as_a_shorter_one(
+    game: Game, digits: Split, tmp_path: Path
+) -> None:
+    x, validation = digits.train.x, digits.validation.x
+    train(game, x, validation, Plan(2, every=1, samples=50, folder=tmp_path))
+    with pytest.raises(CheckpointError, match="has 2 epochs already"):
+        train(game, x, validation, Plan(1, every=1, samples=50, folder=tmp_path))
