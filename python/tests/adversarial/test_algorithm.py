@@ -154,7 +154,7 @@ def test_a_game_goes_on_from_a_checkpoint_as_if_nothing_had_happened(
 
 def test_a_checkpoint_of_another_game_is_refused(game: Game, tmp_path: Path) -> None:
     checkpoint.save(tmp_path / "state", game, game.start(1))
-    other = replace(game, settings=replace(game.settings, batch=50))
+    other = replace(game, settings=replace(game.settings, batch=40))
     with pytest.raises(checkpoint.CheckpointError, match="other nets or settings"):
         checkpoint.load(tmp_path / "state", other)
     (tmp_path / "broken").write_bytes(b"nothing")
