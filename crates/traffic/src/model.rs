@@ -196,15 +196,35 @@ impl Manners {
     }
 }
 
+/// Makes sure that what `key` of the description lists has all classes of users.
+fn expect_classes<T>(
+    tensors: &Tensors<'_>,
+    key: &str,
+    classes: &[Class],
+    listed: &BTreeMap<Class, T>,
+) -> Result<(), ModelError> {
+    let Some(class) = classes.iter().find(|class| !listed.contains_key(class)) else {
+        return Ok(());
+    };
+    let names: Vec<&str> = classes.iter().map(|class| name_of(*class)).collect();
+    Err(tensors.error(format!(
+        "\"{key}\" has no \"{}\"; needed are all of \"classes\": {}",
+        name_of(*class),
+        names.join(", ")
+    )))
+}
+
 impl Kind {
     fn read(self, tensors: &Tensors<'_>, classes: &[Class]) -> Result<Box<dyn Source>, ModelError> {
         Ok(match self {
             Self::Copula => Box::new(copula::Copula::read(tensors, classes)?),
             Self::Empirical => Box::new(empirical::Empirical::read(tensors, classes)?),
-            Self::Generator(shape) => Box::new(generator::Generator::read(tensors, &shape)?),
+            Self::Generator(shape) => {
+                Box::new(generator::Generator::read(tensors, &shape, classes)?)
+            }
             Self::Markov(symbols) => Box::new(markov::Markov::read(tensors, &symbols)?),
             Self::Parametric(parameters) => {
-                Box::new(parametric::Parametric::new(parameters, tensors)?)
+                Box::new(parametric::Parametric::new(parameters, tensors, classes)?)
             }
         })
     }

@@ -1,6 +1,7 @@
 //! Built-in models: the same steps everywhere, distributed as in Python; and files that are wrong.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use hopflow_random::Streams;
 use hopflow_sim::spec::Class;
@@ -89,16 +90,33 @@ fn pages_have_many_objects_and_users_think() {
     }
 }
 
+/// A tensor of floating-point numbers: its name, its shape, and what it holds.
+type Tensor<'a> = (&'a str, &'a [usize], &'a [f64]);
+
 /// A file with this description and no tensors but one.
 fn file(description: &str) -> Vec<u8> {
+    file_with(description, &[("levels", &[1], &[0.0])])
+}
+
+fn file_with(description: &str, tensors: &[Tensor<'_>]) -> Vec<u8> {
     let description = description.replace('"', "\\\"");
-    let header = format!(
-        "{{\"__metadata__\":{{\"hopflow-traffic\":\"{description}\"}},\
-         \"levels\":{{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[0,8]}}}}"
-    );
+    let mut header = format!("{{\"__metadata__\":{{\"hopflow-traffic\":\"{description}\"}}");
+    let mut content: Vec<u8> = Vec::new();
+    for (name, shape, values) in tensors {
+        let begin = content.len();
+        content.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        let end = content.len();
+        write!(
+            header,
+            ",\"{name}\":{{\"dtype\":\"F64\",\"shape\":{shape:?},\
+             \"data_offsets\":[{begin},{end}]}}"
+        )
+        .unwrap();
+    }
+    header.push('}');
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.as_bytes());
-    bytes.extend(0.0_f64.to_le_bytes());
+    bytes.extend(content);
     bytes
 }
 
@@ -127,12 +145,73 @@ fn errors_name_the_file_what_is_wrong_and_what_is_allowed() {
             file(&format!(r#"{{"version":1,"kind":"empirical",{web}}}"#)),
             ["no tensor \"web.first\"", "there are: levels"],
         ),
+        (
+            file(&format!(
+                r#"{{"version":1,"kind":"generator","order":[],"noise":1,"layers":1,{web}}}"#
+            )),
+            [
+                "\"order\" has no \"web\"",
+                "needed are all of \"classes\": web",
+            ],
+        ),
+        (
+            file(&format!(
+                r#"{{"version":1,"kind":"parametric","parameters":{{}},{web}}}"#
+            )),
+            ["\"parameters\" has no \"web\"", "needed are all of"],
+        ),
     ] {
         let error = Model::read(&bytes, "own.file").unwrap_err().to_string();
         for part in parts {
             assert!(error.contains(part), "{error}");
         }
     }
+}
+
+/// Chains of one state: with these probabilities to start, to go on, and of a stream and the end.
+fn chains(start: f64, transition: f64, emission: [f64; 2]) -> Vec<u8> {
+    let description = r#"{"version":1,"kind":"markov","packet":100,"streams":["$","F"],
+        "packets":["-","F"],"classes":{"web":{"play":"files","think":[1]}}}"#;
+    let (start, transition) = ([start], [transition]);
+    file_with(
+        &description.replace('\n', ""),
+        &[
+            ("streams.start", &[1], &start),
+            ("streams.transition", &[1, 1], &transition),
+            ("streams.emission", &[1, 2], &emission),
+            ("streams.gaps", &[1, 6], &[0.0; 6]),
+            ("packets.start", &[1], &[1.0]),
+            ("packets.transition", &[1, 1], &[1.0]),
+            ("packets.emission", &[1, 2], &[0.5, 0.5]),
+            ("packets.gaps", &[1, 6], &[0.0; 6]),
+        ],
+    )
+}
+
+#[test]
+fn chains_have_probabilities_and_a_stream_now_and_then() {
+    for (bytes, part) in [
+        (chains(0.5, 1.0, [0.5, 0.5]), "\"streams.start\" has a row"),
+        (chains(1.0, 0.7, [0.5, 0.5]), "sum up to 1, or are all 0"),
+        (chains(1.0, 1.0, [1.5, -0.5]), "\"streams.emission\" has a"),
+        (chains(1.0, 1.0, [0.0, 1.0]), "allowed are 0.001 to 1"),
+    ] {
+        let error = Model::read(&bytes, "own.file").unwrap_err().to_string();
+        assert!(
+            error.starts_with("own.file: ") && error.contains(part),
+            "{error}"
+        );
+    }
+    let model = Model::read(&chains(1.0, 1.0, [0.5, 0.5]), "own.file").unwrap();
+    let drawn = steps(&model, Class::Web, 50);
+    assert!(drawn.iter().any(|step| step.objects.len() > 1));
+}
+
+#[test]
+fn a_state_with_no_transitions_ends_a_sequence() {
+    let model = Model::read(&chains(1.0, 0.0, [1.0, 0.0]), "own.file").unwrap();
+    let drawn = steps(&model, Class::Web, 5);
+    assert!(drawn.iter().all(|step| step.objects.len() == 1));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use hopflow_sim::spec::Class;
 use serde::Deserialize;
 
 use super::vector::Marginals;
-use super::{ClassName, Source};
+use super::{ClassName, Source, expect_classes};
 use crate::ModelError;
 use crate::step::Object;
 use crate::tensors::{Matrix, Tensors};
@@ -52,7 +52,11 @@ struct Layer {
 }
 
 impl Generator {
-    pub(super) fn read(tensors: &Tensors<'_>, shape: &Shape) -> Result<Self, ModelError> {
+    pub(super) fn read(
+        tensors: &Tensors<'_>,
+        shape: &Shape,
+        needed: &[Class],
+    ) -> Result<Self, ModelError> {
         if !(1..=MOST_LAYERS).contains(&shape.layers) {
             let problem = format!("has {} layers; allowed: 1 to {MOST_LAYERS}", shape.layers);
             return Err(tensors.error(problem));
@@ -64,6 +68,7 @@ impl Generator {
             outputs = marginals.len();
             classes.insert((*name).into(), (position, marginals));
         }
+        expect_classes(tensors, "order", needed, &classes)?;
         let inputs = shape.noise.saturating_add(shape.order.len());
         let net = Net::read(tensors, shape.layers, [inputs, outputs])?;
         Ok(Self {

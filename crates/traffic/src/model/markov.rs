@@ -10,7 +10,8 @@
 //! `packets` emit. Tensors, for each of the two: `NAME.start`, `NAME.transition` and
 //! `NAME.emission`, probabilities of states and of symbols in them; and `NAME.gaps`, for each state
 //! and symbol the rate, in events per microsecond, of an exponential pause, and the mean and the
-//! deviation of the logarithm of a lognormal one in microseconds, flattened.
+//! deviation of the logarithm of a lognormal one in microseconds, flattened. The symbol `F`, and a
+//! state with no transitions, end a sequence.
 
 use hopflow_random::Stream;
 use hopflow_sim::spec::Class;
@@ -31,6 +32,12 @@ const MOST: [usize; 2] = [1_000, 200_000];
 /// The longest pause in microseconds: Tor takes no new streams on a circuit that is ten minutes
 /// old (tor-spec, `MaxCircuitDirtiness`).
 const LONGEST_GAP: f64 = 600e6;
+
+/// How far probabilities may be from summing up to one: they are rounded in files.
+const SLACK: f64 = 1e-6;
+
+/// The least probability that a circuit has a stream: one without is drawn again.
+const LEAST_USED: f64 = 1e-3;
 
 /// What the chains emit, as the description has it.
 #[derive(Deserialize)]
@@ -64,8 +71,16 @@ struct Chain {
 
 impl Markov {
     pub(super) fn read(tensors: &Tensors<'_>, symbols: &Symbols) -> Result<Self, ModelError> {
+        let streams = Chain::read(tensors, "streams", &symbols.streams, MOST[0])?;
+        let used = streams.goes_on();
+        if used < LEAST_USED {
+            return Err(tensors.error(format!(
+                "the chain \"streams\" has a stream with probability {used}; allowed are \
+                 {LEAST_USED} to 1"
+            )));
+        }
         Ok(Self {
-            streams: Chain::read(tensors, "streams", &symbols.streams, MOST[0])?,
+            streams,
             packets: Chain::read(tensors, "packets", &symbols.packets, MOST[1])?,
             packet: f64::from(symbols.packet),
         })
@@ -110,26 +125,42 @@ impl Chain {
         symbols: &[String],
         most: usize,
     ) -> Result<Self, ModelError> {
-        let start: Vec<f64> = tensors.list(&format!("{name}.start"))?;
+        let start_name = format!("{name}.start");
+        let start: Vec<f64> = tensors.list(&start_name)?;
         let [states, count] = [start.len(), symbols.len()];
-        let table = |part: &str, shape| -> Result<Vec<Vec<f64>>, ModelError> {
-            let matrix: Matrix<f64> = tensors.matrix_of(&format!("{name}.{part}"), shape)?;
-            Ok(matrix.iter_rows().map(cumulative).collect())
-        };
-        let chain = Self {
-            symbols: symbols.to_vec(),
-            start: cumulative(&start),
-            transition: table("transition", [states, states])?,
-            emission: table("emission", [states, count])?,
-            gaps: tensors.matrix_of(&format!("{name}.gaps"), [states, 3 * count])?,
-            most,
-        };
         if states == 0 || !symbols.iter().any(|symbol| symbol == END) {
             let problem =
                 format!("the chain \"{name}\" never ends; needed is the symbol \"{END}\"");
             return Err(tensors.error(problem));
         }
-        Ok(chain)
+        let table = |part: &str, shape, ends| -> Result<Vec<Vec<f64>>, ModelError> {
+            let name = format!("{name}.{part}");
+            let matrix: Matrix<f64> = tensors.matrix_of(&name, shape)?;
+            let rows = matrix.iter_rows();
+            rows.map(|row| cumulative(tensors, &name, row, ends))
+                .collect()
+        };
+        Ok(Self {
+            symbols: symbols.to_vec(),
+            start: cumulative(tensors, &start_name, &start, false)?,
+            transition: table("transition", [states, states], true)?,
+            emission: table("emission", [states, count], false)?,
+            gaps: tensors.matrix_of(&format!("{name}.gaps"), [states, 3 * count])?,
+            most,
+        })
+    }
+
+    /// The probability that a sequence has a symbol before its end.
+    fn goes_on(&self) -> f64 {
+        let steps = |sums: &[f64], at: usize| sums[at] - if at > 0 { sums[at - 1] } else { 0.0 };
+        let emits = |state: usize| {
+            let symbols = self.symbols.iter().enumerate();
+            let others = symbols.filter(|(_, symbol)| *symbol != END);
+            others.fold(0.0, |sum, (at, _)| sum + steps(&self.emission[state], at))
+        };
+        (0..self.start.len()).fold(0.0, |sum, state| {
+            sum + steps(&self.start, state) * emits(state)
+        })
     }
 
     /// Tells each symbol of a sequence and the parameters of the pause before it.
@@ -142,21 +173,40 @@ impl Chain {
             }
             let gap = &self.gaps.row(state)[3 * symbol..3 * symbol + 3];
             tell(&self.symbols[symbol], gap, random);
-            state = choose(&self.transition[state], random);
+            let following = &self.transition[state];
+            if following.last() == Some(&0.0) {
+                return;
+            }
+            state = choose(following, random);
         }
     }
 }
 
-/// Sums of the first probabilities.
-fn cumulative(probabilities: &[f64]) -> Vec<f64> {
+/// Sums of the first probabilities of a row of a tensor; all may be zero where `ends` says so.
+fn cumulative(
+    tensors: &Tensors<'_>,
+    name: &str,
+    probabilities: &[f64],
+    ends: bool,
+) -> Result<Vec<f64>, ModelError> {
     let sums = probabilities.iter().scan(0.0, |sum, probability| {
         *sum += probability;
         Some(*sum)
     });
-    sums.collect()
+    let sums: Vec<f64> = sums.collect();
+    let total = sums.last().copied().unwrap_or(0.0);
+    let sums_up = (total - 1.0).abs() <= SLACK || (ends && total == 0.0);
+    if sums_up && probabilities.iter().all(|it| *it >= 0.0) {
+        return Ok(sums);
+    }
+    let or = if ends { ", or are all 0" } else { "" };
+    Err(tensors.error(format!(
+        "the tensor \"{name}\" has a row with the sum {total}; allowed are probabilities from 0 \
+         on that sum up to 1{or}"
+    )))
 }
 
-/// The number of what is chosen; the last where the probabilities sum up to less than one.
+/// The number of what is chosen; the last where rounding leaves the sum below one.
 fn choose(cumulative: &[f64], random: &mut Stream) -> usize {
     let drawn = random.unit();
     let chosen = cumulative.partition_point(|sum| *sum <= drawn);

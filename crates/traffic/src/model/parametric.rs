@@ -8,7 +8,7 @@ use hopflow_random::Stream;
 use hopflow_sim::spec::Class;
 use serde::Deserialize;
 
-use super::{ClassName, Source};
+use super::{ClassName, Source, expect_classes, name_of};
 use crate::ModelError;
 use crate::step::{Object, upload};
 use crate::tensors::Tensors;
@@ -59,16 +59,23 @@ struct OfClass {
 }
 
 impl Parametric {
-    pub(super) fn new(parameters: Parameters, tensors: &Tensors<'_>) -> Result<Self, ModelError> {
+    pub(super) fn new(
+        parameters: Parameters,
+        tensors: &Tensors<'_>,
+        needed: &[Class],
+    ) -> Result<Self, ModelError> {
         for (name, of_class) in &parameters.parameters {
             of_class.check().map_err(|(key, allowed)| {
+                let class = name_of((*name).into());
                 tensors.error(format!(
-                    "parameters.{name:?}.{key} is wrong; allowed: {allowed}"
+                    "parameters.{class}.{key} is wrong; allowed: {allowed}"
                 ))
             })?;
         }
         let classes = parameters.parameters.into_iter();
-        Ok(Self(classes.map(|(name, it)| (name.into(), it)).collect()))
+        let parameters = classes.map(|(name, it)| (name.into(), it)).collect();
+        expect_classes(tensors, "parameters", needed, &parameters)?;
+        Ok(Self(parameters))
     }
 }
 
@@ -98,6 +105,11 @@ impl OfClass {
             ("first", log_normal(self.first), logs.clone()),
             ("object", log_normal(self.object), logs.clone()),
             ("tail_from", self.tail_from >= 1.0, "1 or more".to_owned()),
+            (
+                "tail_share",
+                (0.0..=1.0).contains(&self.tail_share),
+                "0 to 1".to_owned(),
+            ),
             (
                 "tail_exponent",
                 self.tail_exponent > 0.0,
