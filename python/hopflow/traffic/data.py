@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+from hopflow._errors import HopflowError
 from hopflow.traffic.step import Step
 
 HTTP_FILE = "tgen.protocol.http.model.graphml.xml.xz"
@@ -38,16 +39,18 @@ _BULK_NODE = re.compile(r"transfer_(\d+)_(\d+)")
 def data_folder(folder: str | Path | None = None) -> Path:
     """The folder of the data files: the argument, or what `HOPFLOW_DATA` names.
 
-    Raises `FileNotFoundError`, which says what to set, if there is no such folder.
+    Raises:
+        HopflowError: There is no such folder; the message says how to name it.
     """
     named = folder if folder is not None else os.environ.get(DATA_VARIABLE)
-    if named is None:
-        raise FileNotFoundError(
-            f"no data folder: pass one, or name it in the environment variable {DATA_VARIABLE}"
+    if not named:
+        raise HopflowError(
+            f"no folder with {HTTP_FILE} is named; name it with --data, as an argument, or in the "
+            f"environment variable {DATA_VARIABLE}"
         )
     path = Path(named)
     if not path.is_dir():
-        raise FileNotFoundError(f"{path} is no folder; allowed is one that holds {HTTP_FILE}")
+        raise HopflowError(f"{path} is no folder; allowed is one that holds {HTTP_FILE}")
     return path
 
 
@@ -55,9 +58,18 @@ def attributed_elements(path: Path, tag: str) -> Iterator[tuple[dict[str, str], 
     """The nodes or edges of a GraphML file: their XML attributes, and their data by name.
 
     The file is plain, or compressed if its name ends in `.xz`.
+
+    Raises:
+        HopflowError: The file is missing, or is not GraphML.
     """
-    content = path.read_bytes()
-    root = ElementTree.fromstring(lzma.decompress(content) if path.suffix == ".xz" else content)
+    try:
+        content = path.read_bytes()
+        root = ElementTree.fromstring(lzma.decompress(content) if path.suffix == ".xz" else content)
+    except (OSError, lzma.LZMAError, ElementTree.ParseError) as error:
+        raise HopflowError(
+            f"{path} cannot be read: {error}; allowed is a file of the CCS '18 traffic study: name "
+            f"its folder with --data or {DATA_VARIABLE}"
+        ) from error
     names = {key.attrib["id"]: key.attrib["attr.name"] for key in root.iter(f"{_GRAPHML}key")}
     for element in root.iter(f"{_GRAPHML}{tag}"):
         data = {names[item.attrib["key"]]: item.text or "" for item in element}

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hopflow import HopflowError
+from hopflow.cli import main
 from hopflow.traffic import data
 from hopflow.traffic.markov import Markov
 from hopflow.traffic.privcount import Histogram
@@ -66,8 +68,21 @@ def test_no_session_is_in_two_parts_of_a_split(steps: list[Step]) -> None:
 
 def test_a_folder_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOPFLOW_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match="HOPFLOW_DATA"):
+    with pytest.raises(HopflowError, match=r"--data.*HOPFLOW_DATA"):
         data.data_folder()
+
+
+def test_a_folder_without_the_files_is_told_what_it_lacks(tmp_path: Path) -> None:
+    with pytest.raises(HopflowError, match=rf"{data.HTTP_FILE}.*HOPFLOW_DATA"):
+        data.load(tmp_path)
+
+
+def test_the_table_without_data_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("HOPFLOW_DATA", raising=False)
+    assert main(["reproduce", "traffic-table", "--out", str(tmp_path / "out")]) == 2
+    assert "HOPFLOW_DATA" in capsys.readouterr().err
 
 
 def test_the_published_files_hold_what_their_authors_say(published: Path) -> None:
