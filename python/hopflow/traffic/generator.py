@@ -41,7 +41,7 @@ class Recipe:
         hidden: Units of the generator's two rectified layers.
         batch: Steps of users in a minibatch.
         epochs: Passes over the training sessions.
-        look: Epochs between looks at the validation sessions.
+        look: Epochs between looks at the validation sessions; the last epoch is looked at, too.
         rate: The step size of Adam, or for `gan` the learning rate.
         scale: Bounds of the initial weights of the paper's kinds of layers.
     """
@@ -163,7 +163,7 @@ def train_generator(
     first = next(iter(splits))
     for epoch in range(1, recipe.epochs + 1):
         state, _ = game.epoch(state, data, conditions)
-        if epoch % recipe.look:
+        if epoch % recipe.look and epoch < recipe.epochs:
             continue
         now = Trained(game, state, marginals)
         distance = _distance(splits[first], now.of(first))

@@ -108,3 +108,17 @@ def test_a_generator_learns_and_is_the_same_without_its_framework(
         expected = trained.game.generate(trained.state, z, condition)
         assert np.allclose(net.unit(name, z), expected, atol=1e-5)
     assert len(net.of("web").sample(3, _rng())) == 3
+
+
+def test_fewer_epochs_than_between_looks_still_give_a_trained_generator(steps: list[Step]) -> None:
+    pytest.importorskip("flax")
+    from hopflow.traffic.generator import Recipe, train_generator
+
+    recipe = Recipe(epochs=1, look=2, hidden=(16, 24), batch=50)
+    trained = train_generator({"web": split(steps)}, 1, recipe)
+    assert [epoch for epoch, _ in trained.history] == [1]
+    before, after = (
+        next(iter(state.generator["params"].values()))["kernel"]
+        for state in (trained.game.start(1), trained.state)
+    )
+    assert not np.array_equal(before, after)
