@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from hopflow import HopflowError
-from hopflow.experiments import Options, Value, write_values
+from hopflow.experiments import Options, Value, origin, write_values
 from hopflow.traffic import data, metrics
 from hopflow.traffic.baselines import Crude, Empirical, Parametric, StepModel
 from hopflow.traffic.copula import Copula
@@ -116,7 +117,7 @@ def table(options: Options) -> None:
     text = _text(tables, accepted)
     (options.out / "table.txt").write_text(text, encoding="utf-8")
     print(text)
-    _page(options, tables, accepted)
+    _page(options, tables, accepted, seeds)
 
 
 def _models(name: str, sessions: Split, folder: Path) -> dict[str, StepModel]:
@@ -132,20 +133,44 @@ def _models(name: str, sessions: Split, folder: Path) -> dict[str, StepModel]:
 
 
 def trained(splits: Mapping[str, Split], seeds: int, options: Options) -> list[Path]:
-    """Files of trained generators, one a seed; those that the folder has are kept."""
+    """Files of trained generators, one a seed.
+
+    Those that the folder has are kept if they were made by the same recipe from the same sessions.
+    """
+    from hopflow.traffic.generator import Recipe, train_generator
+
+    recipe = Recipe(epochs=20, look=10) if options.quick else Recipe()
+    if options.epochs is not None:
+        recipe = replace(recipe, epochs=options.epochs)
+    made_by = {"recipe": repr(recipe), "sessions": _digest(splits)}
     folder = options.out / "generators"
+    folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"seed-{seed}.safetensors" for seed in range(1, seeds + 1)]
     for seed, path in enumerate(paths, start=1):
-        if path.exists():
+        record = path.with_suffix(".json")
+        if path.exists() and _made_by(record) == made_by:
             continue
-        from hopflow.traffic.generator import Recipe, train_generator
-
-        recipe = Recipe(epochs=20, look=10) if options.quick else Recipe()
-        folder.mkdir(parents=True, exist_ok=True)
+        record.unlink(missing_ok=True)
         best = train_generator(splits, seed, recipe)
         best.write(path)
-        path.with_suffix(".json").write_text(json.dumps(best.history), encoding="utf-8")
+        text = json.dumps({"made_by": made_by, "history": best.history})
+        record.write_text(text + "\n", encoding="utf-8")
     return paths
+
+
+def _digest(splits: Mapping[str, Split]) -> str:
+    """A hash of the sessions that training looks at."""
+    seen = [(name, sessions.train, sessions.valid) for name, sessions in splits.items()]
+    return hashlib.sha256(repr(seen).encode()).hexdigest()
+
+
+def _made_by(record: Path) -> object:
+    """What the record beside a generator says that it was made by; `None`: nothing."""
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found.get("made_by") if isinstance(found, dict) else None
 
 
 def acceptable(generator: Sequence[Measured], rival: Sequence[Measured]) -> bool:
@@ -219,11 +244,16 @@ def _page(
     options: Options,
     tables: Mapping[str, Mapping[str, Sequence[Measured]]],
     accepted: Mapping[str, bool],
+    seeds: int,
 ) -> None:
     """The page, if the compiled module that draws pages is there."""
     from hopflow.report import Page
 
     page = Page("Learned users", "How far drawn steps are from sessions that none was fitted on.")
+    if options.quick:
+        page.section("A smaller version").prose(
+            "Generators were trained for a few epochs only: take no numbers of theirs from here."
+        )
     for name, found in tables.items():
         page.section(f"{name.capitalize()} users")
         page.prose(
@@ -231,6 +261,7 @@ def _page(
             "generator of training; 0.5 is chance for accuracies, 1 is right for `memorisation`."
         )
         page.table(["model", *(quantity for quantity, _ in QUANTITIES)], list(_rows(found)))
+    page.add(origin("traffic-table", options, seeds))
     try:
         page.write(options.out)
     except HopflowError as missing:
