@@ -18,7 +18,7 @@ test-rust: ## tests of the crates
 # Built like the crates' tests, so that it takes from those what it can; tested as installed.
 test-python: python-env ## tests of the Python package, and its types
 	rm -rf $(TARGET)/python-wheel
-	$(ENV_PYTHON) -m maturin build --quiet --profile test --strip \
+	$(ENV_PYTHON) -m maturin build --quiet --profile dev --strip \
 		--interpreter $(ENV_PYTHON) --out $(TARGET)/python-wheel
 	$(ENV_PYTHON) -m pip install --quiet --no-deps --no-index --force-reinstall $(TARGET)/python-wheel/*.whl
 	$(ENV_PYTHON) -m mypy
