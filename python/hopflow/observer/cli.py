@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 import hopflow
 from hopflow._binding import native
 from hopflow._errors import HopflowError
@@ -84,24 +86,26 @@ def over(
             played.append((game, scores))
     if not played:
         raise HopflowError(
-            f"{folder} has too few examples for the games; allowed are {LEAST} of each label, "
-            "which take more circuits, more networks (--seeds), or a longer duration"
+            f"{folder} has too few examples for the games; allowed are {2 * LEAST} to train and "
+            f"{2 * LEAST} to judge, of two labels or more, which take more circuits, more "
+            "networks (--seeds), or a longer duration"
         )
     return Played(played, controls)
 
 
 LEAST = 20
-"""Examples of each label of a game with two that must be there to train and to judge."""
+"""Half of the examples that must be there to train on, and to judge."""
 
 
 def enough(game: Game, runs: Sequence[traces.Watched]) -> bool:
     """Whether a game can be played."""
-    for some in play.split(runs):
-        labels = [int(label) for label in game.make(some, False).labels] if some else []
-        counts = sorted(labels.count(label) for label in set(labels))
-        if len(counts) < 2 or sum(counts) < 2 * LEAST:
-            return False
-    return True
+    train, judged = play.split(runs)
+    if not train or not judged:
+        return False
+    fitted, valid, asked = play.prepared(game.make(train, False), game.make(judged, True))
+    few = min(len(fitted.labels) + len(valid.labels), len(asked.labels)) < 2 * LEAST
+    told = min(len(np.unique(some.labels)) for some in (fitted, valid, asked))
+    return not few and told >= 2
 
 
 def read_scenario(name: str) -> str:

@@ -32,6 +32,7 @@ class Examples:
         units: The circuit that is watched, as `UNIT` says.
         classes: Number of labels.
         simple: A score that rises with label 1 and needs no training, where there is one.
+        loads: The recorded load that is played, where there is one, shape `(n,)`.
     """
 
     features: Floats
@@ -39,6 +40,7 @@ class Examples:
     units: Numbers
     classes: int
     simple: Floats | None = None
+    loads: Numbers | None = None
 
     @property
     def networks(self) -> Numbers:
@@ -47,14 +49,19 @@ class Examples:
 
     def take(self, rows: NDArray[np.bool_] | Numbers) -> Examples:
         """Some of the examples."""
-        simple = None if self.simple is None else self.simple[rows]
         return replace(
             self,
             features=self.features[rows],
             labels=self.labels[rows],
             units=self.units[rows],
-            simple=simple,
+            simple=None if self.simple is None else self.simple[rows],
+            loads=None if self.loads is None else self.loads[rows],
         )
+
+    def among(self, labels: Numbers) -> Examples:
+        """The examples with these labels, which are sorted: they are called 0, 1, ... then."""
+        some = self.take(np.isin(self.labels, labels))
+        return replace(some, labels=np.searchsorted(labels, some.labels), classes=len(labels))
 
     def shuffled(self, seed: int) -> Examples:
         """The same with labels that tell nothing."""
@@ -81,14 +88,19 @@ def kinds(runs: Sequence[Watched], seed: int = 0, seconds: float = 8.0) -> Examp
 
 
 def pages(runs: Sequence[Watched], seconds: float = 12.0) -> Examples:
-    """Which of the recorded pages, from the entry's trace behind the first request."""
-    parts = []
+    """Which of the recorded pages, from the entry's trace behind the first request.
+
+    Labels are the pages' numbers, of which some may be missing.
+    """
+    parts, loads = [], []
     for run in runs:
         width = _bins(run, seconds)
         inside = (run.visits.begin >= 0) & (run.visits.begin <= run.bins - width)
         rows = np.stack([run.visits.circuit, run.visits.begin], 1)[inside]
         parts.append(_windows(run, rows, width, run.visits.page[inside]))
-    return _joined(parts, int(max(part[1].max(initial=0) for part in parts)) + 1)
+        loads.append(run.visits.load[inside])
+    classes = int(max(part[1].max(initial=0) for part in parts)) + 1
+    return replace(_joined(parts, classes), loads=np.concatenate(loads))
 
 
 def neighbours(runs: Sequence[Watched], watched: int, seconds: float = 10.0) -> Examples:

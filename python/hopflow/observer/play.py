@@ -17,6 +17,12 @@ from hopflow.observer.traces import Watched
 HELD_OUT = 0.4
 """Share of the networks, the last ones, that no adversary is trained on."""
 
+LOADS = 5
+"""Loads of each page are dealt in so many turns: the first `TRAINED_LOADS` are trained on."""
+
+TRAINED_LOADS = 3
+"""Of `LOADS` turns those whose loads are trained on; the others' loads are judged."""
+
 FALSE_PAIRS = 2
 """False pairs for each true one where detection is judged; half of the examples in training."""
 
@@ -42,8 +48,15 @@ def _pairs(runs: Sequence[Watched], judged: bool) -> Examples:
     return games.pairs(runs, others=FALSE_PAIRS if judged else 1)
 
 
+def _pages(runs: Sequence[Watched], judged: bool) -> Examples:
+    """Visits of the loads to train on or to be judged on: what is judged was never seen before."""
+    found = games.pages(runs)
+    assert found.loads is not None
+    return found.take((found.loads % LOADS >= TRAINED_LOADS) == judged)
+
+
 KINDS = Game("kind", "page or bulk file", "auc", lambda runs, _: games.kinds(runs))
-PAGES = Game("page", "which page", "accuracy", lambda runs, _: games.pages(runs))
+PAGES = Game("page", "which page", "accuracy", _pages)
 PAIRS = Game("pair", "same circuit at entry and exit", "auc", _pairs)
 
 
@@ -67,6 +80,7 @@ class Score:
         adversary: The adversary's name.
         networks: Networks that it was trained on, and judged on.
         examples: Examples that it was judged on.
+        classes: Labels that it had to choose from.
         measures: `auc`, `accuracy`, `bits`, and the share of true examples that is detected with
             at most 1 % and 0.1 % of false alarms, `detected-1e-2` and `detected-1e-3`.
     """
@@ -76,6 +90,7 @@ class Score:
     adversary: str
     networks: tuple[int, int]
     examples: int
+    classes: int
     measures: dict[str, Estimate]
 
 
@@ -126,18 +141,20 @@ def play(game: Game, runs: Sequence[Watched], seeds: Sequence[int]) -> list[Scor
     train_runs, judged_runs = split(runs)
     train, judged = game.make(train_runs, False), game.make(judged_runs, True)
     networks = (len({run.network for run in train_runs}), len(judged_runs))
-    fitted, valid = _halves(train)
+    fitted, valid, judged = prepared(train, judged)
     weighted = score.weights(judged.units)
+
+    def scored(name: str, measures: dict[str, Estimate]) -> Score:
+        examples = len(judged.labels)
+        return Score(game.name, transport, name, networks, examples, judged.classes, measures)
+
     scores = []
     for name, adversary in ADVERSARIES.items():
         predict = _honest(adversary, fitted, valid, seeds)
-        measures = _measures(predict(judged.features), judged, weighted)
-        scores.append(Score(game.name, transport, name, networks, len(judged.labels), measures))
+        scores.append(scored(name, _measures(predict(judged.features), judged, weighted)))
     if judged.simple is not None:
-        measures = _binary([judged.simple.astype(np.float64)], judged, weighted)
-        scores.append(
-            Score(game.name, transport, "correlation", networks, len(judged.labels), measures)
-        )
+        simple = [judged.simple.astype(np.float64)]
+        scores.append(scored("correlation", _binary(simple, judged, weighted)))
     return scores
 
 
@@ -211,7 +228,7 @@ def _chance(judged: Examples) -> tuple[float, float]:
 
 def _controlled(game: Game, train: Examples, judged: Examples, seeds: Sequence[int]) -> Estimate:
     few = np.random.default_rng(1).permutation(len(train.labels))[:MOST_CONTROLLED]
-    fitted, valid = _halves(train.take(few))
+    fitted, valid, judged = prepared(train.take(few), judged)
     predict = ADVERSARIES["forest"](fitted, valid, seeds)
     weighted = score.weights(judged.units)
     return _measures(predict(judged.features), judged, weighted)[game.main]
@@ -231,10 +248,27 @@ def _all_identical(runs: Sequence[Watched]) -> list[Watched]:
     return [replace(run, traces={**run.traces, "entry": run.traces["exit"]}) for run in runs]
 
 
+def prepared(train: Examples, judged: Examples) -> tuple[Examples, Examples, Examples]:
+    """Examples to fit on, to validate on, and to be judged on, with the same labels.
+
+    Labels are those that there is something to fit on; examples with others are left out.
+    """
+    fitted, valid = _halves(train)
+    known = np.unique(fitted.labels)
+    return fitted.among(known), valid.among(known), judged.among(known)
+
+
 def _halves(train: Examples) -> tuple[Examples, Examples]:
-    """Examples to fit and to validate on: a fifth of the circuits, chosen by their numbers."""
-    chosen = [zlib.crc32(int(unit).to_bytes(8, "little")) % 5 == 0 for unit in train.units]
-    held = np.asarray(chosen)
+    """Examples to fit and to validate on: a fifth of the circuits, chosen by their numbers.
+
+    Where recorded loads are played these are divided instead, so that no load is in both.
+    """
+    if train.loads is not None:
+        held = train.loads % (2 * LOADS) == TRAINED_LOADS - 1
+    else:
+        held = np.asarray(
+            [zlib.crc32(int(unit).to_bytes(8, "little")) % 5 == 0 for unit in train.units], bool
+        )
     return train.take(~held), train.take(held)
 
 

@@ -30,11 +30,13 @@ class Visits:
     Attributes:
         circuit: Number of the circuit.
         page: Which page it was.
+        load: Which recorded load of the page was played.
         begin: Bin of the first request; negative before recording began.
     """
 
     circuit: Numbers
     page: Numbers
+    load: Numbers
     begin: Numbers
 
 
@@ -112,6 +114,7 @@ def _run(folder: Path, run: dict[str, Any]) -> Watched:
         visits=Visits(
             circuit=np.asarray(visits.get("circuit", []), np.int64),
             page=np.asarray(visits.get("page", []), np.int64),
+            load=np.asarray(visits.get("instance", []), np.int64),
             begin=bin_of(visits.get("start_s", [])),
         ),
         bulk=bulk,

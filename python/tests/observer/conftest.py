@@ -33,7 +33,7 @@ def made_up(network: int, transport: str = "made-up") -> Watched:
         network=network,
         bin_s=BIN_S,
         traces={"entry": near, "exit": far},
-        visits=Visits(circuit, circuit % 3, begin),
+        visits=Visits(circuit, circuit % 3, np.arange(len(circuit)) % 10, begin),
         bulk=np.arange(CIRCUITS) % 2 == 0,
     )
 

@@ -66,8 +66,38 @@ def test_a_transport_is_not_told_from_itself(runs: list[Watched]) -> None:
 def test_games_need_examples_of_all_labels(runs: list[Watched]) -> None:
     assert enough(play.KINDS, runs)
     nothing = np.zeros(0, np.int64)
-    nobody = [replace(run, visits=Visits(nothing, nothing, nothing)) for run in runs]
+    nobody = [replace(run, visits=Visits(nothing, nothing, nothing, nothing)) for run in runs]
     assert not enough(play.PAGES, nobody)
+
+
+def test_pages_are_judged_on_recorded_loads_that_were_not_trained_on(runs: list[Watched]) -> None:
+    train_runs, judged_runs = play.split(runs)
+    train, judged = play.PAGES.make(train_runs, False), play.PAGES.make(judged_runs, True)
+    loads = [set(some.loads.tolist()) for some in (*play._halves(train), judged)]
+    assert loads == [{0, 1, 5, 6, 7}, {2}, {3, 4, 8, 9}]
+
+
+def test_numbers_of_pages_may_have_gaps_and_pages_never_trained_on_are_not_asked_about(
+    runs: list[Watched],
+) -> None:
+    def called(run: Watched) -> Watched:
+        page_of = run.visits.page * 1000 + (run.network == 4) * (run.visits.circuit == 5)
+        return replace(run, visits=replace(run.visits, page=page_of))
+
+    some = [called(run) for run in runs]
+    assert enough(play.PAGES, some)
+    found = play.play(play.PAGES, some, [1])
+    assert {score.classes for score in found} == {3}
+    assert all(score.measures["bits"].mean < 0.6 for score in found)
+
+
+def test_games_need_something_to_validate_on(runs: list[Watched]) -> None:
+    loads = np.array([0, 1, 3, 4])
+    few = [
+        replace(run, visits=replace(run.visits, load=loads[run.visits.load % 4])) for run in runs
+    ]
+    assert enough(play.PAGES, runs)
+    assert not enough(play.PAGES, few)
 
 
 def test_a_scenario_gets_observers_unless_it_has_some() -> None:
