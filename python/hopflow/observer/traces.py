@@ -89,10 +89,12 @@ def _run(folder: Path, run: dict[str, Any]) -> Watched:
             f"the run {run['folder']} has no table `traces`; "
             'scenarios ask for it by [record] traces = "50 ms"'
         )
-    ticks = np.rint(traces["t_s"] * 1e3).astype(np.int64)
-    first, width = ticks.min(), int(np.diff(np.unique(ticks)).min())
+    ticks = np.rint(traces["t_s"] * 1e9).astype(np.int64)
+    first, width = int(ticks.min()), int(np.gcd.reduce(np.diff(np.unique(ticks))))
+    if width == 0:
+        raise HopflowError(f"the run {run['folder']} has traces of one bin; needed are more")
     places = np.asarray(traces["place"])
-    count, bins = len(tables["circuits"]["circuit"]), int((ticks.max() - first) // width) + 1
+    count, bins = len(tables["circuits"]["circuit"]), (int(ticks.max()) - first) // width + 1
     seen = {}
     for place in PLACES:
         mine = places == place
@@ -102,14 +104,14 @@ def _run(folder: Path, run: dict[str, Any]) -> Watched:
             seen[place][rows, number, columns] = traces[channel][mine]
 
     def bin_of(seconds: Any) -> Numbers:
-        return np.asarray((np.asarray(seconds) * 1e3 - first) // width, np.int64)
+        return np.asarray((np.asarray(seconds) * 1e9 - first) // width, np.int64)
 
     bulk = np.asarray(tables["circuits"]["class"]) == "bulk"
     visits = _table(folder, run, "visits")
     return Watched(
         transport=run["transport"],
         network=int(run["network"]),
-        bin_s=width / 1e3,
+        bin_s=width / 1e9,
         traces=seen,
         visits=Visits(
             circuit=np.asarray(visits.get("circuit", []), np.int64),
