@@ -11,8 +11,10 @@ MODEL = (
     "An observer of the wire between a client and its router sees sizes and times of all packets "
     "in both directions, feedback included, in bins of `[record] traces`; a malicious exit sees "
     "the cells of data that it sends on, circuit by circuit. Adversaries are trained on some "
-    "networks and judged on others. Intervals (95 %) are over circuits; the strongest adversary "
-    "counts."
+    "networks and judged on others, and where pages are told apart on other recorded loads of "
+    "them, too. Intervals (95 %) are over circuits. All measures are those of one adversary, the "
+    "strongest by the game's first measure; it is chosen by what is judged, which favours the "
+    "observer a little."
 )
 """What is assumed of observers, for pages."""
 
@@ -27,8 +29,12 @@ HEADINGS = {
 
 
 def verdict(controls: Sequence[Control]) -> str:
-    """`valid`, or `VOID` where a control fails."""
-    return "valid" if all(control.holds for control in controls) else "VOID"
+    """`valid`, or `VOID` where a control that decides fails."""
+    return "valid" if not _failed(controls) else "VOID"
+
+
+def _failed(controls: Sequence[Control]) -> list[Control]:
+    return [control for control in controls if control.decides and not control.holds]
 
 
 def section(
@@ -58,9 +64,10 @@ def text(played: Sequence[tuple[Game, Sequence[Score]]], controls: Sequence[Cont
         columns, rows, caption = _table(game, scores, of_game)
         lines += ["", f"{caption}", "", _row(columns), _row(["---"] * len(columns))]
         lines += [_row([_plain(cell) for cell in row]) for row in rows]
-    failed = [control for control in controls if not control.holds]
-    lines += ["", f"controls: {len(controls) - len(failed)} of {len(controls)} hold"]
+    failed, deciding = _failed(controls), [control for control in controls if control.decides]
+    lines += ["", f"controls: {len(deciding) - len(failed)} of {len(deciding)} hold"]
     lines += [f"  VOID: {_words(control)}" for control in failed]
+    lines += [f"  shown only: {_words(some)}" for some in controls if not some.decides]
     return "\n".join(lines)
 
 
@@ -77,17 +84,16 @@ def _table(
     rows: list[list[Cell]] = []
     for label in transports(scores):
         mine = [score for score in scores if score.transport == label]
-        cells: list[Cell] = [label]
-        for name in measures:
-            found = [score.measures[name] for score in mine if name in score.measures]
-            top = max(found, key=lambda estimate: estimate.mean)
-            cells.append(figures(top.text()))
+        top = best(game, mine)
+        cells: list[Cell] = [
+            figures(top.measures[name].text()) if name in top.measures else "" for name in measures
+        ]
         judged = [control for control in controls if control.transport == label]
-        rows.append([*cells, best(game, mine).adversary, verdict(judged)])
+        rows.append([label, *cells, top.adversary, verdict(judged)])
     first = scores[0]
     caption = (
         f"{game.title}: trained on {first.networks[0]} networks, judged on {first.networks[1]} "
-        f"({first.examples} examples for {first.transport})"
+        f"({first.examples} examples of {first.classes} labels for {first.transport})"
     )
     return columns, rows, caption[0].upper() + caption[1:]
 
@@ -113,7 +119,7 @@ def _control(control: Control) -> list[Cell]:
         control.name,
         figures(control.measured.text()),
         figures(f"{control.low:.2f} to {control.high:.2f}"),
-        "yes" if control.holds else "no",
+        ("yes" if control.holds else "no") + ("" if control.decides else ", shown only"),
     ]
 
 

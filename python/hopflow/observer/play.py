@@ -105,6 +105,7 @@ class Control:
         measured: The measure that was looked at.
         low: The least that is allowed.
         high: The most.
+        decides: Whether the game is void where it fails.
     """
 
     game: str
@@ -113,6 +114,7 @@ class Control:
     measured: Estimate
     low: float
     high: float
+    decides: bool = True
 
     @property
     def holds(self) -> bool:
@@ -194,7 +196,8 @@ def itself(game: Game, runs: Sequence[Watched], seeds: Sequence[int]) -> Control
     """The control that a transport cannot be told from itself in other networks.
 
     Every other network is called another transport, and adversaries see the game's examples of
-    both. `None` with fewer than four networks.
+    both. With so few networks some are alike by chance: it is shown, and does not decide. `None`
+    with fewer than four networks.
     """
     networks = sorted({run.network for run in runs})
     if len(networks) < 4:
@@ -205,7 +208,7 @@ def itself(game: Game, runs: Sequence[Watched], seeds: Sequence[int]) -> Control
         odd = np.isin(examples.networks, part[1::2]).astype(np.int64)
         halves.append(replace(examples, labels=odd, classes=2))
     measured = _controlled(replace(game, main="auc"), halves[0], halves[1], seeds[:1])
-    return Control(game.name, runs[0].transport, OTHER_SEEDS, measured, 0.4, 0.6)
+    return Control(game.name, runs[0].transport, OTHER_SEEDS, measured, 0.4, 0.6, decides=False)
 
 
 MOST_CONTROLLED = 600
