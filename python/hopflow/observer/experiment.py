@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 import hopflow
 from hopflow._errors import HopflowError
-from hopflow.experiments import Options, Value, write_values
+from hopflow.experiments import Options, Value, origin, write_values
 from hopflow.observer import page, play, scenarios
 from hopflow.observer.cli import TRAININGS, Played, over
 from hopflow.observer.play import Score
 from hopflow.observer.scenarios import Transports
 from hopflow.report import Cell, Page, figures
 
-NETWORKS = {"large": 5, "shared": 8}
-"""Networks of the two scenarios, unless the options say otherwise."""
+NETWORKS = 5
+"""Networks of each scenario, unless the options say otherwise."""
 
 
 def games(options: Options) -> None:
@@ -35,10 +35,10 @@ def games(options: Options) -> None:
     """
     transports = scenarios.TRANSPORTS
     large = _large(options, transports)
-    shared = _simulated(options, "shared", scenarios.shared(transports, _seeds(options, "shared")))
+    shared = _simulated(options, "shared", scenarios.shared(transports, _seeds(options)))
     trainings = 2 if options.quick else TRAININGS
     finish(
-        options.out,
+        ("observer-games", options),
         "What transports give away to observers",
         [
             over(large, list(transports), [play.KINDS, play.PAGES, play.PAIRS], trainings),
@@ -58,7 +58,7 @@ def feedback(options: Options) -> None:
     large = _large(options, transports)
     trainings = 2 if options.quick else TRAININGS
     finish(
-        options.out,
+        ("observer-feedback", options),
         "What BackTap's feedback gives away, and what it costs to keep it back",
         [over(large, list(transports), [play.PAGES, play.PAIRS], trainings)],
         costs(large, list(transports)),
@@ -123,12 +123,17 @@ def _columns(results: hopflow.Results, name: str) -> dict[str, NDArray[Any]]:
     }
 
 
-def finish(out: Path, title: str, played: Sequence[Played], cost: Costs) -> Path:
+Made = tuple[str, Options]
+"""An experiment's name, and how it was made."""
+
+
+def finish(of: Made, title: str, played: Sequence[Played], cost: Costs) -> Path:
     """Prints what was found, and writes values and a page; returns the page's path."""
+    name, options = of
     all_games = [game for one in played for game in one.games]
     controls = [control for one in played for control in one.controls]
     print(page.text(all_games, controls))
-    write_values(out, [value for _, scores in all_games for value in _values(scores)])
+    write_values(options.out, [value for _, scores in all_games for value in _values(scores)])
     made = Page(title, "Adversaries that learn, and classical ones, on networks they do not know.")
     made.fact("verdict", page.verdict(controls))
     made.add(page.section("What it gives away", all_games, controls))
@@ -138,7 +143,8 @@ def finish(out: Path, title: str, played: Sequence[Played], cost: Costs) -> Path
         [[label, *_figures(of, measures)] for label, of in cost.items()],
         "In the same runs",
     )
-    path = made.write(out)
+    made.add(origin(name, options, len(_seeds(options))))
+    path = made.write(options.out)
     print(f"\nreport   {path}")
     return path
 
@@ -165,7 +171,7 @@ def _values(scores: Sequence[Score]) -> Iterator[Value]:
 
 def _large(options: Options, transports: Transports) -> Path:
     pages = _pages(options)
-    text = scenarios.large(transports, _seeds(options, "large"), str(pages))
+    text = scenarios.large(transports, _seeds(options), str(pages))
     return _simulated(options, "large", text)
 
 
@@ -173,8 +179,8 @@ def _simulated(options: Options, name: str, text: str) -> Path:
     return hopflow.run(text, threads=options.threads, out=options.out / name).folder
 
 
-def _seeds(options: Options, name: str) -> Sequence[int]:
-    return range(1, 1 + (options.seeds or (2 if options.quick else NETWORKS[name])))
+def _seeds(options: Options) -> Sequence[int]:
+    return range(1, 1 + (options.seeds or (2 if options.quick else NETWORKS)))
 
 
 def _pages(options: Options) -> Path:
