@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -108,32 +109,45 @@ def enough(game: Game, runs: Sequence[traces.Watched]) -> bool:
     return not few and told >= 2
 
 
-def read_scenario(name: str) -> str:
-    """The text of a scenario: a built-in one, or a file.
+NAMES_OF_FILES = frozenset({"replay", "circuits", "graph", "model", "consensus"})
+"""Keys of scenarios whose text is the name of a file."""
+
+
+def read_scenario(name: str) -> dict[str, Any]:
+    """A scenario: a built-in one, or a file; files beside it are named by absolute paths.
 
     Raises:
-        HopflowError: There is neither.
+        HopflowError: There is neither, or it is no TOML.
     """
-    built_in = native().scenario_text(name)
-    if built_in is not None:
-        return built_in
+    text, path = native().scenario_text(name), Path(name)
     try:
-        return Path(name).read_text(encoding="utf-8")
+        if text is not None:
+            return tomllib.loads(text)
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise HopflowError(f"{name} is no TOML: {error}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise HopflowError(
             f"cannot read the scenario {name}: {error}; neither a file nor built in; "
             f"allowed: {', '.join(hopflow.list_scenarios())}"
         ) from error
+    return {key: _placed(key, value, path.absolute().parent) for key, value in content.items()}
 
 
-def with_traces(text: str) -> str:
+def _placed(key: str, value: Any, folder: Path) -> Any:
+    """A scenario's value in which files that lie in a folder have absolute names."""
+    if isinstance(value, dict):
+        return {inner: _placed(inner, some, folder) for inner, some in value.items()}
+    if isinstance(value, list):
+        return [_placed(key, some, folder) for some in value]
+    if key in NAMES_OF_FILES and isinstance(value, str) and (folder / value).is_file():
+        return str(folder / value)
+    return value
+
+
+def with_traces(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario with observers, if it has none."""
-    if re.search(r"^\s*traces\s*=", text, re.MULTILINE):
-        return text
-    wanted = 'traces = "50 ms"'
-    if re.search(r"^\[record\]\s*$", text, re.MULTILINE):
-        return re.sub(r"^\[record\][ \t]*$", f"[record]\n{wanted}", text, flags=re.MULTILINE)
-    return f"{text}\n[record]\n{wanted}\n"
+    return {**scenario, "record": {"traces": "50 ms", **scenario.get("record", {})}}
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from hopflow.observer import page, play
-from hopflow.observer.cli import enough, with_traces
+from hopflow._errors import HopflowError
+from hopflow.observer import cli, page, play
+from hopflow.observer.cli import enough, read_scenario, with_traces
 from hopflow.observer.traces import Visits, Watched
 
 
@@ -54,6 +57,9 @@ def test_a_control_that_fails_makes_its_game_void(pairs: list[play.Score]) -> No
     text = page.text([(play.PAIRS, pairs)], [good, bad])
     assert "VOID" in text
     assert "1 of 2 hold" in text
+    shown = replace(bad, decides=False)
+    assert page.verdict([good, shown]) == "valid"
+    assert "shown only: pair, made-up, bad" in page.text([(play.PAIRS, pairs)], [good, shown])
 
 
 def test_a_transport_is_not_told_from_itself(runs: list[Watched]) -> None:
@@ -101,7 +107,28 @@ def test_games_need_something_to_validate_on(runs: list[Watched]) -> None:
 
 
 def test_a_scenario_gets_observers_unless_it_has_some() -> None:
-    assert '[record]\ntraces = "50 ms"\n' in with_traces('[record]\nhops = "1 s"\n')
-    assert with_traces("a = 1").endswith('[record]\ntraces = "50 ms"\n')
-    own = '[record]\ntraces = "5 ms"\n'
+    found = with_traces({"record": {"hops": "1 s"}})
+    assert found == {"record": {"hops": "1 s", "traces": "50 ms"}}
+    assert with_traces({"a": 1}) == {"a": 1, "record": {"traces": "50 ms"}}
+    own = {"record": {"traces": "5 ms"}}
     assert with_traces(own) == own
+
+
+def test_files_beside_a_scenario_are_found_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing_built_in = SimpleNamespace(scenario_text=lambda name: None)
+    monkeypatch.setattr(cli, "native", lambda: nothing_built_in)
+    (tmp_path / "pages.csv").write_text("")
+    (tmp_path / "some.toml").write_text(
+        'record = { hops = "1 s" } # TOML in its other forms\n'
+        'circuits = [{ workload = { replay = "pages.csv" } }, { workload = "web" }]\n'
+        'network.source.circuits = "elsewhere.csv"\n'
+    )
+    found = read_scenario(str(tmp_path / "some.toml"))
+    assert found["circuits"][0]["workload"]["replay"] == str(tmp_path / "pages.csv")
+    assert found["network"]["source"]["circuits"] == "elsewhere.csv"
+    assert found["record"] == {"hops": "1 s"}
+    (tmp_path / "some.toml").write_text("= 1")
+    with pytest.raises(HopflowError, match="is no TOML"):
+        read_scenario(str(tmp_path / "some.toml"))
