@@ -229,11 +229,15 @@ def _text(
     for name, found in tables.items():
         lines.append(f"{name}: {_verdict(accepted[name])}")
         for i, (quantity, unit) in enumerate(QUANTITIES):
-            lines.append(f"  {quantity}{f' ({unit})' if unit else ''}")
+            lines.append(f"  {_titled(quantity, unit)}")
             for model, runs in found.items():
                 mean, half = _summary(runs)
                 lines.append(f"    {model:<12}{mean[i]:9.3f} ± {half[i]:.3f}")
     return "\n".join(lines) + "\n"
+
+
+def _titled(quantity: str, unit: str) -> str:
+    return f"{quantity} ({unit})" if unit else quantity
 
 
 def _verdict(accepted: bool) -> str:
@@ -260,7 +264,7 @@ def _page(
             f"By the rule, {_verdict(accepted[name])}. Means over seeds of draws, and for the "
             "generator of training; 0.5 is chance for accuracies, 1 is right for `memorisation`."
         )
-        page.table(["model", *(quantity for quantity, _ in QUANTITIES)], list(_rows(found)))
+        page.table(["quantity", *found], list(_rows(found)))
     page.add(origin("traffic-table", options, seeds))
     try:
         page.write(options.out)
@@ -269,7 +273,9 @@ def _page(
 
 
 def _rows(found: Mapping[str, Sequence[Measured]]) -> Iterator[list[str | tuple[float, float]]]:
-    for model, runs in found.items():
-        mean, half = _summary(runs)
-        pairs = [(float(m), float(h)) for m, h in zip(mean, half, strict=True)]
-        yield [model, *pairs]
+    summaries = [_summary(runs) for runs in found.values()]
+    for i, (quantity, unit) in enumerate(QUANTITIES):
+        yield [
+            _titled(quantity, unit),
+            *((float(mean[i]), float(half[i])) for mean, half in summaries),
+        ]
