@@ -278,8 +278,10 @@ def _halves(train: Examples) -> tuple[Examples, Examples]:
 def _honest(
     adversary: Adversary, fitted: Examples, valid: Examples, seeds: Sequence[int]
 ) -> Predict:
-    """The adversary with its probabilities calibrated on the validation data."""
+    """The adversary with its probabilities calibrated on the validation data, if there are some."""
     predict = adversary(fitted, valid, seeds)
+    if not len(valid.labels):
+        return predict
     changes = [
         score.calibrated(one, valid.labels, valid.classes) for one in predict(valid.features)
     ]

@@ -132,3 +132,13 @@ def test_files_beside_a_scenario_are_found_from_elsewhere(
     (tmp_path / "some.toml").write_text("= 1")
     with pytest.raises(HopflowError, match="is no TOML"):
         read_scenario(str(tmp_path / "some.toml"))
+
+
+def test_controls_that_leave_nothing_to_validate_on_are_played_all_the_same(
+    runs: list[Watched],
+) -> None:
+    loads = np.array([0, 1, 3, 4])
+    few = [
+        replace(run, visits=replace(run.visits, load=loads[run.visits.load % 4])) for run in runs
+    ]
+    assert play.itself(play.PAGES, few, [1]) is not None
