@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,15 @@ def test_progress_is_told_and_its_exceptions_end_the_runs(
         hopflow.run({**tiny, "duration": "2000 s"}, out=tmp_path / "out", progress=enough)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python listens to Ctrl-C only if whoever started it does not have it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_runs_and_keeps_what_is_finished(tiny: dict[str, Any], tmp_path: Path) -> None:
     out = tmp_path / "out"
     hopflow.run(tiny, out=out, seeds=1, progress=False)
