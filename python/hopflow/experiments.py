@@ -14,6 +14,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     from hopflow.report import Section
 
@@ -109,6 +112,18 @@ def write_values(folder: Path, values: Iterable[Value]) -> Path:
             cells = [getattr(value, name) for name in names]
             writer.writerow(["" if cell is None else cell for cell in cells] + [value.verdict])
     return path
+
+
+def half_width(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Half the width of the 95 % interval of the mean over the first axis (Student's t).
+
+    Args:
+        rows: Two values or more, shape `(n, ...)`.
+    """
+    from scipy import stats
+
+    factor = stats.t.ppf(0.975, len(rows) - 1) / np.sqrt(len(rows))
+    return np.asarray(factor * rows.std(axis=0, ddof=1))
 
 
 def origin(name: str, options: Options, seeds: int) -> Section:

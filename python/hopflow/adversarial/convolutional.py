@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from flax import linen as nn
 
-from hopflow.adversarial.nets import Layer, Perceptron, drop, uniform
+from hopflow.adversarial.nets import Layer, Perceptron, drop, maxout, split, uniform
 
 
 class ConvolutionalGenerator(nn.Module):
@@ -100,8 +100,7 @@ class ConvolutionalDiscriminator(nn.Module):
         dropout: jax.Array | None = None,
     ) -> jax.Array:
         """Logits, shape `(n, 1)`, for images of shape `(n, pixels, pixels, colours)`."""
-        count = len(self.stages) + 1
-        keys = [None] * count if dropout is None else list(jax.random.split(dropout, count))
+        keys = split(dropout, len(self.stages) + 1)
         h = x
         for stage, key in zip(self.stages, keys, strict=False):
             h = drop(h, stage.keep, key)
@@ -111,8 +110,7 @@ class ConvolutionalDiscriminator(nn.Module):
                 padding=stage.pad,
                 kernel_init=uniform(self.scale),
             )(h)
-            h = h.reshape(*h.shape[:-1], stage.channels, stage.pieces).max(axis=-1)
-            h = _pool(h, stage)
+            h = _pool(maxout(h, stage.pieces), stage)
         return Perceptron(self.layers)(h, condition, keys[-1])
 
 

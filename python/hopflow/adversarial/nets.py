@@ -122,7 +122,7 @@ class Perceptron(nn.Module):
         h = x.reshape(x.shape[0], -1)
         if condition is not None:
             h = jnp.concatenate([h, condition.astype(h.dtype)], axis=1)
-        keys = _split(dropout, len(self.layers))
+        keys = split(dropout, len(self.layers))
         outputs = []
         for number, (layer, key) in enumerate(zip(self.layers, keys, strict=True)):
             h = drop(h, layer.keep, key)
@@ -140,9 +140,15 @@ class Perceptron(nn.Module):
 def activate(sums: jax.Array, layer: Layer) -> jax.Array:
     """Applies a layer's activation to its weighted sums, shape `(n, width * pieces)`."""
     if layer.activation == "maxout":
-        return sums.reshape(*sums.shape[:-1], layer.width, layer.pieces).max(axis=-1)
+        return maxout(sums, layer.pieces)
     return _ACTIVATIONS[layer.activation](sums)
 
 
-def _split(key: jax.Array | None, count: int) -> list[jax.Array | None]:
+def maxout(sums: jax.Array, pieces: int) -> jax.Array:
+    """The largest of each unit's pieces, for sums of shape `(..., units * pieces)`."""
+    return sums.reshape(*sums.shape[:-1], -1, pieces).max(axis=-1)
+
+
+def split(key: jax.Array | None, count: int) -> list[jax.Array | None]:
+    """So many keys, or as many times none."""
     return [None] * count if key is None else list(jax.random.split(key, count))

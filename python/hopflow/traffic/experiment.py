@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hopflow import HopflowError
-from hopflow.experiments import Options, Value, origin, write_values
+from hopflow.experiments import Options, Value, half_width, origin, write_values
 from hopflow.traffic import data, metrics
 from hopflow.traffic.baselines import Crude, Empirical, Parametric, StepModel
 from hopflow.traffic.copula import Copula
@@ -194,13 +194,10 @@ def _number(quantity: str) -> int:
 
 def _summary(runs: Sequence[Measured]) -> tuple[Floats, Floats]:
     """Means over seeds, and half the widths of their 95 % intervals (Student's t)."""
-    from scipy import stats
-
     rows = np.array([run.quantities for run in runs])
     if len(rows) == 1:
         return rows[0], np.zeros(rows.shape[1])
-    factor = stats.t.ppf(0.975, len(rows) - 1) / np.sqrt(len(rows))
-    return rows.mean(axis=0), factor * rows.std(axis=0, ddof=1)
+    return rows.mean(axis=0), half_width(rows)
 
 
 def _values(name: str, model: str, runs: Sequence[Measured]) -> list[Value]:

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hopflow.adversarial import Adam, Game, Layer, Momentum, Perceptron, Settings, State
+from hopflow.adversarial.paper import maxout_discriminator
 from hopflow.traffic.files import write_generator
 from hopflow.traffic.marginals import Marginals
 from hopflow.traffic.metrics import Scale, boosted_test, features
@@ -75,16 +76,11 @@ class Recipe:
         return Game(generator, discriminator, settings, examples, (FEATURES,), conditions)
 
     def _maxout(self) -> tuple[Perceptron, Settings]:
-        layers = (
-            Layer(240, "maxout", self.scale, pieces=5, keep=0.8),
-            Layer(240, "maxout", self.scale, pieces=5, keep=0.5),
-            Layer(1, "linear", self.scale, keep=0.5),
-        )
         rule = Momentum(rate=self.rate)
         settings = Settings(
             batch=self.batch, noise_size=NOISE, generator_rule=rule, discriminator_rule=rule
         )
-        return Perceptron(layers), settings
+        return maxout_discriminator(240, scale=self.scale), settings
 
     def _critic(self) -> tuple[Perceptron, Settings]:
         layers = (Layer(256, "leaky-relu"), Layer(256, "leaky-relu"), Layer(1, "linear"))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from hopflow.adversarial import parzen
 from hopflow.adversarial.data import Split
 from hopflow.adversarial.reproduce import nets
 from hopflow.adversarial.reproduce.pictures import grid, png
 from hopflow.adversarial.training import Training
-from hopflow.experiments import Options, Value, origin, write_values
+from hopflow.experiments import Options, Value, half_width, origin, write_values
 from hopflow.report import Axis, Horizontal, Page, Series, figures, verdict
 
 _SOURCE = "Goodfellow et al., Generative Adversarial Nets (NIPS 2014), "
@@ -92,10 +91,8 @@ def fig3(options: Options) -> None:
     z = np.concatenate([(1.0 - shares) * begin + shares * end for begin, end in ends])
     images = game.generate(training.best, z.astype(np.float32))
     steps = np.linalg.norm(np.diff(images.reshape(2, 10, -1), axis=1), axis=2)
-    values = [
-        Value("gan-fig3", "longest step over the mean step", "", "", None, 2, float(ratio))
-        for ratio in [(steps.max(axis=1) / steps.mean(axis=1)).mean()]
-    ]
+    ratio = float((steps.max(axis=1) / steps.mean(axis=1)).mean())
+    values = [Value("gan-fig3", "longest step over the mean step", "", "", None, 2, ratio)]
     write_values(options.out, values)
     page = Page(f"Adversarial nets: Figure 3, {chosen.name}", _SOURCE + "Figure 3")
     page.section("Interpolation").prose(
@@ -175,7 +172,7 @@ def _table1_values(
         epoch = trainings[seed - 1].best_epoch
         values.append(Value(figure, "epoch chosen, seed", "", "", seed, 1, epoch))
     means = np.asarray([found.mean for found in estimates])
-    half = _half_width(means)
+    half = float(half_width(means)) if len(means) > 1 else None
     values.append(
         Value(
             figure,
@@ -192,14 +189,6 @@ def _table1_values(
         )
     )
     return values
-
-
-def _half_width(means: NDArray[np.float64]) -> float | None:
-    """Half the width of the 95 % interval of a mean; `None` for one value."""
-    if len(means) < 2:
-        return None
-    spread = float(means.std(ddof=1)) / float(np.sqrt(len(means)))
-    return float(stats.t.ppf(0.975, len(means) - 1)) * spread
 
 
 def _table1_page(

@@ -68,7 +68,6 @@ def trained(options: Options, seeds: int) -> list[Training]:
     On a processor, seeds are trained side by side, one thread each; on a GPU one after the other.
     """
     chosen = setup(options)
-    chosen.split()  # what is missing should be said before processes are started
     numbers = range(1, seeds + 1)
     make = partial(_train, chosen, folder(options, chosen))
     if jax.default_backend() != "cpu":
