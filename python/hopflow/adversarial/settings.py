@@ -26,6 +26,7 @@ class Settings:
             fresh noise and the discriminator as just updated. `simultaneous` as the authors ran it:
             both gradients are taken at the same point, with the same noise and dropout.
         loss: What the players minimise.
+        penalty: Weight of the loss's gradient penalty; `None`: as published.
         noise: `uniform` between plus and minus the root of 3, or `gaussian`: both have variance 1.
         noise_size: Dimensions of the noise.
         discriminator_scale: What the discriminator's loss is multiplied by; the authors took the
@@ -41,6 +42,7 @@ class Settings:
     steps: int = 1
     schedule: Literal["alternating", "simultaneous"] = "alternating"
     loss: LossName = "non-saturating"
+    penalty: float | None = None
     noise: Literal["uniform", "gaussian"] = "uniform"
     noise_size: int = 100
     discriminator_scale: float = 0.5
@@ -61,8 +63,18 @@ class Settings:
                 raise ValueError(f"{key} is {getattr(self, key)}; allowed is 1 or more")
         if not 0.0 <= self.average < 1.0:
             raise ValueError(f"average is {self.average}; allowed is 0 or more, below 1")
-        if self.schedule == "simultaneous" and (self.steps > 1 or LOSSES[self.loss].penalty):
+        penalised = LOSSES[self.loss].penalty is not None
+        if self.schedule == "simultaneous" and (self.steps > 1 or penalised):
             raise ValueError("simultaneous updates have one step and no gradient penalty")
+        if self.penalty is not None and (not penalised or self.penalty < 0.0):
+            raise ValueError(
+                f"penalty is {self.penalty}; allowed is 0 or more, for losses that have one"
+            )
+
+    @property
+    def penalty_weight(self) -> float:
+        """What the loss's gradient penalty is multiplied by."""
+        return LOSSES[self.loss].weight if self.penalty is None else self.penalty
 
 
 class Progress(NamedTuple):

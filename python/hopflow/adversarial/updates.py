@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from hopflow.adversarial.losses import LOSSES, gradient_penalty
+from hopflow.adversarial.losses import LOSSES
 from hopflow.adversarial.settings import Parameters, State
 
 if TYPE_CHECKING:
@@ -105,12 +105,13 @@ def improve_discriminator(
     def objective(discriminator: Parameters) -> tuple[jax.Array, Logits]:
         logits = _judge_both(game, discriminator, batch, samples, for_dropout)
         value = game.settings.discriminator_scale * loss.discriminator(*logits)
-        if loss.penalty:
+        if loss.penalty is not None:
 
             def critic(x: jax.Array) -> jax.Array:
                 return logits_of(game, discriminator, Batch(x, batch.condition), None)
 
-            value += loss.penalty * gradient_penalty(critic, batch.x, samples, for_penalty)
+            penalty = loss.penalty(critic, batch.x, samples, for_penalty)
+            value += game.settings.penalty_weight * penalty
         return value, logits
 
     gradient, logits = jax.grad(objective, has_aux=True)(state.discriminator)

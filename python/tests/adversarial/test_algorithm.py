@@ -10,7 +10,7 @@ import pytest
 
 from hopflow.adversarial import Adam, Game, Layer, Momentum, Perceptron, Settings, checkpoint
 from hopflow.adversarial.data import Split
-from hopflow.adversarial.losses import LOSSES
+from hopflow.adversarial.losses import LOSSES, flat_on_data, steep_between
 from hopflow.adversarial.settings import State
 
 
@@ -95,6 +95,19 @@ def test_losses_are_those_of_the_paper() -> None:
     assert float(other) == pytest.approx(-float(jnp.mean(jnp.log(d_fake))), 1e-5)
 
 
+def test_penalties_are_those_of_a_critic_whose_gradient_is_known() -> None:
+    # The gradient of |x|^2 / 2 is x itself.
+    real = jnp.asarray([[3.0, 4.0], [0.0, 2.0]])
+    fake = jnp.zeros((2, 2))
+
+    def critic(x: jax.Array) -> jax.Array:
+        return 0.5 * jnp.sum(x**2, axis=1)
+
+    key = jax.random.key(1)
+    assert float(flat_on_data(critic, real, fake, key)) == pytest.approx((25.0 + 4.0) / 2.0)
+    assert float(steep_between(critic, real, real, key)) == pytest.approx((16.0 + 1.0) / 2.0)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -107,6 +120,7 @@ def test_losses_are_those_of_the_paper() -> None:
             generator_rule=Adam(),
             discriminator_rule=Adam(),
         ),
+        Settings(batch=50, loss="non-saturating-r1", penalty=2.0),
     ],
 )
 def test_every_way_to_play_stays_finite(settings: Settings, game: Game, digits: Split) -> None:
@@ -167,5 +181,7 @@ def test_bad_settings_say_what_is_allowed() -> None:
         Settings(schedule="both")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one step and no gradient penalty"):
         Settings(schedule="simultaneous", steps=2)
+    with pytest.raises(ValueError, match="for losses that have one"):
+        Settings(penalty=1.0)
     with pytest.raises(ValueError, match="maxout needs two pieces"):
         Layer(3, "maxout")
