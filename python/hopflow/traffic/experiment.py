@@ -93,9 +93,8 @@ class Judge:
 
 def table(options: Options) -> None:
     """Fits and trains all models and compares them; writes `values.csv`, text and a page."""
-    folder = data.data_folder(options.data)
     seeds = options.seeds or (2 if options.quick else SEEDS)
-    splits = {name: split(sessions) for name, sessions in data.load(folder).items()}
+    splits = {name: split(sessions) for name, sessions in data.load(options.data).items()}
     options.out.mkdir(parents=True, exist_ok=True)
     generators = trained(splits, seeds, options)
     values: list[Value] = []
@@ -103,7 +102,7 @@ def table(options: Options) -> None:
     tables: dict[str, dict[str, list[Measured]]] = {}
     for name, sessions in splits.items():
         judge = Judge.of(sessions)
-        models = _models(name, sessions, folder)
+        models = _models(name, sessions, options.data)
         found = {
             model: [judge.measure(drawn, seed) for seed in range(seeds)]
             for model, drawn in models.items()
@@ -120,7 +119,7 @@ def table(options: Options) -> None:
     _page(options, tables, accepted, seeds)
 
 
-def _models(name: str, sessions: Split, folder: Path) -> dict[str, StepModel]:
+def _models(name: str, sessions: Split, folder: Path | None) -> dict[str, StepModel]:
     models: dict[str, StepModel] = {
         "crude": Crude.of(name),
         "parametric": Parametric.fit(sessions.train),

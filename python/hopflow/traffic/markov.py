@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hopflow._data import find
 from hopflow.traffic.data import PACKET_FILE, STREAM_FILE, attributed_elements
 from hopflow.traffic.step import Floats, Step
 
@@ -105,9 +106,13 @@ class Markov:
     MOST_STREAMS = 1_000
 
     @classmethod
-    def read(cls, folder: Path) -> Markov:
-        """Reads the two published models."""
-        return cls(Chain.read(folder / STREAM_FILE), Chain.read(folder / PACKET_FILE))
+    def read(cls, folder: Path | None = None) -> Markov:
+        """Reads the two published models; `folder` as for `hopflow.traffic.data.load`.
+
+        Raises:
+            HopflowError: A file is missing, or holds something else.
+        """
+        return cls(Chain.read(find(STREAM_FILE, folder)), Chain.read(find(PACKET_FILE, folder)))
 
     def sample(self, count: int, rng: np.random.Generator) -> list[Step]:
         """Draws circuits that have a stream."""
