@@ -14,12 +14,12 @@ from hopflow._runs import (
     list_experiments,
     list_scenarios,
     list_transports,
-    open,
     reproduce,
     run,
     schema,
     validate,
 )
+from hopflow._runs import open as open
 from hopflow.progress import Progress
 from hopflow.results import Results
 
@@ -31,7 +31,6 @@ __all__ = [
     "list_experiments",
     "list_scenarios",
     "list_transports",
-    "open",
     "reproduce",
     "run",
     "schema",

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from hopflow._binding import native
+from hopflow._claims import claimed_for
 from hopflow._errors import HopflowError
 from hopflow.progress import Progress, watching
 from hopflow.results import Results
 
 Scenario = str | os.PathLike[str] | Mapping[str, Any]
-"""The name of a built-in scenario, a path, TOML text of several lines, or its content as a dict."""
+"""The name of a built-in scenario, a path, TOML text of several lines, or its content as a dict.
+
+What is a path by its type is always a file."""
 
 Watcher = Callable[[Progress], None] | bool | None
 """Who is told how far runs are; see `hopflow.run`."""
@@ -104,37 +107,71 @@ def reproduce(
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
     circuits: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    epochs: int | None = None,
+    quick: bool = False,
     progress: Watcher = None,
 ) -> Results:
-    """Makes a figure or table of a paper again, from simulations.
+    """Makes a figure or table of a paper again.
 
-    `Results.values` has the values beside the paper's. Experiments with neural networks are made
-    by `python -m hopflow reproduce NAME`.
+    `Results.values` has the values beside the paper's. Those that need neural networks print how
+    far they are and what they find, and have no other tables. An option that an experiment does
+    not take is refused.
 
     Args:
         experiment: Its name, as `list_experiments` tells it.
-        seeds: Runs of each transport; by default as many as the experiment wants.
+        seeds: Runs of each transport, or of what is trained; by default as many as the experiment
+            wants.
         threads: As for `run`.
-        out: As for `run`.
-        circuits: File of circuits in place of the one that the experiment names.
-        progress: As for `run`.
+        out: Folder for the results; by default one below `results`, named after the experiment.
+        circuits: File of circuits in place of the one that a simulated experiment names.
+        data: Folder of the data set of one with neural networks; by default what `HOPFLOW_DATA`
+            names, then the cache.
+        epochs: Epochs of training, where neural networks are trained.
+        quick: Whether a smaller version will do, which is called so.
+        progress: As for `run`, for simulated experiments.
 
     Raises:
-        HopflowError: There is no such experiment, or its data are missing.
+        HopflowError: There is no such experiment, it does not take an option, its data or packages
+            are missing, or the folder holds something else.
         KeyboardInterrupt: The user pressed Ctrl-C.
     """
-    orders = _orders(f"hopflow.reproduce({experiment!r})", out, seeds, circuits, threads)
-    return _watched(progress, lambda watch: native().reproduce(experiment, orders, watch))
+    from hopflow import experiments
+
+    of_runs = {"circuits": circuits, "progress": progress}
+    of_nets = {"data": data, "epochs": epochs, "quick": quick}
+    if experiment not in experiments.REGISTRY:
+        allowed = ("out", "seeds", "threads", *of_runs)
+        experiments.refuse_others(experiment, of_nets, allowed)
+        orders = _orders(f"hopflow.reproduce({experiment!r})", out, seeds, circuits, threads)
+        return _watched(progress, lambda watch: native().reproduce(experiment, orders, watch))
+    allowed = ("out", *experiments.REGISTRY[experiment].options)
+    experiments.refuse_others(experiment, of_runs, allowed)
+    _check_counts(seeds=seeds, threads=threads, epochs=epochs)
+    folder = Path("results") / experiment if out is None else Path(out)
+    options = experiments.Options(
+        out=folder,
+        seeds=seeds,
+        data=None if data is None else Path(data),
+        quick=quick,
+        threads=threads,
+        epochs=epochs,
+    )
+    experiments.make(experiment, options)
+    return Results(folder)
 
 
 def open(folder: str | os.PathLike[str]) -> Results:
     """The results in a folder that any way of running wrote.
 
+    An experiment that was made in Python has `values` and a `report`, and no tables of runs.
+
     Raises:
         HopflowError: The folder holds no results, or of another format.
     """
     results = Results(Path(folder))
-    _ = results.manifest
+    if claimed_for(results.folder) is None:
+        _ = results.manifest
     return results
 
 
@@ -183,7 +220,10 @@ def _given(scenario: Scenario) -> tuple[bool, str]:
         except TypeError as error:
             raise HopflowError(f"the scenario has no TOML form: {error}") from error
     text = os.fspath(scenario)
-    return "\n" in text, text
+    if isinstance(scenario, str):
+        return "\n" in text, text
+    # No built-in scenario has a separator in its name.
+    return False, text if os.path.dirname(text) else os.path.join(os.curdir, text)
 
 
 def _shown(scenario: Scenario) -> str:
@@ -191,7 +231,7 @@ def _shown(scenario: Scenario) -> str:
     if isinstance(scenario, Mapping):
         return "{...}"
     text = os.fspath(scenario)
-    return "..." if "\n" in text else repr(text)
+    return "..." if isinstance(scenario, str) and "\n" in text else repr(text)
 
 
 def _orders(
@@ -201,9 +241,7 @@ def _orders(
     circuits: str | os.PathLike[str] | None,
     threads: int | None,
 ) -> _Orders:
-    for name, number in (("seeds", seeds), ("threads", threads)):
-        if number is not None and number < 1:
-            raise HopflowError(f"{name}: it is {number}; allowed are whole numbers from 1 on")
+    _check_counts(seeds=seeds, threads=threads)
     return _Orders(
         out=None if out is None else Path(out),
         seeds=seeds,
@@ -212,3 +250,9 @@ def _orders(
         command=command,
         program=Path(native().__file__),
     )
+
+
+def _check_counts(**counts: int | None) -> None:
+    for name, number in counts.items():
+        if number is not None and number < 1:
+            raise HopflowError(f"{name}: it is {number}; allowed are whole numbers from 1 on")

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from hopflow import experiments
 from hopflow._binding import native
 from hopflow._errors import HopflowError
+from hopflow._extra import call
 
 PROGRAM = "python -m hopflow"
 """How reports name the program."""
-
-MARKER = "experiment.json"
-"""What claims a folder for the results of an experiment that is made in Python."""
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
@@ -28,7 +23,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         match list(arguments):
             case ["observe", *rest]:
-                return _call("hopflow.observer.cli:observe", rest) or 0
+                return call("hopflow.observer.cli:observe", rest) or 0
             case ["reproduce", *rest] if any(name in experiments.REGISTRY for name in rest):
                 reproduce(rest)
                 return 0
@@ -47,30 +42,30 @@ def reproduce(arguments: Sequence[str]) -> None:
     """Makes an experiment again that is made in Python.
 
     Raises:
-        HopflowError: It needs packages that are not installed, or the folder holds something else.
+        HopflowError: It does not take an option, data or packages are missing, or the folder holds
+            something else.
     """
     options = _parser().parse_args(arguments)
     name: str = options.experiment
     if name not in experiments.REGISTRY:
         allowed = ", ".join(experiments.REGISTRY)
         raise HopflowError(f"there is no experiment {name!r} in Python; allowed: {allowed}")
-    out: Path = options.out or Path("results") / name
-    _claim(out, name)
     chosen = experiments.Options(
-        out=out,
+        out=options.out or Path("results") / name,
         seeds=options.seeds,
         data=options.data,
         quick=options.quick,
         threads=options.threads,
         epochs=options.epochs,
     )
-    _call(experiments.REGISTRY[name], chosen)
+    experiments.make(name, chosen)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} reproduce",
-        description="Make a figure or table again that needs Python.",
+        description="Make a figure or table again that needs Python. No experiment takes all "
+        "options; others are refused.",
     )
     parser.add_argument("experiment", help=", ".join(experiments.REGISTRY))
     parser.add_argument(
@@ -95,37 +90,3 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r}; allowed are whole numbers from 1 on")
     return number
-
-
-def _claim(folder: Path, name: str) -> None:
-    """Claims a folder, unless it holds anything but results of the same experiment."""
-    marker = folder / MARKER
-    found: Any = None
-    try:
-        if marker.is_file():
-            found = json.loads(marker.read_text(encoding="utf-8")).get("experiment")
-        occupied = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-        if occupied and found != name:
-            raise HopflowError(
-                f"{folder} holds something else, which is left as it is; allowed is a folder that "
-                f"is new, empty, or holds results of {name}: choose another with --out"
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        marker.write_text(json.dumps({"experiment": name}) + "\n", encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise HopflowError(f"the folder {folder} cannot be used: {error}") from error
-
-
-def _call(function: str, *arguments: Any) -> Any:
-    """Calls `module:function`; a package that is missing names the extra that has it."""
-    module, name = function.split(":")
-    try:
-        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-        return found(*arguments)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] == "hopflow":
-            raise
-        raise HopflowError(
-            f"this needs the package {error.name}; `pip install 'hopflow[adversarial]'`, "
-            "in hopflow's source `pip install '.[adversarial]'`"
-        ) from error

@@ -1,14 +1,13 @@
 """Experiments that need the nets, and what they share: options, values, verdicts.
 
 Each is a function of `Options` that writes `values.csv` and a page into a folder and prints what it
-found. `python -m hopflow reproduce NAME` calls it.
+found. `python -m hopflow reproduce NAME` and `hopflow.reproduce(NAME)` make it.
 """
 
 from __future__ import annotations
 
 import csv
-import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import metadata
 from pathlib import Path
@@ -17,20 +16,43 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hopflow._claims import claim
+from hopflow._errors import HopflowError
+from hopflow._extra import call, load
+
 if TYPE_CHECKING:
     from hopflow.report import Section
 
-REGISTRY: dict[str, str] = {
-    "gan-fig1": "hopflow.adversarial.reproduce.fig1:reproduce",
-    "gan-theorem1": "hopflow.adversarial.reproduce.theorem1:reproduce",
-    "gan-table1": "hopflow.adversarial.reproduce.mnist:table1",
-    "gan-fig2": "hopflow.adversarial.reproduce.mnist:fig2",
-    "gan-fig3": "hopflow.adversarial.reproduce.mnist:fig3",
-    "traffic-table": "hopflow.traffic.experiment:table",
-    "observer-games": "hopflow.observer.experiment:games",
-    "observer-feedback": "hopflow.observer.experiment:feedback",
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment that is made in Python.
+
+    Attributes:
+        function: Its function, as `module:function`.
+        options: The options that it takes beside `out`: names of fields of `Options`.
+    """
+
+    function: str
+    options: tuple[str, ...]
+
+
+_NETS = ("data", "epochs", "quick")
+_OBSERVED = ("seeds", "data", "threads", "quick")
+
+REGISTRY: dict[str, Experiment] = {
+    "gan-fig1": Experiment("hopflow.adversarial.reproduce.fig1:reproduce", ("seeds",)),
+    "gan-theorem1": Experiment("hopflow.adversarial.reproduce.theorem1:reproduce", ()),
+    "gan-table1": Experiment(
+        "hopflow.adversarial.reproduce.mnist:table1", ("seeds", "threads", *_NETS)
+    ),
+    "gan-fig2": Experiment("hopflow.adversarial.reproduce.mnist:fig2", _NETS),
+    "gan-fig3": Experiment("hopflow.adversarial.reproduce.mnist:fig3", _NETS),
+    "traffic-table": Experiment("hopflow.traffic.experiment:table", ("seeds", *_NETS)),
+    "observer-games": Experiment("hopflow.observer.experiment:games", _OBSERVED),
+    "observer-feedback": Experiment("hopflow.observer.experiment:feedback", _OBSERVED),
 }
-"""From an experiment's name to its function, as `module:function`."""
+"""The experiments by name: those that the program lists as needing the Python package."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +151,8 @@ def half_width(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def origin(name: str, options: Options, seeds: int) -> Section:
     """The section of a page that tells how to make it again.
 
+    The folder of the data set is called `DIR`, for it is another elsewhere.
+
     Args:
         name: The experiment.
         options: How it was made.
@@ -140,15 +164,26 @@ def origin(name: str, options: Options, seeds: int) -> Section:
         version = metadata.version("hopflow")
     except metadata.PackageNotFoundError:
         version = "from its source, not installed"
-    command = f"python -m hopflow reproduce {name} --seeds {seeds}"
-    if options.epochs is not None:
-        command += f" --epochs {options.epochs}"
-    if options.quick:
-        command += " --quick"
+    used = f"seeds 1 to {seeds}" if seeds > 1 else "seed 1"
     section = Section("Origin")
-    section.code("Command", command)
-    section.code("Version and seeds", f"hopflow {version}, seeds 1 to {seeds}")
+    section.code("Command", _command(name, options, seeds))
+    section.code("Version and seeds", f"hopflow {version}, {used}")
     return section
+
+
+def _command(name: str, options: Options, seeds: int) -> str:
+    words = [f"python -m hopflow reproduce {name}"]
+    if "seeds" in REGISTRY[name].options:
+        words.append(f"--seeds {seeds}")
+    if options.data is not None:
+        words.append("--data DIR")
+    if options.threads is not None:
+        words.append(f"--threads {options.threads}")
+    if options.epochs is not None:
+        words.append(f"--epochs {options.epochs}")
+    if options.quick:
+        words.append("--quick")
+    return " ".join(words)
 
 
 def find(name: str) -> Callable[[Options], None]:
@@ -158,6 +193,34 @@ def find(name: str) -> Callable[[Options], None]:
         KeyError: There is none of this name.
         ImportError: It needs packages that are not installed.
     """
-    module, function = REGISTRY[name].split(":")
-    found: Callable[[Options], None] = getattr(importlib.import_module(module), function)
-    return found
+    return load(REGISTRY[name].function)
+
+
+def make(name: str, options: Options) -> None:
+    """Makes an experiment again, in a folder that holds nothing else.
+
+    Raises:
+        KeyError: There is none of this name.
+        HopflowError: It does not take an option, data or packages are missing, or the folder holds
+            something else.
+    """
+    given = {field.name: getattr(options, field.name) for field in fields(Options)}
+    refuse_others(name, given, ("out", *REGISTRY[name].options))
+    with claim(options.out, name):
+        call(REGISTRY[name].function, options)
+
+
+def refuse_others(name: str, given: Mapping[str, object], allowed: Sequence[str]) -> None:
+    """Refuses options that were given and that an experiment does not take.
+
+    Args:
+        name: The experiment.
+        given: Options by name; `None` and `False` are those that were not given.
+        allowed: Names of the options that it takes.
+
+    Raises:
+        HopflowError: There is one; the message names those that are allowed.
+    """
+    for option, value in given.items():
+        if option not in allowed and value is not None and value is not False:
+            raise HopflowError(f"{name} takes no {option}; allowed: {', '.join(allowed)}")

@@ -29,8 +29,10 @@ class Progress:
 
     @property
     def share(self) -> float:
-        """The share of the simulated time that passed, from 0 to 1."""
-        return min(self.simulated / self.whole, 1.0) if self.whole > 0.0 else 1.0
+        """The share of the simulated time that passed, from 0 to 1; 0 if nothing is planned."""
+        if self.whole > 0.0:
+            return min(self.simulated / self.whole, 1.0)
+        return 1.0 if self.planned > 0 else 0.0
 
 
 class _Line:

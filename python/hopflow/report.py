@@ -1,10 +1,10 @@
 """Pages that look like hopflow's reports, and sections for existing ones.
 
     page = Page("Games", "What an observer of one link learns.")
-    page.section("Who talks to whom")
-    page.prose("Half of the pairs belong together; `AUC` is the area under the curve.")
-    page.table(["transport", "AUC"], [["vanilla", (0.71, 0.02)], ["backtap", (0.64, 0.03)]])
-    page.chart("roc", "ROC", Axis("false"), Axis("true"), [Series("vanilla", x, y)])
+    pairs = page.section("Who talks to whom")
+    pairs.prose("Half of the pairs belong together; `AUC` is the area under the curve.")
+    pairs.table(["transport", "AUC"], [["vanilla", (0.71, 0.02)], ["backtap", (0.64, 0.03)]])
+    pairs.chart("roc", "ROC", Axis("false"), Axis("true"), [Series("vanilla", x, y)])
     page.write(folder)                               # folder/report.html, and charts as SVG files
 
 A `Section` alone can be added to the report of a result folder: `add_section(folder, section)`
@@ -17,14 +17,16 @@ import base64
 import json
 import math
 import numbers
+import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat
 
 from hopflow._binding import native
 from hopflow._errors import HopflowError
+from hopflow.results import MANIFEST, Results
 
 Mark = Literal["line", "steps", "curve", "points", "paper"]
 """A line through many points, a line that jumps, a line with markers, markers alone, a paper's."""
@@ -38,7 +40,8 @@ class Axis:
         label: What it measures.
         unit: In which unit; empty for plain numbers.
         log: Whether it is logarithmic; values that are not positive are then left out.
-        include: Values that it reaches even if the data do not.
+        include: Values that it reaches even if the data do not; others than finite ones count for
+            nothing.
     """
 
     label: str
@@ -53,9 +56,10 @@ class Series:
 
     Attributes:
         label: Its name in the legend.
-        x: Where its points are on the horizontal axis, ascending.
+        x: Where its points are on the horizontal axis, ascending unless `mark` is `points`.
         y: Where they are on the vertical axis.
-        low: Lower ends of the intervals of `y`, where there are some.
+        low: Lower ends of the intervals of `y`, one for each point; given with `high` or not at
+            all. Intervals that are not finite are left out.
         high: Upper ends.
         mark: How points are drawn.
         colour: The number of its colour; by default its place in the chart.
@@ -72,30 +76,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Horizontal:
-    """A horizontal line to compare with, at `y`."""
+    """A horizontal line to compare with, at `y`; none if that is not finite."""
 
     label: str
     y: float
-
-
-@dataclass(frozen=True)
-class Vertical:
-    """A vertical line to compare with, at `x`."""
-
-    label: str
-    x: float
-
-
-@dataclass(frozen=True)
-class Band:
-    """A horizontal band to compare with, from `low` to `high`."""
-
-    label: str
-    low: float
-    high: float
-
-
-Reference = Horizontal | Vertical | Band
 
 
 @dataclass(frozen=True)
@@ -106,7 +90,9 @@ class Special:
 
 
 Cell = str | SupportsFloat | tuple[SupportsFloat, SupportsFloat] | Special | None
-"""Text, a number, a number with half the width of its interval, or nothing."""
+"""Text, a number, a number with half the width of its interval, or nothing.
+
+A number that is not finite is shown as missing."""
 
 
 def verdict(name: str) -> Special:
@@ -189,7 +175,7 @@ class Section:
         series: Iterable[Series],
         *,
         caption: str = "",
-        references: Iterable[Reference] = (),
+        references: Iterable[Horizontal] = (),
         wide: bool = False,
     ) -> Section:
         """Adds a chart; neighbours stand side by side where there is room.
@@ -201,7 +187,7 @@ class Section:
             y: The vertical axis, whose values are measured.
             series: The curves, in the order of the legend.
             caption: How to read it: what was averaged, what an interval means.
-            references: Lines and bands to compare with.
+            references: Lines to compare with.
             wide: Whether it takes the whole width of the page.
         """
         chart = {
@@ -212,7 +198,11 @@ class Section:
             "y": _axis(y),
             "wide": wide,
             "series": [_series(one, number) for number, one in enumerate(series)],
-            "references": [_reference(one) for one in references],
+            "references": [
+                {"horizontal": {"label": one.label, "y": float(one.y)}}
+                for one in references
+                if math.isfinite(one.y)
+            ],
         }
         self._blocks.append({"chart": chart})
         return self
@@ -226,11 +216,11 @@ class Section:
         series: Iterable[Series],
         *,
         caption: str = "",
-        references: Iterable[Reference] = (),
+        references: Iterable[Horizontal] = (),
         wide: bool = False,
     ) -> Section:
         """Adds a chart of markers alone, in any order; arguments as for `chart`."""
-        clouds = [_cloud(one) for one in series]
+        clouds = [replace(one, mark="points") for one in series]
         return self.chart(
             id, title, x, y, clouds, caption=caption, references=references, wide=wide
         )
@@ -287,50 +277,6 @@ class Page:
         self._sections.append(section)
         return self
 
-    def prose(self, *paragraphs: str) -> Page:
-        """Adds paragraphs to the last section; as `Section.prose`."""
-        self._last().prose(*paragraphs)
-        return self
-
-    def note(self, text: str) -> Page:
-        """Adds a remark to the last section."""
-        self._last().note(text)
-        return self
-
-    def table(
-        self,
-        columns: Sequence[str | tuple[str, str]],
-        rows: Iterable[Sequence[Cell]],
-        caption: str = "",
-    ) -> Page:
-        """Adds a table to the last section; as `Section.table`."""
-        self._last().table(columns, rows, caption)
-        return self
-
-    def chart(
-        self, id: str, title: str, x: Axis, y: Axis, series: Iterable[Series], **more: Any
-    ) -> Page:
-        """Adds a chart to the last section; as `Section.chart`."""
-        self._last().chart(id, title, x, y, series, **more)
-        return self
-
-    def scatter(
-        self, id: str, title: str, x: Axis, y: Axis, series: Iterable[Series], **more: Any
-    ) -> Page:
-        """Adds a chart of markers alone to the last section; as `Section.scatter`."""
-        self._last().scatter(id, title, x, y, series, **more)
-        return self
-
-    def image(self, png: bytes | Path, caption: str) -> Page:
-        """Adds a picture to the last section; as `Section.image`."""
-        self._last().image(png, caption)
-        return self
-
-    def code(self, caption: str, text: str) -> Page:
-        """Adds text to be read letter by letter to the last section."""
-        self._last().code(caption, text)
-        return self
-
     def form(self) -> dict[str, Any]:
         """The page as the JSON that hopflow's reports read."""
         return {
@@ -340,12 +286,19 @@ class Page:
             "sections": [section.form() for section in self._sections],
         }
 
-    def write(self, folder: Path) -> Path:
+    def write(self, folder: str | os.PathLike[str]) -> Path:
         """Writes `report.html`, and each chart as an SVG file below `plots`; returns the path.
 
         Raises:
-            HopflowError: A file cannot be written, or something on the page has no known form.
+            HopflowError: The folder holds runs, which have a report of their own; a file cannot be
+                written; or something on the page has no known form.
         """
+        folder = Path(folder)
+        if (folder / MANIFEST).exists():
+            raise HopflowError(
+                f"{folder} holds runs, whose report the page would replace; allowed is another "
+                "folder, or a section in that report (hopflow.report.add_section)"
+            )
         text = json.dumps(self.form(), allow_nan=False, ensure_ascii=False)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -354,23 +307,29 @@ class Page:
             raise HopflowError(f"the page cannot be written: {error}") from error
         return native().write_page(text, folder)
 
-    def _last(self) -> Section:
-        return self._sections[-1] if self._sections else self.section("Results")
 
-
-def add_section(folder: Path, section: Section, name: str | None = None) -> Path:
+def add_section(folder: str | os.PathLike[str], section: Section, name: str | None = None) -> Path:
     """Adds a section to the report of a result folder; returns the page's path.
 
     Args:
-        folder: A folder that `hopflow.run` or any other way of running wrote.
+        folder: A folder that holds runs, which any way of running wrote.
         section: The section; one of the same name is replaced.
         name: Under which it is kept; by default made from the heading. Sections stand in the order
             of their names, before the report's last one.
 
     Raises:
-        HopflowError: The folder holds no results, or a file cannot be written.
+        HopflowError: The folder holds no results, the name is empty or has other characters than
+            lower-case letters, digits and hyphens, or a file cannot be written.
     """
-    name = name or re.sub(r"[^a-z0-9]+", "-", section.heading.lower()).strip("-")
+    folder = Path(folder)
+    if name is None:
+        name = re.sub(r"[^a-z0-9]+", "-", section.heading.lower()).strip("-")
+    if not re.fullmatch(r"[a-z0-9-]+", name):
+        raise HopflowError(
+            f"the section {section.heading!r} has the name {name!r}; allowed are lower-case "
+            "letters, digits and hyphens: give one as `name`"
+        )
+    _ = Results(folder).manifest
     text = json.dumps(section.form(), allow_nan=False, ensure_ascii=False)
     path = folder / "sections" / f"{name}.json"
     try:
@@ -388,7 +347,8 @@ def _cell(cell: Cell) -> Any:
         return cell.form
     if isinstance(cell, tuple):
         value, half_width = (float(number) for number in cell)
-        return [value, half_width] if math.isfinite(half_width) else _cell(value)
+        known = math.isfinite(value) and math.isfinite(half_width)
+        return [value, half_width] if known else _cell(value)
     if isinstance(cell, numbers.Integral) and int(cell) >= 0:
         return {"count": int(cell)}
     value = float(cell)
@@ -407,7 +367,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
         "label": axis.label,
         "unit": axis.unit,
         "log": axis.log,
-        "include": [float(value) for value in axis.include],
+        "include": [float(value) for value in axis.include if math.isfinite(value)],
     }
 
 
@@ -421,33 +381,31 @@ def _series(series: Series, number: int) -> dict[str, Any]:
 
 
 def _points(series: Series) -> list[dict[str, Any]]:
-    x, y = [float(value) for value in series.x], [float(value) for value in series.y]
+    x, y = _numbers(series.x), _numbers(series.y)
     if len(x) != len(y):
         raise HopflowError(f"the series {series.label!r} has {len(x)} x and {len(y)} y")
-    ends: list[tuple[float, float] | None] = [None] * len(x)
-    if series.low is not None and series.high is not None:
-        pairs = zip(series.low, series.high, strict=True)
-        ends = [(float(low), float(high)) for low, high in pairs]
-    points = []
-    for at, value, end in zip(x, y, ends, strict=True):
-        if math.isfinite(at) and math.isfinite(value):
-            known = end is not None and all(map(math.isfinite, end))
-            points.append({"x": at, "y": value, "interval": end if known else None})
+    points: list[dict[str, Any]] = [
+        {"x": at, "y": value, "interval": end if end and all(map(math.isfinite, end)) else None}
+        for at, value, end in zip(x, y, _intervals(series, len(x)), strict=True)
+        if math.isfinite(at) and math.isfinite(value)
+    ]
+    if series.mark == "points":
+        points.sort(key=lambda point: (point["x"], point["y"]))
     return points
 
 
-def _cloud(series: Series) -> Series:
-    """The series as markers alone, in the order that charts want."""
-    pairs = sorted(zip(map(float, series.x), map(float, series.y), strict=True))
-    x, y = [x for x, _ in pairs], [y for _, y in pairs]
-    return Series(series.label, x, y, mark="points", colour=series.colour)
+def _intervals(series: Series, count: int) -> Sequence[tuple[float, float] | None]:
+    """The intervals of a series' points."""
+    if series.low is None and series.high is None:
+        return [None] * count
+    low, high = _numbers(series.low), _numbers(series.high)
+    if not len(low) == len(high) == count:
+        raise HopflowError(
+            f"the series {series.label!r} has {count} points, {len(low)} lower and {len(high)} "
+            "upper ends of intervals; allowed are as many of all"
+        )
+    return list(zip(low, high, strict=True))
 
 
-def _reference(reference: Reference) -> dict[str, Any]:
-    match reference:
-        case Horizontal(label, y):
-            return {"horizontal": {"label": label, "y": float(y)}}
-        case Vertical(label, x):
-            return {"vertical": {"label": label, "x": float(x)}}
-        case Band(label, low, high):
-            return {"band": {"label": label, "low": float(low), "high": float(high)}}
+def _numbers(values: Iterable[SupportsFloat] | None) -> list[float]:
+    return [] if values is None else [float(value) for value in values]

@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hopflow._binding import native
+from hopflow._claims import claimed_for
 from hopflow._errors import HopflowError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+MANIFEST = "manifest.json"
+"""The file of a result folder that says which runs it holds."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,10 @@ class Results:
 
     folder: Path
 
+    def __post_init__(self) -> None:
+        """Takes the folder as a text, too."""
+        object.__setattr__(self, "folder", Path(self.folder))
+
     @property
     def manifest(self) -> dict[str, Any]:
         """What the folder holds and how it was made: scenario, transports, seeds, runs.
@@ -36,6 +44,11 @@ class Results:
         Raises:
             HopflowError: The folder holds no results, or of another format.
         """
+        if (experiment := claimed_for(self.folder)) is not None:
+            raise HopflowError(
+                f"{self.folder} holds {experiment}, which is made in Python: there are no runs and "
+                "no tables of them; allowed: values, report"
+            )
         return cast(dict[str, Any], json.loads(native().manifest(self.folder)))
 
     @property
@@ -110,6 +123,9 @@ class Results:
     def values(self) -> pa.Table:
         """The values of a reproduced figure or table, beside the paper's.
 
+        Columns: those of `hopflow.experiments.Value`, and `verdict`; of the same types for all
+        experiments, so that tables can be concatenated.
+
         Raises:
             HopflowError: The folder is not one of a reproduction.
         """
@@ -117,7 +133,10 @@ class Results:
         from pyarrow import csv
 
         try:
-            return csv.read_csv(self.folder / "values.csv")
+            return csv.read_csv(
+                self.folder / "values.csv",
+                convert_options=csv.ConvertOptions(column_types=_values_schema()),
+            )
         except (OSError, pa.ArrowException) as error:
             raise HopflowError(f"there are no values: {error}") from error
 
@@ -141,16 +160,30 @@ class Results:
         return pa.Table.from_pylist(rows, schema=_summary_schema())
 
     def _repr_html_(self) -> str:
-        """The summary as a small table, for notebooks."""
+        """The summary as a small table, for notebooks; of an experiment in Python, its page."""
+        where = html.escape(str(self.report))
+        if claimed_for(self.folder) is not None:
+            return f"<p>Report: <code>{where}</code></p>"
         compared = json.loads(native().summary(self.folder))
         head = "".join(f"<th>{html.escape(label)}</th>" for label in compared["transports"])
         body = "".join(_html_row(quantity) for quantity in compared["quantities"])
-        where = html.escape(str(self.report))
         return (
             f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
             "<p>Means over networks with 95 % confidence intervals. "
             f"Report: <code>{where}</code></p>"
         )
+
+
+def _values_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    texts, numbers = ["figure", "quantity", "unit", "transport"], ["mean", "ci_low", "ci_high"]
+    return pa.schema(
+        [(name, pa.string()) for name in texts]
+        + [("x", pa.float64()), ("n", pa.int64())]
+        + [(name, pa.float64()) for name in [*numbers, "paper", "band_low", "band_high"]]
+        + [("verdict", pa.string())]
+    )
 
 
 def _summary_schema() -> pa.Schema:

@@ -12,12 +12,10 @@ import pytest
 import hopflow
 from hopflow.report import (
     Axis,
-    Band,
     Horizontal,
     Page,
     Section,
     Series,
-    Vertical,
     add_section,
     figures,
     interval,
@@ -34,27 +32,29 @@ PNG = bytes.fromhex(
 
 def page() -> Page:
     page = Page("Games", "What an observer learns.").fact("Networks", 5)
-    page.section("Pairs").prose("Half of them belong `together`.")
-    page.table(
+    section = page.section("Pairs").prose("Half of them belong `together`.")
+    section.table(
         ["transport", ("AUC", ""), "verdict", "interval"],
         [
             [label("vanilla", 0), (0.71, 0.02), verdict("reproduced"), interval(0.7, 0.6, 0.9)],
             ["backtap", np.float32(0.5), verdict("not judged"), figures("1 of 2", faint=True)],
             ["marut", math.nan, None, None],
+            ["n23", (math.nan, 0.1), None, None],
         ],
         caption="Area under the curve.",
     )
     x = np.linspace(0.0, 1.0, 5)
-    page.chart(
+    section.chart(
         "roc",
         "ROC",
         Axis("false positives"),
-        Axis("true positives", include=[1.0]),
+        Axis("true positives", include=[1.0, math.nan]),
         [Series("vanilla", x, np.sqrt(x), low=x, high=x + 0.1, mark="curve")],
-        references=[Horizontal("chance", 0.5), Vertical("here", 0.2), Band("band", 0.1, 0.2)],
+        references=[Horizontal("chance", 0.5), Horizontal("none", math.nan)],
     )
-    page.scatter("cloud", "Cloud", Axis("x"), Axis("y"), [Series("a", [3, 1, 2], [1, 2, 3])])
-    page.image(PNG, "A dot.").code("Command", "hopflow").note("So it is.")
+    cloud = Series("a", [3, 1, math.nan, 2], [1, 2, 3, 4])
+    section.scatter("cloud", "Cloud", Axis("x"), Axis("y"), [cloud])
+    section.image(PNG, "A dot.").code("Command", "hopflow").note("So it is.")
     return page
 
 
@@ -77,15 +77,22 @@ def test_a_page_can_be_made_again_from_its_file(tmp_path: Path) -> None:
     assert written.read_text() == before
 
 
+def _page_of(section: Section) -> Page:
+    return Page("P").add(section)
+
+
 def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
     with pytest.raises(hopflow.HopflowError, match="row 0 of the table 'c' has 1 cells"):
         Section("S").table(["a", "b"], [["x"]], caption="c")
     with pytest.raises(hopflow.HopflowError, match="no verdict"):
-        Page("P").table(["a"], [[verdict("good")]]).write(tmp_path)
+        _page_of(Section("S").table(["a"], [[verdict("good")]])).write(tmp_path)
     with pytest.raises(hopflow.HopflowError, match="no PNG file"):
-        Page("P").image(b"GIF89a", "c").write(tmp_path)
+        _page_of(Section("S").image(b"GIF89a", "c")).write(tmp_path)
     with pytest.raises(hopflow.HopflowError, match="2 x and 1 y"):
         Section("S").chart("c", "C", Axis("x"), Axis("y"), [Series("s", [1, 2], [1])])
+    with pytest.raises(hopflow.HopflowError, match="2 points, 2 lower and 0 upper ends"):
+        one_end = Series("s", [1, 2], [1, 2], low=[0, 1])
+        Section("S").chart("c", "C", Axis("x"), Axis("y"), [one_end])
 
 
 def test_a_section_becomes_part_of_a_report_and_stays(
@@ -97,3 +104,20 @@ def test_a_section_becomes_part_of_a_report_and_stays(
     assert text.index("What it gives away</h2>") < text.index("Origin</h2>")
     hopflow.run(tiny, out=results.folder, progress=False)
     assert written.read_text() == text
+
+
+def test_a_page_does_not_replace_the_report_of_runs(results: hopflow.Results) -> None:
+    before = results.report.read_text()
+    with pytest.raises(hopflow.HopflowError, match="add_section"):
+        page().write(str(results.folder))
+    assert results.report.read_text() == before
+
+
+def test_a_section_needs_results_and_a_name(results: hopflow.Results, tmp_path: Path) -> None:
+    typo = tmp_path / "typo"
+    with pytest.raises(hopflow.HopflowError, match=r"manifest\.json"):
+        add_section(typo, Section("Mine"))
+    assert not typo.exists()
+    for heading, name in (("Ω", None), ("Mine", ""), ("Mine", "../mine")):
+        with pytest.raises(hopflow.HopflowError, match="lower-case letters, digits and hyphens"):
+            add_section(str(results.folder), Section(heading), name)

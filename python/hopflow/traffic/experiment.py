@@ -255,12 +255,12 @@ def _page(
             "Generators were trained for a few epochs only: take no numbers of theirs from here."
         )
     for name, found in tables.items():
-        page.section(f"{name.capitalize()} users")
-        page.prose(
+        section = page.section(f"{name.capitalize()} users")
+        section.prose(
             f"By the rule, {_verdict(accepted[name])}. Means over seeds of draws, and for the "
             "generator of training; 0.5 is chance for accuracies, 1 is right for `memorisation`."
         )
-        page.table(["quantity", *found], list(_rows(found)))
+        section.table(["quantity", *found], list(_rows(found)))
     page.add(origin("traffic-table", options, seeds))
     try:
         page.write(options.out)

@@ -133,13 +133,13 @@ def _page(values: list[Value], panels: list[_Panel]) -> Page:
         "Adversarial nets: Figure 1",
         "Goodfellow et al., Generative Adversarial Nets (NIPS 2014), Figure 1",
     )
-    page.section("Four moments").prose(
+    moments = page.section("Four moments").prose(
         "Data are normal, noise is uniform, both nets have two hidden layers. Densities are shares "
         "of samples in 120 intervals, divided by the largest of the data; D and D* are as they are."
     )
     for panel in panels:
         largest = panel.data.max()
-        page.chart(
+        moments.chart(
             panel.title[0],
             panel.title,
             Axis("x"),

@@ -227,7 +227,7 @@ def _table1_page(
 def _curves(page: Page, trainings: list[Training]) -> None:
     epoch = Axis("epoch")
     looked = [[row for row in one.history if row.parzen is not None] for one in trainings]
-    page.section("Learning curves").chart(
+    curves = page.section("Learning curves").chart(
         "likelihood",
         "Log-likelihood of validation data",
         epoch,
@@ -243,7 +243,7 @@ def _curves(page: Page, trainings: list[Training]) -> None:
         ("discriminator_loss", "The discriminator's loss"),
         ("on_samples", "D(G(z))"),
     ):
-        page.chart(
+        curves.chart(
             id.replace("_", "-"),
             title,
             epoch,
