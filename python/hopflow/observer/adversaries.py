@@ -35,13 +35,13 @@ class Scale:
         return np.asarray(np.clip(scaled, -8, 8), np.float32)
 
 
-def forest(train: Examples, valid: Examples, seeds: Sequence[int]) -> Predict:
+def forest(train: Examples, valid: Examples, seeds: Sequence[int], trees: int = 100) -> Predict:
     """Random forests on the features, as k-fingerprinting has them: for the first two seeds."""
     from sklearn.ensemble import RandomForestClassifier
 
     made = [
         RandomForestClassifier(
-            n_estimators=100, min_samples_leaf=2, max_features="sqrt", random_state=seed
+            n_estimators=trees, min_samples_leaf=2, max_features="sqrt", random_state=seed
         ).fit(train.features, train.labels)
         for seed in seeds[:2]
     ]

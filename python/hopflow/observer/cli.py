@@ -5,32 +5,17 @@ from __future__ import annotations
 import argparse
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 import hopflow
 from hopflow._binding import native
 from hopflow._errors import HopflowError
-from hopflow.observer import page, play, traces
-from hopflow.observer.play import Control, Game, Score
+from hopflow.observer import page, play, tournament
 from hopflow.report import add_section
 
 HEADING = "What it gives away"
 """The section that is added to the report of the runs."""
-
-TRAININGS = 5
-"""Seeds of the adversaries that learn."""
-
-
-@dataclass(frozen=True)
-class Played:
-    """All games that were played over one result folder."""
-
-    games: list[tuple[Game, list[Score]]]
-    controls: list[Control]
 
 
 def observe(arguments: Sequence[str]) -> int:
@@ -53,60 +38,13 @@ def observe(arguments: Sequence[str]) -> int:
         results = hopflow.run(
             scenario, seeds=options.seeds, threads=options.threads, out=options.out
         )
-    played = over(results.folder, results.transports, [play.KINDS, play.PAGES, play.PAIRS])
-    print(page.text(played.games, played.controls))
-    section = page.section(HEADING, played.games, played.controls)
+    played = tournament.over(
+        results.folder, results.transports, [play.KINDS, play.PAGES, play.PAIRS]
+    )
+    print(page.text(played))
+    section = page.section(HEADING, played)
     print(f"\nreport   {add_section(results.folder, section, 'observer')}")
     return 0
-
-
-def over(
-    folder: Path, transports: Sequence[str], games: Sequence[Game], trainings: int = TRAININGS
-) -> Played:
-    """Plays games against transports over the runs of a folder.
-
-    Games for which there are too few examples, such as pages where nobody visits any, are left out.
-
-    Raises:
-        HopflowError: None of the games can be played.
-    """
-    runs = traces.read(folder)
-    seeds = range(1, trainings + 1)
-    played: list[tuple[Game, list[Score]]] = []
-    controls: list[Control] = []
-    for game in games:
-        scores: list[Score] = []
-        for label in transports:
-            mine = [run for run in runs if run.transport == label]
-            if mine and enough(game, mine):
-                scores += play.play(game, mine, seeds)
-                controls += play.controls(game, mine, seeds)
-                same = play.itself(game, mine, seeds)
-                controls += [same] if same else []
-        if scores:
-            played.append((game, scores))
-    if not played:
-        raise HopflowError(
-            f"{folder} has too few examples for the games; allowed are {2 * LEAST} to train and "
-            f"{2 * LEAST} to judge, of two labels or more, which take more circuits, more "
-            "networks (--seeds), or a longer duration"
-        )
-    return Played(played, controls)
-
-
-LEAST = 20
-"""Half of the examples that must be there to train on, and to judge."""
-
-
-def enough(game: Game, runs: Sequence[traces.Watched]) -> bool:
-    """Whether a game can be played."""
-    train, judged = play.split(runs)
-    if not train or not judged:
-        return False
-    fitted, valid, asked = play.prepared(game.make(train, False), game.make(judged, True))
-    few = min(len(fitted.labels) + len(valid.labels), len(asked.labels)) < 2 * LEAST
-    told = min(len(np.unique(some.labels)) for some in (fitted, valid, asked))
-    return not few and told >= 2
 
 
 NAMES_OF_FILES = frozenset({"replay", "circuits", "graph", "model", "consensus"})

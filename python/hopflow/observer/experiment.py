@@ -7,21 +7,19 @@ files (`--data`, or `HOPFLOW_DATA`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 import hopflow
 from hopflow._errors import HopflowError
 from hopflow.experiments import Options, Value, origin, write_values
-from hopflow.observer import page, play, scenarios
-from hopflow.observer.cli import TRAININGS, Played, over
+from hopflow.observer import costs, page, play, scenarios
+from hopflow.observer.costs import Costs
 from hopflow.observer.play import Score
 from hopflow.observer.scenarios import Transports
-from hopflow.report import Cell, Page, figures
+from hopflow.observer.score import Estimate
+from hopflow.observer.tournament import TRAININGS, Played, over
+from hopflow.report import Axis, Cell, Page, Section, Series, figures
 
 NETWORKS = 5
 """Networks of each scenario, unless the options say otherwise."""
@@ -36,15 +34,15 @@ def games(options: Options) -> None:
     transports = scenarios.TRANSPORTS
     large = _large(options, transports)
     shared = _simulated(options, "shared", scenarios.shared(transports, _seeds(options)))
-    trainings = 2 if options.quick else TRAININGS
+    played = [
+        over(large, list(transports), [play.KINDS, play.PAGES, play.PAIRS], _trainings(options)),
+        over(shared, list(transports), [play.company(scenarios.PAIRS)], _trainings(options)),
+    ]
     finish(
         ("observer-games", options),
         "What transports give away to observers",
-        [
-            over(large, list(transports), [play.KINDS, play.PAGES, play.PAIRS], trainings),
-            over(shared, list(transports), [play.company(scenarios.PAIRS)], trainings),
-        ],
-        costs(large, list(transports)),
+        Played.joined(played),
+        _costs(large, transports),
     )
 
 
@@ -56,101 +54,74 @@ def feedback(options: Options) -> None:
     """
     transports = scenarios.FEEDBACK
     large = _large(options, transports)
-    trainings = 2 if options.quick else TRAININGS
     finish(
         ("observer-feedback", options),
         "What BackTap's feedback gives away, and what it costs to keep it back",
-        [over(large, list(transports), [play.PAGES, play.PAIRS], trainings)],
-        costs(large, list(transports)),
+        over(large, list(transports), [play.PAGES, play.PAIRS], _trainings(options)),
+        _costs(large, transports),
     )
-
-
-def first_visits(visits: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-    """How long the first visit of each user took, in seconds: infinite if it did not end.
-
-    Every user counts once, with the same page under all transports: who begins more visits in the
-    time that is simulated is faster. A visit has ended if its circuit visits another page later.
-    One that ends less than a pause before the end of the run counts as one that did not, which
-    leaves quantiles alone that are shorter than any user is watched for, less the longest pause.
-
-    Args:
-        visits: The columns of the table `visits`, of one transport.
-    """
-    order = np.lexsort([visits[name] for name in ("start_s", "circuit", "seed", "network")])
-    users = np.stack([visits[name][order] for name in ("network", "seed", "circuit")], 1)
-    changes = (users[1:] != users[:-1]).any(1)
-    first, again = np.append(True, changes), np.append(~changes, False)
-    took = np.where(again, (visits["end_s"] - visits["start_s"])[order], np.inf)
-    return np.asarray(took[first], np.float64)
-
-
-Costs = Mapping[str, Mapping[str, float]]
-"""Means of measures of performance over networks, by transport."""
-
-
-def costs(folder: Path, transports: Sequence[str]) -> Costs:
-    """What users of each transport get: goodput of bulk circuits, times of bytes and of pages.
-
-    Raises:
-        HopflowError: The folder holds no results.
-    """
-    results = hopflow.Results(folder)
-    circuits, downloads, visits = (
-        _columns(results, name) for name in ("circuits", "downloads", "visits")
-    )
-    found = {}
-    for label in transports:
-        mine, fetched, seen = (
-            table["transport"] == label for table in (circuits, downloads, visits)
-        )
-        bulk = mine & (circuits["class"] == "bulk")
-        web = fetched & (downloads["class"] == "web")
-        took = first_visits({name: column[seen] for name, column in visits.items()})
-        found[label] = {
-            "goodput of a bulk circuit (kB/s)": circuits["goodput_bytes_per_s"][bulk].mean() / 1e3,
-            "time to first byte, median (s)": np.median(downloads["ttfb_s"][web]),
-            "first visit of a page, median (s)": np.median(took),
-            "latency of a cell, median (s)": np.nanmedian(circuits["latency_mean_s"][mine]),
-        }
-    return found
-
-
-def _columns(results: hopflow.Results, name: str) -> dict[str, NDArray[Any]]:
-    table = results.table(name)
-    return {
-        column: np.asarray(table.column(column).to_numpy(zero_copy_only=False))
-        for column in table.column_names
-    }
 
 
 Made = tuple[str, Options]
 """An experiment's name, and how it was made."""
 
 
-def finish(of: Made, title: str, played: Sequence[Played], cost: Costs) -> Path:
+def finish(of: Made, title: str, played: Played, cost: Costs) -> Path:
     """Prints what was found, and writes values and a page; returns the page's path."""
     name, options = of
-    all_games = [game for one in played for game in one.games]
-    controls = [control for one in played for control in one.controls]
-    print(page.text(all_games, controls))
-    write_values(options.out, [value for _, scores in all_games for value in _values(scores)])
+    print(page.text(played))
+    judged = [value for _, scores in played.games for value in _values(scores)]
+    networks = len(_seeds(options))
+    write_values(options.out, [*judged, *_costs_as_values(cost, networks)])
     made = Page(title, "Adversaries that learn, and classical ones, on networks they do not know.")
-    made.fact("verdict", page.verdict(controls))
-    made.add(page.section("What it gives away", all_games, controls))
-    measures = list(next(iter(cost.values())))
-    made.section("What users get").table(
-        ["transport", *measures],
-        [[label, *_figures(of, measures)] for label, of in cost.items()],
-        "In the same runs",
-    )
-    made.add(origin(name, options, len(_seeds(options))))
+    made.fact("verdict", page.verdict(played.controls))
+    made.add(page.section("What it gives away", played))
+    made.add(_paid(cost, played))
+    made.add(origin(name, options, networks))
     path = made.write(options.out)
     print(f"\nreport   {path}")
     return path
 
 
-def _figures(of: Mapping[str, float], measures: Sequence[str]) -> list[Cell]:
-    return [figures(f"{of[name]:.3g}") for name in measures]
+FOUND = "detected-1e-2"
+"""What is drawn against performance."""
+
+
+def _paid(cost: Costs, played: Played) -> Section:
+    """What users get, and how it goes with what an observer of pairs finds."""
+    made = Section("What users get")
+    names = list(next(iter(cost.values())))
+    rows: list[list[Cell]] = [
+        [label, *(figures(_three(found[name])) for name in names)] for label, found in cost.items()
+    ]
+    made.table(["transport", *names], rows, PAID)
+    for game, scores in played.games:
+        top = page.strongest_of(scores)
+        if game.name != play.PAIRS.name or any(FOUND not in one.measures for one in top.values()):
+            continue
+        found = {label: one.measures[FOUND] for label, one in top.items()}
+        for id, name in (("found-latency", costs.LATENCY), ("found-goodput", costs.GOODPUT)):
+            series = [_point(label, cost[label][name], some) for label, some in found.items()]
+            of_pairs = Axis("pairs found at 1 % false alarms")
+            made.chart(id, f"Pairs found against {name}", Axis(name), of_pairs, series)
+    return made
+
+
+PAID = (
+    "In the same runs, with 95 % intervals over circuits. A page's time is the median by Kaplan "
+    "and Meier of each user's first visit that begins after the warm-up; visits that last until a "
+    "longest pause before the end of the run are censored there, and users who begin none until "
+    "then do not count"
+)
+"""What the table of performance shows."""
+
+
+def _point(label: str, at: Estimate, found: Estimate) -> Series:
+    return Series(label, [at.mean], [found.mean], [found.low], [found.high], mark="points")
+
+
+def _three(found: Estimate) -> str:
+    return f"{found.mean:.3g} [{found.low:.3g}, {found.high:.3g}]"
 
 
 def _values(scores: Sequence[Score]) -> Iterator[Value]:
@@ -167,6 +138,32 @@ def _values(scores: Sequence[Score]) -> Iterator[Value]:
                 ci_low=found.low,
                 ci_high=found.high,
             )
+
+
+def _costs_as_values(cost: Costs, networks: int) -> Iterator[Value]:
+    for label, measures in cost.items():
+        for name, found in measures.items():
+            quantity, unit = name.removesuffix(")").rsplit(" (", 1)
+            yield Value(
+                figure="observer",
+                quantity=quantity,
+                unit=unit,
+                transport=label,
+                x=None,
+                n=networks,
+                mean=found.mean,
+                ci_low=found.low,
+                ci_high=found.high,
+            )
+
+
+def _costs(large: Path, transports: Transports) -> Costs:
+    watched = (float(scenarios.WATCHED_S[0]), float(scenarios.WATCHED_S[1]))
+    return costs.costs(large, list(transports), watched, float(scenarios.PAUSE_S[1]))
+
+
+def _trainings(options: Options) -> int:
+    return 2 if options.quick else TRAININGS
 
 
 def _large(options: Options, transports: Transports) -> Path:

@@ -6,7 +6,10 @@ have them, the cumulative curve of CUMUL (Panchenko et al., NDSS '16), and cross
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from hopflow.observer.traces import Floats
 
@@ -17,7 +20,10 @@ CURVE = 40
 """Points of a cumulative curve."""
 
 LAGS_S = (-0.25, 2.0)
-"""By how much a trace at the entry is later than at the exit, at least and at most, in seconds."""
+"""By how much data that leave the exit are later at the entry, at least and at most, in seconds.
+
+For what the client sends it is the other way round: it is so much later at the exit.
+"""
 
 
 def of_trace(windows: Floats, bin_s: float) -> Floats:
@@ -36,24 +42,36 @@ def of_trace(windows: Floats, bin_s: float) -> Floats:
     return np.concatenate(parts, 1).astype(np.float32)
 
 
+def margin(bin_s: float) -> int:
+    """Bins by which a pair's window at the entry is longer than that at the exit, at each end.
+
+    They are those of the greatest lag, so that the whole window at the exit can be compared with
+    what was seen so much later, or earlier, at the entry.
+    """
+    factor = _factor(bin_s, COARSE_S)
+    return factor * math.ceil(LAGS_S[1] / (factor * bin_s) - 1e-9)
+
+
 def of_pair(near: Floats, far: Floats, bin_s: float) -> tuple[Floats, Floats]:
     """Features of pairs of traces, shape `(n, d)`, and their correlation, shape `(n,)`.
 
     The correlation is the largest over lags of the bytes towards the client, in bins of `COARSE_S`.
+    Totals and cumulative curves are compared at the lag at which it is reached.
 
     Args:
-        near: At the entry, shape `(n, 4, bins)`.
-        far: At the exit, likewise.
+        near: At the entry, shape `(n, 4, margin + bins + margin)`.
+        far: At the exit, shape `(n, 4, bins)`.
         bin_s: Width of a bin, in seconds.
     """
-    down = _lagged(near[:, 3], far[:, 3], bin_s, bin_s)
-    smooth = _lagged(near[:, 3], far[:, 3], bin_s, COARSE_S)
-    up = _lagged(near[:, 1], far[:, 1], bin_s, COARSE_S)
-    curves = _curve(near[:, 3]) - _curve(far[:, 3])
-    carried = np.log1p(near[:, 3].sum(1)) - np.log1p(far[:, 3].sum(1))
-    alone = [np.log1p(trace[:, 3].sum(1)) for trace in (near, far)]
-    best = smooth.max(1)
-    single = [carried, *alone, best, down.max(1), up.max(1), smooth.argmax(1) / smooth.shape[1]]
+    later, sooner = LAGS_S, (-LAGS_S[1], -LAGS_S[0])
+    down = _lagged(near[:, 3], far[:, 3], (bin_s, bin_s), later)
+    smooth = _lagged(near[:, 3], far[:, 3], (bin_s, COARSE_S), later)
+    up = _lagged(near[:, 1], far[:, 1], (bin_s, COARSE_S), sooner)
+    best, at = smooth.max(1), smooth.argmax(1)
+    shown, left = _aligned(near[:, 3], far.shape[2], at, bin_s), far[:, 3]
+    curves = _curve(shown) - _curve(left)
+    alone = [np.log1p(trace.sum(1)) for trace in (shown, left)]
+    single = [alone[0] - alone[1], *alone, best, down.max(1), up.max(1), at / smooth.shape[1]]
     shape = [np.abs(curves).mean(1), curves.mean(1), np.abs(curves).max(1)]
     columns = np.stack([*single, *shape], 1)
     parts = [columns, down[:, ::2], smooth, up, curves]
@@ -62,10 +80,15 @@ def of_pair(near: Floats, far: Floats, bin_s: float) -> tuple[Floats, Floats]:
 
 def _coarse(windows: Floats, bin_s: float, width_s: float = COARSE_S) -> Floats:
     """Sums over wider bins; what is left over at the end is dropped."""
-    factor = max(1, round(width_s / bin_s))
+    factor = _factor(bin_s, width_s)
     count = windows.shape[-1] // factor
     cut = windows[..., : count * factor]
     return np.asarray(cut.reshape(*cut.shape[:-1], count, factor).sum(-1))
+
+
+def _factor(bin_s: float, width_s: float) -> int:
+    """Bins that are summed to a wider one."""
+    return max(1, round(width_s / bin_s))
 
 
 def _ratio(totals: Floats) -> Floats:
@@ -103,20 +126,40 @@ def _bursts(series: Floats, bin_s: float) -> Floats:
     return np.concatenate([single, np.log1p(quantiles.T)], 1).astype(np.float32)
 
 
-def _lagged(near: Floats, far: Floats, bin_s: float, width_s: float) -> Floats:
-    """Correlations of two series at lags within `LAGS_S`, in steps of `width_s`."""
-    one, two = (_coarse(series, bin_s, width_s) for series in (near, far))
-    lags = np.arange(round(LAGS_S[0] / width_s), round(LAGS_S[1] / width_s) + 1)
-    found = [_correlation(one, two, int(lag)) for lag in lags]
-    return np.stack(found, 1)
+def _lags(bin_s: float, width_s: float, within_s: tuple[float, float]) -> range:
+    """Lags within bounds, in wider bins."""
+    factor = _factor(bin_s, width_s)
+    most, wide_s = margin(bin_s) // factor, factor * bin_s
+    first, last = (round(bound / wide_s) for bound in within_s)
+    return range(max(first, -most), min(last, most) + 1)
 
 
-def _correlation(near: Floats, far: Floats, lag: int) -> Floats:
-    """Pearson's, with `near` so many bins later; 0 where a series is constant."""
-    if lag >= 0:
-        near, far = near[:, lag:], far[:, : far.shape[1] - lag]
-    else:
-        near, far = near[:, :lag], far[:, -lag:]
+def _lagged(
+    near: Floats, far: Floats, widths_s: tuple[float, float], within_s: tuple[float, float]
+) -> Floats:
+    """Correlations of all of `far` with parts of `near`, which begins a margin before it does.
+
+    Args:
+        near: One series each at the entry, with a margin at each end.
+        far: One series each at the exit.
+        widths_s: Width of a bin, and that of the wider bins whose sums are correlated.
+        within_s: Bounds of the lags by which the part of `near` begins later.
+    """
+    one, two = (_coarse(series, *widths_s) for series in (near, far))
+    skipped, count = margin(widths_s[0]) // _factor(*widths_s), two.shape[1]
+    starts = [skipped + lag for lag in _lags(*widths_s, within_s)]
+    return np.stack([_correlation(one[:, at : at + count], two) for at in starts], 1)
+
+
+def _aligned(near: Floats, width: int, lags: NDArray[np.intp], bin_s: float) -> Floats:
+    """The part of each series at the entry that is so many lags, in wide bins, later."""
+    first = _lags(bin_s, COARSE_S, LAGS_S).start
+    starts = margin(bin_s) + (first + lags) * _factor(bin_s, COARSE_S)
+    return np.take_along_axis(near, starts[:, None] + np.arange(width), 1)
+
+
+def _correlation(near: Floats, far: Floats) -> Floats:
+    """Pearson's; 0 where a series is constant."""
     near = near - near.mean(1, keepdims=True)
     far = far - far.mean(1, keepdims=True)
     scale = np.sqrt((near**2).sum(1) * (far**2).sum(1))

@@ -6,14 +6,16 @@ end, of the transport's state or of the simulation's random numbers is in them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopflow.observer.features import of_pair, of_trace
-from hopflow.observer.traces import PLACES, Floats, Numbers, Watched
+from hopflow.observer.features import margin, of_pair, of_trace
+from hopflow.observer.traces import Floats, Numbers, Watched
 
 UNIT = 100_000
 """Circuit `c` of network `n` is the unit `n * UNIT + c` of all statistics."""
@@ -33,6 +35,7 @@ class Examples:
         classes: Number of labels.
         simple: A score that rises with label 1 and needs no training, where there is one.
         loads: The recorded load that is played, where there is one, shape `(n,)`.
+        far: The circuit at the other end, where examples are pairs, as `units`.
     """
 
     features: Floats
@@ -41,6 +44,7 @@ class Examples:
     classes: int
     simple: Floats | None = None
     loads: Numbers | None = None
+    far: Numbers | None = None
 
     @property
     def networks(self) -> Numbers:
@@ -49,24 +53,30 @@ class Examples:
 
     def take(self, rows: NDArray[np.bool_] | Numbers) -> Examples:
         """Some of the examples."""
-        return replace(
-            self,
-            features=self.features[rows],
-            labels=self.labels[rows],
-            units=self.units[rows],
-            simple=None if self.simple is None else self.simple[rows],
-            loads=None if self.loads is None else self.loads[rows],
-        )
+        return self._each(lambda name: getattr(self, name)[rows])
 
     def among(self, labels: Numbers) -> Examples:
         """The examples with these labels, which are sorted: they are called 0, 1, ... then."""
         some = self.take(np.isin(self.labels, labels))
         return replace(some, labels=np.searchsorted(labels, some.labels), classes=len(labels))
 
-    def shuffled(self, seed: int) -> Examples:
-        """The same with labels that tell nothing."""
-        random = np.random.default_rng(seed)
-        return replace(self, labels=random.permutation(self.labels))
+    def joined(self, other: Examples) -> Examples:
+        """These examples, and others of the same game behind them."""
+        return self._each(lambda name: np.concatenate([getattr(self, name), getattr(other, name)]))
+
+    def _each(self, change: Callable[[str], Any]) -> Examples:
+        """The same with other columns, by their names."""
+        names = ("features", "labels", "units", "simple", "loads", "far")
+        some: dict[str, Any] = {
+            name: change(name) for name in names if getattr(self, name) is not None
+        }
+        return replace(self, **some)
+
+
+def held(units: Numbers) -> NDArray[np.bool_]:
+    """Which circuits validate: a fifth of those trained on, chosen by their numbers."""
+    turns = [zlib.crc32(unit.to_bytes(8, "little")) % 5 for unit in units.tolist()]
+    return np.asarray([turn == 0 for turn in turns], np.bool_)
 
 
 def kinds(runs: Sequence[Watched], seed: int = 0, seconds: float = 8.0) -> Examples:
@@ -122,51 +132,56 @@ def neighbours(runs: Sequence[Watched], watched: int, seconds: float = 10.0) -> 
 def pairs(
     runs: Sequence[Watched],
     others: int = 1,
-    seed: int = 0,
+    divided: bool = False,
     seconds: float = 5.0,
 ) -> Examples:
     """Whether a trace at the entry and one at the exit belong together.
 
-    A false pair has the exit's trace of another circuit of the same network, class and time.
+    A false pair has the exit's trace of another circuit of the same network, class and time. The
+    entry is watched for longer than the exit, by a margin before and behind (`features.margin`).
 
     Args:
         runs: Runs of one transport.
         others: False pairs for each true one.
-        seed: Chooses the circuits of false pairs.
-        seconds: How long is watched.
+        divided: Whether both circuits of a pair are `held`, or neither is.
+        seconds: How long the exit is watched.
     """
     parts: list[_Pairs] = []
     for run in runs:
-        random = np.random.default_rng([seed, run.network])
-        width = _bins(run, seconds)
-        for start in range(0, run.bins - width + 1, width):
-            parts += _pairs(run, (start, width), others, random)
-    simple = np.concatenate([part[2] for part in parts])
-    return replace(_joined([(x, y, unit) for x, y, _, unit in parts], 2), simple=simple)
+        random = np.random.default_rng([0, run.network])
+        width, more = _bins(run, seconds), margin(run.bin_s)
+        for start in range(more, run.bins - width - more + 1, width):
+            for mine in _alike(run, (start, width), divided):
+                for turn in range(others + 1 if len(mine) > 1 else 0):
+                    step = 0 if turn == 0 else random.integers(1, len(mine), len(mine))
+                    other = mine[(np.arange(len(mine)) + step) % len(mine)]
+                    parts.append(_pairs(run, (start, width), mine, other))
+    none, nothing = np.zeros(0, np.int64), np.zeros((0, 1), np.float32)
+    parts = parts or [(nothing, none, none, none, nothing[:, 0])]
+    x, y, units, far, simple = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Examples(x, y, units, 2, simple=simple, far=far)
 
 
-_Pairs = tuple[Floats, Numbers, Floats, Numbers]
+_Pairs = tuple[Floats, Numbers, Numbers, Numbers, Floats]
 
 
-def _pairs(
-    run: Watched,
-    window: tuple[int, int],
-    others: int,
-    random: np.random.Generator,
-) -> list[_Pairs]:
-    start, width = window
-    entry, exit_ = (run.traces[place][:, :, start : start + width] for place in PLACES)
-    busy = _busy(run, "exit", start, width)
-    parts: list[_Pairs] = []
-    for bulk in (False, True):
-        mine = np.flatnonzero(busy & (run.bulk == bulk))
-        for turn in range(others + 1 if len(mine) > 1 else 0):
-            step = 0 if turn == 0 else random.integers(1, len(mine), len(mine))
-            other = mine[(np.arange(len(mine)) + step) % len(mine)]
-            near, far = entry[mine], exit_[other]
-            x, simple = of_pair(near, far, run.bin_s)
-            parts.append((x, np.full(len(mine), int(turn == 0)), simple, _units(run, mine)))
-    return parts
+def _alike(run: Watched, window: tuple[int, int], divided: bool) -> list[Numbers]:
+    """Groups of circuits that carry enough in a window, among which false pairs are made."""
+    busy = np.flatnonzero(_busy(run, "exit", *window))
+    group = 2 * run.bulk[busy].astype(np.int64)
+    if divided:
+        group += held(_units(run, busy))
+    return [busy[group == one] for one in range(4)]
+
+
+def _pairs(run: Watched, window: tuple[int, int], mine: Numbers, other: Numbers) -> _Pairs:
+    """Pairs of the entries of some circuits and the exits of others."""
+    (start, width), more = window, margin(run.bin_s)
+    near = run.traces["entry"][mine, :, start - more : start + width + more]
+    far = run.traces["exit"][other, :, start : start + width]
+    x, simple = of_pair(near, far, run.bin_s)
+    same = (mine == other).astype(np.int64)
+    return x, same, _units(run, mine), _units(run, other), simple
 
 
 _Part = tuple[Floats, Numbers, Numbers]

@@ -1,17 +1,17 @@
-"""Playing the games: training on some networks, judging on others, and the controls."""
+"""Playing the games: training on some networks, and judging on others."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from hopflow._errors import HopflowError
 from hopflow.observer import games, score
 from hopflow.observer.adversaries import ADVERSARIES, Adversary, Predict
 from hopflow.observer.games import Examples
-from hopflow.observer.score import Doubles, Estimate, Statistic
+from hopflow.observer.score import Doubles, Estimate, Resamples, Statistic
 from hopflow.observer.traces import Watched
 
 HELD_OUT = 0.4
@@ -25,6 +25,9 @@ TRAINED_LOADS = 3
 
 FALSE_PAIRS = 2
 """False pairs for each true one where detection is judged; half of the examples in training."""
+
+LEAST = 40
+"""Examples that must be there to train on, and to be judged on."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Game:
 
 
 def _pairs(runs: Sequence[Watched], judged: bool) -> Examples:
-    return games.pairs(runs, others=FALSE_PAIRS if judged else 1)
+    return games.pairs(runs, others=FALSE_PAIRS if judged else 1, divided=not judged)
 
 
 def _pages(runs: Sequence[Watched], judged: bool) -> Examples:
@@ -70,6 +73,29 @@ def company(watched: int) -> Game:
     )
 
 
+class TooFew(HopflowError):
+    """There are too few networks or examples to play a game."""
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """The examples of one game against one transport, with the same labels in all parts.
+
+    Attributes:
+        transport: The transport's label.
+        networks: Networks that adversaries are trained on, and judged on.
+        fitted: What they are trained on.
+        valid: By what their training is stopped, and the strongest is chosen.
+        judged: What they are judged on.
+    """
+
+    transport: str
+    networks: tuple[int, int]
+    fitted: Examples
+    valid: Examples
+    judged: Examples
+
+
 @dataclass(frozen=True)
 class Score:
     """What one adversary reached in one game against one transport.
@@ -81,8 +107,8 @@ class Score:
         networks: Networks that it was trained on, and judged on.
         examples: Examples that it was judged on.
         classes: Labels that it had to choose from.
-        measures: `auc`, `accuracy`, `bits`, and the share of true examples that is detected with
-            at most 1 % and 0.1 % of false alarms, `detected-1e-2` and `detected-1e-3`.
+        validated: The game's main measure on the examples that it was validated on.
+        measures: `accuracy` and `bits`, and with two labels those of `score.binary`.
     """
 
     game: str
@@ -91,35 +117,8 @@ class Score:
     networks: tuple[int, int]
     examples: int
     classes: int
+    validated: float
     measures: dict[str, Estimate]
-
-
-@dataclass(frozen=True)
-class Control:
-    """Something that has to hold, or what was measured means nothing.
-
-    Attributes:
-        game: The game's name.
-        transport: The transport's label.
-        name: What was done.
-        measured: The measure that was looked at.
-        low: The least that is allowed.
-        high: The most.
-        decides: Whether the game is void where it fails.
-    """
-
-    game: str
-    transport: str
-    name: str
-    measured: Estimate
-    low: float
-    high: float
-    decides: bool = True
-
-    @property
-    def holds(self) -> bool:
-        """Whether the interval reaches what is allowed."""
-        return self.measured.low <= self.high and self.measured.high >= self.low
 
 
 def split(runs: Sequence[Watched]) -> tuple[list[Watched], list[Watched]]:
@@ -133,184 +132,115 @@ def split(runs: Sequence[Watched]) -> tuple[list[Watched], list[Watched]]:
     return train, [run for run in runs if run.network in held]
 
 
-def play(game: Game, runs: Sequence[Watched], seeds: Sequence[int]) -> list[Score]:
-    """Has all adversaries play a game against one transport.
+def deal(game: Game, runs: Sequence[Watched]) -> Dealt:
+    """The examples of a game against one transport.
+
+    Labels are those that there is something to fit on; examples with others are left out.
+
+    Args:
+        game: The game.
+        runs: Runs of one transport.
 
     Raises:
-        ValueError: There are runs of more than one transport, or of none.
+        TooFew: There are too few networks, examples or labels.
     """
-    (transport,) = {run.transport for run in runs}
-    train_runs, judged_runs = split(runs)
-    train, judged = game.make(train_runs, False), game.make(judged_runs, True)
-    networks = (len({run.network for run in train_runs}), len(judged_runs))
-    fitted, valid, judged = prepared(train, judged)
-    weighted = score.weights(judged.units)
+    train, judged = split(runs)
+    if not train:
+        raise TooFew("there are fewer than 2 networks, one to train on and one to be judged on")
+    fitted, valid = halves(game.make(train, False))
+    known = np.unique(fitted.labels)
+    parts = [part.among(known) for part in (fitted, valid, game.make(judged, True))]
+    counts = (len(parts[0].labels) + len(parts[1].labels), len(parts[2].labels))
+    if min(counts) < LEAST:
+        raise TooFew(
+            f"there are {counts[0]} examples to train on and {counts[1]} to be judged on; "
+            f"allowed are {LEAST} or more of each"
+        )
+    if min(len(np.unique(part.labels)) for part in parts) < 2:
+        raise TooFew("all examples to train, to validate or to be judged on have one label")
+    return Dealt(runs[0].transport, (len(train), len(judged)), parts[0], parts[1], parts[2])
 
-    def scored(name: str, measures: dict[str, Estimate]) -> Score:
-        examples = len(judged.labels)
-        return Score(game.name, transport, name, networks, examples, judged.classes, measures)
+
+def halves(train: Examples) -> tuple[Examples, Examples]:
+    """Examples to fit and to validate on: those of a fifth of the circuits.
+
+    Pairs have both circuits in one part; others are left out. Where recorded loads are played,
+    these are divided instead, so that no load is in both.
+    """
+    if train.loads is not None:
+        kept = train.loads % (2 * LOADS) == TRAINED_LOADS - 1
+        return train.take(~kept), train.take(kept)
+    near = games.held(train.units)
+    far = near if train.far is None else games.held(train.far)
+    return train.take(~near & ~far), train.take(near & far)
+
+
+def play(game: Game, dealt: Dealt, seeds: Sequence[int]) -> list[Score]:
+    """Has all adversaries play a game against one transport."""
+    judged, valid = dealt.judged, dealt.valid
+    resamples = Resamples.of(judged.units, judged.far)
+    once = Resamples.of(valid.units, valid.far, count=0)
+
+    def scored(name: str, asked: list[Statistic], validated: list[Statistic]) -> Score:
+        return Score(
+            game=game.name,
+            transport=dealt.transport,
+            adversary=name,
+            networks=dealt.networks,
+            examples=len(judged.labels),
+            classes=judged.classes,
+            validated=score.estimates(validated, once)[game.main].mean,
+            measures=score.estimates(asked, resamples),
+        )
 
     scores = []
     for name, adversary in ADVERSARIES.items():
-        predict = _honest(adversary, fitted, valid, seeds)
-        scores.append(scored(name, _measures(predict(judged.features), judged, weighted)))
-    if judged.simple is not None:
-        simple = [judged.simple.astype(np.float64)]
-        scores.append(scored("correlation", _binary(simple, judged, weighted)))
+        predict = _honest(adversary, dealt.fitted, valid, seeds)
+        told = [measures(predict(some.features), some) for some in (judged, valid)]
+        scores.append(scored(name, *told))
+    if judged.simple is not None and valid.simple is not None:
+        scores.append(scored("correlation", [_ranked(judged)], [_ranked(valid)]))
     return scores
 
 
-def best(game: Game, scores: Iterable[Score]) -> Score:
-    """The adversary that reached most."""
-    return max(scores, key=lambda one: one.measures[game.main].mean)
+def best(scores: Iterable[Score]) -> Score:
+    """The adversary that counts: the strongest on what it was validated on, not judged on."""
+    return max(scores, key=lambda one: one.validated)
 
 
-def controls(game: Game, runs: Sequence[Watched], seeds: Sequence[int]) -> list[Control]:
-    """What has to hold: labels that tell nothing, circuits that show nothing, pairs that show all.
-
-    The forest plays them, which is cheap, and had the most to overfit with.
-    """
-    (transport,) = {run.transport for run in runs}
-    train_runs, judged_runs = split(runs)
-    found = []
-
-    def control(name: str, make: Callable[[Sequence[Watched], bool], Examples], band: Band) -> None:
-        train, judged = make(train_runs, False), make(judged_runs, True)
-        if name == SHUFFLED:
-            train, judged = train.shuffled(1), judged.shuffled(2)
-        measured = _controlled(game, train, judged, seeds[:1])
-        found.append(Control(game.name, transport, name, measured, *band(judged)))
-
-    control(SHUFFLED, game.make, _chance)
-    control(CONSTANT, lambda some, judged: game.make(_all_constant(some), judged), _chance)
-    if game.name == "pair":
-        control(
-            IDENTICAL,
-            lambda some, judged: game.make(_all_identical(some), judged),
-            lambda _: (0.99, 1.0),
-        )
-    return found
+def measures(probabilities: Doubles, asked: Examples) -> list[Statistic]:
+    """All measures of each training, from probabilities of shape `(seeds, n, classes)`."""
+    return [_measures(one, asked) for one in probabilities]
 
 
-def itself(game: Game, runs: Sequence[Watched], seeds: Sequence[int]) -> Control | None:
-    """The control that a transport cannot be told from itself in other networks.
-
-    Every other network is called another transport, and adversaries see the game's examples of
-    both. With so few networks some are alike by chance: it is shown, and does not decide. `None`
-    with fewer than four networks.
-    """
-    networks = sorted({run.network for run in runs})
-    if len(networks) < 4:
-        return None
-    halves = []
-    for part in (networks[: len(networks) // 2], networks[len(networks) // 2 :]):
-        examples = game.make([run for run in runs if run.network in part], False)
-        odd = np.isin(examples.networks, part[1::2]).astype(np.int64)
-        halves.append(replace(examples, labels=odd, classes=2))
-    measured = _controlled(replace(game, main="auc"), halves[0], halves[1], seeds[:1])
-    return Control(game.name, runs[0].transport, OTHER_SEEDS, measured, 0.4, 0.6, decides=False)
-
-
-MOST_CONTROLLED = 600
-"""Examples that controls train on, at most."""
-
-
-SHUFFLED, CONSTANT = "shuffled labels", "entry padded to a constant rate"
-IDENTICAL, OTHER_SEEDS = "the exit's trace at the entry", "the same transport, other networks"
-
-Band = Callable[[Examples], tuple[float, float]]
-
-
-def _chance(judged: Examples) -> tuple[float, float]:
-    """What guessing reaches, and a little around it: circuits are few."""
-    if judged.classes == 2:
-        return 0.45, 0.55
-    guess = float(np.bincount(judged.labels).max() / len(judged.labels))
-    return 0.0, max(guess, 1 / judged.classes) + 0.02
-
-
-def _controlled(game: Game, train: Examples, judged: Examples, seeds: Sequence[int]) -> Estimate:
-    few = np.random.default_rng(1).permutation(len(train.labels))[:MOST_CONTROLLED]
-    fitted, valid, judged = prepared(train.take(few), judged)
-    predict = ADVERSARIES["forest"](fitted, valid, seeds)
-    weighted = score.weights(judged.units)
-    return _measures(predict(judged.features), judged, weighted)[game.main]
-
-
-def _all_constant(runs: Sequence[Watched]) -> list[Watched]:
-    """Runs whose clients pad their links to one rate: nothing is left to be seen at the entry."""
-    constant = [np.ones_like(run.traces["entry"]) * 1000 for run in runs]
-    return [
-        replace(run, traces={**run.traces, "entry": flat})
-        for run, flat in zip(runs, constant, strict=True)
+def _measures(probabilities: Doubles, asked: Examples) -> Statistic:
+    parts = [
+        score.bits(probabilities, asked.labels),
+        score.accuracy(probabilities, asked.labels),
     ]
+    if asked.classes == 2:
+        parts.append(score.binary(probabilities[:, 1], asked.labels, _among(asked)))
+    return lambda weighted: {name: x for part in parts for name, x in part(weighted).items()}
 
 
-def _all_identical(runs: Sequence[Watched]) -> list[Watched]:
-    """Runs in which the observer at the entry sees what leaves the exit, at once and unchanged."""
-    return [replace(run, traces={**run.traces, "entry": run.traces["exit"]}) for run in runs]
+def _ranked(asked: Examples) -> Statistic:
+    assert asked.simple is not None
+    return score.binary(asked.simple.astype(np.float64), asked.labels, _among(asked))
 
 
-def prepared(train: Examples, judged: Examples) -> tuple[Examples, Examples, Examples]:
-    """Examples to fit on, to validate on, and to be judged on, with the same labels.
-
-    Labels are those that there is something to fit on; examples with others are left out.
-    """
-    fitted, valid = _halves(train)
-    known = np.unique(fitted.labels)
-    return fitted.among(known), valid.among(known), judged.among(known)
-
-
-def _halves(train: Examples) -> tuple[Examples, Examples]:
-    """Examples to fit and to validate on: a fifth of the circuits, chosen by their numbers.
-
-    Where recorded loads are played these are divided instead, so that no load is in both.
-    """
-    if train.loads is not None:
-        held = train.loads % (2 * LOADS) == TRAINED_LOADS - 1
-    else:
-        held = np.asarray(
-            [zlib.crc32(int(unit).to_bytes(8, "little")) % 5 == 0 for unit in train.units], bool
-        )
-    return train.take(~held), train.take(held)
+def _among(asked: Examples) -> int | None:
+    """Pairs have a base rate: of all circuits at the exits one is the right one."""
+    return None if asked.far is None else score.AMONG
 
 
 def _honest(
     adversary: Adversary, fitted: Examples, valid: Examples, seeds: Sequence[int]
 ) -> Predict:
-    """The adversary with its probabilities calibrated on the validation data, if there are some."""
+    """The adversary with its probabilities calibrated on the validation data."""
     predict = adversary(fitted, valid, seeds)
-    if not len(valid.labels):
-        return predict
     changes = [
         score.calibrated(one, valid.labels, valid.classes) for one in predict(valid.features)
     ]
     return lambda features: np.stack(
         [change(one) for change, one in zip(changes, predict(features), strict=True)]
     )
-
-
-def _measures(probabilities: Doubles, judged: Examples, weighted: Doubles) -> dict[str, Estimate]:
-    """All measures, averaged over trainings."""
-    statistics: dict[str, list[Statistic]] = {
-        "bits": [score.bits(one, judged.labels) for one in probabilities],
-        "accuracy": [score.accuracy(one, judged.labels) for one in probabilities],
-    }
-    found = {
-        name: score.estimate(score.averaged(some), weighted) for name, some in statistics.items()
-    }
-    if judged.classes == 2:
-        found |= _binary([one[:, 1] for one in probabilities], judged, weighted)
-    return found
-
-
-def _binary(scores: Sequence[Doubles], judged: Examples, weighted: Doubles) -> dict[str, Estimate]:
-    statistics: dict[str, Callable[[Doubles], Statistic]] = {
-        "auc": lambda one: score.auc(one, judged.labels),
-        "detected-1e-2": lambda one: score.detection(one, judged.labels, 1e-2),
-        "detected-1e-3": lambda one: score.detection(one, judged.labels, 1e-3),
-    }
-    return {
-        name: score.estimate(score.averaged([statistic(one) for one in scores]), weighted)
-        for name, statistic in statistics.items()
-    }

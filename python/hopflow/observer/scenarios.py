@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 Transports = Mapping[str, str]
@@ -40,6 +41,13 @@ PAIRS = 24
 """Circuits per network whose bottleneck is watched for a second one."""
 
 
+WATCHED_S = (15, 45)
+"""When the warm-up of `large` ends, and its runs, in seconds."""
+
+PAUSE_S = (1, 9)
+"""Shortest and longest pause of its users between two visits, in seconds."""
+
+
 def large(transports: Transports, seeds: Sequence[int], pages: str = PAGES) -> str:
     """The larger setting of BackTap's evaluation with recorded pages: 375 circuits.
 
@@ -47,10 +55,12 @@ def large(transports: Transports, seeds: Sequence[int], pages: str = PAGES) -> s
     over 100 relays of the built-in population with paths as Tor chooses them. Web users visit
     recorded pages (`pages`) with pauses of 1 s to 9 s.
     """
-    web = f'{{ class = "web", replay = "{pages}", think = ["1 s", "9 s"] }}'
+    think = [f"{pause} s" for pause in PAUSE_S]
+    web = f'{{ class = "web", replay = "{pages}", think = {json.dumps(think)} }}'
+    warm_up, duration = (f"{time} s" for time in WATCHED_S)
     return "\n".join(
         [
-            *_head("observer", transports, seeds, "45 s", "15 s"),
+            *_head("observer", transports, seeds, duration, warm_up),
             "[network]",
             "topology = { dumbbell = {} }",
             "source = { population = { relays = 100 } }",

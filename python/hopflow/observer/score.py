@@ -3,97 +3,196 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hopflow.observer.traces import Numbers
+from hopflow.observer.traces import Floats, Numbers
 
 Doubles = NDArray[np.float64]
 
-RESAMPLES = 100
+RESAMPLES = 1000
 """Bootstrap resamples of circuits behind an interval."""
+
+FALSE_RATES = {"detected-1e-2": 1e-2, "detected-1e-3": 1e-3}
+"""Shares of false examples that may be taken for true ones, where detection is measured."""
+
+AMONG = 300
+"""Circuits that are active at the same time where the base rate of true pairs is considered."""
+
+LEAST_ALARMS = 10
+"""A rate of false alarms is measured only where it is that of so many false examples."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with its 95 % interval."""
+    """A measure with its 95 % interval.
+
+    Attributes:
+        mean: The measure.
+        low: The lower end of its interval.
+        high: The upper end.
+        values: The measure itself and under each resample, where it was resampled.
+    """
 
     mean: float
     low: float
     high: float
+    values: Doubles = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+
+    @classmethod
+    def of(cls, values: Doubles) -> Estimate:
+        """A measure, which comes first, with percentiles over its resamples, which follow."""
+        known = values[1:][~np.isnan(values[1:])]
+        ends = (math.nan, math.nan)
+        if len(known):
+            low, high = np.percentile(known, [2.5, 97.5], method="inverted_cdf")
+            ends = (float(low), float(high))
+        return cls(float(values[0]), *ends, values)
+
+    def minus(self, other: Estimate) -> Estimate:
+        """The difference to a measure under the same resamples."""
+        return Estimate.of(self.values - other.values)
 
     def text(self, digits: int = 3) -> str:
         """As tables show it."""
         return f"{self.mean:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
 
 
-Statistic = Callable[[Doubles], Doubles]
-"""From weights of examples, shape `(b, n)`, to the measure for each row of weights."""
+@dataclass(frozen=True)
+class Resamples:
+    """How often examples count under each resample of circuits.
 
+    How often a circuit is drawn depends on itself alone, so that it is drawn alike for all
+    transports: their measures can be compared resample by resample.
 
-def weights(units: Numbers, resamples: int = RESAMPLES, seed: int = 0) -> Doubles:
-    """Weights of examples under resampling of circuits, shape `(1 + resamples, n)`.
-
-    The first row counts every example once.
+    Attributes:
+        drawn: Weights of circuits, shape `(1 + resamples, circuits)`; all are 1 in the first row.
+        near: The circuit of each example, as a column of `drawn`.
+        far: The circuit at the other end, where examples have two; otherwise the same.
     """
-    random = np.random.default_rng(seed)
-    circuits, index = np.unique(units, return_inverse=True)
-    count = len(circuits)
-    drawn = random.multinomial(count, np.full(count, 1 / count), resamples)
-    all_of_them = np.ones((1, count), dtype=drawn.dtype)
-    return np.concatenate([all_of_them, drawn])[:, index].astype(np.float64)
+
+    drawn: Floats
+    near: Numbers
+    far: Numbers
+
+    @classmethod
+    def of(cls, units: Numbers, far: Numbers | None = None, count: int = RESAMPLES) -> Resamples:
+        """Draws circuits by a Poisson bootstrap.
+
+        Args:
+            units: The circuit of each example.
+            far: The circuit at the other end, where examples are pairs.
+            count: Number of resamples.
+        """
+        both = units if far is None else np.concatenate([units, far])
+        circuits, index = np.unique(both, return_inverse=True)
+        drawn = np.ones((1 + count, len(circuits)), np.float32)
+        for column, circuit in enumerate(circuits.tolist()):
+            drawn[1:, column] = np.random.default_rng([0, circuit]).poisson(1.0, count)
+        near = index[: len(units)]
+        return cls(drawn, near, near if far is None else index[len(units) :])
+
+    def chunks(self, size: int = 2_000_000) -> Iterator[Doubles]:
+        """Weights of examples, some resamples at a time, shape `(b, n)`.
+
+        A pair of two circuits counts as often as both were drawn together, the product. A true
+        pair is one circuit, and counts as often as this was drawn.
+        """
+        step = max(1, size // max(1, len(self.near)))
+        single = self.near == self.far
+        for begin in range(0, len(self.drawn), step):
+            rows = self.drawn[begin : begin + step].astype(np.float64)
+            yield rows[:, self.near] * np.where(single, 1.0, rows[:, self.far])
 
 
-def estimate(statistic: Statistic, weighted: Doubles) -> Estimate:
-    """A measure with its interval: percentiles over the resamples."""
-    values = statistic(weighted)
-    low, high = np.nanpercentile(values[1:], [2.5, 97.5])
-    return Estimate(float(values[0]), float(low), float(high))
+Statistic = Callable[[Doubles], dict[str, Doubles]]
+"""From weights of examples, shape `(b, n)`, to measures for each row of weights."""
 
 
-def averaged(statistics: list[Statistic]) -> Statistic:
-    """The mean of measures, such as those of several trainings."""
-    return lambda weighted: np.mean([one(weighted) for one in statistics], 0)
+def values(statistic: Statistic, resamples: Resamples) -> dict[str, Doubles]:
+    """Measures under all resamples."""
+    parts = [statistic(weighted) for weighted in resamples.chunks()]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def auc(scores: Doubles, labels: Numbers) -> Statistic:
-    """The area under the ROC curve: how often a true example scores above a false one."""
-    values, rank = np.unique(scores, return_inverse=True)
+def estimates(statistics: Sequence[Statistic], resamples: Resamples) -> dict[str, Estimate]:
+    """Measures with their intervals: means of several statistics, such as those of trainings."""
+    found = [values(statistic, resamples) for statistic in statistics]
+    return {name: Estimate.of(np.mean([one[name] for one in found], 0)) for name in found[0]}
 
-    def statistic(weighted: Doubles) -> Doubles:
-        true, false = (
-            _per_rank(weighted * (labels == label), rank, len(values)) for label in (1, 0)
-        )
-        below = np.cumsum(false, 1) - false / 2
-        total = true.sum(1) * false.sum(1)
-        return np.asarray((true * below).sum(1) / np.maximum(total, 1e-300))
+
+def binary(scores: Doubles, labels: Numbers, among: int | None = None) -> Statistic:
+    """What scores say that rise with label 1.
+
+    - `auc`, the area under the ROC curve: how often a true example scores above a false one;
+    - `detected-1e-2`, `detected-1e-3`: the share of true examples that score so high that at most
+      1 % and 0.1 % of the false ones do;
+    - `named`: how often a true example scores highest among as many examples as `among` says, of
+      which it is the only true one, if false scores are independent of each other;
+    - `precision`: which share of alarms is right there, if 1 % of the false examples raise one.
+
+    Rates for which there are too few false examples are left out, as `LEAST_ALARMS` says; `named`
+    has the rate `1 / among`.
+
+    Args:
+        scores: A score per example, shape `(n,)`.
+        labels: 1 for true examples, 0 for false ones.
+        among: How many examples there are for each true one where base rates are considered.
+    """
+    true, false = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
+    false = false[np.argsort(scores[false], kind="stable")]
+    ordered = scores[false]
+    ends = [np.searchsorted(ordered, scores[true], side) for side in ("left", "right")]
+    rates = {name: rate for name, rate in FALSE_RATES.items() if _measurable(rate, len(false))}
+
+    def statistic(weighted: Doubles) -> dict[str, Doubles]:
+        share, low, high = _shares(weighted[:, true], weighted[:, false], ends)
+        found = {"auc": (share * (low + high)).sum(1) / 2}
+        for name, rate in rates.items():
+            found[name] = (share * (1 - low <= rate + 1e-9)).sum(1)
+        if among is not None and "detected-1e-2" in rates:
+            detected = found["detected-1e-2"]
+            found["precision"] = detected / np.maximum(detected + (among - 1) * 1e-2, 1e-300)
+        if among is not None and _measurable(1 / among, len(false)):
+            found["named"] = (share * _highest(low, high, among)).sum(1)
+        return found
 
     return statistic
 
 
-def detection(scores: Doubles, labels: Numbers, false_rate: float) -> Statistic:
-    """The share of true examples found when at most this share of false ones is taken for true."""
-    values, rank = np.unique(-scores, return_inverse=True)
+def _measurable(rate: float, false: int) -> bool:
+    return rate * false >= LEAST_ALARMS - 1e-9
 
-    def statistic(weighted: Doubles) -> Doubles:
-        true, false = (
-            np.cumsum(_per_rank(weighted * (labels == label), rank, len(values)), 1)
-            for label in (1, 0)
-        )
-        allowed = false <= false_rate * false[:, -1:]
-        found = np.where(allowed, true, 0).max(1)
-        return np.asarray(found / np.maximum(true[:, -1], 1e-300))
 
-    return statistic
+def _shares(
+    true: Doubles, false: Doubles, ends: Sequence[NDArray[np.int64]]
+) -> tuple[Doubles, Doubles, Doubles]:
+    """Shares of the true examples, and of false ones below each, and below or level with it."""
+    counted = np.pad(np.cumsum(false, 1), ((0, 0), (1, 0)))
+    below = counted / np.maximum(counted[:, -1:], 1e-300)
+    share = true / np.maximum(true.sum(1, keepdims=True), 1e-300)
+    return share, below[:, ends[0]], below[:, ends[1]]
+
+
+def _highest(low: Doubles, high: Doubles, among: int) -> Doubles:
+    """How likely an example scores highest among others, of which these shares score lower.
+
+    Which of several that are level is named is drawn: the mean of `u ** (among - 1)` over the `u`
+    from `low` to `high`.
+    """
+    level = high - low
+    apart = level > 1e-12
+    mean = (high**among - low**among) / np.where(apart, level * among, 1.0)
+    return np.asarray(np.where(apart, mean, low ** (among - 1)))
 
 
 def accuracy(probabilities: Doubles, labels: Numbers) -> Statistic:
     """The share of examples whose likeliest label is right."""
     right = (probabilities.argmax(1) == labels).astype(np.float64)
-    return lambda weighted: np.asarray((weighted @ right) / weighted.sum(1))
+    return lambda weighted: {"accuracy": np.asarray((weighted @ right) / weighted.sum(1))}
 
 
 def bits(probabilities: Doubles, labels: Numbers) -> Statistic:
@@ -101,28 +200,21 @@ def bits(probabilities: Doubles, labels: Numbers) -> Statistic:
 
     With two labels, equally likely, `log2(2) - BCE / ln 2` (compare Goodfellow et al. 2014,
     section 4.1: the best discriminator's loss is `log 4 - 2 JSD`). Labels weigh alike, whatever
-    their numbers.
+    their numbers: it is what is learnt where all labels are equally likely.
     """
     classes = probabilities.shape[1]
     chosen = probabilities[np.arange(len(labels)), labels]
     surprise = -np.log2(np.maximum(chosen, 1e-12))
 
-    def statistic(weighted: Doubles) -> Doubles:
+    def statistic(weighted: Doubles) -> dict[str, Doubles]:
         member = np.eye(classes)[labels]
         number = weighted @ member
         sums = (weighted * surprise) @ member
         present = number > 0
         mean = (sums / np.maximum(number, 1e-300)).sum(1) / np.maximum(present.sum(1), 1)
-        return np.asarray(math.log2(classes) - mean)
+        return {"bits": np.asarray(math.log2(classes) - mean)}
 
     return statistic
-
-
-def _per_rank(weighted: Doubles, rank: Numbers, count: int) -> Doubles:
-    """Sums of weights of equal scores, in the order of scores."""
-    order = np.argsort(rank, kind="stable")
-    begins = np.searchsorted(rank[order], np.arange(count))
-    return np.asarray(np.add.reduceat(weighted[:, order], begins, axis=1))
 
 
 def calibrated(valid: Doubles, labels: Numbers, classes: int) -> Callable[[Doubles], Doubles]:
@@ -144,6 +236,6 @@ def calibrated(valid: Doubles, labels: Numbers, classes: int) -> Callable[[Doubl
         (t, g) for t in (0.25, 0.5, 0.7, 1.0, 1.5, 2.0, 4.0, 8.0) for g in (0.01, 0.05, 0.2, 1.0)
     ]
     once = np.ones((1, len(labels)))
-    gains = [float(bits(changed(valid, t, g), labels)(once)[0]) for t, g in grid]
+    gains = [float(bits(changed(valid, t, g), labels)(once)["bits"][0]) for t, g in grid]
     temperature, guess = grid[int(np.argmax(gains))]
     return lambda probabilities: changed(probabilities, temperature, guess)

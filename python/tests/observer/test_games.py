@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from hopflow.observer import features, games
 from hopflow.observer.traces import Watched
@@ -48,12 +49,49 @@ def test_every_other_watched_circuit_has_company(runs: list[Watched]) -> None:
 def test_a_circuit_that_shows_nothing_has_features_without_gaps() -> None:
     silent = np.zeros((3, 4, 100), np.float32)
     assert np.isfinite(features.of_trace(silent, 0.05)).all()
-    found, correlation = features.of_pair(silent, silent, 0.05)
+    found, correlation = features.of_pair(_longer(silent, 0.05), silent, 0.05)
     assert np.isfinite(found).all()
     assert (correlation == 0).all()
 
 
-def test_the_correlation_finds_the_lag() -> None:
+@pytest.mark.parametrize("bin_s", [0.05, 0.03, 0.5])
+def test_the_whole_exit_window_is_found_at_the_greatest_lags(bin_s: float) -> None:
     far = np.random.default_rng(1).random((2, 4, 200)).astype(np.float32)
-    _, found = features.of_pair(np.roll(far, 10, axis=2), far, 0.05)
-    assert (found > 0.9).all()
+    more = features.margin(bin_s)
+    wide = round(0.25 / bin_s) or 1
+    for lag in (0, more // (2 * wide) * wide, round(2.0 / bin_s) // wide * wide):
+        near = np.zeros((2, 4, 200 + 2 * more), np.float32)
+        near[:, :, more + lag : more + lag + 200] = far
+        _, found = features.of_pair(near, far, bin_s)
+        assert found == pytest.approx(1.0, abs=1e-4)
+
+
+def test_what_the_client_sends_is_looked_for_earlier_at_the_entry() -> None:
+    far = np.random.default_rng(1).random((1, 4, 100)).astype(np.float32)
+    near = np.zeros((1, 4, 180), np.float32)
+    near[:, 1, :100] = far[:, 1]
+    found, _ = features.of_pair(near, far, 0.05)
+    columns_of_single = 7
+    assert found[0, columns_of_single - 2] == pytest.approx(1.0, abs=1e-4)
+    near[:, 1] = near[:, 1, ::-1]
+    other, _ = features.of_pair(near, far, 0.05)
+    assert other[0, columns_of_single - 2] < 0.9
+
+
+def test_pairs_to_train_on_have_both_circuits_on_one_side(runs: list[Watched]) -> None:
+    found = games.pairs(runs, divided=True)
+    assert found.far is not None
+    assert (games.held(found.units) == games.held(found.far)).all()
+    assert ((found.units == found.far) == (found.labels == 1)).all()
+    both = games.pairs(runs)
+    assert both.far is not None
+    assert (games.held(both.units) != games.held(both.far)).any()
+
+
+def test_traces_shorter_than_a_window_have_no_pairs(runs: list[Watched]) -> None:
+    assert len(games.pairs(runs, seconds=100.0).labels) == 0
+
+
+def _longer(windows: np.ndarray, bin_s: float) -> np.ndarray:
+    more = features.margin(bin_s)
+    return np.pad(windows, ((0, 0), (0, 0), (more, more)))

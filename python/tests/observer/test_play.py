@@ -10,14 +10,21 @@ import numpy as np
 import pytest
 
 from hopflow._errors import HopflowError
-from hopflow.observer import cli, page, play
-from hopflow.observer.cli import enough, read_scenario, with_traces
+from hopflow.observer import cli, play
+from hopflow.observer.cli import read_scenario, with_traces
+from hopflow.observer.play import Dealt, TooFew
+from hopflow.observer.score import Estimate
 from hopflow.observer.traces import Visits, Watched
 
 
 @pytest.fixture(scope="module")
-def pairs(runs: list[Watched]) -> list[play.Score]:
-    return play.play(play.PAIRS, runs, [1, 2])
+def dealt(runs: list[Watched]) -> Dealt:
+    return play.deal(play.PAIRS, runs)
+
+
+@pytest.fixture(scope="module")
+def pairs(dealt: Dealt) -> list[play.Score]:
+    return play.play(play.PAIRS, dealt, [1, 2])
 
 
 def test_networks_to_train_on_and_to_be_judged_on_are_different(runs: list[Watched]) -> None:
@@ -25,7 +32,16 @@ def test_networks_to_train_on_and_to_be_judged_on_are_different(runs: list[Watch
     assert {run.network for run in train} == {1, 2}
     assert {run.network for run in judged} == {3, 4}
     assert play.split(runs[:1]) == ([], runs[:1])
-    assert not enough(play.PAIRS, runs[:1])
+    with pytest.raises(TooFew, match="fewer than 2 networks"):
+        play.deal(play.PAIRS, runs[:1])
+
+
+def test_pairs_to_fit_on_share_no_circuit_with_those_to_validate_on(dealt: Dealt) -> None:
+    ends = []
+    for part in (dealt.fitted, dealt.valid):
+        assert part.far is not None
+        ends.append(set(part.units.tolist()) | set(part.far.tolist()))
+    assert ends[0].isdisjoint(ends[1])
 
 
 def test_all_adversaries_find_pairs_that_are_plain_to_see(pairs: list[play.Score]) -> None:
@@ -33,53 +49,29 @@ def test_all_adversaries_find_pairs_that_are_plain_to_see(pairs: list[play.Score
     for score in pairs:
         assert score.measures["auc"].mean > 0.85, score.adversary
         assert score.measures["auc"].low <= score.measures["auc"].mean
-    assert play.best(play.PAIRS, pairs).measures["auc"].mean > 0.95
+    assert play.best(pairs).measures["auc"].mean > 0.95
 
 
-def test_controls_hold_where_nothing_is_wrong(runs: list[Watched]) -> None:
-    found = play.controls(play.PAIRS, runs, [1])
-    assert {control.name for control in found} == {play.SHUFFLED, play.CONSTANT, play.IDENTICAL}
-    assert all(control.holds for control in found), found
-    assert page.verdict(found) == "valid"
-
-
-def test_an_entry_without_any_trace_tells_nothing_at_all(runs: list[Watched]) -> None:
-    found = {control.name: control for control in play.controls(play.KINDS, runs, [1])}
-    assert found[play.CONSTANT].measured.mean == pytest.approx(0.5, abs=1e-9)
-
-
-def test_a_control_that_fails_makes_its_game_void(pairs: list[play.Score]) -> None:
-    measured = pairs[0].measures["auc"]
-    good = play.Control("pair", "made-up", "good", measured, 0.0, 1.0)
-    bad = play.Control("pair", "made-up", "bad", measured, 0.0, 0.1)
-    assert page.verdict([good]) == "valid"
-    assert page.verdict([good, bad]) == "VOID"
-    text = page.text([(play.PAIRS, pairs)], [good, bad])
-    assert "VOID" in text
-    assert "1 of 2 hold" in text
-    shown = replace(bad, decides=False)
-    assert page.verdict([good, shown]) == "valid"
-    assert "shown only: pair, made-up, bad" in page.text([(play.PAIRS, pairs)], [good, shown])
-
-
-def test_a_transport_is_not_told_from_itself(runs: list[Watched]) -> None:
-    found = play.itself(play.KINDS, runs, [1])
-    assert found is not None
-    assert found.holds
-    assert play.itself(play.KINDS, runs[:3], [1]) is None
+def test_the_strongest_is_chosen_by_what_was_validated_and_not_by_what_is_judged(
+    pairs: list[play.Score],
+) -> None:
+    one = replace(pairs[0], validated=0.9, measures={"auc": Estimate(0.5, 0.4, 0.6)})
+    other = replace(pairs[0], validated=0.8, measures={"auc": Estimate(1.0, 1.0, 1.0)})
+    assert play.best([other, one]) is one
 
 
 def test_games_need_examples_of_all_labels(runs: list[Watched]) -> None:
-    assert enough(play.KINDS, runs)
+    assert play.deal(play.KINDS, runs).judged.classes == 2
     nothing = np.zeros(0, np.int64)
     nobody = [replace(run, visits=Visits(nothing, nothing, nothing, nothing)) for run in runs]
-    assert not enough(play.PAGES, nobody)
+    with pytest.raises(TooFew, match="0 examples to train on"):
+        play.deal(play.PAGES, nobody)
 
 
 def test_pages_are_judged_on_recorded_loads_that_were_not_trained_on(runs: list[Watched]) -> None:
     train_runs, judged_runs = play.split(runs)
     train, judged = play.PAGES.make(train_runs, False), play.PAGES.make(judged_runs, True)
-    loads = [set(some.loads.tolist()) for some in (*play._halves(train), judged)]
+    loads = [set(some.loads.tolist()) for some in (*play.halves(train), judged)]
     assert loads == [{0, 1, 5, 6, 7}, {2}, {3, 4, 8, 9}]
 
 
@@ -91,8 +83,7 @@ def test_numbers_of_pages_may_have_gaps_and_pages_never_trained_on_are_not_asked
         return replace(run, visits=replace(run.visits, page=page_of))
 
     some = [called(run) for run in runs]
-    assert enough(play.PAGES, some)
-    found = play.play(play.PAGES, some, [1])
+    found = play.play(play.PAGES, play.deal(play.PAGES, some), [1])
     assert {score.classes for score in found} == {3}
     assert all(score.measures["bits"].mean < 0.6 for score in found)
 
@@ -102,8 +93,9 @@ def test_games_need_something_to_validate_on(runs: list[Watched]) -> None:
     few = [
         replace(run, visits=replace(run.visits, load=loads[run.visits.load % 4])) for run in runs
     ]
-    assert enough(play.PAGES, runs)
-    assert not enough(play.PAGES, few)
+    assert len(play.deal(play.PAGES, runs).valid.labels) > 0
+    with pytest.raises(TooFew, match="validate"):
+        play.deal(play.PAGES, few)
 
 
 def test_a_scenario_gets_observers_unless_it_has_some() -> None:
@@ -132,13 +124,3 @@ def test_files_beside_a_scenario_are_found_from_elsewhere(
     (tmp_path / "some.toml").write_text("= 1")
     with pytest.raises(HopflowError, match="is no TOML"):
         read_scenario(str(tmp_path / "some.toml"))
-
-
-def test_controls_that_leave_nothing_to_validate_on_are_played_all_the_same(
-    runs: list[Watched],
-) -> None:
-    loads = np.array([0, 1, 3, 4])
-    few = [
-        replace(run, visits=replace(run.visits, load=loads[run.visits.load % 4])) for run in runs
-    ]
-    assert play.itself(play.PAGES, few, [1]) is not None
