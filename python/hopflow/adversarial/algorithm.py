@@ -101,6 +101,8 @@ class Game:
             discriminator: Updates of the discriminator, with the generator as it is.
             generator: Updates of the generator behind them.
         """
+        if self.conditions:
+            raise ValueError("games with conditions are played in epochs only")
         improved: State = _improve(self, state, data, (discriminator, generator))
         return improved
 
@@ -161,12 +163,11 @@ def _improve(game: Game, state: State, data: jax.Array, counts: tuple[int, int])
         return updates.improve_discriminator(game, state, batch, for_update)[0], None
 
     def generator(state: State, key: jax.Array) -> tuple[State, None]:
-        state, _ = updates.improve_generator(game, state, None, key)
-        return state._replace(step=state.step + 1), None
+        return updates.improve_generator(game, state, None, key)[0], None
 
     state, _ = jax.lax.scan(discriminator, state, keys[: counts[0]])
     state, _ = jax.lax.scan(generator, state, keys[counts[0] :])
-    return state
+    return state._replace(step=state.step + sum(counts))
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 from pathlib import Path
@@ -22,7 +23,27 @@ class CheckpointError(HopflowError):
 
 def fingerprint(game: Game) -> str:
     """A hash of the nets and settings: a state belongs to games with the same one."""
-    return hashlib.sha256(repr(game).encode()).hexdigest()[:16]
+    return hashlib.sha256(_written(game).encode()).hexdigest()[:16]
+
+
+def _written(value: Any) -> str:
+    """A value as text, without fields at their defaults: new ones change no older game's text."""
+    if isinstance(value, tuple):
+        return f"({','.join(map(_written, value))})"
+    if not dataclasses.is_dataclass(value):
+        return repr(value)
+    parts = [
+        f"{field.name}={_written(found)}"
+        for field in dataclasses.fields(value)
+        if field.init and field.repr and (found := getattr(value, field.name)) != _default(field)
+    ]
+    return f"{type(value).__name__}({','.join(parts)})"
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
 
 
 def save(path: Path, game: Game, state: State, notes: dict[str, Any] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Gradient rules: momentum with the paper's schedules, and Adam."""
+"""Gradient rules: momentum with the paper's schedules, and Adam, whose step size may fall."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ class Momentum:
         rate: The first learning rate.
         decay: What the rate is divided by after each update.
         floor: The smallest rate.
-        warm_up: Epochs in which the rate grows linearly, from a tenth on, before it only decays;
-            the authors had none.
         first: Momentum until the epoch `grows[0]`.
         last: Momentum from the epoch `grows[1]` on.
         grows: Between which epochs the momentum grows; the first epoch is 0.
@@ -34,16 +32,13 @@ class Momentum:
     first: float = 0.5
     last: float = 0.7
     grows: tuple[int, int] = (1, 250)
-    warm_up: int = 0
 
     def transformation(self, updates_per_epoch: int) -> optax.GradientTransformation:
         """The rule as Optax has it, for so many updates in each epoch."""
 
         def rate(update: jax.Array) -> jax.Array:
             decayed = self.rate * jnp.exp(-update * math.log(self.decay))
-            growing = max(self.warm_up * updates_per_epoch, 1)
-            warm = jnp.minimum(0.1 + 0.9 * update / growing, 1.0) if self.warm_up else 1.0
-            return -jnp.maximum(warm * decayed, self.floor)
+            return -jnp.maximum(decayed, self.floor)
 
         def momentum(update: jax.Array) -> jax.Array:
             begin, end = self.grows
@@ -64,15 +59,21 @@ class Adam:
         rate: The step size.
         b1: Decay of the mean gradient.
         b2: Decay of the mean squared gradient.
+        last: Share of the step size that is left from the epoch `falls[1]` on.
+        falls: Between which epochs the step size falls, linearly; the first epoch is 0.
     """
 
     rate: float = 1e-4
     b1: float = 0.5
     b2: float = 0.9
+    last: float = 1.0
+    falls: tuple[int, int] = (0, 1)
 
     def transformation(self, updates_per_epoch: int) -> optax.GradientTransformation:
         """The rule as Optax has it."""
-        return optax.adam(self.rate, b1=self.b1, b2=self.b2)
+        begin, end = (epoch * updates_per_epoch for epoch in self.falls)
+        rate = optax.linear_schedule(self.rate, self.last * self.rate, end - begin, begin)
+        return optax.adam(rate if self.last != 1.0 else self.rate, b1=self.b1, b2=self.b2)
 
 
 Optimiser = Momentum | Adam

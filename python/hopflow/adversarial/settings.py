@@ -29,8 +29,8 @@ class Settings:
         penalty: Weight of the loss's gradient penalty; `None`: as published.
         noise: `uniform` between plus and minus the root of 3, or `gaussian`: both have variance 1.
         noise_size: Dimensions of the noise.
-        discriminator_scale: What the discriminator's loss is multiplied by; the authors took the
-            mean of its two parts, one half.
+        discriminator_scale: What the discriminator's loss, with its penalty, is multiplied by; the
+            authors took the mean of its two parts, one half.
         average: Decay, per update, of the running mean of the generator's parameters with which
             samples are made: it smooths the last updates' noise and does not touch training. 0: the
             parameters themselves, as in the paper.
@@ -103,7 +103,7 @@ class State(NamedTuple):
         generator_rule: State of the generator's gradient rule.
         discriminator_rule: State of the discriminator's gradient rule.
         key: The seed's key, as raw data; all randomness follows from it, `step` and `epoch`.
-        step: Updates of the generator so far.
+        step: Iterations so far; single updates outside of epochs count as one each.
         epoch: Epochs so far.
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -104,7 +105,8 @@ def train(
         plan: How long, and what is kept.
         report: Called after each epoch.
     """
-    training = _resume(game, plan)
+    digest = _digest(data, validation)
+    training = _resume(game, plan, digest)
     held = jax.device_put(jnp.asarray(data))
     while (epoch := len(training.history) + 1) <= plan.epochs:
         start = time.monotonic()
@@ -115,7 +117,7 @@ def train(
             row = _look(game, training, validation, plan, row)
         training.history.append(row)
         if looked:
-            _keep(game, training, plan)
+            _keep(game, training, plan, digest)
         report(row)
     return training
 
@@ -127,18 +129,28 @@ def _row(epoch: int, progress: Progress, seconds: float) -> Row:
 def _look(
     game: Game, training: Training, validation: NDArray[np.float32], plan: Plan, row: Row
 ) -> Row:
-    samples = game.sample(training.state, plan.samples, seed=row.epoch)
+    (seed,) = np.random.SeedSequence([plan.seed, row.epoch]).generate_state(1)
+    samples = game.sample(training.state, plan.samples, int(seed))
     found = parzen.choose_sigma(samples.reshape(len(samples), -1), validation)
     if found.mean > training.best_parzen:
         training.best, training.best_epoch = training.state, row.epoch
     return Row(**{**asdict(row), "parzen": found.mean, "sigma": found.sigma})
 
 
-def _keep(game: Game, training: Training, plan: Plan) -> None:
+def _digest(*arrays: NDArray[np.float32]) -> str:
+    """A hash of what is trained and chosen by."""
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(array.tobytes())
+    return found.hexdigest()[:16]
+
+
+def _keep(game: Game, training: Training, plan: Plan, digest: str) -> None:
     if plan.folder is None:
         return
     notes: dict[str, Any] = {
         "seed": plan.seed,
+        "data": digest,
         "best_epoch": training.best_epoch,
         "history": [asdict(row) for row in training.history],
     }
@@ -148,7 +160,7 @@ def _keep(game: Game, training: Training, plan: Plan) -> None:
     checkpoint.save(plan.folder / "last.msgpack", game, training.state, notes)
 
 
-def _resume(game: Game, plan: Plan) -> Training:
+def _resume(game: Game, plan: Plan, digest: str) -> Training:
     path = None if plan.folder is None else plan.folder / "last.msgpack"
     if path is None or not path.exists():
         state = game.start(plan.seed)
@@ -156,6 +168,8 @@ def _resume(game: Game, plan: Plan) -> Training:
     state, notes = checkpoint.load(path, game)
     if notes["seed"] != plan.seed:
         raise checkpoint.CheckpointError(f"{path}: has the seed {notes['seed']}, not {plan.seed}")
+    if notes["data"] != digest:
+        raise checkpoint.CheckpointError(f"{path}: was made with other data; choose another folder")
     best, _ = checkpoint.load(path.with_name("best.msgpack"), game)
     history = [Row(**row) for row in notes["history"]]
     if len(history) > plan.epochs:

@@ -104,7 +104,7 @@ def improve_discriminator(
 
     def objective(discriminator: Parameters) -> tuple[jax.Array, Logits]:
         logits = _judge_both(game, discriminator, batch, samples, for_dropout)
-        value = game.settings.discriminator_scale * loss.discriminator(*logits)
+        value = loss.discriminator(*logits)
         if loss.penalty is not None:
 
             def critic(x: jax.Array) -> jax.Array:
@@ -112,7 +112,7 @@ def improve_discriminator(
 
             penalty = loss.penalty(critic, batch.x, samples, for_penalty)
             value += game.settings.penalty_weight * penalty
-        return value, logits
+        return game.settings.discriminator_scale * value, logits
 
     gradient, logits = jax.grad(objective, has_aux=True)(state.discriminator)
     return _update_discriminator(game, state, gradient), logits

@@ -51,6 +51,18 @@ def test_momentum_follows_the_paper_s_rule() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def test_adam_s_step_size_falls() -> None:
+    transformation = Adam(1e-3, b1=0.0, b2=0.0, last=0.1, falls=(1, 3)).transformation(2)
+    parameters = jnp.zeros(())
+    memory = transformation.init(parameters)
+    found = []
+    for _ in range(8):
+        change, memory = transformation.update(jnp.asarray(2.0), memory)
+        found.append(float(change))
+    expected = [1e-3, 1e-3, *(1e-3 * share for share in (1.0, 0.775, 0.55, 0.325, 0.1, 0.1))]
+    np.testing.assert_allclose(found, [-step for step in expected], rtol=1e-5)
+
+
 def test_a_simultaneous_update_takes_both_gradients_at_the_same_point() -> None:
     plain = Momentum(rate=0.1, decay=1.0, first=0.0, last=0.0)
     settings = Settings(
@@ -106,6 +118,41 @@ def test_penalties_are_those_of_a_critic_whose_gradient_is_known() -> None:
     key = jax.random.key(1)
     assert float(flat_on_data(critic, real, fake, key)) == pytest.approx((25.0 + 4.0) / 2.0)
     assert float(steep_between(critic, real, real, key)) == pytest.approx((16.0 + 1.0) / 2.0)
+
+
+def test_a_penalty_weighs_the_same_beside_the_loss_whatever_scales_both() -> None:
+    plain = Momentum(rate=0.1, decay=1.0, first=0.0, last=0.0)
+    whole = quadratic(
+        Settings(
+            batch=8,
+            noise_size=1,
+            loss="non-saturating-r1",
+            discriminator_scale=1.0,
+            generator_rule=plain,
+            discriminator_rule=plain,
+        )
+    )
+    half = replace(whole, settings=replace(whole.settings, discriminator_scale=0.5))
+    x = jnp.linspace(0.0, 1.0, 8)[:, None]
+    start = whole.start(1)
+
+    def change(game: Game) -> jax.Array:
+        after = game.improve(start, x, discriminator=1).discriminator
+        return (
+            after["params"]["layer0"]["kernel"] - start.discriminator["params"]["layer0"]["kernel"]
+        )
+
+    assert float(change(whole)[0, 0]) == pytest.approx(2.0 * float(change(half)[0, 0]), rel=1e-4)
+
+
+def test_updates_outside_of_epochs_draw_other_minibatches_each_time(
+    game: Game, digits: Split
+) -> None:
+    x = jnp.asarray(digits.train.x)
+    once = game.improve(game.start(1), x, discriminator=1)
+    rewound = once._replace(step=jnp.zeros((), jnp.int32))
+    fresh, again = (game.improve(state, x, discriminator=1) for state in (once, rewound))
+    assert not same(fresh._replace(step=again.step), again)
 
 
 @pytest.mark.parametrize(
@@ -174,6 +221,13 @@ def test_a_checkpoint_of_another_game_is_refused(game: Game, tmp_path: Path) -> 
     (tmp_path / "broken").write_bytes(b"nothing")
     with pytest.raises(checkpoint.CheckpointError, match="not a checkpoint"):
         checkpoint.load(tmp_path / "broken", game)
+
+
+def test_settings_at_their_defaults_do_not_part_checkpoints(game: Game) -> None:
+    spelt = replace(game, settings=replace(game.settings, penalty=None), conditions=0)
+    other = replace(game, settings=replace(game.settings, average=0.5))
+    assert checkpoint.fingerprint(spelt) == checkpoint.fingerprint(game)
+    assert checkpoint.fingerprint(other) != checkpoint.fingerprint(game)
 
 
 def test_bad_settings_say_what_is_allowed() -> None:

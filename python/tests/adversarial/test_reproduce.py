@@ -24,10 +24,10 @@ def test_what_needs_no_data_is_reproduced(name: str, tmp_path: Path) -> None:
 
 
 def test_nets_are_trained_once_for_all_three(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("gan-table1", "gan-fig2", "gan-fig3"):
         experiments.find(name)(Options(tmp_path / name, seeds=1, quick=True, threads=1))
         assert "<img" in (tmp_path / name / "report.html").read_text(encoding="utf-8")
-    assert capsys.readouterr().err.count("seed 1, epoch 120:") == 1
+    assert capfd.readouterr().err.count("seed 1, epoch 120:") == 1
     assert set(verdicts(tmp_path / "gan-table1").values()) == {"not judged"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from hopflow.adversarial import Game, Layer, Perceptron, Plan, parzen, train
+from hopflow.adversarial import Game, Layer, Perceptron, Plan, paper, parzen, train
 from hopflow.adversarial.checkpoint import CheckpointError
 from hopflow.adversarial.data import Split
 from hopflow.adversarial.extensions import features, train_inference
@@ -71,3 +71,18 @@ def test_a_training_that_has_gone_further_is_not_passed_off_as_a_shorter_one(
     train(game, x, validation, Plan(2, every=1, samples=50, folder=tmp_path))
     with pytest.raises(CheckpointError, match="has 2 epochs already"):
         train(game, x, validation, Plan(1, every=1, samples=50, folder=tmp_path))
+
+
+def test_a_training_does_not_go_on_with_other_data(
+    game: Game, digits: Split, tmp_path: Path
+) -> None:
+    x, validation = digits.train.x, digits.validation.x
+    train(game, x, validation, Plan(1, every=1, samples=50, folder=tmp_path))
+    with pytest.raises(CheckpointError, match="other data"):
+        train(game, 1.0 - x, validation, Plan(2, every=1, samples=50, folder=tmp_path))
+
+
+def test_our_way_of_training_for_mnist_learns_the_digits(digits: Split) -> None:
+    game = paper.mnist_penalised(digits.train.x, epochs=20)
+    found = train(game, digits.train.x, digits.validation.x, Plan(20, every=20, samples=300))
+    assert found.best_parzen > -20.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -52,37 +53,49 @@ class Setup:
         """The nets."""
         if self.name == "digits":
             return paper.small(split.train.x)
-        return paper.mnist(split.train.x, paper.MNIST_AVERAGED)
+        return paper.mnist_penalised(split.train.x, self.epochs)
 
 
 def setup(options: Options) -> Setup:
-    """MNIST for 300 epochs; the quick version: scikit-learn's digits for 120, with small nets."""
+    """MNIST for 50 epochs; the quick version: scikit-learn's digits for 120, with small nets."""
     if options.quick:
         return Setup("digits", options.epochs or 120, 20, 500, None)
-    return Setup("MNIST", options.epochs or 300, 5, 10_000, options.data)
+    return Setup("MNIST", options.epochs or 50, 5, 10_000, options.data)
 
 
 def trained(options: Options, seeds: int) -> list[Training]:
     """The nets for the seeds from 1 on: trained, or read from `nets` beside the results' folder.
 
-    On a processor, seeds are trained side by side, one thread each; on a GPU one after the other.
+    On a processor, each seed is trained in a process with one thread, so that the number of them
+    changes nothing; on a GPU one after the other.
     """
     chosen = setup(options)
     numbers = range(1, seeds + 1)
     make = partial(_train, chosen, folder(options, chosen))
     if jax.default_backend() != "cpu":
         return [make(seed) for seed in numbers]
-    workers = min(seeds, options.threads or os.cpu_count() or 1)
-    if workers > 1:
-        spawn = multiprocessing.get_context("spawn")
-        with _single_threaded(), ProcessPoolExecutor(workers, mp_context=spawn) as pool:
-            list(pool.map(partial(_train_quietly, make), numbers))
+    with _single_threaded():
+        _side_by_side(make, numbers, min(seeds, options.threads or os.cpu_count() or 1))
     return [make(seed) for seed in numbers]
 
 
 def folder(options: Options, chosen: Setup) -> Path:
     """Where the nets of a data set are kept."""
     return options.out.parent / "nets" / chosen.name.lower()
+
+
+def _side_by_side(make: partial[Training], numbers: range, workers: int) -> None:
+    """Trains in processes of their own, which end at once where this one is interrupted."""
+    spawn = multiprocessing.get_context("spawn")
+    ignored = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(workers, spawn, signal.signal, ignored) as pool:
+        try:
+            list(pool.map(partial(_train_quietly, make), numbers))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
 
 
 def _train_quietly(make: partial[Training], seed: int) -> None:
@@ -118,8 +131,9 @@ def _report(seed: int, row: Row) -> None:
 @contextmanager
 def _single_threaded() -> Iterator[None]:
     """Lets processes that are started meanwhile compute with one thread each."""
+    flags = os.environ.get("XLA_FLAGS", "")
     wanted = {
-        "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+        "XLA_FLAGS": f"{flags} --xla_cpu_multi_thread_eigen=false".strip(),
         "OPENBLAS_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
     }
