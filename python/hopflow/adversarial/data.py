@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import os
 import tarfile
 import urllib.request
+import zlib
+from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopflow._data import VARIABLE, cache, find, places
 from hopflow._errors import HopflowError
 
 
@@ -78,20 +83,6 @@ CIFAR_SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd
 CIFAR_MIRRORS = ("https://www.cs.toronto.edu/~kriz/",)
 
 
-def cache() -> Path:
-    """The folder for downloads: `hopflow` in the user's folder for caches."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "hopflow"
-
-
-def places(folder: Path | None) -> list[Path]:
-    """Where data are looked for: `folder`, or without one `HOPFLOW_DATA` and the cache."""
-    if folder is not None:
-        return [folder]
-    named = os.environ.get("HOPFLOW_DATA")
-    return [Path(named), cache()] if named else [cache()]
-
-
 def mnist(folder: Path | None = None, *, fetch: bool = False) -> Split:
     """MNIST: 50,000 training, 10,000 validation and 10,000 test images of 28 by 28 pixels.
 
@@ -104,7 +95,10 @@ def mnist(folder: Path | None = None, *, fetch: bool = False) -> Split:
     Raises:
         DataError: A file is missing or has another hash.
     """
-    content = {name: _mnist_file(name, folder, fetch) for name in MNIST_FILES}
+    content = {
+        name: read_idx(_content((name, f"{name}.gz"), expected, MNIST_MIRRORS, folder, fetch))
+        for name, expected in MNIST_FILES.items()
+    }
     train = _images(content["train-images-idx3-ubyte"], content["train-labels-idx1-ubyte"])
     test = _images(content["t10k-images-idx3-ubyte"], content["t10k-labels-idx1-ubyte"])
     return Split(train.rows(0, 50_000), train.rows(50_000, 60_000), test)
@@ -120,15 +114,9 @@ def cifar10(folder: Path | None = None, *, fetch: bool = False) -> Split:
     Raises:
         DataError: The archive is missing or has another hash.
     """
-    content = _found(CIFAR_ARCHIVE, folder)
-    if content is None and fetch:
-        content = _download(CIFAR_ARCHIVE, CIFAR_MIRRORS)
-    if content is None:
-        raise _missing(CIFAR_ARCHIVE, folder)
-    path, raw = content
-    _verify(path, raw, CIFAR_SHA256)
+    raw = _content((CIFAR_ARCHIVE,), CIFAR_SHA256, CIFAR_MIRRORS, folder, fetch)
     parts: dict[str, bytes] = {}
-    with tarfile.open(path) as archive:
+    with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
         for member in archive:
             file = archive.extractfile(member)
             if member.name.endswith(".bin") and file is not None:
@@ -186,54 +174,64 @@ def read_idx(content: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
 
 
-def _mnist_file(name: str, folder: Path | None, fetch: bool) -> NDArray[np.uint8]:
-    content = _found(name, folder) or _found(f"{name}.gz", folder)
-    if content is None and fetch:
-        content = _download(f"{name}.gz", MNIST_MIRRORS)
-    if content is None:
-        raise _missing(name, folder)
-    path, raw = content
-    plain = gzip.decompress(raw) if path.suffix == ".gz" else raw
-    _verify(path, plain, MNIST_FILES[name])
-    return read_idx(plain)
+def _content(
+    names: tuple[str, ...],
+    expected: str,
+    mirrors: tuple[str, ...],
+    folder: Path | None,
+    fetch: bool,
+) -> bytes:
+    """What the first of the files holds that is there, decompressed and verified.
 
-
-def _found(name: str, folder: Path | None) -> tuple[Path, bytes] | None:
-    for place in places(folder):
-        for path in (place / name, *sorted(place.glob(f"*/{name}"))):
-            if path.is_file():
-                return path, path.read_bytes()
-    return None
-
-
-def _download(name: str, mirrors: tuple[str, ...]) -> tuple[Path, bytes]:
-    problems = []
-    for mirror in mirrors:
-        try:
-            with urllib.request.urlopen(mirror + name, timeout=60) as response:
-                content: bytes = response.read()
-        except OSError as error:
-            problems.append(f"{mirror}{name}: {error}")
-            continue
-        path = cache() / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        return path, content
-    raise DataError("; ".join(problems))
-
-
-def _missing(name: str, folder: Path | None) -> DataError:
+    What is fetched is the last of them.
+    """
+    path = _first(names, folder) or (_first(names, cache()) if fetch else None)
+    if path is not None:
+        return _verified(str(path), path.read_bytes(), expected)
+    if fetch:
+        return _download(names[-1], expected, mirrors)
     looked = ", ".join(str(place) for place in places(folder))
-    return DataError(
-        f"{name} is missing; looked in {looked}. Give the folder by --data or HOPFLOW_DATA, or put "
-        "it into the cache by hopflow.adversarial.data with fetch=True"
+    raise DataError(
+        f"{names[0]} is missing; looked in {looked}. Name its folder by --data or {VARIABLE}, or "
+        "put it into the cache by hopflow.adversarial.data with fetch=True"
     )
 
 
-def _verify(path: Path, content: bytes, expected: str) -> None:
-    found = hashlib.sha256(content).hexdigest()
+def _first(names: tuple[str, ...], folder: Path | None) -> Path | None:
+    for name in names:
+        with suppress(HopflowError):
+            return find(name, folder)
+    return None
+
+
+def _download(name: str, expected: str, mirrors: tuple[str, ...]) -> bytes:
+    problems = []
+    for mirror in mirrors:
+        url = mirror + name
+        try:
+            with urllib.request.urlopen(url, timeout=60) as response:
+                content: bytes = response.read()
+            plain = _verified(url, content, expected)
+        except (OSError, EOFError, zlib.error, HTTPException, DataError) as error:
+            problems.append(f"{url}: {error}")
+            continue
+        path = cache() / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"{name}.part")
+        partial.write_bytes(content)
+        os.replace(partial, path)
+        return plain
+    raise DataError("; ".join(problems))
+
+
+def _verified(where: str, content: bytes, expected: str) -> bytes:
+    """The content, decompressed unless it is an archive."""
+    compressed = where.endswith(".gz") and not where.endswith(".tar.gz")
+    plain = gzip.decompress(content) if compressed else content
+    found = hashlib.sha256(plain).hexdigest()
     if found != expected:
-        raise DataError(f"{path}: its SHA-256 is {found}; expected is {expected}")
+        raise DataError(f"{where}: its SHA-256 is {found}; expected is {expected}")
+    return plain
 
 
 def _images(pixels: NDArray[np.uint8], labels: NDArray[np.uint8]) -> Images:

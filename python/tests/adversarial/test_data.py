@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import struct
 from pathlib import Path
 
@@ -39,6 +40,26 @@ def test_what_is_missing_is_named_with_where_it_was_looked_for(tmp_path: Path) -
         data.mnist(tmp_path)
     with pytest.raises(data.DataError, match="cifar-10-binary"):
         data.cifar10(tmp_path)
+
+
+def test_what_a_mirror_gives_is_kept_only_if_it_is_what_it_should_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad, cache = (tmp_path / name for name in ("good", "bad", "cache"))
+    name, array = "train-images-idx3-ubyte", np.zeros((1, 2, 2))
+    for place, content in ((good, gzip.compress(idx(array))), (bad, b"<html>log in</html>")):
+        place.mkdir()
+        (place / f"{name}.gz").write_bytes(content)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    expected = hashlib.sha256(idx(array)).hexdigest()
+    mirrors = (f"{bad.as_uri()}/", f"{good.as_uri()}/")
+    names = (name, f"{name}.gz")
+    with pytest.raises(data.DataError, match="Not a gzip"):
+        data._content(names, expected, mirrors[:1], tmp_path / "none", True)
+    assert not list(cache.rglob("*.*"))
+    found = data._content(names, expected, mirrors, tmp_path / "none", True)
+    assert found == idx(array)
+    assert data._content(names, expected, (), tmp_path / "none", True) == found
 
 
 def test_contrast_is_normalised_to_a_norm() -> None:
