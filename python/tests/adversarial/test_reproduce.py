@@ -19,7 +19,7 @@ def verdicts(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("name", ["gan-theorem1", "gan-fig1"])
 def test_what_needs_no_data_is_reproduced(name: str, tmp_path: Path) -> None:
     experiments.find(name)(Options(tmp_path, seeds=1))
-    assert set(verdicts(tmp_path).values()) == {"reproduced"}
+    assert set(verdicts(tmp_path).values()) - {"not judged"} == {"reproduced"}
     assert (tmp_path / "report.html").is_file()
 
 
