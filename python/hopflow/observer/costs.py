@@ -41,27 +41,30 @@ class Times:
     units: Numbers
 
 
-def first_visits(visits: Columns, watched_s: tuple[float, float], pause_s: float) -> Times:
-    """How long the first visit of each user took that began after the warm-up.
+def first_visits(visits: Columns, end_s: float, pause_s: float) -> Times:
+    """How long the first visit of each user took.
+
+    It is the same page at the same time under all transports. Later visits are not compared: who
+    begins them, and when, depends on how long earlier ones took, so that users of slow circuits
+    would be watched for a shorter time.
 
     A visit has ended if its user begins another, which is known of all that end a longest pause
-    before the run does. They are watched until then: what took longer had not ended. Users who
-    begin none in this time, such as those whose visit from before the warm-up lasts, are left out.
+    before the run does. They are watched until then: what took longer had not ended.
 
     Args:
         visits: The columns of the table `visits`, of one transport.
-        watched_s: The end of the warm-up and of the run.
+        end_s: When the run ends.
         pause_s: The longest pause between two visits.
     """
     order = np.lexsort([visits[name] for name in ("start_s", "circuit", "network")])
     users, begin, end = _units(visits)[order], visits["start_s"][order], visits["end_s"][order]
-    again = np.append(users[1:] == users[:-1], False)
-    horizon = watched_s[1] - pause_s - begin
-    seen = np.flatnonzero((begin >= watched_s[0]) & (horizon > 0))
-    first = seen[np.unique(users[seen], return_index=True)[1]]
-    took = np.where(again, end - begin, np.inf)[first]
-    ended = took <= horizon[first]
-    return Times(np.minimum(took, horizon[first]), ended, users[first])
+    changes = users[1:] != users[:-1]
+    first, again = np.append(True, changes)[: len(users)], np.append(~changes, False)[: len(users)]
+    horizon = end_s - pause_s - begin
+    took = np.where(again, end - begin, np.inf)
+    kept = first & (horizon > 0)
+    ended = (took <= horizon)[kept]
+    return Times(np.minimum(took, horizon)[kept], ended, users[kept])
 
 
 def survival_median(times: Times) -> Statistic:
@@ -84,15 +87,13 @@ def survival_median(times: Times) -> Statistic:
     return statistic
 
 
-def costs(
-    folder: Path, transports: Sequence[str], watched_s: tuple[float, float], pause_s: float
-) -> Costs:
+def costs(folder: Path, transports: Sequence[str], end_s: float, pause_s: float) -> Costs:
     """What users of each transport get.
 
     Args:
         folder: Where the results lie.
         transports: The transports' labels.
-        watched_s: The end of the warm-up and of the runs.
+        end_s: When the runs end.
         pause_s: The longest pause between two visits of a user.
 
     Raises:
@@ -112,7 +113,7 @@ def costs(
             GOODPUT: _estimate(_mean(bulk["goodput_bytes_per_s"] / 1e3), _units(bulk)),
             LATENCY: _median(heard["latency_mean_s"], _units(heard)),
             FIRST_BYTE: _median(web["ttfb_s"], _units(web)),
-            VISIT: _survival(first_visits(visits, watched_s, pause_s)),
+            VISIT: _survival(first_visits(visits, end_s, pause_s)),
         }
     return found
 

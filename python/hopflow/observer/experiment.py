@@ -95,6 +95,12 @@ def _paid(cost: Costs, played: Played) -> Section:
         [label, *(figures(_three(found[name])) for name in names)] for label, found in cost.items()
     ]
     made.table(["transport", *names], rows, PAID)
+    first, *others = cost
+    apart: list[list[Cell]] = [
+        [label, *(figures(_three(cost[label][name].minus(cost[first][name]))) for name in names)]
+        for label in others
+    ]
+    made.table(["transport", *names], apart, f"The same: differences to {first}")
     for game, scores in played.games:
         top = page.strongest_of(scores)
         if game.name != play.PAIRS.name or any(FOUND not in one.measures for one in top.values()):
@@ -109,9 +115,8 @@ def _paid(cost: Costs, played: Played) -> Section:
 
 PAID = (
     "In the same runs, with 95 % intervals over circuits. A page's time is the median by Kaplan "
-    "and Meier of each user's first visit that begins after the warm-up; visits that last until a "
-    "longest pause before the end of the run are censored there, and users who begin none until "
-    "then do not count"
+    "and Meier of each user's first visit, the same page at the same time under all transports; "
+    "visits that last until a longest pause before the end of the run are censored there"
 )
 """What the table of performance shows."""
 
@@ -158,8 +163,7 @@ def _costs_as_values(cost: Costs, networks: int) -> Iterator[Value]:
 
 
 def _costs(large: Path, transports: Transports) -> Costs:
-    watched = (float(scenarios.WATCHED_S[0]), float(scenarios.WATCHED_S[1]))
-    return costs.costs(large, list(transports), watched, float(scenarios.PAUSE_S[1]))
+    return costs.costs(large, list(transports), scenarios.END_S, scenarios.PAUSE_S[1])
 
 
 def _trainings(options: Options) -> int:

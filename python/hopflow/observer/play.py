@@ -23,8 +23,8 @@ LOADS = 5
 TRAINED_LOADS = 3
 """Of `LOADS` turns those whose loads are trained on; the others' loads are judged."""
 
-FALSE_PAIRS = 2
-"""False pairs for each true one where detection is judged; half of the examples in training."""
+FALSE_PAIRS = 6
+"""False pairs for each true one where they are judged; in training there is one."""
 
 LEAST = 40
 """Examples that must be there to train on, and to be judged on."""
@@ -108,7 +108,7 @@ class Score:
         examples: Examples that it was judged on.
         classes: Labels that it had to choose from.
         validated: The game's main measure on the examples that it was validated on.
-        measures: `accuracy` and `bits`, and with two labels those of `score.binary`.
+        measures: `bits`, and those of `score.binary` with two labels, `accuracy` with more.
     """
 
     game: str
@@ -214,12 +214,11 @@ def measures(probabilities: Doubles, asked: Examples) -> list[Statistic]:
 
 
 def _measures(probabilities: Doubles, asked: Examples) -> Statistic:
-    parts = [
-        score.bits(probabilities, asked.labels),
-        score.accuracy(probabilities, asked.labels),
-    ]
+    parts = [score.bits(probabilities, asked.labels)]
     if asked.classes == 2:
         parts.append(score.binary(probabilities[:, 1], asked.labels, _among(asked)))
+    else:
+        parts.append(score.accuracy(probabilities, asked.labels))
     return lambda weighted: {name: x for part in parts for name, x in part(weighted).items()}
 
 

@@ -41,8 +41,8 @@ PAIRS = 24
 """Circuits per network whose bottleneck is watched for a second one."""
 
 
-WATCHED_S = (15, 45)
-"""When the warm-up of `large` ends, and its runs, in seconds."""
+END_S = 45
+"""When the runs of `large` end, in seconds."""
 
 PAUSE_S = (1, 9)
 """Shortest and longest pause of its users between two visits, in seconds."""
@@ -57,10 +57,9 @@ def large(transports: Transports, seeds: Sequence[int], pages: str = PAGES) -> s
     """
     think = [f"{pause} s" for pause in PAUSE_S]
     web = f'{{ class = "web", replay = "{pages}", think = {json.dumps(think)} }}'
-    warm_up, duration = (f"{time} s" for time in WATCHED_S)
     return "\n".join(
         [
-            *_head("observer", transports, seeds, duration, warm_up),
+            *_head("observer", transports, seeds, f"{END_S} s", "15 s"),
             "[network]",
             "topology = { dumbbell = {} }",
             "source = { population = { relays = 100 } }",

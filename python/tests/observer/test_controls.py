@@ -58,10 +58,10 @@ def test_shuffled_labels_find_what_is_judged_among_what_was_trained_on(
     runs: list[Watched], game: play.Game
 ) -> None:
     dealt = play.deal(game, runs)
-    honest = controls.shuffled(game, dealt, shuffles=30)
+    honest = controls.shuffled(game, dealt, shuffles=20)
     assert honest.decision != "fails", honest
     leaky = replace(dealt, fitted=dealt.fitted.joined(dealt.judged))
-    found = controls.shuffled(game, leaky, shuffles=30)
+    found = controls.shuffled(game, leaky, shuffles=20)
     assert found.decision == "fails", found
 
 

@@ -18,30 +18,19 @@ def times(seconds: list[float], ended: list[bool]) -> Times:
     return Times(np.array(seconds), np.array(ended), np.arange(len(seconds)))
 
 
-def test_the_first_visit_behind_the_warm_up_counts() -> None:
+def test_the_first_visit_of_each_user_counts_until_a_pause_before_the_end() -> None:
     visits = {
-        "network": np.array([1, 2, 1, 1, 1, 1, 2]),
-        "circuit": np.array([7, 7, 7, 8, 7, 9, 6]),
-        "start_s": np.array([12.0, 11.0, 2.0, 3.0, 20.0, 41.0, 15.0]),
-        "end_s": np.array([15.0, 14.0, 9.0, 10.0, 21.0, 41.5, 34.0]),
+        "network": np.array([1, 2, 1, 1, 1, 1, 1]),
+        "circuit": np.array([7, 7, 7, 8, 7, 9, 8]),
+        "start_s": np.array([12.0, 11.0, 2.0, 3.0, 20.0, 41.0, 44.0]),
+        "end_s": np.array([15.0, 14.0, 9.0, 40.0, 21.0, 41.5, 44.5]),
     }
-    found = costs.first_visits(visits, (10.0, 45.0), 9.0)
-    # That of 8 began before the warm-up ended, and that of 9 too late to be watched at all.
-    assert found.units.tolist() == [100_007, 200_006, 200_007]
-    # Those of network 2 had not ended 9 s before the end of the run.
-    assert found.seconds.tolist() == [3.0, 21.0, 25.0]
+    found = costs.first_visits(visits, 45.0, 9.0)
+    # Of 9 nothing is known: it began within the last pause.
+    assert found.units.tolist() == [100_007, 100_008, 200_007]
+    # That of 8 ended within the last pause, and that of network 2 did not end.
+    assert found.seconds.tolist() == [7.0, 33.0, 25.0]
     assert found.ended.tolist() == [True, False, False]
-
-
-def test_a_visit_that_ends_within_the_last_pause_counts_as_not_ended() -> None:
-    visits = {
-        "network": np.array([1, 1]),
-        "circuit": np.array([7, 7]),
-        "start_s": np.array([12.0, 44.0]),
-        "end_s": np.array([40.0, 44.5]),
-    }
-    found = costs.first_visits(visits, (10.0, 45.0), 9.0)
-    assert (found.seconds.tolist(), found.ended.tolist()) == ([24.0], [False])
 
 
 def test_the_median_without_censoring_is_the_usual_one() -> None:
