@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,124 +12,164 @@ from pathlib import Path
 import numpy as np
 
 from hopflow import HopflowError
-from hopflow.experiments import Options, Value, half_width, origin, write_values
-from hopflow.traffic import data, metrics
+from hopflow._data import find
+from hopflow.experiments import Options, Value, origin, write_values
+from hopflow.report import Cell, Page, figures
+from hopflow.traffic import data, files, privcount
 from hopflow.traffic.baselines import Crude, Empirical, Parametric, StepModel
 from hopflow.traffic.copula import Copula
+from hopflow.traffic.judge import QUANTITIES, Judge, Measured, acceptable, real, summary
 from hopflow.traffic.markov import Markov
-from hopflow.traffic.net import read_generator
-from hopflow.traffic.step import Floats, Split, split
+from hopflow.traffic.net import Net, read_generator
+from hopflow.traffic.step import Split, Step, split
 
 #: Seeds of draws, and of trained generators.
 SEEDS = 5
 
-#: Steps that distances of distributions are taken of.
-DRAWN = 2_000
-
 #: The baseline that a generator has to beat.
 RIVAL = "copula"
 
-#: What is told of a model: name, unit, and what would be perfect.
-QUANTITIES: tuple[tuple[str, str], ...] = (
-    ("W1, mean of features", "sd"),
-    ("W1, log bytes of a step", "log"),
-    ("W1, log number of objects", "log"),
-    ("error of correlations", ""),
-    ("trees: accuracy", ""),
-    ("trees: AUC", ""),
-    ("nearest neighbour: accuracy", ""),
-    ("memorisation", ""),
-)
+#: Steps of each model whose sizes are set beside the live network's.
+STEPS_BESIDE_LIVE = 500
+
+Tables = Mapping[str, Mapping[str, Sequence[Measured]]]
+"""What was measured, by class of users and model."""
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What one seed of a model showed: the quantities, and Wasserstein-1 of each feature."""
+class Published:
+    """What is read from the published files."""
 
-    quantities: Floats
-    wasserstein: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """Held-out sessions, and the measures against them."""
-
-    train: Floats
-    test: Floats
-    scale: metrics.Scale
+    sessions: dict[str, list[Step]]
+    markov: Markov
+    #: Bytes that streams carried to clients.
+    tally: privcount.Histogram
 
     @classmethod
-    def of(cls, sessions: Split) -> Judge:
-        """A judge with the test sessions."""
-        train, test = (metrics.features(steps) for steps in (sessions.train, sessions.test))
-        scale = metrics.Scale.of(train)
-        return cls(scale.apply(train), scale.apply(test), scale)
+    def read(cls, folder: Path | None) -> Published:
+        """Reads them; `folder` as for `data.load`.
 
-    def measure(self, model: StepModel, seed: int) -> Measured:
-        """Draws from a model and compares."""
-        rng = np.random.default_rng([2014, seed])
-        steps = model.sample(DRAWN + len(self.test), rng)
-        fakes = self.scale.apply(metrics.features(steps))
-        many, few = fakes[:DRAWN], fakes[DRAWN:]
-        distance = metrics.wasserstein(self.test, many)
-        trees = metrics.boosted_test(self.test, few, seed)
-        total = metrics.COMPARED.index("total")
-        counts = [self._log_count(rows) for rows in (self.test, many)]
-        quantities = [
-            distance.mean(),
-            distance[total] * self.scale.deviation[total],
-            metrics.wasserstein(*counts)[0],
-            metrics.correlation_error(self.test, many),
-            trees.accuracy,
-            trees.auc,
-            metrics.nearest_neighbour_test(self.test, few).accuracy,
-            metrics.memorisation(self.train, self.test, many),
-        ]
-        return Measured(np.array(quantities), distance)
+        Raises:
+            HopflowError: A file is missing, or holds something else.
+        """
+        tallies = find(data.TALLIES_FILE, folder)
+        tally = privcount.Histogram.read(tallies, privcount.INBOUND)
+        return cls(data.load(folder), Markov.read(folder), tally)
 
-    def _log_count(self, rows: Floats) -> Floats:
-        column = rows[:, :1] * self.scale.deviation[0] + self.scale.mean[0]
-        return np.asarray(np.log1p(np.maximum(column, 0.0)))
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Models without a net that are part of the program, by class of users."""
+
+    parametric: dict[str, Parametric]
+    copula: dict[str, Copula]
+
+    @classmethod
+    def to(cls, splits: Mapping[str, Split]) -> Fitted:
+        """Models of the training sessions."""
+        parametric, copula = {}, {}
+        for name, sessions in splits.items():
+            parametric[name] = Parametric.fit(sessions.train)
+            copula[name] = Copula.fit(sessions.train, np.random.default_rng(0))
+        return cls(parametric, copula)
+
+    def write(self, folder: Path) -> None:
+        """Writes a file for each model into a folder, which is made if needed."""
+        folder.mkdir(parents=True, exist_ok=True)
+        files.write_parametric(folder / "parametric.safetensors", self.parametric)
+        files.write_copula(folder / "copula.safetensors", self.copula)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Sizes beside those of the live network's streams."""
+
+    bins: list[str]
+    #: The share in each bin, by who has it.
+    shares: dict[str, list[float]]
 
 
 def table(options: Options) -> None:
-    """Fits and trains all models and compares them; writes `values.csv`, text and a page."""
+    """Fits and trains all models and compares them; writes `values.csv`, text, and a page.
+
+    The folder `models` then holds the models that are part of the program, as the simulator reads
+    them; the generator is that of the seed that did best on validation sessions.
+
+    Raises:
+        HopflowError: Data are missing, or hold something else.
+    """
+    published = Published.read(options.data)
     seeds = options.seeds or (2 if options.quick else SEEDS)
-    splits = {name: split(sessions) for name, sessions in data.load(options.data).items()}
-    options.out.mkdir(parents=True, exist_ok=True)
-    generators = trained(splits, seeds, options)
-    values: list[Value] = []
-    accepted: dict[str, bool] = {}
-    tables: dict[str, dict[str, list[Measured]]] = {}
-    for name, sessions in splits.items():
-        judge = Judge.of(sessions)
-        models = _models(name, sessions, options.data)
-        found = {
-            model: [judge.measure(drawn, seed) for seed in range(seeds)]
-            for model, drawn in models.items()
-        }
-        nets = [read_generator(path).of(name) for path in generators]
-        found["generator"] = [judge.measure(net, seed) for seed, net in enumerate(nets)]
-        accepted[name] = acceptable(found["generator"], found[RIVAL])
-        values += [value for model, runs in found.items() for value in _values(name, model, runs)]
-        tables[name] = found
-    write_values(options.out, values)
-    text = _text(tables, accepted)
+    splits = {name: split(sessions) for name, sessions in published.sessions.items()}
+    paths = trained(splits, seeds, options)
+    nets = [read_generator(path) for path in paths]
+    best = _best(paths)
+    fitted = Fitted.to(splits)
+    fitted.write(options.out / "models")
+    shutil.copyfile(paths[best], options.out / "models" / "generator.safetensors")
+    tables = {name: _measured(name, published, fitted, nets) for name in splits}
+    live = _beside_live(published, splits["web"], nets[best])
+    write_values(
+        options.out,
+        [
+            value
+            for name, found in tables.items()
+            for model, runs in found.items()
+            for value in _values(name, model, runs)
+        ],
+    )
+    text = _text(tables, live)
     (options.out / "table.txt").write_text(text, encoding="utf-8")
     print(text)
-    _page(options, tables, accepted, seeds)
+    page = _page(options, tables, live).add(origin("traffic-table", options, seeds))
+    try:
+        page.write(options.out)
+    except HopflowError as missing:
+        print(f"no page: {missing}")
 
 
-def _models(name: str, sessions: Split, folder: Path | None) -> dict[str, StepModel]:
+def _measured(
+    name: str, published: Published, fitted: Fitted, nets: Sequence[Net]
+) -> dict[str, list[Measured]]:
+    """What all models of a class of users show, and last what real sessions do."""
+    sessions = split(published.sessions[name])
+    judge = Judge.of(sessions)
     models: dict[str, StepModel] = {
         "crude": Crude.of(name),
-        "parametric": Parametric.fit(sessions.train),
-        RIVAL: Copula.fit(sessions.train, np.random.default_rng(0)),
+        "parametric": fitted.parametric[name],
+        RIVAL: fitted.copula[name],
         "empirical": Empirical(sessions.train),
     }
     if name == "web":
-        models["markov"] = Markov.read(folder)
-    return models
+        models["markov"] = published.markov
+    seeds = range(len(nets))
+    found = {
+        model: [judge.measure(drawn, seed) for seed in seeds] for model, drawn in models.items()
+    }
+    found["generator"] = [judge.measure(net.of(name), seed) for seed, net in enumerate(nets)]
+    found["real"] = real(published.sessions[name], len(nets))
+    return found
+
+
+def _best(paths: Sequence[Path]) -> int:
+    """The number of the generator that trees told worst from validation sessions in training."""
+    histories = [json.loads(path.with_suffix(".json").read_text())["history"] for path in paths]
+    return int(np.argmin([min(told for _, told in history) for history in histories]))
+
+
+def _beside_live(published: Published, sessions: Split, net: Net) -> Live:
+    """Shares of sizes as the live network's tally divides them."""
+    models: dict[str, StepModel] = {"generator": net.of("web"), "markov": published.markov}
+    shares = {"live network": published.tally.shares.tolist()}
+    shares["held-out pages"] = published.tally.shares_of(_sizes(sessions.test)).tolist()
+    for name, model in models.items():
+        drawn = model.sample(STEPS_BESIDE_LIVE, np.random.default_rng(2017))
+        shares[name] = published.tally.shares_of(_sizes(drawn)).tolist()
+    return Live(published.tally.bins, shares)
+
+
+def _sizes(steps: Sequence[Step]) -> list[float]:
+    return [float(size) for step in steps for size in (step.first, *step.objects)]
 
 
 def trained(splits: Mapping[str, Split], seeds: int, options: Options) -> list[Path]:
@@ -172,35 +213,8 @@ def _made_by(record: Path) -> object:
     return found.get("made_by") if isinstance(found, dict) else None
 
 
-def acceptable(generator: Sequence[Measured], rival: Sequence[Measured]) -> bool:
-    """Whether a generator may take the rival's place.
-
-    Four of five marginals are at most a tenth further from the held-out sessions than the rival's,
-    trees tell it worse, and it neither repeats training sessions nor strays from them.
-    """
-    ours, theirs = (
-        np.mean([run.wasserstein for run in runs], axis=0) for runs in (generator, rival)
-    )
-    near = float(np.mean(ours <= 1.1 * theirs))
-    means = [np.mean([run.quantities for run in runs], axis=0) for runs in (generator, rival)]
-    area, kept = (_number(name) for name in ("trees: AUC", "memorisation"))
-    return near >= 0.8 and means[0][area] < means[1][area] and 0.8 <= means[0][kept] <= 1.25
-
-
-def _number(quantity: str) -> int:
-    return [name for name, _ in QUANTITIES].index(quantity)
-
-
-def _summary(runs: Sequence[Measured]) -> tuple[Floats, Floats]:
-    """Means over seeds, and half the widths of their 95 % intervals (Student's t)."""
-    rows = np.array([run.quantities for run in runs])
-    if len(rows) == 1:
-        return rows[0], np.zeros(rows.shape[1])
-    return rows.mean(axis=0), half_width(rows)
-
-
 def _values(name: str, model: str, runs: Sequence[Measured]) -> list[Value]:
-    mean, half = _summary(runs)
+    mean, half = summary(runs)
     return [
         Value(
             figure="traffic-table",
@@ -210,25 +224,27 @@ def _values(name: str, model: str, runs: Sequence[Measured]) -> list[Value]:
             x=None,
             n=len(runs),
             mean=float(mean[i]),
-            ci_low=float(mean[i] - half[i]),
-            ci_high=float(mean[i] + half[i]),
+            ci_low=None if half is None else float(mean[i] - half[i]),
+            ci_high=None if half is None else float(mean[i] + half[i]),
         )
         for i, (quantity, unit) in enumerate(QUANTITIES)
     ]
 
 
-def _text(
-    tables: Mapping[str, Mapping[str, Sequence[Measured]]], accepted: Mapping[str, bool]
-) -> str:
+def _text(tables: Tables, live: Live) -> str:
     """The tables for people: means and half the widths of intervals."""
     lines = []
     for name, found in tables.items():
-        lines.append(f"{name}: {_verdict(accepted[name])}")
+        lines.append(f"{name}: {_verdict(found)}")
         for i, (quantity, unit) in enumerate(QUANTITIES):
             lines.append(f"  {_titled(quantity, unit)}")
             for model, runs in found.items():
-                mean, half = _summary(runs)
-                lines.append(f"    {model:<12}{mean[i]:9.3f} ± {half[i]:.3f}")
+                mean, half = summary(runs)
+                interval = "" if half is None else f" ± {half[i]:.3f}"
+                lines.append(f"    {model:<12}{mean[i]:9.3f}{interval}")
+    lines.append("sizes: shares in the bins of the live network's tally")
+    for who, shares in live.shares.items():
+        lines.append(f"    {who:<15}" + "".join(f"{share:7.2f}" for share in shares))
     return "\n".join(lines) + "\n"
 
 
@@ -236,42 +252,40 @@ def _titled(quantity: str, unit: str) -> str:
     return f"{quantity} ({unit})" if unit else quantity
 
 
-def _verdict(accepted: bool) -> str:
-    return f"the generator {'takes' if accepted else 'does not take'} the place of the {RIVAL}"
+def _verdict(found: Mapping[str, Sequence[Measured]]) -> str:
+    takes = acceptable(found["generator"], found[RIVAL])
+    return f"the generator {'takes' if takes else 'does not take'} the place of the {RIVAL}"
 
 
-def _page(
-    options: Options,
-    tables: Mapping[str, Mapping[str, Sequence[Measured]]],
-    accepted: Mapping[str, bool],
-    seeds: int,
-) -> None:
-    """The page, if the compiled module that draws pages is there."""
-    from hopflow.report import Page
-
+def _page(options: Options, tables: Tables, live: Live) -> Page:
     page = Page("Learned users", "How far drawn steps are from sessions that none was fitted on.")
     if options.quick:
         page.section("A smaller version").prose(
             "Generators were trained for a few epochs only: take no numbers of theirs from here."
         )
     for name, found in tables.items():
-        section = page.section(f"{name.capitalize()} users")
-        section.prose(
-            f"By the rule, {_verdict(accepted[name])}. Means over seeds of draws, and for the "
-            "generator of training; 0.5 is chance for accuracies, 1 is right for `memorisation`."
-        )
-        section.table(["quantity", *found], list(_rows(found)))
-    page.add(origin("traffic-table", options, seeds))
-    try:
-        page.write(options.out)
-    except HopflowError as missing:
-        print(f"no page: {missing}")
+        page.section(f"{name.capitalize()} users").prose(
+            f"By the rule, {_verdict(found)}. Means over seeds of draws, and for the generator of "
+            "training. Intervals (95 %) are over seeds and over which sessions were held out, for "
+            "fitted models and classifiers as they are. `real` sets held-out sessions beside other "
+            "real ones, divided anew for each seed: no model can be expected to do better. 0.5 is "
+            "chance for accuracies, 1 is right for `memorisation`."
+        ).table(["quantity", *found], list(_rows(found)))
+    page.section("Beside the live network").prose(
+        "PrivCount's tally of what streams carried to clients, and sizes of objects: streams are "
+        "not objects, and only the shape can be compared."
+    ).table(
+        ["shares of sizes", *live.bins],
+        [[who, *(figures(f"{share:.2f}") for share in row)] for who, row in live.shares.items()],
+    )
+    return page
 
 
-def _rows(found: Mapping[str, Sequence[Measured]]) -> Iterator[list[str | tuple[float, float]]]:
-    summaries = [_summary(runs) for runs in found.values()]
+def _rows(found: Mapping[str, Sequence[Measured]]) -> Iterator[list[Cell]]:
+    summaries = [summary(runs) for runs in found.values()]
     for i, (quantity, unit) in enumerate(QUANTITIES):
-        yield [
-            _titled(quantity, unit),
-            *((float(mean[i]), float(half[i])) for mean, half in summaries),
+        cells = [
+            float(mean[i]) if half is None else (float(mean[i]), float(half[i]))
+            for mean, half in summaries
         ]
+        yield [_titled(quantity, unit), *cells]

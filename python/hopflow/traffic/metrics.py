@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import spatial, stats
 
 from hopflow.traffic.step import Floats, Step
@@ -48,24 +49,56 @@ class Scale:
 
 def wasserstein(real: Floats, fake: Floats) -> Floats:
     """The Wasserstein-1 distance of every feature for itself."""
-    pairs = zip(real.T, fake.T, strict=True)
-    return np.array([stats.wasserstein_distance(a, b) for a, b in pairs])
+    return Distances.of(real, fake).against(np.arange(len(real)))
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """Wasserstein-1 distances of every feature, quickly for many samples of the real rows."""
+
+    #: Where the values of real rows, and behind them those of fakes, stand in ascending order.
+    order: NDArray[np.int64]
+    #: From each value to the next in that order.
+    gaps: Floats
+    #: The share of fakes up to each value.
+    fakes: Floats
+
+    @classmethod
+    def of(cls, real: Floats, fake: Floats) -> Distances:
+        """Between these rows."""
+        values = np.vstack([real, fake])
+        order = np.argsort(values, axis=0, kind="stable")
+        gaps = np.diff(np.take_along_axis(values, order, axis=0), axis=0)
+        return cls(order, gaps, np.cumsum(order >= len(real), axis=0)[:-1] / len(fake))
+
+    def against(self, rows: NDArray[np.int64]) -> Floats:
+        """The distances of the fakes to these of the real rows."""
+        share = np.bincount(rows, minlength=len(self.order)) / len(rows)
+        reals = np.cumsum(share[self.order], axis=0)[:-1]
+        return np.asarray((np.abs(reals - self.fakes) * self.gaps).sum(axis=0))
 
 
 def correlation_error(real: Floats, fake: Floats) -> float:
-    """The root of the mean squared difference between entries of the rank correlation matrices.
-
-    A feature that a sample has only one value of is correlated with nothing.
-    """
-    of_real, of_fake = (np.nan_to_num(_rank_correlation(values)) for values in (real, fake))
-    above = np.triu_indices(real.shape[1], k=1)
-    return float(np.sqrt(np.mean((of_real[above] - of_fake[above]) ** 2)))
+    """How far the rank correlations of two samples are apart; see `between`."""
+    return between(rank_correlation(real), rank_correlation(fake))
 
 
-def _rank_correlation(values: Floats) -> Floats:
+def between(real: Floats, fake: Floats) -> float:
+    """The root of the mean squared difference between the entries of correlation matrices."""
+    above = np.triu_indices(len(real), k=1)
+    return float(np.sqrt(np.mean((real[above] - fake[above]) ** 2)))
+
+
+def rank_correlation(values: Floats) -> Floats:
+    """Rank correlations; a feature that has only one value is correlated with nothing."""
     ranks = stats.rankdata(values, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.corrcoef(ranks, rowvar=False))
+        return np.asarray(np.nan_to_num(np.corrcoef(ranks, rowvar=False)))
+
+
+def nearest(train: Floats, rows: Floats) -> Floats:
+    """The distance of each row to the nearest training session."""
+    return np.asarray(spatial.cKDTree(train).query(rows)[0])
 
 
 def memorisation(train: Floats, held_out: Floats, fake: Floats) -> float:
@@ -74,8 +107,7 @@ def memorisation(train: Floats, held_out: Floats, fake: Floats) -> float:
     Medians of the distances to the nearest training session. About 1 is right; far below 1 means
     that training sessions are repeated.
     """
-    tree = spatial.cKDTree(train)
-    near, expected = (np.median(tree.query(rows)[0]) for rows in (fake, held_out))
+    near, expected = (np.median(nearest(train, rows)) for rows in (fake, held_out))
     return float(near / expected)
 
 
@@ -83,12 +115,27 @@ def memorisation(train: Floats, held_out: Floats, fake: Floats) -> float:
 class TwoSample:
     """How well a classifier tells draws from held-out sessions: 0.5 is chance."""
 
-    #: Share of rows that are told right.
-    accuracy: float
-    #: Half the width of its 95 % interval (normal approximation).
-    half_width: float
-    #: Area under the curve of true over false positives.
-    auc: float
+    #: The classifier's scores of held-out rows; above one half it takes a row for real.
+    real: Floats
+    #: Its scores of draws.
+    fake: Floats
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows that are told right."""
+        right = np.concatenate([self.real > 0.5, self.fake <= 0.5])
+        return float(right.mean())
+
+    @property
+    def auc(self) -> float:
+        """Area under the curve of true over false positives."""
+        ranks = stats.rankdata(np.concatenate([self.real, self.fake]))
+        count, others = len(self.real), len(self.fake)
+        return float((ranks[:count].sum() - count * (count + 1) / 2) / (count * others))
+
+    def against(self, rows: NDArray[np.int64]) -> TwoSample:
+        """The same classifier against these of the held-out rows."""
+        return TwoSample(self.real[rows], self.fake)
 
 
 def nearest_neighbour_test(real: Floats, fake: Floats) -> TwoSample:
@@ -101,7 +148,8 @@ def nearest_neighbour_test(real: Floats, fake: Floats) -> TwoSample:
     neighbour = spatial.cKDTree(rows).query(rows, k=2)[1]
     # Of two equal rows either may be the first that is found.
     other = np.where(neighbour[:, 0] == np.arange(len(rows)), neighbour[:, 1], neighbour[:, 0])
-    return _judge(labels, labels[other].astype(np.float64))
+    scores = labels[other].astype(np.float64)
+    return TwoSample(scores[: len(real)], scores[len(real) :])
 
 
 def boosted_test(real: Floats, fake: Floats, seed: int, folds: int = 5) -> TwoSample:
@@ -116,14 +164,4 @@ def boosted_test(real: Floats, fake: Floats, seed: int, folds: int = 5) -> TwoSa
     )
     order = StratifiedKFold(n_splits=folds, shuffle=True, random_state=seed)
     scores = cross_val_predict(trees, rows, labels, cv=order, method="predict_proba")[:, 1]
-    return _judge(labels, scores)
-
-
-def _judge(labels: Floats, scores: Floats) -> TwoSample:
-    accuracy = float(np.mean((scores > 0.5) == (labels == 1)))
-    half_width = 1.96 * float(np.sqrt(accuracy * (1.0 - accuracy) / len(labels)))
-    ranks = stats.rankdata(scores)
-    positives = labels == 1
-    count, others = positives.sum(), (~positives).sum()
-    area = (ranks[positives].sum() - count * (count + 1) / 2) / (count * others)
-    return TwoSample(accuracy, half_width, float(area))
+    return TwoSample(scores[: len(real)], scores[len(real) :])

@@ -13,7 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from hopflow._errors import HopflowError
 from hopflow.traffic.step import Floats
+
+#: The counter of bytes that streams carried to clients.
+INBOUND = "ExitStreamInboundByteHistogram"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +31,28 @@ class Histogram:
 
     @classmethod
     def read(cls, path: Path, counter: str) -> Histogram:
-        """Reads a counter such as `ExitStreamInboundByteHistogram`.
+        """Reads a counter such as `INBOUND`.
 
         Raises:
-            KeyError: The file has no such counter.
+            HopflowError: The file cannot be read, or has no such counter.
         """
-        counted = json.loads(path.read_text(encoding="utf-8"))[counter]
-        bins = counted["bins"]
-        edges = [float(low) for low, _, _ in bins] + [float(bins[-1][1])]
-        counts = [float(count) for _, _, count in bins]
-        return cls(np.array(edges), np.array(counts), float(counted["sigma"]))
+        try:
+            counted = json.loads(path.read_text(encoding="utf-8"))[counter]
+            bins = counted["bins"]
+            edges = [float(low) for low, _, _ in bins] + [float(bins[-1][1])]
+            counts = [float(count) for _, _, count in bins]
+            return cls(np.array(edges), np.array(counts), float(counted["sigma"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise HopflowError(
+                f"{path} cannot be read: {error!r}; allowed are PrivCount's tallies with the "
+                f"histogram {counter}"
+            ) from error
+
+    @property
+    def bins(self) -> list[str]:
+        """What to call the bins, of bytes."""
+        first, *inner = [f"{edge / 1024:g} KiB" for edge in self.edges[1:-1]]
+        return [f"below {first}", *(f"to {edge}" for edge in inner), "above"]
 
     @property
     def shares(self) -> Floats:

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 #: Floats of one, two or more dimensions.
 Floats = NDArray[np.float64]
 
-#: The classes of users, in the order in which conditions count them.
-CLASSES: tuple[str, ...] = ("web", "bulk")
-
 
 @dataclass(frozen=True, slots=True)
 class Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hopflow import HopflowError
 from hopflow.cli import main
 from hopflow.traffic import data
 from hopflow.traffic.markov import Markov
-from hopflow.traffic.privcount import Histogram
+from hopflow.traffic.privcount import INBOUND, Histogram
 from hopflow.traffic.step import Step, split
 
 HEAD = """<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -100,6 +101,18 @@ def test_the_markov_models_carry_mostly_data_to_the_client(published: Path) -> N
 
 def test_tallies_have_shares_that_sum_up_to_one(published: Path) -> None:
     path = published / data.TALLIES_FILE
-    tally = Histogram.read(path, "ExitStreamInboundByteHistogram")
+    tally = Histogram.read(path, INBOUND)
     assert tally.shares.sum() == pytest.approx(1.0)
     assert list(tally.shares_of([5.0, 3000.0, 3000.0, 1e9])) == [0.25, 0.5, 0.0, 0.0, 0.25]
+
+
+def test_what_is_no_tally_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "tallies.json"
+    path.write_text("{}")
+    with pytest.raises(HopflowError, match=r"tallies\.json cannot be read.*ExitStreamInbound"):
+        Histogram.read(path, INBOUND)
+    bins = [[1, 2048, 5], [2048, 16384, 4], [16384, float("inf"), 1]]
+    path.write_text(json.dumps({INBOUND: {"bins": bins, "sigma": 1}}))
+    tally = Histogram.read(path, INBOUND)
+    assert tally.bins == ["below 2 KiB", "to 16 KiB", "above"]
+    assert list(tally.shares) == [0.5, 0.4, 0.1]

@@ -1,4 +1,4 @@
-"""Comparing models of users: which trained generators are kept."""
+"""Comparing models of users: what is kept, and what intervals hold."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from hopflow.experiments import Options
-from hopflow.traffic.experiment import trained
+from hopflow.traffic.baselines import Empirical
+from hopflow.traffic.copula import Copula
+from hopflow.traffic.experiment import Fitted, trained
+from hopflow.traffic.judge import QUANTITIES, Judge, real, summary
 from hopflow.traffic.step import Split, Step, split
 
 if TYPE_CHECKING:
@@ -51,3 +55,37 @@ def test_a_generator_is_kept_only_if_recipe_and_sessions_are_the_same(
     assert epochs[3:] == [7]
     trained(others, 1, replace(full, epochs=7))
     assert epochs[4:] == [7]
+
+
+def test_one_seed_has_no_interval(steps: list[Step]) -> None:
+    parts = split(steps)
+    judge = Judge.of(parts)
+    runs = [judge.measure(Empirical(parts.train), seed) for seed in range(2)]
+    assert summary(runs[:1])[1] is None
+    assert np.array_equal(summary(runs[:1])[0], runs[0].quantities)
+
+
+def test_intervals_hold_which_sessions_were_held_out(steps: list[Step]) -> None:
+    parts = split(steps)
+    run = Judge.of(parts).measure(Copula.fit(parts.train, np.random.default_rng(1)), 1)
+    mean, half = summary([run, run])
+    assert half is not None and (half > 0.0).all()
+    assert np.allclose(mean, run.quantities)
+    area = [name for name, _ in QUANTITIES].index("trees: AUC")
+    assert 0.02 < half[area] < 0.3
+
+
+def test_real_sessions_are_what_no_model_beats(steps: list[Step]) -> None:
+    mean, half = summary(real(steps, 3))
+    found = dict(zip((name for name, _ in QUANTITIES), mean, strict=True))
+    assert half is not None
+    assert found["W1, mean of features"] > 0.05
+    assert abs(found["trees: AUC"] - 0.5) < 0.15
+    assert abs(found["memorisation"] - 1.0) < 0.3
+
+
+def test_models_are_written_for_the_simulator(steps: list[Step], tmp_path: Path) -> None:
+    splits = {"web": split(steps), "bulk": split(steps[:100])}
+    Fitted.to(splits).write(tmp_path / "models")
+    names = sorted(path.name for path in (tmp_path / "models").iterdir())
+    assert names == ["copula.safetensors", "parametric.safetensors"]

@@ -79,6 +79,16 @@ def test_measures_tell_good_models_from_bad_ones(steps: list[Step]) -> None:
     assert metrics.memorisation(train, test, test) == 1.0
 
 
+def test_distances_are_those_of_scipy_for_any_sample_of_the_real_rows() -> None:
+    from scipy import stats
+
+    rng = _rng()
+    real, fake = rng.standard_normal((30, 2)), np.rint(rng.standard_normal((200, 2)))
+    rows = rng.integers(30, size=30)
+    expected = [stats.wasserstein_distance(real[rows, i], fake[:, i]) for i in range(2)]
+    assert np.allclose(metrics.Distances.of(real, fake).against(rows), expected)
+
+
 def test_a_two_sample_test_finds_no_difference_where_there_is_none() -> None:
     rng = _rng()
     same = [rng.standard_normal((300, 5)) for _ in range(2)]
