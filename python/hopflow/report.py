@@ -20,7 +20,7 @@ import numbers
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat
 
@@ -206,24 +206,6 @@ class Section:
         }
         self._blocks.append({"chart": chart})
         return self
-
-    def scatter(
-        self,
-        id: str,
-        title: str,
-        x: Axis,
-        y: Axis,
-        series: Iterable[Series],
-        *,
-        caption: str = "",
-        references: Iterable[Horizontal] = (),
-        wide: bool = False,
-    ) -> Section:
-        """Adds a chart of markers alone, in any order; arguments as for `chart`."""
-        clouds = [replace(one, mark="points") for one in series]
-        return self.chart(
-            id, title, x, y, clouds, caption=caption, references=references, wide=wide
-        )
 
     def image(self, png: bytes | Path, caption: str) -> Section:
         """Adds a picture: the bytes of a PNG file, or its path.

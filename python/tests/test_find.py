@@ -8,6 +8,7 @@ import pytest
 
 from hopflow import HopflowError
 from hopflow._data import find
+from hopflow.experiments import Options
 
 
 @pytest.fixture
@@ -40,3 +41,26 @@ def test_an_argument_leaves_no_other_place(named: Path, tmp_path: Path) -> None:
 def test_a_missing_file_is_told_with_all_places(named: Path) -> None:
     with pytest.raises(HopflowError, match=r"it\.xz is missing; looked in \S*data, \S*hopflow and"):
         find("it.xz", None)
+
+
+@pytest.mark.parametrize("below", [".", "deeper"])
+def test_traffic_and_images_are_found_alike(named: Path, below: str) -> None:
+    pytest.importorskip("jax")
+    from hopflow.adversarial.data import mnist
+    from hopflow.traffic import data
+
+    folder = named / below
+    folder.mkdir(exist_ok=True)
+    for name in (data.HTTP_FILE, "train-images-idx3-ubyte"):
+        (folder / name).write_bytes(b"neither traffic nor images")
+    with pytest.raises(HopflowError, match=rf"{folder / data.HTTP_FILE} cannot be read"):
+        data.load()
+    with pytest.raises(HopflowError, match=rf"{folder / 'train-images-idx3-ubyte'}"):
+        mnist()
+
+
+def test_recorded_pages_are_found_where_the_variable_says(named: Path) -> None:
+    experiment = pytest.importorskip("hopflow.observer.experiment")
+    path = named / experiment.scenarios.PAGES
+    path.write_bytes(b"")
+    assert experiment._pages(Options(named / "out")) == path

@@ -52,8 +52,8 @@ def page() -> Page:
         [Series("vanilla", x, np.sqrt(x), low=x, high=x + 0.1, mark="curve")],
         references=[Horizontal("chance", 0.5), Horizontal("none", math.nan)],
     )
-    cloud = Series("a", [3, 1, math.nan, 2], [1, 2, 3, 4])
-    section.scatter("cloud", "Cloud", Axis("x"), Axis("y"), [cloud])
+    cloud = Series("a", [3, 1, math.nan, 2], [1, 2, 3, 4], mark="points")
+    section.chart("cloud", "Cloud", Axis("x"), Axis("y"), [cloud])
     section.image(PNG, "A dot.").code("Command", "hopflow").note("So it is.")
     return page
 
