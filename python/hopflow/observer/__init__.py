@@ -8,5 +8,6 @@ and a malicious exit. `hopflow.observer.games` asks three questions about what i
 - whether somebody else shares the bottleneck of the circuit that is watched.
 
 `hopflow.observer.play` has adversaries, learned and classical, answer them on networks that they
-have not been trained on. `docs/observer.md` tells the model, the scores and the results.
+have not been trained on; `hopflow.observer.controls` has what must hold for it to mean something.
+`docs/observer.md` tells the model, the scores and the results.
 """

@@ -68,15 +68,18 @@ class Control:
         return "fails" if outside else "undecided"
 
 
-def controls(game: Game, runs: Sequence[Watched], dealt: Dealt) -> list[Control]:
+def controls(
+    game: Game, runs: Sequence[Watched], dealt: Dealt, shuffles: int = SHUFFLES
+) -> list[Control]:
     """The controls of a game against one transport; a small forest plays them.
 
     Args:
         game: The game.
         runs: The transport's runs.
         dealt: Their examples.
+        shuffles: How often labels are shuffled.
     """
-    found = [shuffled(game, dealt)]
+    found = [shuffled(game, dealt, shuffles)]
     if game.name == "pair":
         for name, change, band in (
             (CONSTANT, constant, (0.45, 0.55)),

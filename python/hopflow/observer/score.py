@@ -58,7 +58,7 @@ class Estimate:
 
     def text(self, digits: int = 3) -> str:
         """As tables show it."""
-        return f"{self.mean:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+        return f"{self.mean:z.{digits}f} [{self.low:z.{digits}f}, {self.high:z.{digits}f}]"
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def test_a_game_is_valid_only_if_all_controls_hold() -> None:
 
 def test_no_control_fails_where_nothing_is_wrong(runs: list[Watched]) -> None:
     dealt = play.deal(play.PAIRS, runs)
-    found = {one.name: one for one in controls.controls(play.PAIRS, runs, dealt)}
+    found = {one.name: one for one in controls.controls(play.PAIRS, runs, dealt, 30)}
     assert set(found) == {controls.SHUFFLED, controls.CONSTANT, controls.IDENTICAL}
     assert found[controls.SHUFFLED].decision == "holds", found
     assert found[controls.IDENTICAL].decision == "holds", found
@@ -49,7 +49,7 @@ def test_no_control_fails_where_nothing_is_wrong(runs: list[Watched]) -> None:
 
 def test_only_pairs_have_a_control_with_a_constant_entry(runs: list[Watched]) -> None:
     dealt = play.deal(play.KINDS, runs)
-    (only,) = controls.controls(play.KINDS, runs, dealt)
+    (only,) = controls.controls(play.KINDS, runs, dealt, shuffles=2)
     assert only.name == controls.SHUFFLED
 
 
@@ -58,10 +58,10 @@ def test_shuffled_labels_find_what_is_judged_among_what_was_trained_on(
     runs: list[Watched], game: play.Game
 ) -> None:
     dealt = play.deal(game, runs)
-    honest = controls.shuffled(game, dealt, shuffles=20)
+    honest = controls.shuffled(game, dealt, shuffles=12)
     assert honest.decision != "fails", honest
     leaky = replace(dealt, fitted=dealt.fitted.joined(dealt.judged))
-    found = controls.shuffled(game, leaky, shuffles=20)
+    found = controls.shuffled(game, leaky, shuffles=12)
     assert found.decision == "fails", found
 
 
