@@ -53,8 +53,9 @@ class Estimate:
         return cls(float(values[0]), *ends, values)
 
     def minus(self, other: Estimate) -> Estimate:
-        """The difference to a measure under the same resamples."""
-        return Estimate.of(self.values - other.values)
+        """The difference to a measure under the same resamples; that of two infinite ones is none."""
+        with np.errstate(invalid="ignore"):
+            return Estimate.of(self.values - other.values)
 
     def text(self, digits: int = 3) -> str:
         """As tables show it."""

@@ -135,6 +135,13 @@ def test_a_difference_under_equal_resamples_is_sharper_than_its_parts() -> None:
     assert found.high - found.low < 0.5 < one.high - one.low
 
 
+def test_differences_to_what_is_infinite_are_infinite_or_not_known() -> None:
+    one, other = (Estimate.of(np.array([x, 1.0, 2.0, np.inf])) for x in (np.inf, 1.0))
+    assert one.minus(other).mean == np.inf
+    assert np.isnan(one.minus(one).mean)
+    assert (one.low, one.high) == (1.0, np.inf)
+
+
 def test_intervals_hold_what_is_true_as_often_as_they_say() -> None:
     random, units = np.random.default_rng(1), np.arange(60)
     hits = 0
