@@ -53,7 +53,7 @@ class Estimate:
         return cls(float(values[0]), *ends, values)
 
     def minus(self, other: Estimate) -> Estimate:
-        """The difference to a measure under the same resamples; that of two infinite ones is none."""
+        """The difference to a measure under the same resamples; of two infinite ones none."""
         with np.errstate(invalid="ignore"):
             return Estimate.of(self.values - other.values)
 
