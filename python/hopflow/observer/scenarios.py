@@ -9,9 +9,13 @@ Transports = Mapping[str, str]
 """From a label to the rest of its table in a scenario; empty: the label is the preset."""
 
 TRANSPORTS: Transports = {
-    name: "" for name in ("vanilla", "tor-vegas", "pctcp", "backtap", "marut")
+    name: "" for name in ("vanilla", "tor-vegas", "pctcp", "backtap", "marut", "predictor")
 }
-"""What the experiments compare unless they say otherwise."""
+"""What the experiments compare unless they say otherwise.
+
+Messages of `predictor` travel out of band in simulations: an entry there sees its data only, which
+is less than a real one would.
+"""
 
 FEEDBACK: Transports = {
     "backtap": "",
