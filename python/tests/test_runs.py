@@ -39,6 +39,26 @@ def test_a_path_by_its_type_is_always_a_file(
     assert "3 relays, 2 circuits" in hopflow.validate(Path("quickstart"))
 
 
+def test_a_failure_is_told_before_anything_is_watched(results: hopflow.Results) -> None:
+    def never(_: hopflow.Progress) -> None:
+        raise AssertionError("nothing is planned")
+
+    with pytest.raises(hopflow.HopflowError, match="holds results of another scenario"):
+        hopflow.run("single-circuit", out=results.folder, progress=never)
+    assert hopflow.Progress(finished=0, planned=0, simulated=0.0, whole=0.0).share == 0.0
+
+
+def test_a_scenario_that_cannot_be_run_says_what_is_allowed(tiny: dict[str, Any]) -> None:
+    with pytest.raises(hopflow.HopflowError, match=r"durration.*did you mean"):
+        hopflow.validate({**tiny, "durration": "2 s"})
+    with pytest.raises(hopflow.HopflowError, match="neither a file nor built in"):
+        hopflow.validate("quickstrat")
+    with pytest.raises(hopflow.HopflowError, match="no TOML form"):
+        hopflow.validate({**tiny, "seeds": None})
+    with pytest.raises(hopflow.HopflowError, match="no TOML form"):
+        hopflow.validate({**tiny, "seeds": object()})
+
+
 def test_runs_are_kept_and_recognised(results: hopflow.Results, tiny: dict[str, Any]) -> None:
     before = results.manifest
     told: list[hopflow.Progress] = []

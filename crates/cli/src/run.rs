@@ -55,7 +55,7 @@ pub(crate) fn with_transports(
 /// Whether there are two or more different transports, all of them known.
 fn check_transports(transports: &[String]) -> Result<(), Failure> {
     let names = || presets().into_iter().map(|preset| preset.name);
-    let fail = |problem: String| Err(Failure::bad_input(format_args!("--transports: {problem}")));
+    let fail = |problem: String| Err(Failure::bad_input(format_args!("transports: {problem}")));
     for (number, transport) in transports.iter().enumerate() {
         if !names().any(|name| name == transport) {
             let allowed = allowed(transport, names());

@@ -152,13 +152,13 @@ fn a_missing_scenario_and_an_unknown_transport_are_named() {
         let arguments = ["compare", "tiny.toml", "--transports", transports];
         let message = refusal(folder.path(), &arguments);
         assert!(
-            message.starts_with(&format!("--transports: {expected}")),
+            message.starts_with(&format!("transports: {expected}")),
             "{message}"
         );
     }
     let message = refusal(folder.path(), &["compare", "tiny.toml"]);
     assert!(
-        message.starts_with("--transports: it is missing; allowed are two or more of vanilla, "),
+        message.starts_with("transports: it is missing; allowed are two or more of vanilla, "),
         "{message}"
     );
     assert_eq!(contents(folder.path()).len(), 1, "nothing is written");

@@ -50,12 +50,17 @@ impl Reached {
         }
     }
 
-    /// Tells `watch` finished runs, planned runs, and simulated seconds: passed and in all.
+    /// Tells `watch` finished runs, planned runs, and simulated seconds: passed and in all; nothing
+    /// before it is known which runs are planned.
     fn tell(&self, watch: &Bound<'_, PyAny>) -> PyResult<()> {
+        let planned = self.planned.load(Ordering::Acquire);
+        if planned == 0 {
+            return Ok(());
+        }
         let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         watch.call1((
             self.finished.load(Ordering::Relaxed),
-            self.planned.load(Ordering::Relaxed),
+            planned,
             seconds(self.simulated.load(Ordering::Relaxed)),
             seconds(self.whole.load(Ordering::Relaxed)),
         ))?;
@@ -65,10 +70,11 @@ impl Reached {
 
 impl Monitor for Reached {
     fn begin(&self, planned: usize, kept: usize, simulated: hopflow_units::Duration) {
-        self.planned.store(planned as u64, Ordering::Relaxed);
         self.finished.store(kept as u64, Ordering::Relaxed);
         self.simulated.store(0, Ordering::Relaxed);
         self.whole.store(simulated.as_nanos(), Ordering::Relaxed);
+        // Last: until then nothing is told.
+        self.planned.store(planned as u64, Ordering::Release);
     }
 
     fn advanced(&self, simulated: hopflow_units::Duration) {
@@ -129,6 +135,7 @@ pub(crate) fn watched<T: Send>(
         return Err(error);
     }
     let made = made.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let made = made.map_err(|failure| failed(&failure))?;
     glance()?;
-    made.map_err(|failure| failed(&failure))
+    Ok(made)
 }

@@ -49,7 +49,7 @@ impl fmt::Display for Error {
             Self::Occupied { folder, contents } => write!(
                 f,
                 "{} holds {contents}, which is left as it is; allowed is a folder that is new, \
-                 empty, or holds results of the same scenario: choose another with --out",
+                 empty, or holds results of the same scenario: choose another (`out`)",
                 folder.display()
             ),
             Self::Failed(runs) => write!(

@@ -245,7 +245,7 @@ pub(super) fn find(key: &str, name: &str, beside: &Path) -> Result<(PathBuf, Vec
         .map(|folder| folder.join(name).display().to_string())
         .collect();
     let otherwise = match key {
-        CIRCUITS_KEY => ", or another circuit file by --circuits",
+        CIRCUITS_KEY => ", or another circuit file (`circuits`)",
         _ => "",
     };
     let problem = format!(
