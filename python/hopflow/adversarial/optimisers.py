@@ -1,4 +1,4 @@
-"""Gradient rules: momentum with the paper's schedules, and Adam, whose step size may fall."""
+"""Gradient rules: momentum with the paper's schedules, and Adam."""
 
 from __future__ import annotations
 
@@ -59,21 +59,15 @@ class Adam:
         rate: The step size.
         b1: Decay of the mean gradient.
         b2: Decay of the mean squared gradient.
-        last: Share of the step size that is left from the epoch `falls[1]` on.
-        falls: Between which epochs the step size falls, linearly; the first epoch is 0.
     """
 
     rate: float = 1e-4
     b1: float = 0.5
     b2: float = 0.9
-    last: float = 1.0
-    falls: tuple[int, int] = (0, 1)
 
     def transformation(self, updates_per_epoch: int) -> optax.GradientTransformation:
         """The rule as Optax has it."""
-        begin, end = (epoch * updates_per_epoch for epoch in self.falls)
-        rate = optax.linear_schedule(self.rate, self.last * self.rate, end - begin, begin)
-        return optax.adam(rate if self.last != 1.0 else self.rate, b1=self.b1, b2=self.b2)
+        return optax.adam(self.rate, b1=self.b1, b2=self.b2)
 
 
 Optimiser = Momentum | Adam

@@ -51,18 +51,6 @@ def test_momentum_follows_the_paper_s_rule() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
-def test_adam_s_step_size_falls() -> None:
-    transformation = Adam(1e-3, b1=0.0, b2=0.0, last=0.1, falls=(1, 3)).transformation(2)
-    parameters = jnp.zeros(())
-    memory = transformation.init(parameters)
-    found = []
-    for _ in range(8):
-        change, memory = transformation.update(jnp.asarray(2.0), memory)
-        found.append(float(change))
-    expected = [1e-3, 1e-3, *(1e-3 * share for share in (1.0, 0.775, 0.55, 0.325, 0.1, 0.1))]
-    np.testing.assert_allclose(found, [-step for step in expected], rtol=1e-5)
-
-
 def test_a_simultaneous_update_takes_both_gradients_at_the_same_point() -> None:
     plain = Momentum(rate=0.1, decay=1.0, first=0.0, last=0.0)
     settings = Settings(

@@ -83,6 +83,6 @@ def test_a_training_does_not_go_on_with_other_data(
 
 
 def test_our_way_of_training_for_mnist_learns_the_digits(digits: Split) -> None:
-    game = paper.mnist_penalised(digits.train.x, epochs=20)
+    game = paper.mnist_penalised(digits.train.x)
     found = train(game, digits.train.x, digits.validation.x, Plan(20, every=20, samples=300))
     assert found.best_parzen > -20.0

@@ -53,14 +53,14 @@ class Setup:
         """The nets."""
         if self.name == "digits":
             return paper.small(split.train.x)
-        return paper.mnist_penalised(split.train.x, self.epochs)
+        return paper.mnist_penalised(split.train.x)
 
 
 def setup(options: Options) -> Setup:
-    """MNIST for 50 epochs; the quick version: scikit-learn's digits for 120, with small nets."""
+    """MNIST for 30 epochs; the quick version: scikit-learn's digits for 120, with small nets."""
     if options.quick:
         return Setup("digits", options.epochs or 120, 20, 500, None)
-    return Setup("MNIST", options.epochs or 50, 5, 10_000, options.data)
+    return Setup("MNIST", options.epochs or 30, 5, 10_000, options.data)
 
 
 def trained(options: Options, seeds: int) -> list[Training]:
