@@ -6,12 +6,11 @@ files (`--data`, or `HOPFLOW_DATA`).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import hopflow
-from hopflow._errors import HopflowError
+from hopflow._data import find
 from hopflow.experiments import Options, Value, origin, write_values
 from hopflow.observer import costs, page, play, scenarios
 from hopflow.observer.costs import Costs
@@ -185,11 +184,4 @@ def _seeds(options: Options) -> Sequence[int]:
 
 
 def _pages(options: Options) -> Path:
-    folder = options.data or Path(os.environ.get("HOPFLOW_DATA", "."))
-    path = (folder / scenarios.PAGES).absolute()
-    if not path.is_file():
-        raise HopflowError(
-            f"there is no {path}, the recorded page loads; name the folder that holds "
-            f"{scenarios.PAGES} by --data or in HOPFLOW_DATA"
-        )
-    return path
+    return find(scenarios.PAGES, options.data).absolute()
