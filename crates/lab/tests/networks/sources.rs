@@ -84,7 +84,7 @@ fn another_circuit_file_replaces_that_of_the_scenario() {
     for part in [
         "network.source.circuits: there is no file \"FILE\"",
         "HOPFLOW_DATA",
-        "--circuits",
+        "(`circuits`)",
     ] {
         assert!(missing.contains(part), "{missing}");
     }
