@@ -83,14 +83,17 @@ def table1(options: Options) -> None:
 
 
 def fig2(options: Options) -> None:
-    """Figure 2 a: fair samples, and the training example next to the last of each row."""
+    """Figure 2 a: fair samples, and the training example next to the last of each row.
+
+    Of the last epoch: the one that validation chooses blurs.
+    """
     chosen = nets.setup(options)
     split = chosen.split()
     training = nets.trained(options, options.seeds or 1)[0]
-    samples = chosen.game(split).sample(training.best, 20, _SAMPLE_SEED)
+    samples = chosen.game(split).sample(training.state, 20, _SAMPLE_SEED)
     nearest = _nearest(samples[4::5], split.train.x)
     rows = [np.concatenate([samples[5 * n : 5 * n + 5], nearest[n : n + 1]]) for n in range(4)]
-    many = chosen.game(split).sample(training.best, 250, _SAMPLE_SEED + 1)
+    many = chosen.game(split).sample(training.state, 250, _SAMPLE_SEED + 1)
     ratio = _distance(many, split.train.x) / _distance(split.test.x[:250], split.train.x)
     values = [
         Value(
@@ -116,7 +119,7 @@ def fig2(options: Options) -> None:
 
 
 def fig3(options: Options) -> None:
-    """Figure 3: lines between two noise vectors, ten steps each."""
+    """Figure 3: lines between two noise vectors, ten steps each, after the last epoch."""
     chosen = nets.setup(options)
     split = chosen.split()
     game = chosen.game(split)
@@ -126,7 +129,7 @@ def fig3(options: Options) -> None:
     shares = np.linspace(0.0, 1.0, 10)[:, None]
     ends = random.uniform(-root, root, (2, 2, game.settings.noise_size))
     z = np.concatenate([(1.0 - shares) * begin + shares * end for begin, end in ends])
-    images = game.generate(training.best, z.astype(np.float32))
+    images = game.generate(training.state, z.astype(np.float32))
     steps = np.linalg.norm(np.diff(images.reshape(2, 10, -1), axis=1), axis=2)
     ratio = float((steps.max(axis=1) / steps.mean(axis=1)).mean())
     values = [Value("gan-fig3", "longest step over the mean step", "", "", None, 2, ratio)]
