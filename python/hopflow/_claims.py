@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ def claimed_for(folder: Path) -> str | None:
         ) from error
 
 
+_MAKING: ContextVar[frozenset[Path]] = ContextVar("_MAKING", default=frozenset())
+
+
+def being_made(folder: Path) -> bool:
+    """Whether the experiment that a folder is claimed for is being made here and now."""
+    return folder.absolute() in _MAKING.get()
+
+
 @contextlib.contextmanager
 def claim(folder: Path, name: str) -> Iterator[None]:
     """Claims a folder while an experiment is made; takes the claim back if nothing was made.
@@ -42,9 +51,11 @@ def claim(folder: Path, name: str) -> Iterator[None]:
     """
     is_new = not folder.exists()
     _occupy(folder, name)
+    token = _MAKING.set(_MAKING.get() | {folder.absolute()})
     try:
         yield
     finally:
+        _MAKING.reset(token)
         with contextlib.suppress(OSError):
             if [path.name for path in folder.iterdir()] == [MARKER]:
                 (folder / MARKER).unlink()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ Watcher = Callable[[Progress], None] | bool | None
 
 
 @dataclass(frozen=True)
-class _Orders:
+class Orders:
     """How runs are made, and who asks for them, as the compiled part reads it."""
 
     out: Path | None
@@ -65,8 +67,9 @@ def run(
         HopflowError: The scenario cannot be run, or the folder holds something else.
         KeyboardInterrupt: The user pressed Ctrl-C.
     """
-    orders = _orders(f"hopflow.run({_shown(scenario)})", out, seeds, circuits, threads)
-    return _watched(progress, lambda watch: native().run(_given(scenario), None, orders, watch))
+    command = _command("run", scenario, seeds=seeds, circuits=circuits)
+    orders = order_for(command, out, seeds, circuits, threads)
+    return make(scenario, None, orders, progress)
 
 
 def compare(
@@ -94,10 +97,10 @@ def compare(
         HopflowError: As for `run`, or a transport is unknown.
         KeyboardInterrupt: The user pressed Ctrl-C.
     """
-    names = list(transports)
-    command = f"hopflow.compare({_shown(scenario)}, transports={names})"
-    orders = _orders(command, out, seeds, circuits, threads)
-    return _watched(progress, lambda watch: native().run(_given(scenario), names, orders, watch))
+    names = _names(transports)
+    command = _command("compare", scenario, transports=names, seeds=seeds, circuits=circuits)
+    orders = order_for(command, out, seeds, circuits, threads)
+    return make(scenario, names, orders, progress)
 
 
 def reproduce(
@@ -143,7 +146,7 @@ def reproduce(
     if experiment not in experiments.REGISTRY:
         allowed = ("out", "seeds", "threads", *of_runs)
         experiments.refuse_others(experiment, of_nets, allowed)
-        orders = _orders(f"hopflow.reproduce({experiment!r})", out, seeds, circuits, threads)
+        orders = order_for(f"hopflow.reproduce({experiment!r})", out, seeds, circuits, threads)
         return _watched(progress, lambda watch: native().reproduce(experiment, orders, watch))
     allowed = ("out", *experiments.REGISTRY[experiment].options)
     experiments.refuse_others(experiment, of_runs, allowed)
@@ -204,10 +207,18 @@ def list_experiments() -> dict[str, str]:
     return dict(native().experiments())
 
 
+def make(
+    scenario: Scenario, transports: list[str] | None, orders: Orders, progress: Watcher = None
+) -> Results:
+    """Runs a scenario, with `transports` in place of its own unless they are `None`."""
+    given = _given(scenario)
+    return _watched(progress, lambda watch: native().run(given, transports, orders, watch))
+
+
 def _watched(progress: Watcher, work: Callable[[Any], Path]) -> Results:
     watch, end = watching(progress)
     try:
-        return Results(work(watch))
+        return Results.of_now(work(watch))
     finally:
         end()
 
@@ -215,15 +226,55 @@ def _watched(progress: Watcher, work: Callable[[Any], Path]) -> Results:
 def _given(scenario: Scenario) -> tuple[bool, str]:
     """A scenario as the compiled part takes it: whether it is text, and that or name or path."""
     if isinstance(scenario, Mapping):
-        try:
-            return True, native().to_toml(json.dumps(dict(scenario)))
-        except TypeError as error:
-            raise HopflowError(f"the scenario has no TOML form: {error}") from error
+        return True, native().to_toml(json.dumps(_plain(scenario, "")))
     text = os.fspath(scenario)
+    if not isinstance(text, str):
+        raise HopflowError(f"the scenario: it is {text!r}; allowed are text, paths and dicts")
     if isinstance(scenario, str):
         return "\n" in text, text
     # No built-in scenario has a separator in its name.
     return False, text if os.path.dirname(text) else os.path.join(os.curdir, text)
+
+
+def _plain(value: Any, key: str) -> Any:
+    """A value of a scenario in the types that TOML has; numbers of NumPy are numbers.
+
+    Args:
+        value: The value.
+        key: Where it stands, for messages.
+    """
+    if isinstance(value, Mapping):
+        return {str(k): _plain(some, f"{key}.{k}" if key else str(k)) for k, some in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(some, f"{key}[{n}]") for n, some in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    number = value.item() if hasattr(value, "item") else value
+    if isinstance(number, float) and not math.isfinite(number):
+        raise HopflowError(f"{key}: it is {number}; allowed are finite numbers")
+    if isinstance(number, str | bool | int | float):
+        return number
+    raise HopflowError(
+        f"{key}: it is {value!r}; allowed are text, numbers, true and false, lists and dicts"
+    )
+
+
+def _names(transports: Sequence[str]) -> list[str]:
+    if isinstance(transports, str) or not isinstance(transports, Sequence):
+        raise HopflowError(
+            f"transports: it is {transports!r}; allowed is a list of two or more names, "
+            'such as ["vanilla", "backtap"]'
+        )
+    for name in transports:
+        if not isinstance(name, str):
+            raise HopflowError(f"transports: {name!r} is no name; allowed: list_transports()")
+    return list(transports)
+
+
+def _command(function: str, scenario: Scenario, **options: Any) -> str:
+    """A call as reports name it."""
+    given = [f"{name}={value!r}" for name, value in options.items() if value is not None]
+    return f"hopflow.{function}({', '.join([_shown(scenario), *given])})"
 
 
 def _shown(scenario: Scenario) -> str:
@@ -234,15 +285,16 @@ def _shown(scenario: Scenario) -> str:
     return "..." if isinstance(scenario, str) and "\n" in text else repr(text)
 
 
-def _orders(
+def order_for(
     command: str,
     out: str | os.PathLike[str] | None,
     seeds: int | None,
     circuits: str | os.PathLike[str] | None,
     threads: int | None,
-) -> _Orders:
+) -> Orders:
+    """How runs are made, for a call that reports name `command`."""
     _check_counts(seeds=seeds, threads=threads)
-    return _Orders(
+    return Orders(
         out=None if out is None else Path(out),
         seeds=seeds,
         circuits=None if circuits is None else Path(circuits),
@@ -252,7 +304,18 @@ def _orders(
     )
 
 
+_MOST = 2**31 - 1
+
+
 def _check_counts(**counts: int | None) -> None:
     for name, number in counts.items():
-        if number is not None and number < 1:
-            raise HopflowError(f"{name}: it is {number}; allowed are whole numbers from 1 on")
+        if number is None:
+            continue
+        try:
+            known = not isinstance(number, bool) and 1 <= operator.index(number) <= _MOST
+        except TypeError:
+            known = False
+        if not known:
+            raise HopflowError(
+                f"{name}: it is {number!r}; allowed are whole numbers from 1 to {_MOST}"
+            )

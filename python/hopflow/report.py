@@ -22,9 +22,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, SupportsFloat
+from typing import Any, Literal, SupportsFloat, get_args
 
 from hopflow._binding import native
+from hopflow._claims import being_made, claimed_for
 from hopflow._errors import HopflowError
 from hopflow.results import MANIFEST, Results
 
@@ -276,6 +277,12 @@ class Page:
                 written; or something on the page has no known form.
         """
         folder = Path(folder)
+        experiment = claimed_for(folder)
+        if experiment is not None and not being_made(folder):
+            raise HopflowError(
+                f"{folder} holds {experiment}, whose page this would replace; allowed is another "
+                "folder"
+            )
         if (folder / MANIFEST).exists():
             raise HopflowError(
                 f"{folder} holds runs, whose report the page would replace; allowed is another "
@@ -284,10 +291,11 @@ class Page:
         text = json.dumps(self.form(), allow_nan=False, ensure_ascii=False)
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            path = native().write_page(text, folder)
             (folder / self.FILE).write_text(text, encoding="utf-8")
         except OSError as error:
             raise HopflowError(f"the page cannot be written: {error}") from error
-        return native().write_page(text, folder)
+        return path
 
 
 def add_section(folder: str | os.PathLike[str], section: Section, name: str | None = None) -> Path:
@@ -322,6 +330,18 @@ def add_section(folder: str | os.PathLike[str], section: Section, name: str | No
     return native().write_report(folder)
 
 
+def remove_section(folder: str | os.PathLike[str], name: str) -> None:
+    """Removes a section from the report of a result folder, if there is one of this name.
+
+    Raises:
+        HopflowError: The report cannot be written.
+    """
+    path = Path(folder) / "sections" / f"{name}.json"
+    if path.is_file():
+        path.unlink()
+        native().write_report(Path(folder))
+
+
 def _cell(cell: Cell) -> Any:
     if cell is None or isinstance(cell, str):
         return cell
@@ -354,6 +374,11 @@ def _axis(axis: Axis) -> dict[str, Any]:
 
 
 def _series(series: Series, number: int) -> dict[str, Any]:
+    if series.mark not in get_args(Mark):
+        allowed = ", ".join(get_args(Mark))
+        raise HopflowError(
+            f"the series {series.label!r} has the mark {series.mark!r}; allowed: {allowed}"
+        )
     return {
         "label": series.label,
         "colour": number if series.colour is None else series.colour,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +32,12 @@ class Results:
     """
 
     folder: Path
+    _runs: frozenset[str] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of_now(cls, folder: Path) -> Results:
+        """The results that a folder holds now: they are not taken for others if it is run again."""
+        return cls(folder, _runs_in(cls(folder).manifest))
 
     def __post_init__(self) -> None:
         """Takes the folder as a text, too."""
@@ -49,7 +55,13 @@ class Results:
                 f"{self.folder} holds {experiment}, which is made in Python: there are no runs and "
                 "no tables of them; allowed: values, report"
             )
-        return cast(dict[str, Any], json.loads(native().manifest(self.folder)))
+        found = cast(dict[str, Any], json.loads(native().manifest(self.folder)))
+        if self._runs is not None and self._runs != _runs_in(found):
+            raise HopflowError(
+                f"{self.folder} holds other runs by now, of a later call; allowed is "
+                "hopflow.open, which reads what it holds, or a folder (`out`) for each call"
+            )
+        return found
 
     @property
     def report(self) -> Path:
@@ -151,6 +163,7 @@ class Results:
         """
         import pyarrow as pa
 
+        _ = self.manifest
         compared = json.loads(native().summary(self.folder))
         rows = [
             _summary_row(quantity, entry)
@@ -198,6 +211,10 @@ def _summary_schema() -> pa.Schema:
         + [(name, pa.float64()) for name in ["mean", "ci_low", "ci_high", *numbers]]
         + [("finding", pa.string())]
     )
+
+
+def _runs_in(manifest: dict[str, Any]) -> frozenset[str]:
+    return frozenset(str(run["folder"]) for run in manifest["runs"])
 
 
 def _summary_row(quantity: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hopflow
+from hopflow._claims import claim
 from hopflow.report import (
     Axis,
     Horizontal,
@@ -121,3 +122,18 @@ def test_a_section_needs_results_and_a_name(results: hopflow.Results, tmp_path: 
     for heading, name in (("Ω", None), ("Mine", ""), ("Mine", "../mine")):
         with pytest.raises(hopflow.HopflowError, match="lower-case letters, digits and hyphens"):
             add_section(str(results.folder), Section(heading), name)
+
+
+def test_a_page_does_not_replace_that_of_an_experiment(tmp_path: Path) -> None:
+    with claim(tmp_path / "out", "gan-fig1"):
+        Page("Its own").write(tmp_path / "out")
+    with pytest.raises(hopflow.HopflowError, match="holds gan-fig1"):
+        Page("Another").write(tmp_path / "out")
+    assert "Its own" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_unknown_mark_is_named_with_its_series() -> None:
+    page = Page("Marks")
+    series = [Series("mine", [1.0], [2.0], mark="lines")]  # type: ignore[arg-type]
+    with pytest.raises(hopflow.HopflowError, match=r"the mark .lines.; allowed: line"):
+        page.section("One").chart("one", "One", Axis("x"), Axis("y"), series)

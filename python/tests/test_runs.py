@@ -53,9 +53,9 @@ def test_a_scenario_that_cannot_be_run_says_what_is_allowed(tiny: dict[str, Any]
         hopflow.validate({**tiny, "durration": "2 s"})
     with pytest.raises(hopflow.HopflowError, match="neither a file nor built in"):
         hopflow.validate("quickstrat")
-    with pytest.raises(hopflow.HopflowError, match="no TOML form"):
+    with pytest.raises(hopflow.HopflowError, match="seeds: it is None"):
         hopflow.validate({**tiny, "seeds": None})
-    with pytest.raises(hopflow.HopflowError, match="no TOML form"):
+    with pytest.raises(hopflow.HopflowError, match="seeds: it is None"):
         hopflow.validate({**tiny, "seeds": object()})
 
 
@@ -162,3 +162,40 @@ def test_what_there_is_can_be_listed() -> None:
     assert "quickstart" in hopflow.list_scenarios()
     assert {"backtap-fig5", "gan-fig1"} <= set(hopflow.list_experiments())
     assert hopflow.schema()["title"] == "Scenario"
+
+
+@pytest.mark.parametrize("number", ["3", 2.5, True, 0, -1, [1, 2], 2**40])
+def test_a_count_that_is_none_is_named(number: Any) -> None:
+    for call in (hopflow.run, hopflow.reproduce):
+        with pytest.raises(hopflow.HopflowError, match=r"seeds: it is .*allowed are whole numbers"):
+            call("quickstart" if call is hopflow.run else "gan-fig1", seeds=number)
+
+
+def test_transports_are_a_list_of_names() -> None:
+    for transports in ("vanilla", None, [1, 2]):
+        with pytest.raises(hopflow.HopflowError, match="transports: "):
+            hopflow.compare("quickstart", transports=transports)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, r"circuits\[1\]\.count: it is None"),
+        (float("nan"), r"circuits\[1\]\.count: it is nan"),
+        (object(), r"circuits\[1\]\.count: it is <object"),
+    ],
+)
+def test_a_value_without_a_form_in_a_scenario_is_named(value: Any, message: str) -> None:
+    with pytest.raises(hopflow.HopflowError, match=message):
+        hopflow.validate({"circuits": [{"count": 1}, {"count": value}]})
+
+
+def test_results_are_not_those_of_a_later_call(tmp_path: Path) -> None:
+    first = hopflow.run("quickstart", seeds=1, out=tmp_path / "out")
+    rows = len(first.downloads)
+    again = hopflow.run("quickstart", seeds=1, out=tmp_path / "out")
+    assert len(first.downloads) == len(again.downloads) == rows
+    later = hopflow.run("quickstart", seeds=2, out=tmp_path / "out")
+    with pytest.raises(hopflow.HopflowError, match="holds other runs by now"):
+        _ = first.downloads
+    assert len(later.downloads) == len(hopflow.open(tmp_path / "out").downloads) > rows

@@ -191,9 +191,10 @@ def _content(
     if fetch:
         return _download(names[-1], expected, mirrors)
     looked = ", ".join(str(place) for place in places(folder))
+    loader = "cifar10" if names[0] == CIFAR_ARCHIVE else "mnist"
     raise DataError(
         f"{names[0]} is missing; looked in {looked}. Name its folder by --data or {VARIABLE}, or "
-        "put it into the cache by hopflow.adversarial.data with fetch=True"
+        f"put it into the cache: hopflow.adversarial.data.{loader}(fetch=True)"
     )
 
 

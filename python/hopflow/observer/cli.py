@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,15 @@ from typing import Any
 import hopflow
 from hopflow._binding import native
 from hopflow._errors import HopflowError
+from hopflow._runs import make, order_for
 from hopflow.observer import page, play, tournament
-from hopflow.report import add_section
+from hopflow.report import add_section, remove_section
 
 HEADING = "What it gives away"
 """The section that is added to the report of the runs."""
+
+SECTION = "observer"
+"""The name under which it is kept."""
 
 
 def observe(arguments: Sequence[str]) -> int:
@@ -25,25 +30,23 @@ def observe(arguments: Sequence[str]) -> int:
         HopflowError: The scenario cannot be run, or has too few circuits or networks.
     """
     options = _parser().parse_args(arguments)
+    if options.seeds == 1:
+        raise HopflowError(
+            "--seeds: it is 1; allowed are 2 or more, for some networks are trained on and others "
+            "judged"
+        )
     scenario = with_traces(read_scenario(options.scenario))
-    if options.transports:
-        results = hopflow.compare(
-            scenario,
-            transports=options.transports.split(","),
-            seeds=options.seeds,
-            threads=options.threads,
-            out=options.out,
-        )
-    else:
-        results = hopflow.run(
-            scenario, seeds=options.seeds, threads=options.threads, out=options.out
-        )
+    command = shlex.join(["python", "-m", "hopflow", "observe", *arguments])
+    order = order_for(command, options.out, options.seeds, None, options.threads)
+    transports = options.transports.split(",") if options.transports else None
+    results = make(scenario, transports, order)
+    remove_section(results.folder, SECTION)
     played = tournament.over(
         results.folder, results.transports, [play.KINDS, play.PAGES, play.PAIRS]
     )
     print(page.text(played))
     section = page.section(HEADING, played)
-    print(f"\nreport   {add_section(results.folder, section, 'observer')}")
+    print(f"\nreport   {add_section(results.folder, section, SECTION)}")
     return 0
 
 

@@ -76,7 +76,7 @@ pub fn execute(
         made: Mutex::new(Vec::new()),
     };
     let pool = ThreadPoolBuilder::new()
-        .num_threads(threads.unwrap_or(0))
+        .num_threads(threads.map_or(0, |threads| threads.min(missing.len().max(1))))
         .build()
         .expect("threads can be started");
     // First in, first out: with few threads as with many, runs are made in the order of the plan.
