@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import hopflow
 from hopflow import experiments
 from hopflow._binding import native
 from hopflow._errors import HopflowError
@@ -50,15 +51,15 @@ def reproduce(arguments: Sequence[str]) -> None:
     if name not in experiments.REGISTRY:
         allowed = ", ".join(experiments.REGISTRY)
         raise HopflowError(f"there is no experiment {name!r} in Python; allowed: {allowed}")
-    chosen = experiments.Options(
-        out=options.out or Path("results") / name,
+    hopflow.reproduce(
+        name,
+        out=options.out,
         seeds=options.seeds,
         data=options.data,
         quick=options.quick,
         threads=options.threads,
         epochs=options.epochs,
     )
-    experiments.make(name, chosen)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -321,7 +321,7 @@ def add_section(folder: str | os.PathLike[str], section: Section, name: str | No
         )
     _ = Results(folder).manifest
     text = json.dumps(section.form(), allow_nan=False, ensure_ascii=False)
-    path = folder / "sections" / f"{name}.json"
+    path = _section_file(folder, name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -336,10 +336,14 @@ def remove_section(folder: str | os.PathLike[str], name: str) -> None:
     Raises:
         HopflowError: The report cannot be written.
     """
-    path = Path(folder) / "sections" / f"{name}.json"
+    path = _section_file(Path(folder), name)
     if path.is_file():
         path.unlink()
         native().write_report(Path(folder))
+
+
+def _section_file(folder: Path, name: str) -> Path:
+    return folder / "sections" / f"{name}.json"
 
 
 def _cell(cell: Cell) -> Any:

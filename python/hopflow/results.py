@@ -163,8 +163,7 @@ class Results:
         """
         import pyarrow as pa
 
-        _ = self.manifest
-        compared = json.loads(native().summary(self.folder))
+        compared = self._compared()
         rows = [
             _summary_row(quantity, entry)
             for quantity in compared["quantities"]
@@ -172,12 +171,17 @@ class Results:
         ]
         return pa.Table.from_pylist(rows, schema=_summary_schema())
 
+    def _compared(self) -> dict[str, Any]:
+        """The comparison as the compiled part makes it, of the runs that these results are of."""
+        _ = self.manifest
+        return cast(dict[str, Any], json.loads(native().summary(self.folder)))
+
     def _repr_html_(self) -> str:
         """The summary as a small table, for notebooks; of an experiment in Python, its page."""
         where = html.escape(str(self.report))
         if claimed_for(self.folder) is not None:
             return f"<p>Report: <code>{where}</code></p>"
-        compared = json.loads(native().summary(self.folder))
+        compared = self._compared()
         head = "".join(f"<th>{html.escape(label)}</th>" for label in compared["transports"])
         body = "".join(_html_row(quantity) for quantity in compared["quantities"])
         return (

@@ -65,6 +65,17 @@ def logit_of_mean(data: NDArray[np.floating]) -> tuple[float, ...]:
     return tuple(float(value) for value in np.log(mean / (1.0 - mean)))
 
 
+def _generator(data: NDArray[np.floating], hidden: int, scale: float | None = None) -> Perceptron:
+    """Two layers of rectifiers, and pixels that begin at the mean of the data."""
+    return Perceptron(
+        (
+            Layer(hidden, "relu", scale),
+            Layer(hidden, "relu", scale),
+            Layer(data.shape[1], "sigmoid", scale, bias=logit_of_mean(data)),
+        )
+    )
+
+
 def mnist(
     data: NDArray[np.floating],
     settings: Settings = MNIST,
@@ -80,13 +91,7 @@ def mnist(
         units: Maxout units of each of the discriminator's hidden layers.
     """
     pixels = data.shape[1]
-    generator = Perceptron(
-        (
-            Layer(hidden, "relu", 0.05),
-            Layer(hidden, "relu", 0.05),
-            Layer(pixels, "sigmoid", 0.05, bias=logit_of_mean(data)),
-        )
-    )
+    generator = _generator(data, hidden, 0.05)
     return Game(generator, maxout_discriminator(units), settings, len(data), (pixels,))
 
 
@@ -104,13 +109,7 @@ def mnist_penalised(data: NDArray[np.floating]) -> Game:
         data: The training data, between 0 and 1, shape `(n, pixels)`.
     """
     pixels = data.shape[1]
-    generator = Perceptron(
-        (
-            Layer(1200, "relu"),
-            Layer(1200, "relu"),
-            Layer(pixels, "sigmoid", bias=logit_of_mean(data)),
-        )
-    )
+    generator = _generator(data, 1200)
     discriminator = maxout_discriminator(240, scale=None, keep=(1.0, 1.0))
     rule = Adam(5e-4, b1=0.0, b2=0.99)
     settings = Settings(
@@ -132,20 +131,8 @@ def small(data: NDArray[np.floating], hidden: int = 64, units: int = 32) -> Game
         units: Maxout units of each of the discriminator's hidden layers.
     """
     pixels = data.shape[1]
-    generator = Perceptron(
-        (
-            Layer(hidden, "relu"),
-            Layer(hidden, "relu"),
-            Layer(pixels, "sigmoid", bias=logit_of_mean(data)),
-        )
-    )
-    discriminator = Perceptron(
-        (
-            Layer(units, "maxout", pieces=3),
-            Layer(units, "maxout", pieces=3, keep=0.8),
-            Layer(1, "linear", keep=0.8),
-        )
-    )
+    generator = _generator(data, hidden)
+    discriminator = maxout_discriminator(units, pieces=3, scale=None, keep=(1.0, 0.8))
     settings = Settings(
         batch=50,
         noise_size=20,

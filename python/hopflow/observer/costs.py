@@ -14,7 +14,7 @@ import hopflow
 from hopflow.observer import score
 from hopflow.observer.games import UNIT
 from hopflow.observer.score import Doubles, Estimate, Resamples, Statistic
-from hopflow.observer.traces import Numbers
+from hopflow.observer.traces import Numbers, columns
 
 GOODPUT, LATENCY = "goodput of a bulk circuit (kB/s)", "latency of a cell, median (s)"
 FIRST_BYTE, VISIT = "time to first byte, median (s)", "first visit of a page, median (s)"
@@ -100,7 +100,7 @@ def costs(folder: Path, transports: Sequence[str], end_s: float, pause_s: float)
         HopflowError: The folder holds no results.
     """
     results = hopflow.Results(folder)
-    tables = [_columns(results, name) for name in ("circuits", "downloads", "visits")]
+    tables = [columns(results.table(name)) for name in ("circuits", "downloads", "visits")]
     found = {}
     for label in transports:
         circuits, downloads, visits = (
@@ -140,11 +140,3 @@ def _units(table: Columns) -> Numbers:
 
 def _rows(table: Columns, which: NDArray[np.bool_]) -> Columns:
     return {name: column[which] for name, column in table.items()}
-
-
-def _columns(results: hopflow.Results, name: str) -> Columns:
-    table = results.table(name)
-    return {
-        column: np.asarray(table.column(column).to_numpy(zero_copy_only=False))
-        for column in table.column_names
-    }

@@ -131,34 +131,21 @@ def _three(found: Estimate) -> str:
 def _values(scores: Sequence[Score]) -> Iterator[Value]:
     for score in scores:
         for measure, found in score.measures.items():
-            yield Value(
-                figure="observer",
-                quantity=f"{score.game}: {measure} of {score.adversary}",
-                unit="bit" if measure == "bits" else "",
-                transport=score.transport,
-                x=None,
-                n=score.networks[1],
-                mean=found.mean,
-                ci_low=found.low,
-                ci_high=found.high,
-            )
+            quantity = f"{score.game}: {measure} of {score.adversary}"
+            unit = "bit" if measure == "bits" else ""
+            yield _value(quantity, unit, score.transport, score.networks[1], found)
 
 
 def _costs_as_values(cost: Costs, networks: int) -> Iterator[Value]:
     for label, measures in cost.items():
         for name, found in measures.items():
             quantity, unit = name.removesuffix(")").rsplit(" (", 1)
-            yield Value(
-                figure="observer",
-                quantity=quantity,
-                unit=unit,
-                transport=label,
-                x=None,
-                n=networks,
-                mean=found.mean,
-                ci_low=found.low,
-                ci_high=found.high,
-            )
+            yield _value(quantity, unit, label, networks, found)
+
+
+def _value(quantity: str, unit: str, transport: str, networks: int, found: Estimate) -> Value:
+    ends = (found.low, found.high)
+    return Value("observer", quantity, unit, transport, None, networks, found.mean, *ends)
 
 
 def _costs(large: Path, transports: Transports) -> Costs:

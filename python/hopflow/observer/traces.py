@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,9 +128,12 @@ def _table(folder: Path, run: dict[str, Any], name: str) -> dict[str, Any]:
     if name not in run["files"]:
         return {}
     table = pq.read_table(folder / run["folder"] / run["files"][name]["name"])
-    return dict(_columns(table))
+    return columns(table)
 
 
-def _columns(table: Any) -> Iterator[tuple[str, Any]]:
-    for name in table.column_names:
-        yield name, table.column(name).to_numpy(zero_copy_only=False)
+def columns(table: Any) -> dict[str, NDArray[Any]]:
+    """The columns of an Arrow table."""
+    return {
+        name: np.asarray(table.column(name).to_numpy(zero_copy_only=False))
+        for name in table.column_names
+    }

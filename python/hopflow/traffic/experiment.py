@@ -236,10 +236,10 @@ def _text(tables: Tables, live: Live) -> str:
     lines = []
     for name, found in tables.items():
         lines.append(f"{name}: {_verdict(found)}")
+        summaries = {model: summary(runs) for model, runs in found.items()}
         for i, (quantity, unit) in enumerate(QUANTITIES):
             lines.append(f"  {_titled(quantity, unit)}")
-            for model, runs in found.items():
-                mean, half = summary(runs)
+            for model, (mean, half) in summaries.items():
                 interval = "" if half is None else f" ± {half[i]:.3f}"
                 lines.append(f"    {model:<12}{mean[i]:9.3f}{interval}")
     lines.append("sizes: shares in the bins of the live network's tally")
