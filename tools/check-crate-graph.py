@@ -26,9 +26,9 @@ ALLOWED = {
     "hopflow-sim": {"units", "random", "wire", "tcp", "overlay"},
     "hopflow-traffic": {"units", "random", "wire", "sim"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
-    "hopflow-node": {"units", "wire", "overlay", "onion", "channel"},
+    "hopflow-engine": {"units", "wire", "overlay", "onion", "channel"},
     "hopflow-daemon": {
-        "units", "random", "wire", "overlay", "onion", "channel", "node", "transports", "paths", "sim",
+        "units", "random", "wire", "overlay", "onion", "channel", "engine", "transports", "paths", "sim",
     },
     "hopflow-report": {"units", "stats", "results"},
     "hopflow-lab": {"units", "random", "paths", "mpc", "tcp", "overlay", "transports", "sim", "traffic", "stats", "results", "report"},
@@ -43,7 +43,7 @@ ALLOWED_IN_TESTS = {
     "hopflow-overlay": {"testkit"},
     "hopflow-transports": {"random", "testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},
-    "hopflow-node": {"transports"},
+    "hopflow-engine": {"transports"},
 }
 
 

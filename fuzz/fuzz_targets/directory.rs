@@ -2,7 +2,7 @@
 #![no_main]
 
 #[allow(dead_code, reason = "shared with other targets and tests")]
-#[path = "../../crates/daemon/tests/inputs/check.rs"]
+#[path = "../../real/daemon/tests/inputs/check.rs"]
 mod check;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| check::directory(bytes));

@@ -1,10 +1,10 @@
 //! Any bytes as what a neighbour with an open link says to a relay, and when.
 #![no_main]
 
-#[path = "../../crates/node/tests/neighbour/life.rs"]
+#[path = "../../real/engine/tests/neighbour/life.rs"]
 mod life;
 #[allow(dead_code, reason = "shared with the tests")]
-#[path = "../../crates/node/tests/neighbour/neighbour.rs"]
+#[path = "../../real/engine/tests/neighbour/neighbour.rs"]
 mod neighbour;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

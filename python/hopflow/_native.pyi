@@ -1,4 +1,4 @@
-"""The compiled part of the package; its sources are in `crates/python`."""
+"""The compiled part of the package; its sources are in `front/python`."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,0 +1,261 @@
+//! Connections that carry links: TCP with what the engine makes of it, TLS.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::time::Duration as StdDuration;
+
+use hopflow_engine::{Action, ConnId, Engine};
+use hopflow_units::Instant;
+use mio::net::{TcpListener, TcpStream};
+use mio::{Interest, Registry};
+use slab::Slab;
+use socket2::SockRef;
+
+use super::accept::{accept, listen};
+use super::delayed::Delayed;
+use super::tokens::Source;
+
+/// Bytes that a connection takes from the node while the kernel keeps up. What waits longer does
+/// so in the node, where it can be scheduled.
+const ROOM: usize = 64 * 1024;
+/// Bytes that the kernel holds back unsent before it takes more.
+const UNSENT: u32 = 32 * 1024;
+/// Bytes that are read at once.
+const CHUNK: usize = 64 * 1024;
+/// How long a neighbour's kernel may leave bytes without acknowledgement.
+const GONE: StdDuration = StdDuration::from_secs(30);
+
+/// A worker's connections to neighbours.
+#[derive(Debug)]
+pub(super) struct Carriers {
+    listener: Option<TcpListener>,
+    table: Slab<Carrier>,
+    places: BTreeMap<ConnId, usize>,
+    /// Places of connections with something to be read.
+    readable: Vec<usize>,
+    buffer: Vec<u8>,
+    /// The delay of the emulated link, if there is one.
+    link: Option<hopflow_sim::net::LinkConfig>,
+}
+
+#[derive(Debug)]
+struct Carrier {
+    conn: ConnId,
+    socket: TcpStream,
+    connecting: bool,
+    /// What the kernel has not taken yet.
+    out: Vec<u8>,
+    /// What is under way on the emulated link.
+    delayed: Option<Delayed>,
+    /// Whether it stands among the readable.
+    listed: bool,
+}
+
+impl Carriers {
+    pub(super) fn open(
+        registry: &Registry,
+        address: Option<SocketAddr>,
+        link: Option<hopflow_sim::net::LinkConfig>,
+    ) -> io::Result<Self> {
+        let mut listener = address.map(|at| listen(at, true)).transpose()?;
+        if let Some(listener) = &mut listener {
+            registry.register(listener, Source::Listener.token(), Interest::READABLE)?;
+        }
+        Ok(Self {
+            listener,
+            table: Slab::new(),
+            places: BTreeMap::new(),
+            readable: Vec::new(),
+            buffer: vec![0; CHUNK],
+            link,
+        })
+    }
+
+    /// Whether neighbours may connect.
+    pub(super) const fn listens(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// Takes neighbours that connect.
+    pub(super) fn accept(&mut self, now: Instant, registry: &Registry, engine: &mut Engine) {
+        while let Some(socket) = self.listener.as_ref().and_then(accept) {
+            let Some(conn) = engine.accept(now) else {
+                continue;
+            };
+            if self.add(registry, conn, socket, false).is_err() {
+                engine.closed(now, conn);
+            } else {
+                engine.set_room(now, conn, ROOM);
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        registry: &Registry,
+        conn: ConnId,
+        mut socket: TcpStream,
+        connecting: bool,
+    ) -> io::Result<()> {
+        let entry = self.table.vacant_entry();
+        let token = Source::Carrier(entry.key()).token();
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        registry.register(&mut socket, token, interest)?;
+        // Records are of the size that the node wants: nothing shall wait for more to come.
+        socket.set_nodelay(true)?;
+        let raw = SockRef::from(&socket);
+        raw.set_tcp_notsent_lowat(UNSENT)?;
+        raw.set_tcp_user_timeout(Some(GONE))?;
+        self.places.insert(conn, entry.key());
+        entry.insert(Carrier {
+            conn,
+            socket,
+            connecting,
+            out: Vec::new(),
+            delayed: self.link.as_ref().map(Delayed::new),
+            listed: false,
+        });
+        Ok(())
+    }
+
+    /// Does what the engine wants of a connection.
+    pub(super) fn act(
+        &mut self,
+        now: Instant,
+        registry: &Registry,
+        engine: &mut Engine,
+        action: Action,
+    ) {
+        match action {
+            Action::Connect { conn, to } => {
+                let added = TcpStream::connect(to)
+                    .and_then(|socket| self.add(registry, conn, socket, true));
+                if added.is_err() {
+                    engine.closed(now, conn);
+                }
+            }
+            Action::Close { conn } => self.remove(conn),
+        }
+    }
+
+    fn remove(&mut self, conn: ConnId) {
+        if let Some(place) = self.places.remove(&conn) {
+            let mut carrier = self.table.remove(place);
+            // The last words, for instance why a circuit is closed.
+            let _ = carrier.socket.write(&carrier.out);
+            self.readable.retain(|other| *other != place);
+        }
+    }
+
+    /// A connection is there, has something for us, or takes something again.
+    pub(super) fn on_ready(
+        &mut self,
+        now: Instant,
+        engine: &mut Engine,
+        place: usize,
+        (readable, writable): (bool, bool),
+    ) {
+        let Some(carrier) = self.table.get_mut(place) else {
+            return;
+        };
+        if writable && carrier.connecting {
+            let error = carrier.socket.take_error().ok().flatten();
+            if error.is_some() || carrier.socket.peer_addr().is_err() {
+                let conn = carrier.conn;
+                return engine.closed(now, conn);
+            }
+            carrier.connecting = false;
+            engine.connected(now, carrier.conn);
+            engine.set_room(now, carrier.conn, ROOM);
+        } else if writable {
+            self.flush(now, engine, place);
+        }
+        if let Some(carrier) = self.table.get_mut(place)
+            && readable
+            && !std::mem::replace(&mut carrier.listed, true)
+        {
+            self.readable.push(place);
+        }
+    }
+
+    pub(super) fn is_readable(&self) -> bool {
+        !self.readable.is_empty()
+    }
+
+    /// Takes a piece from each connection that has one.
+    pub(super) fn receive(&mut self, now: Instant, engine: &mut Engine) {
+        for place in std::mem::take(&mut self.readable) {
+            let Some(carrier) = self.table.get_mut(place) else {
+                continue;
+            };
+            let conn = carrier.conn;
+            match carrier.socket.read(&mut self.buffer) {
+                Ok(0) => engine.closed(now, conn),
+                Ok(len) => {
+                    self.readable.push(place);
+                    match &mut carrier.delayed {
+                        None => engine.receive_bytes(now, conn, &self.buffer[..len]),
+                        Some(delayed) => delayed.push(now, &self.buffer[..len]),
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => carrier.listed = false,
+                Err(error) if error.kind() == ErrorKind::Interrupted => self.readable.push(place),
+                Err(_) => engine.closed(now, conn),
+            }
+        }
+        if self.link.is_some() {
+            for (_, carrier) in &mut self.table {
+                while let Some(bytes) = carrier.delayed.as_mut().and_then(|it| it.take(now)) {
+                    engine.receive_bytes(now, carrier.conn, &bytes);
+                }
+            }
+        }
+    }
+
+    /// Sends what the engine has to send; true if there was something.
+    pub(super) fn transmit(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        let mut sent = false;
+        let mut bytes = Vec::new();
+        while let Some(conn) = engine.poll_bytes(now, &mut bytes) {
+            sent = true;
+            if let Some(&place) = self.places.get(&conn) {
+                self.table[place].out.append(&mut bytes);
+                self.flush(now, engine, place);
+            }
+            bytes.clear();
+        }
+        sent
+    }
+
+    /// Gives the kernel what it takes; once that is all, the node may give more.
+    fn flush(&mut self, now: Instant, engine: &mut Engine, place: usize) {
+        let Some(carrier) = self.table.get_mut(place) else {
+            return;
+        };
+        let mut written = 0;
+        while written < carrier.out.len() {
+            match carrier.socket.write(&carrier.out[written..]) {
+                Ok(len) => written += len,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => return engine.closed(now, carrier.conn),
+            }
+        }
+        carrier.out.drain(..written);
+        if carrier.out.is_empty() {
+            engine.set_room(now, carrier.conn, ROOM);
+        }
+    }
+
+    /// When bytes of the emulated link arrive.
+    pub(super) fn poll_timeout(&self) -> Instant {
+        if self.link.is_none() {
+            return Instant::FAR_FUTURE;
+        }
+        self.table
+            .iter()
+            .filter_map(|(_, carrier)| carrier.delayed.as_ref()?.next())
+            .fold(Instant::FAR_FUTURE, Instant::min)
+    }
+}

@@ -1,0 +1,400 @@
+//! A client: applications ask by SOCKS for connections, which streams over circuits become.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{ErrorKind, Read, Write};
+use std::sync::Arc;
+
+use hopflow_channel::Fingerprint;
+use hopflow_engine::{CircuitKey as Built, Event, Failure, Hop, StreamHandle};
+use hopflow_onion::{OnionPayload, OnionPublic};
+use hopflow_units::{Duration, Instant};
+use mio::net::{TcpListener, TcpStream};
+use tracing::{debug, info, warn};
+
+use super::accept::accept;
+use super::pipe::Pipe;
+use super::role::{Cx, Entry, Role, Table};
+use crate::directory::Directory;
+use crate::path::Path;
+use crate::pool::{Action, CircuitKey, Pool, PoolCounts, RequestKey};
+use crate::socks::{Handshake, Reply};
+
+/// Bytes of a SOCKS request that are read at once.
+const CHUNK: usize = 1024;
+/// Bytes behind a request that are taken, roughly, before there is an answer to it.
+const MOST_EARLY: usize = 16 * 1024;
+
+/// A client's worker.
+#[derive(Debug)]
+pub(super) struct Client {
+    listener: Option<TcpListener>,
+    pool: Pool,
+    directory: Arc<Directory>,
+    hops: Vec<Hop>,
+    table: Table<Opening>,
+    /// The pool's circuits and the engine's.
+    built: BTreeMap<CircuitKey, Built>,
+    keys: BTreeMap<Built, CircuitKey>,
+    /// The relays of circuits that are being built.
+    paths: BTreeMap<CircuitKey, Path>,
+    requests: BTreeMap<RequestKey, usize>,
+    /// Which circuit the stream of a place is on.
+    carried: BTreeMap<usize, CircuitKey>,
+    /// Streams that wait or waited for the exit's word, and until when, in this order.
+    beginning: VecDeque<(Instant, StreamHandle)>,
+    /// How long they wait for it.
+    patience: Duration,
+}
+
+/// A connection that is not joined to a stream yet.
+#[derive(Debug)]
+struct Opening {
+    socket: TcpStream,
+    target: String,
+    step: Step,
+    /// Bytes of the application behind its request.
+    early: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// The application says what it wants.
+    Asking(Handshake),
+    /// The stream waits for a circuit.
+    Waiting(RequestKey),
+    /// The stream waits for the exit's word.
+    Beginning,
+}
+
+/// The directory's relays as paths' hops.
+pub(super) fn hops(directory: &Directory) -> Vec<Hop> {
+    directory
+        .relays
+        .iter()
+        .map(|relay| Hop {
+            address: relay.address,
+            fingerprint: Fingerprint::from_bytes(relay.fingerprint.0),
+            onion: OnionPublic(relay.onion_key.0),
+        })
+        .collect()
+}
+
+impl Client {
+    /// A client whose streams wait for the exit's word for `patience`.
+    pub(super) fn new(
+        listener: TcpListener,
+        pool: Pool,
+        directory: &Arc<Directory>,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            listener: Some(listener),
+            pool,
+            hops: hops(directory),
+            directory: directory.clone(),
+            table: Table::default(),
+            built: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            beginning: VecDeque::new(),
+            patience,
+        }
+    }
+
+    /// Reads what an application asks for, and what it says behind that.
+    fn read(&mut self, cx: &mut Cx<'_>, place: usize) {
+        let mut bytes = [0; CHUNK];
+        while let Some(opening) = self.table.opening(place)
+            && opening.early.len() < MOST_EARLY
+        {
+            match opening.socket.read(&mut bytes) {
+                Ok(len) if len > 0 => self.take(cx, place, &bytes[..len]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // Who ends before there is an answer waits for none.
+                _ => return self.drop_place(cx, place),
+            }
+        }
+    }
+
+    /// Takes what an application says before its connection is joined to a stream.
+    fn take(&mut self, cx: &mut Cx<'_>, place: usize, bytes: &[u8]) {
+        let Some(opening) = self.table.opening(place) else {
+            return;
+        };
+        let Step::Asking(handshake) = &mut opening.step else {
+            return opening.early.extend_from_slice(bytes);
+        };
+        let mut answer = Vec::new();
+        let outcome = handshake.receive(bytes, &mut answer);
+        // The answers are a few bytes, for which a new connection has room.
+        let written = opening.socket.write_all(&answer);
+        match outcome {
+            Ok(None) if written.is_ok() => {}
+            Ok(Some(request)) if written.is_ok() => {
+                opening.early = request.rest;
+                opening.target = request.target.to_string();
+                let key = self.pool.request(cx.now, request.target, request.isolation);
+                opening.step = Step::Waiting(key);
+                self.requests.insert(key, place);
+            }
+            _ => self.drop_place(cx, place),
+        }
+    }
+
+    /// Does what the pool wants.
+    fn act(&mut self, cx: &mut Cx<'_>, action: Action) {
+        match action {
+            Action::Build { circuit, path } => {
+                let hops = path.iter().map(|&relay| self.hops[relay].clone()).collect();
+                let key = cx.engine.build(cx.now, hops);
+                self.paths.insert(circuit, path);
+                self.built.insert(circuit, key);
+                self.keys.insert(key, circuit);
+            }
+            Action::Attach { request, circuit } => self.attach(cx, request, circuit),
+            Action::Refuse { request, reason } => {
+                if let Some(place) = self.requests.remove(&request) {
+                    self.refuse(cx, place, reason.reply());
+                }
+            }
+            Action::Close { circuit } => {
+                self.paths.remove(&circuit);
+                if let Some(key) = self.built.remove(&circuit) {
+                    self.keys.remove(&key);
+                    cx.engine.close_circuit(cx.now, key);
+                }
+            }
+        }
+    }
+
+    fn attach(&mut self, cx: &mut Cx<'_>, request: RequestKey, circuit: CircuitKey) {
+        let place = self.requests.remove(&request);
+        let opened = place.and_then(|place| {
+            let opening = self.table.opening(place)?;
+            let key = *self.built.get(&circuit)?;
+            let stream = cx
+                .engine
+                .open_stream(cx.now, key, opening.target.as_bytes())?;
+            opening.step = Step::Beginning;
+            Some((place, stream))
+        });
+        match (opened, place) {
+            (Some((place, stream)), _) => {
+                self.table.name(place, stream);
+                self.carried.insert(place, circuit);
+                self.beginning.push_back((cx.now + self.patience, stream));
+            }
+            (None, place) => {
+                self.pool.stream_ended(cx.now, circuit);
+                if let Some(place) = place {
+                    self.refuse(cx, place, Reply::GeneralFailure);
+                }
+            }
+        }
+    }
+
+    /// Tells the user of a circuit that failed. Where a built one led is nobody's business.
+    fn tell_of(&mut self, circuit: CircuitKey, why: Failure) {
+        let path = self.paths.remove(&circuit);
+        match why {
+            Failure::Requested => {}
+            // A client that ends begins no circuits.
+            Failure::Hop { .. } if self.listener.is_none() => {}
+            Failure::Hop { hop } => {
+                let relay = path.and_then(|path| path.get(hop).copied());
+                let relay = relay.map_or("unknown", |it| &self.directory.relays[it].nickname);
+                warn!(relay, hop, "a circuit could not be built: a relay fails");
+            }
+            Failure::Closed(reason) => info!(?reason, "a circuit was closed on the way"),
+            Failure::Forged => warn!("a circuit was closed: its cells were altered on the way"),
+        }
+    }
+
+    /// The first cell of a stream: the exit's word, and perhaps more.
+    fn on_word(&mut self, cx: &mut Cx<'_>, stream: StreamHandle, payload: OnionPayload) {
+        let Some(place) = self.table.place(stream) else {
+            return;
+        };
+        let reply = Reply::from_code(payload.data().first().copied().unwrap_or(1));
+        if reply != Reply::Succeeded {
+            return self.refuse(cx, place, reply);
+        }
+        self.table.join(place, |opening| {
+            let mut pipe = Pipe::new(opening.socket, stream, opening.early);
+            pipe.greet(&reply.encode());
+            pipe.deliver(payload, 1);
+            pipe
+        });
+    }
+
+    /// Refuses the streams for which the exit's word is overdue; true if there were any.
+    fn refuse_overdue(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut worked = false;
+        while let Some(&(deadline, stream)) = self.beginning.front() {
+            let place = self.table.place(stream);
+            let place = place.filter(|&place| self.table.opening(place).is_some());
+            if place.is_some() && deadline > cx.now {
+                break;
+            }
+            self.beginning.pop_front();
+            if let Some(place) = place {
+                if let Some(circuit) = self.carried.get(&place) {
+                    self.pool.doubt(*circuit);
+                }
+                self.refuse(cx, place, Reply::TtlExpired);
+                worked = true;
+            }
+        }
+        worked
+    }
+
+    /// Tells an application that it gets no connection, and closes its own.
+    fn refuse(&mut self, cx: &mut Cx<'_>, place: usize, reply: Reply) {
+        if let Some(opening) = self.table.opening(place) {
+            // What a closed connection does not take is lost on nobody.
+            let _ = opening.socket.write_all(&reply.encode());
+        }
+        self.drop_place(cx, place);
+    }
+
+    /// Forgets a connection, its request and its stream.
+    fn drop_place(&mut self, cx: &mut Cx<'_>, place: usize) {
+        if let Some(stream) = self.table.stream(place) {
+            cx.engine.close_stream(cx.now, stream);
+        }
+        if let Some(Entry::Opening(opening)) = self.table.remove(cx, place)
+            && let Step::Waiting(request) = opening.step
+        {
+            self.requests.remove(&request);
+            self.pool.cancel(request);
+        }
+        self.ended(cx.now, place);
+    }
+
+    fn ended(&mut self, now: Instant, place: usize) {
+        if let Some(circuit) = self.carried.remove(&place) {
+            self.pool.stream_ended(now, circuit);
+        }
+    }
+}
+
+impl Role for Client {
+    fn on_event(&mut self, cx: &mut Cx<'_>, event: Event) {
+        match event {
+            Event::Built { circuit } => {
+                if let Some(&key) = self.keys.get(&circuit) {
+                    self.paths.remove(&key);
+                    debug!("a circuit was built");
+                    self.pool.built(cx.now, key);
+                }
+            }
+            Event::Closed { circuit, why } => {
+                if let Some(key) = self.keys.remove(&circuit) {
+                    self.built.remove(&key);
+                    self.tell_of(key, why);
+                    let blame = match why {
+                        Failure::Hop { hop } => Some(hop),
+                        _ => None,
+                    };
+                    self.pool.closed(cx.now, key, blame);
+                }
+            }
+            Event::Data { stream, payload } => match self.table.place(stream) {
+                Some(place) if self.table.pipe(place).is_none() => {
+                    self.on_word(cx, stream, payload);
+                }
+                _ => self.table.deliver(stream, payload),
+            },
+            Event::Writable { stream } => {
+                if let Some(place) = self.table.place(stream) {
+                    self.table.stir(place);
+                }
+            }
+            Event::Finished { stream } => match self.table.place(stream) {
+                // The exit has no word for us.
+                Some(place) if self.table.pipe(place).is_none() => {
+                    self.refuse(cx, place, Reply::GeneralFailure);
+                }
+                _ => self.table.finish(stream),
+            },
+            Event::Reset { stream } => {
+                if let Some(place) = self.table.place(stream) {
+                    if self.table.pipe(place).is_some() {
+                        self.table.break_off(cx, place);
+                        self.ended(cx.now, place);
+                    } else {
+                        self.refuse(cx, place, Reply::GeneralFailure);
+                    }
+                }
+            }
+            Event::Begin { stream, .. } => cx.engine.close_stream(cx.now, stream),
+        }
+    }
+
+    fn on_ready(&mut self, cx: &mut Cx<'_>, place: usize, readable: bool, _: bool) {
+        if let Some(pipe) = self.table.pipe(place) {
+            pipe.on_ready(readable);
+            self.table.stir(place);
+        } else if readable {
+            self.read(cx, place);
+        }
+    }
+
+    fn on_listener(&mut self, cx: &mut Cx<'_>) {
+        while let Some(mut socket) = self.listener.as_ref().and_then(accept) {
+            let place = self.table.vacant();
+            let (token, interest) = (Table::<Opening>::token(place), Table::<Opening>::interest());
+            if cx.registry.register(&mut socket, token, interest).is_err() {
+                continue;
+            }
+            let _ = socket.set_nodelay(true);
+            self.table.add(Opening {
+                socket,
+                target: String::new(),
+                step: Step::Asking(Handshake::new()),
+                early: Vec::new(),
+            });
+        }
+    }
+
+    fn work(&mut self, cx: &mut Cx<'_>) -> bool {
+        let mut worked = self.refuse_overdue(cx);
+        if self.pool.poll_timeout() <= cx.now {
+            self.pool.handle_timeout(cx.now);
+        }
+        while let Some(action) = self.pool.poll_action() {
+            self.act(cx, action);
+            worked = true;
+        }
+        let mut ended = Vec::new();
+        worked |= self.table.pump(cx, |place| ended.push(place));
+        for place in ended {
+            self.ended(cx.now, place);
+        }
+        worked
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        let deadline = self.beginning.front().map(|(at, _)| *at);
+        let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
+        deadline.min(self.pool.poll_timeout())
+    }
+
+    fn drain(&mut self, cx: &mut Cx<'_>) {
+        if let Some(mut listener) = self.listener.take() {
+            // It is closed in any case.
+            let _ = cx.registry.deregister(&mut listener);
+        }
+    }
+
+    fn streams(&self) -> usize {
+        self.table.len()
+    }
+
+    fn pool(&self) -> Option<PoolCounts> {
+        Some(self.pool.counts())
+    }
+}

@@ -1,0 +1,297 @@
+//! Datagram sockets: many datagrams to and from the kernel at once, and the emulated link of
+//! testbeds.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+
+use hopflow_engine::{Engine, Transmit, Via};
+use hopflow_units::Instant;
+use mio::{Interest, Registry};
+use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
+use socket2::{Domain, Protocol, Socket as RawSocket, Type};
+
+use super::emulated::Emulated;
+use super::tokens::Source;
+
+/// Bytes that the kernel may join datagrams into.
+const BUFFER: usize = 65_536;
+/// Bytes of datagrams that the kernel holds for us, if it lets us choose.
+const KERNEL_BUFFER: usize = 4 << 20;
+/// Bytes of frames that the node is asked for at once.
+const AT_ONCE: usize = 256 * 1024;
+
+/// Bytes of packets of an emulated link that are joined, with the last one's below what the kernel
+/// takes at once.
+const MOST_JOINED: usize = 60_000;
+
+/// A worker's datagram sockets.
+#[derive(Debug)]
+pub(super) struct Datagrams {
+    listening: Option<Socket>,
+    outgoing: Socket,
+    buffers: Vec<Vec<u8>>,
+    metas: Vec<RecvMeta>,
+    out: Vec<u8>,
+    link: Option<Emulated>,
+}
+
+#[derive(Debug)]
+struct Socket {
+    io: mio::net::UdpSocket,
+    state: UdpSocketState,
+    /// Whether the kernel may have something for us.
+    readable: bool,
+    /// What the kernel would not take. Nothing is taken from the node while there is something.
+    stuck: VecDeque<(Transmit, Vec<u8>)>,
+}
+
+impl Socket {
+    fn open(address: SocketAddr, shared: bool) -> io::Result<Self> {
+        let raw = RawSocket::new(
+            Domain::for_address(address),
+            Type::DGRAM,
+            Some(Protocol::UDP),
+        )?;
+        raw.set_nonblocking(true)?;
+        if shared {
+            raw.set_reuse_port(true)?;
+        }
+        raw.bind(&address.into())?;
+        let io = mio::net::UdpSocket::from_std(raw.into());
+        let state = UdpSocketState::new((&io).into())?;
+        state.set_recv_buffer_size((&io).into(), KERNEL_BUFFER)?;
+        state.set_send_buffer_size((&io).into(), KERNEL_BUFFER)?;
+        Ok(Self {
+            io,
+            state,
+            readable: true,
+            stuck: VecDeque::new(),
+        })
+    }
+
+    /// Sends datagrams; keeps them if the kernel is full. Any other error means that they are
+    /// lost, as datagrams may be.
+    fn send(&mut self, transmit: Transmit, bytes: &[u8]) {
+        let sent = if self.stuck.is_empty() {
+            self.try_send(transmit, bytes)
+        } else {
+            0
+        };
+        if sent < bytes.len() {
+            self.stuck.push_back((transmit, bytes[sent..].to_vec()));
+        }
+    }
+
+    /// Sends datagrams as far as the kernel takes them, and returns how many bytes that were.
+    fn try_send(&self, transmit: Transmit, bytes: &[u8]) -> usize {
+        let mut sent = 0;
+        let most = self.state.max_gso_segments().max(1) * transmit.segment;
+        for piece in bytes.chunks(most.max(1)) {
+            let result = self.state.try_send(
+                (&self.io).into(),
+                &quinn_udp::Transmit {
+                    destination: transmit.to,
+                    ecn: None,
+                    contents: piece,
+                    segment_size: (piece.len() > transmit.segment).then_some(transmit.segment),
+                    src_ip: None,
+                },
+            );
+            if result.is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+                break;
+            }
+            sent += piece.len();
+        }
+        sent
+    }
+
+    fn send_stuck(&mut self) {
+        while let Some((transmit, mut bytes)) = self.stuck.pop_front() {
+            let sent = self.try_send(transmit, &bytes);
+            if sent < bytes.len() {
+                bytes.drain(..sent);
+                return self.stuck.push_front((transmit, bytes));
+            }
+        }
+    }
+}
+
+impl Datagrams {
+    /// Opens the sockets: one at `listen`, if the node is a relay, that workers share, and one for
+    /// links that we open, at the address `from`.
+    pub(super) fn open(
+        registry: &Registry,
+        listen: Option<SocketAddr>,
+        from: IpAddr,
+        link: Option<Emulated>,
+    ) -> io::Result<Self> {
+        let mut this = Self {
+            listening: listen.map(|at| Socket::open(at, true)).transpose()?,
+            outgoing: Socket::open(SocketAddr::new(from, 0), false)?,
+            buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
+            metas: vec![RecvMeta::default(); BATCH_SIZE],
+            out: Vec::new(),
+            link,
+        };
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let outgoing = &mut this.outgoing.io;
+        registry.register(outgoing, Source::Outgoing.token(), interest)?;
+        if let Some(listening) = &mut this.listening {
+            let token = Source::Listening.token();
+            registry.register(&mut listening.io, token, interest)?;
+        }
+        Ok(this)
+    }
+
+    fn socket(&mut self, via: Via) -> Option<&mut Socket> {
+        match via {
+            Via::Listening => self.listening.as_mut(),
+            Via::Outgoing => Some(&mut self.outgoing),
+        }
+    }
+
+    /// A socket has something for us, or takes something again.
+    pub(super) fn on_ready(&mut self, via: Via, readable: bool, writable: bool) {
+        if let Some(socket) = self.socket(via) {
+            socket.readable |= readable;
+            if writable {
+                socket.send_stuck();
+            }
+        }
+    }
+
+    /// Whether the kernel has not taken all that it was given.
+    fn is_stuck(&self) -> bool {
+        let listening = self.listening.iter();
+        listening
+            .chain([&self.outgoing])
+            .any(|socket| !socket.stuck.is_empty())
+    }
+
+    /// Whether the kernel may have more for us.
+    pub(super) fn is_readable(&self) -> bool {
+        self.outgoing.readable
+            || self
+                .listening
+                .as_ref()
+                .is_some_and(|socket| socket.readable)
+    }
+
+    /// Takes a batch from each socket that has one.
+    pub(super) fn receive(&mut self, now: Instant, engine: &mut Engine) {
+        for via in [Via::Listening, Via::Outgoing] {
+            self.receive_from(now, via, engine);
+        }
+        if let Some(link) = &mut self.link {
+            while let Some((via, from, data)) = link.arrived(now) {
+                engine.receive_datagram(now, via, from, &data);
+            }
+        }
+    }
+
+    fn receive_from(&mut self, now: Instant, via: Via, engine: &mut Engine) {
+        let socket = match via {
+            Via::Listening => self.listening.as_mut(),
+            Via::Outgoing => Some(&mut self.outgoing),
+        };
+        let Some(socket) = socket.filter(|socket| socket.readable) else {
+            return;
+        };
+        let mut slices: Vec<IoSliceMut<'_>> = self
+            .buffers
+            .iter_mut()
+            .map(|buffer| IoSliceMut::new(buffer))
+            .collect();
+        let result = socket
+            .state
+            .recv((&socket.io).into(), &mut slices, &mut self.metas);
+        let count = match result {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                socket.readable = false;
+                return;
+            }
+            // What an earlier datagram of ours ran into.
+            Err(_) => return,
+        };
+        for (meta, buffer) in self.metas.iter().zip(&self.buffers).take(count) {
+            for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                match &mut self.link {
+                    Some(link) => link.receive(now, via, meta.addr, datagram),
+                    None => engine.receive_datagram(now, via, meta.addr, datagram),
+                }
+            }
+        }
+    }
+
+    /// Sends what the engine has to send, as far as the uplink takes it; true if there was
+    /// something.
+    pub(super) fn transmit(&mut self, now: Instant, engine: &mut Engine) -> bool {
+        let mut sent = false;
+        while !self.is_stuck() {
+            let most = match &mut self.link {
+                None => AT_ONCE,
+                Some(link) if link.has_room(now) => 1,
+                Some(_) => break,
+            };
+            self.out.clear();
+            let Some(transmit) = engine.poll_datagrams(now, most, &mut self.out) else {
+                break;
+            };
+            sent = true;
+            let out = std::mem::take(&mut self.out);
+            match &mut self.link {
+                Some(link) => {
+                    for datagram in out.chunks(transmit.segment) {
+                        link.send(now, transmit, datagram);
+                    }
+                }
+                None => {
+                    if let Some(socket) = self.socket(transmit.via) {
+                        socket.send(transmit, &out);
+                    }
+                }
+            }
+            self.out = out;
+        }
+        self.send_left(now);
+        sent
+    }
+
+    /// Sends what has passed the emulated uplink, neighbouring packets together if they are alike.
+    fn send_left(&mut self, now: Instant) {
+        let mut batch: Option<(Transmit, Vec<u8>)> = None;
+        while let Some((transmit, data)) = self.link.as_mut().and_then(|link| link.left(now)) {
+            let transmit = Transmit {
+                segment: data.len(),
+                ..transmit
+            };
+            match &mut batch {
+                Some((first, bytes)) if *first == transmit && bytes.len() < MOST_JOINED => {
+                    bytes.extend_from_slice(&data);
+                }
+                _ => {
+                    let ready = batch.replace((transmit, data));
+                    self.send_batch(ready);
+                }
+            }
+        }
+        self.send_batch(batch);
+    }
+
+    fn send_batch(&mut self, batch: Option<(Transmit, Vec<u8>)>) {
+        if let Some((transmit, bytes)) = batch
+            && let Some(socket) = self.socket(transmit.via)
+        {
+            socket.send(transmit, &bytes);
+        }
+    }
+
+    /// When the emulated link has something to do.
+    pub(super) fn poll_timeout(&self, now: Instant) -> Instant {
+        self.link
+            .as_ref()
+            .map_or(Instant::FAR_FUTURE, |link| link.next_event(now))
+    }
+}

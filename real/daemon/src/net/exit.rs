@@ -1,0 +1,257 @@
+//! An exit: streams that clients begin are connected to servers.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hopflow_engine::{Event, StreamHandle};
+use mio::Waker;
+use mio::net::TcpStream;
+
+use super::pipe::Pipe;
+use super::resolver::Resolver;
+use super::role::{Cx, Entry, Role, Table};
+use crate::policy::ExitPolicy;
+use crate::socks::Reply;
+use crate::{Host, Target};
+
+/// A relay's worker; without a policy it is no exit and breaks off what clients begin.
+#[derive(Debug)]
+pub(super) struct Exit {
+    policy: Option<ExitPolicy>,
+    resolver: Option<Resolver>,
+    table: Table<Opening>,
+    /// Places that wait for addresses, by the number of their question.
+    asked: BTreeMap<u64, usize>,
+    questions: u64,
+    draining: bool,
+}
+
+/// A stream without a connection.
+#[derive(Debug)]
+struct Opening {
+    stream: StreamHandle,
+    /// The number of its question to the resolver.
+    question: Option<u64>,
+    /// What is tried at present.
+    socket: Option<TcpStream>,
+    /// What may be tried after it.
+    rest: Vec<SocketAddr>,
+}
+
+impl Exit {
+    pub(super) fn new(policy: Option<ExitPolicy>, waker: &Arc<Waker>) -> Self {
+        Self {
+            resolver: policy.as_ref().map(|_| Resolver::start(waker)),
+            policy,
+            table: Table::default(),
+            asked: BTreeMap::new(),
+            questions: 0,
+            draining: false,
+        }
+    }
+
+    fn begin(&mut self, cx: &mut Cx<'_>, stream: StreamHandle, target: &[u8]) {
+        let target = std::str::from_utf8(target).ok();
+        let target = target.and_then(|target| target.parse::<Target>().ok());
+        let allowed = target.filter(|target| {
+            let policy = self.policy.as_ref();
+            policy.is_some_and(|policy| policy.may_allow(target)) && !self.draining
+        });
+        let Some(target) = allowed else {
+            return refuse(cx, stream, Reply::NotAllowed);
+        };
+        // What the client says before the server is there waits in the engine.
+        let place = self.table.add(Opening {
+            stream,
+            question: None,
+            socket: None,
+            rest: Vec::new(),
+        });
+        self.table.name(place, stream);
+        match target.host {
+            Host::Address(address) => {
+                self.try_all(cx, place, &[SocketAddr::new(address, target.port)]);
+            }
+            Host::Name(name) => self.ask(cx, place, &name, target.port),
+        }
+    }
+
+    fn ask(&mut self, cx: &mut Cx<'_>, place: usize, name: &str, port: u16) {
+        let (Some(resolver), Some(opening)) = (&self.resolver, self.table.opening(place)) else {
+            return;
+        };
+        self.questions += 1;
+        if !resolver.ask(self.questions, name, port) {
+            return self.try_all(cx, place, &[]);
+        }
+        opening.question = Some(self.questions);
+        self.asked.insert(self.questions, place);
+    }
+
+    /// Forgets a place, and what it waits for.
+    fn forget(&mut self, cx: &mut Cx<'_>, place: usize) -> Option<Opening> {
+        let Entry::Opening(opening) = self.table.break_off(cx, place)? else {
+            return None;
+        };
+        if let Some(question) = opening.question {
+            self.asked.remove(&question);
+            if let Some(resolver) = &self.resolver {
+                resolver.cancel(question);
+            }
+        }
+        Some(opening)
+    }
+
+    /// Addresses of a target are known: connects to the first that the policy allows.
+    fn try_all(&mut self, cx: &mut Cx<'_>, place: usize, addresses: &[SocketAddr]) {
+        let refusal = match (&self.policy, addresses) {
+            (None, _) => Reply::NotAllowed,
+            (_, []) => Reply::HostUnreachable,
+            (Some(policy), addresses) => match policy.allowed(addresses) {
+                Err(_) => Reply::NotAllowed,
+                Ok(allowed) => {
+                    if let Some(opening) = self.table.opening(place) {
+                        opening.rest = allowed;
+                        opening.rest.reverse();
+                    }
+                    return self.try_next(cx, place, Reply::HostUnreachable);
+                }
+            },
+        };
+        self.give_up(cx, place, refusal);
+    }
+
+    /// Connects to the next address, or tells the client why none was left.
+    fn try_next(&mut self, cx: &mut Cx<'_>, place: usize, mut refusal: Reply) {
+        while let Some(opening) = self.table.opening(place) {
+            opening.socket = None;
+            let Some(address) = opening.rest.pop() else {
+                return self.give_up(cx, place, refusal);
+            };
+            let connecting = TcpStream::connect(address).and_then(|mut socket| {
+                let (token, interest) =
+                    (Table::<Opening>::token(place), Table::<Opening>::interest());
+                cx.registry.register(&mut socket, token, interest)?;
+                Ok(socket)
+            });
+            match connecting {
+                Ok(socket) => {
+                    opening.socket = Some(socket);
+                    return;
+                }
+                Err(error) => refusal = reply_for(&error),
+            }
+        }
+    }
+
+    /// A stream takes more, or all that it had is on its way.
+    fn on_writable(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) {
+        match self.table.place(stream) {
+            Some(place) => self.table.stir(place),
+            // One that we refused: it is over when the client has ended, too.
+            None => cx.engine.set_reading(cx.now, stream, true),
+        }
+    }
+
+    fn give_up(&mut self, cx: &mut Cx<'_>, place: usize, reply: Reply) {
+        if let Some(opening) = self.forget(cx, place) {
+            refuse(cx, opening.stream, reply);
+        }
+    }
+
+    /// The connection that is tried is there, or failed.
+    fn on_connected(&mut self, cx: &mut Cx<'_>, place: usize) {
+        let Some(opening) = self.table.opening(place) else {
+            return;
+        };
+        let Some(socket) = &opening.socket else {
+            return;
+        };
+        if let Some(error) = socket.take_error().ok().flatten() {
+            return self.try_next(cx, place, reply_for(&error));
+        }
+        // Without a peer it is still on its way.
+        if socket.peer_addr().is_err() {
+            return;
+        }
+        // A small answer shall not wait for a larger one.
+        let _ = socket.set_nodelay(true);
+        let stream = opening.stream;
+        let Some(socket) = opening.socket.take() else {
+            return;
+        };
+        cx.engine.write(cx.now, stream, &[Reply::Succeeded.code()]);
+        let pipe = Pipe::new(socket, stream, Vec::new());
+        self.table.join(place, |_| pipe);
+        cx.engine.set_reading(cx.now, stream, true);
+    }
+}
+
+/// Tells the client that its stream leads nowhere. The stream is read again once that is on its
+/// way, see [`Exit::on_writable`].
+fn refuse(cx: &mut Cx<'_>, stream: StreamHandle, reply: Reply) {
+    cx.engine.write(cx.now, stream, &[reply.code()]);
+    cx.engine.finish(cx.now, stream);
+}
+
+fn reply_for(error: &std::io::Error) -> Reply {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::ConnectionRefused => Reply::ConnectionRefused,
+        ErrorKind::NetworkUnreachable => Reply::NetworkUnreachable,
+        ErrorKind::TimedOut => Reply::TtlExpired,
+        _ => Reply::HostUnreachable,
+    }
+}
+
+impl Role for Exit {
+    fn on_event(&mut self, cx: &mut Cx<'_>, event: Event) {
+        match event {
+            Event::Begin { stream, target } => self.begin(cx, stream, target.data()),
+            Event::Data { stream, payload } => self.table.deliver(stream, payload),
+            Event::Writable { stream } => self.on_writable(cx, stream),
+            Event::Finished { stream } => match self.table.place(stream) {
+                Some(_) => self.table.finish(stream),
+                // One that we refused.
+                None => cx.engine.close_stream(cx.now, stream),
+            },
+            Event::Reset { stream } => {
+                if let Some(place) = self.table.place(stream) {
+                    self.forget(cx, place);
+                }
+            }
+            Event::Built { .. } | Event::Closed { .. } => {}
+        }
+    }
+
+    fn on_ready(&mut self, cx: &mut Cx<'_>, place: usize, readable: bool, writable: bool) {
+        if let Some(pipe) = self.table.pipe(place) {
+            pipe.on_ready(readable);
+            self.table.stir(place);
+        } else if writable {
+            self.on_connected(cx, place);
+        }
+    }
+
+    fn work(&mut self, cx: &mut Cx<'_>) -> bool {
+        while let Some((question, addresses)) = self.resolver.as_ref().and_then(Resolver::poll) {
+            if let Some(place) = self.asked.remove(&question) {
+                self.try_all(cx, place, &addresses);
+            }
+        }
+        self.table.pump(cx, |_| ())
+    }
+
+    fn drain(&mut self, _: &mut Cx<'_>) {
+        self.draining = true;
+    }
+
+    fn streams(&self) -> usize {
+        self.table.len()
+    }
+
+    fn carries_for_others(&self) -> bool {
+        true
+    }
+}

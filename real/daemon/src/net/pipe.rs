@@ -1,0 +1,237 @@
+//! A connection of an application or to a server, joined to a stream of a circuit.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::time::Duration;
+
+use hopflow_engine::{Engine, StreamHandle};
+use hopflow_onion::OnionPayload;
+use hopflow_units::Instant;
+use mio::net::TcpStream;
+use socket2::SockRef;
+
+/// Cells that wait for the application before its stream is asked to pause.
+const ENOUGH: usize = 64;
+/// Bytes that are read at once.
+const CHUNK: usize = 32 * 1024;
+
+/// The two directions of a connection and its stream.
+#[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each direction ends and pauses by itself"
+)]
+pub(super) struct Pipe {
+    socket: TcpStream,
+    stream: StreamHandle,
+    /// Bytes that the application is told before the stream's.
+    greeting: Vec<u8>,
+    /// Cells that the socket has not taken; of the first, `offset` bytes are gone.
+    cells: VecDeque<OnionPayload>,
+    offset: usize,
+    /// Bytes of the socket that the stream has not taken.
+    unread: Vec<u8>,
+    /// Whether the socket may have more for us.
+    readable: bool,
+    /// Whether the stream was asked to pause.
+    paused: bool,
+    /// The application has said all it has to say, and the stream was told.
+    read_end: bool,
+    /// The far end has said all it has to say.
+    far_end: bool,
+    /// The socket was told of it.
+    write_end: bool,
+}
+
+/// How a pipe is after it moved something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// More may come.
+    Open,
+    /// Both directions have ended.
+    Over,
+    /// The connection is broken.
+    Broken,
+}
+
+impl Pipe {
+    /// Joins a connection to a stream. `unread` came from the connection before.
+    pub(super) fn new(socket: TcpStream, stream: StreamHandle, unread: Vec<u8>) -> Self {
+        Self {
+            socket,
+            stream,
+            greeting: Vec::new(),
+            cells: VecDeque::new(),
+            offset: 0,
+            unread,
+            readable: true,
+            paused: false,
+            read_end: false,
+            far_end: false,
+            write_end: false,
+        }
+    }
+
+    pub(super) const fn stream(&self) -> StreamHandle {
+        self.stream
+    }
+
+    /// The connection, to be taken out of the poll.
+    pub(super) const fn socket(&mut self) -> &mut TcpStream {
+        &mut self.socket
+    }
+
+    /// Tells the application something before the stream's bytes.
+    pub(super) fn greet(&mut self, bytes: &[u8]) {
+        self.greeting.extend_from_slice(bytes);
+    }
+
+    /// The socket has something for us, or takes something again.
+    pub(super) fn on_ready(&mut self, readable: bool) {
+        self.readable |= readable;
+    }
+
+    /// A cell of the stream arrived, of which the first `skip` bytes are not the application's.
+    pub(super) fn deliver(&mut self, cell: OnionPayload, skip: usize) {
+        if self.cells.is_empty() {
+            self.offset = skip;
+        }
+        self.cells.push_back(cell);
+    }
+
+    /// The far end has finished.
+    pub(super) const fn finish(&mut self) {
+        self.far_end = true;
+    }
+
+    /// Moves what can be moved in both directions.
+    pub(super) fn pump(
+        &mut self,
+        now: Instant,
+        engine: &mut Engine,
+        buffer: &mut Vec<u8>,
+    ) -> State {
+        let written = self.write(now, engine);
+        if written
+            .and_then(|()| self.read(now, engine, buffer))
+            .is_err()
+        {
+            return State::Broken;
+        }
+        // The engine tells when an end is on its way: until then there may be data before it.
+        let sent = || engine.stream_view(self.stream).is_none_or(|it| it.ended);
+        if self.read_end && self.write_end && sent() {
+            return State::Over;
+        }
+        State::Open
+    }
+
+    /// Lets the connection break off, so that nobody takes what came for all that was sent.
+    pub(super) fn break_off(&self) {
+        // It breaks off in any case, but perhaps like one that ends.
+        let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
+    }
+
+    /// From the stream to the socket.
+    fn write(&mut self, now: Instant, engine: &mut Engine) -> io::Result<()> {
+        let blocked = !self.write_greeting()? || !self.write_cells()?;
+        if blocked {
+            if self.cells.len() >= ENOUGH && !std::mem::replace(&mut self.paused, true) {
+                engine.set_reading(now, self.stream, false);
+            }
+            return Ok(());
+        }
+        if std::mem::take(&mut self.paused) {
+            engine.set_reading(now, self.stream, true);
+        }
+        if self.far_end && !std::mem::replace(&mut self.write_end, true) {
+            self.socket.shutdown(Shutdown::Write)?;
+        }
+        Ok(())
+    }
+
+    fn write_greeting(&mut self) -> io::Result<bool> {
+        while !self.greeting.is_empty() {
+            match try_io(|| self.socket.write(&self.greeting))? {
+                Some(len) => drop(self.greeting.drain(..len)),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the socket took all cells.
+    fn write_cells(&mut self) -> io::Result<bool> {
+        while let Some(first) = self.cells.front() {
+            let Some(rest) = first.data().get(self.offset..).filter(|it| !it.is_empty()) else {
+                self.cells.pop_front();
+                self.offset = 0;
+                continue;
+            };
+            let more = self.cells.iter().skip(1).take(31).map(OnionPayload::data);
+            let slices: Vec<io::IoSlice<'_>> = std::iter::once(rest)
+                .chain(more)
+                .map(io::IoSlice::new)
+                .collect();
+            match try_io(|| self.socket.write_vectored(&slices))? {
+                Some(len) => self.advance(len),
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn advance(&mut self, mut len: usize) {
+        while let Some(first) = self.cells.front() {
+            let left = first.data().len().saturating_sub(self.offset);
+            if len < left {
+                self.offset += len;
+                return;
+            }
+            len -= left;
+            self.offset = 0;
+            self.cells.pop_front();
+        }
+    }
+
+    /// From the socket to the stream.
+    fn read(&mut self, now: Instant, engine: &mut Engine, buffer: &mut Vec<u8>) -> io::Result<()> {
+        loop {
+            if !self.unread.is_empty() {
+                let taken = engine.write(now, self.stream, &self.unread);
+                self.unread.drain(..taken);
+                if !self.unread.is_empty() {
+                    return Ok(());
+                }
+            }
+            if self.read_end || !self.readable {
+                return Ok(());
+            }
+            buffer.resize(CHUNK, 0);
+            match try_io(|| self.socket.read(buffer))? {
+                None => self.readable = false,
+                Some(0) => {
+                    self.read_end = true;
+                    engine.finish(now, self.stream);
+                }
+                Some(len) => {
+                    let taken = engine.write(now, self.stream, &buffer[..len]);
+                    self.unread.extend_from_slice(&buffer[taken..len]);
+                }
+            }
+        }
+    }
+}
+
+/// What an operation on a socket brought; `None` if it must wait.
+fn try_io(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+    loop {
+        match operation() {
+            Ok(len) => return Ok(Some(len)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

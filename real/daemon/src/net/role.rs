@@ -1,0 +1,238 @@
+//! What a worker does with its engine's streams: an exit connects them to servers, a client to
+//! applications.
+
+use std::collections::BTreeMap;
+
+use hopflow_engine::{Engine, Event, StreamHandle};
+use hopflow_onion::OnionPayload;
+use hopflow_units::Instant;
+use mio::{Interest, Registry, Token};
+use slab::Slab;
+
+use super::pipe::{Pipe, State};
+use super::tokens::Source;
+use crate::pool::PoolCounts;
+
+/// What a role works with.
+#[derive(Debug)]
+pub(super) struct Cx<'a> {
+    pub(super) now: Instant,
+    pub(super) engine: &'a mut Engine,
+    pub(super) registry: &'a Registry,
+}
+
+/// A role's part of a worker.
+pub(super) trait Role: Send {
+    /// Something happened at the engine.
+    fn on_event(&mut self, cx: &mut Cx<'_>, event: Event);
+
+    /// A connection is there, has something for us, or takes something again.
+    fn on_ready(&mut self, cx: &mut Cx<'_>, place: usize, readable: bool, writable: bool);
+
+    /// Somebody connects.
+    fn on_listener(&mut self, cx: &mut Cx<'_>) {
+        let _ = cx;
+    }
+
+    /// Does what waits to be done; true if that was something.
+    fn work(&mut self, cx: &mut Cx<'_>) -> bool;
+
+    /// When [`Role::work`] is due without anything happening.
+    fn poll_timeout(&self) -> Instant {
+        Instant::FAR_FUTURE
+    }
+
+    /// Takes nothing new from now on.
+    fn drain(&mut self, cx: &mut Cx<'_>);
+
+    /// Streams that are there.
+    fn streams(&self) -> usize;
+
+    /// Whether circuits pass here that others built.
+    fn carries_for_others(&self) -> bool {
+        false
+    }
+
+    /// A client's circuits.
+    fn pool(&self) -> Option<PoolCounts> {
+        None
+    }
+}
+
+/// A place of a role's table.
+#[derive(Debug)]
+struct Place<S> {
+    entry: Entry<S>,
+    /// The stream that it belongs to.
+    stream: Option<StreamHandle>,
+}
+
+/// What a place of a role's table holds.
+#[derive(Debug)]
+pub(super) enum Entry<S> {
+    /// A connection and its stream move bytes.
+    Open(Pipe),
+    /// They are not joined yet.
+    Opening(S),
+    /// They are just being joined.
+    Between,
+}
+
+/// A role's connections.
+#[derive(Debug)]
+pub(super) struct Table<S> {
+    places: Slab<Place<S>>,
+    by_stream: BTreeMap<StreamHandle, usize>,
+    /// Places where something may be moved.
+    stirred: Vec<usize>,
+    buffer: Vec<u8>,
+}
+
+impl<S> Default for Table<S> {
+    fn default() -> Self {
+        Self {
+            places: Slab::new(),
+            by_stream: BTreeMap::new(),
+            stirred: Vec::new(),
+            buffer: Vec::new(),
+        }
+    }
+}
+
+impl<S> Table<S> {
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// A place for a connection; its token is for the poll.
+    pub(super) fn add(&mut self, opening: S) -> usize {
+        self.places.insert(Place {
+            entry: Entry::Opening(opening),
+            stream: None,
+        })
+    }
+
+    pub(super) fn token(place: usize) -> Token {
+        Source::Pipe(place).token()
+    }
+
+    pub(super) const fn interest() -> Interest {
+        Interest::READABLE.add(Interest::WRITABLE)
+    }
+
+    pub(super) fn opening(&mut self, place: usize) -> Option<&mut S> {
+        match &mut self.places.get_mut(place)?.entry {
+            Entry::Opening(opening) => Some(opening),
+            _ => None,
+        }
+    }
+
+    pub(super) fn pipe(&mut self, place: usize) -> Option<&mut Pipe> {
+        match &mut self.places.get_mut(place)?.entry {
+            Entry::Open(pipe) => Some(pipe),
+            _ => None,
+        }
+    }
+
+    /// The place that is given out next.
+    pub(super) fn vacant(&self) -> usize {
+        self.places.vacant_key()
+    }
+
+    /// The stream that a place belongs to.
+    pub(super) fn stream(&self, place: usize) -> Option<StreamHandle> {
+        self.places.get(place)?.stream
+    }
+
+    /// Notes which stream a place belongs to.
+    pub(super) fn name(&mut self, place: usize, stream: StreamHandle) {
+        if let Some(named) = self.places.get_mut(place) {
+            named.stream = Some(stream);
+            self.by_stream.insert(stream, place);
+        }
+    }
+
+    /// Makes a pipe of what has a stream and is not joined yet; nothing happens at other places.
+    pub(super) fn join(&mut self, place: usize, join: impl FnOnce(S) -> Pipe) {
+        let entry = self.places.get_mut(place).map(|place| &mut place.entry);
+        let Some(entry) = entry.filter(|entry| matches!(entry, Entry::Opening(_))) else {
+            return;
+        };
+        if let Entry::Opening(opening) = std::mem::replace(entry, Entry::Between) {
+            *entry = Entry::Open(join(opening));
+            self.stir(place);
+        }
+    }
+
+    pub(super) fn place(&self, stream: StreamHandle) -> Option<usize> {
+        self.by_stream.get(&stream).copied()
+    }
+
+    pub(super) fn stir(&mut self, place: usize) {
+        if self.stirred.last() != Some(&place) {
+            self.stirred.push(place);
+        }
+    }
+
+    /// A cell of a stream for its connection. Streams without one are not read, or refused.
+    pub(super) fn deliver(&mut self, stream: StreamHandle, cell: OnionPayload) {
+        if let Some(place) = self.place(stream)
+            && let Some(pipe) = self.pipe(place)
+        {
+            pipe.deliver(cell, 0);
+            self.stir(place);
+        }
+    }
+
+    /// The far end of a stream has finished.
+    pub(super) fn finish(&mut self, stream: StreamHandle) {
+        if let Some(place) = self.place(stream)
+            && let Some(pipe) = self.pipe(place)
+        {
+            pipe.finish();
+            self.stir(place);
+        }
+    }
+
+    /// Moves bytes where something happened; true if there was such a place. Streams that ended
+    /// are closed and handed to `ended`.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mut ended: impl FnMut(usize)) -> bool {
+        if self.stirred.is_empty() {
+            return false;
+        }
+        for place in std::mem::take(&mut self.stirred) {
+            let entry = self.places.get_mut(place).map(|place| &mut place.entry);
+            let Some(Entry::Open(pipe)) = entry else {
+                continue;
+            };
+            if pipe.pump(cx.now, cx.engine, &mut self.buffer) != State::Open {
+                let stream = pipe.stream();
+                cx.engine.close_stream(cx.now, stream);
+                self.remove(cx, place);
+                ended(place);
+            }
+        }
+        true
+    }
+
+    /// Forgets a place whose stream was broken off; so is its connection.
+    pub(super) fn break_off(&mut self, cx: &Cx<'_>, place: usize) -> Option<Entry<S>> {
+        if let Some(pipe) = self.pipe(place) {
+            pipe.break_off();
+        }
+        self.remove(cx, place)
+    }
+
+    /// Forgets a place; its connection is closed.
+    pub(super) fn remove(&mut self, cx: &Cx<'_>, place: usize) -> Option<Entry<S>> {
+        let mut removed = self.places.try_remove(place)?;
+        if let Entry::Open(pipe) = &mut removed.entry {
+            // The socket is closed in any case.
+            let _ = cx.registry.deregister(pipe.socket());
+        }
+        if let Some(stream) = removed.stream {
+            self.by_stream.remove(&stream);
+        }
+        Some(removed.entry)
+    }
+}

@@ -1,0 +1,118 @@
+//! What a worker and the rest of the process tell each other.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hopflow_engine::{Counters, Engine};
+use hopflow_overlay::FlowView;
+use hopflow_units::{Bytes, Instant};
+
+use super::role::Role;
+use crate::pool::PoolCounts;
+
+/// What a worker shall do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    /// Go on.
+    Work,
+    /// End.
+    End,
+}
+
+/// An account of a worker at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// What it has done, and what it holds.
+    pub counters: Counters,
+    /// Memory that cells take.
+    pub held: Bytes,
+    /// Streams that are there.
+    pub streams: usize,
+    /// A client's circuits.
+    pub pool: Option<PoolCounts>,
+    /// The flows of its circuits: towards the exit, and towards the client.
+    pub flows: Vec<[Option<FlowView>; 2]>,
+    /// When it was, since the node's start.
+    pub at: Instant,
+}
+
+impl Account {
+    /// Adds what another worker does.
+    fn add(&mut self, other: Self) {
+        let (sum, more) = (&mut self.counters, &other.counters);
+        for (sum, more) in [
+            (&mut sum.links, more.links),
+            (&mut sum.circuits, more.circuits),
+            (&mut sum.handshakes, more.handshakes),
+            (&mut sum.handshakes_failed, more.handshakes_failed),
+            (&mut sum.links_refused, more.links_refused),
+            (&mut sum.forged, more.forged),
+            (&mut sum.out_of_memory, more.out_of_memory),
+            (&mut sum.garbage, more.garbage),
+            (&mut sum.node.cells_sent, more.node.cells_sent),
+            (&mut sum.node.cells_resent, more.node.cells_resent),
+            (&mut sum.node.cells_dropped, more.node.cells_dropped),
+            (&mut sum.node.duplicates, more.node.duplicates),
+            (&mut sum.node.violations, more.node.violations),
+            (&mut sum.node.strays, more.node.strays),
+            (&mut sum.node.hasty_plans, more.node.hasty_plans),
+        ] {
+            *sum += more;
+        }
+        let largest = more.node.largest_queue;
+        sum.node.largest_queue = sum.node.largest_queue.max(largest);
+        self.held += other.held;
+        self.streams += other.streams;
+        self.pool = self.pool.or(other.pool);
+        self.flows.extend(other.flows);
+        self.at = self.at.max(other.at);
+    }
+}
+
+/// What workers do, all together.
+pub(super) fn sum(accounts: impl Iterator<Item = Account>) -> Account {
+    let mut total = Account::default();
+    accounts.for_each(|account| total.add(account));
+    total
+}
+
+/// The part of a worker that others see.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    ending: AtomicBool,
+    account: Mutex<Account>,
+}
+
+impl Shared {
+    pub(super) fn end(&self) {
+        self.ending.store(true, Ordering::Release);
+    }
+
+    pub(super) fn wanted(&self) -> Wanted {
+        if self.ending.load(Ordering::Acquire) {
+            Wanted::End
+        } else {
+            Wanted::Work
+        }
+    }
+
+    pub(super) fn publish(&self, engine: &Engine, held: Bytes, role: &impl Role, at: Instant) {
+        let account = Account {
+            counters: engine.counters(),
+            held,
+            streams: role.streams(),
+            pool: role.pool(),
+            flows: engine.flows().map(|(_, flows)| flows).collect(),
+            at,
+        };
+        if let Ok(mut place) = self.account.lock() {
+            *place = account;
+        }
+    }
+
+    pub(super) fn account(&self) -> Account {
+        self.account
+            .lock()
+            .map_or_else(|_| Account::default(), |account| account.clone())
+    }
+}

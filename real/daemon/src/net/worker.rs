@@ -1,0 +1,256 @@
+//! A worker: one thread with one poll, one engine and the sockets of both.
+
+use std::io;
+use std::sync::Arc;
+
+use hopflow_engine::{Engine, LostLink, Via};
+use hopflow_units::{Duration, Instant};
+use mio::{Events, Poll};
+use tracing::warn;
+
+use super::alarm::Alarm;
+use super::carriers::Carriers;
+use super::clock::Clock;
+use super::datagrams::Datagrams;
+use super::role::{Cx, Role};
+use super::shared::{Shared, Wanted};
+use super::tokens::Source;
+use crate::Hex;
+use crate::directory::Directory;
+
+/// Time between two accounts of what the worker does.
+const ACCOUNT: Duration = Duration::from_millis(100);
+/// Events that a poll brings at once.
+const EVENTS: usize = 1024;
+/// How long a relay that ends must have sent nothing to be missed by nobody.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long a worker that ends waits for its last words to leave.
+const FAREWELL: Duration = Duration::from_millis(100);
+
+/// What carries a worker's links.
+#[derive(Debug)]
+pub(super) enum Links {
+    /// UDP.
+    Datagrams(Box<Datagrams>),
+    /// TCP.
+    Carriers(Box<Carriers>),
+}
+
+/// A worker and everything that it owns.
+#[derive(Debug)]
+pub(super) struct Worker<R> {
+    pub(super) poll: Poll,
+    pub(super) alarm: Alarm,
+    pub(super) clock: Clock,
+    pub(super) engine: Engine,
+    pub(super) links: Links,
+    pub(super) role: R,
+    pub(super) shared: Arc<Shared>,
+    pub(super) directory: Arc<Directory>,
+    /// The memory that cells may take here.
+    pub(super) memory: hopflow_units::Bytes,
+    /// Cells sent when it was looked at last while ending, and when that changed.
+    pub(super) sent: (u64, Instant),
+    /// How long streams may take to end when the worker shall.
+    pub(super) patience: Duration,
+}
+
+impl<R: Role> Worker<R> {
+    /// Works until it is told to end.
+    ///
+    /// # Errors
+    /// If the poll fails, which it does only if the system cannot go on.
+    pub(super) fn run(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(EVENTS);
+        let mut account_at = Instant::ZERO;
+        let mut end_at = None;
+        loop {
+            let now = self.clock.now();
+            self.handle_timeouts(now);
+            self.work(now);
+            if now >= account_at {
+                account_at = now + ACCOUNT;
+                self.account(now);
+                // Those whom the system had no room for when they connected.
+                self.on_ready(now, Source::Listener, (true, false));
+            }
+            if end_at.is_none() && self.shared.wanted() == Wanted::End {
+                end_at = Some(now + self.patience);
+                self.drain(now);
+            }
+            if let Some(at) = end_at
+                && (now >= at || self.is_done(now))
+            {
+                return self.say_goodbye(&mut events);
+            }
+            self.wait(&mut events, account_at)?;
+            let now = self.clock.now();
+            for event in &events {
+                let ready = (event.is_readable(), event.is_writable());
+                self.on_ready(now, Source::of(event.token()), ready);
+            }
+        }
+    }
+
+    /// Waits for the next event or timeout.
+    fn wait(&mut self, events: &mut Events, account_at: Instant) -> io::Result<()> {
+        let now = self.clock.now();
+        let links = match &self.links {
+            Links::Datagrams(datagrams) => datagrams.poll_timeout(now),
+            Links::Carriers(carriers) => carriers.poll_timeout(),
+        };
+        let next = self
+            .engine
+            .poll_timeout()
+            .min(self.role.poll_timeout())
+            .min(links)
+            .min(account_at);
+        let busy = next <= now || self.is_readable();
+        if !busy {
+            self.alarm.set(now, next)?;
+        }
+        match self
+            .poll
+            .poll(events, busy.then_some(std::time::Duration::ZERO))
+        {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            other => other,
+        }
+    }
+
+    fn is_readable(&self) -> bool {
+        match &self.links {
+            Links::Datagrams(datagrams) => datagrams.is_readable(),
+            Links::Carriers(carriers) => carriers.is_readable(),
+        }
+    }
+
+    fn handle_timeouts(&mut self, now: Instant) {
+        if self.engine.poll_timeout() <= now {
+            self.engine.handle_timeout(now);
+        }
+    }
+
+    fn on_ready(&mut self, now: Instant, source: Source, (readable, writable): (bool, bool)) {
+        let mut cx = Cx {
+            now,
+            engine: &mut self.engine,
+            registry: self.poll.registry(),
+        };
+        match (source, &mut self.links) {
+            (Source::Timer, _) => self.alarm.rang(),
+            (Source::Listening, Links::Datagrams(datagrams)) => {
+                datagrams.on_ready(Via::Listening, readable, writable);
+            }
+            (Source::Outgoing, Links::Datagrams(datagrams)) => {
+                datagrams.on_ready(Via::Outgoing, readable, writable);
+            }
+            (Source::Listener, Links::Carriers(carriers)) if carriers.listens() => {
+                carriers.accept(now, cx.registry, cx.engine);
+            }
+            (Source::Listener, _) => self.role.on_listener(&mut cx),
+            (Source::Carrier(place), Links::Carriers(carriers)) => {
+                carriers.on_ready(now, cx.engine, place, (readable, writable));
+            }
+            (Source::Pipe(place), _) => self.role.on_ready(&mut cx, place, readable, writable),
+            // To be woken was all, or there are no sockets of that kind.
+            (Source::Waker | Source::Listening | Source::Outgoing | Source::Carrier(_), _) => {}
+        }
+    }
+
+    /// Takes in what the links have, and carries out what follows, until nothing does.
+    fn work(&mut self, now: Instant) {
+        match &mut self.links {
+            Links::Datagrams(datagrams) => datagrams.receive(now, &mut self.engine),
+            Links::Carriers(carriers) => carriers.receive(now, &mut self.engine),
+        }
+        loop {
+            let mut cx = Cx {
+                now,
+                engine: &mut self.engine,
+                registry: self.poll.registry(),
+            };
+            let mut busy = false;
+            while let Some(event) = cx.engine.poll_event(now) {
+                self.role.on_event(&mut cx, event);
+                busy = true;
+            }
+            busy |= self.role.work(&mut cx);
+            while let Some(action) = self.engine.poll_action() {
+                if let Links::Carriers(carriers) = &mut self.links {
+                    carriers.act(now, self.poll.registry(), &mut self.engine, action);
+                }
+                busy = true;
+            }
+            busy |= match &mut self.links {
+                Links::Datagrams(datagrams) => datagrams.transmit(now, &mut self.engine),
+                Links::Carriers(carriers) => carriers.transmit(now, &mut self.engine),
+            };
+            if !busy {
+                return;
+            }
+        }
+    }
+
+    /// Publishes what the worker has done, and keeps to the limit on memory.
+    fn account(&mut self, now: Instant) {
+        let held = self.engine.keep_within(now, self.memory);
+        while let Some(lost) = self.engine.poll_lost() {
+            self.tell_of(&lost);
+        }
+        self.shared.publish(&self.engine, held, &self.role, now);
+    }
+
+    /// Tells the operator of a link that failed. Only relays of the directory are linked to.
+    fn tell_of(&self, lost: &LostLink) {
+        let relay = self.directory.relay(&Hex(lost.to.to_bytes()));
+        let relay = relay.map_or("unknown", |relay| &relay.nickname);
+        match &lost.why {
+            Some(why) => warn!(relay, %why, "a link failed"),
+            None => warn!(
+                relay,
+                why = "silence, or its connection is gone",
+                "a link failed"
+            ),
+        }
+    }
+
+    /// Takes nothing new.
+    fn drain(&mut self, now: Instant) {
+        let mut cx = Cx {
+            now,
+            engine: &mut self.engine,
+            registry: self.poll.registry(),
+        };
+        self.role.drain(&mut cx);
+        self.sent.1 = now;
+        self.engine.drain();
+    }
+
+    /// Whether nobody would miss the worker: no stream ends here, and circuits carry nothing.
+    fn is_done(&mut self, now: Instant) -> bool {
+        let counters = self.engine.counters();
+        let sent = counters.node.cells_sent;
+        if sent != self.sent.0 {
+            self.sent = (sent, now);
+        }
+        let idle = now.saturating_since(self.sent.1) >= QUIET;
+        let missed = self.role.carries_for_others() && counters.circuits > 0 && !idle;
+        self.role.streams() == 0 && !missed
+    }
+
+    /// Tells the neighbours that all is over.
+    fn say_goodbye(&mut self, events: &mut Events) -> io::Result<()> {
+        let end = self.clock.now() + FAREWELL;
+        self.engine.shut_down(self.clock.now());
+        loop {
+            let now = self.clock.now();
+            self.work(now);
+            if now >= end {
+                return Ok(());
+            }
+            self.poll
+                .poll(events, Some(std::time::Duration::from_millis(10)))?;
+        }
+    }
+}

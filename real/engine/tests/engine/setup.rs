@@ -1,0 +1,117 @@
+//! Building circuits: what is lost is repeated, who is somebody else is found out.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hopflow_engine::{Failure, Hop};
+use hopflow_units::Duration;
+
+use crate::network::Network;
+use crate::support::{REAL, pattern, transport};
+
+/// Nothing is left of a circuit at any node.
+fn assert_no_circuits(network: &Network) {
+    for node in 0..4 {
+        let counters = network.engine(node).counters();
+        assert_eq!(counters.circuits, 0, "node {node}: {counters:?}");
+    }
+}
+
+#[test]
+fn any_two_datagrams_of_a_setup_may_be_lost() {
+    let factory = transport("backtap");
+    for first in 0..36 {
+        let mut network = Network::new(&*factory, 3);
+        let mut seen = 0;
+        network.tamper = Some(Box::new(move |passing| {
+            if seen == first || seen == first + 3 {
+                passing.bytes.clear();
+            }
+            seen += 1;
+        }));
+        let circuit = network.circuit(&[1, 2, 3]);
+        network.stream_pair(0, circuit);
+    }
+}
+
+#[test]
+fn hops_that_cannot_prove_who_they_are_are_named() {
+    for name in REAL {
+        for wrong in 0..3 {
+            let network = &mut Network::new(&*transport(name), 4);
+            let stranger = network.hop(4);
+            let mut fails = |spoil: fn(&mut Hop, &Hop)| {
+                let mut path = network.path(&[1, 2, 3]);
+                spoil(&mut path[wrong], &stranger);
+                let circuit = network.begin_circuit(0, path);
+                network.run_for(Duration::from_secs(60));
+                let failure = network.failure(0, circuit);
+                assert_eq!(failure, Some(Failure::Hop { hop: wrong }), "{name}");
+                assert_no_circuits(network);
+            };
+            fails(|hop, stranger| hop.fingerprint = stranger.fingerprint);
+            fails(|hop, stranger| hop.onion = stranger.onion);
+            fails(|hop, stranger| hop.address = stranger.address);
+            network.circuit(&[1, 2, 3]);
+        }
+    }
+}
+
+#[test]
+fn relays_extend_only_to_those_that_they_know() {
+    for name in ["backtap", "vanilla"] {
+        let factory = transport(name);
+        let mut network = Network::new(&*factory, 4);
+        let known = BTreeSet::from([network.target(2), network.target(3)]);
+        for relay in 1..4 {
+            let known = Some(Arc::new(known.clone()));
+            network.restart(relay, &*factory, |config| config.extend_to = known);
+        }
+        let refused = network.begin_circuit(0, network.path(&[1, 2, 4]));
+        network.run_for(Duration::from_secs(5));
+        let failure = network.failure(0, refused);
+        assert_eq!(failure, Some(Failure::Hop { hop: 2 }), "{name}");
+        // The address of one with the name of another is no relay that is known.
+        let mut path = network.path(&[1, 2, 3]);
+        path[1].fingerprint = network.target(3).1;
+        let refused = network.begin_circuit(0, path);
+        network.run_for(Duration::from_secs(5));
+        let failure = network.failure(0, refused);
+        assert_eq!(failure, Some(Failure::Hop { hop: 1 }), "{name}");
+        assert_eq!(network.engine(4).counters().links, 0);
+        assert_no_circuits(&network);
+        network.circuit(&[1, 2, 3]);
+    }
+}
+
+#[test]
+fn a_silent_hop_is_named() {
+    for name in ["backtap", "vanilla"] {
+        for silent in 1..4 {
+            let mut network = Network::new(&*transport(name), 3);
+            network.kill(silent);
+            let circuit = network.begin_circuit(0, network.path(&[1, 2, 3]));
+            network.run_for(Duration::from_secs(120));
+            let hop = silent - 1;
+            let failure = network.failure(0, circuit);
+            assert_eq!(failure, Some(Failure::Hop { hop }), "{name}");
+            for node in (0..4).filter(|node| *node != silent) {
+                let counters = network.engine(node).counters();
+                assert_eq!(counters.circuits, 0, "{name} {node}: {counters:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_circuit_waits_ten_minutes_for_its_first_stream() {
+    for name in ["backtap", "vanilla"] {
+        let mut network = Network::new(&*transport(name), 3);
+        let circuit = network.circuit(&[1, 2, 3]);
+        network.run_for(Duration::from_secs(600));
+        let (near, (exit, far)) = network.stream_pair(0, circuit);
+        network.write(exit, far, pattern(100_000, 1), true);
+        network.run_for(Duration::from_secs(5));
+        assert!(network.heard(0, near).finished, "{name}");
+    }
+}
