@@ -6,7 +6,7 @@ use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, 
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
 use crate::slots::SlotId;
-use crate::{BucketConfig, Direction, Plan};
+use crate::{BucketConfig, Direction, Features, Plan};
 
 /// An overlay node without its I/O.
 ///
@@ -273,8 +273,8 @@ pub struct NodeCounters {
     pub violations: u64,
     /// Frames of circuits that are not known.
     pub strays: u64,
-    /// Plans that a transport made in less than full, since its budget of work was spent.
-    pub hasty_plans: u64,
+    /// Plans that the fallback made, because the budget of work was spent.
+    pub fallback_plans: u64,
     /// The most cells that ever waited in one circuit's queue.
     pub largest_queue: u64,
 }
@@ -289,6 +289,9 @@ pub trait Factory<P: Payload>: Debug + Send + Sync {
 
     /// The transport's parameters, readable.
     fn describe(&self) -> String;
+
+    /// What the transport needs of the driver.
+    fn driver(&self) -> Features;
 
     /// A node.
     fn node(&self, env: &NodeEnv) -> Box<dyn Host<P>>;

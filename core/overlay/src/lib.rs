@@ -2,43 +2,42 @@
 //!
 //! A [`Node`] moves cells: it takes frames in, keeps a queue per circuit and direction (a *flow*),
 //! and gives frames out as gates, scheduler and token bucket allow. How fast each flow may go is
-//! decided by a [`Transport`], a small set of hooks that open and close [`Gate`]s. Drivers (the
-//! simulator, a daemon) see neither: they talk to a [`Host`].
+//! decided by a [`Stack`] of layers that open and close [`Gate`]s. Drivers (the simulator, a
+//! daemon) see neither: they talk to a [`Host`].
 //!
 //! ```text
 //!              ┌────────────────────────── Node ──────────────────────────┐
-//! frames in ──▶│ hop::Receiver ─▶ CellQueue ─▶ Scheduler ─▶ hop::Sender ──│─▶ frames out
-//!              │   (order, acks)  one a flow    ▲      ▲    (loss, RTT)   │
-//! application ─│─▶ edge: cut cells ──┘        Gates  TokenBucket          │─▶ application
-//!              │                               ▲                          │
-//!              │                    Transport hooks set windows, rates    │
+//! frames in ──▶│ Circuits: per flow       Egress:                         │
+//!              │   repair ─▶ queue ─▶ gate ─▶ scheduler ─▶ bucket ─▶ links│─▶ frames out
+//!              │     ▲         ▲        ▲                                 │
+//!              │     │       Edge ◀─────┼───── Streams ◀──────────────────│◀─▶ application
+//!              │  feedback     ▲        │                                 │
+//!              │         end control  hop control     (layers of a Stack) │
 //!              └──────────────────────────────────────────────────────────┘
 //! ```
 //!
+//! The parts own their state and do not call each other. A [`Node`] routes: it looks a circuit up
+//! once for each event and visits it with the parts that the event needs.
+//!
 //! The crate does no I/O, reads no clock and holds no global state: time is an argument.
 
-mod activity;
-mod bucket;
-mod connection;
+mod circuit;
 mod edge;
+mod egress;
 mod error;
 mod flow;
 mod gate;
-mod hop;
 mod host;
-mod link;
+mod infos;
+mod layer;
 mod node;
 mod plan;
-mod queue;
-mod rtt;
-mod sched;
+mod repair;
 mod slots;
 mod timers;
-mod transport;
 
-pub use bucket::{BucketConfig, TokenBucket};
-pub use connection::EndToEnd;
 pub use edge::sendme::{Acknowledger, SendmeWindow};
+pub use egress::{BucketConfig, TokenBucket};
 pub use error::{ConfigError, Violation};
 pub use flow::{Direction, FlowId, Role, Site};
 pub use gate::Gate;
@@ -46,13 +45,18 @@ pub use host::{
     CircuitHandle, CircuitSpec, Event, Factory, FlowView, HopSpec, Host, NodeCounters, NodeEnv,
     StreamHandle, StreamSpec, StreamView,
 };
-pub use node::Node;
-pub use plan::{Charging, Excess, LegUse, Multiplexing, Order, Plan, Scope, Tick, Turn};
-pub use rtt::{RttConfig, RttEstimator};
-pub use transport::{
-    AckSample, FlowCx, FlowEntry, Forwarded, Gates, LinkCx, LinkSample, LossSample, NodeCx,
-    QueueView, Transport, Way,
+pub use layer::{
+    AckSample, Condition, EndControl, EndCx, EndGates, EndSignal, EndState, Features, FlowEntry,
+    Forwarded, Gates, GatesChoose, HopControl, HopCx, HopReport, HopSignal, Info, LossSample,
+    Metric, NoEndControl, NodeCx, PathChoice, PathCx, PathSignal, PathState, Preference, QueueView,
+    WatchedFlow, Way,
 };
+pub use node::Node;
+pub use plan::{
+    Charging, EndPlan, Excess, FeedbackPlan, HopPlan, LegUse, LinkPlan, Multiplexing, Order,
+    PathPlan, Plan, Repair, SchedulerPlan, Scope, Stack, Tick, Turn,
+};
+pub use repair::{EndToEnd, RttConfig, RttEstimator};
 
 /// Bytes of frames that one datagram holds at most: two cells and feedback within an Ethernet
 /// frame, with room for the headers of UDP, IP and DTLS.

@@ -1,73 +1,127 @@
-//! What a transport needs of the machine, declared once.
+//! What the layers of a transport need of the node, declared once, each by its owner.
 
-use hopflow_units::{Cells, Duration};
-use hopflow_wire::Carrier;
+use std::sync::Arc;
 
-use crate::{EndToEnd, RttConfig};
+use hopflow_units::{Bytes, Cells, Duration};
+use hopflow_wire::{Carrier, Feedback, Frame, RawPayload};
 
-/// A transport's point in the design space, as far as the machine is concerned.
+use crate::layer::Features;
+use crate::{EndControl, EndToEnd, HopControl, Info, PathChoice, RttConfig};
+
+/// What all layers of a transport need of the node.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a choice of its own, and none follows from others"
-)]
 pub struct Plan {
+    /// Links to neighbours: carrier, scheduler, queues, token bucket.
+    pub link: LinkPlan,
+    /// What repairs losses.
+    pub repair: Repair,
+    /// What control on hops needs.
+    pub hop: HopPlan,
+    /// What control from end to end needs.
+    pub end: EndPlan,
+    /// What the choice among circuits needs.
+    pub path: PathPlan,
+}
+
+/// Links to neighbours.
+#[derive(Clone, Debug)]
+pub struct LinkPlan {
     /// What carries frames between neighbours.
     pub carrier: Carrier,
     /// How many links two neighbours keep.
     pub multiplexing: Multiplexing,
-    /// Among which flows the scheduler chooses.
-    pub scope: Scope,
-    /// Which of them goes first.
-    pub order: Order,
-    /// The least time between two runs of the scheduler, which then writes to a stream no more than
-    /// TCP can send soon (KIST; Jansen et al., USENIX Security '14); `None`: cells leave when they
-    /// can.
-    pub kist: Option<Duration>,
-    /// How many cells a link may send in one turn; with [`Scope::Link`].
-    pub turn: Turn,
-    /// Whether lost cells are sent again and order is restored on each hop; datagrams only.
-    pub reliable: bool,
-    /// Whether each hop is told how far its cells were forwarded (BackTap paper, section 3.2).
-    pub forward_feedback: bool,
-    /// How long feedback may wait for company.
-    pub feedback_delay: Duration,
-    /// Feedback leaves only at multiples of this time, all that is due by then together, so that its
-    /// times tell nothing of when cells arrived and left; zero: it leaves as
-    /// [`feedback_delay`](Self::feedback_delay) says. Well below the shortest time-out
-    /// ([`rtt`](Self::rtt)), or cells are sent again for nothing.
-    pub feedback_hold: Duration,
-    /// How many cells go between two reports of what was forwarded, for credits that come in
-    /// lots. What asks for an acknowledgement, or a probe, is answered with the latest numbers.
-    pub feedback_every: Cells,
-    /// Whether feedback is as long as a cell on the wire.
-    pub feedback_padded: bool,
-    /// Cells that a circuit's queue holds at most; the predecessor is told at set-up.
+    /// Whose cell goes next.
+    pub scheduler: SchedulerPlan,
+    /// Cells that a circuit's queue holds at most; the predecessor learns it at set-up.
     pub queue_limit: Cells,
     /// What happens to cells beyond the queue limit.
     pub excess: Excess,
-    /// Cells that a source may cut ahead of their departure.
-    pub ahead: Cells,
-    /// Once so many were cut ahead, how few must be left before the source cuts again; as many as
-    /// [`ahead`](Self::ahead) or more: it cuts whenever there are fewer than those.
-    pub resume: Cells,
     /// What pays the token bucket.
     pub charging: Charging,
     /// Default interval of the token bucket's refills.
     pub refill: Duration,
-    /// Bounds of the hop's retransmission time-out.
-    pub rtt: RttConfig,
-    /// Whether neighbours are told of something outside of all links, which only simulators can do.
+}
+
+/// Whose cell goes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SchedulerPlan {
+    /// Among which flows the scheduler chooses.
+    pub scope: Scope,
+    /// Which of them goes first.
+    pub order: Order,
+    /// How many cells a link may send in one turn; with [`Scope::Link`].
+    pub turn: Turn,
+    /// The least time between two runs of the scheduler, which then writes to a stream no more than
+    /// TCP can send soon (KIST; Jansen et al., USENIX Security '14); `None`: cells leave when they
+    /// can.
+    pub kist: Option<Duration>,
+}
+
+/// What repairs losses of datagrams.
+#[derive(Clone, Copy, Debug)]
+pub enum Repair {
+    /// Nothing: the carrier does, or nobody.
+    None,
+    /// Every hop restores order and sends lost cells again. The time-out is within these bounds.
+    PerHop(RttConfig),
+    /// A TCP connection between the ends of every circuit, over hops that repair nothing
+    /// (`docs/spec/udp-or.md`). Only simulators can do this.
+    EndToEnd(EndToEnd),
+}
+
+/// What control on hops needs of the node.
+#[derive(Clone, Copy, Debug)]
+pub struct HopPlan {
+    /// What the predecessor hears about its cells.
+    pub feedback: FeedbackPlan,
+    /// Cells that a source may package ahead of their departure, where the control paces sources
+    /// itself; it then takes the place of [`EndPlan::source_high_water`].
+    pub source_queue: Option<Cells>,
+    /// Whether neighbours get messages outside of all links, which only simulators can do.
     pub out_of_band: bool,
-    /// The share of a node's capacity that the transport fills at most, above 0 and up to 1.
-    pub fills: f64,
-    /// The TCP connection that the ends of every circuit keep, over hops that repair nothing;
-    /// unreliable datagrams only. Only simulators can do this (`docs/spec/udp-or.md`).
-    pub connection: Option<EndToEnd>,
-    /// Regular calls of the transport's node hook.
+    /// The share of a node's capacity that the control uses at most, above 0 and up to 1.
+    pub target_utilization: f64,
+    /// Regular calls of [`HopControl::on_tick`].
     pub tick: Option<Tick>,
-    /// Which circuits of a stream take its cells until somebody says otherwise.
+}
+
+/// What the predecessor hears about its cells: that they arrived, or were forwarded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FeedbackPlan {
+    /// Whether each hop reports how far its cells were forwarded (BackTap paper, section 3.2).
+    pub forwarded: bool,
+    /// How long feedback may wait for company.
+    pub delay: Duration,
+    /// Feedback leaves only at multiples of this time, all that is due by then together, so that its
+    /// times show nothing of when cells arrived and left; zero: it leaves as
+    /// [`delay`](Self::delay) says. Well below the shortest time-out, or cells are sent again for
+    /// nothing.
+    pub hold: Duration,
+    /// How many cells go between two reports of what was forwarded, for credits that come in
+    /// lots. What asks for an acknowledgement, or a probe, is answered with the latest numbers.
+    pub every: Cells,
+    /// Whether feedback is as long as a cell on the wire.
+    pub padded: bool,
+}
+
+/// What control from end to end needs of the edges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndPlan {
+    /// Cells that a source may package ahead of their departure.
+    pub source_high_water: Cells,
+    /// Once so many were packaged ahead, how few must be left before the source packages again; as
+    /// many as [`source_high_water`](Self::source_high_water) or more: it packages whenever there
+    /// are fewer than those.
+    pub source_low_water: Cells,
+}
+
+/// What the choice among circuits needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathPlan {
+    /// Which circuits of a stream take its cells until the choice says otherwise.
     pub legs: LegUse,
+    /// Regular calls of [`PathState::on_tick`](crate::PathState::on_tick).
+    pub tick: Option<Tick>,
 }
 
 /// Which circuits of a stream take its cells.
@@ -138,7 +192,7 @@ pub enum Charging {
     FirstTransmissions,
 }
 
-/// Regular calls of [`Transport::on_tick`](crate::Transport::on_tick).
+/// Regular calls of a layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tick {
     /// Time between calls.
@@ -147,70 +201,200 @@ pub struct Tick {
     pub in_phase: bool,
 }
 
-impl Plan {
-    /// TCP connections between neighbours, as Tor has them: no feedback about cells, and turns of
-    /// an eighth of the token bucket. A transport changes what differs.
-    pub fn streams(queue_limit: Cells, refill: Duration) -> Self {
+impl LinkPlan {
+    /// TCP connections between neighbours, as Tor has them: one for all circuits, and turns of an
+    /// eighth of the token bucket.
+    pub const fn streams(queue_limit: Cells, refill: Duration) -> Self {
         Self {
             carrier: Carrier::Stream,
             multiplexing: Multiplexing::Shared,
-            scope: Scope::Link,
-            order: Order::RoundRobin,
-            kist: None,
-            turn: Turn::EighthOfBucket,
-            reliable: false,
-            forward_feedback: false,
-            feedback_delay: Duration::ZERO,
-            feedback_hold: Duration::ZERO,
-            feedback_every: Cells::new(1),
-            feedback_padded: false,
+            scheduler: SchedulerPlan {
+                scope: Scope::Link,
+                order: Order::RoundRobin,
+                turn: Turn::EighthOfBucket,
+                kist: None,
+            },
             queue_limit,
             excess: Excess::CloseIfPersistent,
-            ahead: Cells::new(1),
-            resume: Cells::new(u64::MAX),
             charging: Charging::Everything,
             refill,
-            rtt: RttConfig::default(),
-            out_of_band: false,
-            fills: 1.0,
-            connection: None,
-            tick: None,
-            legs: LegUse::Open,
         }
     }
 
-    /// BackTap's datagrams: reliability per hop, feedback about every cell, and turns of one cell
-    /// over all circuits of the node. A transport changes what differs.
-    pub fn datagrams(queue_limit: Cells, feedback_delay: Duration, refill: Duration) -> Self {
+    /// BackTap's datagrams: turns of one cell over all circuits of the node.
+    pub const fn datagrams(queue_limit: Cells, refill: Duration) -> Self {
         Self {
             carrier: Carrier::Datagram,
-            scope: Scope::Node,
-            turn: Turn::Cells(1),
-            reliable: true,
-            forward_feedback: true,
-            feedback_delay,
+            scheduler: SchedulerPlan {
+                scope: Scope::Node,
+                order: Order::RoundRobin,
+                turn: Turn::Cells(1),
+                kist: None,
+            },
             ..Self::streams(queue_limit, refill)
         }
     }
 
-    /// Cells that wait at most in a queue that begins at this node: the data that it cuts ahead, and
-    /// commands that the far end provokes.
+    /// Encoded bytes of a cell on this carrier.
+    pub const fn cell_len(&self) -> Bytes {
+        Frame::<RawPayload>::cell_len(self.carrier)
+    }
+}
+
+impl FeedbackPlan {
+    /// Feedback about every cell, which waits for company at most as long as `delay`.
+    pub const fn every_cell(forwarded: bool, delay: Duration) -> Self {
+        Self {
+            forwarded,
+            delay,
+            hold: Duration::ZERO,
+            every: Cells::new(1),
+            padded: false,
+        }
+    }
+}
+
+impl Default for HopPlan {
+    /// No feedback about forwarded cells, no messages, no regular calls.
+    fn default() -> Self {
+        Self {
+            feedback: FeedbackPlan::every_cell(false, Duration::ZERO),
+            source_queue: None,
+            out_of_band: false,
+            target_utilization: 1.0,
+            tick: None,
+        }
+    }
+}
+
+impl Default for EndPlan {
+    /// A source packages a cell when the last one has left.
+    fn default() -> Self {
+        Self {
+            source_high_water: Cells::new(1),
+            source_low_water: Cells::new(u64::MAX),
+        }
+    }
+}
+
+impl Default for PathPlan {
+    /// The gates choose among all circuits.
+    fn default() -> Self {
+        Self {
+            legs: LegUse::Open,
+            tick: None,
+        }
+    }
+}
+
+impl Plan {
+    /// Cells that wait at most in a queue that begins at this node: the data that it packages ahead,
+    /// and commands that the other end triggers.
     pub(crate) fn own_limit(&self) -> u64 {
-        let (queue, ahead) = (self.queue_limit.get(), self.ahead.get());
+        let queue = self.link.queue_limit.get();
+        let ahead = self.end.source_high_water.get();
         queue.max(ahead.saturating_add(queue / 2))
     }
 
-    /// Encoded bytes of a cell on this carrier.
-    pub(crate) const fn cell_len(&self) -> hopflow_units::Bytes {
-        hopflow_wire::Frame::<hopflow_wire::RawPayload>::cell_len(self.carrier)
+    /// Whether lost cells are sent again and order is restored on each hop.
+    pub const fn repairs_hops(&self) -> bool {
+        matches!(self.repair, Repair::PerHop(_))
+    }
+
+    /// The connection that the ends of circuits keep, if they do.
+    pub const fn connection(&self) -> Option<&EndToEnd> {
+        match &self.repair {
+            Repair::EndToEnd(connection) => Some(connection),
+            Repair::None | Repair::PerHop(_) => None,
+        }
+    }
+
+    /// Regular calls of whichever layer asks for them; at most one does.
+    pub fn tick(&self) -> Option<Tick> {
+        self.hop.tick.or(self.path.tick)
     }
 
     /// Encoded bytes of feedback, at most.
-    pub(crate) const fn feedback_len(&self) -> hopflow_units::Bytes {
-        if self.feedback_padded {
-            self.cell_len()
+    pub(crate) const fn feedback_len(&self) -> Bytes {
+        if self.hop.feedback.padded {
+            self.link.cell_len()
         } else {
-            hopflow_units::Bytes::new(hopflow_wire::Feedback::LEN_WITH_WORD)
+            Bytes::new(Feedback::LEN_WITH_WORD)
         }
+    }
+}
+
+/// A transport: a choice at every layer.
+#[derive(Debug)]
+pub struct Stack<H: HopControl> {
+    /// Control on hops.
+    pub hop: H::Config,
+    /// Control from end to end.
+    pub end: Arc<dyn EndControl>,
+    /// The choice among circuits.
+    pub path: Arc<dyn PathChoice>,
+    plan: Plan,
+}
+
+impl<H: HopControl> Clone for Stack<H> {
+    fn clone(&self) -> Self {
+        Self {
+            hop: self.hop.clone(),
+            end: Arc::clone(&self.end),
+            path: Arc::clone(&self.path),
+            plan: self.plan.clone(),
+        }
+    }
+}
+
+impl<H: HopControl> Stack<H> {
+    /// Layers that were chosen together.
+    pub fn new(
+        (link, repair): (LinkPlan, Repair),
+        hop: H::Config,
+        end: Arc<dyn EndControl>,
+        path: Arc<dyn PathChoice>,
+    ) -> Self {
+        let (hop_plan, mut end_plan) = (H::plan(&hop), end.plan());
+        if let Some(ahead) = hop_plan.source_queue {
+            end_plan.source_high_water = ahead;
+        }
+        let plan = Plan {
+            link,
+            repair,
+            hop: hop_plan,
+            end: end_plan,
+            path: path.plan(),
+        };
+        Self {
+            hop,
+            end,
+            path,
+            plan,
+        }
+    }
+
+    /// What the layers need of the node.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What the layers say of themselves, from the link up.
+    pub fn infos(&self) -> [Info; 7] {
+        let [carrier, multiplexing, scheduler] = self.plan.link.infos();
+        let repair = self.plan.repair.info();
+        let (end, path) = (*self.end.info(), *self.path.info());
+        [carrier, multiplexing, scheduler, repair, H::INFO, end, path]
+    }
+
+    /// What the layers need of the driver.
+    pub fn driver(&self) -> Features {
+        let out_of_band = if self.plan.hop.out_of_band {
+            Features::OUT_OF_BAND
+        } else {
+            Features::NONE
+        };
+        let infos = self.infos().into_iter();
+        infos.fold(out_of_band, |all, info| all.and(info.driver))
     }
 }

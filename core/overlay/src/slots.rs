@@ -83,6 +83,18 @@ impl<T> Slots<T> {
         Some(value)
     }
 
+    /// The place that the next value gets.
+    pub(crate) fn vacant(&self) -> u32 {
+        let last = self.free.last().copied();
+        last.unwrap_or(self.entries.len() as u32)
+    }
+
+    /// All values in the order of their places.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let values = self.entries.iter_mut();
+        values.filter_map(|entry| entry.value.as_mut())
+    }
+
     /// Places that are or were in use.
     pub(crate) fn places(&self) -> u32 {
         self.entries.len() as u32

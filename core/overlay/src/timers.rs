@@ -10,14 +10,14 @@ use crate::FlowId;
 /// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Timer {
-    /// A flow's sender has a deadline.
+    /// A flow's repair has a deadline.
     Deadline(FlowId),
     /// A flow's pace allows the next cell.
     Pace(FlowId),
-    /// A link's pace allows the next cell.
-    LinkPace(LinkId),
-    /// The transport asked to be called.
-    Transport(FlowId),
+    /// The hop control asked to be called.
+    Hop(FlowId),
+    /// The choice among circuits asked to be called.
+    Path(FlowId),
     /// The connection of a circuit's ends has a deadline.
     Connection(FlowId),
 }

@@ -76,14 +76,14 @@ impl Bench {
         });
         for _ in 0..links {
             let link = host.add_link();
-            if plan.carrier == Carrier::Stream {
+            if plan.link.carrier == Carrier::Stream {
                 host.set_room(Instant::ZERO, link, Self::ROOM);
             }
         }
         let hop = |link: u32| HopSpec {
             link: LinkId::new(link),
             circuit: Self::CIRCUIT,
-            queue_limit: plan.queue_limit,
+            queue_limit: plan.link.queue_limit,
         };
         let circuit = host.open_circuit(&CircuitSpec {
             prev: prev.map(hop),

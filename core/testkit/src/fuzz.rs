@@ -132,7 +132,7 @@ impl Life {
         };
         for room in life.room {
             let link = life.host.add_link();
-            if life.plan.carrier == Carrier::Stream {
+            if life.plan.link.carrier == Carrier::Stream {
                 life.host.set_room(life.now, link, room);
             }
         }
@@ -159,7 +159,7 @@ impl Life {
         let hop = |(link, circuit)| HopSpec {
             link: LinkId::new(link),
             circuit: CircuitId::new(circuit),
-            queue_limit: self.plan.queue_limit,
+            queue_limit: self.plan.link.queue_limit,
         };
         let circuit = self.host.open_circuit(&CircuitSpec {
             prev: prev.map(hop),
@@ -239,7 +239,7 @@ impl Life {
         script.0 = rest;
         let mut padded = bytes.to_vec();
         padded.resize(1400, bytes.last().copied().unwrap_or(0));
-        let mut frames: Vec<_> = Frames::new(&padded, self.plan.carrier)
+        let mut frames: Vec<_> = Frames::new(&padded, self.plan.link.carrier)
             .map_while(Result::ok)
             .collect();
         self.host.receive(self.now, link, &mut frames);
@@ -249,7 +249,7 @@ impl Life {
         let link = script.below(LINKS);
         let room = &mut self.room[link as usize];
         *room += Bytes::new(u64::from(script.word()));
-        if self.plan.carrier == Carrier::Stream {
+        if self.plan.link.carrier == Carrier::Stream {
             self.host.set_room(self.now, LinkId::new(link), *room);
         }
     }
@@ -276,7 +276,7 @@ impl Life {
             let Some((link, len)) = self.host.poll_transmit(self.now, &mut frames) else {
                 break;
             };
-            let carrier = self.plan.carrier;
+            let carrier = self.plan.link.carrier;
             let promised: Bytes = frames.iter().map(|frame| frame.wire_len(carrier)).sum();
             assert_eq!(promised, len, "a packet's length is that of its frames");
             self.note_cells(link, &frames);
@@ -302,7 +302,7 @@ impl Life {
             if let Frame::Cell(cell) = frame
                 && let Some(hop) = self.hops[link.index()].get_mut(cell.circuit.index())
             {
-                hop.seen = match self.plan.carrier {
+                hop.seen = match self.plan.link.carrier {
                     Carrier::Stream => hop.seen + 1,
                     Carrier::Datagram => hop.seen.max(cell.seq.to_wire() + 1),
                 };
@@ -312,16 +312,19 @@ impl Life {
 
     fn check(&mut self, before: i64) {
         let mut bound = 0;
-        let limit = self.plan.queue_limit.get();
+        let limit = self.plan.link.queue_limit.get();
         for &circuit in &self.circuits {
             for direction in [Direction::Forward, Direction::Backward] {
                 // What waits or is held, and what waits for its acknowledgement.
-                bound += 2 * limit + self.plan.ahead.get();
+                bound += 2 * limit + self.plan.end.source_high_water.get();
                 let Some(view) = self.host.flow_view(circuit, direction) else {
                     continue;
                 };
                 let held = (view.queued + view.out_of_order).get();
-                assert!(held <= limit + self.plan.ahead.get(), "{view:?}");
+                assert!(
+                    held <= limit + self.plan.end.source_high_water.get(),
+                    "{view:?}"
+                );
             }
         }
         // Cells chosen for packets that were not taken yet, and those that a resequencer holds.

@@ -1,8 +1,14 @@
 //! The battery finds what it is there to find: transports with one fault each.
 
-use hopflow_overlay::{FlowCx, Gates, NodeEnv, Plan, Site, Transport};
-use hopflow_testkit::{Made, conformance};
-use hopflow_units::{Cells, Duration, StreamId};
+use std::sync::Arc;
+
+use hopflow_overlay::{
+    EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, FeedbackPlan, Gates, GatesChoose,
+    HopControl, HopCx, HopPlan, HopSignal, Info, LinkPlan, NoEndControl, NodeEnv, Repair,
+    RttConfig, Site, Stack, Violation,
+};
+use hopflow_testkit::conformance;
+use hopflow_units::{Cells, Duration};
 
 /// What is wrong with the transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,19 +30,20 @@ enum Fault {
 #[derive(Debug)]
 struct Faulty(Fault);
 
-impl Transport for Faulty {
-    const NAME: &'static str = "faulty";
+impl HopControl for Faulty {
+    const INFO: Info = Info::new("faulty", "a transport with a fault");
     type Config = Fault;
     type Flow = ();
 
-    fn plan(fault: &Fault) -> Plan {
-        let feedback_delay = match fault {
+    fn plan(fault: &Fault) -> HopPlan {
+        let delay = match fault {
             Fault::TooLazy => Duration::from_secs(5),
             _ => Duration::from_millis(1),
         };
-        Plan {
-            forward_feedback: *fault != Fault::NeverHoldsBack,
-            ..Plan::datagrams(Cells::new(200), feedback_delay, Duration::from_millis(10))
+        let forwarded = *fault != Fault::NeverHoldsBack;
+        HopPlan {
+            feedback: FeedbackPlan::every_cell(forwarded, delay),
+            ..HopPlan::default()
         }
     }
 
@@ -44,29 +51,68 @@ impl Transport for Faulty {
         Self(*fault)
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates) {
+    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) {
         match self.0 {
-            Fault::NeverReleases => gates.end.set_window(Cells::new(20)),
+            Fault::NeverReleases => {}
             Fault::TooNarrow => gates.hop.set_window(Cells::new(2)),
             Fault::NeverHoldsBack => gates.hop.set_window(Cells::new(100)),
             _ => gates.hop.set_window(Cells::new(50)),
         }
     }
 
-    fn on_taken(&mut self, (): &mut (), cx: &mut FlowCx<'_>, _: StreamId) {
-        if self.0 == Fault::NeverRests {
+    fn on(
+        &mut self,
+        (): &mut (),
+        cx: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        let wakes = matches!(signal, HopSignal::Arrived | HopSignal::Timer);
+        if self.0 == Fault::NeverRests && wakes {
             cx.set_timer(cx.now + Duration::from_millis(10));
         }
+        Ok(())
+    }
+}
+
+/// A window at the source that nobody releases.
+#[derive(Debug)]
+struct Unreleased;
+
+impl EndControl for Unreleased {
+    fn info(&self) -> &'static Info {
+        static INFO: Info = Info::new("unreleased", "a window that nobody releases");
+        &INFO
     }
 
-    fn on_timer(&mut self, (): &mut (), cx: &mut FlowCx<'_>) {
-        cx.set_timer(cx.now + Duration::from_millis(10));
+    fn plan(&self) -> EndPlan {
+        EndPlan::default()
     }
+
+    fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
+        gates.end.set_window(Cells::new(20));
+        Some(Box::new(Self))
+    }
+}
+
+impl EndState for Unreleased {
+    fn on(&mut self, _: &mut EndCx<'_>, _: EndSignal<'_>) -> Result<(), Violation> {
+        Ok(())
+    }
+}
+
+fn stack(fault: Fault) -> Stack<Faulty> {
+    let link = LinkPlan::datagrams(Cells::new(200), Duration::from_millis(10));
+    let end: Arc<dyn EndControl> = match fault {
+        Fault::NeverReleases => Arc::new(Unreleased),
+        _ => Arc::new(NoEndControl),
+    };
+    let repair = Repair::PerHop(RttConfig::default());
+    Stack::new((link, repair), fault, end, Arc::new(GatesChoose))
 }
 
 /// The checks that fail.
 fn failures(fault: Fault) -> Vec<&'static str> {
-    let factory = Made::<Faulty>::new(fault);
+    let factory = stack(fault);
     let mut failed = Vec::new();
     for (name, check) in conformance::CHECKS {
         let run = std::panic::AssertUnwindSafe(|| check(&factory));

@@ -30,7 +30,7 @@ pub(crate) struct Stream<P: Payload> {
     pub(crate) paused: bool,
     /// Whether the far end has said all it has to say.
     pub(crate) far_ended: bool,
-    /// Tell the driver when less than this waits to be cut.
+    /// Report to the driver when less than this waits to be packaged.
     pub(crate) low_water: Option<Bytes>,
     pub(crate) reading: bool,
     pub(crate) delivered: Bytes,
@@ -56,8 +56,8 @@ enum End {
     Open,
     /// The end follows the data that waits.
     Due,
-    /// The end was cut.
-    Cut,
+    /// The end was packaged.
+    Packaged,
 }
 
 impl<P: Payload> Stream<P> {
@@ -84,7 +84,7 @@ impl<P: Payload> Stream<P> {
         }
     }
 
-    /// Takes application data that waits to be cut; nothing comes behind the end.
+    /// Takes application data that waits to be packaged; nothing comes behind the end.
     pub(crate) fn write(&mut self, data: P::Data, len: Bytes) {
         if self.end == End::Open {
             P::append(&mut self.data, data);
@@ -109,7 +109,7 @@ impl<P: Payload> Stream<P> {
 
     /// Whether both ends have said all they had to say, and nothing of it waits here.
     pub(crate) fn is_over(&self) -> bool {
-        self.end == End::Cut && self.far_ended && self.inbox.is_empty()
+        self.end == End::Packaged && self.far_ended && self.inbox.is_empty()
     }
 
     /// Leaves the choice of a leg to the gates, or to one leg; what is no leg is ignored.
@@ -126,9 +126,9 @@ impl<P: Payload> Stream<P> {
         self.open_to = OpenTo::None;
     }
 
-    /// Whether the end was cut.
+    /// Whether the end was packaged.
     pub(crate) fn has_ended(&self) -> bool {
-        self.end == End::Cut
+        self.end == End::Packaged
     }
 
     /// Whether there is something that `leg` may take.
@@ -143,13 +143,13 @@ impl<P: Payload> Stream<P> {
             }
     }
 
-    /// Cuts the next cell.
+    /// Packages the next cell.
     #[inline]
-    pub(crate) fn cut(&mut self, now: Instant) -> P {
+    pub(crate) fn package(&mut self, now: Instant) -> P {
         let mut header = RelayHeader::control(RelayCommand::Data, self.id);
         if self.pending == 0 {
             header.command = RelayCommand::End;
-            self.end = End::Cut;
+            self.end = End::Packaged;
         } else if self.target > 0 {
             header.command = RelayCommand::Begin;
         }
@@ -172,7 +172,7 @@ impl<P: Payload> Stream<P> {
         P::cut(header, &mut self.data, now)
     }
 
-    /// Whether the driver is to be told that little waits to be cut; it is told once.
+    /// Whether the driver is to hear that little waits to be packaged; it hears it once.
     #[inline]
     pub(crate) fn ran_low(&mut self) -> bool {
         self.low_water
@@ -206,12 +206,18 @@ impl<P: Payload> Stream<P> {
         }
     }
 
-    /// Application bytes that were cut into cells so far.
+    /// Cells that wait for the application, or for cells of other legs.
+    pub(crate) fn held(&self) -> u64 {
+        let early = self.resequencer.as_ref().map_or(0, Resequencer::held);
+        self.inbox.len() as u64 + early as u64
+    }
+
+    /// Application bytes that were packaged into cells so far.
     pub(crate) const fn packaged(&self) -> Bytes {
         self.packaged
     }
 
-    /// Application bytes that wait to be cut.
+    /// Application bytes that wait to be packaged.
     pub(crate) const fn pending(&self) -> Bytes {
         Bytes::new(self.pending)
     }

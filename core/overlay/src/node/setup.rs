@@ -1,105 +1,82 @@
 //! Opening and closing circuits and streams.
 
-use hopflow_units::{Cells, LinkId, StreamId};
-use hopflow_wire::{Destroy, Frame, Payload, Reason};
+use hopflow_units::{Cells, Instant, LinkId, StreamId};
+use hopflow_wire::{Destroy, Frame, Payload, Reason, RelayCommand};
 
-use super::{Circuit, Node};
-use crate::connection::Connected;
-use crate::edge::Stream;
-use crate::flow::{Flow, Port};
-use crate::hop::Sender;
-use crate::link::Link;
+use super::{Layers, Node};
+use crate::circuit::Flow;
+use crate::edge::{Edge, Stream};
+use crate::flow::Port;
+use crate::repair::Repairing;
 use crate::{
-    CircuitHandle, CircuitSpec, Direction, Event, FlowId, Gate, Gates, HopSpec, LegUse, Role, Site,
-    StreamHandle, StreamSpec, Transport, Violation,
+    CircuitHandle, CircuitSpec, Direction, EndGates, EndSignal, Event, FlowId, Gate, Gates,
+    HopControl, HopSpec, LegUse, Plan, Role, Site, StreamHandle, StreamSpec, Violation,
 };
 
-impl<T: Transport, P: Payload> Node<T, P> {
+/// Streams that this end opens on one circuit at most; far ends take twice as many.
+const MAX_OPENED: usize = 2048;
+
+impl<H: HopControl, P: Payload> Node<H, P> {
     pub(super) fn add_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle {
         let [prev, next] = [spec.prev, spec.next].map(|hop| {
             let HopSpec { link, circuit, .. } = hop?;
-            let taken = self.link(link).flow(circuit).is_some();
+            let taken = self.egress.link(link).flow(circuit).is_some();
             assert!(!taken, "{circuit} is open on {link} already");
             Some(Port { link, circuit })
         });
-        let id = self.circuits.insert(Circuit { prev, next });
-        let flows = 2 * self.circuits.places() as usize;
-        self.flows.resize_with(flows, || None);
+        let place = self.circuits.vacant();
         let limits = [spec.next, spec.prev].map(|hop| hop.map(|hop| hop.queue_limit));
-        for (direction, ports, limit) in [
-            (Direction::Forward, (prev, next), limits[0]),
-            (Direction::Backward, (next, prev), limits[1]),
-        ] {
-            let flow = FlowId::new(id.index, direction);
-            if let Some(inbound) = ports.0 {
-                self.link(inbound.link)
-                    .set_flow(inbound.circuit, Some(flow));
+        let mut edge = (prev.is_none() || next.is_none()).then(Box::<Edge>::default);
+        let ways = [
+            (Direction::Forward, [prev, next], limits[0]),
+            (Direction::Backward, [next, prev], limits[1]),
+        ];
+        let flows = ways.map(|(direction, ports, limit)| {
+            let flow = FlowId::new(place, direction);
+            if let Some(inbound) = ports[0] {
+                let link = self.egress.link(inbound.link);
+                link.set_flow(inbound.circuit, Some(flow));
             }
-            self.flows[flow.index()] = Some(self.make_flow(flow, direction, ports, limit));
-        }
-        CircuitHandle(id)
+            self.layers
+                .open(&self.plan, site(flow, ports), (ports, limit), &mut edge)
+        });
+        self.circuits.insert(flows, edge)
     }
 
-    fn make_flow(
-        &mut self,
-        id: FlowId,
-        direction: Direction,
-        ports: (Option<Port>, Option<Port>),
-        limit: Option<Cells>,
-    ) -> Flow<T::Flow, P> {
-        let role = match ports {
-            (None, _) => Role::Source,
-            (Some(_), None) => Role::Sink,
-            (Some(_), Some(_)) => Role::Relay,
-        };
-        let [prev, next] = [ports.0, ports.1].map(|port| port.map(|port| port.link));
-        let site = Site {
-            flow: id,
-            role,
-            direction,
-            prev,
-            next,
-        };
-        let mut gates = Gates::default();
-        let state = self.transport.open(&site, &mut gates);
-        // Only forward feedback says what the successor's queue holds.
-        if let (Some(limit), true) = (limit, self.plan.forward_feedback) {
-            gates.hop.set_cap(limit);
-        }
-        let sender = Sender::new(self.plan.forward_feedback);
-        let mut flow = Flow::new(site, ports, gates, state, sender);
-        let connection = self.plan.connection.as_ref();
-        flow.connected = connection.map(|config| Box::new(Connected::new(config, role)));
-        flow
-    }
-
+    /// Adds a stream; `None` if one of its circuits is closed or has too many.
     pub(super) fn add_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {
         assert!(!spec.legs.is_empty(), "a stream has circuits");
         assert!(
             spec.id != StreamId::new(0),
             "stream 0 means a circuit as a whole"
         );
-        let legs = spec.legs.iter().map(|leg| self.circuits.place(leg.0));
+        let legs = spec.legs.iter().map(|leg| self.circuits.place(*leg));
         let legs: Vec<u32> = legs.collect::<Option<_>>()?;
+        let is_full = |&leg: &u32| {
+            let edge = self.circuits.get(leg).and_then(|it| it.edge.as_ref());
+            edge.is_some_and(|edge| edge.streams.len() >= MAX_OPENED)
+        };
+        if legs.iter().any(is_full) {
+            return None;
+        }
         let mut stream = Stream::new(spec.id, legs.clone(), spec.hold.get() as u32);
-        if self.plan.legs == LegUse::First {
+        if self.plan.path.legs == LegUse::First {
             stream.pin(legs.first().copied());
         }
-        let id = self.streams.insert(stream);
         let mut gate = Gate::default();
-        self.transport.open_stream(&mut gate);
-        let places = self.streams.places() as usize;
-        self.stream_gates.resize_with(places, Gate::default);
-        self.stream_gates[id.index as usize] = gate;
+        self.layers.end.open_stream(&mut gate);
+        let handle = self.streams.insert(stream, gate);
         for &leg in &legs {
-            for direction in [Direction::Forward, Direction::Backward] {
-                if let Some(flow) = self.flow(FlowId::new(leg, direction)) {
-                    flow.streams.push((spec.id, id.index));
-                }
+            if let Some(edge) = self.edge(leg) {
+                edge.streams.push((spec.id, handle.0.index));
             }
         }
         self.note_legs(&legs);
-        Some(StreamHandle(id))
+        Some(handle)
+    }
+
+    fn edge(&mut self, circuit: u32) -> Option<&mut Edge> {
+        self.circuits.get_mut(circuit)?.edge.as_deref_mut()
     }
 
     /// Notes at the circuits of a stream that begins or ends which others they share a stream with.
@@ -108,138 +85,185 @@ impl<T: Transport, P: Payload> Node<T, P> {
             return;
         }
         for &circuit in circuits {
-            for direction in [Direction::Forward, Direction::Backward] {
-                let id = FlowId::new(circuit, direction);
-                let flow = self.flows.get_mut(id.index()).and_then(Option::as_mut);
-                let Some(flow) = flow else { continue };
-                let places = flow.streams.iter().map(|(_, place)| *place);
-                let mut streams = places.filter_map(|place| self.streams.get(place));
-                let several = streams.find(|stream| stream.legs.len() > 1);
-                let legs = several.into_iter().flat_map(|stream| &stream.legs);
-                flow.legs = legs.map(|&leg| FlowId::new(leg, direction)).collect();
-            }
+            let edge = self.circuits.get_mut(circuit);
+            let Some(edge) = edge.and_then(|it| it.edge.as_mut()) else {
+                continue;
+            };
+            let places = edge.streams.iter().map(|(_, place)| *place);
+            let mut streams = places.filter_map(|place| self.streams.get(place));
+            let several = streams.find(|stream| stream.legs.len() > 1);
+            edge.legs = several.map_or_else(Vec::new, |stream| stream.legs.clone());
         }
     }
 
-    /// The flow that brings data to this end of a circuit.
-    pub(super) fn sink_flow(&self, circuit: u32) -> FlowId {
-        self.source_flow(circuit).reverse()
-    }
-
-    /// The flow that takes data from this end of a circuit.
-    pub(super) fn source_flow(&self, circuit: u32) -> FlowId {
-        let at_client = matches!(self.circuits.get(circuit), Some(Circuit { prev: None, .. }));
-        let direction = if at_client {
-            Direction::Forward
-        } else {
-            Direction::Backward
-        };
-        FlowId::new(circuit, direction)
-    }
-
-    /// Closes the circuit of `flow`, for a peer broke the protocol.
+    /// Closes a circuit because a peer broke the protocol.
     #[cold]
-    pub(super) fn violated(&mut self, flow: FlowId, violation: Violation) {
-        let known = self.flow(flow).is_some();
-        self.counters.violations += u64::from(known && violation != Violation::Unreachable);
-        self.remove_circuit(flow.circuit(), violation.reason(), None);
+    pub(super) fn violated(&mut self, circuit: u32, violation: Violation) {
+        let known = self.circuits.get(circuit).is_some();
+        let counts = known && violation != Violation::Unreachable;
+        self.outbox.counters.violations += u64::from(counts);
+        self.outbox.commands.clear();
+        self.remove_circuit(circuit, violation.reason(), None);
     }
 
-    /// Closes a circuit and tells the neighbours, except the one that `told` us.
-    pub(super) fn remove_circuit(&mut self, index: u32, reason: Reason, told: Option<Port>) {
-        let name = CircuitHandle(self.circuits.id(index));
-        let Some(circuit) = self.circuits.remove(index) else {
+    /// Closes a circuit and tells the neighbours, except the one that did so.
+    pub(super) fn remove_circuit(&mut self, place: u32, reason: Reason, closer: Option<Port>) {
+        let handle = self.circuits.handle(place);
+        let Some(circuit) = self.circuits.remove(place) else {
             return;
         };
-        for port in [circuit.prev, circuit.next].into_iter().flatten() {
-            self.link(port.link).set_flow(port.circuit, None);
-            if told.is_none_or(|told| told.link != port.link || told.circuit != port.circuit) {
-                self.link(port.link).push_control(Frame::Destroy(Destroy {
+        for port in circuit.ports().into_iter().flatten() {
+            let link = self.egress.link(port.link);
+            link.set_flow(port.circuit, None);
+            if closer
+                .is_none_or(|closer| closer.link != port.link || closer.circuit != port.circuit)
+            {
+                link.push_control(Frame::Destroy(Destroy {
                     circuit: port.circuit,
                     reason,
                 }));
-                self.flush_link(port.link);
+                self.egress.flush_link(port.link);
             }
         }
-        let flows = [Direction::Forward, Direction::Backward].map(|direction| {
-            let id = FlowId::new(index, direction);
-            self.flows[id.index()].take().map(|flow| (id, flow))
-        });
-        for (id, flow) in flows.into_iter().flatten() {
-            self.retire_flow(id, flow);
+        let (flows, edge) = circuit.into_parts();
+        for flow in &flows {
+            self.retire_flow(flow);
         }
-        self.events.push_back(Event::Closed {
-            circuit: name,
+        for (_, stream) in edge.into_iter().flat_map(|edge| edge.streams) {
+            self.remove_stream(stream);
+        }
+        self.outbox.events.push_back(Event::Closed {
+            circuit: handle,
             reason,
         });
     }
 
     /// Forgets everything about a flow that has been taken out of the table.
-    fn retire_flow(&mut self, id: FlowId, mut flow: Flow<T::Flow, P>) {
-        self.transport.close(&flow.site, &mut flow.state);
+    fn retire_flow(&mut self, flow: &Flow<H::Flow, P>) {
+        let id = flow.site.flow;
+        if let Some(path) = &mut self.layers.path {
+            path.close(id);
+        }
         if let Some(port) = flow.outbound {
-            self.scheduler.forget(id, port.link);
-            let link = &mut self.links[port.link.index()];
-            link.parked.retain(|&other| other != id);
-            link.release(Cells::new(flow.queue.next() - flow.queue.head()));
-            // The name may be given to another circuit before they leave.
-            link.drop_cells(port.circuit, self.plan.cell_len());
-            self.unblock(port.link);
+            self.egress.forget_flow(id, port);
         }
         if let Some(port) = flow.inbound {
-            self.link(port.link).owing.retain(|&other| other != id);
-        }
-        for (_, stream) in flow.streams {
-            self.remove_stream(stream);
+            self.egress
+                .link(port.link)
+                .owing
+                .retain(|&other| other != id);
         }
     }
 
-    /// Removes a stream from all its circuits, and tells the driver.
+    /// Removes a stream from all its circuits, and reports it to the driver.
     pub(super) fn remove_stream(&mut self, place: u32) {
-        let stream = StreamHandle(self.streams.id(place));
+        let stream = self.streams.handle(place);
         if self.forget_stream(place) {
-            self.events.push_back(Event::StreamClosed { stream });
+            let event = Event::StreamClosed { stream };
+            self.outbox.events.push_back(event);
         }
     }
 
     /// Removes a stream from all its circuits; false if there is none.
-    pub(super) fn forget_stream(&mut self, place: u32) -> bool {
+    fn forget_stream(&mut self, place: u32) -> bool {
         let Some(state) = self.streams.remove(place) else {
             return false;
         };
         for &leg in &state.legs {
-            for direction in [Direction::Forward, Direction::Backward] {
-                let id = FlowId::new(leg, direction);
-                let flow = self.flows.get_mut(id.index()).and_then(Option::as_mut);
-                let Some(flow) = flow else { continue };
-                flow.streams.retain(|(_, other)| *other != place);
-                self.transport.close_stream(&mut flow.state, state.id);
-                if flow.site.role == Role::Sink {
-                    flow.ended.retain(|other| *other != state.id);
-                    flow.ended.push(state.id);
-                    self.deliverable.push(id);
-                }
+            let Some(mut visit) = self.visit(Instant::ZERO, leg) else {
+                continue;
+            };
+            let source = visit.circuit.source();
+            if let Some(edge) = &mut visit.circuit.edge {
+                edge.streams.retain(|(_, other)| *other != place);
+                edge.forget_ended(state.id);
+                edge.ended.push(state.id);
             }
+            // The control forgets what it counted, which cannot break the protocol.
+            let _ = visit.on_end(EndSignal::StreamClosed(state.id));
+            let sink = source.map(|source| FlowId::new(leg, source.reverse()));
+            self.outbox.deliverable.extend(sink);
         }
         self.note_legs(&state.legs);
         true
     }
 
+    /// Closes a stream at this end, and breaks it off if it is not over.
+    pub(super) fn end_stream(&mut self, now: Instant, place: u32) {
+        let Some(stream) = self.streams.get(place) else {
+            return;
+        };
+        let (name, over, legs) = (stream.id, stream.is_over(), stream.legs.clone());
+        self.forget_stream(place);
+        for (turn, &leg) in legs.iter().enumerate() {
+            if over {
+                if let Some(edge) = self.edge(leg) {
+                    edge.forget_ended(name);
+                }
+            } else if turn == 0 {
+                self.with(now, leg, |visit| {
+                    visit.send_command(RelayCommand::Reset, name)
+                });
+            }
+        }
+        self.deliver_others(now);
+    }
+
     /// Closes all circuits of a link, whose number may be given to another one.
     pub(super) fn drop_link(&mut self, link: LinkId) {
-        let circuits: Vec<u32> = self.links[link.index()]
-            .arriving
-            .iter()
-            .flatten()
-            .map(|flow| flow.circuit())
-            .collect();
-        for circuit in circuits {
+        for circuit in self.egress.link(link).circuits() {
             self.remove_circuit(circuit, Reason::Unreachable, None);
         }
-        self.links[link.index()] = Link::new(self.plan.carrier, self.plan.feedback_len());
-        self.flush.retain(|&other| other != link);
-        self.complete.retain(|&other| other != link);
-        self.scheduler.unblock(link);
-        self.free_links.push(link);
+        self.egress.remove_link(link);
+    }
+}
+
+/// Where a flow is that has these ports.
+fn site(flow: FlowId, ports: [Option<Port>; 2]) -> Site {
+    let role = match ports {
+        [None, _] => Role::Source,
+        [Some(_), None] => Role::Sink,
+        [Some(_), Some(_)] => Role::Relay,
+    };
+    let [prev, next] = ports.map(|port| port.map(|port| port.link));
+    Site {
+        flow,
+        role,
+        direction: flow.direction(),
+        prev,
+        next,
+    }
+}
+
+impl<H: HopControl> Layers<H> {
+    /// A flow begins.
+    fn open<P: Payload>(
+        &mut self,
+        plan: &Plan,
+        site: Site,
+        (ports, limit): ([Option<Port>; 2], Option<Cells>),
+        edge: &mut Option<Box<Edge>>,
+    ) -> Flow<H::Flow, P> {
+        let mut gate = Gate::default();
+        let mut edge = edge.as_deref_mut().filter(|_| site.role == Role::Source);
+        let end = edge.as_mut().map(|edge| &mut edge.gate);
+        let mut gates = Gates {
+            hop: &mut gate,
+            end,
+        };
+        let state = self.hop.open(&site, &mut gates);
+        if let Some(edge) = edge {
+            let mut gates = EndGates {
+                hop: &mut gate,
+                end: &mut edge.gate,
+                preference: &mut edge.preference,
+            };
+            edge.control = self.end.open(&site, &mut gates);
+        }
+        // Only forward feedback says what the successor's queue holds.
+        if let (Some(limit), true) = (limit, plan.hop.feedback.forwarded) {
+            gate.set_cap(limit);
+        }
+        Flow::new(site, ports, (gate, state), Repairing::new(plan, site.role))
     }
 }

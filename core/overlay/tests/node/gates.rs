@@ -1,8 +1,10 @@
 //! The parts of a flow's gates: credit over a stream, pace, and windows, through test transports.
 
-use crate::support::PlainConfig;
-use hopflow_overlay::{FlowCx, Forwarded, Gates, Multiplexing, NodeEnv, Plan, Site, Transport};
-use hopflow_testkit::{Bench, Chain, End, Made, Manner, Medium};
+use crate::support::{PlainConfig, hop_plan};
+use hopflow_overlay::{
+    Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Stack, Violation,
+};
+use hopflow_testkit::{Bench, Chain, End, Manner, Medium};
 use hopflow_units::{Bytes, Cells, Duration};
 
 /// Credits as in N23: a successor's queue is lent to its predecessor, cell by cell.
@@ -12,37 +14,45 @@ struct Credits;
 /// Cells that a relay lends.
 const LENT: u64 = 20;
 
-impl Transport for Credits {
-    const NAME: &'static str = "credits";
+impl HopControl for Credits {
+    const INFO: Info = Info::new("credits", "a successor's queue, lent cell by cell");
     type Config = PlainConfig;
     type Flow = u64;
 
-    fn plan(config: &PlainConfig) -> Plan {
-        Plan {
-            forward_feedback: true,
-            multiplexing: Multiplexing::Shared,
-            ..config.plan.clone()
-        }
+    fn plan(_: &PlainConfig) -> HopPlan {
+        hop_plan(true)
     }
 
     fn new(_: &PlainConfig, _: &NodeEnv) -> Self {
         Self
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates) -> u64 {
+    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) -> u64 {
         gates.hop.grant_total(Cells::new(LENT));
         0
     }
 
-    fn on_forwarded(&mut self, forwarded: &mut u64, cx: &mut FlowCx<'_>, sample: &Forwarded) {
-        *forwarded += sample.cells.get();
-        cx.gates.hop.grant_total(Cells::new(*forwarded + LENT));
+    fn on(
+        &mut self,
+        forwarded: &mut u64,
+        cx: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        if let HopSignal::Forwarded(sample) = signal {
+            *forwarded += sample.cells.get();
+            cx.gate.grant_total(Cells::new(*forwarded + LENT));
+        }
+        Ok(())
     }
+}
+
+fn credits(config: PlainConfig) -> Stack<Credits> {
+    config.stack()
 }
 
 #[test]
 fn credits_bound_what_a_hop_holds_and_never_run_dry_for_good() {
-    let factory = Made::<Credits>::new(PlainConfig::streams());
+    let factory = credits(PlainConfig::streams());
     for manner in [Manner::WireTrue, Manner::Adversarial] {
         let medium = Medium::delay(Duration::from_millis(10)).with_buffer(Bytes::new(4096));
         let mut chain = Chain::new(&factory, 4, manner, 1).with_medium(medium);
@@ -64,7 +74,7 @@ fn credits_bound_what_a_hop_holds_and_never_run_dry_for_good() {
 
 #[test]
 fn a_sink_that_stalls_keeps_its_circuit_on_a_stream_with_feedback() {
-    let factory = Made::<Credits>::new(PlainConfig::streams());
+    let factory = credits(PlainConfig::streams());
     let mut chain = Chain::new(&factory, 3, Manner::WireTrue, 1);
     let circuit = chain.circuit(&[0, 1, 2]);
     let stream = chain.stream(&[circuit]);
@@ -78,7 +88,7 @@ fn a_sink_that_stalls_keeps_its_circuit_on_a_stream_with_feedback() {
 
 #[test]
 fn a_successor_that_answers_probes_is_not_gone() {
-    let mut client = Bench::client(&Made::<Credits>::new(PlainConfig::datagrams()));
+    let mut client = Bench::client(&credits(PlainConfig::datagrams()));
     assert_eq!(client.write(Bytes::new(10_000)).cells(0), LENT as usize);
     client.receive(0, Bench::feedback(LENT, 0));
     let mut probes = 0;
@@ -95,7 +105,7 @@ fn a_successor_that_answers_probes_is_not_gone() {
 
 #[test]
 fn a_stream_loses_nothing_so_nobody_probes_for_its_feedback() {
-    let mut client = Bench::client(&Made::<Credits>::new(PlainConfig::streams()));
+    let mut client = Bench::client(&credits(PlainConfig::streams()));
     client.write(Bytes::new(10_000));
     client.receive(0, Bench::feedback(0, 1));
     let sent = client.wait(Duration::from_secs(7200));
@@ -126,7 +136,7 @@ fn a_hops_pace_spaces_cells() {
 }
 
 #[test]
-fn the_pace_of_what_a_source_cuts_spaces_cells() {
+fn the_pace_of_what_a_source_packages_spaces_cells() {
     let pace = Some(Duration::from_millis(10));
     for base in [PlainConfig::datagrams(), PlainConfig::streams()] {
         let took = seconds(PlainConfig {

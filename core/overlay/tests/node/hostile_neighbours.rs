@@ -1,6 +1,6 @@
 //! What neighbours send can close a circuit; it does not make a node hold more and more.
 
-use crate::support::PlainConfig;
+use crate::support::{PlainConfig, QUEUE_LIMIT};
 use hopflow_testkit::{Bench, Counted};
 use hopflow_units::{Bytes, Duration, LinkId};
 use hopflow_wire::{Reason, RelayCommand};
@@ -21,7 +21,7 @@ fn commands_owed_to_a_neighbour_that_takes_nothing_close_the_circuit() {
         reply: Some(RelayCommand::Sendme),
         ..PlainConfig::streams()
     };
-    let limit = config.plan.queue_limit;
+    let limit = QUEUE_LIMIT;
     let mut exit = Bench::exit(&config.factory());
     let before = Counted::live();
     let room = Bench::ROOM.get() / 512;
@@ -36,7 +36,7 @@ fn commands_owed_to_a_neighbour_that_takes_nothing_close_the_circuit() {
 #[test]
 fn an_answer_to_a_probe_waits_for_room_like_everything() {
     let mut config = PlainConfig::streams();
-    config.plan.forward_feedback = true;
+    config.forwarded = true;
     let mut relay = Bench::relay(&config.factory());
     relay.room(0, Bytes::new(5));
     relay.receive(0, Bench::data(0));

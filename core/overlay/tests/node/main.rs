@@ -2,5 +2,4 @@
 
 mod gates;
 mod hostile_neighbours;
-mod link_gates;
 mod support;

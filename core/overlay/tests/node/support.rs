@@ -1,46 +1,40 @@
 //! A test transport whose every part is a parameter.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use hopflow_overlay::{FlowCx, Gates, LinkCx, LinkSample, NodeEnv, Plan, Site, Transport};
-use hopflow_testkit::Made;
-use hopflow_units::{Cells, Duration, StreamId};
-use hopflow_wire::{Carrier, RelayCommand, RelayHeader};
+use hopflow_overlay::{
+    EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, FeedbackPlan, Gates, GatesChoose,
+    HopControl, HopCx, HopPlan, HopSignal, Info, LinkPlan, NodeEnv, Repair, RttConfig, Site, Stack,
+    Violation,
+};
+use hopflow_units::{Cells, Duration};
+use hopflow_wire::{Carrier, RelayCommand};
 
-/// Does what its configuration says.
-#[derive(Debug)]
-pub(crate) struct Plain {
-    config: PlainConfig,
-}
-
-/// What a node with [`Plain`] does.
-#[derive(Clone, Debug)]
+/// What a node of the test transport does.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainConfig {
-    pub(crate) plan: Plan,
+    pub(crate) carrier: Carrier,
+    /// Whether hops report what they forwarded.
+    pub(crate) forwarded: bool,
     /// The hop's window.
     pub(crate) window: Option<Cells>,
-    /// The window of each link, set with the first sample; it grows by one with each later one.
-    pub(crate) link_window: Option<Cells>,
-    /// The pace of each link, set with the first sample.
-    pub(crate) link_pace: Option<Duration>,
-    /// What `on_link` was told, and how many cells its gate had outstanding then.
-    pub(crate) samples: Arc<Mutex<Vec<(LinkSample, Cells)>>>,
     /// A cell that the sink returns for each that it delivers.
     pub(crate) reply: Option<RelayCommand>,
-    /// The pace of a hop, and of what a source cuts.
+    /// The pace of a hop, and of what a source packages.
     pub(crate) hop_pace: Option<Duration>,
     pub(crate) end_pace: Option<Duration>,
 }
+
+/// Cells that a node queues per circuit.
+pub(crate) const QUEUE_LIMIT: Cells = Cells::new(100);
 
 impl PlainConfig {
     /// Reliable datagrams with forward feedback and a window of eight cells per hop.
     pub(crate) fn datagrams() -> Self {
         Self {
-            plan: plan(Carrier::Datagram),
+            carrier: Carrier::Datagram,
+            forwarded: true,
             window: Some(Cells::new(8)),
-            link_window: None,
-            link_pace: None,
-            samples: Arc::default(),
             reply: None,
             hop_pace: None,
             end_pace: None,
@@ -50,80 +44,109 @@ impl PlainConfig {
     /// Streams without feedback or windows.
     pub(crate) fn streams() -> Self {
         Self {
-            plan: plan(Carrier::Stream),
+            carrier: Carrier::Stream,
+            forwarded: false,
             window: None,
             ..Self::datagrams()
         }
     }
 
-    pub(crate) fn factory(self) -> Made<Plain> {
-        Made::new(self)
+    pub(crate) fn stack<H: HopControl<Config = Self>>(self) -> Stack<H> {
+        let refill = Duration::from_millis(10);
+        let (scheduling, repair) = match self.carrier {
+            Carrier::Datagram => (
+                LinkPlan::datagrams(QUEUE_LIMIT, refill),
+                Repair::PerHop(RttConfig::default()),
+            ),
+            Carrier::Stream => {
+                let mut link = LinkPlan::datagrams(QUEUE_LIMIT, refill);
+                link.carrier = Carrier::Stream;
+                (link, Repair::None)
+            }
+        };
+        let end = Replying(self.reply);
+        Stack::new(
+            (scheduling, repair),
+            self,
+            Arc::new(end),
+            Arc::new(GatesChoose),
+        )
+    }
+
+    pub(crate) fn factory(self) -> Stack<Plain> {
+        self.stack()
     }
 }
 
-fn plan(carrier: Carrier) -> Plan {
-    let datagrams = carrier == Carrier::Datagram;
-    let (feedback_delay, refill) = (Duration::from_millis(1), Duration::from_millis(10));
-    Plan {
-        carrier,
-        reliable: datagrams,
-        forward_feedback: datagrams,
-        ahead: Cells::new(4),
-        ..Plan::datagrams(Cells::new(100), feedback_delay, refill)
-    }
-}
+/// A window and a pace on each hop that never change.
+#[derive(Debug)]
+pub(crate) struct Plain(PlainConfig);
 
-impl Transport for Plain {
-    const NAME: &'static str = "plain";
+impl HopControl for Plain {
+    const INFO: Info = Info::new("plain", "a window and a pace that never change");
     type Config = PlainConfig;
     type Flow = ();
 
-    fn plan(config: &PlainConfig) -> Plan {
-        config.plan.clone()
+    fn plan(config: &PlainConfig) -> HopPlan {
+        hop_plan(config.forwarded)
     }
 
     fn new(config: &PlainConfig, _: &NodeEnv) -> Self {
-        Self {
-            config: config.clone(),
-        }
+        Self(*config)
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates) {
-        if let Some(window) = self.config.window {
+    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) {
+        if let Some(window) = self.0.window {
             gates.hop.set_window(window);
         }
-        if let Some(pace) = self.config.hop_pace {
+        if let Some(pace) = self.0.hop_pace {
             gates.hop.set_pace(pace, Duration::ZERO);
         }
-        if let Some(pace) = self.config.end_pace {
-            gates.end.set_pace(pace, Duration::ZERO);
+        if let (Some(pace), Some(end)) = (self.0.end_pace, &mut gates.end) {
+            end.set_pace(pace, Duration::ZERO);
         }
     }
 
-    fn on_taken(&mut self, (): &mut (), cx: &mut FlowCx<'_>, stream: StreamId) {
-        if let Some(command) = self.config.reply {
-            cx.send_far_end(command, stream);
-        }
-    }
-
-    fn on_far_end(
-        &mut self,
-        (): &mut (),
-        _: &mut FlowCx<'_>,
-        _: &RelayHeader,
-    ) -> Result<(), hopflow_overlay::Violation> {
+    fn on(&mut self, (): &mut (), _: &mut HopCx<'_>, _: HopSignal<'_>) -> Result<(), Violation> {
         Ok(())
     }
+}
 
-    fn on_link(&mut self, cx: &mut LinkCx<'_>, sample: &LinkSample) {
-        let mut samples = self.config.samples.lock().expect("nobody panicked");
-        samples.push((*sample, cx.gate.outstanding()));
-        if let Some(window) = self.config.link_window {
-            let window = cx.gate.window().map_or(window, |last| last + Cells::new(1));
-            cx.gate.set_window(window.min(Cells::new(6)));
+/// Feedback that waits for a millisecond at most.
+pub(crate) fn hop_plan(forwarded: bool) -> HopPlan {
+    HopPlan {
+        feedback: FeedbackPlan::every_cell(forwarded, Duration::from_millis(1)),
+        ..HopPlan::default()
+    }
+}
+
+/// Sinks that return a command for each cell that they deliver.
+#[derive(Clone, Copy, Debug)]
+struct Replying(Option<RelayCommand>);
+
+impl EndControl for Replying {
+    fn info(&self) -> &'static Info {
+        static INFO: Info = Info::new("replying", "a command for each cell");
+        &INFO
+    }
+
+    fn plan(&self) -> EndPlan {
+        EndPlan {
+            source_high_water: Cells::new(4),
+            ..EndPlan::default()
         }
-        if let (Some(pace), None) = (self.config.link_pace, cx.gate.opens_at()) {
-            cx.gate.set_pace(pace, Duration::ZERO);
+    }
+
+    fn open(&self, _: &Site, _: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
+        Some(Box::new(*self))
+    }
+}
+
+impl EndState for Replying {
+    fn on(&mut self, cx: &mut EndCx<'_>, signal: EndSignal<'_>) -> Result<(), Violation> {
+        if let (EndSignal::Dequeued(stream), Some(command)) = (signal, self.0) {
+            cx.send(command, stream);
         }
+        Ok(())
     }
 }

@@ -196,7 +196,7 @@ impl Chain<'_> {
             assert!(frames.is_empty(), "nothing is sent, yet there are frames");
             return false;
         };
-        let carrier = self.plan.carrier;
+        let carrier = self.plan.link.carrier;
         let promised: Bytes = frames.iter().map(|frame| frame.wire_len(carrier)).sum();
         assert_eq!(promised, len, "a packet's length is that of its frames");
         assert!(!frames.is_empty(), "an empty packet is sent");
@@ -236,10 +236,10 @@ impl Chain<'_> {
         let mut bytes = Vec::new();
         for frame in &frames {
             let start = bytes.len() as u64;
-            frame.encode(self.plan.carrier, &mut bytes);
+            frame.encode(self.plan.link.carrier, &mut bytes);
             assert_eq!(
                 bytes.len() as u64 - start,
-                frame.wire_len(self.plan.carrier).get(),
+                frame.wire_len(self.plan.link.carrier).get(),
                 "a frame has another length than promised"
             );
         }
@@ -250,7 +250,7 @@ impl Chain<'_> {
     fn unpack(&self, cargo: Cargo) -> Vec<Frame<Counted>> {
         match cargo {
             Cargo::Frames(frames) => frames,
-            Cargo::Encoded(bytes) => Frames::new(&bytes, self.plan.carrier)
+            Cargo::Encoded(bytes) => Frames::new(&bytes, self.plan.link.carrier)
                 .map(|frame| frame.expect("our own encoding decodes"))
                 .collect(),
         }

@@ -206,7 +206,7 @@ impl<'f> Chain<'f> {
 
     /// The link of a circuit between two nodes, as each of them sees it.
     fn hop(&mut self, from: usize, to: usize, circuit: usize) -> (HopSpec, HopSpec) {
-        let own = (self.plan.multiplexing == Multiplexing::PerCircuit).then_some(circuit);
+        let own = (self.plan.link.multiplexing == Multiplexing::PerCircuit).then_some(circuit);
         let key = (from.min(to), from.max(to), own);
         if !self.links.contains_key(&key) {
             let joint = self.join(key.0, key.1);
@@ -217,14 +217,14 @@ impl<'f> Chain<'f> {
         let side = |end: usize| HopSpec {
             link: joint.ends[end],
             circuit: CircuitId::new(joint.circuits),
-            queue_limit: self.plan.queue_limit,
+            queue_limit: self.plan.link.queue_limit,
         };
         let near = usize::from(from > to);
         (side(near), side(1 - near))
     }
 
     fn join(&mut self, low: usize, high: usize) -> Joint {
-        let stream = self.plan.carrier == Carrier::Stream;
+        let stream = self.plan.link.carrier == Carrier::Stream;
         let ends = [low, high].map(|node| self.nodes[node].host.add_link());
         for (from, to, far) in [(low, high, ends[1]), (high, low, ends[0])] {
             self.nodes[from].out.push(self.pipes.len());

@@ -73,7 +73,7 @@ impl Chain<'_> {
     /// Compares a node's flows with what they were.
     pub(super) fn check_gates(&mut self, node: usize, before: &[Option<FlowView>]) {
         let after = self.views(node);
-        let limit = self.plan.queue_limit.get();
+        let limit = self.plan.link.queue_limit.get();
         for (before, after) in before.iter().zip(&after) {
             let (Some(before), Some(after)) = (before, after) else {
                 continue;
@@ -85,7 +85,7 @@ impl Chain<'_> {
                     "a gate is exceeded: {before:?}, then {after:?}"
                 );
                 assert!(
-                    !self.plan.forward_feedback || after.outstanding.get() <= limit,
+                    !self.plan.hop.feedback.forwarded || after.outstanding.get() <= limit,
                     "the successor's queue limit is exceeded: {after:?}"
                 );
             }
@@ -94,8 +94,8 @@ impl Chain<'_> {
 
     /// Checks queues, and that cells do not come from nowhere.
     pub(super) fn check_flows(&mut self) {
-        let limit = self.plan.queue_limit.get();
-        let sink = self.plan.connection.as_ref().map(EndToEnd::receive_buffer);
+        let limit = self.plan.link.queue_limit.get();
+        let sink = self.plan.connection().map(EndToEnd::receive_buffer);
         let sink_limit = sink.map_or(limit, Cells::get);
         for circuit in &self.circuits {
             let last = circuit.hops.len() - 1;
@@ -114,7 +114,7 @@ impl Chain<'_> {
                     self.watch.largest_queue = self.watch.largest_queue.max(held);
                     assert!(held <= limit, "a queue exceeds its limit: {view:?}");
                 }
-                if self.plan.connection.is_some() {
+                if self.plan.connection().is_some() {
                     keep_ends(&mut views);
                 }
                 for pair in views.windows(2) {
@@ -154,7 +154,7 @@ impl Chain<'_> {
                 let mut views: Vec<_> = (0..circuit.hops.len())
                     .filter_map(|hop| self.flow_of(circuit, hop, direction))
                     .collect();
-                if self.plan.connection.is_some() {
+                if self.plan.connection().is_some() {
                     keep_ends(&mut views);
                 }
                 for view in &views {

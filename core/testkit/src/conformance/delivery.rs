@@ -38,7 +38,7 @@ fn settled(mut chain: Chain<'_>) {
 /// Whether what datagrams lose is sent again, by hops or by ends.
 fn repairs(factory: &dyn Factory<Counted>) -> bool {
     let plan = factory.plan();
-    plan.reliable || plan.connection.is_some()
+    plan.repairs_hops() || plan.connection().is_some()
 }
 
 /// Over links that only delay, and as encoded bytes.
@@ -53,7 +53,7 @@ pub(super) fn every_byte_arrives_once_and_in_order(factory: &dyn Factory<Counted
 
 /// Over links that lose, repeat and reorder, if the transport repairs.
 pub(super) fn a_harmed_path_delivers_everything(factory: &dyn Factory<Counted>) {
-    if !repairs(factory) && factory.plan().carrier == hopflow_wire::Carrier::Datagram {
+    if !repairs(factory) && factory.plan().link.carrier == hopflow_wire::Carrier::Datagram {
         return;
     }
     let base = Medium::delay(Duration::from_millis(10));
@@ -65,7 +65,7 @@ pub(super) fn a_harmed_path_delivers_everything(factory: &dyn Factory<Counted>) 
         (5, 0.3, 0.1, 40),
     ] {
         // TCP's time-outs back off to minutes: from end to end such a transfer would take days.
-        if loss > 0.2 && factory.plan().connection.is_some() {
+        if loss > 0.2 && factory.plan().connection().is_some() {
             continue;
         }
         let medium = base.harmed(loss, duplicate, Duration::from_millis(jitter));

@@ -12,7 +12,7 @@ pub(super) fn excess_is_dropped_unacknowledged_and_closes_the_circuit(
     factory: &dyn Factory<Counted>,
 ) {
     let plan = factory.plan();
-    let limit = plan.queue_limit.get();
+    let limit = plan.link.queue_limit.get();
     let before = Counted::live();
     let mut relay = Bench::relay(factory);
     let mut closed = None;
@@ -37,10 +37,11 @@ pub(super) fn excess_is_dropped_unacknowledged_and_closes_the_circuit(
     let counters = relay.host.counters();
     // Where no gate holds a relay back it has passed all on.
     assert!(
-        counters.cells_dropped > 0 || plan.connection.is_some() && counters.cells_sent > 4 * limit,
+        counters.cells_dropped > 0
+            || plan.connection().is_some() && counters.cells_sent > 4 * limit,
         "nothing was dropped"
     );
-    if plan.excess == Excess::Drop {
+    if plan.link.excess == Excess::Drop {
         assert!(closed.is_none(), "excess alone closes nothing here");
         return;
     }
@@ -58,9 +59,13 @@ pub(super) fn excess_is_dropped_unacknowledged_and_closes_the_circuit(
 pub(super) fn feedback_that_lies_closes_the_circuit(factory: &dyn Factory<Counted>) {
     let plan = factory.plan();
     for (ack, fwd, believed) in [
-        (1 << 20, 0, plan.reliable),
-        (1 << 20, 1 << 20, plan.reliable || plan.forward_feedback),
-        (0, 1 << 20, plan.forward_feedback),
+        (1 << 20, 0, plan.repairs_hops()),
+        (
+            1 << 20,
+            1 << 20,
+            plan.repairs_hops() || plan.hop.feedback.forwarded,
+        ),
+        (0, 1 << 20, plan.hop.feedback.forwarded),
     ] {
         let mut client = Bench::client(factory);
         assert!(client.write(Bytes::new(50_000)).cells(0) > 0);
@@ -80,10 +85,10 @@ pub(super) fn feedback_that_lies_closes_the_circuit(factory: &dyn Factory<Counte
 pub(super) fn a_neighbour_that_never_acknowledges_gets_a_bounded_number_of_cells(
     factory: &dyn Factory<Counted>,
 ) {
-    if factory.plan().carrier == Carrier::Stream {
+    if factory.plan().link.carrier == Carrier::Stream {
         return;
     }
-    let limit = factory.plan().queue_limit.get();
+    let limit = factory.plan().link.queue_limit.get();
     let before = Counted::live();
     let mut client = Bench::client(factory);
     client.write(Bytes::new(30_000_000));
@@ -98,7 +103,7 @@ pub(super) fn a_neighbour_that_never_acknowledges_gets_a_bounded_number_of_cells
 
 /// A neighbour that sends data but takes nothing does not make a node pile up what it owes.
 pub(super) fn commands_for_a_deaf_neighbour_are_bounded(factory: &dyn Factory<Counted>) {
-    let limit = factory.plan().queue_limit.get();
+    let limit = factory.plan().link.queue_limit.get();
     let before = Counted::live();
     let mut exit = Bench::exit(factory);
     for seq in 0..200 * limit.min(2000) {

@@ -42,7 +42,7 @@ pub(super) fn two_legs_keep_the_order_of_a_stream(factory: &dyn Factory<Counted>
     }
     assert!(chain.run_to_arrival(Duration::from_secs(60)), "it hangs");
     assert!(most <= 64, "{most} cells are held");
-    if factory.plan().legs == LegUse::Open {
+    if factory.plan().path.legs == LegUse::Open {
         for leg in legs {
             assert!(cells_over(&chain, leg) > 0, "a leg is not used");
         }

@@ -25,7 +25,7 @@ fn download(
 
 /// Any feedback message may be lost: the transfer still completes.
 pub(super) fn no_single_feedback_message_is_vital(factory: &dyn Factory<Counted>) {
-    if factory.plan().carrier == Carrier::Stream {
+    if factory.plan().link.carrier == Carrier::Stream {
         return;
     }
     let (mut whole, ..) = download(factory, 15_000);
@@ -44,7 +44,7 @@ pub(super) fn no_single_feedback_message_is_vital(factory: &dyn Factory<Counted>
 
 /// Any datagram may be lost, with the cells, acknowledgements and credits that it holds.
 pub(super) fn no_single_packet_is_vital(factory: &dyn Factory<Counted>) {
-    if factory.plan().carrier == Carrier::Stream {
+    if factory.plan().link.carrier == Carrier::Stream {
         return;
     }
     let start = || {
@@ -95,7 +95,7 @@ pub(super) fn a_paused_application_resumes(factory: &dyn Factory<Counted>) {
 pub(super) fn a_stalled_sink_holds_bounded_memory_and_closes_nothing(
     factory: &dyn Factory<Counted>,
 ) {
-    let limit = factory.plan().queue_limit.get();
+    let limit = factory.plan().link.queue_limit.get();
     let before = Counted::live();
     let (mut chain, stream, _) = download(factory, 5_000_000);
     chain.set_reading(stream, End::Client, false);
@@ -103,10 +103,10 @@ pub(super) fn a_stalled_sink_holds_bounded_memory_and_closes_nothing(
     let steps = chain.watch().steps;
     chain.run_for(STALL);
     // Two nodes queue for the client, which holds some itself; the source has cut some ahead.
-    let bound = 2 * 2 * limit + INBOX + factory.plan().ahead.get();
+    let bound = 2 * 2 * limit + INBOX + factory.plan().end.source_high_water.get();
     let live = (Counted::live() - before) as u64;
     assert!(live <= bound, "{live} cells are held, the bound is {bound}");
-    if factory.plan().tick.is_none() {
+    if factory.plan().tick().is_none() {
         let busy = chain.watch().steps - steps;
         assert!(busy < 5000, "{busy} steps while nothing moves");
     }
@@ -119,7 +119,7 @@ pub(super) fn a_stalled_sink_holds_bounded_memory_and_closes_nothing(
 
 /// Once all is delivered and acknowledged, a node wants to be left alone.
 pub(super) fn an_idle_node_asks_for_nothing(factory: &dyn Factory<Counted>) {
-    if factory.plan().tick.is_some() {
+    if factory.plan().tick().is_some() {
         return;
     }
     let (mut chain, ..) = download(factory, 100_000);

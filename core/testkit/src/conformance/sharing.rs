@@ -16,7 +16,7 @@ pub(super) fn a_token_bucket_limits_what_a_node_sends(factory: &dyn Factory<Coun
     let bucket = BucketConfig {
         rate: Rate::from_bytes_per_sec(RATE).expect("it is positive"),
         depth: Bytes::new(RATE / 10),
-        interval: factory.plan().refill,
+        interval: factory.plan().link.refill,
         phase: Duration::from_millis(3),
     };
     let medium = Medium::delay(Duration::from_millis(5));
@@ -31,7 +31,7 @@ pub(super) fn a_token_bucket_limits_what_a_node_sends(factory: &dyn Factory<Coun
     let mut at_first = 0;
     for second in 1..=20 {
         chain.run_for(Duration::from_secs(1));
-        let cell = Frame::<Counted>::cell_len(factory.plan().carrier);
+        let cell = Frame::<Counted>::cell_len(factory.plan().link.carrier);
         let sent = chain.counters(relay).cells_sent * cell.get();
         let allowed = bucket.depth.get() + RATE * second;
         assert!(sent <= allowed, "{sent} bytes of cells in {second} s");
@@ -41,7 +41,7 @@ pub(super) fn a_token_bucket_limits_what_a_node_sends(factory: &dyn Factory<Coun
         }
         let (later, due) = (sent - at_first, RATE * (second - 1));
         assert!(
-            later as f64 >= 0.9 * factory.plan().fills * due as f64,
+            later as f64 >= 0.9 * factory.plan().hop.target_utilization * due as f64,
             "only {later} bytes of cells in {second} s without the first"
         );
     }
@@ -53,11 +53,11 @@ fn share(factory: &dyn Factory<Counted>, flows: usize) -> Vec<f64> {
     let fast = Medium::delay(Duration::from_millis(10));
     let mut chain = Chain::new(factory, 1, Manner::Orderly, 1).with_medium(fast);
     // Circuits with links of their own share no link, so it is their relay that is narrow.
-    let apart = factory.plan().multiplexing == Multiplexing::PerCircuit;
+    let apart = factory.plan().link.multiplexing == Multiplexing::PerCircuit;
     let bucket = BucketConfig {
         rate,
         depth: Bytes::new(RATE / 10),
-        interval: factory.plan().refill,
+        interval: factory.plan().link.refill,
         phase: Duration::from_millis(3),
     };
     let relay = chain.add_node(apart.then_some(bucket));
@@ -98,7 +98,7 @@ fn used(bytes: f64) -> f64 {
 
 /// What is used is at least nine tenths of what the transport fills.
 fn assert_filled(factory: &dyn Factory<Counted>, used: f64) {
-    let least = 0.9 * factory.plan().fills;
+    let least = 0.9 * factory.plan().hop.target_utilization;
     assert!(
         (least..=1.02).contains(&used),
         "{used:.3} of the bottleneck is used"

@@ -2,6 +2,10 @@
 
 use std::collections::VecDeque;
 
+use hopflow_units::Cells;
+
+use crate::QueueView;
+
 /// A flow's cells, numbered from zero in order of arrival.
 ///
 /// Three marks divide them, as in the BackTap paper, section 3.2: `head` is the frontmost cell
@@ -42,6 +46,16 @@ impl<P: Clone> CellQueue<P> {
     #[inline]
     pub(crate) fn unsent(&self) -> u64 {
         self.head + self.cells.len() as u64 - self.next
+    }
+
+    /// What layers see of the queue.
+    #[inline]
+    pub(crate) fn view(&self) -> QueueView {
+        QueueView {
+            unsent: Cells::new(self.unsent()),
+            held: Cells::new(self.cells.len() as u64),
+            sent: Cells::new(self.next),
+        }
     }
 
     /// The next cell to be sent, without sending it.

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use hopflow_units::{Duration, Instant};
 use hopflow_wire::Feedback;
 
-use crate::queue::CellQueue;
-use crate::{RttConfig, RttEstimator, Violation};
+use super::{News, RttConfig, RttEstimator};
+use crate::Violation;
+use crate::circuit::CellQueue;
 
 /// Duplicate acknowledgements that mean loss (RFC 5681, 3.2).
 const DUPLICATES: u32 = 3;
@@ -21,6 +22,8 @@ const SILENCES: u32 = 12;
 /// time-out, two per acknowledgement as slow start would.
 #[derive(Debug)]
 pub(crate) struct Sender {
+    /// Bounds of the time-out.
+    config: RttConfig,
     /// Whether forward feedback is to come, too.
     await_forward: bool,
     /// When the cells from `log_start` on were sent, until they are acknowledged and forwarded.
@@ -59,14 +62,6 @@ struct Recovery {
     after_timeout: bool,
 }
 
-/// What an acknowledgement brought.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Acked {
-    pub(crate) cells: u64,
-    pub(crate) rtt: Option<Duration>,
-    pub(crate) lost: bool,
-}
-
 /// What the sender's deadline asks for when it has passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expired {
@@ -80,8 +75,9 @@ pub(crate) enum Expired {
 
 impl Sender {
     /// A sender that hears acknowledgements and, with `await_forward`, forward feedback.
-    pub(crate) fn new(await_forward: bool) -> Self {
+    pub(crate) fn new(await_forward: bool, config: RttConfig) -> Self {
         Self {
+            config,
             await_forward,
             log: VecDeque::new(),
             log_start: 0,
@@ -96,10 +92,10 @@ impl Sender {
 
     /// Notes that the cell numbered by the log's end is sent for the first time.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, config: &RttConfig) {
+    pub(crate) fn on_sent(&mut self, now: Instant) {
         self.log.push_back(SentAt(now.as_nanos()));
         if self.deadline.is_none() {
-            self.deadline = Some(now + self.rtt.rto(config));
+            self.deadline = Some(now + self.rtt.rto(&self.config));
         }
     }
 
@@ -126,74 +122,79 @@ impl Sender {
         queue.sent(seq).map(|cell| (seq, cell.clone()))
     }
 
-    /// Handles the acknowledgement in `feedback` and forgets what was acknowledged.
+    /// Handles feedback: forgets the cells that were acknowledged, notes those that were forwarded.
+    ///
+    /// # Errors
+    /// If it names cells that were never sent, or were forwarded before they arrived.
     #[inline]
-    pub(crate) fn on_ack<P: Clone>(
+    pub(crate) fn on_feedback<P: Clone>(
         &mut self,
         now: Instant,
         feedback: &Feedback,
         queue: &mut CellQueue<P>,
-        config: &RttConfig,
-    ) -> Result<Acked, Violation> {
+    ) -> Result<News, Violation> {
         let ack = feedback.ack.widen(queue.head());
         if ack > queue.next() {
             return Err(Violation::BeyondSent);
         }
         self.silences = 0;
-        if ack <= queue.head() {
-            let lost = self.on_duplicate(feedback.out_of_order, queue);
-            return Ok(Acked {
-                lost,
-                ..Acked::default()
-            });
+        let mut news = News::default();
+        if ack > queue.head() {
+            self.acknowledge(now, ack, queue, &mut news);
         }
-        let rtt = self.sent_at(ack - 1).and_then(|sent| sent.sample(now));
-        let cells = ack - queue.head();
+        news.lost = self.on_duplicate(feedback.out_of_order, queue);
+        if self.await_forward {
+            self.forward(now, feedback, queue, &mut news)?;
+        }
+        if news.acked > 0 || news.forwarded.is_some_and(|cells| cells > 0) {
+            self.rtt.progress();
+            if let Some(rtt) = news.ack_rtt {
+                self.rtt.sample(rtt);
+            }
+            self.restart(now, queue);
+            self.trim(queue.head());
+        }
+        Ok(news)
+    }
+
+    #[inline]
+    fn acknowledge<P: Clone>(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        queue: &mut CellQueue<P>,
+        news: &mut News,
+    ) {
+        news.acked = ack - queue.head();
+        news.ack_rtt = self.sent_at(ack - 1).and_then(|sent| sent.sample(now));
         queue.acknowledge(ack);
-        self.rtt.progress();
-        if let Some(rtt) = rtt {
-            self.rtt.sample(rtt);
-        }
         if !self.await_forward {
             self.forwarded = ack;
         }
-        self.advance_recovery(cells, ack);
-        self.restart(now, queue, config);
-        self.trim(ack);
-        let lost = self.on_duplicate(feedback.out_of_order, queue);
-        Ok(Acked { cells, rtt, lost })
+        self.advance_recovery(news.acked, ack);
     }
 
-    /// Handles the forward feedback in `feedback`: returns the cells newly forwarded and the round
-    /// trip of the last of them, from sending it to hearing that it was forwarded; `None` if newer
-    /// feedback has overtaken it.
     #[inline]
-    pub(crate) fn on_forwarded<P: Clone>(
+    fn forward<P: Clone>(
         &mut self,
         now: Instant,
         feedback: &Feedback,
         queue: &CellQueue<P>,
-        config: &RttConfig,
-    ) -> Result<Option<(u64, Option<Duration>)>, Violation> {
+        news: &mut News,
+    ) -> Result<(), Violation> {
         let forwarded = feedback.fwd.widen(self.forwarded);
         // What is forwarded has arrived, and the same message said so. Otherwise a peer could make
         // us keep any number of cells for retransmission.
         if forwarded > queue.head() {
             return Err(Violation::BeyondSent);
         }
-        self.silences = 0;
-        if forwarded <= self.forwarded {
-            return Ok((forwarded == self.forwarded).then_some((0, None)));
+        news.forwarded = forwarded.checked_sub(self.forwarded);
+        if forwarded > self.forwarded {
+            let last = self.sent_at(forwarded - 1);
+            news.forward_rtt = last.and_then(|sent| sent.sample(now));
+            self.forwarded = forwarded;
         }
-        let rtt = self
-            .sent_at(forwarded - 1)
-            .and_then(|sent| sent.sample(now));
-        let cells = forwarded - self.forwarded;
-        self.forwarded = forwarded;
-        self.rtt.progress();
-        self.restart(now, queue, config);
-        self.trim(queue.head());
-        Ok(Some((cells, rtt)))
+        Ok(())
     }
 
     /// Forgets when cells were sent that nobody will ask about again.
@@ -265,13 +266,9 @@ impl Sender {
 
     /// Restarts the deadline while something is outstanding (RFC 6298, 5.2 and 5.3).
     #[inline]
-    fn restart<P: Clone>(&mut self, now: Instant, queue: &CellQueue<P>, config: &RttConfig) {
-        // What nobody timed needs no deadline: a stream loses nothing.
-        if self.deadline.is_none() {
-            return;
-        }
+    fn restart<P: Clone>(&mut self, now: Instant, queue: &CellQueue<P>) {
         let outstanding = queue.next() > queue.head().min(self.forwarded);
-        self.deadline = outstanding.then(|| now + self.rtt.rto(config));
+        self.deadline = outstanding.then(|| now + self.rtt.rto(&self.config));
     }
 
     /// When [`Sender::on_deadline`] is to be called.
@@ -280,13 +277,15 @@ impl Sender {
         self.deadline
     }
 
-    /// Handles a deadline that has passed.
+    /// Handles the deadline, if it has passed.
     pub(crate) fn on_deadline<P: Clone>(
         &mut self,
         now: Instant,
         queue: &CellQueue<P>,
-        config: &RttConfig,
     ) -> Option<Expired> {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return None;
+        }
         if queue.next() == queue.head().min(self.forwarded) {
             self.deadline = None;
             return None;
@@ -297,7 +296,7 @@ impl Sender {
             return Some(Expired::Gone);
         }
         self.rtt.back_off();
-        self.deadline = Some(now + self.rtt.rto(config));
+        self.deadline = Some(now + self.rtt.rto(&self.config));
         if queue.head() == queue.next() {
             return Some(Expired::Probe);
         }
@@ -326,35 +325,42 @@ mod tests {
     impl Hop {
         fn with_sent(cells: u64) -> Self {
             let mut hop = Self {
-                sender: Sender::new(true),
+                sender: Sender::new(true, CONFIG),
                 queue: CellQueue::default(),
                 now: Instant::ZERO,
             };
             for cell in 0..cells {
                 hop.queue.push(cell);
                 hop.queue.send();
-                hop.sender.on_sent(hop.now, &CONFIG);
+                hop.sender.on_sent(hop.now);
             }
             hop
         }
 
-        fn ack(&mut self, ack: u64, out_of_order: u8) -> Result<Acked, Violation> {
+        /// Feedback with the latest number of forwarded cells.
+        fn ack(&mut self, ack: u64, out_of_order: u8) -> Result<News, Violation> {
+            let fwd = CellSeq::of(self.sender.forwarded);
             let feedback = Feedback {
                 ack: CellSeq::of(ack),
+                fwd,
                 out_of_order,
                 ..Feedback::default()
             };
             self.sender
-                .on_ack(self.now, &feedback, &mut self.queue, &CONFIG)
+                .on_feedback(self.now, &feedback, &mut self.queue)
         }
 
+        /// Feedback with the latest number of acknowledged cells.
         fn forward(&mut self, fwd: u64) -> Result<Option<(u64, Option<Duration>)>, Violation> {
             let feedback = Feedback {
+                ack: CellSeq::of(self.queue.head()),
                 fwd: CellSeq::of(fwd),
                 ..Feedback::default()
             };
-            self.sender
-                .on_forwarded(self.now, &feedback, &self.queue, &CONFIG)
+            let news = self
+                .sender
+                .on_feedback(self.now, &feedback, &mut self.queue)?;
+            Ok(news.forwarded.map(|cells| (cells, news.forward_rtt)))
         }
 
         fn resends(&mut self) -> Vec<u64> {
@@ -373,14 +379,8 @@ mod tests {
     fn samples_both_round_trips_from_the_same_sending() {
         let mut hop = Hop::with_sent(3);
         let acked = hop.wait(40).ack(2, 0).unwrap();
-        assert_eq!(
-            acked,
-            Acked {
-                cells: 2,
-                rtt: Some(Duration::from_millis(40)),
-                lost: false
-            }
-        );
+        let news = (acked.acked, acked.ack_rtt, acked.lost);
+        assert_eq!(news, (2, Some(Duration::from_millis(40)), false));
         assert_eq!(
             hop.wait(10).forward(1),
             Ok(Some((1, Some(Duration::from_millis(50)))))
@@ -427,9 +427,12 @@ mod tests {
         let mut hop = Hop::with_sent(5);
         hop.wait(30).ack(0, 4).unwrap();
         assert_eq!(hop.resends(), [0]);
-        assert_eq!(hop.wait(30).ack(1, 0).unwrap().rtt, None);
+        assert_eq!(hop.wait(30).ack(1, 0).unwrap().ack_rtt, None);
         assert_eq!(hop.forward(1), Ok(Some((1, None))));
-        assert_eq!(hop.ack(5, 0).unwrap().rtt, Some(Duration::from_millis(60)));
+        assert_eq!(
+            hop.ack(5, 0).unwrap().ack_rtt,
+            Some(Duration::from_millis(60))
+        );
     }
 
     #[test]
@@ -438,7 +441,7 @@ mod tests {
         let deadline = hop.sender.deadline().unwrap();
         assert_eq!(deadline, Instant::ZERO + Duration::from_secs(1));
         hop.now = deadline;
-        let expired = hop.sender.on_deadline(hop.now, &hop.queue, &CONFIG);
+        let expired = hop.sender.on_deadline(hop.now, &hop.queue);
         assert_eq!(expired, Some(Expired::Resend));
         assert_eq!(
             hop.sender.deadline(),
@@ -456,7 +459,7 @@ mod tests {
         let mut hop = Hop::with_sent(2);
         hop.wait(40).ack(2, 0).unwrap();
         hop.now = hop.sender.deadline().expect("forward feedback is missing");
-        let expired = hop.sender.on_deadline(hop.now, &hop.queue, &CONFIG);
+        let expired = hop.sender.on_deadline(hop.now, &hop.queue);
         assert_eq!(expired, Some(Expired::Probe));
         hop.forward(2).unwrap();
         assert_eq!(hop.sender.deadline(), None);
@@ -469,7 +472,7 @@ mod tests {
         while let Some(deadline) = hop.sender.deadline() {
             hop.now = deadline;
             rounds += 1;
-            let expired = hop.sender.on_deadline(hop.now, &hop.queue, &CONFIG);
+            let expired = hop.sender.on_deadline(hop.now, &hop.queue);
             if expired == Some(Expired::Gone) {
                 break;
             }

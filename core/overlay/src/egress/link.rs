@@ -1,9 +1,9 @@
 //! A node's end of a link to a neighbour.
 
-use hopflow_units::{Bytes, Cells, CircuitId, Instant};
+use hopflow_units::{Bytes, CircuitId, Instant};
 use hopflow_wire::{Carrier, Frame, Message, Payload};
 
-use crate::{FlowId, Gate, MAX_DATAGRAM};
+use crate::{FlowId, MAX_DATAGRAM};
 
 /// Answers to nonsense that wait for a link at most; more are dropped, for all can be repeated.
 const MAX_CONTROL: usize = 64;
@@ -25,11 +25,7 @@ pub(crate) struct Link<P> {
     pub(crate) starved: bool,
     /// Whether the stream was too full for feedback or control frames that shall leave.
     pub(crate) stuck: bool,
-    /// Limits all flows of the link together.
-    pub(crate) gate: Gate,
-    /// When a timer will look at the gate's rate, if one will.
-    pub(crate) pace: Option<Instant>,
-    /// Flows that found the gate closed, or with node scope the carrier full.
+    /// With node scope, flows that found the carrier full.
     pub(crate) parked: Vec<FlowId>,
     /// Cells chosen for the next datagram or write.
     pub(crate) outbox: Vec<Frame<P>>,
@@ -55,8 +51,6 @@ impl<P: Payload> Link<P> {
             room: 0,
             starved: false,
             stuck: false,
-            gate: Gate::default(),
-            pace: None,
             parked: Vec::new(),
             outbox: Vec::new(),
             control: Vec::new(),
@@ -88,19 +82,6 @@ impl<P: Payload> Link<P> {
     fn owed(&self) -> i64 {
         let feedback = self.feedback_len * self.owing.len() as u64;
         (self.control_len + feedback).get() as i64
-    }
-
-    /// Whether the carrier takes another cell and the gate lets it pass.
-    #[inline]
-    pub(crate) fn has_room(&self, now: Instant, cell: Bytes) -> bool {
-        self.fits(cell) && self.gate.is_open(now)
-    }
-
-    /// Gives the gate back what was acknowledged, or will never be.
-    pub(crate) fn release(&mut self, cells: Cells) {
-        let released = cells.min(self.gate.outstanding());
-        // No more than is outstanding is released, so this cannot fail.
-        let _ = self.gate.release(released);
     }
 
     /// Whether the datagram being filled can hold no other cell.
@@ -205,10 +186,68 @@ impl<P: Payload> Link<P> {
         used
     }
 
+    /// Moves feedback of flows that owe it to `out` while `used` bytes stay within `most`; returns
+    /// the bytes used. Flows that are gone have none.
+    #[inline]
+    pub(crate) fn take_feedback(
+        &mut self,
+        out: &mut Vec<Frame<P>>,
+        (mut used, most): (Bytes, Bytes),
+        mut feedback: impl FnMut(FlowId) -> Option<Frame<P>>,
+    ) -> Bytes {
+        if !self.reports() {
+            return used;
+        }
+        let mut reported = 0;
+        for &id in &self.owing {
+            if used + self.feedback_len > most {
+                break;
+            }
+            reported += 1;
+            if let Some(frame) = feedback(id) {
+                used += frame.wire_len(self.carrier);
+                out.push(frame);
+            }
+        }
+        if reported == self.owing.len() {
+            self.owing.clear();
+            self.feedback_at = None;
+        } else {
+            self.owing.drain(..reported);
+        }
+        used
+    }
+
+    /// Keeps feedback until `at`, unless some is kept already.
+    pub(crate) fn hold_feedback(&mut self, at: Instant) -> bool {
+        if self.feedback_at.is_some() {
+            return false;
+        }
+        self.feedback_at = Some(at);
+        self.holding = true;
+        true
+    }
+
+    /// Whether feedback is due that was to leave at `at`; it may leave then.
+    pub(crate) fn feedback_is_due(&mut self, at: Instant) -> bool {
+        let due = self.feedback_at == Some(at);
+        if due {
+            self.feedback_at = None;
+            self.holding = false;
+        }
+        due
+    }
+
     /// The flow of a circuit, as cells arrive from this link.
     #[inline]
     pub(crate) fn flow(&self, circuit: CircuitId) -> Option<FlowId> {
         self.arriving.get(circuit.index()).copied().flatten()
+    }
+
+    /// The circuits on the link, as the node numbers them.
+    pub(crate) fn circuits(&self) -> Vec<u32> {
+        let flows = self.arriving.iter().flatten();
+        flows.map(|flow| flow.circuit()).collect()
     }
 
     pub(crate) fn set_flow(&mut self, circuit: CircuitId, flow: Option<FlowId>) {

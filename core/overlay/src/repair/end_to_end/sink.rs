@@ -2,41 +2,67 @@
 
 use hopflow_tcp::{Connection, Segment};
 use hopflow_units::{Bytes, Instant};
-use hopflow_wire::{CellAck, CellSeq};
+use hopflow_wire::{Cell, CellAck, CellSeq};
 
 use super::{CELL, EndToEnd, Tag};
+use crate::circuit::CellQueue;
+use crate::repair::{Accepted, Receiver};
 
-/// The receiving end of a circuit's connection. The cells themselves are in the flow's receiver and
-/// queue.
+/// The receiving end of a circuit's connection. Cells in order go to the flow's queue.
 #[derive(Debug)]
-pub(crate) struct Sink {
+pub(crate) struct Sink<P> {
     connection: Connection,
     /// Cells beyond those taken that are accepted.
     buffer: u64,
     /// Cells that were taken out of the queue.
     taken: u64,
+    receiver: Receiver<P>,
 }
 
-impl Sink {
+impl<P: Clone> Sink<P> {
     pub(crate) fn new(config: &EndToEnd) -> Self {
         Self {
             connection: Connection::established(&config.tcp),
             buffer: config.receive_buffer.get(),
             taken: 0,
+            receiver: Receiver::default(),
         }
     }
 
-    /// Cells beyond those taken that are accepted.
-    pub(crate) const fn buffer(&self) -> u64 {
-        self.buffer
+    /// Takes a numbered cell that has arrived; cells in order go to the queue.
+    pub(crate) fn accept(
+        &mut self,
+        now: Instant,
+        cell: Cell<P>,
+        queue: &mut CellQueue<P>,
+    ) -> Accepted {
+        let tag = Tag::of(&cell);
+        let number = tag.number.widen(self.receiver.expected());
+        let accepted = self
+            .receiver
+            .accept(cell.seq, cell.payload, queue, self.buffer);
+        if accepted != Accepted::Excess {
+            self.receive(now, number, tag);
+        }
+        accepted
     }
 
-    /// A cell has arrived.
-    pub(crate) fn receive(&mut self, now: Instant, number: u64, tag: Tag) {
+    /// The connection has received a cell.
+    fn receive(&mut self, now: Instant, number: u64, tag: Tag) {
         // Among the cells that may be answered it grows with every transmission, as a time would.
         let timestamp = Instant::from_nanos(number << 8 | u64::from(tag.attempt));
         let segment = Segment::with_data(CELL * number, CELL, timestamp);
         self.connection.receive(now, &segment);
+    }
+
+    /// The number of the next cell expected, and how many arrived beyond a gap since the last call.
+    pub(crate) fn acknowledgement(&mut self) -> (u64, u8) {
+        (self.receiver.expected(), self.receiver.take_out_of_order())
+    }
+
+    /// Cells that wait for those before them.
+    pub(crate) fn held(&self) -> u64 {
+        self.receiver.held()
     }
 
     /// The source asks how far cells have come.

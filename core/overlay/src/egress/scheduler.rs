@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use hopflow_units::{Instant, LinkId};
 
-use crate::activity::Activity;
+use super::activity::Activity;
 use crate::{FlowId, Order, Scope};
 
 /// Chooses among flows that may have something to send.

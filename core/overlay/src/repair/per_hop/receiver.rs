@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hopflow_wire::{CellSeq, Feedback};
 
-use crate::queue::CellQueue;
+use crate::circuit::CellQueue;
 
 /// Restores the order of a flow's cells and bounds what it holds.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ mod source;
 use std::collections::VecDeque;
 
 use hopflow_units::{Bytes, Cells, Instant};
-use hopflow_wire::{CELL_DATA, Cell, CellFlags, CellSeq};
+use hopflow_wire::{CELL_DATA, Cell, CellFlags, CellSeq, Payload};
 
 use crate::Role;
 pub(crate) use sink::Sink;
@@ -95,10 +95,10 @@ pub(crate) struct Connected<P> {
 pub(crate) enum Part<P> {
     Source(Source<P>),
     Relay,
-    Sink(Sink),
+    Sink(Sink<P>),
 }
 
-impl<P: hopflow_wire::Payload> Connected<P> {
+impl<P: Payload> Connected<P> {
     pub(crate) fn new(config: &EndToEnd, role: Role) -> Self {
         let part = match role {
             Role::Source => Part::Source(Source::new(config)),
@@ -119,10 +119,32 @@ impl<P: hopflow_wire::Payload> Connected<P> {
         }
     }
 
-    pub(crate) fn sink(&mut self) -> Option<&mut Sink> {
+    pub(crate) fn sink(&mut self) -> Option<&mut Sink<P>> {
         match &mut self.part {
             Part::Sink(sink) => Some(sink),
             Part::Relay | Part::Source(_) => None,
+        }
+    }
+
+    /// The number of the next cell expected at this end, and how many cells arrived beyond a gap.
+    pub(crate) fn acknowledgement(&mut self) -> (u64, u8) {
+        self.sink().map_or((0, 0), Sink::acknowledgement)
+    }
+
+    /// Cells at this end that wait for those before them.
+    pub(crate) fn held(&self) -> u64 {
+        match &self.part {
+            Part::Sink(sink) => sink.held(),
+            Part::Source(_) | Part::Relay => 0,
+        }
+    }
+
+    /// Cells outstanding at a source, and those that departed; a source counts each cell once, the
+    /// other nodes each transmission, `departed` so far.
+    pub(crate) fn progress(&self, departed: u64) -> (u64, u64) {
+        match &self.part {
+            Part::Source(source) => (source.outstanding(), source.sent()),
+            Part::Relay | Part::Sink(_) => (0, departed),
         }
     }
 

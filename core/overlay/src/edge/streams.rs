@@ -1,0 +1,112 @@
+//! The streams that begin or end at a node, and their windows.
+
+use hopflow_units::{Bytes, Cells, Instant};
+use hopflow_wire::Payload;
+
+use super::{Edge, Stream};
+use crate::slots::Slots;
+use crate::{Gate, StreamHandle, StreamView};
+
+/// The table of streams.
+#[derive(Debug)]
+pub(crate) struct Streams<P: Payload> {
+    table: Slots<Stream<P>>,
+    /// Windows of the streams, next to them so that layers can borrow these alone.
+    pub(crate) gates: Vec<Gate>,
+}
+
+impl<P: Payload> Default for Streams<P> {
+    fn default() -> Self {
+        Self {
+            table: Slots::default(),
+            gates: Vec::new(),
+        }
+    }
+}
+
+impl<P: Payload> Streams<P> {
+    pub(crate) fn insert(&mut self, stream: Stream<P>, gate: Gate) -> StreamHandle {
+        let id = self.table.insert(stream);
+        let places = self.table.places() as usize;
+        self.gates.resize_with(places, Gate::default);
+        self.gates[id.index as usize] = gate;
+        StreamHandle(id)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, place: u32) -> Option<&Stream<P>> {
+        self.table.get(place)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut Stream<P>> {
+        self.table.get_mut(place)
+    }
+
+    /// The stream of a handle, with its place.
+    pub(crate) fn find(&mut self, handle: StreamHandle) -> Option<(u32, &mut Stream<P>)> {
+        let place = self.table.place(handle.0)?;
+        Some((place, self.table.get_mut(place)?))
+    }
+
+    pub(crate) fn remove(&mut self, place: u32) -> Option<Stream<P>> {
+        self.table.remove(place)
+    }
+
+    /// The handle of the stream at a place.
+    #[inline]
+    pub(crate) fn handle(&self, place: u32) -> StreamHandle {
+        StreamHandle(self.table.id(place))
+    }
+
+    /// The circuits of a stream.
+    pub(crate) fn legs(&self, place: u32) -> Vec<u32> {
+        let stream = self.table.get(place);
+        stream.map_or_else(Vec::new, |stream| stream.legs.clone())
+    }
+
+    /// Whether a stream has several circuits.
+    pub(crate) fn has_legs(&self, place: u32) -> bool {
+        let stream = self.table.get(place);
+        stream.is_some_and(|stream| stream.legs.len() > 1)
+    }
+
+    /// Which of an edge's streams the next cell of `circuit` is packaged from: the first in turn
+    /// that offers one; with its position and place.
+    #[inline]
+    pub(crate) fn offered(&self, now: Instant, edge: &Edge, circuit: u32) -> Option<(usize, u32)> {
+        edge.in_turn().find(|&(_, place)| {
+            self.gates[place as usize].is_open(now)
+                && !edge.yielded.contains(&place)
+                && self.get(place).is_some_and(|stream| stream.offers(circuit))
+        })
+    }
+
+    /// When the first of an edge's streams opens that only its own rate holds back.
+    pub(crate) fn opens_at(&self, now: Instant, edge: &Edge) -> Option<Instant> {
+        let places = edge.streams.iter().map(|(_, place)| *place as usize);
+        places
+            .filter_map(|place| self.gates[place].waits_until(now))
+            .min()
+    }
+
+    /// Bytes that an edge's streams offer `circuit`.
+    pub(crate) fn pending(&self, edge: &Edge, circuit: u32) -> Bytes {
+        let streams = edge.streams.iter();
+        let streams = streams.filter_map(|(_, place)| self.get(*place));
+        let offered = streams.filter(|stream| stream.offers(circuit));
+        offered.map(Stream::pending).sum()
+    }
+
+    /// The present state of a stream, for measurement.
+    pub(crate) fn view(&self, handle: StreamHandle) -> Option<StreamView> {
+        let stream = self.get(self.table.place(handle.0)?)?;
+        Some(StreamView {
+            pending: stream.pending(),
+            ended: stream.has_ended(),
+            packaged: stream.packaged(),
+            delivered: stream.delivered,
+            held: Cells::new(stream.held()),
+        })
+    }
+}

@@ -1,0 +1,304 @@
+//! What leaves a node: links to neighbours, the scheduler that picks the next cell, the token bucket
+//! that pays for it.
+
+mod activity;
+mod bucket;
+mod link;
+mod scheduler;
+
+use std::collections::VecDeque;
+
+use hopflow_units::{Bytes, Instant, LinkId};
+use hopflow_wire::{Carrier, Cell, Frame, Payload};
+
+pub use bucket::{BucketConfig, TokenBucket};
+pub(crate) use link::Link;
+use scheduler::Scheduler;
+
+use crate::flow::Port;
+use crate::{Charging, FlowId, LinkPlan, Plan, Scope, Turn};
+
+/// Links, scheduler and token bucket of a node.
+#[derive(Debug)]
+pub(crate) struct Egress<P> {
+    plan: LinkPlan,
+    /// Encoded bytes of feedback, at most.
+    feedback_len: Bytes,
+    links: Vec<Link<P>>,
+    /// Links that are gone, whose numbers may be used again.
+    free: Vec<LinkId>,
+    pub(crate) scheduler: Scheduler,
+    bucket: Option<TokenBucket>,
+    /// When a cell may leave that waits for the token bucket, or for KIST's next run.
+    resume_at: Instant,
+    /// When KIST ran last.
+    last_run: Option<Instant>,
+    /// Links with frames that are to leave although their datagram is not full.
+    flush: VecDeque<LinkId>,
+    /// Links whose datagram is full, or whose turn on a stream is over.
+    complete: VecDeque<LinkId>,
+}
+
+impl<P: Payload> Egress<P> {
+    pub(crate) fn new(plan: &Plan, bucket: Option<BucketConfig>) -> Self {
+        let scheduler = Scheduler::new(plan.link.scheduler.scope, plan.link.scheduler.order);
+        Self {
+            plan: plan.link.clone(),
+            feedback_len: plan.feedback_len(),
+            links: Vec::new(),
+            free: Vec::new(),
+            scheduler,
+            bucket: bucket.map(TokenBucket::new),
+            resume_at: Instant::FAR_FUTURE,
+            last_run: None,
+            flush: VecDeque::new(),
+            complete: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn add_link(&mut self) -> LinkId {
+        if let Some(link) = self.free.pop() {
+            return link;
+        }
+        let link = LinkId::new(self.links.len() as u32);
+        self.links.push(self.fresh_link());
+        self.scheduler.add_link();
+        link
+    }
+
+    fn fresh_link(&self) -> Link<P> {
+        Link::new(self.plan.carrier, self.feedback_len)
+    }
+
+    /// Whether the number belongs to no link.
+    pub(crate) fn is_free(&self, link: LinkId) -> bool {
+        self.free.contains(&link)
+    }
+
+    /// Forgets a link without circuits, whose number may be given to another one.
+    pub(crate) fn remove_link(&mut self, link: LinkId) {
+        self.links[link.index()] = self.fresh_link();
+        self.flush.retain(|&other| other != link);
+        self.complete.retain(|&other| other != link);
+        self.scheduler.unblock(link);
+        self.free.push(link);
+    }
+
+    #[inline]
+    pub(crate) fn link(&mut self, link: LinkId) -> &mut Link<P> {
+        &mut self.links[link.index()]
+    }
+
+    #[inline]
+    pub(crate) fn link_ref(&self, link: LinkId) -> &Link<P> {
+        &self.links[link.index()]
+    }
+
+    /// Puts a link on the list of those that send what they have.
+    #[inline]
+    pub(crate) fn flush_link(&mut self, link: LinkId) {
+        let state = &mut self.links[link.index()];
+        if !state.flushing {
+            state.flushing = true;
+            self.flush.push_back(link);
+        }
+    }
+
+    /// Notes how many bytes a link's stream takes, and lets flows go on that found it full.
+    pub(crate) fn set_room(&mut self, link: LinkId, room: Bytes) {
+        let cell = self.plan.cell_len();
+        let state = &mut self.links[link.index()];
+        state.set_room(room, cell);
+        if state.starved && state.fits(cell) {
+            state.starved = false;
+            self.unblock(link);
+        }
+        if std::mem::take(&mut self.links[link.index()].stuck) {
+            self.flush_link(link);
+        }
+    }
+
+    /// Lets the flows of a link go on that found it full.
+    fn unblock(&mut self, link: LinkId) {
+        self.scheduler.unblock(link);
+        let mut parked = std::mem::take(&mut self.links[link.index()].parked);
+        for id in parked.drain(..) {
+            self.scheduler.push(id, link);
+        }
+        self.links[link.index()].parked = parked;
+    }
+
+    /// Puts a flow into the scheduler.
+    #[inline]
+    pub(crate) fn schedule(&mut self, flow: FlowId, link: LinkId) {
+        self.scheduler.push(flow, link);
+    }
+
+    /// Takes the front flow out of the scheduler because it cannot send. If that ends the turn of
+    /// its link, what the link was given leaves before the cells of the next link.
+    #[inline]
+    pub(crate) fn retire_front(&mut self, link: Option<LinkId>) {
+        let ended = self.scheduler.remove_front();
+        if let Some(link) = link.filter(|_| ended)
+            && !self.links[link.index()].outbox.is_empty()
+        {
+            self.complete.push_back(link);
+        }
+    }
+
+    /// Whether the link of the front flow takes another cell. If not, the flow, or with it the
+    /// link's turn, waits for room.
+    #[inline]
+    pub(crate) fn fits(&mut self, front: FlowId, link: LinkId) -> bool {
+        let state = &mut self.links[link.index()];
+        if state.fits(self.plan.cell_len()) {
+            return true;
+        }
+        state.starved = true;
+        if self.scheduler.scope() == Scope::Node {
+            state.parked.push(front);
+            self.retire_front(Some(link));
+        } else {
+            self.scheduler.block_front();
+        }
+        false
+    }
+
+    /// Whether KIST and the token bucket let a cell leave now; if not, notes when they will.
+    #[inline]
+    pub(crate) fn may_send(&mut self, now: Instant) -> bool {
+        if let (Some(interval), Some(last)) = (self.plan.scheduler.kist, self.last_run)
+            && last != now
+            && last + interval > now
+        {
+            self.resume_at = last + interval;
+            return false;
+        }
+        if let Some(bucket) = &mut self.bucket {
+            let cell = self.plan.cell_len();
+            if bucket.tokens(now) < cell.get() as i64 {
+                self.resume_at = bucket.ready_at(cell);
+                return false;
+            }
+        }
+        self.last_run = self.plan.scheduler.kist.map(|_| now);
+        true
+    }
+
+    /// Pays for a cell.
+    #[inline]
+    pub(crate) fn pay_cell(&mut self, again: bool) {
+        if let Some(bucket) = &mut self.bucket
+            && (!again || self.plan.charging == Charging::Everything)
+        {
+            bucket.pay(self.plan.cell_len());
+        }
+    }
+
+    /// Puts a chosen cell into its link's outbox and ends the front flow's turn.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {
+        let len = self.plan.cell_len();
+        let state = &mut self.links[link.index()];
+        state.outbox.push(Frame::Cell(cell));
+        state.room -= len.get() as i64;
+        let full = state.outbox_is_full(len);
+        let (turn, bucket) = (self.plan.scheduler.turn, &self.bucket);
+        let goes_on = self.scheduler.served(now, || match turn {
+            Turn::Cells(cells) => cells,
+            Turn::EighthOfBucket => {
+                let tokens = bucket.as_ref().map_or(i64::MAX, TokenBucket::balance);
+                (tokens / 8 / len.get() as i64).clamp(4, 32) as u32
+            }
+        });
+        if full || !goes_on {
+            self.complete.push_back(link);
+        } else {
+            self.flush_link(link);
+        }
+    }
+
+    /// A link whose datagram is full, or whose turn is over.
+    #[inline]
+    pub(crate) fn next_complete(&mut self) -> Option<LinkId> {
+        self.complete.pop_front()
+    }
+
+    /// Whether no link has a full datagram or a turn that is over.
+    #[inline]
+    pub(crate) fn none_complete(&self) -> bool {
+        self.complete.is_empty()
+    }
+
+    /// A link with frames that are to leave although their datagram is not full.
+    #[inline]
+    pub(crate) fn next_flush(&mut self) -> Option<LinkId> {
+        while let Some(link) = self.flush.pop_front() {
+            let state = &mut self.links[link.index()];
+            state.flushing = false;
+            if state.has_output() {
+                return Some(link);
+            }
+        }
+        None
+    }
+
+    /// Sees to what a link could not send with what it just sent.
+    #[inline]
+    pub(crate) fn after_flush(&mut self, link: LinkId) {
+        let state = &mut self.links[link.index()];
+        if state.carrier == Carrier::Stream {
+            state.stuck = state.has_output();
+        } else if state.has_output() {
+            self.flush_link(link);
+        }
+    }
+
+    /// Fills `out` with a link's cells and control frames, and with feedback of flows that owe it,
+    /// which `feedback` makes; returns their length.
+    #[inline]
+    pub(crate) fn pack(
+        &mut self,
+        link: LinkId,
+        out: &mut Vec<Frame<P>>,
+        feedback: impl FnMut(FlowId) -> Option<Frame<P>>,
+    ) -> Bytes {
+        let state = &mut self.links[link.index()];
+        std::mem::swap(out, &mut state.outbox);
+        let cells = self.plan.cell_len() * out.len() as u64;
+        let most = state.capacity(cells);
+        let used = state.take_control(out, cells, most);
+        let used = state.take_feedback(out, (used, most), feedback);
+        if state.carrier == Carrier::Stream {
+            state.room -= (used - cells).get() as i64;
+        }
+        if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.charging) {
+            bucket.pay(used - cells);
+        }
+        used
+    }
+
+    /// Forgets everything about a flow towards its successor.
+    pub(crate) fn forget_flow(&mut self, id: FlowId, Port { link, circuit }: Port) {
+        self.scheduler.forget(id, link);
+        let cell = self.plan.cell_len();
+        let state = &mut self.links[link.index()];
+        state.parked.retain(|&other| other != id);
+        // The name may be given to another circuit before they leave.
+        state.drop_cells(circuit, cell);
+        self.unblock(link);
+    }
+
+    /// When something may leave that waits for the bucket or for KIST.
+    #[inline]
+    pub(crate) const fn resume_at(&self) -> Instant {
+        self.resume_at
+    }
+
+    /// Ends the wait that is over.
+    pub(crate) fn resume(&mut self, now: Instant) {
+        if self.resume_at <= now {
+            self.resume_at = Instant::FAR_FUTURE;
+        }
+    }
+}

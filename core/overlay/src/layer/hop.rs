@@ -1,0 +1,256 @@
+//! Control on each hop: how fast a node may forward each circuit to its successor.
+
+use std::fmt::Debug;
+
+use hopflow_units::{Bytes, Cells, Duration, Instant};
+use hopflow_wire::Neighbour;
+
+use super::Info;
+use crate::{FlowId, Gate, HopPlan, NodeEnv, Site, Violation};
+
+/// How fast a node may forward each circuit to its successor.
+///
+/// `self` is what all flows of a node share, [`HopControl::Flow`] what one flow has for itself. The
+/// node calls [`on`](HopControl::on) for everything that happens on a hop; the control sets the
+/// window, credit or rate of the hop's gate.
+pub trait HopControl: Debug + Sized + Send + 'static {
+    /// The name, what the control needs of other layers and of the driver, and what it measures.
+    const INFO: Info;
+    /// Parameters; valid, because they are checked where they are read.
+    type Config: Clone + Debug + Send + Sync + 'static;
+    /// State of one flow.
+    type Flow: Debug + Send;
+
+    /// What the control needs of the node.
+    fn plan(config: &Self::Config) -> HopPlan;
+
+    /// The state that the flows of one node share.
+    fn new(config: &Self::Config, env: &NodeEnv) -> Self;
+
+    /// A flow begins: sets up its gate.
+    fn open(&mut self, site: &Site, gates: &mut Gates<'_>) -> Self::Flow;
+
+    /// Something happened on the hop of a flow.
+    ///
+    /// # Errors
+    /// If a peer broke the protocol; the circuit is then closed.
+    fn on(
+        &mut self,
+        flow: &mut Self::Flow,
+        cx: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation>;
+
+    /// The node's regular call, if the plan asks for one.
+    fn on_tick(&mut self, cx: &mut NodeCx<'_, Self::Flow>) {
+        let _ = cx;
+    }
+
+    /// The load that the control reports to the end control at the source, in a unit that both
+    /// know.
+    fn load(&self, flow: &Self::Flow, now: Instant) -> u64 {
+        let _ = (flow, now);
+        0
+    }
+
+    /// The values of the metrics that [`INFO`](Self::INFO) declares, in that order.
+    fn sample(&self, flow: &Self::Flow, out: &mut Vec<f64>) {
+        let _ = (flow, out);
+    }
+}
+
+/// What happens on a hop.
+///
+/// The node builds these from constants, so that arms that do nothing cost nothing.
+#[derive(Clone, Copy, Debug)]
+pub enum HopSignal<'a> {
+    /// A cell arrived from the predecessor, in order.
+    Arrived,
+    /// A cell left for the successor, for the first time.
+    Departed,
+    /// The successor reports cells as forwarded, or sends a new extension of feedback. The cells
+    /// have been released from the hop's gate.
+    Forwarded(&'a Forwarded),
+    /// The successor acknowledges cells.
+    Acked(&'a AckSample),
+    /// Cells towards the successor were lost.
+    Lost(&'a LossSample),
+    /// A neighbour's control sent a message, see [`NodeCx::send`].
+    Message(Neighbour, &'a [u8]),
+    /// At the source, the end control made its window much smaller: what was measured before
+    /// tells nothing about it.
+    EndJumped,
+    /// The time that [`HopCx::set_timer`] asked for has come.
+    Timer,
+}
+
+/// What a hop's control may see and set.
+#[derive(Debug)]
+pub struct HopCx<'a> {
+    /// The time.
+    pub now: Instant,
+    /// Where the flow is.
+    pub site: &'a Site,
+    /// Lets cells out to the successor. Forward feedback releases it, or acknowledgements where
+    /// there is no such feedback.
+    pub gate: &'a mut Gate,
+    /// The flow's queue.
+    pub queue: QueueView,
+    /// An extension that feedback to the predecessor carries from now on.
+    pub feedback_ext: &'a mut Option<u16>,
+    /// At the source, what the end control hears of the hop, right after this call.
+    pub report: &'a mut Option<HopReport>,
+    pub(crate) timer: &'a mut Option<Instant>,
+}
+
+impl HopCx<'_> {
+    /// Asks for [`HopSignal::Timer`] at `at`.
+    pub fn set_timer(&mut self, at: Instant) {
+        *self.timer = Some(at);
+    }
+}
+
+/// What a source's hop control reports to the end control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HopReport {
+    /// Cells were forwarded.
+    Forwarded {
+        /// How many.
+        cells: Cells,
+        /// Whether the load of the hop was measured anew.
+        measured: bool,
+    },
+    /// Cells were lost.
+    Lost,
+}
+
+/// What is in a flow's queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueView {
+    /// Cells that wait to be sent.
+    pub unsent: Cells,
+    /// Cells that have arrived and were not acknowledged by the successor.
+    pub held: Cells,
+    /// Cells sent so far; the next cell has this number.
+    pub sent: Cells,
+}
+
+/// Cells that the successor forwarded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Forwarded {
+    /// How many.
+    pub cells: Cells,
+    /// From sending the last of them to hearing that it was forwarded; `None` if it was sent more
+    /// than once.
+    pub rtt: Option<Duration>,
+    /// The extension that the successor added.
+    pub ext: Option<u16>,
+}
+
+/// Cells that the successor acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckSample {
+    /// How many.
+    pub cells: Cells,
+    /// From sending the last of them to its acknowledgement; `None` if it was sent more than once.
+    pub rtt: Option<Duration>,
+}
+
+/// Cells that were lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossSample {
+    /// Whether a time-out, rather than duplicate acknowledgements, showed it.
+    pub timeout: bool,
+}
+
+/// The gates of a flow.
+#[derive(Debug)]
+pub struct Gates<'a> {
+    /// Lets cells out to the successor.
+    pub hop: &'a mut Gate,
+    /// At the source, lets data be packaged into cells.
+    pub end: Option<&'a mut Gate>,
+}
+
+/// What a node's regular call may see and set.
+#[derive(Debug)]
+pub struct NodeCx<'a, S> {
+    /// The time.
+    pub now: Instant,
+    pub(crate) flows: &'a mut dyn FlowTable<S>,
+    pub(crate) messages: &'a mut Vec<OutgoingMessage>,
+    pub(crate) rest: &'a mut bool,
+    pub(crate) fallback_plans: &'a mut u64,
+}
+
+impl<S> NodeCx<'_, S> {
+    /// Calls `visit` for every flow of the node, in the order of their numbers.
+    pub fn for_each_flow(&mut self, mut visit: impl FnMut(FlowEntry<'_, S>)) {
+        self.flows.for_each(&mut visit);
+    }
+
+    /// Asks for no regular call until the node receives something or an application writes: the
+    /// next one is then at the time at which it would have been without the rest.
+    pub fn rest(&mut self) {
+        *self.rest = true;
+    }
+
+    /// Counts a plan that the fallback made.
+    pub fn note_fallback_plan(&mut self) {
+        *self.fallback_plans += 1;
+    }
+
+    /// Sends a message about a flow to its predecessor or successor, of at most
+    /// [`Message::MAX_BODY`](hopflow_wire::Message::MAX_BODY) bytes. Nothing happens where there is
+    /// no such neighbour. Datagrams may lose it.
+    pub fn send(&mut self, flow: FlowId, to: Neighbour, body: Vec<u8>, way: Way) {
+        debug_assert!(body.len() <= hopflow_wire::Message::MAX_BODY);
+        self.messages.push(OutgoingMessage {
+            flow,
+            to,
+            body,
+            way,
+        });
+    }
+}
+
+/// How a message to a neighbour travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// With cells and feedback on the link.
+    InBand,
+    /// Outside of all links, in this time. Only simulators can do this.
+    OutOfBand(Duration),
+}
+
+/// A flow that a node's regular call looks at.
+#[derive(Debug)]
+pub struct FlowEntry<'a, S> {
+    /// Where the flow is.
+    pub site: &'a Site,
+    /// The control's state of it.
+    pub state: &'a mut S,
+    /// The flow's gates.
+    pub gates: Gates<'a>,
+    /// The flow's queue.
+    pub queue: QueueView,
+    /// At the source, application bytes that wait to be packaged and may be.
+    pub pending: Bytes,
+}
+
+/// A message of a layer to a neighbour.
+#[derive(Debug)]
+pub(crate) struct OutgoingMessage {
+    pub(crate) flow: FlowId,
+    pub(crate) to: Neighbour,
+    pub(crate) body: Vec<u8>,
+    pub(crate) way: Way,
+}
+
+/// A visitor of flows, see [`NodeCx::for_each_flow`].
+pub(crate) type Visitor<'v, S> = dyn FnMut(FlowEntry<'_, S>) + 'v;
+
+/// The node's flows without the type of their payloads.
+pub(crate) trait FlowTable<S>: Debug {
+    fn for_each(&mut self, visit: &mut Visitor<'_, S>);
+}

@@ -1,0 +1,188 @@
+//! What repairs losses: nothing, each hop, or the ends of a circuit.
+
+mod end_to_end;
+mod per_hop;
+
+use hopflow_units::Instant;
+use hopflow_wire::{Cell, CellFlags, CellSeq, Feedback, Payload};
+
+use crate::circuit::CellQueue;
+use crate::{Plan, Repair, Role, Violation};
+pub use end_to_end::EndToEnd;
+pub(crate) use end_to_end::{Connected, Part, Sink, Source, Tag};
+pub(crate) use per_hop::{Accepted, Expired, Forwards, News, Receiver, Sender};
+pub use per_hop::{RttConfig, RttEstimator};
+
+/// What repairs the losses of one flow at one node.
+#[derive(Debug)]
+pub(crate) enum Repairing<P> {
+    /// Nothing; the successor may report what it forwarded.
+    Nothing(Forwards),
+    /// This hop: order and acknowledgements towards the predecessor, retransmission towards the
+    /// successor.
+    PerHop(Receiver<P>, Sender),
+    /// The ends of the circuit, of which this node may be one.
+    EndToEnd(Box<Connected<P>>),
+}
+
+impl<P: Payload> Repairing<P> {
+    pub(crate) fn new(plan: &Plan, role: Role) -> Self {
+        match &plan.repair {
+            Repair::None => Self::Nothing(Forwards::default()),
+            Repair::PerHop(rtt) => {
+                let sender = Sender::new(plan.hop.feedback.forwarded, *rtt);
+                Self::PerHop(Receiver::default(), sender)
+            }
+            Repair::EndToEnd(config) => Self::EndToEnd(Box::new(Connected::new(config, role))),
+        }
+    }
+
+    /// Takes a cell of a hop into the queue, which holds at most `limit` cells.
+    #[inline]
+    pub(crate) fn accept(
+        &mut self,
+        cell: Cell<P>,
+        queue: &mut CellQueue<P>,
+        limit: u64,
+    ) -> Accepted {
+        match self {
+            Self::PerHop(receiver, _) => receiver.accept(cell.seq, cell.payload, queue, limit),
+            Self::Nothing(_) if queue.unsent() < limit => {
+                queue.push(cell.payload);
+                Accepted::InOrder(1)
+            }
+            Self::EndToEnd(connected) if queue.unsent() < limit => {
+                connected.tags.push_back(Tag::of(&cell));
+                queue.push(cell.payload);
+                Accepted::InOrder(1)
+            }
+            Self::Nothing(_) | Self::EndToEnd(_) => Accepted::Excess,
+        }
+    }
+
+    /// Takes feedback of the successor.
+    #[inline]
+    pub(crate) fn on_feedback(
+        &mut self,
+        now: Instant,
+        feedback: &Feedback,
+        queue: &mut CellQueue<P>,
+    ) -> Result<News, Violation> {
+        match self {
+            Self::PerHop(_, sender) => sender.on_feedback(now, feedback, queue),
+            Self::Nothing(forwards) => forwards.on_feedback(feedback, queue),
+            Self::EndToEnd(_) => Ok(News::default()),
+        }
+    }
+
+    /// Whether a cell is to be sent again.
+    #[inline]
+    pub(crate) fn wants_resend(&self, queue: &CellQueue<P>) -> bool {
+        matches!(self, Self::PerHop(_, sender) if sender.wants_resend(queue))
+    }
+
+    /// The cell that is sent next, for the first time.
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        now: Instant,
+        queue: &mut CellQueue<P>,
+    ) -> Option<(CellSeq, CellFlags, P)> {
+        match self {
+            Self::PerHop(_, sender) => {
+                sender.on_sent(now);
+                let (seq, payload) = queue.send()?;
+                Some((CellSeq::of(seq), CellFlags::default(), payload))
+            }
+            Self::Nothing(_) => {
+                let payload = queue.pop()?;
+                let seq = CellSeq::of(queue.next() - 1);
+                Some((seq, CellFlags::default(), payload))
+            }
+            Self::EndToEnd(connected) => {
+                let payload = queue.pop()?;
+                let tag = connected.tags.pop_front();
+                // Commands of the node itself have no tag and are numbered as on any hop.
+                let own = || (CellSeq::of(queue.next() - 1), CellFlags::default());
+                let (seq, flags) = tag.map_or_else(own, |tag| (tag.number, tag.flags()));
+                Some((seq, flags, payload))
+            }
+        }
+    }
+
+    /// A cell that is sent again.
+    pub(crate) fn resend(&mut self, queue: &CellQueue<P>) -> Option<(CellSeq, P)> {
+        match self {
+            Self::PerHop(_, sender) => {
+                let (seq, payload) = sender.resend(queue)?;
+                Some((CellSeq::of(seq), payload))
+            }
+            Self::Nothing(_) | Self::EndToEnd(_) => None,
+        }
+    }
+
+    /// The number of the next cell expected of the predecessor, and how many cells arrived beyond
+    /// a gap since the last call.
+    #[inline]
+    pub(crate) fn acknowledgement(&mut self) -> (u64, u8) {
+        match self {
+            Self::PerHop(receiver, _) => (receiver.expected(), receiver.take_out_of_order()),
+            Self::EndToEnd(connected) => connected.acknowledgement(),
+            Self::Nothing(_) => (0, 0),
+        }
+    }
+
+    /// How far the peer keeps exceeding the queue limit, in cells.
+    pub(crate) fn excess(&self) -> u64 {
+        match self {
+            Self::PerHop(receiver, _) => receiver.excess(),
+            Self::Nothing(_) | Self::EndToEnd(_) => 0,
+        }
+    }
+
+    /// Cells that wait for those before them.
+    pub(crate) fn held(&self) -> u64 {
+        match self {
+            Self::PerHop(receiver, _) => receiver.held(),
+            Self::EndToEnd(connected) => connected.held(),
+            Self::Nothing(_) => 0,
+        }
+    }
+
+    /// When [`Repairing::on_deadline`] is to be called.
+    #[inline]
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        match self {
+            Self::PerHop(_, sender) => sender.deadline(),
+            Self::Nothing(_) | Self::EndToEnd(_) => None,
+        }
+    }
+
+    /// Handles the hop's deadline, if it has passed.
+    pub(crate) fn on_deadline(&mut self, now: Instant, queue: &CellQueue<P>) -> Option<Expired> {
+        match self {
+            Self::PerHop(_, sender) => sender.on_deadline(now, queue),
+            Self::Nothing(_) | Self::EndToEnd(_) => None,
+        }
+    }
+
+    /// The part in a connection of the circuit's ends, if they keep one.
+    #[inline]
+    pub(crate) fn connection(&mut self) -> Option<&mut Connected<P>> {
+        match self {
+            Self::EndToEnd(connected) => Some(connected),
+            Self::Nothing(_) | Self::PerHop(..) => None,
+        }
+    }
+
+    /// The sending end of the circuit's connection, if there is one and it is here.
+    #[inline]
+    pub(crate) fn source(&mut self) -> Option<&mut Source<P>> {
+        self.connection()?.source()
+    }
+
+    /// The receiving end of the circuit's connection, if there is one and it is here.
+    pub(crate) fn sink(&mut self) -> Option<&mut Sink<P>> {
+        self.connection()?.sink()
+    }
+}
