@@ -25,7 +25,7 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// The reason that neighbours are told.
+    /// The reason that neighbours learn.
     pub const fn reason(self) -> Reason {
         match self {
             Self::Excess => Reason::Excess,

@@ -87,7 +87,7 @@ impl Gate {
         (self.window != u64::MAX).then(|| Cells::new(self.window.min(self.cap)))
     }
 
-    /// Bounds the window from above for good: what the peer said it can hold.
+    /// Bounds the window from above for good: what the peer can hold, as it said at set-up.
     pub(crate) fn set_cap(&mut self, cap: Cells) {
         self.cap = cap.get();
     }

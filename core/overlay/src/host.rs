@@ -36,7 +36,7 @@ pub trait Host<P: Payload>: Debug + Send {
     /// If a link is not there, or has a circuit of that name: drivers give names out.
     fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle;
 
-    /// Closes a circuit and tells the neighbours why; nothing happens if it is closed already.
+    /// Closes a circuit and reports the reason to its neighbours; nothing happens if it is closed.
     fn close_circuit(&mut self, circuit: CircuitHandle, reason: Reason);
 
     /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, or has
@@ -49,20 +49,20 @@ pub trait Host<P: Payload>: Debug + Send {
     /// Lets the gates of a stream's circuits choose who takes the next cell (`None`), or only one.
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>);
 
-    /// At the client, sends the exit where a new stream shall lead: `target`, `len` bytes, which
+    /// At the client, sends the exit the target of a new stream: `target`, `len` bytes, which
     /// must fit one cell. The exit has the stream from then on, see [`Event::Begun`].
     ///
     /// # Panics
     /// If something was written before, or the stream has several circuits.
     fn begin_stream(&mut self, now: Instant, stream: StreamHandle, target: P::Data, len: Bytes);
 
-    /// Says that no more data will be written; the far end is told behind the last of it.
+    /// Ends what is written to a stream; the other end learns it behind the last data.
     fn finish_stream(&mut self, now: Instant, stream: StreamHandle);
 
     /// Ends a stream at this end. Unless both ends have finished, it is broken off.
     fn close_stream(&mut self, now: Instant, stream: StreamHandle);
 
-    /// Asks for one [`Event::Drained`] when less than `low` of a stream waits to be cut; an end
+    /// Asks for one [`Event::Drained`] when less than `low` of a stream waits to be packaged; an end
     /// that waits counts as a byte.
     fn notify_below(&mut self, stream: StreamHandle, low: Bytes);
 
@@ -70,7 +70,7 @@ pub trait Host<P: Payload>: Debug + Send {
     fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes);
 
     /// Says whether the application takes a stream's data; it does at first. What arrives
-    /// meanwhile is held, and the far end asked to pause before that is too much.
+    /// meanwhile is held, and the other end asked to pause before that is too much.
     fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool);
 
     /// Takes the frames of a datagram, or of a piece of stream, that arrived on a link.
@@ -90,7 +90,7 @@ pub trait Host<P: Payload>: Debug + Send {
     /// stream, and returns the link and their encoded length.
     fn poll_transmit(&mut self, now: Instant, out: &mut Vec<Frame<P>>) -> Option<(LinkId, Bytes)>;
 
-    /// Something that the driver shall know or do.
+    /// An event for the driver.
     fn poll_event(&mut self) -> Option<Event<P>>;
 
     /// When [`handle_timeout`](Host::handle_timeout) is to be called; far future if never. It may
@@ -136,7 +136,7 @@ pub struct HopSpec {
     pub link: LinkId,
     /// The circuit's name on that link.
     pub circuit: CircuitId,
-    /// Cells of this circuit that the neighbour said it can queue.
+    /// Cells of this circuit that the neighbour can queue, as it said at set-up.
     pub queue_limit: Cells,
 }
 
@@ -160,7 +160,7 @@ pub struct StreamSpec {
     pub hold: Cells,
 }
 
-/// Something that a node's driver shall know or do.
+/// An event for the driver of a node.
 #[derive(Clone, Debug)]
 pub enum Event<P> {
     /// A data cell reached the application.
@@ -177,15 +177,15 @@ pub enum Event<P> {
         stream: StreamHandle,
         /// Its circuit.
         circuit: CircuitHandle,
-        /// Where it shall lead, as the client put it.
+        /// Its target, as the client named it.
         target: P,
     },
-    /// The far end has finished; all that it said has been delivered.
+    /// The other end has finished; all of its data has been delivered.
     Finished {
         /// The stream.
         stream: StreamHandle,
     },
-    /// Little waits to be cut, see [`Host::notify_below`].
+    /// Little waits to be packaged, see [`Host::notify_below`].
     Drained {
         /// The stream.
         stream: StreamHandle,
@@ -246,11 +246,11 @@ pub struct FlowView {
 /// The present state of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamView {
-    /// Application bytes that wait to be cut into cells.
+    /// Application bytes that wait to be packaged.
     pub pending: Bytes,
-    /// Whether this end has finished and everything was cut.
+    /// Whether this end has finished and everything was packaged.
     pub ended: bool,
-    /// Application bytes cut into cells so far: R(t) of the BackTap paper.
+    /// Application bytes packaged so far: R(t) of the BackTap paper.
     pub packaged: Bytes,
     /// Application bytes handed to the application so far: W(t).
     pub delivered: Bytes,

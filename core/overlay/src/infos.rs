@@ -1,4 +1,4 @@
-//! What the layers below the controls say of themselves: carrier, multiplexing, scheduler, repair.
+//! What the layers below the controls declare: carrier, multiplexing, scheduler, repair.
 
 use hopflow_wire::Carrier;
 

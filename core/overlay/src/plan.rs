@@ -60,7 +60,7 @@ pub struct SchedulerPlan {
 /// What repairs losses of datagrams.
 #[derive(Clone, Copy, Debug)]
 pub enum Repair {
-    /// Nothing: the carrier does, or nobody.
+    /// Nothing in the overlay does.
     None,
     /// Every hop restores order and sends lost cells again. The time-out is within these bounds.
     PerHop(RttConfig),
@@ -176,7 +176,7 @@ pub enum Turn {
 /// What a node does with a cell that its circuit's queue cannot take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Excess {
-    /// Drops it before it is acknowledged; whoever keeps sending beyond the limit loses the
+    /// Drops it before it is acknowledged; a peer that keeps sending beyond the limit loses the
     /// circuit (BackTap paper, section 3.3). For transports whose honest senders stay below it.
     CloseIfPersistent,
     /// Drops it before it is acknowledged: the limit is a drop-tail queue.

@@ -24,7 +24,7 @@ pub(crate) enum Timer {
 
 /// All pending timers, earliest first; simultaneous ones in the order of their kind and flow.
 ///
-/// Timers are never removed early: whoever takes one looks whether it still means something.
+/// Timers are never removed early: the node that takes one checks whether it is still wanted.
 /// Feedback timers all have the same delay, so a queue holds them in order.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {

@@ -41,7 +41,7 @@ impl<P> Inbox<P> {
         self.cells.len() >= MOST
     }
 
-    /// Takes a cell; tells whether the far end shall be asked to pause.
+    /// Takes a cell; true if the other end must be asked to pause.
     pub(crate) fn push(&mut self, cell: P) -> bool {
         self.cells.push_back(cell);
         self.cells.len() >= ENOUGH && !std::mem::replace(&mut self.pausing, true)
@@ -51,7 +51,7 @@ impl<P> Inbox<P> {
         self.cells.pop_front()
     }
 
-    /// Tells once whether the far end, having paused, shall go on.
+    /// Whether the other end, having paused, may go on; true once.
     pub(crate) fn resumes(&mut self) -> bool {
         self.cells.is_empty() && std::mem::take(&mut self.pausing)
     }

@@ -10,7 +10,7 @@ pub(crate) struct Resequencer<P> {
     held: BTreeMap<u32, P>,
 }
 
-/// What a resequencer says to a cell that is offered.
+/// What a resequencer does with a cell that is offered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Offer {
     /// It is the next one: deliver it.

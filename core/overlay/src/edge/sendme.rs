@@ -28,14 +28,14 @@ impl SendmeWindow {
     }
 }
 
-/// Counts delivered cells and tells when a SENDME is owed.
+/// Counts delivered cells, and says when a SENDME is due.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acknowledger {
     delivered: u64,
 }
 
 impl Acknowledger {
-    /// Counts a delivered cell; true if a SENDME is owed now.
+    /// Counts a delivered cell; true if a SENDME is due now.
     #[inline]
     pub fn on_delivered(&mut self, window: &SendmeWindow) -> bool {
         self.delivered += 1;

@@ -23,12 +23,12 @@ pub(crate) struct Stream<P: Payload> {
     pending: u64,
     packaged: Bytes,
     next_number: u32,
-    /// Bytes at the front of the data that say where the stream shall lead.
+    /// Bytes at the front of the data that name the stream's target.
     target: u64,
     end: End,
     /// Whether the far end holds enough of this end's data.
     pub(crate) paused: bool,
-    /// Whether the far end has said all it has to say.
+    /// Whether the other end has finished.
     pub(crate) far_ended: bool,
     /// Report to the driver when less than this waits to be packaged.
     pub(crate) low_water: Option<Bytes>,
@@ -49,7 +49,7 @@ enum OpenTo {
     None,
 }
 
-/// What this end still says.
+/// What this end still sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
     /// More data may be written.
@@ -107,7 +107,7 @@ impl<P: Payload> Stream<P> {
         }
     }
 
-    /// Whether both ends have said all they had to say, and nothing of it waits here.
+    /// Whether both ends have finished, and nothing of theirs waits here.
     pub(crate) fn is_over(&self) -> bool {
         self.end == End::Packaged && self.far_ended && self.inbox.is_empty()
     }

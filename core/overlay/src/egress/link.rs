@@ -23,7 +23,7 @@ pub(crate) struct Link<P> {
     pub(crate) room: i64,
     /// Whether a flow found the link full and waits for room.
     pub(crate) starved: bool,
-    /// Whether the stream was too full for feedback or control frames that shall leave.
+    /// Whether the stream was too full for feedback or control frames that were to leave.
     pub(crate) stuck: bool,
     /// With node scope, flows that found the carrier full.
     pub(crate) parked: Vec<FlowId>,

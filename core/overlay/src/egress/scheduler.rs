@@ -12,7 +12,7 @@ use crate::{FlowId, Order, Scope};
 ///
 /// Flows stand in rings: one ring for the node, or one per link, and then the links take turns.
 /// Within a ring they take turns as well, or the one goes first that sent least of late.
-/// A flow may have become unable to send while it waits; whoever takes it looks again.
+/// A flow may have become unable to send while it waits; the node checks again when it takes the flow.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     scope: Scope,

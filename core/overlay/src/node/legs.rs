@@ -5,6 +5,7 @@ use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
 use super::Node;
 use super::outbox::LegWork;
+use crate::circuit::Circuit;
 use crate::layer::LegCall;
 use crate::timers::Timer;
 use crate::{Direction, FlowId, HopControl, PathCx, PathSignal, Violation};
@@ -237,7 +238,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     /// The flow that takes data from this end of a circuit.
     pub(super) fn source_flow(&self, circuit: u32) -> FlowId {
-        let found = self.circuits.get(circuit).and_then(|it| it.source());
+        let found = self.circuits.get(circuit).and_then(Circuit::source);
         FlowId::new(circuit, found.unwrap_or(Direction::Backward))
     }
 }

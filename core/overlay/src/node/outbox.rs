@@ -1,4 +1,4 @@
-//! What a node has to say and to do: events for the driver, counters, work for other circuits.
+//! Outputs of a node: events for the driver, counters, work for other circuits.
 
 use std::collections::VecDeque;
 

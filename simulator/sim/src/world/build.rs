@@ -24,7 +24,7 @@ use hopflow_random::Streams;
 
 /// The token bucket of a node that has a share of its machine's.
 fn bucket_of(spec: &BucketSpec, plan: &Plan, share: Share, phase: f64) -> BucketConfig {
-    let interval = spec.interval.unwrap_or(plan.refill);
+    let interval = spec.interval.unwrap_or(plan.link.refill);
     let rate = share.rate(spec.rate);
     let depth = spec.depth.map_or_else(
         || rate.bytes_in(Duration::from_secs(1)),
@@ -175,7 +175,7 @@ impl Builder<'_> {
         let pays_for_reading = spec.bucket.is_some_and(|bucket| bucket.reading);
         // Datagrams cannot be left unread.
         let (reading, bucket) = match bucket {
-            Some(bucket) if pays_for_reading && plan.carrier == Carrier::Stream => {
+            Some(bucket) if pays_for_reading && plan.link.carrier == Carrier::Stream => {
                 (Some(Reading::new(bucket)), None)
             }
             bucket => (None, bucket),
@@ -214,11 +214,11 @@ impl Builder<'_> {
         transport: usize,
     ) -> Result<SharedLink, SpecError> {
         let plan = &self.plans[transport];
-        let own = (plan.multiplexing == Multiplexing::PerCircuit).then_some(circuit);
+        let own = (plan.link.multiplexing == Multiplexing::PerCircuit).then_some(circuit);
         let (low, high) = (from.min(to), from.max(to));
         let nodes = &mut self.nodes;
         let connections = &mut self.connections;
-        let (stream, kist) = (plan.carrier == Carrier::Stream, plan.kist.is_some());
+        let (stream, kist) = (plan.link.carrier == Carrier::Stream, plan.link.scheduler.kist.is_some());
         let link = self.links.entry((low, high, own)).or_insert_with(|| {
             let ends = [low, high].map(|node| nodes[node as usize].host.add_link());
             let connection =
@@ -315,7 +315,7 @@ impl Builder<'_> {
 
     fn add_user(&mut self, index: usize, spec: &CircuitSpec, ways: Vec<Way>) {
         let plan = &self.plans[self.deployment.of(index)];
-        let queue_limit = plan.queue_limit;
+        let queue_limit = plan.link.queue_limit;
         let index = index as u32;
         let streams = [End::Client, End::Exit].map(|end| {
             let (node, _) = ways[0].end(end);

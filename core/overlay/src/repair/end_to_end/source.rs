@@ -109,7 +109,7 @@ impl<P: Payload> Source<P> {
         Some((Tag { number, attempt }, kept.payload.clone()))
     }
 
-    /// The sink tells what has arrived, in answer to the cell with this tag.
+    /// The sink acknowledges what has arrived, in answer to the cell with this tag.
     ///
     /// # Errors
     /// If that was never sent.

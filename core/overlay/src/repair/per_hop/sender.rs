@@ -99,7 +99,7 @@ impl Sender {
         }
     }
 
-    /// Whether a cell shall be sent again.
+    /// Whether a cell is to be sent again.
     #[inline]
     pub(crate) fn wants_resend<P: Clone>(&self, queue: &CellQueue<P>) -> bool {
         self.recovery.as_ref().is_some_and(|recovery| {
