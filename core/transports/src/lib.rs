@@ -1,38 +1,30 @@
-//! The transports and their registry.
+//! The layers that transports are made of, and the presets that name transports.
 //!
-//! Each transport is one file that implements [`Transport`](hopflow_overlay::Transport) and
-//! [`Configure`], its `mod` line here, and one line in `registry.rs`. [`presets`] lists what
-//! scenarios may name, [`build`] makes a factory of nodes from a preset and options.
+//! A transport is a choice at every layer ([`hopflow_overlay::Stack`]). A control on hops is one
+//! file in `hops/` that implements [`HopControl`](hopflow_overlay::HopControl) and [`ConfigureHop`];
+//! a control from end to end is one file in `ends/` that implements
+//! [`EndControl`](hopflow_overlay::EndControl) and [`ConfigureEnd`]; each has one line in
+//! `registry.rs`, or is registered by another crate ([`register_hop`], [`register_end`]).
+//! [`presets`] lists what scenarios may name, [`build`] makes a factory of nodes from a preset and
+//! options.
 
-mod backtap;
-mod circuit_ack;
-mod delay_window;
-mod edge;
+mod check;
 mod ends;
-mod marut;
-mod marut_dctcp;
-mod marut_timely;
-mod n23;
+mod guests;
+mod hops;
+mod layer;
+mod link;
 mod options;
-mod predictor;
+mod paths;
+mod presets;
 mod registry;
-mod scheduling;
-mod switching;
-mod udp_or;
-mod vanilla;
-mod worst_hop;
+mod round;
+mod stack;
+mod waiting;
 
-pub use backtap::{BackTap, BackTapConfig, Control};
-pub use delay_window::{Growth, Rule};
-pub use edge::Edge;
-pub use ends::{Deliveries, EndState, Ends, Local, Vegas, VegasConfig, VegasEnd, Windows};
-pub use marut::{Counts, Marut, MarutConfig, MarutFlow, Update};
-pub use marut_dctcp::{DctcpFlow, MarutDctcp, MarutDctcpConfig};
-pub use marut_timely::{MarutTimely, MarutTimelyConfig, TimelyFlow};
-pub use n23::{Enforce, N23, N23Config};
-pub use options::{Configure, Options};
-pub use predictor::{EnforcePlan, Feedback, Grant, Predictor, PredictorConfig, PredictorFlow};
-pub use registry::{Configured, Preset, build, presets};
-pub use switching::{BaseConfig, SwitchFlow, Switching, SwitchingConfig};
-pub use udp_or::{UdpOr, UdpOrConfig};
-pub use vanilla::{Vanilla, VanillaConfig};
+pub use check::{LAYER_KEYS, Misfit, check, redundant};
+pub use guests::{register_end, register_hop, register_preset};
+pub use layer::{Around, ConfigureEnd, ConfigureHop};
+pub use options::Options;
+pub use presets::{Family, Preset};
+pub use registry::{build, end_controls, hop_controls, path_choices, presets};

@@ -1,4 +1,4 @@
-//! Reading a transport's options from a scenario.
+//! Reading the options of a transport's layers from a scenario.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -6,20 +6,6 @@ use std::str::FromStr;
 use hopflow_overlay::ConfigError;
 use hopflow_units::{Bytes, Cells, Duration, Rate};
 use toml::{Table, Value};
-
-use crate::Preset;
-
-/// A configuration that is read from options; what is not given keeps its default.
-pub trait Configure: Sized {
-    /// The names by which scenarios choose the transport, with options that go with each.
-    const PRESETS: &'static [Preset];
-
-    /// Reads the configuration.
-    ///
-    /// # Errors
-    /// If a value cannot be used; the error says what is allowed.
-    fn configure(options: &mut Options) -> Result<Self, ConfigError>;
-}
 
 /// Options by key, which also remembers what was asked for and what came of it.
 #[derive(Debug)]
@@ -235,7 +221,10 @@ impl Options {
     }
 
     fn resolve<V>(&mut self, key: &'static str, value: V, shown: impl Display) -> V {
-        self.resolved.push((key, shown.to_string()));
+        // Two layers may read the same option.
+        if !self.resolved.iter().any(|(known, _)| *known == key) {
+            self.resolved.push((key, shown.to_string()));
+        }
         value
     }
 }

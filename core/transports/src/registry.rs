@@ -1,69 +1,129 @@
-//! Which transports there are.
+//! Which layers and presets there are.
 
-use std::marker::PhantomData;
-
-use hopflow_overlay::{ConfigError, Factory, Host, Node, NodeEnv, Plan, Transport};
-use hopflow_wire::Payload;
+use hopflow_overlay::{ConfigError, Factory, GatesChoose, Info, NoEndControl};
+use hopflow_wire::{Payload, RawPayload};
 use toml::Table;
 
-use crate::options::{Configure, Options, unknown_name};
-use crate::scheduling;
+use crate::ends::{
+    EndTcp, FixedWindows, GradientWindow, MarkedShareWindow, VegasControl, WorstHopWindow,
+};
+use crate::guests;
+use crate::hops::{
+    Credit, DelayWindow, LoadReport, MarkReport, NoHopControl, PredictedRates, WaitReport,
+};
+use crate::layer::{EndEntry, PathEntry};
+use crate::options::{Options, unknown_name};
+use crate::paths::Switching;
+use crate::presets::{PRESETS, Preset};
+use crate::stack::{self, Chosen, HopEntry};
 
-/// A named point of the design space: a transport and some of its options.
-#[derive(Clone, Copy, Debug)]
-pub struct Preset {
-    /// The name in scenarios.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    /// Options as TOML; those of a scenario override them.
-    pub options: &'static str,
+/// The controls on hops: one line for each.
+fn hops<P: Payload>() -> Vec<HopEntry<P>> {
+    let own = [
+        HopEntry::of::<NoHopControl>(),
+        HopEntry::of::<Credit>(),
+        HopEntry::of::<DelayWindow>(),
+        HopEntry::of::<LoadReport>(),
+        HopEntry::of::<WaitReport>(),
+        HopEntry::of::<MarkReport>(),
+        HopEntry::of::<PredictedRates>(),
+    ];
+    own.into_iter().chain(guests::hops()).collect()
 }
 
-macro_rules! transports {
-    ($($transport:ty),* $(,)?) => {
-        /// All presets, transport by transport.
-        pub fn presets() -> Vec<&'static Preset> {
-            let transports: &[&'static [Preset]] =
-                &[$(<<$transport as Transport>::Config as Configure>::PRESETS),*];
-            transports.iter().copied().flatten().collect()
-        }
+/// The controls from end to end: one line for each.
+fn ends() -> Vec<EndEntry> {
+    let own = [
+        EndEntry::of::<NoEndControl>(),
+        EndEntry::of::<FixedWindows>(),
+        EndEntry::of::<VegasControl>(),
+        EndEntry::of::<EndTcp>(),
+        EndEntry::of::<WorstHopWindow>(),
+        EndEntry::of::<GradientWindow>(),
+        EndEntry::of::<MarkedShareWindow>(),
+    ];
+    own.into_iter().chain(guests::ends()).collect()
+}
 
-        /// Makes a factory of nodes from a preset and options that override the preset's.
-        ///
-        /// # Errors
-        /// If the preset or an option is unknown, or a value cannot be used.
-        pub fn build<P: Payload>(
-            preset: &str,
-            options: &Table,
-        ) -> Result<Box<dyn Factory<P>>, ConfigError> {
-            $(if let Some(found) = find::<$transport>(preset) {
-                let configured = Configured::<$transport>::new(found.with(options))?;
-                return Ok(Box::new(configured));
-            })*
-            let names: Vec<_> = presets().iter().map(|preset| preset.name).collect();
-            let problem = format!("\"{preset}\" is {}", unknown_name(preset, &names));
-            Err(ConfigError::new("preset", "", problem))
-        }
+/// The choices among circuits: one line for each.
+fn paths() -> Vec<PathEntry> {
+    vec![PathEntry::of::<GatesChoose>(), PathEntry::of::<Switching>()]
+}
+
+/// What the controls on hops say of themselves.
+pub fn hop_controls() -> Vec<Info> {
+    let entries = hops::<RawPayload>();
+    entries.into_iter().map(|entry| entry.info).collect()
+}
+
+/// What the controls from end to end say of themselves.
+pub fn end_controls() -> Vec<Info> {
+    ends().into_iter().map(|entry| *(entry.info)()).collect()
+}
+
+/// What the choices among circuits say of themselves.
+pub fn path_choices() -> Vec<Info> {
+    paths().into_iter().map(|entry| *(entry.info)()).collect()
+}
+
+/// All presets, transport by transport.
+pub fn presets() -> Vec<&'static Preset> {
+    PRESETS.iter().chain(guests::presets()).collect()
+}
+
+/// Makes a factory of nodes from a preset and options that override the preset's.
+///
+/// # Errors
+/// If the preset or an option is unknown, a value cannot be used, or the layers do not fit together.
+pub fn build<P: Payload>(
+    preset: &str,
+    options: &Table,
+) -> Result<Box<dyn Factory<P>>, ConfigError> {
+    let presets = presets();
+    let Some(found) = presets.iter().find(|known| known.name == preset) else {
+        let names: Vec<_> = presets.iter().map(|known| known.name).collect();
+        let problem = format!("\"{preset}\" is {}", unknown_name(preset, &names));
+        return Err(ConfigError::new("preset", "", problem));
     };
+    let mut options = found.with(options);
+    let family = found.family;
+    let hop = choose("hop-control", family.hop, &mut options, hops::<P>(), |it| {
+        it.info.name
+    })?;
+    let end = choose("end-to-end", family.end, &mut options, ends(), |it| {
+        (it.info)().name
+    })?;
+    let path = choose("path", family.path, &mut options, paths(), |it| {
+        (it.info)().name
+    })?;
+    let (carrier, connections) = stack::carrier(&mut options, family)?;
+    let repairs = stack::repairs(&mut options, carrier, (end.info)())?;
+    (hop.build)(Chosen {
+        family,
+        options,
+        carrier,
+        connections,
+        repairs,
+        end,
+        path,
+    })
 }
 
-// The registry: one line for each transport.
-transports! {
-    crate::vanilla::Vanilla,
-    crate::backtap::BackTap,
-    crate::n23::N23,
-    crate::marut::Marut,
-    crate::marut_timely::MarutTimely,
-    crate::marut_dctcp::MarutDctcp,
-    crate::predictor::Predictor,
-    crate::udp_or::UdpOr,
-    crate::switching::Switching<crate::VanillaConfig>,
-    crate::switching::Switching<crate::BackTapConfig>,
-}
-
-fn find<T: Transport<Config: Configure>>(name: &str) -> Option<&'static Preset> {
-    T::Config::PRESETS.iter().find(|preset| preset.name == name)
+/// Reads which of the registered `entries` an option names.
+fn choose<T: Copy>(
+    key: &'static str,
+    default: &str,
+    options: &mut Options,
+    entries: Vec<T>,
+    name: impl Fn(&T) -> &'static str,
+) -> Result<T, ConfigError> {
+    let names = entries.iter().enumerate();
+    let names: Vec<_> = names.map(|(place, entry)| (name(entry), place)).collect();
+    let unknown = || ConfigError::new(key, default, "the name of a layer that is registered");
+    let own = names.iter().find(|(name, _)| *name == default);
+    let (_, own) = own.ok_or_else(unknown)?;
+    let place = options.choice(key, *own, &names)?;
+    Ok(entries[place])
 }
 
 impl Preset {
@@ -76,79 +136,5 @@ impl Preset {
     }
 }
 
-/// A transport with its configuration and scheduler: a factory of nodes.
-#[derive(Debug)]
-pub struct Configured<T: Transport> {
-    config: T::Config,
-    plan: Plan,
-    resolved: Vec<(&'static str, String)>,
-    transport: PhantomData<fn() -> T>,
-}
-
-impl<T: Transport<Config: Configure>> Configured<T> {
-    /// Reads the transport's configuration.
-    ///
-    /// # Errors
-    /// If an option is unknown or its value cannot be used.
-    pub fn new(mut options: Options) -> Result<Self, ConfigError> {
-        let config = T::Config::configure(&mut options)?;
-        let plan = scheduling::configure(&mut options, T::plan(&config))?;
-        Ok(Self {
-            config,
-            plan,
-            resolved: options.finish()?,
-            transport: PhantomData,
-        })
-    }
-}
-
-impl<T: Transport, P: Payload> Factory<P> for Configured<T> {
-    fn name(&self) -> &'static str {
-        T::NAME
-    }
-
-    fn plan(&self) -> Plan {
-        self.plan.clone()
-    }
-
-    fn describe(&self) -> String {
-        let lines = self
-            .resolved
-            .iter()
-            .map(|(key, value)| format!("{key} = {value}"));
-        lines.collect::<Vec<_>>().join(
-            "
-",
-        )
-    }
-
-    fn node(&self, env: &NodeEnv) -> Box<dyn Host<P>> {
-        let plan = self.plan.clone();
-        Box::new(Node::<T, P>::with_plan(&self.config, plan, env))
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use hopflow_wire::RawPayload;
-
-    #[test]
-    fn every_preset_can_be_built() {
-        for preset in presets() {
-            let factory = build::<RawPayload>(preset.name, &Table::new()).unwrap();
-            assert!(!factory.describe().is_empty());
-        }
-    }
-
-    #[test]
-    fn a_misspelt_preset_is_told_which_may_be_meant() {
-        let error = build::<RawPayload>("baktap", &Table::new())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.contains("\"baktap\" is unknown; did you mean `backtap`?"),
-            "{error}"
-        );
-    }
-}
+mod tests;

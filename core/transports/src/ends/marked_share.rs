@@ -1,0 +1,128 @@
+//! DCTCP's control at the source (Alizadeh et al., SIGCOMM '10, section 3): the second of the two
+//! successors that Marut's report proposes (section VII).
+//!
+//! Hops report how many cells they marked; the source takes the marked share `F` of each window,
+//! and follows it:
+//!
+//! ```text
+//! alpha  = (1 - g) alpha + g F
+//! window = window (1 - alpha / 2)   after a round trip with marks
+//! window = window + 1               after one without
+//! ```
+//!
+//! `docs/spec/marut-dctcp.md` says where this departs from DCTCP, and why.
+//!
+//! What leaks: relays can count acknowledgements by the rhythm of reverse cells.
+
+use hopflow_overlay::{
+    ConfigError, EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, Features, HopReport,
+    Info, Site, Violation,
+};
+
+use super::circuit_ack::Deliveries;
+use super::source::{Edge, RoundEnd, Source};
+use crate::layer::{Around, ConfigureEnd};
+use crate::options::Options;
+
+/// The weight of the latest share (section 3.1).
+const GAIN: f64 = 1.0 / 16.0;
+
+/// A window by the share of marked cells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MarkedShareWindow {
+    edge: Edge,
+}
+
+/// What an end knows.
+#[derive(Debug)]
+struct State {
+    edge: Edge,
+    source: Source,
+    /// The moving share of marked cells.
+    alpha: f64,
+    /// Marks and data cells when the last round trip ended.
+    before: (u16, u64),
+    deliveries: Deliveries,
+}
+
+impl ConfigureEnd for MarkedShareWindow {
+    fn layer() -> &'static Info {
+        static INFO: Info = Info {
+            provides: Features::LOAD_READER.and(Features::BOUND),
+            requires: &[(
+                Features::MARK_REPORTS,
+                "The window follows the share of cells that hops report as marked.",
+            )],
+            ..Info::new(
+                "marked-share",
+                "a window by the share of marked cells (Marut with DCTCP's control)",
+            )
+        };
+        &INFO
+    }
+
+    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
+        let edge = Edge::configure(options, around)?;
+        Ok(Self { edge })
+    }
+}
+
+impl EndControl for MarkedShareWindow {
+    fn info(&self) -> &'static Info {
+        Self::layer()
+    }
+
+    fn plan(&self) -> EndPlan {
+        EndPlan::default()
+    }
+
+    fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
+        gates.end.set_window(self.edge.initial);
+        Some(Box::new(State {
+            edge: self.edge,
+            source: Source::new(&self.edge),
+            // The first window with marks must shrink as TCP's would.
+            alpha: 1.0,
+            before: (0, 0),
+            deliveries: Deliveries::default(),
+        }))
+    }
+}
+
+impl EndState for State {
+    fn on(&mut self, cx: &mut EndCx<'_>, signal: EndSignal<'_>) -> Result<(), Violation> {
+        match signal {
+            EndSignal::Departed => self.source.on_departure(&self.edge, cx),
+            EndSignal::Hop(HopReport::Forwarded { .. }) => self.source.on_forwarded(cx),
+            EndSignal::Dequeued(_) => self.deliveries.count(self.edge.ack_every, cx),
+            EndSignal::Command(header) => {
+                if let Some(end) = self.source.on_command(&self.edge, cx, header)? {
+                    self.decide(cx, &end);
+                }
+                self.source.apply(&self.edge, cx);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn decide(&mut self, cx: &EndCx<'_>, end: &RoundEnd) {
+        let acked = cx.gates.end.released().get();
+        // Hops count marks modulo 2^16.
+        let all = cx.load as u16;
+        let (marks, cells) = (all.wrapping_sub(self.before.0), acked - self.before.1);
+        self.before = (all, acked);
+        // A cell may be marked on several hops.
+        let share = (f64::from(marks) / cells.max(1) as f64).min(1.0);
+        self.alpha = (1.0 - GAIN) * self.alpha + GAIN * share;
+        if self.source.starting && marks > 0 {
+            self.source.settle(end, cx);
+        } else if marks > 0 {
+            self.source.window *= 1.0 - self.alpha / 2.0;
+        } else if end.used && !self.source.starting {
+            self.source.window += 1.0;
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Vegas as a control from end to end: what the ends of a circuit do with its window.
+//!
+//! What leaks: relays can count SENDMEs by the rhythm of reverse cells.
+
+mod window;
+
+use hopflow_overlay::{
+    Acknowledger, ConfigError, Direction, EndControl, EndCx, EndGates, EndPlan, EndSignal,
+    EndState, Features, Info, Metric, Site, Violation,
+};
+use hopflow_units::Cells;
+use hopflow_wire::{RelayCommand, RelayHeader};
+
+use super::{BLOCKED, CIRCUIT, EVERY_CELL_ARRIVES};
+use crate::layer::{Around, ConfigureEnd};
+use crate::options::Options;
+use window::{Local, Vegas, VegasConfig};
+
+/// Tor's congestion control.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VegasControl {
+    config: VegasConfig,
+    plan: EndPlan,
+}
+
+/// What an end knows.
+#[derive(Debug)]
+struct State {
+    config: VegasConfig,
+    control: Vegas,
+    delivered: Acknowledger,
+    /// Whether the source's own queue was too long and has not become short since.
+    blocked: bool,
+}
+
+impl ConfigureEnd for VegasControl {
+    fn layer() -> &'static Info {
+        static INFO: Info = Info {
+            provides: Features::BOUND.and(Features::LEG_RANK),
+            requires: &[EVERY_CELL_ARRIVES],
+            metrics: &[
+                Metric {
+                    name: "bandwidth_delay_product",
+                    unit: "cells",
+                    about: "cells that move without waiting, as Vegas estimates",
+                },
+                Metric {
+                    name: "queue_use",
+                    unit: "cells",
+                    about: "cells that wait anywhere on the circuit, as Vegas estimates",
+                },
+                Metric {
+                    name: "smoothed_round_trip",
+                    unit: "seconds",
+                    about: "the smoothed round trip of the circuit",
+                },
+            ],
+            ..Info::new("vegas", "a window that follows the circuit's delay")
+        };
+        &INFO
+    }
+
+    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
+        let mut config = VegasConfig::configure(options)?;
+        let mut plan = EndPlan::default();
+        if !around.hops_control {
+            let high = options.cells("source-queue", BLOCKED.0, Cells::new(1))?;
+            let low = BLOCKED.1.min(high - Cells::new(1));
+            config.blocked = (high, low);
+            plan.source_high_water = high;
+            plan.source_low_water = low;
+            around.need_queue(BLOCKED.0, Cells::ZERO);
+        }
+        Ok(Self { config, plan })
+    }
+}
+
+impl EndControl for VegasControl {
+    fn info(&self) -> &'static Info {
+        Self::layer()
+    }
+
+    fn plan(&self) -> EndPlan {
+        self.plan
+    }
+
+    fn open(&self, site: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
+        let control = Vegas::new(&self.config);
+        gates.end.set_window(control.window());
+        // Conflux: clients send on their fastest leg, exits on the fastest that is ready
+        // (tor 0.4.9, conflux.c: MinRTT and LowRTT).
+        gates.preference.wait_for_best_leg = site.direction == Direction::Forward;
+        Some(Box::new(State {
+            config: self.config,
+            control,
+            delivered: Acknowledger::default(),
+            blocked: false,
+        }))
+    }
+}
+
+impl EndState for State {
+    fn on(&mut self, cx: &mut EndCx<'_>, signal: EndSignal<'_>) -> Result<(), Violation> {
+        match signal {
+            EndSignal::Packaged => self.on_packaged(cx),
+            EndSignal::Departed => self.blocked &= cx.queue.unsent > self.config.blocked.1,
+            EndSignal::Dequeued(_) => self.on_dequeued(cx),
+            EndSignal::Command(header) => return self.on_command(cx, header),
+            EndSignal::Delivered(_) | EndSignal::Hop(_) | EndSignal::StreamClosed(_) => {}
+        }
+        Ok(())
+    }
+
+    fn sample(&self, out: &mut Vec<f64>) {
+        let rtt = self.control.smoothed_rtt() as f64 / 1e6;
+        out.extend([
+            self.control.bdp() as f64,
+            self.control.queue_use() as f64,
+            rtt,
+        ]);
+    }
+}
+
+impl State {
+    fn on_packaged(&mut self, cx: &EndCx<'_>) {
+        let inflight = cx.gates.end.outstanding().get();
+        self.control.on_packaged(&self.config, cx.now, inflight);
+        self.blocked |= cx.queue.unsent >= self.config.blocked.0;
+    }
+
+    fn on_dequeued(&mut self, cx: &mut EndCx<'_>) {
+        if self.delivered.on_delivered(&self.config.lot()) {
+            cx.send(RelayCommand::Sendme, CIRCUIT);
+        }
+    }
+
+    fn on_command(&mut self, cx: &mut EndCx<'_>, header: &RelayHeader) -> Result<(), Violation> {
+        if header.command != RelayCommand::Sendme || header.stream != CIRCUIT {
+            return Err(Violation::Unexpected);
+        }
+        let local = Local {
+            inflight: cx.gates.end.outstanding().get(),
+            queued: cx.queue.unsent.get(),
+            blocked: self.blocked,
+        };
+        self.config.lot().on_sendme(cx.gates.end)?;
+        self.control.on_sendme(&self.config, cx.now, &local)?;
+        cx.gates.end.set_window(self.control.window());
+        cx.gates.preference.rank = self.control.smoothed_rtt();
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! N23: hop-by-hop credits (Al Sabah et al., PETS '11).
+//!
+//! A node may send `N2 + N3` cells of a circuit beyond those that its successor has reported as
+//! forwarded; the successor reports after every `N2` cells that it forwards, in a message as long
+//! as a cell. `N2` says how coarse the reports are, `N3` how many cells cover the time that a
+//! report takes. Credits take the place of all end-to-end windows (the option `end-to-end` brings
+//! one back); neighbours share one TCP connection, as in vanilla Tor.
+//!
+//! What leaks: a predecessor learns when each lot of `N2` cells was forwarded, hence the circuit's
+//! rate at the successor; a report's size on the wire is that of a cell.
+
+use hopflow_overlay::{
+    ConfigError, Features, FeedbackPlan, Gates, HopControl, HopCx, HopPlan, HopSignal, Info,
+    NodeEnv, Role, Site, Violation,
+};
+use hopflow_units::{Cells, Duration};
+
+use crate::layer::{Around, ConfigureHop};
+use crate::options::Options;
+
+/// N23 at one node.
+#[derive(Debug)]
+pub(crate) struct Credit(CreditConfig);
+
+/// Parameters of N23.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CreditConfig {
+    /// Cells from one report to the next.
+    n2: Cells,
+    /// Cells that may be under way besides.
+    n3: Cells,
+    /// Who needs credit.
+    enforce: Enforce,
+}
+
+/// Who needs credit to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Enforce {
+    /// Every node.
+    EveryHop,
+    /// The source alone, as in the code with which the BackTap authors compared.
+    Source,
+}
+
+impl ConfigureHop for Credit {
+    fn configure(options: &mut Options, around: &mut Around) -> Result<CreditConfig, ConfigError> {
+        let n2 = options.cells("n2", Cells::new(20), Cells::new(1))?;
+        let n3 = options.cells("n3", Cells::new(70), Cells::ZERO)?;
+        let enforce = options.choice(
+            "enforce",
+            Enforce::EveryHop,
+            &[
+                ("every-hop", Enforce::EveryHop),
+                ("source", Enforce::Source),
+            ],
+        )?;
+        around.need_queue(n2 + n3, n2 + n3);
+        Ok(CreditConfig { n2, n3, enforce })
+    }
+}
+
+impl HopControl for Credit {
+    const INFO: Info = Info {
+        provides: Features::BOUND,
+        requires: &[(
+            Features::STREAMS,
+            "Credits bound the queue at the next relay and not the load of the path to it: over \
+             datagrams nothing would heed the network between relays.",
+        )],
+        excludes: &[(
+            Features::PER_CIRCUIT,
+            "N23 shares one connection between two neighbours; credits bound a circuit's queue, \
+             which is what a connection of its own would be for.",
+        )],
+        ..Info::new("credit", "credits for cells that were forwarded (N23)")
+    };
+    type Config = CreditConfig;
+    type Flow = ();
+
+    fn plan(config: &CreditConfig) -> HopPlan {
+        let feedback = FeedbackPlan {
+            every: config.n2,
+            padded: true,
+            ..FeedbackPlan::every_cell(true, Duration::ZERO)
+        };
+        HopPlan {
+            feedback,
+            ..HopPlan::default()
+        }
+    }
+
+    fn new(config: &CreditConfig, _: &NodeEnv) -> Self {
+        Self(*config)
+    }
+
+    fn open(&mut self, site: &Site, gates: &mut Gates<'_>) {
+        if self.0.enforce == Enforce::EveryHop || site.role == Role::Source {
+            gates.hop.set_window(self.0.n2 + self.0.n3);
+        }
+    }
+
+    #[inline]
+    fn on(
+        &mut self,
+        (): &mut (),
+        _: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        super::ignore(signal)
+    }
+}

@@ -1,0 +1,233 @@
+//! BackTap: hop-by-hop backpressure with delay-based windows (Tschorsch and Scheuermann,
+//! NSDI '16).
+//!
+//! Every hop of a circuit has its own window `swnd`. A relay reports a cell as forwarded (FWD) when
+//! it sends it on, and the time from sending a cell to its FWD is the hop's round trip: it contains
+//! the network and the successor's queue. As in TCP Vegas (section 3.4),
+//!
+//! ```text
+//! diff = swnd * actualRtt / baseRtt - swnd
+//! ```
+//!
+//! estimates the cells that wait on the hop. Once per round trip `swnd` grows by one cell if `diff`
+//! is below `alpha`, and shrinks by one if it is above `beta` (eq. 1). `actualRtt` is the smallest
+//! sample since the last change, `baseRtt` the smallest of all circuits to the same successor.
+//! Loss does not touch the window; repair is a layer of its own (section 3.3).
+//!
+//! How a window grows when it is far from what the hop holds, and when it is not used, the paper
+//! leaves open: [`Growth`](crate::waiting::Growth). `docs/spec/backtap.md` says how it was decided.
+//!
+//! What leaks: a predecessor learns when each of its cells is forwarded, hence the circuit's rate
+//! and queue at the successor, but nothing of what lies beyond.
+
+use hopflow_overlay::{
+    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopSignal,
+    Info, Metric, NodeEnv, Site, Violation,
+};
+use hopflow_units::{Cells, Duration};
+
+use crate::layer::{Around, ConfigureHop};
+use crate::options::Options;
+use crate::round::{BaseRtts, Round};
+use crate::waiting::{Finding, Rule, Window};
+
+/// Longer, and hops with long ways would take held feedback for lost cells (RFC 6298: 1 s).
+const LONGEST_HOLD: Duration = Duration::from_millis(500);
+
+/// BackTap's window control at one node.
+#[derive(Debug)]
+pub(crate) struct DelayWindow {
+    config: DelayWindowConfig,
+    base_rtts: BaseRtts,
+}
+
+/// Parameters of BackTap's windows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DelayWindowConfig {
+    /// When the window grows and shrinks.
+    rule: Rule,
+    /// How much longer than the smallest a round trip may take before cells count as waiting: real
+    /// hosts take their time, and take cells in batches.
+    tolerance: Duration,
+    /// How long feedback may wait for company.
+    feedback_delay: Duration,
+    /// Feedback leaves at multiples of this time only; zero: when it is due.
+    feedback_hold: Duration,
+}
+
+/// A flow's window control.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    window: Window,
+    round: Round,
+    seen: Option<Seen>,
+}
+
+/// What a round trip showed last.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    base: Duration,
+    actual: Duration,
+    /// Cells that can have waited.
+    load: u64,
+}
+
+impl ConfigureHop for DelayWindow {
+    fn configure(options: &mut Options, _: &mut Around) -> Result<DelayWindowConfig, ConfigError> {
+        Ok(DelayWindowConfig {
+            rule: Rule::configure(options, Cells::new(2))?,
+            tolerance: options.duration("tolerance", Duration::ZERO)?,
+            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
+            feedback_hold: feedback_hold(options)?,
+        })
+    }
+}
+
+fn feedback_hold(options: &mut Options) -> Result<Duration, ConfigError> {
+    let hold = options.duration("feedback-hold", Duration::ZERO)?;
+    if hold > LONGEST_HOLD {
+        let allowed = format!("a time up to {LONGEST_HOLD}");
+        return Err(ConfigError::new("feedback-hold", hold, allowed));
+    }
+    Ok(hold)
+}
+
+impl HopControl for DelayWindow {
+    const INFO: Info = Info {
+        provides: Features::BOUND,
+        requires: &[
+            (
+                Features::DATAGRAMS,
+                "BackTap reads the delay until a cell is forwarded; over TCP this is mostly TCP's \
+                 own queue and its retransmissions, which its window cannot tell from the relay's.",
+            ),
+            (
+                Features::HOP_REPAIR,
+                "BackTap's window counts on every cell to be reported as forwarded; nothing brings \
+                 back a lost datagram.",
+            ),
+        ],
+        metrics: &[
+            Metric {
+                name: "base_round_trip",
+                unit: "seconds",
+                about: "the round trip of the hop that counts as one without queues",
+            },
+            Metric {
+                name: "round_trip",
+                unit: "seconds",
+                about: "the smallest round trip of the hop since the last change of its window",
+            },
+            Metric {
+                name: "waiting",
+                unit: "cells",
+                about: "cells that wait on the hop: `diff` of equation 1",
+            },
+        ],
+        ..Info::new(
+            "delay-window",
+            "a window from the delay until cells are forwarded (BackTap)",
+        )
+    };
+    type Config = DelayWindowConfig;
+    type Flow = Flow;
+
+    fn plan(config: &DelayWindowConfig) -> HopPlan {
+        let feedback = FeedbackPlan {
+            hold: config.feedback_hold,
+            ..FeedbackPlan::every_cell(true, config.feedback_delay)
+        };
+        HopPlan {
+            feedback,
+            ..HopPlan::default()
+        }
+    }
+
+    fn new(config: &DelayWindowConfig, _: &NodeEnv) -> Self {
+        Self {
+            config: *config,
+            base_rtts: BaseRtts::default(),
+        }
+    }
+
+    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) -> Flow {
+        gates.hop.set_window(self.config.rule.initial);
+        Flow {
+            window: Window::new(&self.config.rule),
+            round: Round::default(),
+            seen: None,
+        }
+    }
+
+    #[inline]
+    fn on(
+        &mut self,
+        flow: &mut Flow,
+        cx: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        match signal {
+            HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
+            _ => return super::ignore(signal),
+        }
+        Ok(())
+    }
+
+    fn sample(&self, flow: &Flow, out: &mut Vec<f64>) {
+        out.extend(flow.seen.map_or([f64::NAN; 3], |seen| seen.values()));
+    }
+}
+
+impl DelayWindow {
+    fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
+        let rule = &self.config.rule;
+        // Feedback that waits for company is no queue, so no round trip counts as shorter.
+        let base = self.base_rtts.with(cx.site, sample.rtt);
+        let base = base
+            .max(self.config.feedback_delay)
+            .max(self.config.feedback_hold);
+        let base = base + self.config.tolerance;
+        flow.round.note(sample.cells, sample.rtt);
+        let outstanding = cx.gate.outstanding() + sample.cells;
+        flow.window.note(outstanding);
+        if let Some(found) = flow.finding(rule, base, cx.queue.sent)
+            && flow.window.decide(rule, &found)
+        {
+            flow.round.expect_fresh(cx.queue.sent);
+        }
+        flow.window.bound(rule, cx.gate.cap());
+        cx.gate.set_window(flow.window.cells());
+    }
+}
+
+impl Flow {
+    /// What the round trip showed, if it is over, or if what it shows so far is urgent.
+    fn finding(&mut self, rule: &Rule, base: Duration, sent: Cells) -> Option<Finding> {
+        let load = self.window.load(rule);
+        if self.round.is_over() {
+            self.round.restart(sent);
+            let actual = self.round.take_least()?;
+            self.seen = Some(Seen { base, actual, load });
+            return Some(Finding::on_hop(load, base, actual));
+        }
+        if !self.window.is_accelerating() {
+            return None;
+        }
+        // A window that grows fast must stop before the round trip is over.
+        let recent = self.round.take_recent()?;
+        let found = Finding::on_hop(load, base, recent);
+        found.is_above(rule.beta).then_some(found)
+    }
+}
+
+impl Seen {
+    /// The values of the metrics.
+    fn values(self) -> [f64; 3] {
+        let found = Finding::on_hop(self.load, self.base, self.actual);
+        [
+            self.base.as_secs_f64(),
+            self.actual.as_secs_f64(),
+            found.diff as f64 / found.unit as f64,
+        ]
+    }
+}

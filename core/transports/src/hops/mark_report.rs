@@ -1,0 +1,173 @@
+//! The second successor of Marut, on hops (Marut's report, section VII): every node marks the cells
+//! that its successor reports as forwarded while more than `K` cells wait on the hop (as in DCTCP;
+//! Alizadeh et al., SIGCOMM '10, section 3). Feedback carries the number of marks from there on.
+//!
+//! `docs/spec/marut-dctcp.md` has the details.
+//!
+//! What leaks: every node learns how many cells were marked beyond it; besides, what Marut leaks.
+
+use hopflow_overlay::{
+    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
+    HopSignal, Info, NodeEnv, Role, Site, Violation,
+};
+use hopflow_units::{Cells, Duration, Instant};
+
+use crate::layer::{Around, ConfigureHop};
+use crate::options::Options;
+use crate::round::BaseRtts;
+
+/// Marking at one node.
+#[derive(Debug)]
+pub(crate) struct MarkReport {
+    config: MarkReportConfig,
+    base_rtts: BaseRtts,
+}
+
+/// Parameters of marking.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MarkReportConfig {
+    /// How long feedback may wait for company.
+    feedback_delay: Duration,
+    /// Cells that may wait on a hop without a mark: K.
+    threshold: Cells,
+}
+
+/// The marks of a flow.
+#[derive(Debug, Default)]
+pub(crate) struct Flow {
+    /// Cells marked here, modulo 2^16.
+    own: u16,
+    /// Cells marked beyond, modulo 2^16.
+    downstream: u16,
+}
+
+impl ConfigureHop for MarkReport {
+    fn configure(options: &mut Options, _: &mut Around) -> Result<MarkReportConfig, ConfigError> {
+        Ok(MarkReportConfig {
+            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
+            threshold: options.cells("threshold", Cells::new(10), Cells::new(1))?,
+        })
+    }
+}
+
+impl HopControl for MarkReport {
+    const INFO: Info = Info {
+        provides: Features::MARK_REPORTS,
+        requires: super::REPORTS_NEED,
+        ..Info::new(
+            "mark-report",
+            "hops mark cells where many wait, and report the number of marks",
+        )
+    };
+    type Config = MarkReportConfig;
+    type Flow = Flow;
+
+    fn plan(config: &MarkReportConfig) -> HopPlan {
+        HopPlan {
+            feedback: FeedbackPlan::every_cell(true, config.feedback_delay),
+            ..HopPlan::default()
+        }
+    }
+
+    fn new(config: &MarkReportConfig, _: &NodeEnv) -> Self {
+        Self {
+            config: *config,
+            base_rtts: BaseRtts::default(),
+        }
+    }
+
+    fn open(&mut self, _: &Site, _: &mut Gates<'_>) -> Flow {
+        Flow::default()
+    }
+
+    #[inline]
+    fn on(
+        &mut self,
+        flow: &mut Flow,
+        cx: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        match signal {
+            HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
+            _ => return super::ignore(signal),
+        }
+        Ok(())
+    }
+
+    fn load(&self, flow: &Flow, _: Instant) -> u64 {
+        flow.marks().into()
+    }
+}
+
+impl MarkReport {
+    fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
+        if let Some(marks) = sample.ext {
+            flow.hear(marks);
+        }
+        if let Some(rtt) = sample.rtt {
+            // Feedback that waits for company is no queue.
+            let base = self.base_rtts.with(cx.site, Some(rtt));
+            let base = base.max(self.config.feedback_delay);
+            let outstanding = cx.gate.outstanding() + sample.cells;
+            if waiting(outstanding, base, rtt) > self.config.threshold {
+                flow.own = flow.own.wrapping_add(sample.cells.get() as u16);
+            }
+        }
+        if cx.site.role == Role::Relay {
+            *cx.feedback_ext = Some(flow.marks());
+        } else {
+            *cx.report = Some(HopReport::Forwarded {
+                cells: sample.cells,
+                measured: sample.rtt.is_some(),
+            });
+        }
+    }
+}
+
+impl Flow {
+    /// Takes the count of marks beyond the successor, unless newer feedback has overtaken it.
+    fn hear(&mut self, marks: u16) {
+        if marks.wrapping_sub(self.downstream) < 1 << 15 {
+            self.downstream = marks;
+        }
+    }
+
+    /// Cells marked here and beyond, modulo 2^16.
+    fn marks(&self) -> u16 {
+        self.own.wrapping_add(self.downstream)
+    }
+}
+
+/// Of `outstanding` cells on a hop, those that wait: what a round trip without queues would not
+/// hold (BackTap paper, eq. 1, over the actual round trip).
+fn waiting(outstanding: Cells, base: Duration, rtt: Duration) -> Cells {
+    let excess = u128::from(rtt.saturating_sub(base).as_nanos());
+    let waiting = u128::from(outstanding.get()) * excess / u128::from(rtt.as_nanos().max(1));
+    Cells::new(waiting as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_outstanding_cells_those_wait_that_the_base_round_trip_does_not_hold() {
+        let millis = Duration::from_millis;
+        let waiting = |cells, base, rtt| waiting(Cells::new(cells), millis(base), millis(rtt));
+        assert_eq!(waiting(40, 20, 20), Cells::ZERO);
+        assert_eq!(waiting(40, 20, 40), Cells::new(20));
+        assert_eq!(waiting(40, 20, 10), Cells::ZERO);
+        assert_eq!(waiting(40, 0, 0), Cells::ZERO);
+    }
+
+    #[test]
+    fn counts_of_marks_wrap_and_older_ones_are_ignored() {
+        let mut flow = Flow::default();
+        flow.hear(0x7000);
+        flow.hear(0xe000);
+        flow.hear(0x0010);
+        assert_eq!(flow.marks(), 0x0010);
+        flow.hear(0xfff0);
+        assert_eq!(flow.marks(), 0x0010);
+    }
+}

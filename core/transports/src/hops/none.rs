@@ -1,0 +1,44 @@
+//! No control on hops: cells leave as soon as the link takes them.
+
+use hopflow_overlay::{
+    ConfigError, Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Violation,
+};
+
+use crate::layer::{Around, ConfigureHop};
+use crate::options::Options;
+
+/// No control on hops.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoHopControl;
+
+impl ConfigureHop for NoHopControl {
+    fn configure(_: &mut Options, _: &mut Around) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
+
+impl HopControl for NoHopControl {
+    const INFO: Info = Info::new("none", "cells leave as soon as the link takes them");
+    type Config = ();
+    type Flow = ();
+
+    fn plan((): &()) -> HopPlan {
+        HopPlan::default()
+    }
+
+    fn new((): &(), _: &NodeEnv) -> Self {
+        Self
+    }
+
+    fn open(&mut self, _: &Site, _: &mut Gates<'_>) {}
+
+    #[inline]
+    fn on(
+        &mut self,
+        (): &mut (),
+        _: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        super::ignore(signal)
+    }
+}

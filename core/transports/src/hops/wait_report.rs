@@ -1,0 +1,138 @@
+//! The first successor of Marut, on hops (Marut's report, section VII): every node measures how long
+//! cells wait on its hop, and reports the longest wait.
+//!
+//! A wait is what a round trip to the successor takes beyond the smallest one. Feedback carries the
+//! longest wait from a node on, in units of 62.5 µs. `docs/spec/marut-timely.md` has the details.
+//!
+//! What leaks: every node learns how long cells wait on the slowest hop beyond it; besides, what
+//! Marut leaks.
+
+use hopflow_overlay::{
+    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
+    HopSignal, Info, NodeEnv, Role, Site, Violation,
+};
+use hopflow_units::{Duration, Instant};
+
+use super::readings::WorstHop;
+use crate::layer::{Around, ConfigureHop};
+use crate::options::Options;
+use crate::round::BaseRtts;
+use crate::waiting::WAIT_UNIT;
+
+/// The measurement of waits at one node.
+#[derive(Debug)]
+pub(crate) struct WaitReport {
+    config: WaitReportConfig,
+    base_rtts: BaseRtts,
+}
+
+/// Parameters of the measurement of waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitReportConfig {
+    /// How long feedback may wait for company.
+    feedback_delay: Duration,
+    /// How long a node believes what it measured or heard.
+    expiry: Duration,
+}
+
+/// What a node knows of a flow's hop.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// How long cells wait on the slowest hop, in units of the extension.
+    wait: WorstHop,
+    /// The shortest wait since the hop was looked at.
+    least: Option<Duration>,
+}
+
+impl ConfigureHop for WaitReport {
+    fn configure(options: &mut Options, _: &mut Around) -> Result<WaitReportConfig, ConfigError> {
+        Ok(WaitReportConfig {
+            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
+            expiry: options.interval("expiry", Duration::from_secs(1))?,
+        })
+    }
+}
+
+impl HopControl for WaitReport {
+    const INFO: Info = Info {
+        provides: Features::WAIT_REPORTS,
+        requires: super::REPORTS_NEED,
+        ..Info::new(
+            "wait-report",
+            "hops report how long cells wait on the slowest of them",
+        )
+    };
+    type Config = WaitReportConfig;
+    type Flow = Flow;
+
+    fn plan(config: &WaitReportConfig) -> HopPlan {
+        HopPlan {
+            feedback: FeedbackPlan::every_cell(true, config.feedback_delay),
+            ..HopPlan::default()
+        }
+    }
+
+    fn new(config: &WaitReportConfig, _: &NodeEnv) -> Self {
+        Self {
+            config: *config,
+            base_rtts: BaseRtts::default(),
+        }
+    }
+
+    fn open(&mut self, _: &Site, _: &mut Gates<'_>) -> Flow {
+        Flow {
+            wait: WorstHop::default(),
+            least: None,
+        }
+    }
+
+    #[inline]
+    fn on(
+        &mut self,
+        flow: &mut Flow,
+        cx: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        match signal {
+            HopSignal::Arrived => flow.wait.end_stale(self.config.expiry, cx),
+            HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
+            _ => return super::ignore(signal),
+        }
+        Ok(())
+    }
+
+    fn load(&self, flow: &Flow, now: Instant) -> u64 {
+        flow.wait.value(self.config.expiry, now).into()
+    }
+}
+
+impl WaitReport {
+    fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
+        flow.wait.hear(sample.ext, cx.now);
+        if let Some(rtt) = sample.rtt {
+            let base = self.base_rtts.with(cx.site, Some(rtt));
+            flow.measure(cx.now, rtt.saturating_sub(base), base);
+        }
+        if cx.site.role == Role::Relay {
+            *cx.feedback_ext = Some(flow.wait.value(self.config.expiry, cx.now));
+        } else {
+            *cx.report = Some(HopReport::Forwarded {
+                cells: sample.cells,
+                measured: sample.rtt.is_some(),
+            });
+        }
+    }
+}
+
+impl Flow {
+    /// Takes a sample of the hop, and closes the measurement after the time of a round trip.
+    fn measure(&mut self, now: Instant, wait: Duration, base: Duration) {
+        let least = self.least.map_or(wait, |least| least.min(wait));
+        self.least = Some(least);
+        if now.saturating_since(self.wait.measured_at()) >= base {
+            let units = least.as_nanos() / WAIT_UNIT.as_nanos();
+            self.wait.measure(units.into(), now);
+            self.least = None;
+        }
+    }
+}
