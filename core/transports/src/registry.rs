@@ -87,13 +87,17 @@ pub fn build<P: Payload>(
     };
     let mut options = found.with(options);
     let family = found.family;
-    let hop = choose("hop-control", family.hop, &mut options, hops::<P>(), |it| {
-        it.info.name
-    })?;
-    let end = choose("end-to-end", family.end, &mut options, ends(), |it| {
+    let hop = choose(
+        "hop-control",
+        family.hop,
+        &mut options,
+        &hops::<P>(),
+        |it| it.info.name,
+    )?;
+    let end = choose("end-to-end", family.end, &mut options, &ends(), |it| {
         (it.info)().name
     })?;
-    let path = choose("path", family.path, &mut options, paths(), |it| {
+    let path = choose("path", family.path, &mut options, &paths(), |it| {
         (it.info)().name
     })?;
     let (carrier, connections) = stack::carrier(&mut options, family)?;
@@ -114,7 +118,7 @@ fn choose<T: Copy>(
     key: &'static str,
     default: &str,
     options: &mut Options,
-    entries: Vec<T>,
+    entries: &[T],
     name: impl Fn(&T) -> &'static str,
 ) -> Result<T, ConfigError> {
     let names = entries.iter().enumerate();

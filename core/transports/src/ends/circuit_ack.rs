@@ -11,7 +11,7 @@ use hopflow_overlay::{Acknowledger, EndCx, Gate, SendmeWindow, Violation};
 use hopflow_units::{Cells, Duration, Instant};
 use hopflow_wire::{RelayCommand, RelayHeader};
 
-use super::CIRCUIT;
+use super::shared::CIRCUIT;
 use crate::round::Round;
 
 /// A window is spread over no more than this: a longer round trip shows that the sink paused.

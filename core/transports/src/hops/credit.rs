@@ -15,6 +15,7 @@ use hopflow_overlay::{
 };
 use hopflow_units::{Cells, Duration};
 
+use super::shared::ignore;
 use crate::layer::{Around, ConfigureHop};
 use crate::options::Options;
 
@@ -106,6 +107,6 @@ impl HopControl for Credit {
         _: &mut HopCx<'_>,
         signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
-        super::ignore(signal)
+        ignore(signal)
     }
 }

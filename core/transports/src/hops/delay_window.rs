@@ -26,6 +26,7 @@ use hopflow_overlay::{
 };
 use hopflow_units::{Cells, Duration};
 
+use super::shared::ignore;
 use crate::layer::{Around, ConfigureHop};
 use crate::options::Options;
 use crate::round::{BaseRtts, Round};
@@ -168,13 +169,13 @@ impl HopControl for DelayWindow {
     ) -> Result<(), Violation> {
         match signal {
             HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
-            _ => return super::ignore(signal),
+            _ => return ignore(signal),
         }
         Ok(())
     }
 
     fn sample(&self, flow: &Flow, out: &mut Vec<f64>) {
-        out.extend(flow.seen.map_or([f64::NAN; 3], |seen| seen.values()));
+        out.extend(flow.seen.map_or([f64::NAN; 3], Seen::values));
     }
 }
 

@@ -20,6 +20,7 @@ use hopflow_overlay::{
 use hopflow_units::{Duration, Instant};
 
 use super::readings::WorstHop;
+use super::shared::{REPORTS_NEED, ignore};
 use crate::layer::{Around, ConfigureHop};
 use crate::options::Options;
 use crate::round::{BaseRtts, Round};
@@ -69,7 +70,7 @@ impl ConfigureHop for LoadReport {
 impl HopControl for LoadReport {
     const INFO: Info = Info {
         provides: Features::LOAD_REPORTS,
-        requires: super::REPORTS_NEED,
+        requires: REPORTS_NEED,
         ..Info::new(
             "load-report",
             "hops report how many cells wait on the most loaded of them (Marut)",
@@ -113,7 +114,7 @@ impl HopControl for LoadReport {
             HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
             HopSignal::Lost(_) => self.on_loss(flow, cx),
             HopSignal::EndJumped => flow.round.expect_fresh(cx.queue.sent),
-            _ => return super::ignore(signal),
+            _ => return ignore(signal),
         }
         Ok(())
     }

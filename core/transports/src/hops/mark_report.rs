@@ -12,6 +12,7 @@ use hopflow_overlay::{
 };
 use hopflow_units::{Cells, Duration, Instant};
 
+use super::shared::{REPORTS_NEED, ignore};
 use crate::layer::{Around, ConfigureHop};
 use crate::options::Options;
 use crate::round::BaseRtts;
@@ -53,7 +54,7 @@ impl ConfigureHop for MarkReport {
 impl HopControl for MarkReport {
     const INFO: Info = Info {
         provides: Features::MARK_REPORTS,
-        requires: super::REPORTS_NEED,
+        requires: REPORTS_NEED,
         ..Info::new(
             "mark-report",
             "hops mark cells where many wait, and report the number of marks",
@@ -89,7 +90,7 @@ impl HopControl for MarkReport {
     ) -> Result<(), Violation> {
         match signal {
             HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
-            _ => return super::ignore(signal),
+            _ => return ignore(signal),
         }
         Ok(())
     }

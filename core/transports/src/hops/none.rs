@@ -4,6 +4,7 @@ use hopflow_overlay::{
     ConfigError, Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Violation,
 };
 
+use super::shared::ignore;
 use crate::layer::{Around, ConfigureHop};
 use crate::options::Options;
 
@@ -39,6 +40,6 @@ impl HopControl for NoHopControl {
         _: &mut HopCx<'_>,
         signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
-        super::ignore(signal)
+        ignore(signal)
     }
 }

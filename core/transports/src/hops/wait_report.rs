@@ -14,6 +14,7 @@ use hopflow_overlay::{
 use hopflow_units::{Duration, Instant};
 
 use super::readings::WorstHop;
+use super::shared::{REPORTS_NEED, ignore};
 use crate::layer::{Around, ConfigureHop};
 use crate::options::Options;
 use crate::round::BaseRtts;
@@ -56,7 +57,7 @@ impl ConfigureHop for WaitReport {
 impl HopControl for WaitReport {
     const INFO: Info = Info {
         provides: Features::WAIT_REPORTS,
-        requires: super::REPORTS_NEED,
+        requires: REPORTS_NEED,
         ..Info::new(
             "wait-report",
             "hops report how long cells wait on the slowest of them",
@@ -96,7 +97,7 @@ impl HopControl for WaitReport {
         match signal {
             HopSignal::Arrived => flow.wait.end_stale(self.config.expiry, cx),
             HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
-            _ => return super::ignore(signal),
+            _ => return ignore(signal),
         }
         Ok(())
     }

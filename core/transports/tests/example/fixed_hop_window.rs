@@ -1,52 +1,84 @@
-//! A fixed window on every hop, released by forward feedback: the smallest transport that holds
-//! its predecessor back.
+//! A fixed window on every hop, released by forward feedback: the smallest control that holds its
+//! predecessor back.
 //!
-//! What leaks: as with every transport that has forward feedback, a predecessor learns when each
-//! of its cells is forwarded.
+//! What leaks: as with every control that has forward feedback, a predecessor learns when each of
+//! its cells is forwarded.
 
-use hopflow_overlay::{ConfigError, Gates, NodeEnv, Plan, Site, Transport};
-use hopflow_transports::{Configure, Options, Preset};
+use hopflow_overlay::{
+    ConfigError, Features, FeedbackPlan, Gates, HopControl, HopCx, HopPlan, HopSignal, Info,
+    NodeEnv, Site, Violation,
+};
+use hopflow_transports::{Around, ConfigureHop, Family, Options, Preset};
 use hopflow_units::{Cells, Duration};
+
+/// BackTap's links and repair with this control.
+pub(crate) static PRESET: Preset = Preset {
+    name: "fixed-hop-window",
+    about: "A fixed window on every hop, released by forward feedback",
+    family: &Family {
+        name: "fixed-hop-window",
+        hop: "fixed-hop-window",
+        queue_limit: Cells::new(50),
+        ..Family::BACKTAP
+    },
+    options: "",
+};
 
 /// A fixed window on every hop.
 #[derive(Debug)]
-pub(crate) struct FixedHopWindow(FixedHopWindowConfig);
+pub(crate) struct FixedHopWindow(Config);
 
 /// Parameters of the fixed window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FixedHopWindowConfig {
+pub(crate) struct Config {
     /// Cells that may be sent and not yet reported as forwarded.
     window: Cells,
 }
 
-impl Configure for FixedHopWindowConfig {
-    const PRESETS: &'static [Preset] = &[Preset {
-        name: "fixed-hop-window",
-        about: "A fixed window on every hop, released by forward feedback",
-        options: "",
-    }];
-
-    fn configure(options: &mut Options) -> Result<Self, ConfigError> {
+impl ConfigureHop for FixedHopWindow {
+    fn configure(options: &mut Options, around: &mut Around) -> Result<Config, ConfigError> {
         let window = options.cells("window", Cells::new(50), Cells::new(1))?;
-        Ok(Self { window })
+        around.need_queue(window, window);
+        Ok(Config { window })
     }
 }
 
-impl Transport for FixedHopWindow {
-    const NAME: &'static str = "fixed-hop-window";
-    type Config = FixedHopWindowConfig;
+impl HopControl for FixedHopWindow {
+    const INFO: Info = Info {
+        provides: Features::BOUND,
+        requires: &[(
+            Features::HOP_REPAIR,
+            "The window counts on every cell to be reported as forwarded.",
+        )],
+        ..Info::new("fixed-hop-window", "a fixed window on every hop")
+    };
+    type Config = Config;
     type Flow = ();
 
-    fn plan(config: &FixedHopWindowConfig) -> Plan {
-        let (feedback_delay, refill) = (Duration::from_millis(1), Duration::from_millis(10));
-        Plan::datagrams(config.window, feedback_delay, refill)
+    fn plan(_: &Config) -> HopPlan {
+        HopPlan {
+            feedback: FeedbackPlan::every_cell(true, Duration::from_millis(1)),
+            ..HopPlan::default()
+        }
     }
 
-    fn new(config: &FixedHopWindowConfig, _: &NodeEnv) -> Self {
+    fn new(config: &Config, _: &NodeEnv) -> Self {
         Self(*config)
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates) {
+    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) {
         gates.hop.set_window(self.0.window);
+    }
+
+    fn on(
+        &mut self,
+        (): &mut (),
+        _: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        match signal {
+            HopSignal::Message(..) => Err(Violation::Unexpected),
+            _ => Ok(()),
+        }
     }
 }

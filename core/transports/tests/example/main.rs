@@ -3,38 +3,49 @@
 
 mod fixed_hop_window;
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use std::ops::ControlFlow;
 
-use fixed_hop_window::FixedHopWindow;
-use hopflow_overlay::{Direction, Factory};
+use fixed_hop_window::{FixedHopWindow, PRESET};
+use hopflow_overlay::{ConfigError, Direction, Factory};
 use hopflow_sim::Simulated;
 use hopflow_sim::spec::{
     AccessSpec, Backbone, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
 };
-use hopflow_testkit::{Chain, End, Manner, Medium, conformance};
-use hopflow_transports::{Configured, Options};
+use hopflow_testkit::{Chain, Counted, End, Manner, Medium, conformance};
+use hopflow_transports::{build, presets, register_hop, register_preset};
 use hopflow_units::{Bytes, Cells, Duration, NodeId, Rate};
+use hopflow_wire::Payload;
 use toml::Table;
 
-/// A factory with options.
-fn factory(options: &str) -> Configured<FixedHopWindow> {
+/// A factory with options, of a preset that names the registered control.
+fn try_factory<P: Payload>(options: &str) -> Result<Box<dyn Factory<P>>, ConfigError> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        register_hop::<FixedHopWindow, Counted>();
+        register_hop::<FixedHopWindow, Simulated>();
+        register_preset(&PRESET);
+    });
     let options: Table = options.parse().expect("it is TOML");
-    Configured::new(Options::new([&options])).expect("the options are allowed")
+    build(PRESET.name, &options)
+}
+
+fn factory<P: Payload>(options: &str) -> Box<dyn Factory<P>> {
+    try_factory(options).expect("the options are allowed")
 }
 
 #[test]
 fn it_passes_the_battery() {
-    conformance::check(&factory(""));
-    conformance::check(&factory("window = 200"));
+    conformance::check(factory("").as_ref());
+    conformance::check(factory("window = 200").as_ref());
 }
 
 #[test]
 fn its_rate_is_its_window_over_the_round_trip() {
     let factory = factory("window = 10");
     let medium = Medium::delay(Duration::from_millis(49));
-    let mut chain = Chain::new(&factory, 2, Manner::Orderly, 1).with_medium(medium);
+    let mut chain = Chain::new(factory.as_ref(), 2, Manner::Orderly, 1).with_medium(medium);
     let circuit = chain.circuit(&[0, 1]);
     let stream = chain.stream(&[circuit]);
     chain.write(stream, End::Exit, Bytes::new(10_000_000));
@@ -49,9 +60,24 @@ fn its_rate_is_its_window_over_the_round_trip() {
 }
 
 #[test]
+fn it_goes_with_any_preset_over_datagrams() {
+    assert!(!factory::<Counted>("").describe().is_empty());
+    let options = "hop-control = \"fixed-hop-window\""
+        .parse()
+        .expect("it is TOML");
+    for name in ["backtap", "switching-backtap", PRESET.name] {
+        assert!(presets().iter().any(|preset| preset.name == name), "{name}");
+        build::<Counted>(name, &options).expect("the layers fit");
+    }
+    let error = build::<Counted>("vanilla", &options)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("The window counts on every cell"), "{error}");
+}
+
+#[test]
 fn a_wrong_option_is_named() {
-    let options: Table = "window = 0".parse().expect("it is TOML");
-    let error = Configured::<FixedHopWindow>::new(Options::new([&options])).unwrap_err();
+    let error = try_factory::<Counted>("window = 0").unwrap_err();
     let text = "`window` is 0; allowed is a whole number of cells, at least 1";
     assert_eq!(error.to_string(), text);
 }
@@ -92,8 +118,8 @@ fn it_runs_in_the_simulator() {
         sampling: Sampling::default(),
         tcp: hopflow_tcp::Config::default(),
     };
-    let factory: &dyn Factory<Simulated> = &factory("");
-    let outcome = hopflow_sim::run(&spec, factory, &mut |_| ControlFlow::Continue(()));
+    let factory: Box<dyn Factory<Simulated>> = factory("");
+    let outcome = hopflow_sim::run(&spec, factory.as_ref(), &mut |_| ControlFlow::Continue(()));
     let outcome = outcome
         .expect("the world makes sense")
         .expect("nobody stops it");

@@ -90,7 +90,7 @@ fn worlds() -> impl Strategy<Value = WorldSpec> {
 
 /// Runs a world and checks what must hold.
 fn check(spec: &WorldSpec, factory: &dyn Factory<Simulated>) {
-    let limit = factory.plan().queue_limit;
+    let limit = factory.plan().link.queue_limit;
     let outcome = run(spec, factory);
     let name = factory.name();
     for (number, (circuit, spec)) in outcome.circuits.iter().zip(&spec.circuits).enumerate() {
@@ -116,7 +116,7 @@ fn check(spec: &WorldSpec, factory: &dyn Factory<Simulated>) {
     for hop in &outcome.hops {
         assert!(hop.queue <= limit, "{name}: {hop:?}");
         assert!(
-            !factory.plan().forward_feedback || hop.outstanding <= limit,
+            !factory.plan().hop.feedback.forwarded || hop.outstanding <= limit,
             "{name}: {hop:?}"
         );
     }

@@ -3,16 +3,17 @@
 use std::sync::{Arc, Mutex};
 
 use hopflow_overlay::{
-    FlowCx, Gates, NodeCx, NodeEnv, Plan, Site, Tick, Transport, Violation, Way,
+    Factory, Features, FeedbackPlan, Gates, GatesChoose, HopControl, HopCx, HopPlan, HopSignal,
+    Host, Info, LinkPlan, NoEndControl, Node, NodeCx, NodeEnv, Plan, Repair, RttConfig, Site,
+    Stack, Tick, Violation, Way,
 };
-use hopflow_testkit::Made;
-use hopflow_transports::{BackTap, BackTapConfig, Configure, Options};
+use hopflow_sim::Simulated;
 use hopflow_units::{Cells, Duration, Instant};
 use hopflow_wire::Neighbour;
 
 use crate::world::{circuit, node, run, world};
 
-/// Tells its neighbours the time at every tick.
+/// Sends its neighbours the time at every tick.
 #[derive(Debug)]
 struct Gossip {
     config: GossipConfig,
@@ -39,19 +40,20 @@ const DELAY: Duration = Duration::from_millis(15);
 /// What two access links take at least.
 const LEAST: Duration = Duration::from_millis(1);
 
-impl Transport for Gossip {
-    const NAME: &'static str = "gossip";
+impl HopControl for Gossip {
+    const INFO: Info = Info::new("gossip", "sends the time");
     type Config = GossipConfig;
     type Flow = ();
 
-    fn plan(config: &GossipConfig) -> Plan {
-        let backtap = BackTapConfig::configure(&mut Options::new([])).expect("defaults are sound");
-        Plan {
+    fn plan(config: &GossipConfig) -> HopPlan {
+        HopPlan {
+            feedback: FeedbackPlan::every_cell(true, Duration::from_millis(1)),
+            out_of_band: config.way != Way::InBand,
             tick: Some(Tick {
                 interval: INTERVAL,
                 in_phase: config.in_phase,
             }),
-            ..BackTap::plan(&backtap)
+            ..HopPlan::default()
         }
     }
 
@@ -62,7 +64,7 @@ impl Transport for Gossip {
         }
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates) {
+    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) {
         gates.hop.set_window(Cells::new(10));
     }
 
@@ -76,25 +78,27 @@ impl Transport for Gossip {
         for flow in flows {
             let now = cx.now.as_nanos().to_be_bytes();
             for to in [Neighbour::Predecessor, Neighbour::Successor] {
-                cx.tell(flow, to, now.to_vec(), self.config.way);
+                cx.send(flow, to, now.to_vec(), self.config.way);
             }
         }
         let mut seen = self.config.seen.lock().expect("nobody panicked");
         seen.ticks.push((self.node, cx.now));
     }
 
-    fn on_message(
+    fn on(
         &mut self,
         (): &mut (),
-        cx: &mut FlowCx<'_>,
-        sender: Neighbour,
-        body: &[u8],
+        cx: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
+        let HopSignal::Message(sender, body) = signal else {
+            return Ok(());
+        };
         let known = match sender {
             Neighbour::Predecessor => cx.site.prev,
             Neighbour::Successor => cx.site.next,
         };
-        assert!(known.is_some(), "whoever sends is there");
+        assert!(known.is_some(), "the sender is a neighbour");
         let sent = body.try_into().map_err(|_| Violation::Unexpected)?;
         let sent = Instant::from_nanos(u64::from_be_bytes(sent));
         let mut seen = self.config.seen.lock().expect("nobody panicked");
@@ -103,9 +107,44 @@ impl Transport for Gossip {
     }
 }
 
+/// Nodes with BackTap's links and repair.
+#[derive(Debug)]
+struct Gossips(Stack<Gossip>);
+
+impl Gossips {
+    fn new(config: GossipConfig) -> Self {
+        let link = LinkPlan::datagrams(Cells::new(4000), Duration::from_millis(10));
+        let repair = Repair::PerHop(RttConfig::default());
+        let (end, path) = (Arc::new(NoEndControl), Arc::new(GatesChoose));
+        Self(Stack::new((link, repair), config, end, path))
+    }
+}
+
+impl Factory<Simulated> for Gossips {
+    fn name(&self) -> &'static str {
+        "gossip"
+    }
+
+    fn plan(&self) -> Plan {
+        self.0.plan().clone()
+    }
+
+    fn driver(&self) -> Features {
+        self.0.driver()
+    }
+
+    fn describe(&self) -> String {
+        String::new()
+    }
+
+    fn node(&self, env: &NodeEnv) -> Box<dyn Host<Simulated>> {
+        Node::<Gossip, Simulated>::new(&self.0, env)
+    }
+}
+
 fn simulate(in_phase: bool, way: Way) -> Arc<Mutex<Seen>> {
     let seen = Arc::default();
-    let factory = Made::<Gossip>::new(GossipConfig {
+    let factory = Gossips::new(GossipConfig {
         in_phase,
         way,
         seen: Arc::clone(&seen),

@@ -270,7 +270,7 @@ impl Builder<'_> {
         let place = |node: &NodeId| self.places[node.index()][transport];
         let path = path.iter().map(place).collect::<Option<Vec<u32>>>();
         let path = path.expect("a transport has a node wherever its circuits lead");
-        let queue_limit = self.plans[transport].queue_limit;
+        let queue_limit = self.plans[transport].link.queue_limit;
         let number = self.circuits;
         self.circuits += 1;
         let mut sides = vec![(None, None); path.len()];

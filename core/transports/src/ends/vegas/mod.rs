@@ -11,7 +11,7 @@ use hopflow_overlay::{
 use hopflow_units::Cells;
 use hopflow_wire::{RelayCommand, RelayHeader};
 
-use super::{BLOCKED, CIRCUIT, EVERY_CELL_ARRIVES};
+use super::shared::{BLOCKED, CIRCUIT, EVERY_CELL_ARRIVES};
 use crate::layer::{Around, ConfigureEnd};
 use crate::options::Options;
 use window::{Local, Vegas, VegasConfig};

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 use hopflow_overlay::{ConfigError, SendmeWindow, Violation};
 use hopflow_units::{Cells, Instant};
 
-use crate::ends::BLOCKED;
+use crate::ends::shared::BLOCKED;
 use crate::options::Options;
 
 /// The largest window that can be asked for.

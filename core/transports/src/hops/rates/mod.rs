@@ -28,6 +28,7 @@ use hopflow_overlay::{
 use hopflow_units::{Duration, Instant, Rate};
 use hopflow_wire::{Carrier, Frame, Neighbour, RawPayload};
 
+use crate::hops::shared::ignore;
 use crate::layer::{Around, ConfigureHop};
 use crate::options::Options;
 use crate::round::BaseRtts;
@@ -165,7 +166,7 @@ impl HopControl for PredictedRates {
             HopSignal::Message(sender, body) if self.plans(cx.site) => {
                 return flow.hear(&self.config, cx.now, (sender, body));
             }
-            _ => return super::ignore(signal),
+            _ => return ignore(signal),
         }
         Ok(())
     }
