@@ -31,9 +31,10 @@ ALLOWED = {
         "units", "random", "wire", "overlay", "onion", "channel", "engine", "transports", "paths", "sim",
     },
     "hopflow-report": {"units", "stats", "results"},
-    "hopflow-lab": {"units", "random", "paths", "mpc", "tcp", "overlay", "transports", "sim", "traffic", "stats", "results", "report"},
+    "hopflow-lab": {"units", "random", "paths", "overlay", "transports", "sim", "traffic", "stats", "results"},
+    "hopflow-reproductions": {"units", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
     "hopflow-testbed": {"units", "random", "overlay", "transports", "sim", "results", "daemon"},
-    "hopflow": {"units", "transports", "lab", "results", "report", "daemon", "testbed"},
+    "hopflow": {"units", "transports", "lab", "reproductions", "results", "report", "daemon", "testbed"},
     "hopflow-python": {"hopflow", "units", "lab", "results", "report"},
 }
 

@@ -1,8 +1,8 @@
 //! `hopflow list` and `hopflow validate`.
 
 use hopflow_lab::builtin;
-use hopflow_lab::experiment::{self, Expectations};
 use hopflow_lab::scenario::Scenario;
+use hopflow_reproductions::Expectations;
 use serde_json::{Value, json};
 
 use crate::args::Listing;
@@ -63,13 +63,13 @@ pub fn scenarios() -> Result<Entries, Failure> {
 /// If the data of one are not valid, which is a defect.
 pub fn experiments() -> Result<Entries, Failure> {
     let mut entries = Vec::new();
-    for experiment in experiment::experiments() {
+    for experiment in hopflow_reproductions::experiments() {
         let data = Expectations::parse(experiment.data(), experiment.id())?;
         let title = &data.description().title;
         let names = std::iter::once(experiment.id()).chain(experiment.also().iter().copied());
         entries.extend(names.map(|name| (name.to_owned(), title.clone())));
     }
-    let in_python = experiment::in_python().iter();
+    let in_python = hopflow_reproductions::in_python().iter();
     entries.extend(in_python.map(|experiment| {
         let title = format!("{} (needs the Python package)", experiment.title);
         (experiment.id.to_owned(), title)

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use hopflow_lab::experiment::{Experiment, Reproduction, Setting, experiments, find};
 use hopflow_lab::run::Campaign;
 use hopflow_report::{Axis, Code, FigurePage};
+use hopflow_reproductions::{Experiment, Reproduction, Setting, experiments, find};
 use hopflow_results::{Folder, Manifest, Value, Verdict};
 use serde_json::json;
 

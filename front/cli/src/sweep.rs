@@ -1,5 +1,7 @@
 //! `hopflow sweep`.
 
+mod page;
+
 use std::path::{Path, PathBuf};
 
 use hopflow_lab::scenario::Choice;
@@ -78,7 +80,7 @@ pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathB
         return Ok(None);
     };
     let command = manifest.command.as_deref().unwrap_or("hopflow sweep");
-    let document = picture.page(command, &manifest.hopflow);
+    let document = page::page(&picture, command, &manifest.hopflow);
     Ok(Some(hopflow_report::write(&document, folder)?.page))
 }
 

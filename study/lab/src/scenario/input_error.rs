@@ -33,7 +33,7 @@ impl InputError {
     }
 
     /// The error with the file's name and, where the key can be found in its text, the line.
-    pub(crate) fn in_file(mut self, file: &str, text: &str) -> Self {
+    pub fn in_file(mut self, file: &str, text: &str) -> Self {
         self.file = Some(file.to_owned());
         self.line = self.line.or_else(|| line_of_key(text, &self.key));
         self

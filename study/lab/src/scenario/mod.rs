@@ -32,7 +32,7 @@ pub use legs::Legs;
 pub use network::{Access, Bucket, Cross, Network, Queue, Relays, Shaping};
 pub use path::{Path, RandomPath, TorPath};
 pub use quantity::{Distribution, Quantity, Text};
-pub(crate) use sample::CLIENT_PREFIX;
+pub use sample::CLIENT_PREFIX;
 pub use schema::schema;
 pub use source::{Loaded, PopulationSource, Source};
 pub use tcp::{Congestion, Tcp};
