@@ -34,8 +34,9 @@ ALLOWED = {
     "hopflow-lab": {"units", "random", "paths", "overlay", "transports", "sim", "traffic", "stats", "results"},
     "hopflow-reproductions": {"units", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
     "hopflow-testbed": {"units", "random", "overlay", "transports", "sim", "results", "daemon"},
-    "hopflow": {"units", "transports", "lab", "reproductions", "results", "report", "daemon", "testbed"},
-    "hopflow-python": {"hopflow", "units", "lab", "results", "report"},
+    "hopflow-api": {"daemon", "testbed", "transports", "lab", "reproductions", "results", "report"},
+    "hopflow": {"units", "lab", "results", "report", "daemon", "testbed", "api"},
+    "hopflow-python": {"hopflow", "units", "lab", "results", "report", "api"},
 }
 
 # What tests and benches may use on top of that.

@@ -30,8 +30,8 @@ impl Caller {
     }
 
     /// The command as a reader may give it again.
-    pub(crate) fn command(&self) -> String {
-        self.command.clone()
+    pub fn command(&self) -> &str {
+        &self.command
     }
 
     /// Identifies the very program, so that results of one that was changed since are made again.

@@ -1,27 +1,21 @@
-//! `hopflow report`.
+//! The report of any result folder.
 
 use std::path::{Path, PathBuf};
 
 use hopflow_report::Document;
 use hopflow_results::Folder;
 
-use crate::fail::Failure;
-use crate::{reproduce, show, sweep, testbed};
+use crate::failure::Failure;
+use crate::{reproduce, sweep, testbed};
 
-/// What a page was made from that came from the Python package, beside it.
+/// What a page was made from that came from the Python package, next to it.
 const PAGE: &str = "page.json";
-
-/// Writes the report of a result folder anew and says where it is.
-pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
-    let page = write(folder)?;
-    show::print(&format!("report   {}\n", page.display()))
-}
 
 /// Writes the report of a result folder; returns the page's path.
 ///
 /// # Errors
 /// If the folder holds no results, they are damaged, or a file cannot be written.
-pub fn write(folder: &Path) -> Result<PathBuf, Failure> {
+pub fn write_report(folder: &Path) -> Result<PathBuf, Failure> {
     let results = Folder::open(folder);
     if let Some(page) = results.read_extra(PAGE)? {
         let document = Document::from_json(&page)?;

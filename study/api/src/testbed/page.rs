@@ -7,9 +7,12 @@ use hopflow_report::{Block, Cell, Column, Document, Fact, Section, Table};
 use hopflow_results::{Folder, Manifest};
 use hopflow_testbed::{Figure, SCENARIO, Settings, read};
 
-use super::text::{self, SETTINGS, SHOWN, error, heading, unfinished, value};
-use super::{MATRIX, Made};
-use crate::fail::Failure;
+use super::figures::{SETTINGS, SHOWN, error, heading, names, unfinished, value};
+use super::made::Made;
+use crate::failure::Failure;
+
+/// The name that the manifest of a folder of several testbeds gives as its scenario.
+pub(super) const MATRIX: &str = "testbeds";
 
 /// What simulation and reality have in common, and what not.
 const SAME: [&str; 4] = [
@@ -31,7 +34,7 @@ const SAME: [&str; 4] = [
 ];
 
 /// The folder of one testbed's results.
-pub(super) fn place(folder: &Path, settings: &Settings, one_of_several: bool) -> PathBuf {
+pub fn place(folder: &Path, settings: &Settings, one_of_several: bool) -> PathBuf {
     if one_of_several {
         folder.join(name(settings))
     } else {
@@ -51,7 +54,10 @@ fn name(settings: &Settings) -> String {
 }
 
 /// Refuses a folder that holds anything but results of testbeds.
-pub(super) fn check_folder(folder: &Path, several: bool) -> Result<(), Failure> {
+///
+/// # Errors
+/// If there is such a folder, or it cannot be read.
+pub fn check_folder(folder: &Path, several: bool) -> Result<(), Failure> {
     let occupied = |contents: &str| {
         Failure::bad_input(format_args!(
             "{} holds {contents}, which is left as it is; allowed is a folder that is new, empty, \
@@ -74,7 +80,10 @@ pub(super) fn check_folder(folder: &Path, several: bool) -> Result<(), Failure> 
 }
 
 /// Writes the report of one testbed; returns the page's path.
-pub(super) fn write_one(folder: &Path) -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// If the folder holds no results of a testbed, or a file cannot be written.
+pub fn write_one(folder: &Path) -> Result<PathBuf, Failure> {
     let (settings, [real, simulated]) = read(folder)?;
     let made = Made {
         settings,
@@ -136,13 +145,12 @@ fn side_by_side(made: &Made) -> Section {
 }
 
 /// Writes the report of several testbeds, whose results lie below `folder`.
-pub(super) fn write_matrix(
-    folder: &Path,
-    command: &str,
-    cells: &[Settings],
-) -> Result<PathBuf, Failure> {
-    let names: Vec<String> = cells.iter().map(name).collect();
-    let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), MATRIX, &names.join("\n"));
+///
+/// # Errors
+/// If results are missing, or a file cannot be written.
+pub fn write_matrix(folder: &Path, command: &str, cells: &[Settings]) -> Result<PathBuf, Failure> {
+    let folders: Vec<String> = cells.iter().map(name).collect();
+    let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), MATRIX, &folders.join("\n"));
     manifest.command = Some(command.to_owned());
     Folder::create(folder)?.write_manifest(&manifest)?;
     rewrite_matrix(folder, &manifest)
@@ -184,7 +192,7 @@ fn matrix(made: &[Made]) -> Section {
     }
     let row = |made: &Made| {
         let errors = made.errors();
-        let mut row: Vec<Cell> = text::names(made).into_iter().map(Cell::Text).collect();
+        let mut row: Vec<Cell> = names(made).into_iter().map(Cell::Text).collect();
         for figure in SHOWN {
             row.push(figures(value(&errors, figure, true, false)));
             if compared {
