@@ -189,7 +189,7 @@ fn build(
     named: bool,
     options: &toml::Table,
 ) -> Result<Box<dyn Factory<Simulated>>, InputError> {
-    hopflow_transports::build(preset, options).map_err(|error| {
+    hopflow_simulated_hosts::build(preset, options).map_err(|error| {
         let key = match error.key.as_str() {
             "preset" if named => format!("{key}.preset"),
             "preset" => key.to_owned(),
