@@ -15,6 +15,7 @@ ALLOWED = {
     "hopflow-stats": set(),
     "hopflow-mpc": set(),
     "hopflow-random": {"units"},
+    "hopflow-config": set(),
     "hopflow-paths": {"units", "random"},
     "hopflow-wire": {"units"},
     "hopflow-tcp": {"units"},
@@ -30,14 +31,14 @@ ALLOWED = {
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
     "hopflow-engine": {"units", "wire", "overlay", "onion", "channel"},
     "hopflow-daemon": {
-        "units", "random", "wire", "overlay", "onion", "channel", "engine", "transports", "real-hosts", "paths",
+        "units", "config", "random", "wire", "overlay", "onion", "channel", "engine", "transports", "real-hosts", "paths",
         "sim",
     },
     "hopflow-report": {"units", "stats", "results"},
-    "hopflow-lab": {"units", "random", "paths", "overlay", "transports", "sim", "simulated-hosts", "traffic", "stats", "results"},
+    "hopflow-lab": {"units", "config", "random", "paths", "overlay", "transports", "sim", "simulated-hosts", "traffic", "stats", "results"},
     "hopflow-reproductions": {"units", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
     "hopflow-testbed": {"units", "random", "overlay", "transports", "sim", "simulated-hosts", "results", "daemon"},
-    "hopflow-api": {"daemon", "testbed", "transports", "lab", "reproductions", "results", "report"},
+    "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
     "hopflow": {"units", "lab", "results", "report", "daemon", "testbed", "api"},
     "hopflow-python": {"hopflow", "units", "lab", "results", "report", "api"},
 }
@@ -45,6 +46,7 @@ ALLOWED = {
 # What tests and benches may use on top of that.
 ALLOWED_IN_TESTS = {
     "hopflow-mpc": {"random"},
+    "hopflow-config": {"units"},
     "hopflow-overlay": {"testkit"},
     "hopflow-transports": {"random", "testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},

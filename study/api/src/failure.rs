@@ -76,12 +76,6 @@ impl From<InputError> for Failure {
     }
 }
 
-impl From<hopflow_daemon::InputError> for Failure {
-    fn from(error: hopflow_daemon::InputError) -> Self {
-        Self::bad_input(error)
-    }
-}
-
 impl From<hopflow_testbed::Error> for Failure {
     fn from(error: hopflow_testbed::Error) -> Self {
         let kind = match &error {

@@ -174,10 +174,10 @@ impl Expectations {
     /// If it is no valid data file, which is a defect of the experiment.
     pub fn parse(text: &str, file: &str) -> Result<Self, InputError> {
         let expectations: Self = toml::from_str(text)
-            .map_err(|error| InputError::new(error.message()).in_file(file, text))?;
+            .map_err(|error| InputError::new(error.message()).in_text(file, text))?;
         expectations
             .check()
-            .map_err(|error| error.in_file(file, text))?;
+            .map_err(|error| error.in_text(file, text))?;
         Ok(expectations)
     }
 

@@ -3,7 +3,6 @@
 mod check;
 mod check_places;
 mod check_source;
-mod input_error;
 mod legs;
 mod network;
 mod path;
@@ -21,13 +20,13 @@ mod traffic;
 mod transports;
 mod users;
 
+pub use hopflow_config::{InputError, allowed};
 use hopflow_overlay::Factory;
 use hopflow_sim::Simulated;
 use hopflow_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use input_error::{InputError, allowed};
 pub use legs::Legs;
 pub use network::{Access, Bucket, Cross, Network, Queue, Relays, Shaping};
 pub use path::{Path, RandomPath, TorPath};

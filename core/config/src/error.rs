@@ -1,6 +1,7 @@
 //! What a user got wrong, and where.
 
 use std::fmt;
+use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
@@ -33,9 +34,15 @@ impl InputError {
     }
 
     /// The error with the file's name and, where the key can be found in its text, the line.
-    pub fn in_file(mut self, file: &str, text: &str) -> Self {
+    pub fn in_text(mut self, file: &str, text: &str) -> Self {
         self.file = Some(file.to_owned());
         self.line = self.line.or_else(|| line_of_key(text, &self.key));
+        self
+    }
+
+    /// The error with the file's name, unless it has one already.
+    pub fn in_file(mut self, file: &Path) -> Self {
+        self.file.get_or_insert_with(|| file.display().to_string());
         self
     }
 
@@ -63,24 +70,6 @@ impl fmt::Display for InputError {
 }
 
 impl std::error::Error for InputError {}
-
-/// The end of a message that lists what is allowed and, if `found` is nearly one of it, which.
-pub fn allowed<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.into_iter().collect();
-    let list = names.join(", ");
-    match nearest(found, &names) {
-        Some(name) => format!("did you mean \"{name}\"? allowed: {list}"),
-        None => format!("allowed: {list}"),
-    }
-}
-
-/// The name that `found` is most likely a misspelling of.
-fn nearest<'a>(found: &str, names: &[&'a str]) -> Option<&'a str> {
-    let distance = |name: &str| strsim::osa_distance(&found.to_lowercase(), &name.to_lowercase());
-    let name = names.iter().copied().min_by_key(|name| distance(name))?;
-    let long = found.chars().count().max(name.chars().count());
-    (distance(name) <= (long / 3).max(1) && long > 1).then_some(name)
-}
 
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text
@@ -134,12 +123,5 @@ mod tests {
             assert_eq!(line_of_key(text, key), Some(line), "{key}");
         }
         assert_eq!(line_of_key(text, "z"), None);
-    }
-
-    #[test]
-    fn a_near_miss_is_suggested_and_nonsense_is_not() {
-        let names = ["duration", "seeds", "warm-up"];
-        assert!(allowed("durration", names).starts_with("did you mean \"duration\"?"));
-        assert_eq!(allowed("qqq", names), "allowed: duration, seeds, warm-up");
     }
 }

@@ -10,13 +10,17 @@ use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serializer};
 use serde_path_to_error::Segment;
 
-use crate::InputError;
+use crate::error::InputError;
+use crate::names::allowed;
 
-/// No file that a node reads is larger: 10,000 relays take some 4 MB.
+/// No file that is read as a whole is larger: a directory of 10,000 relays takes some 4 MB.
 const LARGEST_FILE: u64 = 16 << 20;
 
 /// The text of a file.
-pub(crate) fn file(path: &Path) -> Result<String, InputError> {
+///
+/// # Errors
+/// If the file cannot be read, or is larger than any that hopflow reads.
+pub fn file(path: &Path) -> Result<String, InputError> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| {
         let limited = file.take(LARGEST_FILE + 1).read_to_string(&mut text)?;
@@ -33,7 +37,10 @@ pub(crate) fn file(path: &Path) -> Result<String, InputError> {
 }
 
 /// Reads a value from the text of a TOML document.
-pub(crate) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, InputError> {
+///
+/// # Errors
+/// If the text is no TOML, or not that of such a value.
+pub fn toml<T: DeserializeOwned>(text: &str) -> Result<T, InputError> {
     let document =
         toml::Deserializer::parse(text).map_err(|error| from_toml(String::new(), &error, text))?;
     serde_path_to_error::deserialize(document)
@@ -41,14 +48,44 @@ pub(crate) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, InputError> {
 }
 
 fn from_toml(key: String, error: &toml::de::Error, text: &str) -> InputError {
-    let problem = error.message().trim().replace('\n', "; ");
+    let (key, problem) = reword(key, error.message());
     let found = InputError::at(key, problem);
     match error.span() {
-        Some(span) => {
-            let before = text.bytes().take(span.start);
-            found.on_line(1 + before.filter(|byte| *byte == b'\n').count())
-        }
-        None => found,
+        Some(span) if !text.is_empty() => found.on_line_of(text, span.start),
+        _ => found,
+    }
+}
+
+/// Puts serde's messages about names into our form, with a suggestion.
+///
+/// Serde says "unknown field `x`, expected one of `a`, `b`"; what does not look like this is kept.
+fn reword(key: String, message: &str) -> (String, String) {
+    let message = message.trim().replace('\n', "; ");
+    let quoted: Vec<_> = message.split('`').skip(1).step_by(2).collect();
+    let (Some(found), names) = (quoted.first(), quoted.iter().skip(1).copied()) else {
+        return (key, message);
+    };
+    if message.starts_with("unknown field") {
+        // Depending on the format, the path does or does not end in the unknown key.
+        let path = match key.strip_suffix(found) {
+            Some("") => key,
+            Some(parent) if parent.ends_with('.') => key,
+            _ if key.is_empty() => (*found).to_owned(),
+            _ => format!("{key}.{found}"),
+        };
+        (
+            path,
+            format!("unknown key \"{found}\"; {}", allowed(found, names)),
+        )
+    } else if message.starts_with("unknown variant") {
+        (
+            key,
+            format!("unknown value \"{found}\"; {}", allowed(found, names)),
+        )
+    } else if message.starts_with("missing field") {
+        (key, format!("the key \"{found}\" is missing"))
+    } else {
+        (key, message)
     }
 }
 
@@ -69,7 +106,10 @@ fn key_of(path: &serde_path_to_error::Path) -> String {
 }
 
 /// Reads a value that is written as text, such as `"1500 kB/s"`.
-pub(crate) fn text<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+///
+/// # Errors
+/// If there is no text, or not that of such a value.
+pub fn text<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
 where
     T: FromStr<Err: Display>,
 {
@@ -78,17 +118,25 @@ where
 }
 
 /// Values that are written as text, for `#[serde(with)]`.
-pub(crate) mod as_text {
+pub mod as_text {
     use super::{Deserializer, Display, FromStr, Serializer};
 
-    pub(crate) fn serialize<T: Display, S: Serializer>(
+    /// Writes the value as text.
+    ///
+    /// # Errors
+    /// If the serializer fails.
+    pub fn serialize<T: Display, S: Serializer>(
         value: &T,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_str(value)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
+    /// Reads the value from text.
+    ///
+    /// # Errors
+    /// If there is no text, or not that of such a value.
+    pub fn deserialize<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
     where
         T: FromStr<Err: Display>,
     {
@@ -97,14 +145,18 @@ pub(crate) mod as_text {
 }
 
 /// Values that are written as text and may be left out, for `#[serde(with)]`.
-pub(crate) mod as_optional_text {
+pub mod as_optional_text {
     use super::{Deserializer, Display, FromStr, Serializer};
 
+    /// Writes the value as text.
+    ///
+    /// # Errors
+    /// If the serializer fails.
     #[expect(
         clippy::ref_option,
         reason = "serde calls it with a reference to the field"
     )]
-    pub(crate) fn serialize<T: Display, S: Serializer>(
+    pub fn serialize<T: Display, S: Serializer>(
         value: &Option<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -114,9 +166,11 @@ pub(crate) mod as_optional_text {
         }
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T>(
-        deserializer: D,
-    ) -> Result<Option<T>, D::Error>
+    /// Reads the value from text.
+    ///
+    /// # Errors
+    /// If there is no text, or not that of such a value.
+    pub fn deserialize<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<Option<T>, D::Error>
     where
         T: FromStr<Err: Display>,
     {
@@ -158,7 +212,7 @@ mod tests {
         let error = toml::<Examples>("[[list]]\nrat = \"1 MB/s\"\n").unwrap_err();
         let message = error.to_string();
         assert!(
-            message.contains("unknown field `rat`, expected `rate`"),
+            message.contains("list[0].rat: unknown key \"rat\"; did you mean \"rate\"?"),
             "{message}"
         );
         let right = toml::<Examples>("[[list]]\nrate = \"1 MB/s\"\n").unwrap();
