@@ -152,10 +152,6 @@ pub mod as_optional_text {
     ///
     /// # Errors
     /// If the serializer fails.
-    #[expect(
-        clippy::ref_option,
-        reason = "serde calls it with a reference to the field"
-    )]
     pub fn serialize<T: Display, S: Serializer>(
         value: &Option<T>,
         serializer: S,

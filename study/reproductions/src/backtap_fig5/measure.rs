@@ -15,7 +15,7 @@ const SETTLED: f64 = 0.95;
 /// What a refill every 100 ms lets out at once, in kB.
 const BURST: f64 = 150.0;
 /// Application bytes of a data cell, as relays cut them (`docs/spec/wire.md`).
-const DATA: f64 = 498.0;
+const DATA: f64 = hopflow_wire::CELL_DATA as f64;
 
 /// Rate, backlog and delay over a span, from the lines through R and W (section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use hopflow_units::{Duration, Rate};
 
 /// Bytes by which the paper counts a cell, and which a cell of `vanilla` has (section 3.1).
-pub const CELL: u64 = 512;
+pub const CELL: u64 = hopflow_wire::CELL as u64;
 
 /// A window over the bottleneck of Figure 5.
 #[derive(Clone, Copy, Debug)]

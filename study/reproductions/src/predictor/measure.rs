@@ -6,9 +6,9 @@ use hopflow_sim::spec::TcpConfig;
 use crate::{Measured, Part};
 
 /// Bytes of data in a full cell.
-const CELL_DATA: f64 = 498.0;
+const CELL_DATA: f64 = hopflow_wire::CELL_DATA as f64;
 /// Bytes of a cell by which the fair rates of a run are reckoned.
-const CELL: f64 = 512.0;
+const CELL: f64 = hopflow_wire::CELL as f64;
 /// Bytes of a cell on a connection.
 const CELL_ON_STREAM: f64 = 514.0;
 /// Bytes of a segment around its payload: TCP with timestamps, IP, framing.
