@@ -30,5 +30,7 @@ pub const CELL_DATA: usize = 498;
 pub const RELAY_HEADER: usize = 11;
 /// Bytes of a cell's payload, which only the circuit's ends can read.
 pub const CELL_PAYLOAD: usize = RELAY_HEADER + CELL_DATA;
+/// Bytes of a cell on a stream, by which rates and tokens count cells: circuit 2, type 1, payload.
+pub const CELL: usize = 3 + CELL_PAYLOAD;
 /// Bytes that a stream-level cell number takes from the data of a numbered cell.
 pub const CELL_NUMBER: usize = 4;

@@ -3,13 +3,14 @@
 mod overlay;
 mod space;
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use hopflow_api::Order;
 
-use crate::making::Order;
 use crate::testbed::TestbedOptions;
 
 pub(crate) use overlay::{DirectoryCommand, EntryOptions, Level, NodeOptions, SignOptions};
@@ -28,17 +29,46 @@ pub(crate) struct Cli {
     pub(crate) options: RunOptions,
 }
 
+/// How runs are made.
+#[derive(Debug, Args)]
+pub(crate) struct OrderOptions {
+    /// Folder for the results; by default one below `results`, named after the scenario
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Runs of each transport, with the seeds from 1 on; by default as the scenario says
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
+    seeds: Option<NonZeroU32>,
+    /// File of circuits in place of the one that the scenario or experiment names
+    #[arg(long, value_name = "FILE")]
+    circuits: Option<PathBuf>,
+    /// Runs that are made at the same time; by default one per core
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    threads: Option<NonZeroUsize>,
+}
+
+impl OrderOptions {
+    /// What was ordered.
+    pub(crate) fn order(&self) -> Order {
+        Order {
+            out: self.out.clone(),
+            seeds: self.seeds,
+            circuits: self.circuits.clone(),
+            threads: self.threads,
+        }
+    }
+}
+
 /// How runs are made and shown.
 #[derive(Debug, Args)]
 pub(crate) struct RunOptions {
     #[command(flatten)]
-    pub(crate) order: Order,
+    pub(crate) order: OrderOptions,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-pub(crate) fn positive<N: FromStr>(text: &str) -> Result<N, String> {
+fn positive<N: FromStr>(text: &str) -> Result<N, String> {
     text.parse()
         .map_err(|_| "allowed are whole numbers from 1 on".to_owned())
 }

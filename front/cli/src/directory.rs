@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use hopflow_api::Failure;
 use hopflow_daemon::config::RelayConfig;
 use hopflow_daemon::directory::{AuthorityId, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
@@ -11,7 +12,6 @@ use hopflow_units::Duration;
 use toml::{Table, Value};
 
 use crate::args::{DirectoryCommand, EntryOptions, SignOptions};
-use crate::fail::Failure;
 use crate::show;
 
 /// A directory is valid from a bit earlier on, for nodes whose clocks are slow.

@@ -1,17 +1,14 @@
 //! The hopflow command line, as a library.
 //!
 //! [`main`] is the whole command line, for the program `hopflow` and for `python -m hopflow`.
-//! [`Making`] makes runs and reproductions as its commands do, and prints nothing.
+//! It reads arguments and prints; what the commands do is in `hopflow-api`.
 
 mod args;
-mod caller;
 mod directory;
 mod fail;
 mod list;
-mod making;
 mod node;
 mod progress;
-mod report;
 mod reproduce;
 mod run;
 mod show;
@@ -22,13 +19,7 @@ use std::ffi::OsString;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
-
-pub use caller::Caller;
-pub use fail::Failure;
-pub use list::{Entries, experiments, scenarios, transports, valid as validate};
-pub use making::{Making, Order, Source};
-pub use report::write as write_report;
-pub use run::summary;
+use hopflow_api::{Caller, Failure};
 
 /// Does what the command line says; returns the exit code.
 ///
@@ -40,12 +31,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> u
         Err(error) => {
             // Nobody is left to tell if this cannot be printed.
             let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(Failure::BAD_INPUT);
+            return u8::try_from(error.exit_code()).unwrap_or(fail::BAD_INPUT);
         }
     };
     match dispatch(cli, caller) {
         Ok(()) => 0,
-        Err(failure) => failure.report(),
+        Err(failure) => fail::report(&failure),
     }
 }
 
@@ -57,7 +48,7 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             scenario,
             transports,
             options,
-        }) => run::compare(scenario, &transports, &options, caller),
+        }) => run::compare(&scenario, &transports, &options, caller),
         Some(Command::Sweep {
             scenario,
             space,
@@ -72,7 +63,7 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             "observe needs the Python package: `pip install '.[adversarial]'`, then \
              `python -m hopflow observe`",
         )),
-        Some(Command::Report { folder }) => report::report(&folder),
+        Some(Command::Report { folder }) => show::report(&folder),
         Some(Command::Relay(options)) => node::relay(&options),
         Some(Command::Client(options)) => node::client(&options),
         Some(Command::Directory(command)) => directory::directory(command),

@@ -1,13 +1,9 @@
 //! `hopflow list` and `hopflow validate`.
 
-use hopflow_lab::builtin;
-use hopflow_lab::experiment::{self, Expectations};
-use hopflow_lab::scenario::Scenario;
+use hopflow_api::{Failure, Source, experiments, scenarios, transports};
 use serde_json::{Value, json};
 
 use crate::args::Listing;
-use crate::fail::Failure;
-use crate::making::{Order, Source};
 use crate::show;
 
 /// Lists what there is.
@@ -34,69 +30,8 @@ pub(crate) fn list(what: Listing, json: bool) -> Result<(), Failure> {
     show::print(&lines.collect::<String>())
 }
 
-/// Names, each with a sentence about it.
-pub type Entries = Vec<(String, String)>;
-
-/// The transports that scenarios may name.
-pub fn transports() -> Entries {
-    let presets = hopflow_transports::presets().into_iter();
-    presets
-        .map(|preset| (preset.name.to_owned(), preset.about.to_owned()))
-        .collect()
-}
-
-/// The built-in scenarios.
-///
-/// # Errors
-/// If one is not valid, which is a defect.
-pub fn scenarios() -> Result<Entries, Failure> {
-    let scenario = |builtin: &builtin::Builtin| {
-        let (scenario, _) = Scenario::load(builtin.name)?;
-        Ok((scenario.name, scenario.about))
-    };
-    builtin::scenarios().iter().map(scenario).collect()
-}
-
-/// The figures and tables that can be reproduced.
-///
-/// # Errors
-/// If the data of one are not valid, which is a defect.
-pub fn experiments() -> Result<Entries, Failure> {
-    let mut entries = Vec::new();
-    for experiment in experiment::experiments() {
-        let data = Expectations::parse(experiment.data(), experiment.id())?;
-        let title = &data.description().title;
-        let names = std::iter::once(experiment.id()).chain(experiment.also().iter().copied());
-        entries.extend(names.map(|name| (name.to_owned(), title.clone())));
-    }
-    let in_python = experiment::in_python().iter();
-    entries.extend(in_python.map(|experiment| {
-        let title = format!("{} (needs the Python package)", experiment.title);
-        (experiment.id.to_owned(), title)
-    }));
-    Ok(entries)
-}
-
 /// Checks a scenario and says what it would run.
 pub(crate) fn validate(name_or_path: &str) -> Result<(), Failure> {
-    show::print(&valid(&Source::Named(name_or_path.to_owned()))?)
-}
-
-/// Checks a scenario; returns a line that says what it would run.
-///
-/// # Errors
-/// If it is not valid: what is wrong, where, and what is allowed.
-pub fn valid(source: &Source) -> Result<String, Failure> {
-    let (scenario, _) = source.load(&Order::default())?;
-    let (transports, seeds) = (scenario.transports.len(), scenario.seeds.list().len());
-    let world = scenario.sample(scenario.seeds.list()[0]);
-    Ok(format!(
-        "{} is valid: {} runs ({transports} transports, {seeds} seeds) of {} each, \
-         {} relays, {} circuits\n",
-        source.name(),
-        transports * seeds,
-        scenario.duration.0,
-        scenario.relay_count(),
-        world.circuits.len(),
-    ))
+    let source = Source::Named(name_or_path.to_owned());
+    show::print(&hopflow_api::validate(&source)?)
 }

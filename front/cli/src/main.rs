@@ -3,7 +3,7 @@
 use std::env;
 use std::process::ExitCode;
 
-use hopflow_cli::Caller;
+use hopflow_api::Caller;
 
 fn main() -> ExitCode {
     let program = env::current_exe().unwrap_or_default();

@@ -5,6 +5,7 @@ use std::process;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use hopflow_api::Failure;
 use hopflow_daemon::check::{self, Findings};
 use hopflow_daemon::config::{ClientConfig, RelayConfig};
 use hopflow_daemon::net::{self, Running, StartError, calendar_time};
@@ -12,7 +13,7 @@ use tracing::{info, warn};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::args::{Level, NodeOptions};
-use crate::fail::Failure;
+use crate::fail::not_started;
 use crate::show;
 
 /// How often the workers' health is looked at.
@@ -49,7 +50,7 @@ fn run(
     info!(version = env!("CARGO_PKG_VERSION"), "starting");
     found.facts.iter().for_each(|fact| info!("{fact}"));
     found.warnings.iter().for_each(|warning| warn!("{warning}"));
-    let running = start()?;
+    let running = start().map_err(|error| not_started(&error))?;
     info!("running");
     wait(&running, &signals);
     info!("ending: nothing new is taken, streams may end; a second signal ends at once");

@@ -4,11 +4,9 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use comfy_table::{LineStyle, Table, TableStyle};
-use hopflow_lab::run::Finished;
-use hopflow_report::{Compared, Comparison, Mean, Shown};
-use serde_json::{Map, Value, json};
-
-use crate::fail::Failure;
+use hopflow_api::{Evaluated, Failure, comparison_json};
+use hopflow_report::{Compared, Comparison, Shown};
+use serde_json::{Value, json};
 
 /// Prints text; a reader that has seen enough is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -19,6 +17,12 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         )),
         _ => Ok(()),
     }
+}
+
+/// Writes the report of a result folder anew and says where it is.
+pub(crate) fn report(folder: &Path) -> Result<(), Failure> {
+    let page = hopflow_api::write_report(folder)?;
+    print(&format!("report   {}\n", page.display()))
 }
 
 /// Prints a value as JSON.
@@ -158,7 +162,8 @@ fn wrapped(text: &str) -> String {
 }
 
 /// The comparison for machines, in base units.
-pub(crate) fn summary_json(finished: &Finished, report: &Path, comparison: &Comparison) -> Value {
+pub(crate) fn summary_json(evaluated: &Evaluated) -> Value {
+    let finished = &evaluated.finished;
     let runs: Vec<_> = finished
         .runs
         .iter()
@@ -172,65 +177,10 @@ pub(crate) fn summary_json(finished: &Finished, report: &Path, comparison: &Comp
             })
         })
         .collect();
-    let mut summary = comparison_json(comparison);
+    let mut summary = comparison_json(&evaluated.comparison);
     summary["folder"] = json!(finished.folder.display().to_string());
-    summary["report"] = json!(report.display().to_string());
+    summary["report"] = json!(evaluated.page.display().to_string());
     summary["results"] = json!(finished.results.to_string());
     summary["runs"] = json!(runs);
     summary
-}
-
-/// A comparison without where it comes from.
-pub(crate) fn comparison_json(comparison: &Comparison) -> Value {
-    let quantities: Vec<_> = comparison
-        .quantities
-        .iter()
-        .map(|compared| quantity_json(compared, &comparison.transports))
-        .collect();
-    json!({
-        "transports": comparison.transports,
-        "networks": comparison.networks,
-        "quantities": quantities,
-    })
-}
-
-fn quantity_json(compared: &Compared, labels: &[String]) -> Value {
-    let transports: Vec<_> = labels
-        .iter()
-        .zip(&compared.entries)
-        .map(|(label, entry)| {
-            let mut object = mean_json(entry.value.as_ref());
-            object.insert("transport".to_owned(), json!(label));
-            let difference = entry.difference.map_or(Value::Null, |difference| {
-                let mut object = mean_json(Some(&difference.absolute));
-                let percent = difference.percent.as_ref();
-                object.insert(
-                    "percent".to_owned(),
-                    json!(percent.map(|p| mean_json(Some(p)))),
-                );
-                object.insert("finding".to_owned(), json!(difference.finding.to_string()));
-                Value::Object(object)
-            });
-            object.insert("difference".to_owned(), difference);
-            object
-        })
-        .collect();
-    json!({
-        "key": compared.quantity.key,
-        "title": compared.quantity.title,
-        "unit": compared.quantity.dimension.unit(),
-        "better": compared.quantity.better.to_string(),
-        "transports": transports,
-    })
-}
-
-fn mean_json(mean: Option<&Mean>) -> Map<String, Value> {
-    let fields = [
-        ("mean", json!(mean.map(|mean| mean.mean))),
-        ("ci_low", json!(mean.and_then(Mean::low))),
-        ("ci_high", json!(mean.and_then(Mean::high))),
-        ("n", json!(mean.map_or(0, |mean| mean.n))),
-    ];
-    let fields = fields.map(|(name, value)| (name.to_owned(), value));
-    fields.into_iter().collect()
 }

@@ -1,19 +1,16 @@
 //! `hopflow sweep`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use hopflow_api::{Caller, Failure, Runner, Swept};
 use hopflow_lab::scenario::Choice;
-use hopflow_lab::sweep::{Metric, NAMES, Picture, Point, Setting, Shown, Sweep};
+use hopflow_lab::sweep::{Metric, NAMES, Picture, Point, Shown, Sweep};
 use hopflow_report::significant;
-use hopflow_results::{Folder, Manifest};
 use serde_json::{Value, json};
 
 use crate::args::{RunOptions, SpaceOptions};
-use crate::caller::Caller;
-use crate::fail::Failure;
-use crate::making::Making;
 use crate::progress::Progress;
-use crate::{run, show};
+use crate::show;
 
 /// The metrics that the terminal shows; the files have all.
 const BRIEF: [Metric; 7] = [
@@ -33,53 +30,40 @@ pub(crate) fn sweep(
     options: &RunOptions,
     caller: &Caller,
 ) -> Result<(), Failure> {
-    let order = &options.order;
-    let setting = Setting {
-        chosen: space.chosen(),
-        front: space.front.clone(),
-        seeds: order.seeds.map(Into::into),
-        circuits: order.circuits.clone(),
-    };
-    let sweep = Sweep::plan(scenario, &setting)?;
+    let order = options.order.order();
+    let sweep = hopflow_api::plan(scenario, space.chosen(), space.front.clone(), &order)?;
     if space.dry_run {
         return show_plan(&sweep, options.json);
     }
-    let campaign = sweep.campaign(&caller.build())?;
-    let folder = order.out.clone();
-    let folder = folder.unwrap_or_else(|| sweep.default_folder(Path::new(run::RESULTS)));
     let progress = Progress::new();
-    let making = Making {
-        order,
+    let runner = Runner {
+        order: &order,
         caller,
         monitor: &progress,
     };
-    let finished = making.campaign(campaign, &folder);
+    let swept = hopflow_api::sweep(&sweep, &runner);
     progress.clear();
-    let finished = finished?;
-    let picture = sweep.evaluate(&finished)?;
-    let report = crate::report::write(&finished.folder)?;
-    if options.json {
-        return show::print_json(&picture_json(&picture, &finished.folder, &report));
+    show_results(&swept?, options.json)
+}
+
+fn show_results(swept: &Swept, json: bool) -> Result<(), Failure> {
+    let Swept {
+        finished,
+        picture,
+        page,
+    } = swept;
+    if json {
+        return show::print_json(&picture_json(picture, &finished.folder, page));
     }
     show::print(&format!(
         "{}\n\n{}\n{}\n\nresults  {}\nreport   {}\nhash     {}\n",
         picture.about,
-        table(&picture),
-        legend(&picture),
+        table(picture),
+        legend(picture),
         finished.folder.display(),
-        report.display(),
+        page.display(),
         finished.results,
     ))
-}
-
-/// Writes the page of a sweep from its files, if the folder is one of a sweep.
-pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathBuf>, Failure> {
-    let Some(picture) = Picture::read(&Folder::open(folder))? else {
-        return Ok(None);
-    };
-    let command = manifest.command.as_deref().unwrap_or("hopflow sweep");
-    let document = picture.page(command, &manifest.hopflow);
-    Ok(Some(hopflow_report::write(&document, folder)?.page))
 }
 
 fn table(picture: &Picture) -> String {

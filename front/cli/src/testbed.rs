@@ -2,49 +2,29 @@
 
 mod live;
 mod options;
-mod page;
 mod text;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use hopflow_results::Manifest;
-use hopflow_testbed::{
-    Errors, Measured, Origin, SCENARIO, Settings, Testbed, keep, measure, simulate, write,
-};
+use hopflow_api::testbed::{Made, check_folder, place, write_matrix, write_one};
+use hopflow_api::{Caller, Failure, RESULTS};
+use hopflow_testbed::{Origin, Settings, Testbed, keep, measure, simulate, write};
 
-use crate::caller::Caller;
-use crate::fail::Failure;
+use crate::fail::not_started;
 use crate::progress;
-use crate::run;
 use crate::show;
 use live::Live;
 pub(crate) use options::TestbedOptions;
 
 /// Folder of the results, unless the user chooses another, below that of all results.
 const FOLDER: &str = "testbed";
-/// The name that the manifest of a folder of several testbeds gives as its scenario.
-const MATRIX: &str = "testbeds";
-
-/// One testbed's settings and what was measured.
-struct Made {
-    settings: Settings,
-    real: Vec<Measured>,
-    simulated: Vec<Measured>,
-}
-
-impl Made {
-    fn errors(&self) -> Errors {
-        Errors::of(&self.real, &self.simulated)
-    }
-}
-
 /// Runs a testbed, or several one after the other, and reports what was measured.
 pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), Failure> {
     let cells = options.cells()?;
     progress::heed_interrupts();
     let folder = options.out.clone();
-    let folder = folder.unwrap_or_else(|| Path::new(run::RESULTS).join(FOLDER));
-    page::check_folder(&folder, cells.len() > 1)?;
+    let folder = folder.unwrap_or_else(|| Path::new(RESULTS).join(FOLDER));
+    check_folder(&folder, cells.len() > 1)?;
     let mut made = Vec::new();
     let mut kept = None;
     for (number, settings) in cells.iter().enumerate() {
@@ -52,15 +32,15 @@ pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), F
         let outcome = make(settings, options, &live);
         live.clear();
         let (cell, running) = outcome?;
-        let place = page::place(&folder, settings, cells.len() > 1);
+        let place = place(&folder, settings, cells.len() > 1);
         save(&place, &cell, caller)?;
         made.push(cell);
         kept = running;
     }
     let report = if let [_] = made.as_slice() {
-        page::write_one(&folder)?
+        write_one(&folder)?
     } else {
-        page::write_matrix(&folder, &caller.command(), &cells)?
+        write_matrix(&folder, caller.command(), &cells)?
     };
     if options.json {
         show::print_json(&text::json(&made, &folder, &report))?;
@@ -84,7 +64,7 @@ fn make(
     let (mut real, mut simulated, mut kept) = (Vec::new(), Vec::new(), None);
     for number in 1..=options.repeats.get() {
         // Each has keys, links and round trips of its own.
-        let testbed = Testbed::start(settings)?;
+        let testbed = Testbed::start(settings).map_err(|error| not_started(&error))?;
         real.push(measure(&testbed, live)?);
         if options.keep {
             kept = Some(testbed);
@@ -113,7 +93,7 @@ fn save(folder: &Path, made: &Made, caller: &Caller) -> Result<(), Failure> {
     Ok(write(
         folder,
         &made.settings,
-        &caller.command(),
+        caller.command(),
         &measurements,
     )?)
 }
@@ -129,13 +109,4 @@ fn stay(testbed: Testbed) -> Result<(), Failure> {
     keep(&testbed, &live);
     live.clear();
     testbed.end().map_err(Failure::defect)
-}
-
-/// Writes the report of testbeds' results anew; `None` if the folder holds something else.
-pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathBuf>, Failure> {
-    match manifest.scenario.as_str() {
-        SCENARIO => page::write_one(folder).map(Some),
-        MATRIX => page::rewrite_matrix(folder, manifest).map(Some),
-        _ => Ok(None),
-    }
 }

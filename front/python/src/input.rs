@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use hopflow_cli::{Caller, Failure, Order, Source};
+use hopflow_api::{Caller, Failure, Order, Source};
 use pyo3::prelude::*;
 
 use crate::watch::failed;

@@ -1,6 +1,6 @@
 //! The compiled part of the Python package `hopflow`: the module `hopflow._native`.
 //!
-//! It is the command line and the library behind it, without printing. Whatever has structure
+//! It is the library `hopflow-api`, and the command line for `python -m hopflow`. Whatever has structure
 //! crosses as JSON; results stay in their folder, where Python reads the Parquet files itself. The
 //! package wraps all of it, so the module is no interface for users.
 
@@ -15,7 +15,7 @@ mod _native {
     use std::ffi::OsString;
     use std::path::{Path, PathBuf};
 
-    use hopflow_cli::{Caller, Making};
+    use hopflow_api::{Caller, Runner};
     use hopflow_results::Folder;
     use pyo3::prelude::*;
 
@@ -41,12 +41,13 @@ mod _native {
     ) -> PyResult<PathBuf> {
         let (order, caller) = orders.extract::<Orders>()?.into_parts();
         watched(py, watch, |monitor| {
-            let making = Making {
+            let runner = Runner {
                 order: &order,
                 caller: &caller,
                 monitor,
             };
-            making.scenario(&source(scenario), transports.as_deref())
+            let made = hopflow_api::run(&source(scenario), transports.as_deref(), &runner)?;
+            Ok(made.finished.folder)
         })
     }
 
@@ -60,19 +61,19 @@ mod _native {
     ) -> PyResult<PathBuf> {
         let (order, caller) = orders.extract::<Orders>()?.into_parts();
         watched(py, watch, |monitor| {
-            let making = Making {
+            let runner = Runner {
                 order: &order,
                 caller: &caller,
                 monitor,
             };
-            making.experiment(experiment)
+            Ok(hopflow_api::reproduce(experiment, &runner)?.folder)
         })
     }
 
     /// Checks a scenario; returns a line that says what it would run.
     #[pyfunction]
     fn validate(py: Python<'_>, scenario: (bool, String)) -> PyResult<String> {
-        py.detach(|| hopflow_cli::validate(&source(scenario)))
+        py.detach(|| hopflow_api::validate(&source(scenario)))
             .map_err(|error| failed(&error))
     }
 
@@ -91,13 +92,13 @@ mod _native {
     /// The transports that scenarios may name, each with a sentence about it.
     #[pyfunction]
     fn transports() -> Vec<(String, String)> {
-        hopflow_cli::transports()
+        hopflow_api::transports()
     }
 
     /// The built-in scenarios.
     #[pyfunction]
     fn scenarios() -> PyResult<Vec<(String, String)>> {
-        hopflow_cli::scenarios().map_err(|error| failed(&error))
+        hopflow_api::scenarios().map_err(|error| failed(&error))
     }
 
     /// The text of the built-in scenario of this name, if there is one.
@@ -109,7 +110,7 @@ mod _native {
     /// The figures and tables that can be reproduced.
     #[pyfunction]
     fn experiments() -> PyResult<Vec<(String, String)>> {
-        hopflow_cli::experiments().map_err(|error| failed(&error))
+        hopflow_api::experiments().map_err(|error| failed(&error))
     }
 
     /// The manifest of a result folder, as JSON.
@@ -123,7 +124,7 @@ mod _native {
     /// How the transports of a result folder compare, as JSON in base units.
     #[pyfunction]
     fn summary(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
-        let summary = py.detach(|| hopflow_cli::summary(&folder));
+        let summary = py.detach(|| hopflow_api::summary(&folder));
         summary
             .map(|it| it.to_string())
             .map_err(|error| failed(&error))
@@ -132,7 +133,7 @@ mod _native {
     /// Writes the report of a result folder anew; returns the page's path.
     #[pyfunction]
     fn write_report(py: Python<'_>, folder: PathBuf) -> PyResult<PathBuf> {
-        py.detach(|| hopflow_cli::write_report(&folder))
+        py.detach(|| hopflow_api::write_report(&folder))
             .map_err(|error| failed(&error))
     }
 

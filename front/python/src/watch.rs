@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hopflow_cli::Failure;
+use hopflow_api::Failure;
 use hopflow_lab::run::Monitor;
 use hopflow_results::RunEntry;
 use pyo3::import_exception;

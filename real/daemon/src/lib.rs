@@ -8,7 +8,6 @@
 pub mod check;
 pub mod config;
 pub mod directory;
-mod error;
 mod hex;
 pub mod keys;
 pub mod net;
@@ -17,14 +16,14 @@ pub mod path;
 pub mod policy;
 pub mod pool;
 
-mod read;
 pub mod socks;
 mod target;
 #[cfg(test)]
 mod testing;
 mod time;
 
-pub use error::InputError;
 pub use hex::{Hex, NotHex};
+pub use hopflow_config::InputError;
+use hopflow_config::read;
 pub use target::{Host, NoTarget, Target};
 pub use time::UnixTime;

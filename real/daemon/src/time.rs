@@ -35,10 +35,9 @@ impl UnixTime {
     }
 
     fn datetime(self) -> Datetime {
-        let (year, month, day) = date_of(self.0 / DAY);
         let second = (self.0 % DAY) as u32;
         Datetime {
-            date: Some(Date { year, month, day }),
+            date: Some(date_of(self.0 / DAY)),
             time: Some(Time {
                 hour: (second / 3600) as u8,
                 minute: (second / 60 % 60) as u8,
@@ -63,38 +62,25 @@ impl UnixTime {
     }
 }
 
-/// Days in the 400 years after which the Gregorian calendar repeats.
-const CYCLE: u64 = 146_097;
-/// Days from 0000-03-01 to 1970-01-01. Years that begin in March have their leap day at the end.
-const EPOCH: u64 = 719_468;
+/// The day 1970-01-01, as astronomers count days.
+const EPOCH: i32 = 2_440_588;
 
 /// Year, month and day of a day since 1970-01-01.
-fn date_of(day: u64) -> (u16, u8, u8) {
-    let since = day + EPOCH;
-    let of_cycle = since % CYCLE;
-    let year_of_cycle = (of_cycle - of_cycle / 1460 + of_cycle / 36_524 - of_cycle / 146_096) / 365;
-    let of_year = of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
-    // Five months from March on, and from August on, have 153 days.
-    let from_march = (5 * of_year + 2) / 153;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    let year = 400 * (since / CYCLE) + year_of_cycle + u64::from(month <= 2);
-    let day_of_month = of_year - (153 * from_march + 2) / 5 + 1;
-    (year as u16, month as u8, day_of_month as u8)
+fn date_of(day: u64) -> Date {
+    let day = time::Date::from_julian_day(EPOCH + day as i32);
+    let (year, month, day) = day.expect("the year is at most 9999").to_calendar_date();
+    Date {
+        year: year as u16,
+        month: month.into(),
+        day,
+    }
 }
 
 /// The day since 1970-01-01 of a date; none if there is no such day or it lies before.
 fn day_of(date: Date) -> Option<u64> {
-    let month = u64::from(date.month);
-    let year = u64::from(date.year).checked_sub(u64::from(month <= 2))?;
-    let from_march = (month + 9) % 12;
-    let of_year = (153 * from_march + 2) / 5 + u64::from(date.day).checked_sub(1)?;
-    let of_cycle = year % 400 * 365 + year % 400 / 4 - year % 400 / 100 + of_year;
-    let day = (year / 400 * CYCLE + of_cycle).checked_sub(EPOCH)?;
-    (date_of(day) == (date.year, date.month, date.day)).then_some(day)
+    let month = date.month.try_into().ok()?;
+    let day = time::Date::from_calendar_date(date.year.into(), month, date.day).ok()?;
+    u64::try_from(day.to_julian_day() - EPOCH).ok()
 }
 
 impl fmt::Display for UnixTime {

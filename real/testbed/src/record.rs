@@ -16,7 +16,7 @@ use crate::watch::{RelayNow, Snapshot};
 /// Application bytes of a full data cell: 509 less the tag and the stream's header.
 const CELL_DATA: u64 = 488;
 /// Bytes of a cell, as token buckets count it.
-const CELL: u64 = 512;
+const CELL: u64 = hopflow_wire::CELL as u64;
 /// Where the exit stands among the relays.
 const EXIT: usize = RELAYS.len() - 1;
 

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hopflow_sim::Simulated;
 use hopflow_transports::presets;
 use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -83,7 +82,7 @@ impl Settings {
             let (name, allowed) = (&self.transport, names.join(", "));
             return refuse(format!("transport: \"{name}\"; allowed are {allowed}"));
         }
-        hopflow_transports::build::<Simulated>(&self.transport, &self.options)
+        hopflow_simulated_hosts::build(&self.transport, &self.options)
             .map_err(|error| SettingsError(format!("option: {error}")))?;
         if !(1..=MOST_DOWNLOADS).contains(&self.downloads) {
             let found = self.downloads;

@@ -50,7 +50,7 @@ pub fn simulate(settings: &Settings, seed: u64) -> Result<Measured, SpecError> {
     };
     // What the real nodes add to the options.
     let choice = choice.on_real_hosts();
-    let factory = hopflow_transports::build::<Simulated>(&choice.preset, &choice.options)
+    let factory = hopflow_simulated_hosts::build(&choice.preset, &choice.options)
         .map_err(|error| SpecError(error.to_string()))?;
     let mut world = world(settings, seed);
     // How long it takes is known only behind it, and samples must not go on for ever.

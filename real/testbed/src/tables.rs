@@ -14,7 +14,7 @@ use crate::settings::{RELAYS, Settings};
 pub const SCENARIO: &str = "testbed";
 
 /// A cell, and the data in it, by which the results' format reckons rates.
-const CELL: f64 = 512.0 / 498.0;
+const CELL: f64 = hopflow_wire::CELL as f64 / hopflow_wire::CELL_DATA as f64;
 
 /// How a measurement was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use hopflow_api::Failure;
 use hopflow_testbed::Settings;
 use hopflow_units::{Bytes, Duration, Rate};
-
-use crate::fail::Failure;
 
 /// What a testbed is like, and what is made of it.
 #[derive(Debug, Args)]

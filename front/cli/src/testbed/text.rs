@@ -3,23 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use hopflow_api::testbed::{Made, SETTINGS, SHOWN, error, heading, names, unfinished, value};
 use hopflow_testbed::{Errors, Figure, Measured};
 use hopflow_units::Rate;
 use serde_json::{Map, Value, json};
 
-use super::Made;
 use crate::show;
-
-/// What a table of several testbeds shows of each.
-pub(super) const SHOWN: [Figure; 4] = [
-    Figure::GoodputMedian,
-    Figure::TtfbMedian,
-    Figure::TtfbMax,
-    Figure::BacklogMean,
-];
-
-/// The columns that tell testbeds apart.
-pub(super) const SETTINGS: [&str; 4] = ["Transport", "Downloads", "Delay", "Middle relay"];
 
 /// What was measured, for readers.
 pub(super) fn summary(made: &[Made]) -> String {
@@ -73,31 +62,6 @@ fn matrix_table(made: &[Made]) -> String {
     format!("{legend}{}\n", show::table(&header, rows))
 }
 
-/// What tells a testbed from others.
-pub(super) fn names(made: &Made) -> [String; 4] {
-    let settings = &made.settings;
-    let middle = settings.middle_rate;
-    [
-        settings.transport.clone(),
-        settings.downloads.to_string(),
-        settings.delay.to_string(),
-        middle.map_or("no limit".to_owned(), |rate| rate.to_string()),
-    ]
-}
-
-/// A figure's short name, with its unit.
-pub(super) fn heading(figure: Figure) -> String {
-    let (unit, _) = figure.readable();
-    let name = match figure {
-        Figure::GoodputMedian => "Goodput",
-        Figure::TtfbMedian => "TTFB",
-        Figure::TtfbMax => "TTFB, longest",
-        Figure::BacklogMean => "Backlog",
-        other => other.title(),
-    };
-    format!("{name} ({unit})")
-}
-
 /// Both sides of a figure and the error, in one cell.
 fn sides(errors: &Errors, figure: Figure) -> String {
     let real = value(errors, figure, true, false);
@@ -106,38 +70,6 @@ fn sides(errors: &Errors, figure: Figure) -> String {
     }
     let simulated = value(errors, figure, false, false);
     format!("{real}  {simulated}  {}", error(errors, figure))
-}
-
-/// One side of a figure.
-pub(super) fn value(errors: &Errors, figure: Figure, real: bool, with_unit: bool) -> String {
-    let side = if real {
-        &errors.real
-    } else {
-        &errors.simulated
-    };
-    let (unit, factor) = figure.readable();
-    let unit = if with_unit {
-        format!(" {unit}")
-    } else {
-        String::new()
-    };
-    side.get(figure).map_or("–".to_owned(), |value| {
-        format!("{:.1}{unit}", value * factor)
-    })
-}
-
-/// How far the simulation is off.
-pub(super) fn error(errors: &Errors, figure: Figure) -> String {
-    let relative = errors.relative(figure);
-    relative.map_or("–".to_owned(), |it| format!("{:+.1} %", it * 100.0))
-}
-
-/// What to say of downloads that were cut off.
-pub(super) fn unfinished(real: &[Measured]) -> Option<String> {
-    let cut: u32 = real.iter().map(|measured| measured.unfinished).sum();
-    (cut > 0).then(|| {
-        format!("{cut} downloads were cut off by --duration; the figures are over the others.")
-    })
 }
 
 /// What was measured, for machines, in base units.

@@ -162,7 +162,7 @@ fn a_check_opens_and_makes_nothing_and_says_what_is_missing() {
     );
     let message = refusal(at, &["client", "relay.toml", "--check"]);
     assert!(
-        message.contains("relay.toml:1: keys: unknown field `keys`"),
+        message.contains("relay.toml:1: keys: unknown key \"keys\""),
         "{message}"
     );
     assert_eq!(fs::read_dir(at).unwrap().count(), 1, "nothing was made");

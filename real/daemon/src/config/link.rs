@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hopflow_config::packets;
 use hopflow_sim::net::{LinkConfig, QueueConfig};
 use hopflow_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
@@ -58,14 +59,7 @@ impl fmt::Display for Queue {
 impl FromStr for Queue {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = text.trim().strip_suffix("packets").map(str::trim);
-        let number = number.and_then(|number| number.parse().ok());
-        number
-            .filter(|packets| *packets > 0)
-            .map(Self)
-            .ok_or_else(|| {
-                format!("\"{text}\": allowed is a positive number of packets, \"100 packets\"")
-            })
+        packets(text).map(Self)
     }
 }
 

@@ -51,7 +51,8 @@ trait Config: DeserializeOwned {
     /// Reads and checks a file; its paths are from the folder that it is in.
     fn load_file(path: &Path) -> Result<Self, InputError> {
         let text = read::file(path)?;
-        let mut config = Self::parse(&text).map_err(|error| error.in_file(path))?;
+        let in_text = |error: InputError| error.in_text(&path.display().to_string(), &text);
+        let mut config = Self::parse(&text).map_err(in_text)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for path in config.paths() {
             *path = folder.join(&path);

@@ -102,11 +102,11 @@ fn values_that_a_relay_cannot_use_are_named() {
         ),
         (
             "exit = { policies = [] }",
-            "exit.policies: unknown field `policies`, expected",
+            "exit.policies: unknown key \"policies\"; did you mean",
         ),
         (
             "colour = 'red'",
-            "unknown field `colour`, expected one of `network`, `keys`",
+            "colour: unknown key \"colour\"; allowed: network, keys",
         ),
     ] {
         let found = refusal::<RelayConfig>(&relay_text(more));

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use hopflow_onion::OnionPayload;
-
 use super::{Directory, MOST_WEIGHT, Relay, TransportChoice, VERSION};
 use crate::InputError;
 
@@ -94,7 +92,7 @@ impl Relay {
 impl TransportChoice {
     /// Whether the registry has it.
     fn check(&self) -> Result<(), InputError> {
-        let built = hopflow_transports::build::<OnionPayload>(&self.preset, &self.options);
+        let built = hopflow_real_hosts::build(&self.preset, &self.options);
         built.map(|_| ()).map_err(|error| {
             let key = match error.key.as_str() {
                 "preset" => "transport.preset".to_owned(),

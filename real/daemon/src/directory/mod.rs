@@ -12,7 +12,6 @@ mod signed;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use hopflow_onion::OnionPayload;
 use hopflow_units::Duration;
 use serde::{Deserialize, Serialize};
 
@@ -71,8 +70,7 @@ impl TransportChoice {
             .options
             .entry("tolerance")
             .or_insert_with(|| tolerance);
-        let builds =
-            hopflow_transports::build::<OnionPayload>(&choice.preset, &choice.options).is_ok();
+        let builds = hopflow_real_hosts::build(&choice.preset, &choice.options).is_ok();
         if builds { choice } else { self.clone() }
     }
 }

@@ -200,7 +200,10 @@ fn unknown_keys_are_refused_where_they_stand() {
     let wrong = body.replacen("weight = 1000", "wight = 1000", 1);
     let message = refusal(&signed::append(wrong, &key(1)));
     assert!(message.starts_with("net.toml:"), "{message}");
-    assert!(message.contains("unknown field `wight`"), "{message}");
+    assert!(
+        message.contains("unknown key \"wight\"; did you mean \"weight\"?"),
+        "{message}"
+    );
     assert!(message.contains("relays[0]"), "{message}");
 }
 

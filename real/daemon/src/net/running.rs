@@ -307,7 +307,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
 fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, StartError> {
     let choice = directory.transport.on_real_hosts();
     let refuse = |problem: String| StartError::Input(InputError::at("transport", problem));
-    let factory = hopflow_transports::build(&choice.preset, &choice.options)
+    let factory = hopflow_real_hosts::build(&choice.preset, &choice.options)
         .map_err(|error| refuse(error.to_string()))?;
     let plan = Factory::<OnionPayload>::plan(&*factory);
     let preset = &choice.preset;

@@ -56,7 +56,7 @@ impl Campaign {
     ///
     /// # Errors
     /// If a scenario cannot be run.
-    pub(crate) fn sweep(
+    pub fn sweep(
         name: &str,
         text: &str,
         scenarios: Vec<Scenario>,
@@ -82,7 +82,7 @@ impl Campaign {
     /// A result folder for what is computed from seeds without runs.
     ///
     /// It is called `name`; `text` is what it was made from.
-    pub(crate) fn without_runs(name: &str, text: &str, seeds: &[u64]) -> Self {
+    pub fn without_runs(name: &str, text: &str, seeds: &[u64]) -> Self {
         let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), name, text);
         manifest.seeds = seeds.to_vec();
         Self {

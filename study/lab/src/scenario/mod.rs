@@ -3,7 +3,6 @@
 mod check;
 mod check_places;
 mod check_source;
-mod input_error;
 mod legs;
 mod network;
 mod path;
@@ -21,18 +20,18 @@ mod traffic;
 mod transports;
 mod users;
 
+pub use hopflow_config::{InputError, allowed};
 use hopflow_overlay::Factory;
 use hopflow_sim::Simulated;
 use hopflow_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use input_error::{InputError, allowed};
 pub use legs::Legs;
 pub use network::{Access, Bucket, Cross, Network, Queue, Relays, Shaping};
 pub use path::{Path, RandomPath, TorPath};
 pub use quantity::{Distribution, Quantity, Text};
-pub(crate) use sample::CLIENT_PREFIX;
+pub use sample::CLIENT_PREFIX;
 pub use schema::schema;
 pub use source::{Loaded, PopulationSource, Source};
 pub use tcp::{Congestion, Tcp};
@@ -189,7 +188,7 @@ fn build(
     named: bool,
     options: &toml::Table,
 ) -> Result<Box<dyn Factory<Simulated>>, InputError> {
-    hopflow_transports::build(preset, options).map_err(|error| {
+    hopflow_simulated_hosts::build(preset, options).map_err(|error| {
         let key = match error.key.as_str() {
             "preset" if named => format!("{key}.preset"),
             "preset" => key.to_owned(),

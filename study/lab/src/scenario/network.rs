@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hopflow_config::packets;
 use hopflow_sim::spec::{AccessSpec, BucketSpec, QueueSpec};
 use hopflow_units::{Bytes, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -167,16 +168,6 @@ struct CodelTimes {
     target: Text<Duration>,
     /// Time in which the sojourn time must fall below the target once; RFC 8289 recommends 100 ms.
     interval: Text<Duration>,
-}
-
-fn packets(text: &str) -> Result<u32, String> {
-    let number = text.trim().strip_suffix("packets").map(str::trim);
-    number
-        .and_then(|number| number.parse().ok())
-        .filter(|packets| *packets > 0)
-        .ok_or_else(|| {
-            format!("\"{text}\" is no length of a queue; allowed: a positive number of packets, \"100 packets\"")
-        })
 }
 
 impl<'de> Deserialize<'de> for Queue {

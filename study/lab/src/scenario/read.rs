@@ -1,13 +1,12 @@
 //! Reading a scenario, with errors that say where and what is allowed.
 
-use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
 
+use hopflow_config::{InputError, allowed, read};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
-use serde_path_to_error::Segment;
 
-use super::{InputError, Scenario, Seeds, allowed};
+use super::{Scenario, Seeds};
 use crate::builtin;
 
 impl Scenario {
@@ -54,16 +53,12 @@ impl Scenario {
     /// # Errors
     /// If the text is no valid scenario, or a file is given and it takes circuits from none.
     pub fn parse_with(text: &str, file: &str, circuits: Option<&Path>) -> Result<Self, InputError> {
-        let document = toml::Deserializer::parse(text)
-            .map_err(|error| from_toml(String::new(), &error, text).in_file(file, text))?;
-        let mut scenario: Self = serde_path_to_error::deserialize(document).map_err(|error| {
-            let key = key_of(error.path());
-            from_toml(key, error.inner(), text).in_file(file, text)
-        })?;
+        let in_text = |error: InputError| error.in_text(file, text);
+        let mut scenario: Self = read::toml(text).map_err(in_text)?;
         scenario
             .load_files(Path::new(file), circuits)
             .and_then(|()| scenario.check())
-            .map_err(|error| error.in_file(file, text))?;
+            .map_err(in_text)?;
         Ok(scenario)
     }
 }
@@ -76,64 +71,6 @@ fn unreadable(path: &str, cause: &io::Error) -> InputError {
     let names = builtin::scenarios().iter().map(|scenario| scenario.name);
     let allowed = allowed(path, names);
     InputError::new(format!("{problem}; neither a file nor built in; {allowed}"))
-}
-
-fn from_toml(key: String, error: &toml::de::Error, text: &str) -> InputError {
-    let (key, problem) = reword(key, error.message());
-    let input_error = InputError::at(key, problem);
-    match error.span() {
-        Some(span) if !text.is_empty() => input_error.on_line_of(text, span.start),
-        _ => input_error,
-    }
-}
-
-/// Puts serde's messages about names into our form, with a suggestion.
-///
-/// Serde says "unknown field `x`, expected one of `a`, `b`"; what does not look like this is kept.
-fn reword(key: String, message: &str) -> (String, String) {
-    let message = message.trim().replace('\n', "; ");
-    let quoted: Vec<_> = message.split('`').skip(1).step_by(2).collect();
-    let (Some(found), names) = (quoted.first(), quoted.iter().skip(1).copied()) else {
-        return (key, message);
-    };
-    if message.starts_with("unknown field") {
-        // Depending on the format, the path does or does not end in the unknown key.
-        let path = match key.strip_suffix(found) {
-            Some("") => key,
-            Some(parent) if parent.ends_with('.') => key,
-            _ if key.is_empty() => (*found).to_owned(),
-            _ => format!("{key}.{found}"),
-        };
-        (
-            path,
-            format!("unknown key \"{found}\"; {}", allowed(found, names)),
-        )
-    } else if message.starts_with("unknown variant") {
-        (
-            key,
-            format!("unknown value \"{found}\"; {}", allowed(found, names)),
-        )
-    } else if message.starts_with("missing field") {
-        (key, format!("the key \"{found}\" is missing"))
-    } else {
-        (key, message)
-    }
-}
-
-fn key_of(path: &serde_path_to_error::Path) -> String {
-    let mut key = String::new();
-    for segment in path {
-        let written = match segment {
-            Segment::Seq { index } => write!(key, "[{index}]"),
-            Segment::Map { key: name } | Segment::Enum { variant: name } if key.is_empty() => {
-                write!(key, "{name}")
-            }
-            Segment::Map { key: name } | Segment::Enum { variant: name } => write!(key, ".{name}"),
-            Segment::Unknown => Ok(()),
-        };
-        written.expect("a string takes everything");
-    }
-    key
 }
 
 impl<'de> Deserialize<'de> for Seeds {

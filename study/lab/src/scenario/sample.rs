@@ -17,7 +17,7 @@ use super::place::{Map, Place, Resident};
 use super::{Access, Bucket, Circuits, Network, Relays, Scenario, Shaping};
 
 /// What the names of clients begin with.
-pub(crate) const CLIENT_PREFIX: &str = "client-";
+pub const CLIENT_PREFIX: &str = "client-";
 
 impl Scenario {
     /// The world of one seed: the same for every transport.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hopflow_sim::spec;
 use hopflow_traffic::{Model, Server, Users};
 use hopflow_units::{Bytes, Duration};
+use hopflow_wire::CELL_DATA;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -82,8 +83,8 @@ pub enum Direction {
     Upload,
 }
 
-/// Bytes of data in a cell (tor-spec, section 6.1).
-const ONE_CELL: Bytes = Bytes::new(498);
+/// Bytes of data in a cell.
+const ONE_CELL: Bytes = Bytes::new(CELL_DATA as u64);
 
 /// What a user fetches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,11 +7,12 @@ use hopflow_results::{
 use hopflow_sim::spec::WorldSpec;
 use hopflow_stats::{FairFlow, Mean, Sorted, max_min};
 use hopflow_units::NodeId;
+use hopflow_wire::{CELL, CELL_DATA};
 
 use super::metric::Metric;
 
-/// Application bytes of a full data cell over those of the cell (tor-spec, section 3).
-const DATA_SHARE: f64 = 498.0 / 512.0;
+/// Application bytes of a full data cell over those of the cell.
+const DATA_SHARE: f64 = CELL_DATA as f64 / CELL as f64;
 
 /// The tables of a run that are measured.
 #[derive(Debug)]

@@ -11,7 +11,6 @@ mod front;
 mod mapping;
 mod measure;
 mod metric;
-mod page;
 mod picture;
 
 use std::collections::BTreeMap;
@@ -25,7 +24,6 @@ pub use axes::{
     TITLES,
 };
 pub use metric::{Better, Metric};
-pub use page::page;
 pub use picture::{FILE, Interval, Picture, Shown, Skipped};
 
 use crate::run::{Campaign, Error, Finished};

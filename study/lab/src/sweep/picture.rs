@@ -7,10 +7,10 @@ use hopflow_results::{Fingerprint, Folder};
 use hopflow_stats::Mean;
 use serde::{Deserialize, Serialize};
 
+use super::Sweep;
 use super::axes::{NAMES, Point};
 use super::front::front;
 use super::metric::Metric;
-use super::{Sweep, page};
 use crate::run::Error;
 use crate::scenario::Choice;
 
@@ -189,14 +189,9 @@ impl Picture {
     }
 
     /// The metrics that span the front.
-    pub(super) fn front_metrics(&self) -> Vec<Metric> {
+    pub fn front_metrics(&self) -> Vec<Metric> {
         let on_front = |metric: &Metric| self.front.iter().any(|name| name == metric.name());
         Metric::ALL.into_iter().filter(on_front).collect()
-    }
-
-    /// The page of the picture.
-    pub fn page(&self, command: &str, version: &str) -> hopflow_report::Document {
-        page::page(self, command, version)
     }
 }
 

@@ -1,0 +1,11 @@
+//! Reading what users write: TOML with quantities as text, and errors that say where and what is
+//! allowed.
+
+mod error;
+mod names;
+mod queue;
+pub mod read;
+
+pub use error::InputError;
+pub use names::{allowed, nearest};
+pub use queue::packets;

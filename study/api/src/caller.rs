@@ -1,0 +1,65 @@
+//! Who asks for runs.
+
+use std::collections::hash_map::DefaultHasher;
+use std::ffi::OsString;
+use std::fs;
+use std::hash::Hasher;
+use std::path::PathBuf;
+
+/// Who asks for runs: what reports name as the command, and the program that makes them.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    command: String,
+    program: PathBuf,
+}
+
+impl Caller {
+    /// Runs that `command` asks for; `program` is the file that holds the simulator's code.
+    pub fn new(command: impl Into<String>, program: impl Into<PathBuf>) -> Self {
+        Self {
+            command: command.into(),
+            program: program.into(),
+        }
+    }
+
+    /// Runs that the command line `name` with these arguments asks for.
+    pub fn of_arguments(name: &str, arguments: &[OsString], program: impl Into<PathBuf>) -> Self {
+        let arguments = arguments.iter().map(|it| quoted(&it.to_string_lossy()));
+        let words: Vec<_> = std::iter::once(name.to_owned()).chain(arguments).collect();
+        Self::new(words.join(" "), program)
+    }
+
+    /// The command as a reader may give it again.
+    pub fn command(&self) -> &str {
+        &self.command
+    }
+
+    /// Identifies the very program, so that results of one that was changed since are made again.
+    pub(crate) fn build(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&fs::read(&self.program).unwrap_or_default());
+        format!("{:016x}", hasher.finish())
+    }
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+%@".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_can_be_given_to_a_shell_again() {
+        let arguments = ["run", "my file.toml", "it's", ""].map(OsString::from);
+        let caller = Caller::of_arguments("hopflow", &arguments, "");
+        assert_eq!(caller.command(), r"hopflow run 'my file.toml' 'it'\''s' ''");
+    }
+}

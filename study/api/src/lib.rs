@@ -1,0 +1,29 @@
+//! What hopflow does, as a library.
+//!
+//! A [`Runner`] makes runs: those of a scenario ([`run`]), of the design space ([`sweep`]) and of a
+//! paper's figure or table ([`reproduce`]). Each writes its report, and none prints: how far the
+//! work is goes to a [`Monitor`](hopflow_lab::run::Monitor). [`write_report`] writes the report of
+//! any result folder anew.
+
+mod caller;
+mod failure;
+mod list;
+mod order;
+mod report;
+mod reproduce;
+mod run;
+mod runner;
+mod summary;
+mod sweep;
+pub mod testbed;
+
+pub use caller::Caller;
+pub use failure::{Failure, Kind};
+pub use list::{Entries, experiments, scenarios, transports, validate};
+pub use order::{Order, Source};
+pub use report::write_report;
+pub use reproduce::{Reproduced, reproduce, reproduce_all};
+pub use run::{Evaluated, run};
+pub use runner::{RESULTS, Runner};
+pub use summary::{comparison_json, summary};
+pub use sweep::{Swept, plan, sweep};

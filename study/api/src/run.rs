@@ -1,0 +1,94 @@
+//! Running a scenario.
+
+use std::path::PathBuf;
+
+use hopflow_lab::run::Finished;
+use hopflow_lab::scenario::{Scenario, allowed};
+use hopflow_report::Comparison;
+use hopflow_transports::presets;
+
+use crate::failure::Failure;
+use crate::order::{Order, Source};
+use crate::report::write_report;
+use crate::runner::Runner;
+
+/// A scenario whose runs are made, with its report.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// What the scenario shows.
+    pub about: String,
+    /// The runs.
+    pub finished: Finished,
+    /// How the transports compare.
+    pub comparison: Comparison,
+    /// The page of the report.
+    pub page: PathBuf,
+}
+
+/// Runs a scenario with its own transports, or with `transports` in their place, and writes the
+/// report.
+///
+/// # Errors
+/// If what was given cannot be used, the monitor interrupts, or runs fail; finished runs are kept.
+pub fn run(
+    source: &Source,
+    transports: Option<&[String]>,
+    runner: &Runner,
+) -> Result<Evaluated, Failure> {
+    let (scenario, text) = match transports {
+        None => source.load(runner.order)?,
+        Some(transports) => with_transports(source, transports, runner.order)?,
+    };
+    let about = scenario.about.clone();
+    let finished = runner.scenario(scenario, &text)?;
+    let comparison = hopflow_report::comparison(&finished.folder)?;
+    let page = write_report(&finished.folder)?;
+    Ok(Evaluated {
+        about,
+        finished,
+        comparison,
+        page,
+    })
+}
+
+/// A scenario with `transports` in place of its own, and its text.
+fn with_transports(
+    source: &Source,
+    transports: &[String],
+    order: &Order,
+) -> Result<(Scenario, String), Failure> {
+    check_transports(transports)?;
+    let (mut scenario, _) = source.load(order)?;
+    scenario.compare(transports.iter().map(String::as_str));
+    let text = scenario.to_toml();
+    Ok((scenario, text))
+}
+
+/// Whether there are two or more different transports, all of them known.
+fn check_transports(transports: &[String]) -> Result<(), Failure> {
+    let names = || presets().into_iter().map(|preset| preset.name);
+    let fail = |problem: String| Err(Failure::bad_input(format_args!("transports: {problem}")));
+    for (number, transport) in transports.iter().enumerate() {
+        if !names().any(|name| name == transport) {
+            let allowed = allowed(transport, names());
+            return fail(format!("\"{transport}\" is unknown; {allowed}"));
+        }
+        if transports[..number].contains(transport) {
+            return fail(format!(
+                "\"{transport}\" stands there twice; allowed is once"
+            ));
+        }
+    }
+    if transports.is_empty() {
+        let all = names().collect::<Vec<_>>().join(", ");
+        return fail(format!("it is missing; allowed are two or more of {all}"));
+    }
+    if let [one] = transports {
+        let others: Vec<_> = names().filter(|name| name != one).collect();
+        let others = others.join(", ");
+        return fail(format!(
+            "only \"{one}\"; allowed are two or more, such as {one} and one of {others}"
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! The report of a testbed, and of several.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hopflow_report::{Block, Cell, Column, Document, Fact, Section, Table};
+use hopflow_results::{Folder, Manifest};
+use hopflow_testbed::{Figure, SCENARIO, Settings, read};
+
+use super::figures::{SETTINGS, SHOWN, error, heading, names, unfinished, value};
+use super::made::Made;
+use crate::failure::Failure;
+
+/// The name that the manifest of a folder of several testbeds gives as its scenario.
+pub(super) const MATRIX: &str = "testbeds";
+
+/// What simulation and reality have in common, and what not.
+const SAME: [&str; 4] = [
+    "Both sides have the same relays, access links, token bucket and transport, and the same \
+     downloads begin at the same time on circuits that were used once before. Times count from the \
+     moment at which the HTTP request is sent over a connection that is open already: one round \
+     trip along the circuit on either side. The error is that of the simulation, as a share of \
+     what is real.",
+    "R and W are the application bytes cut into cells at the exit, and those that the application \
+     has, ten times a second. For real, the exit’s side is its count of cells, interpolated \
+     between accounts a tenth of a second apart.",
+    "What differs: real cells carry 488 bytes of data and simulated ones 498, packets on real \
+     links carry 22 bytes of cryptography more, and real processors take time, which shows \
+     when this machine has other work.",
+    "Transports over TCP: for real, the emulated link delays bytes at the receiver, each connection \
+     has the link’s rate to itself, and the kernel’s TCP sees the loopback device, so its slow start \
+     takes no time and nothing is lost; the simulator models a TCP that sees the whole path and \
+     shares it. Only datagram transports can be expected to agree.",
+];
+
+/// The folder of one testbed's results.
+pub fn place(folder: &Path, settings: &Settings, one_of_several: bool) -> PathBuf {
+    if one_of_several {
+        folder.join(name(settings))
+    } else {
+        folder.to_owned()
+    }
+}
+
+fn name(settings: &Settings) -> String {
+    let middle = settings.middle_rate;
+    let middle = middle.map_or("no-limit".to_owned(), |rate| rate.to_string());
+    let name = format!(
+        "{}-{}-{}-{middle}",
+        settings.transport, settings.downloads, settings.delay
+    );
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    name.chars().filter(|c| *c != ' ').map(plain).collect()
+}
+
+/// Refuses a folder that holds anything but results of testbeds.
+///
+/// # Errors
+/// If there is such a folder, or it cannot be read.
+pub fn check_folder(folder: &Path, several: bool) -> Result<(), Failure> {
+    let occupied = |contents: &str| {
+        Failure::bad_input(format_args!(
+            "{} holds {contents}, which is left as it is; allowed is a folder that is new, empty, \
+             or holds results of the same kind: choose another with --out",
+            folder.display()
+        ))
+    };
+    match Folder::open(folder).read_manifest() {
+        Ok(found) if found.scenario == if several { MATRIX } else { SCENARIO } => Ok(()),
+        Ok(found) => Err(occupied(&format!("results of \"{}\"", found.scenario))),
+        Err(hopflow_results::Error::Missing { .. }) => {
+            let occupants = fs::read_dir(folder).map_or(0, Iterator::count);
+            if occupants > 0 || folder.is_file() {
+                return Err(occupied("files but no results of hopflow"));
+            }
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes the report of one testbed; returns the page's path.
+///
+/// # Errors
+/// If the folder holds no results of a testbed, or a file cannot be written.
+pub fn write_one(folder: &Path) -> Result<PathBuf, Failure> {
+    let (settings, [real, simulated]) = read(folder)?;
+    let made = Made {
+        settings,
+        real,
+        simulated,
+    };
+    let mut document = hopflow_report::from_results(folder)?;
+    document.title = format!("Testbed: {}", made.settings.transport);
+    let mut section = side_by_side(&made);
+    if let Some(note) = unfinished(&made.real) {
+        section.blocks.insert(0, Block::Note(note));
+    }
+    document.sections.insert(0, section);
+    for section in &mut document.sections {
+        if section.heading == "Origin" {
+            section.prose = vec![
+                "What was measured for real depends on the machine and on what else it did. The \
+                 simulation gives the same results bit for bit on every machine."
+                    .to_owned(),
+            ];
+        }
+    }
+    Ok(hopflow_report::write(&document, folder)?.page)
+}
+
+fn side_by_side(made: &Made) -> Section {
+    let errors = made.errors();
+    let compared = !made.simulated.is_empty();
+    let mut columns = vec![Column::new(""), Column::figures("Real")];
+    if compared {
+        columns.extend(["Simulated", "Error"].map(Column::figures));
+    }
+    let rows = Figure::ALL.map(|figure| {
+        let mut row = vec![
+            Cell::Text(figure.title().to_owned()),
+            figures(value(&errors, figure, true, true)),
+        ];
+        if compared {
+            row.push(figures(value(&errors, figure, false, true)));
+            row.push(figures(error(&errors, figure)));
+        }
+        row
+    });
+    let table = Table {
+        caption: "What was measured".to_owned(),
+        columns,
+        rows: rows.to_vec(),
+    };
+    let heading = if compared {
+        "Real and simulated"
+    } else {
+        "Measured"
+    };
+    let mut section = Section::new(heading, vec![Block::Table(table)]);
+    if compared {
+        section.prose = SAME.map(str::to_owned).to_vec();
+    }
+    section
+}
+
+/// Writes the report of several testbeds, whose results lie below `folder`.
+///
+/// # Errors
+/// If results are missing, or a file cannot be written.
+pub fn write_matrix(folder: &Path, command: &str, cells: &[Settings]) -> Result<PathBuf, Failure> {
+    let folders: Vec<String> = cells.iter().map(name).collect();
+    let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), MATRIX, &folders.join("\n"));
+    manifest.command = Some(command.to_owned());
+    Folder::create(folder)?.write_manifest(&manifest)?;
+    rewrite_matrix(folder, &manifest)
+}
+
+/// Writes the report of several testbeds from their results.
+pub(super) fn rewrite_matrix(folder: &Path, manifest: &Manifest) -> Result<PathBuf, Failure> {
+    let mut made = Vec::new();
+    for name in manifest.scenario_toml.lines() {
+        let folder = folder.join(name);
+        write_one(&folder)?;
+        let (settings, [real, simulated]) = read(&folder)?;
+        made.push(Made {
+            settings,
+            real,
+            simulated,
+        });
+    }
+    let document = Document {
+        title: "Testbeds".to_owned(),
+        subtitle: "What was measured through real overlays on one machine.".to_owned(),
+        facts: vec![
+            Fact::new("Testbeds", made.len()),
+            Fact::new("hopflow", &manifest.hopflow),
+        ],
+        sections: vec![matrix(&made), origin(manifest)],
+    };
+    Ok(hopflow_report::write(&document, folder)?.page)
+}
+
+fn matrix(made: &[Made]) -> Section {
+    let mut columns: Vec<Column> = SETTINGS.into_iter().map(Column::new).collect();
+    let compared = made.iter().any(|made| !made.simulated.is_empty());
+    for figure in SHOWN {
+        columns.push(Column::figures(heading(figure)));
+        if compared {
+            columns.extend(["simulated", "error"].map(Column::figures));
+        }
+    }
+    let row = |made: &Made| {
+        let errors = made.errors();
+        let mut row: Vec<Cell> = names(made).into_iter().map(Cell::Text).collect();
+        for figure in SHOWN {
+            row.push(figures(value(&errors, figure, true, false)));
+            if compared {
+                row.push(figures(value(&errors, figure, false, false)));
+                row.push(figures(error(&errors, figure)));
+            }
+        }
+        row
+    };
+    let table = Table {
+        caption: "What was measured".to_owned(),
+        columns,
+        rows: made.iter().map(row).collect(),
+    };
+    let mut section = Section::new("Real and simulated", vec![Block::Table(table)]);
+    if compared {
+        section.prose = SAME.map(str::to_owned).to_vec();
+    }
+    section
+}
+
+fn origin(manifest: &Manifest) -> Section {
+    let prose = format!(
+        "Each testbed’s results and report lie in a folder of its own beside this page. Command: \
+         `{}`.",
+        manifest.command.as_deref().unwrap_or("hopflow testbed")
+    );
+    Section::new("Origin", Vec::new()).with_prose(prose)
+}
+
+fn figures(text: String) -> Cell {
+    Cell::Figures { text, faint: false }
+}

@@ -1,0 +1,262 @@
+//! The data file of an experiment: what the paper reports.
+
+use std::collections::BTreeMap;
+
+use hopflow_lab::scenario::InputError;
+use hopflow_results::{Value, Verdict};
+use serde::Deserialize;
+
+/// What an experiment shows and what it is compared with.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// The name for readers.
+    pub title: String,
+    /// Paper, section and figure.
+    pub source: String,
+    /// Paragraphs: where the paper's values come from, why the bands are as they are, and where
+    /// our set-up differs.
+    pub notes: Vec<String>,
+    /// What is swept.
+    pub x: Swept,
+    /// When enough networks were sampled; by default the scenario's seeds are all.
+    #[serde(default)]
+    pub precision: Option<Precision>,
+}
+
+/// How precisely the differences of all claims are to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Precision {
+    /// Half the width of the 95 % interval, in percent, that is small enough.
+    pub half_width: f64,
+    /// The most networks that are sampled for it.
+    pub most: u32,
+}
+
+/// A variant of the scenario.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Case {
+    /// The name, which the names of quantities end in; empty if there is only one case.
+    #[serde(default)]
+    pub(super) name: String,
+    /// The swept value, where there is one.
+    #[serde(default)]
+    pub(super) x: Option<f64>,
+    /// The transports that meet in this case, by their labels; all by default.
+    #[serde(default)]
+    pub(super) transports: Vec<String>,
+    /// What differs from the scenario: keys of tables are replaced one by one, anything else as a
+    /// whole.
+    #[serde(default)]
+    pub(super) set: toml::Table,
+}
+
+/// That one transport differs from others in one direction, as the paper says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Claim {
+    /// The figure or table.
+    pub(super) figure: String,
+    /// The quantity in which they differ.
+    pub(super) quantity: String,
+    /// The swept values at which they do; where none is given, what is not swept.
+    #[serde(default)]
+    pub(super) x: Vec<f64>,
+    /// The transport that differs.
+    pub(super) first: String,
+    /// From which.
+    pub(super) from: Vec<String>,
+    /// How.
+    pub(super) is: Direction,
+}
+
+/// The direction of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Direction {
+    Lower,
+    Higher,
+}
+
+/// What an experiment sweeps.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Swept {
+    /// What it is.
+    pub label: String,
+    /// In which unit.
+    pub unit: String,
+    /// The values, rising.
+    pub values: Vec<f64>,
+}
+
+/// The whole data file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expectations {
+    experiment: Description,
+    #[serde(default)]
+    cases: Vec<Case>,
+    #[serde(default)]
+    curves: Vec<Curve>,
+    #[serde(default)]
+    claims: Vec<Claim>,
+}
+
+/// What the paper reports of one quantity and one transport.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Curve {
+    /// The figure, such as `backtap-fig5a`.
+    pub(super) figure: String,
+    /// The quantity that the figure shows.
+    pub(super) quantity: String,
+    /// Its unit.
+    pub(super) unit: String,
+    /// The transport's label.
+    pub(super) transport: String,
+    /// The paper's values, each with its x and the ends of its band.
+    #[serde(default)]
+    paper: Vec<Paper>,
+    /// The paper's value for the curve as a whole, with the ends of its band.
+    #[serde(default)]
+    whole: Option<Expected>,
+    /// Whether a value outside of its band is not reproduced, whatever the shape of the curve.
+    #[serde(default)]
+    exact: bool,
+}
+
+/// A value of the paper at one x.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(from = "[f64; 4]")]
+struct Paper {
+    x: f64,
+    expected: Expected,
+}
+
+/// A value of the paper, and the band within which a measured value counts as it.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(from = "[f64; 3]")]
+pub(super) struct Expected {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl From<[f64; 4]> for Paper {
+    fn from([x, value, low, high]: [f64; 4]) -> Self {
+        let expected = [value, low, high].into();
+        Self { x, expected }
+    }
+}
+
+impl From<[f64; 3]> for Expected {
+    fn from([value, low, high]: [f64; 3]) -> Self {
+        Self { value, low, high }
+    }
+}
+
+impl Curve {
+    /// The paper's value at `x`, or that of the whole curve, if it reports one.
+    pub(super) fn at(&self, x: Option<f64>) -> Option<Expected> {
+        let Some(x) = x else { return self.whole };
+        let mut paper = self.paper.iter();
+        paper.find(|paper| paper.x == x).map(|paper| paper.expected)
+    }
+}
+
+impl Expectations {
+    /// Reads a data file, which messages call `file`.
+    ///
+    /// # Errors
+    /// If it is no valid data file, which is a defect of the experiment.
+    pub fn parse(text: &str, file: &str) -> Result<Self, InputError> {
+        let expectations: Self = toml::from_str(text)
+            .map_err(|error| InputError::new(error.message()).in_text(file, text))?;
+        expectations
+            .check()
+            .map_err(|error| error.in_text(file, text))?;
+        Ok(expectations)
+    }
+
+    fn check(&self) -> Result<(), InputError> {
+        for (n, curve) in self.curves.iter().enumerate() {
+            let fail = |problem: String| Err(InputError::at(format!("curves[{n}].paper"), problem));
+            let papers = curve.paper.iter().map(|paper| paper.expected);
+            for Expected { value, low, high } in papers.chain(curve.whole) {
+                if !(low <= value && value <= high) {
+                    return fail(format!("{value} lies outside of its own band"));
+                }
+            }
+            let swept = &self.experiment.x.values;
+            if let Some(paper) = curve.paper.iter().find(|paper| !swept.contains(&paper.x)) {
+                return fail(format!("{} is not among the swept values", paper.x));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the experiment shows and what it is compared with.
+    pub fn description(&self) -> &Description {
+        &self.experiment
+    }
+
+    pub(super) fn curves(&self) -> &[Curve] {
+        &self.curves
+    }
+
+    pub(super) fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    pub(super) fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
+
+    /// Values outside of their bands are not reproduced, where the shape of a curve says nothing.
+    pub(super) fn refuse_inexact(&self, values: &mut [Value]) {
+        for value in values {
+            let of_curve = |curve: &&Curve| {
+                curve.transport == value.transport && curve.quantity == value.quantity
+            };
+            let exact = self.curves.iter().find(of_curve).is_some_and(|c| c.exact);
+            if exact && value.verdict == Verdict::SameShape {
+                value.verdict = Verdict::NotReproduced;
+            }
+        }
+    }
+
+    /// Orders values by curve, as the data file does and then as they come, and each by x.
+    pub(super) fn sort(&self, values: &mut [Value]) {
+        type Key = (String, String, String);
+        let key = |value: &Value| -> Key {
+            let Value {
+                figure,
+                quantity,
+                transport,
+                ..
+            } = value;
+            (figure.clone(), quantity.clone(), transport.clone())
+        };
+        let curves = self.curves.iter().map(|curve| {
+            let Curve {
+                figure,
+                quantity,
+                transport,
+                ..
+            } = curve;
+            (figure.clone(), quantity.clone(), transport.clone())
+        });
+        let mut places = BTreeMap::new();
+        for key in curves.chain(values.iter().map(key)) {
+            let next = places.len();
+            places.entry(key).or_insert(next);
+        }
+        values.sort_by(|a, b| {
+            let by_x = || a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0));
+            places[&key(a)].cmp(&places[&key(b)]).then_with(by_x)
+        });
+    }
+}

@@ -1,0 +1,275 @@
+//! Making an experiment again: what is planned, and how its values are judged.
+
+use std::path::PathBuf;
+
+use hopflow_lab::run::{Campaign, Error, Finished};
+use hopflow_lab::scenario::{Scenario, Seeds};
+use hopflow_report::{Document, FigurePage};
+use hopflow_results::{Fingerprint, Folder, Value, Verdict};
+use hopflow_stats::Mean;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::observed::{Observed, Series};
+use crate::{Computation, Description, Expectations, Experiment, Measured, Method, Part, Sweep};
+use crate::{claims, judge};
+
+/// How an experiment is made, where that is not its own choice.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    /// The networks that are sampled; by default as many as the experiment says.
+    pub seeds: Option<u32>,
+    /// The circuit file; by default that which the experiment names.
+    pub circuits: Option<PathBuf>,
+}
+
+/// An experiment that is about to be made again.
+#[derive(Debug)]
+pub struct Reproduction {
+    experiment: &'static dyn Experiment,
+    expectations: Expectations,
+    plan: Plan,
+    /// The networks that the user asked for, and those of the experiment, if these are more.
+    provisional: Option<(u32, usize)>,
+}
+
+/// Where the values of an experiment come from.
+#[derive(Debug)]
+enum Plan {
+    Simulated {
+        sweep: &'static dyn Sweep,
+        /// The variants that are run, each with the number of its runs.
+        parts: Vec<(Part, usize)>,
+    },
+    Computed {
+        computation: &'static dyn Computation,
+        seeds: Vec<u64>,
+    },
+}
+
+impl Plan {
+    /// The plan of a sweep with so many networks, and the scenarios of its variants.
+    fn of_runs(
+        sweep: &'static dyn Sweep,
+        mut parts: Vec<Part>,
+        networks: Option<u32>,
+    ) -> (Self, Vec<Scenario>) {
+        for part in &mut parts {
+            if let Some(networks) = networks {
+                part.scenario.seeds = Seeds::Count(networks);
+            }
+        }
+        let scenarios = parts.iter().map(|part| part.scenario.clone()).collect();
+        let counted = |part: Part| {
+            let Scenario {
+                transports, seeds, ..
+            } = &part.scenario;
+            let runs = transports.len() * seeds.list().len();
+            (part, runs)
+        };
+        let parts = parts.into_iter().map(counted).collect();
+        (Self::Simulated { sweep, parts }, scenarios)
+    }
+}
+
+impl Reproduction {
+    /// Plans the runs of an experiment.
+    ///
+    /// # Errors
+    /// If a file that the experiment needs is not there, or a scenario cannot be run, which is a
+    /// defect of the experiment.
+    pub fn plan(
+        experiment: &'static dyn Experiment,
+        setting: &Setting,
+        build: &str,
+    ) -> Result<(Self, Campaign), Error> {
+        let file = format!("{}.toml", experiment.id());
+        let expectations = Expectations::parse(experiment.data(), &file)?;
+        let (plan, campaign, own) = match experiment.method() {
+            Method::Simulated(sweep) => {
+                let circuits = setting.circuits.as_deref();
+                let scenario = Scenario::parse_with(experiment.scenario(), &file, circuits)?;
+                let parts = sweep.parts(&scenario, &expectations)?;
+                let (plan, scenarios) = Plan::of_runs(sweep, parts, setting.seeds);
+                let text = experiment.scenario();
+                let campaign = Campaign::sweep(experiment.id(), text, scenarios, build)?;
+                (plan, campaign, scenario.seeds.list().len())
+            }
+            Method::Computed(computation) => {
+                let own = computation.seeds();
+                let seeds = Seeds::Count(setting.seeds.unwrap_or(own)).list();
+                let text = experiment.scenario();
+                let campaign = Campaign::without_runs(experiment.id(), text, &seeds);
+                (
+                    Plan::Computed { computation, seeds },
+                    campaign,
+                    own as usize,
+                )
+            }
+        };
+        let fewer = setting.seeds.filter(|seeds| (*seeds as usize) < own);
+        let reproduction = Self {
+            experiment,
+            expectations,
+            plan,
+            provisional: fewer.map(|seeds| (seeds, own)),
+        };
+        Ok((reproduction, campaign))
+    }
+
+    /// What the experiment shows and what it is compared with.
+    pub fn description(&self) -> &Description {
+        self.expectations.description()
+    }
+
+    /// What readers must know if there are fewer networks than the experiment has.
+    pub fn provisional(&self) -> Option<String> {
+        let (networks, own) = self.provisional?;
+        Some(format!(
+            "Provisional: {networks} of the {own} networks or seeds of this experiment were run."
+        ))
+    }
+
+    /// The page of the values.
+    pub fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
+        self.experiment.page(page, values)
+    }
+
+    /// Measures the finished runs, judges the values, and writes them to `values.csv`.
+    ///
+    /// # Errors
+    /// If the runs cannot be read or the values not be written.
+    pub fn evaluate(&self, finished: &Finished) -> Result<Vec<Value>, Error> {
+        let folder = Folder::open(&finished.folder);
+        let observed = self.observe(finished, &folder)?;
+        let series = observed.series().iter();
+        let mut values: Vec<Value> = series.filter_map(|series| self.value(series)).collect();
+        values.extend(self.summaries(&values));
+        judge::judge(&mut values);
+        self.expectations.refuse_inexact(&mut values);
+        values.extend(claims::test(self.expectations.claims(), &observed));
+        self.expectations.sort(&mut values);
+        folder.write_values(&values)?;
+        Ok(values)
+    }
+
+    /// How many networks would make the claims' differences as precise as the experiment wants
+    /// them, if more than there are.
+    pub fn networks_wanted(&self, values: &[Value]) -> Option<u32> {
+        let precision = self.description().precision?;
+        let differences = values.iter().filter(|value| claims::pair(value).is_some());
+        let (widest, networks) = differences
+            .filter_map(|value| Some(((value.ci_high? - value.ci_low?) / 2.0, value.n)))
+            .fold((0.0_f64, 0), |(width, n), (w, of)| {
+                (width.max(w), n.max(of))
+            });
+        let networks = networks as u32;
+        if widest <= precision.half_width || networks >= precision.most {
+            return None;
+        }
+        // The width falls with the square root of the number.
+        let needed = (f64::from(networks) * (widest / precision.half_width).powi(2)).ceil() as u32;
+        Some(
+            needed
+                .clamp(networks + 5, precision.most.max(networks + 5))
+                .min(precision.most),
+        )
+    }
+
+    /// The hash of the results, the same on every machine: of the runs, or of the computed values.
+    pub fn fingerprint(&self, finished: &Finished, values: &[Value]) -> Fingerprint {
+        if matches!(self.plan, Plan::Simulated { .. }) {
+            return finished.results;
+        }
+        let line = |value: &Value| {
+            let bits = |number: f64| format!("{:016x}", number.to_bits());
+            let (x, mean) = (value.x.map_or(String::new(), bits), bits(value.mean));
+            [value.quantity.clone(), value.transport.clone(), x, mean]
+        };
+        let texts: Vec<String> = values.iter().flat_map(line).collect();
+        Fingerprint::of(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// All measured or computed values.
+    fn observe(&self, finished: &Finished, folder: &Folder) -> Result<Observed, Error> {
+        match &self.plan {
+            Plan::Simulated { sweep, parts } => measure(*sweep, parts, finished, folder),
+            Plan::Computed { computation, seeds } => {
+                let mut observed = Observed::default();
+                for value in computation.compute(&self.expectations, seeds) {
+                    observed.add(&value.curve, value.seed, None, value.measured);
+                }
+                Ok(observed)
+            }
+        }
+    }
+
+    /// What each curve tells as a whole.
+    fn summaries(&self, values: &[Value]) -> Vec<Value> {
+        let mut curves: Vec<Vec<Value>> = Vec::new();
+        for value in values {
+            let same = |curve: &&mut Vec<Value>| {
+                curve[0].transport == value.transport && curve[0].quantity == value.quantity
+            };
+            match curves.iter_mut().find(same) {
+                Some(curve) => curve.push(value.clone()),
+                None => curves.push(vec![value.clone()]),
+            }
+        }
+        let summary = |curve: &Vec<Value>| {
+            let measured = self.experiment.summarise(curve)?;
+            let mut observed = Observed::default();
+            observed.add(&curve[0].transport, 0, None, measured);
+            self.value(&observed.series()[0])
+        };
+        curves.iter().filter_map(summary).collect()
+    }
+
+    /// The mean over networks, beside the paper's value.
+    fn value(&self, series: &Series) -> Option<Value> {
+        let mean = Mean::of(&series.values())?;
+        let mut curves = self.expectations.curves().iter();
+        let expected = curves
+            .find(|curve| curve.transport == series.transport && curve.quantity == series.quantity);
+        let paper = expected.and_then(|curve| curve.at(series.x));
+        let figure = expected.map_or(self.experiment.id(), |curve| curve.figure.as_str());
+        Some(Value {
+            figure: figure.to_owned(),
+            quantity: series.quantity.clone(),
+            unit: series.unit.to_owned(),
+            transport: series.transport.clone(),
+            x: series.x,
+            n: mean.n as u64,
+            mean: mean.mean,
+            ci_low: mean.low(),
+            ci_high: mean.high(),
+            paper: paper.map(|paper| paper.value),
+            band_low: paper.map(|paper| paper.low),
+            band_high: paper.map(|paper| paper.high),
+            verdict: Verdict::NotJudged,
+        })
+    }
+}
+
+/// Measures all runs, on all cores.
+fn measure(
+    sweep: &dyn Sweep,
+    parts: &[(Part, usize)],
+    finished: &Finished,
+    folder: &Folder,
+) -> Result<Observed, Error> {
+    let counts = parts
+        .iter()
+        .map(|(part, count)| std::iter::repeat_n(part, *count));
+    let runs: Vec<_> = counts.flatten().zip(&finished.runs).collect();
+    let measured: Result<Vec<Vec<Measured>>, Error> = runs
+        .par_iter()
+        .map(|(part, run)| Ok(sweep.measure(part, &folder.read_run(run)?)))
+        .collect();
+    let mut observed = Observed::default();
+    for ((part, run), measured) in runs.into_iter().zip(measured?) {
+        for measured in measured {
+            observed.add(&run.key.transport, run.key.seed, part.x, measured);
+        }
+    }
+    Ok(observed)
+}

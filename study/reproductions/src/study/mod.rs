@@ -1,0 +1,196 @@
+//! Experiments on sampled networks: the same networks and users under several transports.
+//!
+//! The data file names the cases, what differs in them from the scenario, and what the paper says.
+//! Every run is measured in the same way ([`measure`]), whatever the figure; the unit of replication
+//! is the sampled network.
+
+mod measure;
+mod measured;
+mod page;
+
+use hopflow_lab::scenario::{InputError, Scenario};
+use hopflow_report::{Document, FigurePage};
+use hopflow_results::{Tables, Value};
+use toml::{Table, Value as Toml};
+
+pub(super) use measure::percentiles;
+pub(super) use measured::MeasuredStudy;
+pub(super) use page::{document, labels};
+
+use crate::description::Case;
+use crate::{Expectations, Experiment, Measured, Method, Part, Sweep};
+
+/// An experiment on sampled networks.
+#[derive(Debug)]
+pub(super) struct Study {
+    pub(super) id: &'static str,
+    pub(super) also: &'static [&'static str],
+    pub(super) data: &'static str,
+    pub(super) scenario: &'static str,
+}
+
+macro_rules! study {
+    ($id:literal, $also:expr, $scenario:literal) => {
+        $crate::study::Study {
+            id: $id,
+            also: $also,
+            data: include_str!(concat!("../../experiments/", $id, ".toml")),
+            scenario: include_str!(concat!("../../experiments/", $scenario, ".scenario.toml")),
+        }
+    };
+}
+
+pub(super) use study;
+
+pub(super) static BACKTAP_FIG4: Study = study!("backtap-fig4", &[], "dumbbell");
+pub(super) static BACKTAP_FIG6A: Study = study!("backtap-fig6a", &["backtap-table1"], "star");
+pub(super) static BACKTAP_FIG6B: Study = study!("backtap-fig6b", &[], "one-relay");
+pub(super) static BACKTAP_FIG6C: Study = study!("backtap-fig6c", &[], "one-relay");
+pub(super) static BACKTAP_FIG7: Study = study!("backtap-fig7", &["backtap-table2"], "dumbbell");
+pub(super) static MARUT_FIG7: Study = study!("marut-fig7", &[], "dumbbell");
+pub(super) static MARUT_FIG8: Study = study!("marut-fig8", &[], "tree");
+pub(super) static MARUT_FIG9: Study = study!("marut-fig9", &[], "dumbbell");
+pub(super) static MARUT_FIG11: Study = study!("marut-fig11", &[], "dumbbell");
+pub(super) static MARUT_FIG12: Study = study!("marut-fig12", &[], "dumbbell");
+pub(super) static MARUT_FIG13: Study = study!("marut-fig13", &[], "dumbbell");
+pub(super) static MARUT_FIG14: Study = study!("marut-fig14", &[], "dumbbell");
+
+impl Experiment for Study {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+
+    fn also(&self) -> &'static [&'static str] {
+        self.also
+    }
+
+    fn data(&self) -> &'static str {
+        self.data
+    }
+
+    fn scenario(&self) -> &'static str {
+        self.scenario
+    }
+
+    fn method(&self) -> Method<'_> {
+        Method::Simulated(self)
+    }
+
+    fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
+        let percentiles = page.x.as_ref().is_none_or(|x| x.unit == "%");
+        document(page, values, |_| percentiles)
+    }
+}
+
+impl Sweep for Study {
+    fn parts(
+        &self,
+        scenario: &Scenario,
+        expectations: &Expectations,
+    ) -> Result<Vec<Part>, InputError> {
+        let cases = expectations.cases().iter();
+        cases.map(|case| self.part(scenario, case)).collect()
+    }
+
+    fn measure(&self, part: &Part, run: &Tables) -> Vec<Measured> {
+        let span = part
+            .scenario
+            .duration
+            .0
+            .saturating_sub(part.scenario.warm_up.0);
+        let mut measured = measure::measure(span.as_secs_f64() / 60.0, run);
+        // The x axis is either that of the sweep or percentiles.
+        measured.retain(|measured| part.x.is_none() || measured.x.is_none());
+        part.name_case(&mut measured);
+        measured
+    }
+}
+
+impl Part {
+    /// Puts the name of the case, if it has one, behind those of quantities.
+    pub(super) fn name_case(&self, measured: &mut [Measured]) {
+        if self.case.is_empty() {
+            return;
+        }
+        for measured in measured {
+            measured.quantity = format!("{}, {}", measured.quantity, self.case);
+        }
+    }
+}
+
+impl Study {
+    /// The scenario with what differs in a case.
+    fn part(&self, scenario: &Scenario, case: &Case) -> Result<Part, InputError> {
+        let mut text: Table = scenario
+            .to_toml()
+            .parse()
+            .expect("a scenario's own text is TOML");
+        replace(&mut text, &case.set);
+        let file = format!("{}.toml, case \"{}\"", self.id, case.name);
+        let mut changed = Scenario::parse(&text.to_string(), &file)?;
+        if !case.transports.is_empty() {
+            let choice = |label: &String| {
+                let choice = scenario.transports.get(label).cloned();
+                (label.clone(), choice.unwrap_or_default())
+            };
+            changed.transports = case.transports.iter().map(choice).collect();
+        }
+        Ok(Part {
+            case: case.name.clone(),
+            x: case.x,
+            scenario: changed,
+        })
+    }
+}
+
+/// Replaces the keys of `table` by those of `new`; tables within are entered.
+fn replace(table: &mut Table, new: &Table) {
+    for (key, value) in new {
+        match (table.get_mut(key), value) {
+            (Some(Toml::Table(old)), Toml::Table(new)) => replace(old, new),
+            _ => {
+                table.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments;
+
+    #[test]
+    fn tables_are_entered_and_all_else_is_replaced() {
+        let mut table: Table = "a = { b = 1, c = [1] }\nd = 2".parse().unwrap();
+        replace(&mut table, &"a = { c = [2, 3] }\ne = 4".parse().unwrap());
+        let expected: Table = "a = { b = 1, c = [2, 3] }\nd = 2\ne = 4".parse().unwrap();
+        assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn every_data_file_is_valid_and_claims_what_its_cases_measure() {
+        for experiment in experiments() {
+            let data = Expectations::parse(experiment.data(), experiment.id()).unwrap();
+            let names: Vec<_> = data.cases().iter().map(|case| case.name.as_str()).collect();
+            for claim in data.claims() {
+                let case = claim.quantity.split_once(", ").map_or("", |(_, case)| case);
+                assert!(
+                    names.contains(&case),
+                    "{}: {}",
+                    experiment.id(),
+                    claim.quantity
+                );
+            }
+            for curve in data.curves() {
+                let case = curve.quantity.split_once(", ").map_or("", |(_, case)| case);
+                assert!(
+                    names.is_empty() || names.contains(&case),
+                    "{}: {}",
+                    experiment.id(),
+                    curve.quantity
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The page of a study: claims first, then distributions, then everything else in tables.
+
+use hopflow_report::{
+    Along, Axis, Block, Cell, Chart, Column, Document, Fact, FigurePage, Mark, Point, Section,
+    Series, Table, curves, significant,
+};
+use hopflow_results::{Value, Verdict};
+
+use crate::claims;
+
+/// The page of the values; the x of some quantities are percentiles, of others what is swept.
+pub(crate) fn document(
+    page: &FigurePage,
+    values: &[Value],
+    is_distribution: impl Fn(&str) -> bool,
+) -> Document {
+    let labels = labels(values);
+    let mut sections = Vec::new();
+    if values.iter().any(|value| claims::pair(value).is_some()) {
+        let table = Block::Table(claimed(values));
+        sections.push(Section::new("Claims", vec![table]));
+    }
+    if measured(values).any(|value| value.paper.is_some()) {
+        sections.push(Section::new("Paper and ours", vec![judged(values)]));
+    }
+    let swept = sections_of_curves(page, values, &labels, is_distribution);
+    sections.extend(swept);
+    sections.push(Section::new(
+        "Means over networks",
+        vec![scalars(values, &labels)],
+    ));
+    if let Some(first) = sections.first_mut() {
+        first.prose.clone_from(&page.prose);
+    }
+    let origin = page.origin.iter().cloned().map(Block::Code).collect();
+    sections.push(Section::new("Origin", origin));
+    Document {
+        title: page.title.clone(),
+        subtitle: page.subtitle.clone(),
+        facts: facts(values),
+        sections,
+    }
+}
+
+fn measured(values: &[Value]) -> impl Iterator<Item = &Value> {
+    values.iter().filter(|value| claims::pair(value).is_none())
+}
+
+/// The transports in the order in which they first appear.
+pub(crate) fn labels(values: &[Value]) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for value in measured(values) {
+        if !labels.contains(&value.transport) {
+            labels.push(value.transport.clone());
+        }
+    }
+    labels
+}
+
+fn facts(values: &[Value]) -> Vec<Fact> {
+    let networks = values.iter().map(|value| value.n).max().unwrap_or(0);
+    let mut facts = vec![Fact::new("Networks", networks)];
+    let count = |verdict, claim: bool| {
+        let of_verdict = values.iter().filter(|value| value.verdict == verdict);
+        of_verdict
+            .filter(|value| claims::pair(value).is_some() == claim)
+            .count()
+    };
+    let [held, failed] =
+        [Verdict::Reproduced, Verdict::NotReproduced].map(|verdict| count(verdict, true));
+    if held + failed > 0 {
+        facts.push(Fact::new(
+            "Claims that hold",
+            format!("{held} of {}", held + failed),
+        ));
+    }
+    for verdict in [
+        Verdict::Reproduced,
+        Verdict::SameShape,
+        Verdict::NotReproduced,
+    ] {
+        let name = format!("Values {verdict}");
+        facts.push(Fact::new(name, count(verdict, false)));
+    }
+    facts
+}
+
+fn interval(value: &Value) -> Cell {
+    let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| format!("{end:+.1}"));
+    Cell::Text(format!(
+        "{:+.1} [{}, {}]",
+        value.mean,
+        end(value.ci_low),
+        end(value.ci_high)
+    ))
+}
+
+/// Differences between two transports on the same networks.
+fn claimed(values: &[Value]) -> Table {
+    let rows = values.iter().filter_map(|value| {
+        let (first, other) = claims::pair(value)?;
+        let quantity = value.quantity.trim_end_matches(": difference");
+        let at = value.x.map_or(String::new(), |x| format!(" at {x}"));
+        let verdict = match value.verdict {
+            Verdict::Reproduced => "holds",
+            _ => "does not hold",
+        };
+        Some(vec![
+            Cell::Text(value.figure.clone()),
+            Cell::Text(format!("{quantity}{at}")),
+            Cell::Text(first.to_owned()),
+            Cell::Text(other.to_owned()),
+            interval(value),
+            Cell::Count(value.n),
+            Cell::Text(verdict.to_owned()),
+        ])
+    });
+    Table {
+        caption: "What the paper claims of the first transport against the second: mean of the \
+                  paired differences over networks with its 95 % interval, in percent of the \
+                  second. A claim holds if the interval lies on its side of zero."
+            .to_owned(),
+        columns: vec![
+            Column::new("Figure"),
+            Column::new("Quantity"),
+            Column::new("First"),
+            Column::new("Second"),
+            Column::with_unit("Difference", "%"),
+            Column::figures("Networks"),
+            Column::new("Claim"),
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// The values that the paper states, beside ours.
+fn judged(values: &[Value]) -> Block {
+    let stated = measured(values).filter(|value| value.paper.is_some());
+    let rows = stated.map(|value| {
+        let band = value.band_low.zip(value.band_high);
+        vec![
+            Cell::Text(value.figure.clone()),
+            Cell::Text(name(value)),
+            Cell::Text(value.transport.clone()),
+            mean(value),
+            figures(value.paper.map_or(String::new(), significant)),
+            band.map_or(Cell::Empty, |(low, high)| {
+                figures(format!("{} to {}", significant(low), significant(high)))
+            }),
+            Cell::Verdict(value.verdict),
+        ]
+    });
+    Block::Table(Table {
+        caption: "Values that the paper states.".to_owned(),
+        columns: vec![
+            Column::new("Figure"),
+            Column::new("Quantity"),
+            Column::new("Transport"),
+            Column::figures("Ours"),
+            Column::figures("Paper"),
+            Column::figures("Band"),
+            Column::new("Verdict"),
+        ],
+        rows: rows.collect(),
+    })
+}
+
+fn name(value: &Value) -> String {
+    let at = value.x.map_or(String::new(), |x| format!(" at {x}"));
+    let unit = match value.unit.as_str() {
+        "" => String::new(),
+        unit => format!(" ({unit})"),
+    };
+    format!("{}{at}{unit}", value.quantity)
+}
+
+fn figures(text: String) -> Cell {
+    Cell::Figures { text, faint: false }
+}
+
+fn mean(value: &Value) -> Cell {
+    let interval = value.ci_low.zip(value.ci_high);
+    let half = interval.map_or(String::new(), |(low, high)| {
+        format!(" ± {}", significant((high - low) / 2.0))
+    });
+    figures(format!("{}{half}", significant(value.mean)))
+}
+
+/// A section for each quantity that has values at several x: distributions by percentile, or what
+/// is swept.
+fn sections_of_curves(
+    page: &FigurePage,
+    values: &[Value],
+    labels: &[String],
+    is_distribution: impl Fn(&str) -> bool,
+) -> Vec<Section> {
+    let mut quantities: Vec<&str> = Vec::new();
+    for value in measured(values).filter(|value| value.x.is_some()) {
+        if !quantities.contains(&value.quantity.as_str()) {
+            quantities.push(&value.quantity);
+        }
+    }
+    let x = page
+        .x
+        .clone()
+        .unwrap_or_else(|| Axis::new("Percentile", "%"));
+    let section = |quantity: &str| {
+        let of_quantity: Vec<&Value> = measured(values)
+            .filter(|value| value.quantity == quantity)
+            .collect();
+        let chart = if is_distribution(quantity) {
+            distribution(quantity, &of_quantity, labels)
+        } else {
+            curves(&of_quantity, &x, labels)
+        };
+        Section::new(quantity, vec![Block::Chart(chart)])
+    };
+    quantities.into_iter().map(section).collect()
+}
+
+/// The distribution of a quantity: its percentiles, each a mean over networks.
+fn distribution(quantity: &str, values: &[&Value], labels: &[String]) -> Chart {
+    let of_transport = |(colour, label): (usize, &String)| {
+        let point = |value: &&&Value| Point {
+            x: value.mean,
+            y: value.x.unwrap_or_default(),
+            interval: value.ci_low.zip(value.ci_high),
+        };
+        let points = values.iter().filter(|value| value.transport == *label);
+        let points: Vec<Point> = points.map(|value| point(&value)).collect();
+        (!points.is_empty()).then(|| Series {
+            label: label.clone(),
+            colour,
+            mark: Mark::Curve,
+            points,
+        })
+    };
+    let unit = values.first().map_or("", |value| value.unit.as_str());
+    Chart {
+        id: format!("distribution of {quantity}"),
+        title: format!("Distribution of {quantity}"),
+        caption: "Percentiles of each network's values, as means over networks with 95 % \
+                  intervals."
+            .to_owned(),
+        x: Axis::new(quantity, unit).log(unit == "s"),
+        y: Axis::new("Share", "%").including(0.0).including(100.0),
+        along: Along::Y,
+        wide: true,
+        series: labels.iter().enumerate().filter_map(of_transport).collect(),
+        references: Vec::new(),
+    }
+}
+
+/// What has one value per network: a row for each quantity, a column for each transport.
+fn scalars(values: &[Value], labels: &[String]) -> Block {
+    let mut rows: Vec<(String, Vec<Cell>)> = Vec::new();
+    for value in measured(values).filter(|value| value.x.is_none()) {
+        let name = name(value);
+        let place = rows.iter().position(|(other, _)| *other == name);
+        let place = place.unwrap_or_else(|| {
+            rows.push((name, vec![Cell::Empty; labels.len()]));
+            rows.len() - 1
+        });
+        if let Some(column) = labels.iter().position(|label| *label == value.transport) {
+            rows[place].1[column] = mean(value);
+        }
+    }
+    let mut columns = vec![Column::new("Quantity")];
+    columns.extend(labels.iter().map(Column::figures));
+    let row = |(name, cells): (String, Vec<Cell>)| {
+        let mut row = vec![Cell::Text(name)];
+        row.extend(cells);
+        row
+    };
+    Block::Table(Table {
+        caption: "Means over sampled networks, with half the width of the 95 % interval."
+            .to_owned(),
+        columns,
+        rows: rows.into_iter().map(row).collect(),
+    })
+}
