@@ -35,9 +35,14 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut words = arguments.iter().filter(|word| !word.starts_with('-'));
     let named = words.next();
-    let megabytes = words.next().map_or(32, |word| word.parse().expect("a number"));
+    let megabytes = words
+        .next()
+        .map_or(32, |word| word.parse().expect("a number"));
     let all = ["backtap", "vanilla"];
-    for transport in all.into_iter().filter(|name| named.is_none_or(|it| it == name)) {
+    for transport in all
+        .into_iter()
+        .filter(|name| named.is_none_or(|it| it == name))
+    {
         let mut network = Network::new(transport);
         network.download(megabytes << 20);
         network.report(transport);
@@ -303,15 +308,12 @@ fn relay(engine: &mut Engine, now: Instant, inbox: &[Parcel]) -> Vec<(Target, Ve
 
 /// Stands for the sockets: what is sent is copied once, as the kernel would.
 fn transmit(engine: &mut Engine, now: Instant, sent: &mut Vec<(Target, Vec<u8>)>) {
-    let mut out = Vec::new();
-    while let Some(transmit) = engine.poll_datagrams(now, 256 * 1024, &mut out) {
+    while let Some((transmit, bytes)) = engine.poll_datagrams(now, 256 * 1024) {
         let target = Target::Datagrams(transmit.via, transmit.to, transmit.segment);
-        sent.push((target, out.clone()));
-        out.clear();
+        sent.push((target, bytes.to_vec()));
     }
-    while let Some(conn) = engine.poll_bytes(now, &mut out) {
-        sent.push((Target::Bytes(conn), out.clone()));
-        out.clear();
+    while let Some((conn, bytes)) = engine.poll_bytes(now) {
+        sent.push((Target::Bytes(conn), bytes.to_vec()));
         engine.set_room(now, conn, ROOM);
     }
 }

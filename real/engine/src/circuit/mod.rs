@@ -1,12 +1,18 @@
 //! A circuit at this node, from its first message to its last.
 
-use hopflow_onion::{Handshake, HopKeys, Initiator};
-use hopflow_overlay::CircuitHandle;
-use hopflow_units::{Cells, CircuitId as Name, Duration, Instant, LinkId};
+mod building;
+mod nascent;
+mod table;
+
+use hopflow_onion::Handshake;
+use hopflow_overlay::{CircuitHandle, HopSpec};
+use hopflow_units::{Cells, CircuitId as Name, Instant, LinkId};
 use hopflow_wire::CELL_PAYLOAD;
 
-use crate::Hop;
 use crate::crypt::Crypt;
+pub(crate) use building::{Building, Outcome};
+pub(crate) use nascent::{Forwarded, Nascent, Request};
+pub(crate) use table::CircuitTable;
 
 slotmap::new_key_type! {
     /// A circuit, as its engine numbers it.
@@ -24,16 +30,36 @@ pub(crate) struct Side {
     pub(crate) queue_limit: Cells,
 }
 
-/// A circuit.
+impl Side {
+    /// A side whose neighbour has not answered.
+    pub(crate) const fn asked(link: LinkId, name: Name) -> Self {
+        Self {
+            link,
+            name,
+            queue_limit: Cells::ZERO,
+        }
+    }
+
+    /// The side as the node wants it described.
+    pub(crate) const fn spec(self) -> HopSpec {
+        HopSpec {
+            link: self.link,
+            circuit: self.name,
+            queue_limit: self.queue_limit,
+        }
+    }
+}
+
+/// What an engine keeps of a circuit.
 #[derive(Debug)]
-pub(crate) struct Circuit {
+pub(crate) struct CircuitState {
     pub(crate) prev: Option<Side>,
     pub(crate) next: Option<Side>,
     pub(crate) phase: Phase,
     /// At a relay, the handshake message that began it: another one is another circuit's.
     pub(crate) created_by: Option<Handshake>,
     /// When the engine looks at it again.
-    pub(crate) alarm: Option<Instant>,
+    alarm: Option<Instant>,
 }
 
 /// How far a circuit has come.
@@ -46,47 +72,55 @@ pub(crate) enum Phase {
     /// It is about to be closed.
     Closing,
     /// It carries data.
-    Open {
-        handle: CircuitHandle,
-        crypt: Box<Crypt>,
-        /// Names of its streams that were given out; the client gives them.
-        next_stream: u16,
-    },
+    Open(OpenCircuit),
 }
 
-/// What a client keeps of a circuit that it builds.
+/// A circuit that carries data.
 #[derive(Debug)]
-pub(crate) struct Building {
-    pub(crate) path: Vec<Hop>,
-    /// Of the hops that have answered.
-    pub(crate) keys: Vec<HopKeys>,
-    /// The handshake with the hop that is asked.
-    pub(crate) initiator: Option<Initiator>,
-    /// What was sent last, to be repeated.
-    pub(crate) message: Body,
-    /// Numbers the messages to last hops.
-    pub(crate) counter: u32,
-    pub(crate) tries: u32,
-    pub(crate) patience: Duration,
+pub(crate) struct OpenCircuit {
+    pub(crate) handle: CircuitHandle,
+    pub(crate) crypt: Box<Crypt>,
+    /// Names of its streams that were given out; the client gives them.
+    pub(crate) next_stream: u16,
 }
 
-/// What a relay keeps of a circuit that is being built.
-#[derive(Debug)]
-pub(crate) struct Nascent {
-    pub(crate) keys: Box<HopKeys>,
-    /// The answer to the client's handshake, to be repeated.
-    pub(crate) created: Body,
-    /// The counter of the client's last message for us.
-    pub(crate) counter: Option<u32>,
-    /// The answer to it, to be repeated.
-    pub(crate) answer: Option<Body>,
-    /// What we asked the next hop and have no answer to.
-    pub(crate) asked: Option<Body>,
-}
+impl CircuitState {
+    /// A circuit that we build.
+    pub(crate) fn building(building: Building) -> Self {
+        Self {
+            prev: None,
+            next: None,
+            phase: Phase::Building(Box::new(building)),
+            created_by: None,
+            alarm: None,
+        }
+    }
 
-impl Nascent {
-    /// Whether the next hop is known and has answered.
-    pub(crate) fn is_extended(&self, next: Option<&Side>) -> bool {
-        next.is_some() && self.asked.is_none()
+    /// A circuit that a client builds through us.
+    pub(crate) fn nascent(prev: Side, nascent: Nascent, created_by: Handshake) -> Self {
+        Self {
+            prev: Some(prev),
+            next: None,
+            phase: Phase::Nascent(Box::new(nascent)),
+            created_by: Some(created_by),
+            alarm: None,
+        }
+    }
+
+    /// Whether its cells come from the client on this link.
+    pub(crate) fn comes_from(&self, link: LinkId) -> bool {
+        self.prev.is_some_and(|prev| prev.link == link)
+    }
+
+    /// Its ends of links.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = Side> + use<> {
+        [self.prev, self.next].into_iter().flatten()
+    }
+
+    /// The neighbour on the way to the exit has answered.
+    pub(crate) const fn set_queue_limit(&mut self, queue_limit: Cells) {
+        if let Some(next) = &mut self.next {
+            next.queue_limit = queue_limit;
+        }
     }
 }

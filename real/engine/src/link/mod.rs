@@ -1,30 +1,106 @@
 //! An engine's end of a link: its channel, the names of its circuits, and what waits to be sent.
 
-use std::collections::VecDeque;
+mod inlet;
+mod names;
+mod outgoing;
+mod table;
+
 use std::net::SocketAddr;
 
 use hopflow_channel::{DatagramChannel, Fingerprint, State, StreamChannel};
-use hopflow_overlay::Direction;
-use hopflow_units::{CircuitId as Name, Instant};
+use hopflow_overlay::Multiplexing;
+use hopflow_units::{CircuitId as Name, Duration, Instant};
+use hopflow_wire::Carrier;
 
 use crate::circuit::CircuitKey;
-use crate::{ConnId, Via};
-
-/// Names that pass before one is used again, so that late frames find no other circuit.
-const QUARANTINE: usize = 1024;
-/// Names that a link has; zero is left out.
-const NAMES: usize = u16::MAX as usize;
+use crate::types::{ConnId, Via};
+pub(crate) use inlet::Arrived;
+use inlet::{Inlet, decode};
+pub(crate) use names::{Named, Names};
+use outgoing::Outgoing;
+pub(crate) use table::{LinkTable, Settled};
 
 /// Frames that wait for a link's handshake at most; more are dropped, for all are repeated.
 const MAX_WAITING: usize = 1024;
-/// Bytes beside the node's cells that a connection is given at most before it has taken them.
-const MAX_BACKLOG: i64 = 64 * 1024;
+/// Bytes that pass no queue of the node and that a connection is given at most before it says that
+/// it takes more.
+const MAX_BACKLOG: usize = 64 * 1024;
+
+/// How long a link is kept that has no circuit.
+const IDLE: Duration = Duration::from_secs(60);
+/// How long the neighbour keeps it, who leaves the first word to the one that opened it.
+const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
+/// How long a neighbour on datagrams may be silent before it is asked whether it is there.
+const QUIET: Duration = Duration::from_secs(15);
+/// How long it may leave cells or such a question without any answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a neighbour on datagrams may be silent that opened the link, and so should ask.
+const GONE: Duration = Duration::from_secs(60);
+/// How long a link's handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(15);
+
+/// A relay that a link is opened to: where it listens, and its certificate's fingerprint.
+pub(crate) type Target = (SocketAddr, Fingerprint);
 
 /// What secures a link.
 #[derive(Debug)]
 pub(crate) enum Channel {
     Datagram(Box<DatagramChannel>),
-    Stream(Box<StreamChannel>),
+    Stream(Box<StreamChannel>, Inlet),
+}
+
+impl Channel {
+    pub(crate) fn datagram(channel: DatagramChannel) -> Self {
+        Self::Datagram(Box::new(channel))
+    }
+
+    pub(crate) fn stream(channel: StreamChannel) -> Self {
+        Self::Stream(Box::new(channel), Inlet::default())
+    }
+
+    fn state(&self) -> &State {
+        match self {
+            Self::Datagram(channel) => channel.state(),
+            Self::Stream(channel, _) => channel.state(),
+        }
+    }
+
+    /// When the channel wants to hear the time.
+    fn timeout(&self) -> Instant {
+        match self {
+            Self::Datagram(channel) => channel.poll_timeout(),
+            Self::Stream(channel, _) => channel.poll_timeout(),
+        }
+    }
+
+    /// Seals frames into a datagram, or onto the stream.
+    #[inline]
+    fn seal(&mut self, now: Instant, frames: &[u8], out: &mut Outgoing) {
+        match self {
+            Self::Datagram(channel) => out.push_datagram(|out| {
+                channel.seal(now, frames, out);
+            }),
+            Self::Stream(channel, _) => out.push_bytes(|out| {
+                channel.seal(now, frames, out);
+            }),
+        }
+    }
+
+    /// Takes what the channel itself has to send.
+    #[inline]
+    fn take_handshake(&mut self, now: Instant, out: &mut Outgoing) {
+        match self {
+            Self::Datagram(channel) => {
+                let mut more = true;
+                while more {
+                    out.push_datagram(|out| more = channel.poll_transmit(now, out));
+                }
+            }
+            Self::Stream(channel, _) => out.push_bytes(|out| {
+                channel.poll_transmit(now, out);
+            }),
+        }
+    }
 }
 
 /// Where a link leads.
@@ -36,111 +112,171 @@ pub(crate) enum Peer {
     Stream(ConnId),
 }
 
-/// A link.
+/// Our end of a link.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct LinkEnd {
     pub(crate) peer: Peer,
-    pub(crate) channel: Channel,
+    channel: Channel,
     /// Whom we asked for, if we opened the link.
-    pub(crate) opened_to: Option<(SocketAddr, Fingerprint)>,
+    pub(crate) opened_to: Option<Target>,
     pub(crate) names: Names,
     /// Whether the carrier takes anything: a connection that we open does not at once.
     pub(crate) connected: bool,
-    /// Frames that wait for the channel's handshake.
-    pub(crate) waiting: Vec<Vec<u8>>,
-    /// Bytes that the connection takes at present; below zero if it was given more. Streams only.
-    pub(crate) room: i64,
     /// Whether the handshake is over.
     pub(crate) open: bool,
     /// Whether the link served one circuit only, which is gone.
-    pub(crate) spent: bool,
-    pub(crate) out: Outgoing,
-    /// The beginning of a frame whose end has not arrived; streams only.
-    pub(crate) partial: Vec<u8>,
-    /// When the link last had a circuit.
-    pub(crate) used: Instant,
-    /// When something arrived last.
-    pub(crate) heard: Instant,
-    /// When something left first, since then, that the neighbour must answer.
-    pub(crate) asked: Option<Instant>,
+    spent: bool,
+    control: Control,
+    out: Outgoing,
+    contact: Contact,
     /// When the engine lets the channel hear the time.
-    pub(crate) alarm: Instant,
+    alarm: Instant,
 }
 
-impl Link {
-    pub(crate) fn new(peer: Peer, channel: Channel, now: Instant) -> Self {
+/// Frames that pass no queue of the node.
+#[derive(Debug, Default)]
+struct Control {
+    /// Those that wait for the channel's handshake.
+    waiting: Vec<Vec<u8>>,
+    /// Bytes of those that left since the connection said what it takes; streams only.
+    given: usize,
+}
+
+/// When a link and its neighbour were last of use.
+#[derive(Clone, Copy, Debug)]
+struct Contact {
+    /// When the link last had a circuit.
+    used: Instant,
+    /// When something arrived last.
+    heard: Instant,
+    /// When something left first, since then, that the neighbour must answer.
+    asked: Option<Instant>,
+}
+
+/// What is to be done about a neighbour on datagrams, whose end nobody tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// It is there, or will show whether it is.
+    Wait,
+    /// It is to be asked about this circuit.
+    Ask(Name),
+    /// It is gone.
+    Gone,
+}
+
+impl LinkEnd {
+    /// A link that a neighbour opened.
+    pub(crate) fn accepted(peer: Peer, channel: Channel, now: Instant) -> Self {
         Self {
             peer,
             channel,
             opened_to: None,
             names: Names::default(),
             connected: true,
-            waiting: Vec::new(),
-            room: 0,
             open: false,
             spent: false,
+            control: Control::default(),
             out: Outgoing::default(),
-            partial: Vec::new(),
-            used: now,
-            heard: now,
-            asked: None,
+            contact: Contact {
+                used: now,
+                heard: now,
+                asked: None,
+            },
             alarm: Instant::FAR_FUTURE,
+        }
+    }
+
+    /// A link that we open.
+    pub(crate) fn opened(target: Target, peer: Peer, channel: Channel, now: Instant) -> Self {
+        Self {
+            opened_to: Some(target),
+            connected: matches!(peer, Peer::Datagram(..)),
+            ..Self::accepted(peer, channel, now)
         }
     }
 
     /// How far the channel is.
     pub(crate) fn state(&self) -> &State {
-        match &self.channel {
-            Channel::Datagram(channel) => channel.state(),
-            Channel::Stream(channel) => channel.state(),
-        }
+        self.channel.state()
     }
 
-    /// Seals frames into a datagram, or onto the stream.
-    pub(crate) fn seal(&mut self, now: Instant, frames: &[u8]) {
-        match &mut self.channel {
-            Channel::Datagram(channel) => {
-                self.out.push(true, |out| {
-                    channel.seal(now, frames, out);
-                });
-            }
-            Channel::Stream(channel) => {
-                self.room = self.room.saturating_sub(frames.len() as i64);
-                self.out.push(false, |out| {
-                    channel.seal(now, frames, out);
-                });
-            }
+    /// Reads the frames of a datagram; false if some of it was no frame.
+    pub(crate) fn receive_datagram(
+        &mut self,
+        now: Instant,
+        data: &[u8],
+        arrived: &mut Vec<Arrived>,
+    ) -> bool {
+        let mut sound = true;
+        if let Channel::Datagram(channel) = &mut self.channel {
+            channel.receive(now, data, &mut |plain| {
+                sound &= decode(plain, Carrier::Datagram, arrived).is_ok();
+            });
         }
+        if !arrived.is_empty() {
+            self.contact.heard = now;
+            self.contact.asked = None;
+        }
+        sound
+    }
+
+    /// Reads the frames in bytes of a connection; false if some of it was no frame.
+    pub(crate) fn receive_bytes(
+        &mut self,
+        now: Instant,
+        data: &[u8],
+        arrived: &mut Vec<Arrived>,
+    ) -> bool {
+        let Channel::Stream(channel, inlet) = &mut self.channel else {
+            return true;
+        };
+        channel.receive(now, data, &mut |plain| inlet.read(plain, arrived));
+        !inlet.is_broken()
+    }
+
+    /// Whether a datagram is the first of a handshake on a link that has no circuits: the neighbour
+    /// has lost what it knew (RFC 9147, section 4.2.8).
+    pub(crate) fn begins_anew(&self, data: &[u8]) -> bool {
+        self.open
+            && self.opened_to.is_none()
+            && self.names.len() == 0
+            && DatagramChannel::opens_channel(data)
+    }
+
+    /// Seals the node's frames into a datagram, or onto the stream.
+    #[inline]
+    pub(crate) fn seal(&mut self, now: Instant, frames: &[u8]) {
+        self.channel.seal(now, frames, &mut self.out);
     }
 
     /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
     /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
     /// for.
-    pub(crate) fn send_beside(&mut self, now: Instant, frame: Vec<u8>) {
+    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) {
+        let control = &mut self.control;
         if !self.open {
             // What is repeated while it waits need not be said twice.
-            if self.waiting.len() < MAX_WAITING && !self.waiting.contains(&frame) {
-                self.waiting.push(frame);
+            if control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame) {
+                control.waiting.push(frame);
             }
-        } else if self.room > -MAX_BACKLOG {
+        } else if control.given < MAX_BACKLOG {
+            if matches!(self.channel, Channel::Stream(..)) {
+                control.given += frame.len();
+            }
             self.seal(now, &frame);
         }
     }
 
-    /// Takes what the channel itself has to send.
-    pub(crate) fn take_handshake(&mut self, now: Instant) {
-        match &mut self.channel {
-            Channel::Datagram(channel) => loop {
-                let mut more = false;
-                self.out
-                    .push(true, |out| more = channel.poll_transmit(now, out));
-                if !more {
-                    break;
-                }
-            },
-            Channel::Stream(channel) => self.out.push(false, |out| {
-                channel.poll_transmit(now, out);
-            }),
+    /// The connection takes something again.
+    pub(crate) const fn on_room(&mut self) {
+        self.control.given = 0;
+    }
+
+    /// The handshake is over: sends what waited for it.
+    fn on_open(&mut self, now: Instant) {
+        self.open = true;
+        for frame in std::mem::take(&mut self.control.waiting) {
+            self.seal(now, &frame);
         }
     }
 
@@ -148,163 +284,65 @@ impl Link {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match &mut self.channel {
             Channel::Datagram(channel) => channel.handle_timeout(now),
-            Channel::Stream(channel) => channel.handle_timeout(now),
-        }
-    }
-
-    /// When the channel wants to hear the time.
-    pub(crate) fn timeout(&self) -> Instant {
-        match &self.channel {
-            Channel::Datagram(channel) => channel.poll_timeout(),
-            Channel::Stream(channel) => channel.poll_timeout(),
+            Channel::Stream(channel, _) => channel.handle_timeout(now),
         }
     }
 
     /// Says goodbye.
-    pub(crate) fn close(&mut self, now: Instant) {
+    fn close(&mut self, now: Instant) {
         match &mut self.channel {
             Channel::Datagram(channel) => channel.close(),
-            Channel::Stream(channel) => channel.close(),
+            Channel::Stream(channel, _) => channel.close(),
         }
-        self.take_handshake(now);
+        self.channel.take_handshake(now, &mut self.out);
     }
-}
 
-/// A circuit by its name on a link, and in which direction its cells leave there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Named {
-    pub(crate) circuit: CircuitKey,
-    pub(crate) leaving: Direction,
-}
-
-/// The names of circuits on a link.
-#[derive(Debug, Default)]
-pub(crate) struct Names {
-    table: Vec<Option<Named>>,
-    used: usize,
-    last: usize,
-}
-
-impl Names {
+    /// Notes that the neighbour itself must answer what was sent last.
     #[inline]
-    pub(crate) fn get(&self, name: Name) -> Option<Named> {
-        self.table.get(name.index()).copied().flatten()
+    pub(crate) fn expect_answer(&mut self, now: Instant) {
+        self.contact.asked.get_or_insert(now);
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.used
+    /// Gives a circuit's name back.
+    pub(crate) fn free(&mut self, now: Instant, name: Name, multiplexing: Multiplexing) {
+        self.names.remove(name);
+        self.contact.used = now;
+        if multiplexing == Multiplexing::PerCircuit && self.opened_to.is_some() {
+            // The neighbour still has to hear why; the upkeep closes the link.
+            self.spent = true;
+        }
     }
 
-    /// All circuits with their names.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Name, CircuitKey)> + '_ {
-        let named = |(name, named): (usize, &Option<Named>)| {
-            named.map(|named| (Name::new(name as u16), named.circuit))
+    /// Whether nobody needs the link, or nobody finishes its handshake.
+    pub(crate) fn is_expired(&self, now: Instant, multiplexing: Multiplexing) -> bool {
+        let alone = multiplexing == Multiplexing::PerCircuit;
+        let patience = match (self.open, self.opened_to) {
+            (false, _) => HANDSHAKE,
+            (true, Some(_)) if alone && self.spent => Duration::ZERO,
+            (true, Some(_)) => IDLE,
+            (true, None) => IDLE_ACCEPTED,
         };
-        self.table.iter().enumerate().filter_map(named)
+        let unused = self.names.len() == 0 || !self.open;
+        unused && now.saturating_since(self.contact.used) >= patience
     }
 
-    /// All circuits.
-    pub(crate) fn circuits(&self) -> impl Iterator<Item = CircuitKey> + '_ {
-        self.table.iter().flatten().map(|named| named.circuit)
-    }
-
-    /// Whether a neighbour that gives names in rotation may have come to this one. Others would
-    /// make the table as large as they like; twice is granted, for names that are just given back.
-    pub(crate) fn expects(&self, name: Name) -> bool {
-        name.index() <= 2 * (2 * (self.used + 1)).clamp(QUARANTINE, NAMES)
-    }
-
-    /// Gives a circuit the name that a neighbour chose, which must be free.
-    pub(crate) fn insert(&mut self, name: Name, named: Named) {
-        if self.table.len() <= name.index() {
-            self.table.resize(name.index() + 1, None);
+    /// What is to be done about the neighbour; `is_open` says whether a circuit carries data. Who
+    /// opened a link asks.
+    pub(crate) fn verdict(&self, now: Instant, is_open: impl Fn(CircuitKey) -> bool) -> Verdict {
+        let since = |at: Instant| now.saturating_since(at);
+        let silence = since(self.contact.heard);
+        let asked = self.contact.asked;
+        if asked.is_some_and(|asked| since(asked) >= PATIENCE) {
+            return Verdict::Gone;
         }
-        self.used += usize::from(self.table[name.index()].is_none());
-        self.table[name.index()] = Some(named);
-    }
-
-    /// Gives a circuit a name that has not been used for long; `None` if there is none.
-    pub(crate) fn choose(&mut self, named: Named) -> Option<Name> {
-        let most = (2 * self.used).clamp(QUARANTINE, NAMES);
-        for _ in 0..most {
-            self.last = self.last % most + 1;
-            let name = Name::new(self.last as u16);
-            if self.get(name).is_none() {
-                self.insert(name, named);
-                return Some(name);
-            }
+        if !self.open || silence < QUIET {
+            return Verdict::Wait;
         }
-        None
-    }
-
-    pub(crate) fn remove(&mut self, name: Name) {
-        if let Some(place) = self.table.get_mut(name.index()) {
-            self.used -= usize::from(place.take().is_some());
+        let carries = self.names.iter().find(|(_, key)| is_open(*key));
+        match carries {
+            Some((name, _)) if self.opened_to.is_some() => Verdict::Ask(name),
+            Some(_) if silence >= GONE => Verdict::Gone,
+            _ => Verdict::Wait,
         }
     }
 }
-
-/// Sealed bytes that wait for the driver.
-#[derive(Debug, Default)]
-pub(crate) struct Outgoing {
-    bytes: Vec<u8>,
-    /// Bytes at the front that the driver has taken.
-    taken: usize,
-    /// Lengths of the datagrams in it; empty for a stream.
-    lens: VecDeque<usize>,
-    /// Whether the link stands among those that have something to send.
-    pub(crate) queued: bool,
-}
-
-impl Outgoing {
-    /// Lets `write` append a datagram, or bytes of a stream if not `datagram`.
-    pub(crate) fn push(&mut self, datagram: bool, write: impl FnOnce(&mut Vec<u8>)) {
-        if self.taken == self.bytes.len() {
-            self.bytes.clear();
-            self.taken = 0;
-        }
-        let before = self.bytes.len();
-        write(&mut self.bytes);
-        let len = self.bytes.len() - before;
-        if datagram && len > 0 {
-            self.lens.push_back(len);
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.taken == self.bytes.len()
-    }
-
-    /// Moves all bytes of a stream to `out`.
-    pub(crate) fn take_bytes(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.bytes[self.taken..]);
-        self.bytes.clear();
-        self.taken = 0;
-    }
-
-    /// Moves datagrams of one length to `out`, of which only the last may be shorter; returns
-    /// that length.
-    pub(crate) fn take_datagrams(&mut self, out: &mut Vec<u8>) -> Option<usize> {
-        let segment = *self.lens.front()?;
-        let (mut count, mut total) = (0, 0);
-        for &len in &self.lens {
-            if len > segment || count == MAX_SEGMENTS || total + len > MAX_BATCH {
-                break;
-            }
-            count += 1;
-            total += len;
-            if len < segment {
-                break;
-            }
-        }
-        self.lens.drain(..count);
-        out.extend_from_slice(&self.bytes[self.taken..self.taken + total]);
-        self.taken += total;
-        Some(segment)
-    }
-}
-
-/// Datagrams that the kernel cuts one buffer into at most.
-const MAX_SEGMENTS: usize = 64;
-/// Bytes that it takes at once: those of the longest UDP datagram.
-const MAX_BATCH: usize = 65_000;
