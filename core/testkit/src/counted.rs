@@ -70,6 +70,10 @@ impl Payload for Counted {
         self.0.write(out);
     }
 
+    fn append_to(&self, out: &mut Vec<u8>) {
+        self.0.append_to(out);
+    }
+
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self {
         Self::new(RawPayload::read(bytes))
     }

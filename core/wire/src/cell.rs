@@ -56,6 +56,13 @@ pub trait Payload: Clone + Debug + Send + 'static {
     /// Writes the payload's bytes.
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]);
 
+    /// Appends the payload's bytes to `out`; payloads that hold them copy them only once.
+    fn append_to(&self, out: &mut Vec<u8>) {
+        let mut bytes = [0; CELL_PAYLOAD];
+        self.write(&mut bytes);
+        out.extend_from_slice(&bytes);
+    }
+
     /// Reads a payload from its bytes.
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self;
 }
@@ -122,6 +129,10 @@ impl Payload for RawPayload {
 
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]) {
         out.copy_from_slice(&*self.0);
+    }
+
+    fn append_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&*self.0);
     }
 
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self {

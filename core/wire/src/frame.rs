@@ -200,9 +200,7 @@ impl<P: Payload> Frame<P> {
                     out.push(cell.flags.0);
                     out.extend_from_slice(&cell.seq.to_wire().to_be_bytes());
                 }
-                let mut bytes = [0; CELL_PAYLOAD];
-                cell.payload.write(&mut bytes);
-                out.extend_from_slice(&bytes);
+                cell.payload.append_to(out);
             }
             Self::Feedback(feedback) => {
                 start(feedback.circuit, TYPE_FEEDBACK);
@@ -263,12 +261,14 @@ impl<P: Payload> Frame<P> {
                 (flags, u32::from_be_bytes([a, b, c, d]), rest)
             }
         };
-        let (payload, rest) = take::<CELL_PAYLOAD>(rest)?;
+        let (payload, rest) = rest
+            .split_first_chunk::<CELL_PAYLOAD>()
+            .ok_or(DecodeError::Truncated)?;
         let cell = Cell {
             circuit,
             flags: CellFlags(flags),
             seq: CellSeq::from_wire(seq),
-            payload: P::read(&payload),
+            payload: P::read(payload),
         };
         Ok((Self::Cell(cell), rest))
     }

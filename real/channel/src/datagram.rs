@@ -141,13 +141,16 @@ impl DatagramChannel {
         let Some(dtls) = self.dtls.as_mut() else {
             return false;
         };
+        let start = out.len();
+        out.resize(start + plain.len() + Self::OVERHEAD, 0);
         // Whatever else there was to send went to the outbox before, so this packet is the record.
-        let Output::Packet(record) = dtls.poll_output(&mut self.scratch) else {
-            debug_assert!(false, "a sealed record comes out at once");
-            return false;
+        let len = match dtls.poll_output(&mut out[start..]) {
+            Output::Packet(record) => record.len(),
+            _ => 0,
         };
-        out.extend_from_slice(record);
-        true
+        debug_assert!(len > 0, "a sealed record comes out at once");
+        out.truncate(start + len);
+        len > 0
     }
 
     /// Appends one datagram to `out` that the channel itself has to send, and says whether there
@@ -175,7 +178,7 @@ impl DatagramChannel {
         self.advance(now);
     }
 
-    /// Closes the channel; the neighbour is told by one datagram that may get lost.
+    /// Closes the channel; one datagram, which may get lost, tells the neighbour.
     pub fn close(&mut self) {
         if matches!(self.state, State::Closed(_)) {
             return;

@@ -110,8 +110,8 @@ impl StreamChannel {
         }
     }
 
-    /// Closes the channel; the neighbour is told by bytes that
-    /// [`poll_transmit`](Self::poll_transmit) gives.
+    /// Closes the channel; bytes that [`poll_transmit`](Self::poll_transmit) gives tell the
+    /// neighbour.
     pub fn close(&mut self) {
         if self.state == State::Open {
             self.tls.send_close_notify();

@@ -119,7 +119,7 @@ pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputErr
     }
     if !config.socks.ip().is_loopback() {
         found.warnings.push(format!(
-            "socks: {}: whoever reaches this address can use the client",
+            "socks: {}: anyone who reaches this address can use the client",
             config.socks
         ));
     }

@@ -99,7 +99,7 @@ impl Reply {
         self as u8
     }
 
-    /// The reply's bytes. The address that the exit connects from is not told: it is all zeros.
+    /// The reply's bytes. The address that the exit connects from is left out: it is all zeros.
     pub const fn encode(self) -> [u8; 10] {
         [VERSION, self.code(), 0, IPV4, 0, 0, 0, 0, 0, 0]
     }
@@ -188,7 +188,7 @@ impl Handshake {
 }
 
 impl SocksError {
-    /// Appends what the application is told.
+    /// Appends the answer to the application.
     fn answer(self, out: &mut Vec<u8>) {
         match self {
             Self::NoMethod => out.extend_from_slice(&[VERSION, NO_METHOD]),

@@ -1,4 +1,4 @@
-//! What an engine is told once.
+//! How an engine is set up.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use hopflow_onion::{OnionPublic, OnionSecret};
 use hopflow_overlay::BucketConfig;
 use hopflow_units::Rate;
 
-/// By what a relay proves itself.
+/// A relay's proofs of its identity.
 #[derive(Debug)]
 pub struct RelayIdentity {
     /// On links: the certificate and its key.

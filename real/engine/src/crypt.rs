@@ -76,6 +76,12 @@ impl Crypt {
         true
     }
 
+    /// Whether cells end at this node in any direction.
+    #[inline]
+    pub(crate) const fn ends_here(&self) -> bool {
+        !matches!(self.keys, Keys::Middle(_))
+    }
+
     /// Opens a cell that ends at this node; relays that others follow leave cells as they are.
     /// `seq` is `None` where the carrier keeps the order.
     ///

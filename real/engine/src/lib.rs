@@ -21,8 +21,10 @@ mod config;
 mod crypt;
 mod engine;
 mod link;
+mod types;
 
 pub use circuit::CircuitKey;
 pub use config::{EngineConfig, Hop, Limits, RelayIdentity};
-pub use engine::{Action, ConnId, Counters, Engine, Event, Failure, LostLink, Transmit, Via};
+pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
+pub use types::{Action, ConnId, Counters, Event, Failure, LostLink, Transmit, Via};

@@ -63,7 +63,7 @@ impl Initiator {
         let mut state = builder()
             .and_then(|builder| builder.remote_public_key(&to.0)?.build_initiator())
             .expect("pattern and key are complete");
-        // A key of low order has no secret to share. Whoever lists one could as well publish its
+        // A key of low order has no secret to share. An owner who lists one could as well publish its
         // secret; the message goes to nobody and the handshake fails.
         let message = write(&mut state, payload).unwrap_or_else(|_| Handshake::empty());
         (Self(Box::new(state)), message)

@@ -1,6 +1,8 @@
 //! What a cell carries, as the circuit's ends see it.
 
+use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
 use hopflow_units::{Instant, StreamId};
@@ -11,13 +13,46 @@ use crate::TAG;
 /// Bytes of the header behind the tag: command 1, stream 2, length 2.
 const HEADER: usize = 5;
 
+/// Buffers that a thread keeps for its next payloads at most: half a megabyte.
+const MOST_FREE: usize = 1024;
+
+type Body = [u8; CELL_PAYLOAD];
+
+thread_local! {
+    /// Buffers of payloads that are gone. A node's cells stay on its worker's thread, where they
+    /// come and go by the hundred thousand each second.
+    static FREE: RefCell<Vec<Arc<Body>>> = const { RefCell::new(Vec::new()) };
+}
+
 /// A payload of 509 bytes: tag 16, command 1, stream 2, length 2, the number 4 of a numbered cell,
 /// data, zeros.
 ///
 /// At the circuit's ends it is plain and its tag is zero; everywhere else it is sealed and means
-/// nothing.
+/// nothing. A clone shares the bytes.
 #[derive(Clone, PartialEq, Eq)]
-pub struct OnionPayload(Box<[u8; CELL_PAYLOAD]>);
+pub struct OnionPayload {
+    /// There until it is dropped.
+    body: Option<Arc<Body>>,
+}
+
+/// Gives the buffer back, unless a clone still has it.
+impl Drop for OnionPayload {
+    fn drop(&mut self) {
+        let Some(mut body) = self.body.take() else {
+            return;
+        };
+        if Arc::get_mut(&mut body).is_none() {
+            return;
+        }
+        // A thread that ends has no list any more.
+        let _ = FREE.try_with(|free| {
+            let mut free = free.borrow_mut();
+            if free.len() < MOST_FREE {
+                free.push(body);
+            }
+        });
+    }
+}
 
 impl fmt::Debug for OnionPayload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,35 +61,51 @@ impl fmt::Debug for OnionPayload {
 }
 
 impl OnionPayload {
+    /// A payload that `fill` writes; what it finds is what a former payload left.
+    #[inline]
+    fn filled(fill: impl FnOnce(&mut Body)) -> Self {
+        let free = FREE.try_with(|free| free.borrow_mut().pop());
+        let free = free.ok().flatten();
+        let mut body = free.unwrap_or_else(|| Arc::new([0; CELL_PAYLOAD]));
+        fill(Arc::make_mut(&mut body));
+        Self { body: Some(body) }
+    }
+
     /// The application bytes of a plain payload; none if its header is malformed.
     pub fn data(&self) -> &[u8] {
         match self.header() {
-            Ok(header) => &self.0[data_start(header.command)..][..header.len as usize],
+            Ok(header) => &self.bytes()[data_start(header.command)..][..header.len as usize],
             Err(_) => &[],
         }
     }
 
     /// All bytes.
-    pub const fn bytes(&self) -> &[u8; CELL_PAYLOAD] {
-        &self.0
+    #[inline]
+    pub fn bytes(&self) -> &[u8; CELL_PAYLOAD] {
+        self.body.as_ref().expect("it is there until the drop")
     }
 
-    /// All bytes, to seal, open or layer in place.
-    pub const fn bytes_mut(&mut self) -> &mut [u8; CELL_PAYLOAD] {
-        &mut self.0
+    /// All bytes, to seal, open or layer in place; copied first if a clone shares them.
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8; CELL_PAYLOAD] {
+        Arc::make_mut(self.body.as_mut().expect("it is there until the drop"))
     }
 
-    /// A payload with this header and nothing behind it.
-    fn with_header(header: RelayHeader) -> Self {
-        let mut bytes = Box::new([0; CELL_PAYLOAD]);
-        bytes[TAG] = header.command as u8;
-        bytes[TAG + 1..TAG + 3].copy_from_slice(&header.stream.get().to_be_bytes());
-        bytes[TAG + 3..TAG + 5].copy_from_slice(&header.len.to_be_bytes());
-        if header.command.is_numbered() {
-            let number = &mut bytes[TAG + HEADER..TAG + HEADER + CELL_NUMBER];
-            number.copy_from_slice(&header.number.to_be_bytes());
-        }
-        Self(bytes)
+    /// A payload with this header and `data` behind it.
+    fn plain(header: RelayHeader, data: &[u8]) -> Self {
+        Self::filled(|bytes| {
+            let start = data_start(header.command);
+            bytes[..TAG].fill(0);
+            bytes[TAG] = header.command as u8;
+            bytes[TAG + 1..TAG + 3].copy_from_slice(&header.stream.get().to_be_bytes());
+            bytes[TAG + 3..TAG + 5].copy_from_slice(&header.len.to_be_bytes());
+            if header.command.is_numbered() {
+                bytes[TAG + HEADER..start].copy_from_slice(&header.number.to_be_bytes());
+            }
+            let (place, rest) = bytes[start..].split_at_mut(data.len());
+            place.copy_from_slice(data);
+            rest.fill(0);
+        })
     }
 }
 
@@ -81,9 +132,7 @@ impl Payload for OnionPayload {
             len <= Self::capacity(header.command),
             "{len} bytes do not fit the cell"
         );
-        let mut payload = Self::with_header(header);
-        let start = data_start(header.command);
-        payload.0[start..start + len].copy_from_slice(&data[..len]);
+        let payload = Self::plain(header, &data[..len]);
         data.advance(len);
         payload
     }
@@ -93,11 +142,11 @@ impl Payload for OnionPayload {
     }
 
     fn control(header: RelayHeader, _: Instant) -> Self {
-        Self::with_header(header)
+        Self::plain(header, &[])
     }
 
     fn header(&self) -> Result<RelayHeader, DecodeError> {
-        let bytes = &self.0[TAG..];
+        let bytes = &self.bytes()[TAG..];
         let command = RelayCommand::ALL
             .into_iter()
             .find(|command| *command as u8 == bytes[0])
@@ -120,10 +169,16 @@ impl Payload for OnionPayload {
     }
 
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]) {
-        out.copy_from_slice(&*self.0);
+        out.copy_from_slice(self.bytes());
     }
 
+    #[inline]
+    fn append_to(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.bytes());
+    }
+
+    #[inline]
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self {
-        Self(Box::new(*bytes))
+        Self::filled(|body| body.copy_from_slice(bytes))
     }
 }

@@ -2,8 +2,8 @@
 
 use hopflow_units::{Duration, Instant};
 
-/// How much time may pass before an idle library is told; telling it costs as much as a quarter of
-/// a record.
+/// How much time may pass before an idle library hears of it; each call costs as much as a quarter
+/// of a record.
 const RESOLUTION: Duration = Duration::from_millis(1);
 
 /// The library's timers say "never" by a time ten years ahead.
@@ -25,7 +25,7 @@ impl Clock {
         }
     }
 
-    /// Whether the library has to be told that it is `now`; always, if it waits for that.
+    /// Whether the library must hear that it is `now`; always, if it waits for that.
     pub(super) fn advance(&mut self, now: Instant, waiting: bool) -> bool {
         let due = self.now.is_none_or(|last| {
             let passed = now.saturating_since(last);
@@ -38,7 +38,7 @@ impl Clock {
         due
     }
 
-    /// What the library is to be told.
+    /// The library's present time.
     pub(super) fn time(&self) -> std::time::Instant {
         self.time
     }

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use aes::Aes128;
+use aes::Aes128Enc;
 use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use dimpl::crypto::aws_lc_rs::default_provider;
 use dimpl::crypto::{Cipher, CryptoProvider, Dtls13CipherSuite, SupportedDtls13CipherSuite};
@@ -52,7 +52,7 @@ impl SupportedDtls13CipherSuite for Aes128Gcm {
     }
 
     fn encrypt_sn(&self, sn_key: &[u8], sample: &[u8; 16]) -> [u8; 16] {
-        let cipher = Aes128::new_from_slice(sn_key).expect("the key has key_len bytes");
+        let cipher = Aes128Enc::new_from_slice(sn_key).expect("the key has key_len bytes");
         let mut block = (*sample).into();
         cipher.encrypt_block(&mut block);
         block.into()

@@ -62,5 +62,5 @@ impl Alarm {
     }
 }
 
-/// The longest time to sleep, a day: whoever is woken too early sleeps again.
+/// The longest time to sleep, a day: a worker that wakes too early sleeps again.
 const MOST: u64 = 86_400_000_000_000;

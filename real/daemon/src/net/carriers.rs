@@ -9,12 +9,12 @@ use hopflow_engine::{Action, ConnId, Engine};
 use hopflow_units::Instant;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry};
-use slab::Slab;
+use slotmap::SlotMap;
 use socket2::SockRef;
 
 use super::accept::{accept, listen};
 use super::delayed::Delayed;
-use super::tokens::Source;
+use super::tokens::{CarrierKey, Source};
 
 /// Bytes that a connection takes from the node while the kernel keeps up. What waits longer does
 /// so in the node, where it can be scheduled.
@@ -30,17 +30,17 @@ const GONE: StdDuration = StdDuration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Carriers {
     listener: Option<TcpListener>,
-    table: Slab<Carrier>,
-    places: BTreeMap<ConnId, usize>,
-    /// Places of connections with something to be read.
-    readable: Vec<usize>,
+    table: SlotMap<CarrierKey, TcpCarrier>,
+    keys: BTreeMap<ConnId, CarrierKey>,
+    /// Connections with something to be read.
+    readable: Vec<CarrierKey>,
     buffer: Vec<u8>,
     /// The delay of the emulated link, if there is one.
     link: Option<hopflow_sim::net::LinkConfig>,
 }
 
 #[derive(Debug)]
-struct Carrier {
+struct TcpCarrier {
     conn: ConnId,
     socket: TcpStream,
     connecting: bool,
@@ -64,8 +64,8 @@ impl Carriers {
         }
         Ok(Self {
             listener,
-            table: Slab::new(),
-            places: BTreeMap::new(),
+            table: SlotMap::with_key(),
+            keys: BTreeMap::new(),
             readable: Vec::new(),
             buffer: vec![0; CHUNK],
             link,
@@ -98,24 +98,26 @@ impl Carriers {
         mut socket: TcpStream,
         connecting: bool,
     ) -> io::Result<()> {
-        let entry = self.table.vacant_entry();
-        let token = Source::Carrier(entry.key()).token();
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        registry.register(&mut socket, token, interest)?;
-        // Records are of the size that the node wants: nothing shall wait for more to come.
+        // Records are of the size that the node wants: none may wait for more to come.
         socket.set_nodelay(true)?;
         let raw = SockRef::from(&socket);
         raw.set_tcp_notsent_lowat(UNSENT)?;
         raw.set_tcp_user_timeout(Some(GONE))?;
-        self.places.insert(conn, entry.key());
-        entry.insert(Carrier {
-            conn,
-            socket,
-            connecting,
-            out: Vec::new(),
-            delayed: self.link.as_ref().map(Delayed::new),
-            listed: false,
-        });
+        let delayed = self.link.as_ref().map(Delayed::new);
+        let key = self.table.try_insert_with_key(|key| {
+            let token = Source::Carrier(key).token();
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            registry.register(&mut socket, token, interest)?;
+            io::Result::Ok(TcpCarrier {
+                conn,
+                socket,
+                connecting,
+                out: Vec::new(),
+                delayed,
+                listed: false,
+            })
+        })?;
+        self.keys.insert(conn, key);
         Ok(())
     }
 
@@ -140,12 +142,12 @@ impl Carriers {
     }
 
     fn remove(&mut self, conn: ConnId) {
-        if let Some(place) = self.places.remove(&conn) {
-            let mut carrier = self.table.remove(place);
+        let key = self.keys.remove(&conn);
+        if let Some(mut carrier) = key.and_then(|key| self.table.remove(key)) {
             // The last words, for instance why a circuit is closed.
             let _ = carrier.socket.write(&carrier.out);
-            self.readable.retain(|other| *other != place);
         }
+        self.readable.retain(|other| Some(*other) != key);
     }
 
     /// A connection is there, has something for us, or takes something again.
@@ -153,10 +155,10 @@ impl Carriers {
         &mut self,
         now: Instant,
         engine: &mut Engine,
-        place: usize,
+        key: CarrierKey,
         (readable, writable): (bool, bool),
     ) {
-        let Some(carrier) = self.table.get_mut(place) else {
+        let Some(carrier) = self.table.get_mut(key) else {
             return;
         };
         if writable && carrier.connecting {
@@ -169,13 +171,13 @@ impl Carriers {
             engine.connected(now, carrier.conn);
             engine.set_room(now, carrier.conn, ROOM);
         } else if writable {
-            self.flush(now, engine, place);
+            self.flush(now, engine, key);
         }
-        if let Some(carrier) = self.table.get_mut(place)
+        if let Some(carrier) = self.table.get_mut(key)
             && readable
             && !std::mem::replace(&mut carrier.listed, true)
         {
-            self.readable.push(place);
+            self.readable.push(key);
         }
     }
 
@@ -185,27 +187,27 @@ impl Carriers {
 
     /// Takes a piece from each connection that has one.
     pub(super) fn receive(&mut self, now: Instant, engine: &mut Engine) {
-        for place in std::mem::take(&mut self.readable) {
-            let Some(carrier) = self.table.get_mut(place) else {
+        for key in std::mem::take(&mut self.readable) {
+            let Some(carrier) = self.table.get_mut(key) else {
                 continue;
             };
             let conn = carrier.conn;
             match carrier.socket.read(&mut self.buffer) {
                 Ok(0) => engine.closed(now, conn),
                 Ok(len) => {
-                    self.readable.push(place);
+                    self.readable.push(key);
                     match &mut carrier.delayed {
                         None => engine.receive_bytes(now, conn, &self.buffer[..len]),
                         Some(delayed) => delayed.push(now, &self.buffer[..len]),
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => carrier.listed = false,
-                Err(error) if error.kind() == ErrorKind::Interrupted => self.readable.push(place),
+                Err(error) if error.kind() == ErrorKind::Interrupted => self.readable.push(key),
                 Err(_) => engine.closed(now, conn),
             }
         }
         if self.link.is_some() {
-            for (_, carrier) in &mut self.table {
+            for carrier in self.table.values_mut() {
                 while let Some(bytes) = carrier.delayed.as_mut().and_then(|it| it.take(now)) {
                     engine.receive_bytes(now, carrier.conn, &bytes);
                 }
@@ -216,35 +218,22 @@ impl Carriers {
     /// Sends what the engine has to send; true if there was something.
     pub(super) fn transmit(&mut self, now: Instant, engine: &mut Engine) -> bool {
         let mut sent = false;
-        let mut bytes = Vec::new();
-        while let Some(conn) = engine.poll_bytes(now, &mut bytes) {
+        while let Some((conn, bytes)) = engine.poll_bytes(now) {
             sent = true;
-            if let Some(&place) = self.places.get(&conn) {
-                self.table[place].out.append(&mut bytes);
-                self.flush(now, engine, place);
+            let key = self.keys.get(&conn);
+            if let Some(carrier) = key.and_then(|key| self.table.get_mut(*key)) {
+                let written = carrier.send(bytes);
+                settle(now, engine, conn, written);
             }
-            bytes.clear();
         }
         sent
     }
 
-    /// Gives the kernel what it takes; once that is all, the node may give more.
-    fn flush(&mut self, now: Instant, engine: &mut Engine, place: usize) {
-        let Some(carrier) = self.table.get_mut(place) else {
-            return;
-        };
-        let mut written = 0;
-        while written < carrier.out.len() {
-            match carrier.socket.write(&carrier.out[written..]) {
-                Ok(len) => written += len,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => return engine.closed(now, carrier.conn),
-            }
-        }
-        carrier.out.drain(..written);
-        if carrier.out.is_empty() {
-            engine.set_room(now, carrier.conn, ROOM);
+    /// Gives the kernel what it takes of what waits.
+    fn flush(&mut self, now: Instant, engine: &mut Engine, key: CarrierKey) {
+        if let Some(carrier) = self.table.get_mut(key) {
+            let written = carrier.flush();
+            settle(now, engine, carrier.conn, written);
         }
     }
 
@@ -254,8 +243,51 @@ impl Carriers {
             return Instant::FAR_FUTURE;
         }
         self.table
-            .iter()
-            .filter_map(|(_, carrier)| carrier.delayed.as_ref()?.next())
+            .values()
+            .filter_map(|carrier| carrier.delayed.as_ref()?.next())
             .fold(Instant::FAR_FUTURE, Instant::min)
     }
+}
+
+/// Tells the engine of a connection that took all, and so takes more, or failed.
+fn settle(now: Instant, engine: &mut Engine, conn: ConnId, written: io::Result<bool>) {
+    match written {
+        Ok(true) => engine.set_room(now, conn, ROOM),
+        Ok(false) => {}
+        Err(_) => engine.closed(now, conn),
+    }
+}
+
+impl TcpCarrier {
+    /// Gives the kernel these bytes behind those that wait, and keeps what it does not take; true
+    /// if it took all.
+    fn send(&mut self, bytes: &[u8]) -> io::Result<bool> {
+        let mut taken = 0;
+        if self.out.is_empty() {
+            taken = write(&mut self.socket, bytes)?;
+        }
+        self.out.extend_from_slice(&bytes[taken..]);
+        Ok(self.out.is_empty())
+    }
+
+    /// Gives the kernel what waits; true if it took all.
+    fn flush(&mut self) -> io::Result<bool> {
+        let taken = write(&mut self.socket, &self.out)?;
+        self.out.drain(..taken);
+        Ok(self.out.is_empty())
+    }
+}
+
+/// Writes bytes as far as the kernel takes them, and returns how many that were.
+fn write(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    let mut written = 0;
+    while written < bytes.len() {
+        match socket.write(&bytes[written..]) {
+            Ok(len) => written += len,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(written)
 }

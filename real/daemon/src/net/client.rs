@@ -5,18 +5,20 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use hopflow_channel::Fingerprint;
-use hopflow_engine::{CircuitKey as Built, Event, Failure, Hop, StreamHandle};
+use hopflow_engine::{Event, Failure, Hop, StreamHandle};
 use hopflow_onion::{OnionPayload, OnionPublic};
 use hopflow_units::{Duration, Instant};
 use mio::net::{TcpListener, TcpStream};
 use tracing::{debug, info, warn};
 
 use super::accept::accept;
+use super::circuits::Circuits;
 use super::pipe::Pipe;
 use super::role::{Cx, Entry, Role, Table};
+use super::tokens::PlaceKey;
 use crate::directory::Directory;
 use crate::path::Path;
-use crate::pool::{Action, CircuitKey, Pool, PoolCounts, RequestKey};
+use crate::pool::{Pool, PoolAction, PoolCircuit, PoolCounts, RequestKey};
 use crate::socks::{Handshake, Reply};
 
 /// Bytes of a SOCKS request that are read at once.
@@ -32,15 +34,11 @@ pub(super) struct Client {
     directory: Arc<Directory>,
     hops: Vec<Hop>,
     table: Table<Opening>,
-    /// The pool's circuits and the engine's.
-    built: BTreeMap<CircuitKey, Built>,
-    keys: BTreeMap<Built, CircuitKey>,
-    /// The relays of circuits that are being built.
-    paths: BTreeMap<CircuitKey, Path>,
-    requests: BTreeMap<RequestKey, usize>,
+    circuits: Circuits,
+    requests: BTreeMap<RequestKey, PlaceKey>,
     /// Which circuit the stream of a place is on.
-    carried: BTreeMap<usize, CircuitKey>,
-    /// Streams that wait or waited for the exit's word, and until when, in this order.
+    carried: BTreeMap<PlaceKey, PoolCircuit>,
+    /// Streams that wait or waited for the exit's answer, and until when, in this order.
     beginning: VecDeque<(Instant, StreamHandle)>,
     /// How long they wait for it.
     patience: Duration,
@@ -62,7 +60,7 @@ enum Step {
     Asking(Handshake),
     /// The stream waits for a circuit.
     Waiting(RequestKey),
-    /// The stream waits for the exit's word.
+    /// The stream waits for the exit's answer.
     Beginning,
 }
 
@@ -80,7 +78,7 @@ pub(super) fn hops(directory: &Directory) -> Vec<Hop> {
 }
 
 impl Client {
-    /// A client whose streams wait for the exit's word for `patience`.
+    /// A client whose streams wait for the exit's answer for `patience`.
     pub(super) fn new(
         listener: TcpListener,
         pool: Pool,
@@ -93,9 +91,7 @@ impl Client {
             hops: hops(directory),
             directory: directory.clone(),
             table: Table::default(),
-            built: BTreeMap::new(),
-            keys: BTreeMap::new(),
-            paths: BTreeMap::new(),
+            circuits: Circuits::default(),
             requests: BTreeMap::new(),
             carried: BTreeMap::new(),
             beginning: VecDeque::new(),
@@ -104,7 +100,7 @@ impl Client {
     }
 
     /// Reads what an application asks for, and what it says behind that.
-    fn read(&mut self, cx: &mut Cx<'_>, place: usize) {
+    fn read(&mut self, cx: &mut Cx<'_>, place: PlaceKey) {
         let mut bytes = [0; CHUNK];
         while let Some(opening) = self.table.opening(place)
             && opening.early.len() < MOST_EARLY
@@ -120,7 +116,7 @@ impl Client {
     }
 
     /// Takes what an application says before its connection is joined to a stream.
-    fn take(&mut self, cx: &mut Cx<'_>, place: usize, bytes: &[u8]) {
+    fn take(&mut self, cx: &mut Cx<'_>, place: PlaceKey, bytes: &[u8]) {
         let Some(opening) = self.table.opening(place) else {
             return;
         };
@@ -145,36 +141,32 @@ impl Client {
     }
 
     /// Does what the pool wants.
-    fn act(&mut self, cx: &mut Cx<'_>, action: Action) {
+    fn act(&mut self, cx: &mut Cx<'_>, action: PoolAction) {
         match action {
-            Action::Build { circuit, path } => {
+            PoolAction::Build { circuit, path } => {
                 let hops = path.iter().map(|&relay| self.hops[relay].clone()).collect();
                 let key = cx.engine.build(cx.now, hops);
-                self.paths.insert(circuit, path);
-                self.built.insert(circuit, key);
-                self.keys.insert(key, circuit);
+                self.circuits.begin(circuit, key, path);
             }
-            Action::Attach { request, circuit } => self.attach(cx, request, circuit),
-            Action::Refuse { request, reason } => {
+            PoolAction::Attach { request, circuit } => self.attach(cx, request, circuit),
+            PoolAction::Refuse { request, reason } => {
                 if let Some(place) = self.requests.remove(&request) {
                     self.refuse(cx, place, reason.reply());
                 }
             }
-            Action::Close { circuit } => {
-                self.paths.remove(&circuit);
-                if let Some(key) = self.built.remove(&circuit) {
-                    self.keys.remove(&key);
+            PoolAction::Close { circuit } => {
+                if let Some(key) = self.circuits.remove(circuit) {
                     cx.engine.close_circuit(cx.now, key);
                 }
             }
         }
     }
 
-    fn attach(&mut self, cx: &mut Cx<'_>, request: RequestKey, circuit: CircuitKey) {
+    fn attach(&mut self, cx: &mut Cx<'_>, request: RequestKey, circuit: PoolCircuit) {
         let place = self.requests.remove(&request);
         let opened = place.and_then(|place| {
             let opening = self.table.opening(place)?;
-            let key = *self.built.get(&circuit)?;
+            let key = self.circuits.key(circuit)?;
             let stream = cx
                 .engine
                 .open_stream(cx.now, key, opening.target.as_bytes())?;
@@ -196,9 +188,9 @@ impl Client {
         }
     }
 
-    /// Tells the user of a circuit that failed. Where a built one led is nobody's business.
-    fn tell_of(&mut self, circuit: CircuitKey, why: Failure) {
-        let path = self.paths.remove(&circuit);
+    /// Logs why a circuit is gone, with the relay that failed if it was being built along `path`;
+    /// logs must not show where a built one led.
+    fn log_end(&self, path: Option<&Path>, why: Failure) {
         match why {
             Failure::Requested => {}
             // A client that ends begins no circuits.
@@ -213,8 +205,8 @@ impl Client {
         }
     }
 
-    /// The first cell of a stream: the exit's word, and perhaps more.
-    fn on_word(&mut self, cx: &mut Cx<'_>, stream: StreamHandle, payload: OnionPayload) {
+    /// The first cell of a stream: the exit's answer, and perhaps more.
+    fn on_first_cell(&mut self, cx: &mut Cx<'_>, stream: StreamHandle, payload: OnionPayload) {
         let Some(place) = self.table.place(stream) else {
             return;
         };
@@ -230,7 +222,7 @@ impl Client {
         });
     }
 
-    /// Refuses the streams for which the exit's word is overdue; true if there were any.
+    /// Refuses the streams for which the exit's answer is overdue; true if there were any.
     fn refuse_overdue(&mut self, cx: &mut Cx<'_>) -> bool {
         let mut worked = false;
         while let Some(&(deadline, stream)) = self.beginning.front() {
@@ -252,7 +244,7 @@ impl Client {
     }
 
     /// Tells an application that it gets no connection, and closes its own.
-    fn refuse(&mut self, cx: &mut Cx<'_>, place: usize, reply: Reply) {
+    fn refuse(&mut self, cx: &mut Cx<'_>, place: PlaceKey, reply: Reply) {
         if let Some(opening) = self.table.opening(place) {
             // What a closed connection does not take is lost on nobody.
             let _ = opening.socket.write_all(&reply.encode());
@@ -261,7 +253,7 @@ impl Client {
     }
 
     /// Forgets a connection, its request and its stream.
-    fn drop_place(&mut self, cx: &mut Cx<'_>, place: usize) {
+    fn drop_place(&mut self, cx: &mut Cx<'_>, place: PlaceKey) {
         if let Some(stream) = self.table.stream(place) {
             cx.engine.close_stream(cx.now, stream);
         }
@@ -274,7 +266,7 @@ impl Client {
         self.ended(cx.now, place);
     }
 
-    fn ended(&mut self, now: Instant, place: usize) {
+    fn ended(&mut self, now: Instant, place: PlaceKey) {
         if let Some(circuit) = self.carried.remove(&place) {
             self.pool.stream_ended(now, circuit);
         }
@@ -285,26 +277,24 @@ impl Role for Client {
     fn on_event(&mut self, cx: &mut Cx<'_>, event: Event) {
         match event {
             Event::Built { circuit } => {
-                if let Some(&key) = self.keys.get(&circuit) {
-                    self.paths.remove(&key);
+                if let Some(name) = self.circuits.on_built(circuit) {
                     debug!("a circuit was built");
-                    self.pool.built(cx.now, key);
+                    self.pool.built(cx.now, name);
                 }
             }
             Event::Closed { circuit, why } => {
-                if let Some(key) = self.keys.remove(&circuit) {
-                    self.built.remove(&key);
-                    self.tell_of(key, why);
+                if let Some((name, path)) = self.circuits.on_closed(circuit) {
+                    self.log_end(path.as_ref(), why);
                     let blame = match why {
                         Failure::Hop { hop } => Some(hop),
                         _ => None,
                     };
-                    self.pool.closed(cx.now, key, blame);
+                    self.pool.closed(cx.now, name, blame);
                 }
             }
             Event::Data { stream, payload } => match self.table.place(stream) {
                 Some(place) if self.table.pipe(place).is_none() => {
-                    self.on_word(cx, stream, payload);
+                    self.on_first_cell(cx, stream, payload);
                 }
                 _ => self.table.deliver(stream, payload),
             },
@@ -314,7 +304,7 @@ impl Role for Client {
                 }
             }
             Event::Finished { stream } => match self.table.place(stream) {
-                // The exit has no word for us.
+                // The exit gives no answer.
                 Some(place) if self.table.pipe(place).is_none() => {
                     self.refuse(cx, place, Reply::GeneralFailure);
                 }
@@ -334,7 +324,7 @@ impl Role for Client {
         }
     }
 
-    fn on_ready(&mut self, cx: &mut Cx<'_>, place: usize, readable: bool, _: bool) {
+    fn on_ready(&mut self, cx: &mut Cx<'_>, place: PlaceKey, readable: bool, _: bool) {
         if let Some(pipe) = self.table.pipe(place) {
             pipe.on_ready(readable);
             self.table.stir(place);
@@ -345,17 +335,17 @@ impl Role for Client {
 
     fn on_listener(&mut self, cx: &mut Cx<'_>) {
         while let Some(mut socket) = self.listener.as_ref().and_then(accept) {
-            let place = self.table.vacant();
-            let (token, interest) = (Table::<Opening>::token(place), Table::<Opening>::interest());
-            if cx.registry.register(&mut socket, token, interest).is_err() {
-                continue;
-            }
             let _ = socket.set_nodelay(true);
-            self.table.add(Opening {
-                socket,
-                target: String::new(),
-                step: Step::Asking(Handshake::new()),
-                early: Vec::new(),
+            self.table.add_with(|place| {
+                let (token, interest) =
+                    (Table::<Opening>::token(place), Table::<Opening>::interest());
+                cx.registry.register(&mut socket, token, interest)?;
+                std::io::Result::Ok(Opening {
+                    socket,
+                    target: String::new(),
+                    step: Step::Asking(Handshake::new()),
+                    early: Vec::new(),
+                })
             });
         }
     }

@@ -19,6 +19,11 @@ impl Clock {
         }
     }
 
+    /// A clock that began at this moment.
+    pub(crate) const fn beginning_at(epoch: std::time::Instant) -> Self {
+        Self { epoch }
+    }
+
     /// The time since the clock began.
     pub(crate) fn now(self) -> Instant {
         Instant::ZERO + Duration::from_nanos(self.epoch.elapsed().as_nanos() as u64)

@@ -32,7 +32,6 @@ pub(super) struct Datagrams {
     outgoing: Socket,
     buffers: Vec<Vec<u8>>,
     metas: Vec<RecvMeta>,
-    out: Vec<u8>,
     link: Option<Emulated>,
 }
 
@@ -131,7 +130,6 @@ impl Datagrams {
             outgoing: Socket::open(SocketAddr::new(from, 0), false)?,
             buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
             metas: vec![RecvMeta::default(); BATCH_SIZE],
-            out: Vec::new(),
             link,
         };
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -235,25 +233,22 @@ impl Datagrams {
                 Some(link) if link.has_room(now) => 1,
                 Some(_) => break,
             };
-            self.out.clear();
-            let Some(transmit) = engine.poll_datagrams(now, most, &mut self.out) else {
+            let Some((transmit, bytes)) = engine.poll_datagrams(now, most) else {
                 break;
             };
             sent = true;
-            let out = std::mem::take(&mut self.out);
             match &mut self.link {
                 Some(link) => {
-                    for datagram in out.chunks(transmit.segment) {
+                    for datagram in bytes.chunks(transmit.segment) {
                         link.send(now, transmit, datagram);
                     }
                 }
                 None => {
                     if let Some(socket) = self.socket(transmit.via) {
-                        socket.send(transmit, &out);
+                        socket.send(transmit, bytes);
                     }
                 }
             }
-            self.out = out;
         }
         self.send_left(now);
         sent

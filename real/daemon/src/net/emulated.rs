@@ -6,7 +6,7 @@ use hopflow_engine::{Transmit, Via};
 use hopflow_random::{Stream, Streams};
 use hopflow_sim::net::{Link, LinkConfig, QueueConfig, Verdict};
 use hopflow_units::{Bytes, Instant};
-use slab::Slab;
+use slotmap::{DefaultKey, SlotMap};
 
 /// Bytes of UDP and IPv4 headers and of a link's framing, as the simulator counts them.
 const HEADERS: u64 = 30;
@@ -28,12 +28,12 @@ pub(super) struct Emulated {
     down: Way<Received>,
 }
 
-/// One direction; the model moves the packets' numbers.
+/// One direction; the model moves the packets' keys.
 #[derive(Debug)]
 struct Way<P> {
-    link: Link<usize>,
+    link: Link<DefaultKey>,
     rng: Stream,
-    packets: Slab<P>,
+    packets: SlotMap<DefaultKey, P>,
 }
 
 impl<P: Clone> Way<P> {
@@ -59,7 +59,7 @@ impl<P: Clone> Way<P> {
         while let Some(dropped) = self.link.take_dropped() {
             self.packets.remove(dropped);
         }
-        Some(self.packets.remove(key))
+        self.packets.remove(key)
     }
 }
 
@@ -80,7 +80,7 @@ impl Emulated {
             up: Way {
                 link: Link::new(config.clone()),
                 rng: streams.stream("emulated.up", 0),
-                packets: Slab::new(),
+                packets: SlotMap::new(),
             },
             down: Way {
                 link: Link::new(LinkConfig {
@@ -88,7 +88,7 @@ impl Emulated {
                     ..config.clone()
                 }),
                 rng: streams.stream("emulated.down", 0),
-                packets: Slab::new(),
+                packets: SlotMap::new(),
             },
         }
     }

@@ -11,6 +11,7 @@ use mio::net::TcpStream;
 use super::pipe::Pipe;
 use super::resolver::Resolver;
 use super::role::{Cx, Entry, Role, Table};
+use super::tokens::PlaceKey;
 use crate::policy::ExitPolicy;
 use crate::socks::Reply;
 use crate::{Host, Target};
@@ -22,7 +23,7 @@ pub(super) struct Exit {
     resolver: Option<Resolver>,
     table: Table<Opening>,
     /// Places that wait for addresses, by the number of their question.
-    asked: BTreeMap<u64, usize>,
+    asked: BTreeMap<u64, PlaceKey>,
     questions: u64,
     draining: bool,
 }
@@ -77,7 +78,7 @@ impl Exit {
         }
     }
 
-    fn ask(&mut self, cx: &mut Cx<'_>, place: usize, name: &str, port: u16) {
+    fn ask(&mut self, cx: &mut Cx<'_>, place: PlaceKey, name: &str, port: u16) {
         let (Some(resolver), Some(opening)) = (&self.resolver, self.table.opening(place)) else {
             return;
         };
@@ -90,7 +91,7 @@ impl Exit {
     }
 
     /// Forgets a place, and what it waits for.
-    fn forget(&mut self, cx: &mut Cx<'_>, place: usize) -> Option<Opening> {
+    fn forget(&mut self, cx: &mut Cx<'_>, place: PlaceKey) -> Option<Opening> {
         let Entry::Opening(opening) = self.table.break_off(cx, place)? else {
             return None;
         };
@@ -104,7 +105,7 @@ impl Exit {
     }
 
     /// Addresses of a target are known: connects to the first that the policy allows.
-    fn try_all(&mut self, cx: &mut Cx<'_>, place: usize, addresses: &[SocketAddr]) {
+    fn try_all(&mut self, cx: &mut Cx<'_>, place: PlaceKey, addresses: &[SocketAddr]) {
         let refusal = match (&self.policy, addresses) {
             (None, _) => Reply::NotAllowed,
             (_, []) => Reply::HostUnreachable,
@@ -123,7 +124,7 @@ impl Exit {
     }
 
     /// Connects to the next address, or tells the client why none was left.
-    fn try_next(&mut self, cx: &mut Cx<'_>, place: usize, mut refusal: Reply) {
+    fn try_next(&mut self, cx: &mut Cx<'_>, place: PlaceKey, mut refusal: Reply) {
         while let Some(opening) = self.table.opening(place) {
             opening.socket = None;
             let Some(address) = opening.rest.pop() else {
@@ -154,14 +155,14 @@ impl Exit {
         }
     }
 
-    fn give_up(&mut self, cx: &mut Cx<'_>, place: usize, reply: Reply) {
+    fn give_up(&mut self, cx: &mut Cx<'_>, place: PlaceKey, reply: Reply) {
         if let Some(opening) = self.forget(cx, place) {
             refuse(cx, opening.stream, reply);
         }
     }
 
     /// The connection that is tried is there, or failed.
-    fn on_connected(&mut self, cx: &mut Cx<'_>, place: usize) {
+    fn on_connected(&mut self, cx: &mut Cx<'_>, place: PlaceKey) {
         let Some(opening) = self.table.opening(place) else {
             return;
         };
@@ -175,7 +176,7 @@ impl Exit {
         if socket.peer_addr().is_err() {
             return;
         }
-        // A small answer shall not wait for a larger one.
+        // A small answer must not wait for a larger one.
         let _ = socket.set_nodelay(true);
         let stream = opening.stream;
         let Some(socket) = opening.socket.take() else {
@@ -225,7 +226,7 @@ impl Role for Exit {
         }
     }
 
-    fn on_ready(&mut self, cx: &mut Cx<'_>, place: usize, readable: bool, writable: bool) {
+    fn on_ready(&mut self, cx: &mut Cx<'_>, place: PlaceKey, readable: bool, writable: bool) {
         if let Some(pipe) = self.table.pipe(place) {
             pipe.on_ready(readable);
             self.table.stir(place);

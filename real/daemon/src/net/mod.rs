@@ -3,6 +3,7 @@
 mod accept;
 mod alarm;
 mod carriers;
+mod circuits;
 mod client;
 mod clock;
 mod datagrams;

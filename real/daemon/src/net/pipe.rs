@@ -25,7 +25,7 @@ const CHUNK: usize = 32 * 1024;
 pub(super) struct Pipe {
     socket: TcpStream,
     stream: StreamHandle,
-    /// Bytes that the application is told before the stream's.
+    /// Bytes for the application before the stream's.
     greeting: Vec<u8>,
     /// Cells that the socket has not taken; of the first, `offset` bytes are gone.
     cells: VecDeque<OnionPayload>,
@@ -36,11 +36,11 @@ pub(super) struct Pipe {
     readable: bool,
     /// Whether the stream was asked to pause.
     paused: bool,
-    /// The application has said all it has to say, and the stream was told.
+    /// The application has finished, and the stream knows.
     read_end: bool,
-    /// The far end has said all it has to say.
+    /// The far end has finished.
     far_end: bool,
-    /// The socket was told of it.
+    /// The socket is shut down for writing.
     write_end: bool,
 }
 

@@ -2,15 +2,16 @@
 //! applications.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use hopflow_engine::{Engine, Event, StreamHandle};
 use hopflow_onion::OnionPayload;
 use hopflow_units::Instant;
 use mio::{Interest, Registry, Token};
-use slab::Slab;
+use slotmap::SlotMap;
 
 use super::pipe::{Pipe, State};
-use super::tokens::Source;
+use super::tokens::{PlaceKey, Source};
 use crate::pool::PoolCounts;
 
 /// What a role works with.
@@ -27,7 +28,7 @@ pub(super) trait Role: Send {
     fn on_event(&mut self, cx: &mut Cx<'_>, event: Event);
 
     /// A connection is there, has something for us, or takes something again.
-    fn on_ready(&mut self, cx: &mut Cx<'_>, place: usize, readable: bool, writable: bool);
+    fn on_ready(&mut self, cx: &mut Cx<'_>, place: PlaceKey, readable: bool, writable: bool);
 
     /// Somebody connects.
     fn on_listener(&mut self, cx: &mut Cx<'_>) {
@@ -67,6 +68,15 @@ struct Place<S> {
     stream: Option<StreamHandle>,
 }
 
+impl<S> Place<S> {
+    const fn opening(opening: S) -> Self {
+        Self {
+            entry: Entry::Opening(opening),
+            stream: None,
+        }
+    }
+}
+
 /// What a place of a role's table holds.
 #[derive(Debug)]
 pub(super) enum Entry<S> {
@@ -81,17 +91,17 @@ pub(super) enum Entry<S> {
 /// A role's connections.
 #[derive(Debug)]
 pub(super) struct Table<S> {
-    places: Slab<Place<S>>,
-    by_stream: BTreeMap<StreamHandle, usize>,
+    places: SlotMap<PlaceKey, Place<S>>,
+    by_stream: BTreeMap<StreamHandle, PlaceKey>,
     /// Places where something may be moved.
-    stirred: Vec<usize>,
+    stirred: Vec<PlaceKey>,
     buffer: Vec<u8>,
 }
 
 impl<S> Default for Table<S> {
     fn default() -> Self {
         Self {
-            places: Slab::new(),
+            places: SlotMap::with_key(),
             by_stream: BTreeMap::new(),
             stirred: Vec::new(),
             buffer: Vec::new(),
@@ -105,14 +115,19 @@ impl<S> Table<S> {
     }
 
     /// A place for a connection; its token is for the poll.
-    pub(super) fn add(&mut self, opening: S) -> usize {
-        self.places.insert(Place {
-            entry: Entry::Opening(opening),
-            stream: None,
-        })
+    pub(super) fn add(&mut self, opening: S) -> PlaceKey {
+        self.places.insert(Place::opening(opening))
     }
 
-    pub(super) fn token(place: usize) -> Token {
+    /// A place for a connection that the poll takes, if it does.
+    pub(super) fn add_with(&mut self, open: impl FnOnce(PlaceKey) -> io::Result<S>) {
+        // A connection that cannot be polled is closed.
+        let _ = self
+            .places
+            .try_insert_with_key(|place| open(place).map(Place::opening));
+    }
+
+    pub(super) fn token(place: PlaceKey) -> Token {
         Source::Pipe(place).token()
     }
 
@@ -120,32 +135,27 @@ impl<S> Table<S> {
         Interest::READABLE.add(Interest::WRITABLE)
     }
 
-    pub(super) fn opening(&mut self, place: usize) -> Option<&mut S> {
+    pub(super) fn opening(&mut self, place: PlaceKey) -> Option<&mut S> {
         match &mut self.places.get_mut(place)?.entry {
             Entry::Opening(opening) => Some(opening),
             _ => None,
         }
     }
 
-    pub(super) fn pipe(&mut self, place: usize) -> Option<&mut Pipe> {
+    pub(super) fn pipe(&mut self, place: PlaceKey) -> Option<&mut Pipe> {
         match &mut self.places.get_mut(place)?.entry {
             Entry::Open(pipe) => Some(pipe),
             _ => None,
         }
     }
 
-    /// The place that is given out next.
-    pub(super) fn vacant(&self) -> usize {
-        self.places.vacant_key()
-    }
-
     /// The stream that a place belongs to.
-    pub(super) fn stream(&self, place: usize) -> Option<StreamHandle> {
+    pub(super) fn stream(&self, place: PlaceKey) -> Option<StreamHandle> {
         self.places.get(place)?.stream
     }
 
     /// Notes which stream a place belongs to.
-    pub(super) fn name(&mut self, place: usize, stream: StreamHandle) {
+    pub(super) fn name(&mut self, place: PlaceKey, stream: StreamHandle) {
         if let Some(named) = self.places.get_mut(place) {
             named.stream = Some(stream);
             self.by_stream.insert(stream, place);
@@ -153,7 +163,7 @@ impl<S> Table<S> {
     }
 
     /// Makes a pipe of what has a stream and is not joined yet; nothing happens at other places.
-    pub(super) fn join(&mut self, place: usize, join: impl FnOnce(S) -> Pipe) {
+    pub(super) fn join(&mut self, place: PlaceKey, join: impl FnOnce(S) -> Pipe) {
         let entry = self.places.get_mut(place).map(|place| &mut place.entry);
         let Some(entry) = entry.filter(|entry| matches!(entry, Entry::Opening(_))) else {
             return;
@@ -164,11 +174,11 @@ impl<S> Table<S> {
         }
     }
 
-    pub(super) fn place(&self, stream: StreamHandle) -> Option<usize> {
+    pub(super) fn place(&self, stream: StreamHandle) -> Option<PlaceKey> {
         self.by_stream.get(&stream).copied()
     }
 
-    pub(super) fn stir(&mut self, place: usize) {
+    pub(super) fn stir(&mut self, place: PlaceKey) {
         if self.stirred.last() != Some(&place) {
             self.stirred.push(place);
         }
@@ -196,7 +206,7 @@ impl<S> Table<S> {
 
     /// Moves bytes where something happened; true if there was such a place. Streams that ended
     /// are closed and handed to `ended`.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mut ended: impl FnMut(usize)) -> bool {
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mut ended: impl FnMut(PlaceKey)) -> bool {
         if self.stirred.is_empty() {
             return false;
         }
@@ -216,7 +226,7 @@ impl<S> Table<S> {
     }
 
     /// Forgets a place whose stream was broken off; so is its connection.
-    pub(super) fn break_off(&mut self, cx: &Cx<'_>, place: usize) -> Option<Entry<S>> {
+    pub(super) fn break_off(&mut self, cx: &Cx<'_>, place: PlaceKey) -> Option<Entry<S>> {
         if let Some(pipe) = self.pipe(place) {
             pipe.break_off();
         }
@@ -224,8 +234,8 @@ impl<S> Table<S> {
     }
 
     /// Forgets a place; its connection is closed.
-    pub(super) fn remove(&mut self, cx: &Cx<'_>, place: usize) -> Option<Entry<S>> {
-        let mut removed = self.places.try_remove(place)?;
+    pub(super) fn remove(&mut self, cx: &Cx<'_>, place: PlaceKey) -> Option<Entry<S>> {
+        let mut removed = self.places.remove(place)?;
         if let Entry::Open(pipe) = &mut removed.entry {
             // The socket is closed in any case.
             let _ = cx.registry.deregister(pipe.socket());

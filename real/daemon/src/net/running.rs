@@ -12,7 +12,8 @@ use hopflow_overlay::{BucketConfig, Factory};
 use hopflow_random::Streams;
 use hopflow_units::{Bytes, Duration, Instant};
 use hopflow_wire::Carrier;
-use mio::{Interest, Poll, Waker};
+use mio::net::TcpListener;
+use mio::{Interest, Poll, Registry, Waker};
 
 use super::accept::listen;
 use super::alarm::Alarm;
@@ -29,7 +30,7 @@ use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
 use super::worker::{Links, Worker};
 use crate::check::refuse_others_keys;
-use crate::config::{ClientConfig, EmulatedLink, RelayConfig};
+use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig};
 use crate::directory::Directory;
 use crate::keys::KeyStore;
 use crate::path::PathChooser;
@@ -146,35 +147,25 @@ impl Running {
         Ok(())
     }
 
-    /// Serves metrics, if the configuration says where.
-    fn serve_metrics(
-        &mut self,
-        address: Option<SocketAddr>,
+    /// Starts workers, and serves metrics if the configuration says where.
+    fn start(
+        workers: impl Iterator<Item = Result<Thread, StartError>>,
+        metrics: Option<SocketAddr>,
         fixed: Fixed,
-    ) -> Result<(), StartError> {
-        let Some(address) = address else {
-            return Ok(());
+    ) -> Result<Self, StartError> {
+        let workers = workers.collect::<Result<Vec<Thread>, StartError>>()?;
+        let serve = |address| {
+            let shared = workers.iter().map(|worker| worker.shared.clone());
+            let page = metrics::page(fixed, shared.collect());
+            Scrape::start(address, page).map_err(|cause| StartError::Socket {
+                what: "metrics",
+                address,
+                cause,
+            })
         };
-        let workers = self.workers.iter();
-        let page = metrics::page(fixed, workers.map(|worker| worker.shared.clone()).collect());
-        let scrape = Scrape::start(address, page).map_err(|cause| StartError::Socket {
-            what: "metrics",
-            address,
-            cause,
-        })?;
-        self.scrape = Some(scrape);
-        Ok(())
+        let scrape = metrics.map(serve).transpose()?;
+        Ok(Self { workers, scrape })
     }
-}
-
-/// What metrics say of what runs.
-fn labels(role: &str, directory: &Directory) -> Vec<(&'static str, String)> {
-    vec![
-        ("version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("role", role.to_owned()),
-        ("network", directory.network.clone()),
-        ("transport", directory.transport.preset.clone()),
-    ]
 }
 
 /// Starts a relay.
@@ -182,68 +173,66 @@ fn labels(role: &str, directory: &Directory) -> Vec<(&'static str, String)> {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
-    let directory = Arc::new(config.network.load(calendar_time())?);
-    if !KeyStore::has_relay(&config.keys) {
-        refuse_others_keys(config, &directory, None)?;
-    }
-    let keys = KeyStore::open(&config.keys)?;
-    let identity = Arc::new(RelayIdentity {
-        certificate: keys.identity()?,
-        onion: keys.onion()?,
-    });
-    let fingerprint = Hex(identity.certificate.fingerprint().to_bytes());
-    refuse_others_keys(config, &directory, Some(fingerprint))?;
-    let factory = factory(&directory)?;
-    claim(config.listen, factory.plan().carrier)?;
+    let network = LoadedNetwork::load(&config.network)?;
+    let identity = identity(config, &network.directory)?;
+    claim(config.listen, network.factory.plan().carrier)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let workers = config.workers(cores);
-    let listed = hops(&directory).into_iter();
+    let count = config.workers(cores);
+    let bucket = share_of_bucket(config, network.factory.plan().refill, count as u64);
+    let listed = hops(&network.directory).into_iter();
     let extend_to: BTreeSet<_> = listed.map(|hop| (hop.address, hop.fingerprint)).collect();
     let extend_to = Arc::new(extend_to);
-    let share = |bytes: u64| Bytes::new(bytes / workers as u64);
-    let bucket = config.bucket.as_ref().map(|bucket| {
-        let share = workers as u64;
-        let rate = bucket.rate.bytes_per_sec() / share;
-        BucketConfig {
-            rate: hopflow_units::Rate::from_bytes_per_sec(rate.max(1)).unwrap_or(bucket.rate),
-            depth: Bytes::new(bucket.burst().get() / share),
-            interval: bucket.refill.unwrap_or(factory.plan().refill),
-            phase: Duration::ZERO,
-        }
-    });
-    let plan = Plan {
-        factory: &*factory,
-        directory: &directory,
+    let workers = Workers {
+        network: &network,
         listen: Some(config.listen),
         link: config.link.as_ref(),
-        memory: share(config.memory.get()),
+        memory: Bytes::new(config.memory.get() / count as u64),
         patience: config.drain,
     };
-    let mut running = Running {
-        workers: Vec::new(),
-        scrape: None,
-    };
-    for number in 0..workers {
-        let engine = |epoch| EngineConfig {
+    let start = |number| {
+        let engine = EngineConfig {
             relay: Some(identity.clone()),
             extend_to: Some(extend_to.clone()),
             bucket,
-            access: config.link.as_ref().and_then(|link| link.rate),
-            limits: Limits::default(),
-            epoch,
+            ..workers.engine()
         };
         let exit = config.exit.clone();
-        let worker = plan.start(number, engine, move |_, waker| Ok(Exit::new(exit, waker)))?;
-        running.workers.push(worker);
-    }
+        workers.start(number, engine, move |_, waker| Ok(Exit::new(exit, waker)))
+    };
     let fixed = Fixed {
-        labels: labels("relay", &directory),
+        labels: network.labels("relay"),
         memory: config.memory,
-        bucket: bucket.map(|bucket| (bucket, workers)),
+        bucket: bucket.map(|bucket| (bucket, count)),
         start: calendar_time(),
     };
-    running.serve_metrics(config.metrics, fixed)?;
-    Ok(running)
+    Running::start((0..count).map(start), config.metrics, fixed)
+}
+
+/// By what a relay proves itself: its keys, made if they do not exist.
+fn identity(config: &RelayConfig, directory: &Directory) -> Result<Arc<RelayIdentity>, StartError> {
+    if !KeyStore::has_relay(&config.keys) {
+        refuse_others_keys(config, directory, None)?;
+    }
+    let keys = KeyStore::open(&config.keys)?;
+    let identity = RelayIdentity {
+        certificate: keys.identity()?,
+        onion: keys.onion()?,
+    };
+    let fingerprint = Hex(identity.certificate.fingerprint().to_bytes());
+    refuse_others_keys(config, directory, Some(fingerprint))?;
+    Ok(Arc::new(identity))
+}
+
+/// The token bucket of each of so many workers, if the operator set one.
+fn share_of_bucket(config: &RelayConfig, refill: Duration, workers: u64) -> Option<BucketConfig> {
+    let bucket = config.bucket.as_ref()?;
+    let rate = bucket.rate.bytes_per_sec() / workers;
+    Some(BucketConfig {
+        rate: hopflow_units::Rate::from_bytes_per_sec(rate.max(1)).unwrap_or(bucket.rate),
+        depth: Bytes::new(bucket.burst().get() / workers),
+        interval: bucket.refill.unwrap_or(refill),
+        phase: Duration::ZERO,
+    })
 }
 
 /// Starts a client. A client has one worker.
@@ -251,56 +240,66 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
-    let directory = Arc::new(config.network.load(calendar_time())?);
-    let factory = factory(&directory)?;
-    let seed = random_seed()?;
-    let chooser = PathChooser::new(directory.clone(), Streams::new(seed).stream("paths", 0));
+    let network = LoadedNetwork::load(&config.network)?;
+    let directory = &network.directory;
+    let paths = Streams::new(random_seed()?).stream("paths", 0);
+    let chooser = PathChooser::new(directory.clone(), paths);
     let pool = Pool::new(config.circuits.clone(), chooser);
-    let plan = Plan {
-        factory: &*factory,
-        directory: &directory,
+    let workers = Workers {
+        network: &network,
         listen: None,
         link: config.link.as_ref(),
         memory: config.memory,
         patience: config.drain,
     };
-    let engine = |epoch| EngineConfig {
-        relay: None,
-        extend_to: None,
-        bucket: None,
-        access: config.link.as_ref().and_then(|link| link.rate),
-        limits: Limits::default(),
-        epoch,
-    };
-    let socks = config.socks;
-    let worker = plan.start(0, engine, |poll, _| {
-        let open = || {
-            let mut listener = listen(socks, false)?;
-            let token = Source::Listener.token();
-            let registry = poll.registry();
-            registry.register(&mut listener, token, Interest::READABLE)?;
-            Ok(listener)
-        };
-        let listener = open().map_err(|cause| StartError::Socket {
+    let worker = workers.start(0, workers.engine(), |poll, _| {
+        let listener = listen_for_applications(config.socks, poll.registry());
+        let listener = listener.map_err(|cause| StartError::Socket {
             what: "applications",
-            address: socks,
+            address: config.socks,
             cause,
         })?;
         let patience = config.circuits.stream_timeout;
-        Ok(Client::new(listener, pool, &directory, patience))
-    })?;
-    let mut running = Running {
-        workers: vec![worker],
-        scrape: None,
-    };
+        Ok(Client::new(listener, pool, directory, patience))
+    });
     let fixed = Fixed {
-        labels: labels("client", &directory),
+        labels: network.labels("client"),
         memory: config.memory,
         bucket: None,
         start: calendar_time(),
     };
-    running.serve_metrics(config.metrics, fixed)?;
-    Ok(running)
+    Running::start(std::iter::once(worker), config.metrics, fixed)
+}
+
+/// A socket at which applications ask for connections.
+fn listen_for_applications(address: SocketAddr, registry: &Registry) -> io::Result<TcpListener> {
+    let mut listener = listen(address, false)?;
+    registry.register(&mut listener, Source::Listener.token(), Interest::READABLE)?;
+    Ok(listener)
+}
+
+/// The network that a node belongs to.
+struct LoadedNetwork {
+    directory: Arc<Directory>,
+    factory: Box<dyn Factory<OnionPayload>>,
+}
+
+impl LoadedNetwork {
+    fn load(from: &Network) -> Result<Self, StartError> {
+        let directory = Arc::new(from.load(calendar_time())?);
+        let factory = factory(&directory)?;
+        Ok(Self { directory, factory })
+    }
+
+    /// What metrics say of what runs.
+    fn labels(&self, role: &str) -> Vec<(&'static str, String)> {
+        vec![
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("role", role.to_owned()),
+            ("network", self.directory.network.clone()),
+            ("transport", self.directory.transport.preset.clone()),
+        ]
+    }
 }
 
 /// The transport that the directory names.
@@ -349,35 +348,46 @@ fn claim(address: SocketAddr, carrier: Carrier) -> Result<(), StartError> {
 }
 
 /// What all workers of a node have in common.
-struct Plan<'a> {
-    factory: &'a dyn Factory<OnionPayload>,
-    directory: &'a Arc<Directory>,
+struct Workers<'a> {
+    network: &'a LoadedNetwork,
     listen: Option<SocketAddr>,
     link: Option<&'a EmulatedLink>,
     memory: Bytes,
     patience: Duration,
 }
 
-impl Plan<'_> {
+impl Workers<'_> {
+    /// The engine of a worker that serves nobody else.
+    fn engine(&self) -> EngineConfig {
+        EngineConfig {
+            relay: None,
+            extend_to: None,
+            bucket: None,
+            access: self.link.and_then(|link| link.rate),
+            limits: Limits::default(),
+            epoch: Clock::start().epoch(),
+        }
+    }
+
     /// Opens a worker's sockets and starts its thread.
     fn start<R: Role + 'static>(
         &self,
         number: usize,
-        engine: impl FnOnce(std::time::Instant) -> EngineConfig,
+        engine: EngineConfig,
         role: impl FnOnce(&Poll, &Arc<Waker>) -> Result<R, StartError>,
     ) -> Result<Thread, StartError> {
-        let clock = Clock::start();
+        let clock = Clock::beginning_at(engine.epoch);
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), Source::Waker.token())?);
         let shared = Arc::new(Shared::default());
         let worker = Worker {
             alarm: Alarm::register(poll.registry())?,
             clock,
-            engine: Engine::new(engine(clock.epoch()), self.factory),
+            engine: Engine::new(engine, &*self.network.factory),
             links: self.links(&poll, number)?,
             role: role(&poll, &waker)?,
             shared: shared.clone(),
-            directory: self.directory.clone(),
+            directory: self.network.directory.clone(),
             memory: self.memory,
             sent: (0, Instant::ZERO),
             patience: self.patience,
@@ -397,7 +407,7 @@ impl Plan<'_> {
     /// The address from which datagrams to other relays leave: of their family, and our own if we
     /// have one of it.
     fn leave_from(&self) -> IpAddr {
-        let relay = self.directory.relays.first();
+        let relay = self.network.directory.relays.first();
         let to_v6 = relay.is_some_and(|relay| relay.address.is_ipv6());
         let any = if to_v6 {
             IpAddr::V6(Ipv6Addr::UNSPECIFIED)
@@ -409,7 +419,7 @@ impl Plan<'_> {
     }
 
     fn links(&self, poll: &Poll, number: usize) -> Result<Links, StartError> {
-        let carrier = self.factory.plan().carrier;
+        let carrier = self.network.factory.plan().carrier;
         let model = self.link.map(EmulatedLink::model);
         let opened = match carrier {
             Carrier::Datagram => {

@@ -1,4 +1,4 @@
-//! What a worker and the rest of the process tell each other.
+//! What a worker shares with the rest of the process.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use hopflow_units::{Bytes, Instant};
 use super::role::Role;
 use crate::pool::PoolCounts;
 
-/// What a worker shall do.
+/// What a worker is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wanted {
     /// Go on.

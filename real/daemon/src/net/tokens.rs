@@ -1,11 +1,23 @@
 //! Which source of events a poll's token means.
 
 use mio::Token;
+use slotmap::{Key, KeyData, new_key_type};
+
+new_key_type! {
+    /// A connection that carries a link.
+    pub(super) struct CarrierKey;
+
+    /// A connection of an application or to a server.
+    pub(super) struct PlaceKey;
+}
+
+// A token holds a whole key, so that none of a connection that is gone means another one.
+const _: () = assert!(usize::BITS >= 64, "tokens hold the keys of slots");
 
 /// A source of events of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
-    /// Somebody has a word with the worker.
+    /// Another thread wakes the worker.
     Waker,
     /// A moment that the poll cannot name precisely enough has come.
     Timer,
@@ -15,10 +27,10 @@ pub(super) enum Source {
     Outgoing,
     /// Neighbours or applications that connect.
     Listener,
-    /// A connection that carries a link, by its place.
-    Carrier(usize),
-    /// A connection of an application or to a server, by its place.
-    Pipe(usize),
+    /// A connection that carries a link, by its key.
+    Carrier(CarrierKey),
+    /// A connection of an application or to a server, by its key.
+    Pipe(PlaceKey),
 }
 
 const FIXED: [Source; 5] = [
@@ -29,20 +41,43 @@ const FIXED: [Source; 5] = [
     Source::Listener,
 ];
 
+/// Bits of a token that say which kind of source it is.
+const KIND_BITS: u32 = 2;
+/// Bits for a key's place in its table: more than a process can have connections.
+const PLACE_BITS: u32 = 26;
+const CARRIER: usize = 1;
+const PIPE: usize = 2;
+
+/// A key's version, its place and the kind of its table in one number.
+fn pack(key: KeyData, kind: usize) -> Token {
+    let (version, place) = (key.as_ffi() >> 32, key.as_ffi() & u64::from(u32::MAX));
+    debug_assert!(place < 1 << PLACE_BITS, "place {place} is too high");
+    Token(((version << PLACE_BITS | place) << KIND_BITS) as usize | kind)
+}
+
+fn unpack(token: Token) -> KeyData {
+    let packed = token.0 as u64 >> KIND_BITS;
+    let (version, place) = (packed >> PLACE_BITS, packed & ((1 << PLACE_BITS) - 1));
+    KeyData::from_ffi(version << 32 | place)
+}
+
 impl Source {
     pub(super) fn token(self) -> Token {
-        Token(match self {
-            Self::Carrier(place) => FIXED.len() + 2 * place,
-            Self::Pipe(place) => FIXED.len() + 2 * place + 1,
-            fixed => FIXED.iter().position(|other| *other == fixed).unwrap_or(0),
-        })
+        match self {
+            Self::Carrier(key) => pack(key.data(), CARRIER),
+            Self::Pipe(key) => pack(key.data(), PIPE),
+            fixed => {
+                let place = FIXED.iter().position(|other| *other == fixed);
+                Token(place.unwrap_or(0) << KIND_BITS)
+            }
+        }
     }
 
     pub(super) fn of(token: Token) -> Self {
-        match token.0.checked_sub(FIXED.len()) {
-            None => FIXED[token.0],
-            Some(rest) if rest % 2 == 0 => Self::Carrier(rest / 2),
-            Some(rest) => Self::Pipe(rest / 2),
+        match token.0 & ((1 << KIND_BITS) - 1) {
+            CARRIER => Self::Carrier(unpack(token).into()),
+            PIPE => Self::Pipe(unpack(token).into()),
+            _ => FIXED[token.0 >> KIND_BITS],
         }
     }
 }
@@ -53,9 +88,17 @@ mod tests {
 
     #[test]
     fn every_source_has_a_token_of_its_own() {
-        let sources = (0..20).flat_map(|place| [Source::Carrier(place), Source::Pipe(place)]);
+        let key = |version: u64, place: u64| KeyData::from_ffi(version << 32 | place);
+        let keys = [
+            key(1, 1),
+            key(1, 2),
+            key(3, 1),
+            key(u32::MAX.into(), (1 << 26) - 1),
+        ];
+        let carriers = keys.map(|key| Source::Carrier(key.into()));
+        let pipes = keys.map(|key| Source::Pipe(key.into()));
         let mut tokens: Vec<Token> = Vec::new();
-        for source in FIXED.into_iter().chain(sources) {
+        for source in FIXED.into_iter().chain(carriers).chain(pipes) {
             assert_eq!(Source::of(source.token()), source);
             assert!(!tokens.contains(&source.token()));
             tokens.push(source.token());

@@ -18,13 +18,13 @@ use super::tokens::Source;
 use crate::Hex;
 use crate::directory::Directory;
 
-/// Time between two accounts of what the worker does.
+/// Time between two reports of what the worker does.
 const ACCOUNT: Duration = Duration::from_millis(100);
 /// Events that a poll brings at once.
 const EVENTS: usize = 1024;
-/// How long a relay that ends must have sent nothing to be missed by nobody.
+/// Idle time before a draining relay exits.
 const QUIET: Duration = Duration::from_secs(1);
-/// How long a worker that ends waits for its last words to leave.
+/// How long a worker that ends waits for its farewells to leave.
 const FAREWELL: Duration = Duration::from_millis(100);
 
 /// What carries a worker's links.
@@ -51,12 +51,12 @@ pub(super) struct Worker<R> {
     pub(super) memory: hopflow_units::Bytes,
     /// Cells sent when it was looked at last while ending, and when that changed.
     pub(super) sent: (u64, Instant),
-    /// How long streams may take to end when the worker shall.
+    /// How long streams may take to end when the worker drains.
     pub(super) patience: Duration,
 }
 
 impl<R: Role> Worker<R> {
-    /// Works until it is told to end.
+    /// Works until [`Shared::end`] is called.
     ///
     /// # Errors
     /// If the poll fails, which it does only if the system cannot go on.
@@ -71,7 +71,7 @@ impl<R: Role> Worker<R> {
             if now >= account_at {
                 account_at = now + ACCOUNT;
                 self.account(now);
-                // Those whom the system had no room for when they connected.
+                // Connections for which the system had no room when they came.
                 self.on_ready(now, Source::Listener, (true, false));
             }
             if end_at.is_none() && self.shared.wanted() == Wanted::End {
@@ -153,7 +153,7 @@ impl<R: Role> Worker<R> {
                 carriers.on_ready(now, cx.engine, place, (readable, writable));
             }
             (Source::Pipe(place), _) => self.role.on_ready(&mut cx, place, readable, writable),
-            // To be woken was all, or there are no sockets of that kind.
+            // Waking the worker needs nothing else; or there are no sockets of that kind.
             (Source::Waker | Source::Listening | Source::Outgoing | Source::Carrier(_), _) => {}
         }
     }
@@ -196,13 +196,13 @@ impl<R: Role> Worker<R> {
     fn account(&mut self, now: Instant) {
         let held = self.engine.keep_within(now, self.memory);
         while let Some(lost) = self.engine.poll_lost() {
-            self.tell_of(&lost);
+            self.log_lost(&lost);
         }
         self.shared.publish(&self.engine, held, &self.role, now);
     }
 
-    /// Tells the operator of a link that failed. Only relays of the directory are linked to.
-    fn tell_of(&self, lost: &LostLink) {
+    /// Logs a link that failed. Only relays of the directory are linked to.
+    fn log_lost(&self, lost: &LostLink) {
         let relay = self.directory.relay(&Hex(lost.to.to_bytes()));
         let relay = relay.map_or("unknown", |relay| &relay.nickname);
         match &lost.why {
@@ -227,7 +227,7 @@ impl<R: Role> Worker<R> {
         self.engine.drain();
     }
 
-    /// Whether nobody would miss the worker: no stream ends here, and circuits carry nothing.
+    /// Whether a draining worker may exit: no stream ends here, and circuits carry nothing.
     fn is_done(&mut self, now: Instant) -> bool {
         let counters = self.engine.counters();
         let sent = counters.node.cells_sent;
@@ -235,11 +235,11 @@ impl<R: Role> Worker<R> {
             self.sent = (sent, now);
         }
         let idle = now.saturating_since(self.sent.1) >= QUIET;
-        let missed = self.role.carries_for_others() && counters.circuits > 0 && !idle;
-        self.role.streams() == 0 && !missed
+        let in_use = self.role.carries_for_others() && counters.circuits > 0 && !idle;
+        self.role.streams() == 0 && !in_use
     }
 
-    /// Tells the neighbours that all is over.
+    /// Closes all links and sends the farewells.
     fn say_goodbye(&mut self, events: &mut Events) -> io::Result<()> {
         let end = self.clock.now() + FAREWELL;
         self.engine.shut_down(self.clock.now());

@@ -8,7 +8,7 @@ use crate::socks::Isolation;
 
 /// A circuit, from when its building begins.
 #[derive(Debug)]
-pub(super) struct Circuit {
+pub(super) struct CircuitRecord {
     pub(super) path: Path,
     /// Who uses it, or waits for it to be built; nobody else will ever use it once it has had a
     /// stream.
@@ -41,7 +41,7 @@ pub(super) enum Fit {
     SpareBuilding,
 }
 
-impl Circuit {
+impl CircuitRecord {
     pub(super) const fn begun(now: Instant, path: Path, owner: Option<Isolation>) -> Self {
         Self {
             path,

@@ -1,7 +1,7 @@
 //! Which circuits a client has, and which carries which stream.
 //!
 //! The pool decides and the driver does: it tells the pool of streams that want a circuit and of
-//! what became of circuits, and takes [`Action`]s. Time is an argument.
+//! what became of circuits, and takes [`PoolAction`]s. Time is an argument.
 //!
 //! Some circuits are built in advance for nobody. The first stream of a user takes one of them for
 //! that user; streams of others do not share it. A circuit takes new streams until it is of age,
@@ -20,7 +20,7 @@ use crate::Target;
 use crate::config::Circuits;
 use crate::path::{Path, PathChooser};
 use crate::socks::{Isolation, Reply};
-use circuit::Circuit;
+use circuit::CircuitRecord;
 use suspects::Suspects;
 
 /// Streams that wait for circuits at most; another one is refused.
@@ -28,7 +28,7 @@ const MOST_WAITING: usize = 4096;
 
 /// A circuit of the pool; numbers are never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CircuitKey(u64);
+pub struct PoolCircuit(u64);
 
 /// A stream that wants a circuit; numbers are never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,11 +36,11 @@ pub struct RequestKey(u64);
 
 /// What the driver is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum PoolAction {
     /// Build a circuit, then tell of it by [`Pool::built`] or [`Pool::closed`].
     Build {
         /// How the pool calls it.
-        circuit: CircuitKey,
+        circuit: PoolCircuit,
         /// Its relays, as indices into the directory's.
         path: Path,
     },
@@ -49,7 +49,7 @@ pub enum Action {
         /// The stream.
         request: RequestKey,
         /// The circuit, which is built.
-        circuit: CircuitKey,
+        circuit: PoolCircuit,
     },
     /// Refuse a stream.
     Refuse {
@@ -61,7 +61,7 @@ pub enum Action {
     /// Close a circuit; the pool has forgotten it.
     Close {
         /// The circuit.
-        circuit: CircuitKey,
+        circuit: PoolCircuit,
     },
 }
 
@@ -77,7 +77,7 @@ pub enum NoCircuit {
 }
 
 impl NoCircuit {
-    /// What an application is told.
+    /// The answer to the application.
     pub const fn reply(self) -> Reply {
         match self {
             Self::NoPath => Reply::NotAllowed,
@@ -105,7 +105,7 @@ pub struct PoolCounts {
 pub struct Pool {
     config: Circuits,
     chooser: PathChooser,
-    circuits: BTreeMap<CircuitKey, Circuit>,
+    circuits: BTreeMap<PoolCircuit, CircuitRecord>,
     waiting: BTreeMap<RequestKey, Waiting>,
     suspects: Suspects,
     /// Circuits in a row that could not be built.
@@ -115,7 +115,7 @@ pub struct Pool {
     /// The port that was last asked for: circuits built in advance allow it.
     last_port: Option<u16>,
     next_key: u64,
-    actions: VecDeque<Action>,
+    actions: VecDeque<PoolAction>,
 }
 
 /// A stream that waits.
@@ -125,7 +125,7 @@ struct Waiting {
     isolation: Isolation,
     deadline: Instant,
     /// The circuit under construction that it will get.
-    circuit: Option<CircuitKey>,
+    circuit: Option<PoolCircuit>,
 }
 
 impl Pool {
@@ -169,7 +169,7 @@ impl Pool {
     }
 
     /// A circuit is built.
-    pub fn built(&mut self, now: Instant, key: CircuitKey) {
+    pub fn built(&mut self, now: Instant, key: PoolCircuit) {
         let Some(circuit) = self.circuits.get_mut(&key) else {
             return;
         };
@@ -191,7 +191,7 @@ impl Pool {
     /// if that is known.
     ///
     /// Streams that it carried are the driver's to end.
-    pub fn closed(&mut self, now: Instant, key: CircuitKey, blame: Option<usize>) {
+    pub fn closed(&mut self, now: Instant, key: PoolCircuit, blame: Option<usize>) {
         if let Some(circuit) = self.circuits.remove(&key) {
             self.lost(now, key, &circuit, blame);
             self.work(now);
@@ -200,14 +200,14 @@ impl Pool {
 
     /// A stream on a circuit got no answer in time. The circuit may be dead, which only those tell
     /// whose neighbour noticed: it takes no new streams, and is closed when it has none.
-    pub fn doubt(&mut self, key: CircuitKey) {
+    pub fn doubt(&mut self, key: PoolCircuit) {
         if let Some(circuit) = self.circuits.get_mut(&key) {
             circuit.doubted = true;
         }
     }
 
     /// A stream that was attached to a circuit has ended.
-    pub fn stream_ended(&mut self, now: Instant, key: CircuitKey) {
+    pub fn stream_ended(&mut self, now: Instant, key: PoolCircuit) {
         if let Some(circuit) = self.circuits.get_mut(&key) {
             circuit.streams -= 1;
             self.work(now);
@@ -215,7 +215,7 @@ impl Pool {
     }
 
     /// What the driver is to do next.
-    pub fn poll_action(&mut self) -> Option<Action> {
+    pub fn poll_action(&mut self) -> Option<PoolAction> {
         self.actions.pop_front()
     }
 
@@ -237,7 +237,7 @@ impl Pool {
             circuit.is_building() && circuit.timeout(config) <= now
         });
         for (key, circuit) in late {
-            self.actions.push_back(Action::Close { circuit: key });
+            self.actions.push_back(PoolAction::Close { circuit: key });
             self.lost(now, key, &circuit, None);
         }
         for (request, _) in take_where(&mut self.waiting, |waiting| waiting.deadline <= now) {

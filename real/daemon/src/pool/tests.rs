@@ -11,10 +11,10 @@ struct Driver {
     pool: Pool,
     now: Instant,
     /// Circuits that are to be built.
-    begun: Vec<(CircuitKey, Path)>,
-    attached: Vec<(RequestKey, CircuitKey)>,
+    begun: Vec<(PoolCircuit, Path)>,
+    attached: Vec<(RequestKey, PoolCircuit)>,
     refused: Vec<(RequestKey, NoCircuit)>,
-    closed: Vec<CircuitKey>,
+    closed: Vec<PoolCircuit>,
 }
 
 impl Driver {
@@ -45,10 +45,10 @@ impl Driver {
     fn act(&mut self) {
         while let Some(action) = self.pool.poll_action() {
             match action {
-                Action::Build { circuit, path } => self.begun.push((circuit, path)),
-                Action::Attach { request, circuit } => self.attached.push((request, circuit)),
-                Action::Refuse { request, reason } => self.refused.push((request, reason)),
-                Action::Close { circuit } => self.closed.push(circuit),
+                PoolAction::Build { circuit, path } => self.begun.push((circuit, path)),
+                PoolAction::Attach { request, circuit } => self.attached.push((request, circuit)),
+                PoolAction::Refuse { request, reason } => self.refused.push((request, reason)),
+                PoolAction::Close { circuit } => self.closed.push(circuit),
             }
         }
         assert!(
@@ -93,13 +93,13 @@ impl Driver {
         path
     }
 
-    fn end_stream(&mut self, circuit: CircuitKey) {
+    fn end_stream(&mut self, circuit: PoolCircuit) {
         self.pool.stream_ended(self.now, circuit);
         self.act();
     }
 
     /// The circuit that a stream was attached to.
-    fn circuit_of(&self, request: RequestKey) -> Option<CircuitKey> {
+    fn circuit_of(&self, request: RequestKey) -> Option<PoolCircuit> {
         let found = self.attached.iter().find(|(key, _)| *key == request);
         found.map(|(_, circuit)| *circuit)
     }

@@ -2,8 +2,8 @@
 
 use hopflow_units::{Duration, Instant};
 
-use super::circuit::{Circuit, Fit};
-use super::{Action, CircuitKey, NoCircuit, Pool, RequestKey, Waiting, take_where};
+use super::circuit::{CircuitRecord, Fit};
+use super::{NoCircuit, Pool, PoolAction, PoolCircuit, RequestKey, Waiting, take_where};
 use crate::directory::Relay;
 use crate::path::Wish;
 use crate::socks::Isolation;
@@ -48,7 +48,7 @@ impl Pool {
         }
     }
 
-    fn best_fit(&self, now: Instant, waiting: &Waiting) -> Option<(Fit, CircuitKey)> {
+    fn best_fit(&self, now: Instant, waiting: &Waiting) -> Option<(Fit, PoolCircuit)> {
         let relays = &self.chooser.directory().relays;
         let allowing = self
             .circuits
@@ -104,21 +104,21 @@ impl Pool {
         now: Instant,
         owner: Option<Isolation>,
         exit: &dyn Fn(&Relay) -> bool,
-    ) -> Option<CircuitKey> {
+    ) -> Option<PoolCircuit> {
         let path = self.chooser.choose(&Wish {
             length: self.config.length.into(),
             exit,
             avoid: &|relay| self.suspects.contain(now, relay),
         })?;
-        let circuit = CircuitKey(self.next_key());
+        let circuit = PoolCircuit(self.next_key());
         self.circuits
-            .insert(circuit, Circuit::begun(now, path.clone(), owner));
-        self.actions.push_back(Action::Build { circuit, path });
+            .insert(circuit, CircuitRecord::begun(now, path.clone(), owner));
+        self.actions.push_back(PoolAction::Build { circuit, path });
         Some(circuit)
     }
 
     /// Makes a waiting stream wait for a circuit that is being built.
-    fn reserve(&mut self, request: RequestKey, key: CircuitKey) {
+    fn reserve(&mut self, request: RequestKey, key: PoolCircuit) {
         if let (Some(waiting), Some(circuit)) =
             (self.waiting.get_mut(&request), self.circuits.get_mut(&key))
         {
@@ -133,26 +133,28 @@ impl Pool {
         now: Instant,
         request: RequestKey,
         waiting: &Waiting,
-        key: CircuitKey,
+        key: PoolCircuit,
     ) {
         if let Some(circuit) = self.circuits.get_mut(&key) {
             circuit.add_stream(now, &waiting.isolation);
             self.last_port = Some(waiting.target.port);
             let circuit = key;
-            self.actions.push_back(Action::Attach { request, circuit });
+            self.actions
+                .push_back(PoolAction::Attach { request, circuit });
         }
     }
 
     pub(super) fn refuse(&mut self, request: RequestKey, reason: NoCircuit) {
-        self.actions.push_back(Action::Refuse { request, reason });
+        self.actions
+            .push_back(PoolAction::Refuse { request, reason });
     }
 
     /// What follows from the loss of a circuit.
     pub(super) fn lost(
         &mut self,
         now: Instant,
-        key: CircuitKey,
-        circuit: &Circuit,
+        key: PoolCircuit,
+        circuit: &CircuitRecord,
         blame: Option<usize>,
     ) {
         self.suspects.blame(now, &circuit.path, blame);
@@ -178,7 +180,7 @@ impl Pool {
             circuit.is_idle() && circuit.timeout(config) <= now
         });
         for (circuit, _) in aged {
-            self.actions.push_back(Action::Close { circuit });
+            self.actions.push_back(PoolAction::Close { circuit });
         }
     }
 
@@ -196,7 +198,7 @@ impl Pool {
             return false;
         };
         self.circuits.remove(&circuit);
-        self.actions.push_back(Action::Close { circuit });
+        self.actions.push_back(PoolAction::Close { circuit });
         true
     }
 

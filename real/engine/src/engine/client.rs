@@ -1,19 +1,14 @@
-//! A client's part in building circuits.
+//! Circuits that we build.
 
-use hopflow_onion::setup::{HopMessage, SetupMessage};
-use hopflow_onion::{Initiator, SEALED_SETUP};
-use hopflow_units::{Cells, Duration, Instant};
+use hopflow_onion::{Handshake, SEALED_SETUP};
+use hopflow_units::Instant;
 use hopflow_wire::Reason;
 
-use super::{Engine, Event, Failure};
-use crate::Hop;
-use crate::circuit::{Body, Building, Circuit, CircuitKey, Phase, Side};
+use super::Engine;
+use crate::circuit::{Building, CircuitKey, CircuitState, Outcome, Phase, Side};
+use crate::config::Hop;
 use crate::crypt::Crypt;
-
-/// How long the client waits for an answer before it repeats its message, at first.
-const PATIENCE: Duration = Duration::from_millis(1000);
-/// How often a message is sent; each time the client waits twice as long.
-const TRIES: u32 = 5;
+use crate::types::{Event, Failure};
 
 impl Engine {
     /// Begins to build a circuit along `path`. [`Event::Built`] or [`Event::Closed`] follows.
@@ -23,87 +18,51 @@ impl Engine {
     pub fn build(&mut self, now: Instant, path: Vec<Hop>) -> CircuitKey {
         let first = path.first().expect("a circuit has hops");
         let target = (first.address, first.fingerprint);
-        let (initiator, handshake) = Initiator::start(&first.onion, &[]);
-        let create = SetupMessage::Create {
-            queue_limit: self.plan.queue_limit,
-            handshake,
-        };
-        let message: Body = Box::new(create.encode());
-        let key = self.circuits.insert(Circuit {
-            prev: None,
-            next: None,
-            phase: Phase::Building(Box::new(Building {
-                path,
-                keys: Vec::new(),
-                initiator: Some(initiator),
-                message,
-                counter: 0,
-                tries: 0,
-                patience: PATIENCE,
-            })),
-            alarm: None,
-            created_by: None,
-        });
+        let building = Building::start(path, self.plan.queue_limit);
+        let key = self.circuits.insert(CircuitState::building(building));
         let link = self.link_to(now, target);
-        let joined = link.and_then(|link| Some((link, self.join(link, key)?)));
-        let Some((link, name)) = joined else {
+        let joined = link.and_then(|link| Some(Side::asked(link, self.join(link, key)?)));
+        let Some(side) = joined else {
             let why = Failure::Hop { hop: 0 };
             self.end_circuit(now, key, Reason::Unreachable, None, why);
             return key;
         };
         if let Some(circuit) = self.circuits.get_mut(key) {
-            circuit.next = Some(Side {
-                link,
-                name,
-                queue_limit: Cells::ZERO,
-            });
+            circuit.next = Some(side);
         }
         self.send_step(now, key);
         key
     }
 
-    /// Sends the message of the present step, again or for the first time.
-    fn send_step(&mut self, now: Instant, key: CircuitKey) {
-        let Some(Circuit {
-            next: Some(next),
-            phase: Phase::Building(building),
-            ..
-        }) = self.circuits.get_mut(key)
-        else {
-            return;
-        };
-        building.tries += 1;
-        let wait = building.patience;
-        building.patience = wait.saturating_mul(2);
-        let (link, name, message) = (next.link, next.name, building.message.clone());
-        let first = building.keys.is_empty();
-        self.send_setup(now, link, name, &message);
-        if first {
-            self.expect_answer(now, link);
+    fn building(&mut self, key: CircuitKey) -> Option<(&mut Building, Option<Side>)> {
+        let circuit = self.circuits.get_mut(key)?;
+        match &mut circuit.phase {
+            Phase::Building(building) => Some((building, circuit.next)),
+            _ => None,
         }
-        self.set_alarm(key, Some(now + wait));
     }
 
-    /// No answer came in time.
-    pub(super) fn on_silence(&mut self, now: Instant, key: CircuitKey) {
-        let Some(Circuit {
-            phase: Phase::Building(building),
-            ..
-        }) = self.circuits.get(key)
-        else {
+    /// Sends the message of the present step, again or for the first time; gives up if that was
+    /// often enough.
+    pub(super) fn send_step(&mut self, now: Instant, key: CircuitKey) {
+        let Some((building, Some(next))) = self.building(key) else {
             return;
         };
-        if building.tries < TRIES {
-            return self.send_step(now, key);
+        let hop = building.hop();
+        let Some(step) = building.next_try() else {
+            return self.fail(now, key, hop);
+        };
+        self.send_setup(now, next.link, next.name, &step.message);
+        if step.for_neighbour {
+            self.expect_answer(now, next.link);
         }
-        let hop = building.keys.len();
-        self.fail(now, key, hop);
+        self.circuits.set_alarm(key, Some(now + step.wait));
     }
 
     /// Which hop a circuit that we build waits for.
     pub(super) fn building_hop(&self, key: CircuitKey) -> Option<usize> {
         match &self.circuits.get(key)?.phase {
-            Phase::Building(building) => Some(building.keys.len()),
+            Phase::Building(building) => Some(building.hop()),
             _ => None,
         }
     }
@@ -119,93 +78,37 @@ impl Engine {
         now: Instant,
         key: CircuitKey,
         counter: u32,
-        mut sealed: Box<[u8; SEALED_SETUP]>,
+        sealed: Box<[u8; SEALED_SETUP]>,
     ) {
-        let Some(Circuit {
-            phase: Phase::Building(building),
-            ..
-        }) = self.circuits.get(key)
-        else {
-            return;
-        };
-        let hop = building.keys.len();
-        // An answer to a message that was repeated comes twice.
-        let Some((last, before)) = building
-            .keys
-            .split_last()
-            .filter(|_| counter == building.counter)
-        else {
-            return;
-        };
-        for keys in before {
-            keys.backward.apply_setup_layer(counter, &mut sealed);
-        }
-        let Ok(plain) = last.backward.open_setup(counter, &sealed) else {
-            self.counters.garbage += 1;
-            return;
-        };
-        match HopMessage::decode(&plain) {
-            Ok(HopMessage::Extended { handshake, .. }) => self.on_answer(now, key, &handshake),
-            _ => self.fail(now, key, hop),
+        if let Some((building, _)) = self.building(key) {
+            let outcome = building.on_sealed_answer(counter, sealed);
+            self.follow(now, key, outcome);
         }
     }
 
-    /// The hop that was asked answered the handshake.
-    pub(super) fn on_answer(&mut self, now: Instant, key: CircuitKey, handshake: &[u8]) {
-        let Some(Circuit {
-            phase: Phase::Building(building),
-            ..
-        }) = self.circuits.get_mut(key)
-        else {
-            return;
-        };
-        let hop = building.keys.len();
-        // Without one, the answer is to a step that is over.
-        let Some(initiator) = building.initiator.take() else {
-            return;
-        };
-        let Ok((keys, _)) = initiator.finish(handshake) else {
-            return self.fail(now, key, hop);
-        };
-        building.keys.push(keys);
-        self.counters.handshakes += 1;
-        self.next_step(now, key);
+    /// The neighbour answered the handshake.
+    pub(super) fn on_answer(&mut self, now: Instant, key: CircuitKey, handshake: &Handshake) {
+        if let Some((building, _)) = self.building(key) {
+            let outcome = building.on_answer(handshake);
+            self.follow(now, key, outcome);
+        }
     }
 
-    /// Asks for the next hop, or finds that the circuit is built.
-    fn next_step(&mut self, now: Instant, key: CircuitKey) {
-        let Some(Circuit {
-            phase: Phase::Building(building),
-            ..
-        }) = self.circuits.get_mut(key)
-        else {
-            return;
-        };
-        let Some(hop) = building.path.get(building.keys.len()) else {
-            let keys = std::mem::take(&mut building.keys);
-            self.open_circuit(now, key, Crypt::client(keys));
-            self.events.push_back(Event::Built { circuit: key });
-            return;
-        };
-        let (initiator, handshake) = Initiator::start(&hop.onion, &[]);
-        let extend = HopMessage::Extend {
-            address: hop.address,
-            fingerprint: hop.fingerprint.to_bytes(),
-            handshake,
-        };
-        building.initiator = Some(initiator);
-        building.counter += 1;
-        building.tries = 0;
-        building.patience = PATIENCE;
-        let counter = building.counter;
-        let Some((last, before)) = building.keys.split_last() else {
-            return;
-        };
-        let mut sealed = Box::new(last.forward.seal_setup(counter, &extend.encode()));
-        for keys in before {
-            keys.forward.apply_setup_layer(counter, &mut sealed);
+    /// Does what follows from an answer.
+    fn follow(&mut self, now: Instant, key: CircuitKey, outcome: Outcome) {
+        match outcome {
+            Outcome::Stale => {}
+            Outcome::Garbage => self.counters.garbage += 1,
+            Outcome::Failed(hop) => self.fail(now, key, hop),
+            Outcome::Asking => {
+                self.counters.handshakes += 1;
+                self.send_step(now, key);
+            }
+            Outcome::Built(keys) => {
+                self.counters.handshakes += 1;
+                self.open_circuit(key, Crypt::client(keys));
+                self.reports.events.push_back(Event::Built { circuit: key });
+            }
         }
-        *building.message = SetupMessage::Forward { counter, sealed }.encode();
-        self.send_step(now, key);
     }
 }

@@ -1,15 +1,15 @@
-//! A relay's part in building circuits: docs/spec/overlay.md, "Building a circuit".
+//! Circuits that clients build through us: docs/spec/overlay.md, "Building a circuit".
 
-use hopflow_channel::Fingerprint;
 use hopflow_onion::setup::{HopMessage, Refusal, SetupMessage};
 use hopflow_onion::{Handshake, SEALED_SETUP, answer};
 use hopflow_overlay::Direction;
 use hopflow_units::{Cells, CircuitId as Name, Duration, Instant, LinkId};
 use hopflow_wire::{Reason, Setup};
 
-use super::{Engine, Failure};
-use crate::circuit::{Body, Circuit, CircuitKey, Nascent, Phase, Side};
+use super::Engine;
+use crate::circuit::{Body, CircuitKey, CircuitState, Forwarded, Nascent, Phase, Request, Side};
 use crate::link::Named;
+use crate::types::Failure;
 
 /// How long the next hop may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -18,114 +18,103 @@ const SPARE: Duration = Duration::from_secs(15 * 60);
 
 impl Engine {
     pub(super) fn take_setup(&mut self, now: Instant, link: LinkId, setup: &Setup) {
-        let name = setup.circuit;
-        let known = self.named(link, name);
+        use SetupMessage::{Backward, Create, Created, Forward};
+        let side = |queue_limit| Side {
+            link,
+            name: setup.circuit,
+            queue_limit,
+        };
         let Ok(message) = SetupMessage::decode(&setup.body) else {
             self.counters.garbage += 1;
             return;
         };
-        let from_prev = known.is_none_or(|key| {
-            let prev = self.circuits.get(key).and_then(|circuit| circuit.prev);
-            prev.is_some_and(|prev| prev.link == link)
+        let known = self.named(link, setup.circuit);
+        let from_prev = known.is_some_and(|key| {
+            let circuit = self.circuits.get(key);
+            circuit.is_some_and(|circuit| circuit.comes_from(link))
         });
         match (message, known) {
             (
-                SetupMessage::Create {
+                Create {
                     queue_limit,
                     handshake,
                 },
-                None,
-            ) => self.on_create(now, link, name, queue_limit, &handshake),
-            (
-                SetupMessage::Create {
-                    queue_limit,
-                    handshake,
-                },
-                Some(key),
-            ) if from_prev => {
-                if self.is_same_create(key, &handshake) {
-                    return self.repeat_created(now, key, link);
-                }
-                // The neighbour closed that circuit, and its word was lost.
-                let (reason, why) = (Reason::Requested, Failure::Closed(Reason::Requested));
-                self.end_circuit(now, key, reason, Some(link), why);
-                self.take_events(now);
-                self.on_create(now, link, name, queue_limit, &handshake);
+                _,
+            ) if known.is_none() || from_prev => {
+                self.on_create(now, side(queue_limit), known, &handshake);
             }
-            (_, None) => self.send_destroy(now, link, name, Reason::Unknown),
-            (SetupMessage::Forward { counter, sealed }, Some(key)) if from_prev => {
+            (_, None) => self.send_destroy(now, link, setup.circuit, Reason::Unknown),
+            (Forward { counter, sealed }, Some(key)) if from_prev => {
                 self.on_forward(now, key, counter, sealed);
             }
             (
-                SetupMessage::Created {
+                Created {
                     queue_limit,
                     handshake,
                 },
                 Some(key),
             ) if !from_prev => self.on_created(now, key, queue_limit, handshake),
-            (SetupMessage::Backward { counter, sealed }, Some(key)) if !from_prev => {
+            (Backward { counter, sealed }, Some(key)) if !from_prev => {
                 self.on_backward(now, key, counter, sealed);
             }
             _ => self.counters.garbage += 1,
         }
     }
 
+    /// A neighbour asks us to be the next hop of a circuit; `known` has the same name.
     fn on_create(
         &mut self,
         now: Instant,
-        link: LinkId,
-        name: Name,
-        queue_limit: Cells,
+        prev: Side,
+        known: Option<CircuitKey>,
         handshake: &Handshake,
     ) {
+        if let Some(key) = known {
+            if self.is_same_create(key, handshake) {
+                return self.repeat_created(now, key);
+            }
+            // The neighbour closed that circuit, and its word was lost.
+            let (reason, why) = (Reason::Requested, Failure::Closed(Reason::Requested));
+            self.end_circuit(now, key, reason, Some(prev.link), why);
+            self.take_events(now);
+        }
+        match self.answer_create(prev, handshake) {
+            Ok(nascent) => self.admit_circuit(now, prev, nascent, handshake),
+            Err(reason) => self.send_destroy(now, prev.link, prev.name, reason),
+        }
+    }
+
+    /// Answers a client's handshake, if there is room for its circuit.
+    fn answer_create(&mut self, prev: Side, handshake: &Handshake) -> Result<Nascent, Reason> {
         let most = self.config.limits.circuits_per_link;
-        let busy = self.link_mut(link).is_none_or(|link| {
-            let full = link.names.len() >= most || !link.names.expects(name);
-            link.opened_to.is_some() || full
+        let has_room = self.links.get(prev.link).is_some_and(|link| {
+            let names = &link.names;
+            link.opened_to.is_none() && names.len() < most && names.expects(prev.name)
         });
-        let relay = self.config.relay.clone();
-        let Some(relay) = relay.filter(|_| !busy) else {
-            return self.send_destroy(now, link, name, Reason::Other);
-        };
+        let relay = self.config.relay.as_ref().filter(|_| has_room);
+        let relay = relay.ok_or(Reason::Other)?;
         let Ok((keys, reply)) = answer(&relay.onion, handshake, |_| Some(Vec::new())) else {
             self.counters.handshakes_failed += 1;
-            return self.send_destroy(now, link, name, Reason::Protocol);
+            return Err(Reason::Protocol);
         };
         self.counters.handshakes += 1;
         let created = SetupMessage::Created {
             queue_limit: self.plan.queue_limit,
             handshake: reply,
         };
-        let created: Body = Box::new(created.encode());
-        self.send_setup(now, link, name, &created);
-        let key = self.circuits.insert(Circuit {
-            prev: Some(Side {
-                link,
-                name,
-                queue_limit,
-            }),
-            next: None,
-            phase: Phase::Nascent(Box::new(Nascent {
-                keys: Box::new(keys),
-                created,
-                counter: None,
-                answer: None,
-                asked: None,
-            })),
-            alarm: None,
-            created_by: Some(handshake.clone()),
-        });
-        if let Some(link) = self.link_mut(link) {
-            let leaving = Direction::Backward;
-            link.names.insert(
-                name,
-                Named {
-                    circuit: key,
-                    leaving,
-                },
-            );
+        Ok(Nascent::new(keys, Box::new(created.encode())))
+    }
+
+    /// Adds a circuit whose handshake was answered.
+    fn admit_circuit(&mut self, now: Instant, prev: Side, nascent: Nascent, by: &Handshake) {
+        let circuit = CircuitState::nascent(prev, nascent, by.clone());
+        let circuit = self.circuits.insert(circuit);
+        let leaving = Direction::Backward;
+        if let Some(link) = self.links.get_mut(prev.link) {
+            link.names.insert(prev.name, Named { circuit, leaving });
         }
-        self.set_alarm(key, Some(now + SPARE));
+        self.repeat_created(now, circuit);
+        self.circuits.set_alarm(circuit, Some(now + SPARE));
     }
 
     fn is_same_create(&self, key: CircuitKey, handshake: &Handshake) -> bool {
@@ -133,18 +122,21 @@ impl Engine {
         circuit.is_some_and(|circuit| circuit.created_by.as_ref() == Some(handshake))
     }
 
-    /// The answer to a CREATE may have been lost.
-    fn repeat_created(&mut self, now: Instant, key: CircuitKey, link: LinkId) {
-        if let Some(Circuit {
-            prev: Some(prev),
-            phase: Phase::Nascent(nascent),
-            ..
-        }) = self.circuits.get(key)
-            && prev.link == link
-            && nascent.counter.is_none()
+    /// A circuit that is being built through us, and its side towards the client.
+    fn nascent(&mut self, key: CircuitKey) -> Option<(&mut Nascent, Side, Option<Side>)> {
+        let circuit = self.circuits.get_mut(key)?;
+        match &mut circuit.phase {
+            Phase::Nascent(nascent) => Some((nascent, circuit.prev?, circuit.next)),
+            _ => None,
+        }
+    }
+
+    /// Sends the answer to a CREATE, for the first time or because it may have been lost.
+    fn repeat_created(&mut self, now: Instant, key: CircuitKey) {
+        if let Some((nascent, prev, _)) = self.nascent(key)
+            && let Some(created) = nascent.created().cloned()
         {
-            let (name, created) = (prev.name, nascent.created.clone());
-            self.send_setup(now, link, name, &created);
+            self.send_setup(now, prev.link, prev.name, &created);
         }
     }
 
@@ -154,105 +146,62 @@ impl Engine {
         now: Instant,
         key: CircuitKey,
         counter: u32,
-        mut sealed: Box<[u8; SEALED_SETUP]>,
+        sealed: Box<[u8; SEALED_SETUP]>,
     ) {
-        let Some(circuit) = self.circuits.get_mut(key) else {
+        let Some((nascent, prev, next)) = self.nascent(key) else {
             return;
         };
-        let (prev, next) = (circuit.prev, circuit.next);
-        let Phase::Nascent(nascent) = &mut circuit.phase else {
-            return;
-        };
-        // Messages for later hops have higher counters than those for us.
-        if nascent.counter.is_some_and(|last| counter <= last) {
-            let again = nascent.counter == Some(counter);
-            let resend = match (&nascent.answer, &nascent.asked) {
-                (Some(answer), _) => prev.map(|prev| (prev, answer.clone())),
-                (None, Some(asked)) => next.map(|next| (next, asked.clone())),
-                (None, None) => None,
-            };
-            if let Some((side, body)) = resend.filter(|_| again) {
-                self.send_setup(now, side.link, side.name, &body);
+        match (nascent.on_forward(counter, sealed, next.is_some()), next) {
+            (Forwarded::Garbage, _) => self.counters.garbage += 1,
+            (Forwarded::AnswerAgain(body), _) => self.send_setup(now, prev.link, prev.name, &body),
+            (Forwarded::AskAgain(body), Some(next)) => {
+                self.send_setup(now, next.link, next.name, &body);
             }
-            return;
-        }
-        if let Some(next) = next.filter(|_| nascent.is_extended(next.as_ref())) {
-            nascent.keys.forward.apply_setup_layer(counter, &mut sealed);
-            let body = Box::new(SetupMessage::Forward { counter, sealed }.encode());
-            self.set_alarm(key, Some(now + SPARE));
-            return self.send_setup(now, next.link, next.name, &body);
-        }
-        if nascent.asked.is_some() {
-            // One question at a time: the client repeats this one if it is honest.
-            return;
-        }
-        let Ok(plain) = nascent.keys.forward.open_setup(counter, &sealed) else {
-            // Anyone on the path can send this; the true message may still come.
-            self.counters.garbage += 1;
-            return;
-        };
-        nascent.counter = Some(counter);
-        nascent.answer = None;
-        match HopMessage::decode(&plain) {
-            Ok(HopMessage::Extend {
-                address,
-                fingerprint,
-                handshake,
-            }) => {
-                let target = (address, Fingerprint::from_bytes(fingerprint));
-                if let Err(reason) = self.extend(now, key, target, handshake) {
+            (Forwarded::Relayed(body), Some(next)) => {
+                self.circuits.set_alarm(key, Some(now + SPARE));
+                self.send_setup(now, next.link, next.name, &body);
+            }
+            (Forwarded::Ours(request), _) => {
+                let asked = request.and_then(|request| self.extend(now, key, request));
+                if let Err(reason) = asked {
                     self.answer_client(now, key, &HopMessage::Refused { reason });
                 }
             }
-            _ => {
-                let reason = Refusal::Malformed;
-                self.answer_client(now, key, &HopMessage::Refused { reason });
-            }
+            (Forwarded::Ignored | Forwarded::AskAgain(_) | Forwarded::Relayed(_), _) => {}
         }
     }
 
     /// Asks the next hop.
-    fn extend(
-        &mut self,
-        now: Instant,
-        key: CircuitKey,
-        target: (std::net::SocketAddr, Fingerprint),
-        handshake: Handshake,
-    ) -> Result<(), Refusal> {
-        if !self.may_extend(&target) {
+    fn extend(&mut self, now: Instant, key: CircuitKey, request: Request) -> Result<(), Refusal> {
+        if !self.may_extend(&request.target) {
             return Err(Refusal::NotAllowed);
         }
-        let link = self.link_to(now, target).ok_or(Refusal::Identity)?;
-        let next = self.join(link, key).ok_or(Refusal::Busy)?;
+        let link = self.link_to(now, request.target).ok_or(Refusal::Identity)?;
+        let name = self.join(link, key).ok_or(Refusal::Busy)?;
         let create = SetupMessage::Create {
             queue_limit: self.plan.queue_limit,
-            handshake,
+            handshake: request.handshake,
         };
         let body: Body = Box::new(create.encode());
-        self.send_setup(now, link, next, &body);
+        self.send_setup(now, link, name, &body);
         self.expect_answer(now, link);
         if let Some(circuit) = self.circuits.get_mut(key) {
-            circuit.next = Some(Side {
-                link,
-                name: next,
-                queue_limit: Cells::ZERO,
-            });
+            circuit.next = Some(Side::asked(link, name));
             if let Phase::Nascent(nascent) = &mut circuit.phase {
-                nascent.asked = Some(body);
+                nascent.on_asked(body);
             }
         }
-        self.set_alarm(key, Some(now + PATIENCE));
+        self.circuits.set_alarm(key, Some(now + PATIENCE));
         Ok(())
     }
 
     /// Gives a circuit a name on the link to its next hop; `None` if the link has too many.
     pub(super) fn join(&mut self, link: LinkId, circuit: CircuitKey) -> Option<Name> {
         let most = self.config.limits.circuits_per_link;
-        let link = self.link_mut(link).filter(|link| link.names.len() < most)?;
-        link.names.choose(Named {
-            circuit,
-            leaving: Direction::Forward,
-        })
+        let link = self.links.get_mut(link)?;
+        let leaving = Direction::Forward;
+        let named = Named { circuit, leaving };
+        (link.names.len() < most).then(|| link.names.choose(named))?
     }
 
     /// The next hop is there.
@@ -269,12 +218,10 @@ impl Engine {
         match &mut circuit.phase {
             Phase::Nascent(nascent) => {
                 // A repeated answer says nothing new.
-                if nascent.asked.take().is_none() {
+                if !nascent.on_answered() {
                     return;
                 }
-                if let Some(next) = &mut circuit.next {
-                    next.queue_limit = queue_limit;
-                }
+                circuit.set_queue_limit(queue_limit);
                 let message = HopMessage::Extended {
                     queue_limit,
                     handshake,
@@ -282,13 +229,11 @@ impl Engine {
                 self.answer_client(now, key, &message);
             }
             // A repeated answer must not be taken for that of the next hop.
-            Phase::Building(building) if building.keys.is_empty() => {
-                if let Some(next) = &mut circuit.next {
-                    next.queue_limit = queue_limit;
-                }
+            Phase::Building(building) if building.hop() == 0 => {
+                circuit.set_queue_limit(queue_limit);
                 self.on_answer(now, key, &handshake);
             }
-            Phase::Building(_) | Phase::Open { .. } | Phase::Closing => {}
+            Phase::Building(_) | Phase::Open(_) | Phase::Closing => {}
         }
     }
 
@@ -298,40 +243,23 @@ impl Engine {
         now: Instant,
         key: CircuitKey,
         counter: u32,
-        mut sealed: Box<[u8; SEALED_SETUP]>,
+        sealed: Box<[u8; SEALED_SETUP]>,
     ) {
-        let Some(circuit) = self.circuits.get(key) else {
-            return;
-        };
-        match (&circuit.phase, circuit.prev) {
-            (Phase::Nascent(nascent), Some(prev)) => {
-                nascent
-                    .keys
-                    .backward
-                    .apply_setup_layer(counter, &mut sealed);
-                let body = Box::new(SetupMessage::Backward { counter, sealed }.encode());
-                self.send_setup(now, prev.link, prev.name, &body);
-            }
-            (Phase::Building(_), None) => self.on_sealed_answer(now, key, counter, sealed),
-            _ => {}
+        if let Some((nascent, prev, _)) = self.nascent(key) {
+            let body = nascent.relay_backward(counter, sealed);
+            self.send_setup(now, prev.link, prev.name, &body);
+        } else {
+            self.on_sealed_answer(now, key, counter, sealed);
         }
     }
 
-    /// Answers the client's last message, and keeps the answer to be repeated.
+    /// Answers the client's last message.
     fn answer_client(&mut self, now: Instant, key: CircuitKey, message: &HopMessage) {
-        let Some(circuit) = self.circuits.get_mut(key) else {
-            return;
-        };
-        let (Some(prev), Phase::Nascent(nascent)) = (circuit.prev, &mut circuit.phase) else {
-            return;
-        };
-        let counter = nascent.counter.unwrap_or(0);
-        let sealed = nascent.keys.backward.seal_setup(counter, &message.encode());
-        let sealed = Box::new(sealed);
-        let body: Body = Box::new(SetupMessage::Backward { counter, sealed }.encode());
-        nascent.answer = Some(body.clone());
-        self.send_setup(now, prev.link, prev.name, &body);
-        self.set_alarm(key, Some(now + SPARE));
+        if let Some((nascent, prev, _)) = self.nascent(key) {
+            let body = nascent.seal_answer(message);
+            self.send_setup(now, prev.link, prev.name, &body);
+            self.circuits.set_alarm(key, Some(now + SPARE));
+        }
     }
 
     /// The neighbour on `link` closed a circuit that is being built: a next hop that declines is
@@ -344,18 +272,16 @@ impl Engine {
         reason: Reason,
         why: Failure,
     ) {
-        let declined = self.circuits.get_mut(key).and_then(|circuit| {
-            let next = circuit.next.filter(|next| next.link == link)?;
-            let Phase::Nascent(nascent) = &mut circuit.phase else {
-                return None;
-            };
-            nascent.asked.take()?;
-            circuit.next = None;
-            Some(next)
+        let declined = self.nascent(key).and_then(|(nascent, _, next)| {
+            let next = next.filter(|next| next.link == link)?;
+            nascent.on_answered().then_some(next)
         });
         let Some(next) = declined else {
             return self.end_circuit(now, key, reason, Some(link), why);
         };
+        if let Some(circuit) = self.circuits.get_mut(key) {
+            circuit.next = None;
+        }
         self.free_name(now, next);
         let reason = Refusal::Declined;
         self.answer_client(now, key, &HopMessage::Refused { reason });

@@ -262,7 +262,6 @@ impl Neighbour {
     /// Takes what the relay has to say.
     pub(crate) fn drain(&mut self) {
         loop {
-            let mut bytes = Vec::new();
             if let Some(event) = self.engine.poll_event(self.now) {
                 if let Event::Begin { stream, .. } = event {
                     self.begun.push(stream);
@@ -273,13 +272,15 @@ impl Neighbour {
                 if let Action::Connect { conn, .. } = action {
                     self.engine.closed(self.now, conn);
                 }
-            } else if let Some(transmit) = self.engine.poll_datagrams(self.now, 3000, &mut bytes) {
+            } else if let Some((transmit, bytes)) = self.engine.poll_datagrams(self.now, 3000) {
+                let bytes = bytes.to_vec();
                 for datagram in bytes.chunks(transmit.segment) {
                     if transmit.to == ADDRESS {
                         self.hear(datagram);
                     }
                 }
-            } else if let Some(conn) = self.engine.poll_bytes(self.now, &mut bytes) {
+            } else if let Some((conn, bytes)) = self.engine.poll_bytes(self.now) {
+                let bytes = bytes.to_vec();
                 if self.clogged {
                     self.backlog += bytes.len();
                 } else {

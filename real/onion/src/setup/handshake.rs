@@ -8,7 +8,7 @@ use crate::keys::KEY;
 
 /// Bytes of a handshake message at most: as many as fit an EXTEND.
 pub const MAX_HANDSHAKE: usize = SETUP_PLAIN - hop_message::EXTEND_FIELDS;
-/// Bytes of payload that a handshake message carries at most, beside a key and a tag.
+/// Bytes of payload that a handshake message carries at most, next to a key and a tag.
 pub const MAX_HANDSHAKE_PAYLOAD: usize = MAX_HANDSHAKE - KEY - TAG;
 
 /// A handshake message, at most [`MAX_HANDSHAKE`] bytes long. Only [`crate::Initiator`] and

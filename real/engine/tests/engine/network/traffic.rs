@@ -205,15 +205,16 @@ impl Network {
                 self.on_action(node, action);
                 continue;
             }
-            let mut bytes = Vec::new();
-            if let Some(transmit) = engine.poll_datagrams(now, usize::MAX, &mut bytes) {
+            if let Some((transmit, bytes)) = engine.poll_datagrams(now, usize::MAX) {
                 let from = address(node, transmit.via);
+                let bytes = bytes.to_vec();
                 for datagram in bytes.chunks(transmit.segment) {
                     self.carry(node, from, transmit.to, datagram.to_vec());
                 }
                 continue;
             }
-            if let Some(conn) = engine.poll_bytes(now, &mut bytes) {
+            if let Some((conn, bytes)) = engine.poll_bytes(now) {
+                let bytes = bytes.to_vec();
                 self.write_connection((node, conn), bytes);
                 continue;
             }

@@ -1,0 +1,126 @@
+//! A circuit at this node, from its first message to its last.
+
+mod building;
+mod nascent;
+mod table;
+
+use hopflow_onion::Handshake;
+use hopflow_overlay::{CircuitHandle, HopSpec};
+use hopflow_units::{Cells, CircuitId as Name, Instant, LinkId};
+use hopflow_wire::CELL_PAYLOAD;
+
+use crate::crypt::Crypt;
+pub(crate) use building::{Building, Outcome};
+pub(crate) use nascent::{Forwarded, Nascent, Request};
+pub(crate) use table::CircuitTable;
+
+slotmap::new_key_type! {
+    /// A circuit, as its engine numbers it.
+    pub struct CircuitKey;
+}
+
+pub(crate) type Body = Box<[u8; CELL_PAYLOAD]>;
+
+/// A circuit's end of a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side {
+    pub(crate) link: LinkId,
+    pub(crate) name: Name,
+    /// Cells that the neighbour queues; known once it has answered.
+    pub(crate) queue_limit: Cells,
+}
+
+impl Side {
+    /// A side whose neighbour has not answered.
+    pub(crate) const fn asked(link: LinkId, name: Name) -> Self {
+        Self {
+            link,
+            name,
+            queue_limit: Cells::ZERO,
+        }
+    }
+
+    /// The side as the node wants it described.
+    pub(crate) const fn spec(self) -> HopSpec {
+        HopSpec {
+            link: self.link,
+            circuit: self.name,
+            queue_limit: self.queue_limit,
+        }
+    }
+}
+
+/// What an engine keeps of a circuit.
+#[derive(Debug)]
+pub(crate) struct CircuitState {
+    pub(crate) prev: Option<Side>,
+    pub(crate) next: Option<Side>,
+    pub(crate) phase: Phase,
+    /// At a relay, the handshake message that began it: another one is another circuit's.
+    pub(crate) created_by: Option<Handshake>,
+    /// When the engine looks at it again.
+    alarm: Option<Instant>,
+}
+
+/// How far a circuit has come.
+#[derive(Debug)]
+pub(crate) enum Phase {
+    /// We build it.
+    Building(Box<Building>),
+    /// A client builds it through us.
+    Nascent(Box<Nascent>),
+    /// It is about to be closed.
+    Closing,
+    /// It carries data.
+    Open(OpenCircuit),
+}
+
+/// A circuit that carries data.
+#[derive(Debug)]
+pub(crate) struct OpenCircuit {
+    pub(crate) handle: CircuitHandle,
+    pub(crate) crypt: Box<Crypt>,
+    /// Names of its streams that were given out; the client gives them.
+    pub(crate) next_stream: u16,
+}
+
+impl CircuitState {
+    /// A circuit that we build.
+    pub(crate) fn building(building: Building) -> Self {
+        Self {
+            prev: None,
+            next: None,
+            phase: Phase::Building(Box::new(building)),
+            created_by: None,
+            alarm: None,
+        }
+    }
+
+    /// A circuit that a client builds through us.
+    pub(crate) fn nascent(prev: Side, nascent: Nascent, created_by: Handshake) -> Self {
+        Self {
+            prev: Some(prev),
+            next: None,
+            phase: Phase::Nascent(Box::new(nascent)),
+            created_by: Some(created_by),
+            alarm: None,
+        }
+    }
+
+    /// Whether its cells come from the client on this link.
+    pub(crate) fn comes_from(&self, link: LinkId) -> bool {
+        self.prev.is_some_and(|prev| prev.link == link)
+    }
+
+    /// Its ends of links.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = Side> + use<> {
+        [self.prev, self.next].into_iter().flatten()
+    }
+
+    /// The neighbour on the way to the exit has answered.
+    pub(crate) const fn set_queue_limit(&mut self, queue_limit: Cells) {
+        if let Some(next) = &mut self.next {
+            next.queue_limit = queue_limit;
+        }
+    }
+}

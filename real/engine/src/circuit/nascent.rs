@@ -1,0 +1,265 @@
+//! A relay's part in building a circuit: docs/spec/overlay.md, "Building a circuit".
+
+use hopflow_onion::setup::{HopMessage, Refusal, SetupMessage};
+use hopflow_onion::{Handshake, HopKeys, SEALED_SETUP};
+
+use super::Body;
+use crate::link::Target;
+
+/// What a relay keeps of a circuit that is being built.
+#[derive(Debug)]
+pub(crate) struct Nascent {
+    keys: Box<HopKeys>,
+    /// The answer to the client's handshake, to be repeated.
+    created: Body,
+    /// The counter of the client's last message for us.
+    counter: Option<u32>,
+    /// The answer to it, to be repeated.
+    answer: Option<Body>,
+    /// What we asked the next hop and have no answer to.
+    asked: Option<Body>,
+}
+
+/// What a message from the client asks for.
+#[derive(Debug)]
+pub(crate) enum Forwarded {
+    /// Nothing: it came too early or too late.
+    Ignored,
+    /// Nothing: anyone on the path can have sent it, and the true one may still come.
+    Garbage,
+    /// The previous hop missed this answer.
+    AnswerAgain(Body),
+    /// The next hop missed this question.
+    AskAgain(Body),
+    /// It is for a later hop.
+    Relayed(Body),
+    /// It is for us.
+    Ours(Result<Request, Refusal>),
+}
+
+/// A client's wish for a next hop.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) target: Target,
+    pub(crate) handshake: Handshake,
+}
+
+impl Nascent {
+    pub(crate) fn new(keys: HopKeys, created: Body) -> Self {
+        Self {
+            keys: Box::new(keys),
+            created,
+            counter: None,
+            answer: None,
+            asked: None,
+        }
+    }
+
+    /// The keys that the client shares with us.
+    pub(crate) fn into_keys(self) -> Box<HopKeys> {
+        self.keys
+    }
+
+    /// The answer to the client's handshake, if that may have missed it.
+    pub(crate) fn created(&self) -> Option<&Body> {
+        self.counter.is_none().then_some(&self.created)
+    }
+
+    /// Whether the next hop was asked and has not answered.
+    pub(crate) const fn waits(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Notes what the next hop was asked.
+    pub(crate) fn on_asked(&mut self, question: Body) {
+        self.asked = Some(question);
+    }
+
+    /// The next hop answered, or declined; false if it was not asked.
+    pub(crate) fn on_answered(&mut self) -> bool {
+        self.asked.take().is_some()
+    }
+
+    /// A message from the client; `has_next` says whether there is a next hop, asked or answered.
+    pub(crate) fn on_forward(
+        &mut self,
+        counter: u32,
+        mut sealed: Box<[u8; SEALED_SETUP]>,
+        has_next: bool,
+    ) -> Forwarded {
+        // Messages for later hops have higher counters than those for us.
+        if self.counter.is_some_and(|last| counter <= last) {
+            return self.repeat(counter);
+        }
+        if self.asked.is_some() {
+            // One question at a time: the client repeats this one if it is honest.
+            return Forwarded::Ignored;
+        }
+        if has_next {
+            self.keys.forward.apply_setup_layer(counter, &mut sealed);
+            let message = SetupMessage::Forward { counter, sealed };
+            return Forwarded::Relayed(Box::new(message.encode()));
+        }
+        let Ok(plain) = self.keys.forward.open_setup(counter, &sealed) else {
+            return Forwarded::Garbage;
+        };
+        self.counter = Some(counter);
+        self.answer = None;
+        Forwarded::Ours(match HopMessage::decode(&plain) {
+            Ok(HopMessage::Extend {
+                address,
+                fingerprint,
+                handshake,
+            }) => Ok(Request {
+                target: (
+                    address,
+                    hopflow_channel::Fingerprint::from_bytes(fingerprint),
+                ),
+                handshake,
+            }),
+            _ => Err(Refusal::Malformed),
+        })
+    }
+
+    /// The client repeats a message.
+    fn repeat(&self, counter: u32) -> Forwarded {
+        if self.counter != Some(counter) {
+            return Forwarded::Ignored;
+        }
+        match (&self.answer, &self.asked) {
+            (Some(answer), _) => Forwarded::AnswerAgain(answer.clone()),
+            (None, Some(asked)) => Forwarded::AskAgain(asked.clone()),
+            (None, None) => Forwarded::Ignored,
+        }
+    }
+
+    /// Adds our layer to a message from the last hop to the client.
+    pub(crate) fn relay_backward(&self, counter: u32, mut sealed: Box<[u8; SEALED_SETUP]>) -> Body {
+        self.keys.backward.apply_setup_layer(counter, &mut sealed);
+        Box::new(SetupMessage::Backward { counter, sealed }.encode())
+    }
+
+    /// Seals the answer to the client's last message, and keeps it to be repeated.
+    pub(crate) fn seal_answer(&mut self, message: &HopMessage) -> Body {
+        let counter = self.counter.unwrap_or(0);
+        let sealed = Box::new(self.keys.backward.seal_setup(counter, &message.encode()));
+        let body: Body = Box::new(SetupMessage::Backward { counter, sealed }.encode());
+        self.answer = Some(body.clone());
+        body
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circuit::{Building, Outcome};
+    use crate::config::Hop;
+    use hopflow_channel::Fingerprint;
+    use hopflow_onion::{OnionSecret, answer};
+    use hopflow_units::Cells;
+
+    const LIMIT: Cells = Cells::new(100);
+
+    /// The client's message in the present step.
+    fn said(client: &mut Building) -> SetupMessage {
+        let step = client.next_try().expect("it is sent a few times");
+        SetupMessage::decode(&step.message).expect("it is well-formed")
+    }
+
+    fn created(secret: &OnionSecret, handshake: &Handshake) -> (HopKeys, Handshake) {
+        answer(secret, handshake, |_| Some(Vec::new())).expect("it is for us")
+    }
+
+    /// A client whose first hop has answered, and that hop; the second is the first again.
+    fn client_and_relay() -> (Building, Nascent, OnionSecret) {
+        let secret = OnionSecret::generate();
+        let hop = Hop {
+            address: "10.0.0.1:1".parse().expect("an address"),
+            fingerprint: Fingerprint::from_bytes([1; 32]),
+            onion: secret.public(),
+        };
+        let mut client = Building::start(vec![hop.clone(), hop], LIMIT);
+        let SetupMessage::Create { handshake, .. } = said(&mut client) else {
+            panic!("the first message is for the neighbour");
+        };
+        let (keys, reply) = created(&secret, &handshake);
+        let relay = Nascent::new(keys, Box::new([0; 509]));
+        assert!(matches!(client.on_answer(&reply), Outcome::Asking));
+        (client, relay, secret)
+    }
+
+    /// Brings the client's message to the relay.
+    fn forward(client: &mut Building, relay: &mut Nascent, has_next: bool) -> Forwarded {
+        let SetupMessage::Forward { counter, sealed } = said(client) else {
+            panic!("later messages are for the last hop");
+        };
+        relay.on_forward(counter, sealed, has_next)
+    }
+
+    fn backward(body: &Body) -> (u32, Box<[u8; SEALED_SETUP]>) {
+        match SetupMessage::decode(&**body) {
+            Ok(SetupMessage::Backward { counter, sealed }) => (counter, sealed),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_client_extends_a_circuit_through_a_relay_that_repeats_what_is_lost() {
+        let (mut client, mut relay, secret) = client_and_relay();
+        let Forwarded::Ours(Ok(request)) = forward(&mut client, &mut relay, false) else {
+            panic!("the relay is the last hop");
+        };
+        assert!(matches!(
+            forward(&mut client, &mut relay, false),
+            Forwarded::Ignored
+        ));
+        relay.on_asked(Box::new([9; 509]));
+        let again = forward(&mut client, &mut relay, true);
+        assert!(matches!(again, Forwarded::AskAgain(body) if *body == [9; 509]));
+        assert!(relay.on_answered());
+        assert!(!relay.on_answered(), "a repeated answer says nothing new");
+        let (_, handshake) = created(&secret, &request.handshake);
+        let extended = HopMessage::Extended {
+            queue_limit: LIMIT,
+            handshake,
+        };
+        let answer = relay.seal_answer(&extended);
+        let again = forward(&mut client, &mut relay, true);
+        assert!(matches!(again, Forwarded::AnswerAgain(body) if body == answer));
+        let (counter, sealed) = backward(&answer);
+        let mut forged = sealed.clone();
+        forged[7] ^= 1;
+        let outcome = client.on_sealed_answer(counter, forged);
+        assert!(matches!(outcome, Outcome::Garbage));
+        let outcome = client.on_sealed_answer(counter, sealed.clone());
+        assert!(matches!(outcome, Outcome::Built(keys) if keys.len() == 2));
+        let outcome = client.on_sealed_answer(counter, sealed);
+        assert!(matches!(outcome, Outcome::Stale));
+    }
+
+    #[test]
+    fn a_refusal_names_the_hop_that_was_asked() {
+        let (mut client, mut relay, _) = client_and_relay();
+        forward(&mut client, &mut relay, false);
+        let reason = Refusal::NotAllowed;
+        let (counter, sealed) = backward(&relay.seal_answer(&HopMessage::Refused { reason }));
+        let outcome = client.on_sealed_answer(counter, sealed);
+        assert!(matches!(outcome, Outcome::Failed(1)));
+    }
+
+    #[test]
+    fn messages_for_later_hops_pass() {
+        let (mut client, mut relay, _) = client_and_relay();
+        let relayed = forward(&mut client, &mut relay, true);
+        assert!(matches!(relayed, Forwarded::Relayed(_)));
+    }
+
+    #[test]
+    fn a_message_is_sent_five_times_with_doubling_patience() {
+        let (mut client, ..) = client_and_relay();
+        let waits: Vec<u64> = std::iter::from_fn(|| client.next_try())
+            .map(|step| step.wait.as_nanos() / 1_000_000)
+            .collect();
+        assert_eq!(waits, [1000, 2000, 4000, 8000, 16_000]);
+    }
+}

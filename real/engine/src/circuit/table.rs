@@ -1,0 +1,193 @@
+//! The circuits of an engine: by key, by their handles in the node, by their alarms; and the
+//! circuits of its streams.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hopflow_overlay::{CircuitHandle, StreamHandle};
+use hopflow_units::Instant;
+use slotmap::SlotMap;
+
+use super::{CircuitKey, CircuitState, OpenCircuit, Phase};
+use crate::crypt::Crypt;
+
+/// All circuits.
+#[derive(Debug, Default)]
+pub(crate) struct CircuitTable {
+    circuits: SlotMap<CircuitKey, CircuitState>,
+    /// Circuits that carry data.
+    by_handle: BTreeMap<CircuitHandle, CircuitKey>,
+    alarms: BTreeSet<(Instant, CircuitKey)>,
+    /// Circuits of streams; some of these streams may be gone.
+    streams: BTreeMap<StreamHandle, CircuitKey>,
+}
+
+impl CircuitTable {
+    pub(crate) fn len(&self) -> usize {
+        self.circuits.len()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: CircuitKey) -> Option<&CircuitState> {
+        self.circuits.get(key)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, key: CircuitKey) -> Option<&mut CircuitState> {
+        self.circuits.get_mut(key)
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = CircuitKey> + '_ {
+        self.circuits.keys()
+    }
+
+    pub(crate) fn insert(&mut self, circuit: CircuitState) -> CircuitKey {
+        self.circuits.insert(circuit)
+    }
+
+    /// Lets a circuit carry data.
+    pub(crate) fn open(&mut self, key: CircuitKey, handle: CircuitHandle, crypt: Crypt) {
+        if let Some(circuit) = self.circuits.get_mut(key) {
+            circuit.phase = Phase::Open(OpenCircuit {
+                handle,
+                crypt: Box::new(crypt),
+                next_stream: 0,
+            });
+            self.by_handle.insert(handle, key);
+            self.set_alarm(key, None);
+        }
+    }
+
+    /// Takes a circuit out.
+    pub(crate) fn remove(&mut self, key: CircuitKey) -> Option<CircuitState> {
+        self.set_alarm(key, None);
+        let circuit = self.circuits.remove(key)?;
+        if let Phase::Open(open) = &circuit.phase {
+            self.by_handle.remove(&open.handle);
+        }
+        Some(circuit)
+    }
+
+    /// A circuit that carries data.
+    #[inline]
+    pub(crate) fn opened(&mut self, key: CircuitKey) -> Option<&mut OpenCircuit> {
+        match &mut self.circuits.get_mut(key)?.phase {
+            Phase::Open(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// Whether a circuit carries data.
+    #[inline]
+    pub(crate) fn is_open(&self, key: CircuitKey) -> bool {
+        let phase = self.circuits.get(key).map(|circuit| &circuit.phase);
+        matches!(phase, Some(Phase::Open(_)))
+    }
+
+    /// The circuit that carries data under this handle.
+    pub(crate) fn of(&self, handle: CircuitHandle) -> Option<CircuitKey> {
+        self.by_handle.get(&handle).copied()
+    }
+
+    /// All circuits that carry data.
+    pub(crate) fn open_ones(&self) -> impl Iterator<Item = (CircuitKey, CircuitHandle)> + '_ {
+        self.circuits
+            .iter()
+            .filter_map(|(key, circuit)| match &circuit.phase {
+                Phase::Open(open) => Some((key, open.handle)),
+                _ => None,
+            })
+    }
+
+    /// Sets, moves or takes away the time at which a circuit is looked at.
+    pub(crate) fn set_alarm(&mut self, key: CircuitKey, at: Option<Instant>) {
+        let Some(circuit) = self.circuits.get_mut(key) else {
+            return;
+        };
+        if let Some(old) = std::mem::replace(&mut circuit.alarm, at) {
+            self.alarms.remove(&(old, key));
+        }
+        if let Some(at) = at {
+            self.alarms.insert((at, key));
+        }
+    }
+
+    /// When a circuit is to be looked at; `None` if none is.
+    pub(crate) fn timeout(&self) -> Option<Instant> {
+        self.alarms.first().map(|(at, _)| *at)
+    }
+
+    /// A circuit that is to be looked at by now; its alarm is over.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<CircuitKey> {
+        let &(_, key) = self.alarms.first().filter(|(at, _)| *at <= now)?;
+        self.set_alarm(key, None);
+        Some(key)
+    }
+
+    /// Notes that a stream is on a circuit.
+    pub(crate) fn add_stream(&mut self, stream: StreamHandle, circuit: CircuitKey) {
+        self.streams.insert(stream, circuit);
+    }
+
+    /// Forgets a stream.
+    pub(crate) fn remove_stream(&mut self, stream: StreamHandle) {
+        self.streams.remove(&stream);
+    }
+
+    /// Streams with their circuits.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = (StreamHandle, CircuitKey)> + '_ {
+        self.streams.iter().map(|(stream, key)| (*stream, *key))
+    }
+
+    /// Forgets the streams that are gone, or whose circuit is.
+    pub(crate) fn collect_streams(&mut self, is_there: impl Fn(StreamHandle) -> bool) {
+        let circuits = &self.circuits;
+        self.streams
+            .retain(|stream, circuit| circuits.contains_key(*circuit) && is_there(*stream));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hopflow_units::Duration;
+
+    const START: Instant = Instant::from_nanos(1);
+
+    fn closing() -> CircuitState {
+        CircuitState {
+            prev: None,
+            next: None,
+            phase: Phase::Closing,
+            created_by: None,
+            alarm: None,
+        }
+    }
+
+    #[test]
+    fn circuits_are_looked_at_in_the_order_of_their_alarms() {
+        let mut table = CircuitTable::default();
+        let keys: Vec<CircuitKey> = (0..3).map(|_| table.insert(closing())).collect();
+        for (key, seconds) in [(keys[0], 3), (keys[1], 1), (keys[2], 2), (keys[0], 4)] {
+            table.set_alarm(key, Some(START + Duration::from_secs(seconds)));
+        }
+        assert_eq!(table.timeout(), Some(START + Duration::from_secs(1)));
+        assert_eq!(table.take_due(START), None);
+        let late = START + Duration::from_secs(4);
+        assert_eq!(table.take_due(late), Some(keys[1]));
+        assert!(table.remove(keys[2]).is_some());
+        assert_eq!(table.take_due(late), Some(keys[0]));
+        assert_eq!((table.take_due(late), table.timeout()), (None, None));
+    }
+
+    #[test]
+    fn a_circuit_that_is_gone_has_no_alarm_and_no_second_end() {
+        let mut table = CircuitTable::default();
+        let key = table.insert(closing());
+        table.set_alarm(key, Some(START));
+        assert!(table.remove(key).is_some());
+        assert!(table.remove(key).is_none());
+        assert_eq!((table.len(), table.timeout()), (0, None));
+        table.set_alarm(key, Some(START));
+        assert_eq!(table.timeout(), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! From open to gone: what node, links and driver have to know of circuits.
+
+use hopflow_overlay::{CircuitHandle, CircuitSpec, Event as NodeEvent};
+use hopflow_units::{Instant, LinkId};
+use hopflow_wire::Reason;
+
+use super::Engine;
+use crate::circuit::{CircuitKey, Phase, Side};
+use crate::crypt::Crypt;
+use crate::types::{Event, Failure};
+
+impl Engine {
+    /// Closes a circuit and tells the neighbours.
+    pub fn close_circuit(&mut self, now: Instant, circuit: CircuitKey) {
+        self.end_circuit(now, circuit, Reason::Requested, None, Failure::Requested);
+    }
+
+    /// Lets a circuit carry data: gives it to the node.
+    pub(super) fn open_circuit(&mut self, key: CircuitKey, crypt: Crypt) {
+        let Some(circuit) = self.circuits.get(key) else {
+            return;
+        };
+        let handle = self.host.open_circuit(&CircuitSpec {
+            prev: circuit.prev.map(Side::spec),
+            next: circuit.next.map(Side::spec),
+        });
+        self.circuits.open(key, handle, crypt);
+    }
+
+    /// Closes a circuit, tells the neighbours but the one on `known`, which knows, and tells the
+    /// driver of `why` if the circuit was ours.
+    pub(super) fn end_circuit(
+        &mut self,
+        now: Instant,
+        key: CircuitKey,
+        reason: Reason,
+        known: Option<LinkId>,
+        why: Failure,
+    ) {
+        let Some(circuit) = self.circuits.get(key) else {
+            return;
+        };
+        if let Phase::Open(open) = &circuit.phase {
+            // The node tells the neighbours, and then us, see `take_events`.
+            self.host.close_circuit(open.handle, reason);
+            return self.forget_circuit(now, key, why);
+        }
+        for side in circuit.sides() {
+            if known != Some(side.link) {
+                self.send_destroy(now, side.link, side.name, reason);
+            }
+        }
+        self.forget_circuit(now, key, why);
+    }
+
+    /// Forgets a circuit whose neighbours know that it is gone.
+    fn forget_circuit(&mut self, now: Instant, key: CircuitKey, why: Failure) {
+        let Some(circuit) = self.circuits.remove(key) else {
+            return;
+        };
+        for side in circuit.sides() {
+            self.free_name(now, side);
+        }
+        if circuit.prev.is_none() {
+            let event = Event::Closed { circuit: key, why };
+            self.reports.events.push_back(event);
+        }
+    }
+
+    /// Takes what the node has to say.
+    #[inline]
+    pub(super) fn take_events(&mut self, now: Instant) {
+        while let Some(event) = self.host.poll_event() {
+            if let Some(event) = self.on_node_event(now, event) {
+                self.reports.events.push_back(event);
+            }
+        }
+    }
+
+    /// What the driver has to know of something that the node reports.
+    #[inline]
+    fn on_node_event(
+        &mut self,
+        now: Instant,
+        event: NodeEvent<hopflow_onion::OnionPayload>,
+    ) -> Option<Event> {
+        match event {
+            NodeEvent::Delivered { stream, payload } => Some(Event::Data { stream, payload }),
+            NodeEvent::Begun {
+                stream,
+                circuit,
+                target,
+            } => {
+                if let Some(key) = self.circuits.of(circuit) {
+                    self.circuits.add_stream(stream, key);
+                }
+                Some(Event::Begin { stream, target })
+            }
+            NodeEvent::Finished { stream } => Some(Event::Finished { stream }),
+            NodeEvent::Drained { stream } => Some(Event::Writable { stream }),
+            NodeEvent::StreamClosed { stream } => {
+                self.circuits.remove_stream(stream);
+                Some(Event::Reset { stream })
+            }
+            // Transports whose nodes talk outside of their links run in the simulator only.
+            NodeEvent::Message { .. } => None,
+            NodeEvent::Closed { circuit, reason } => {
+                self.on_closed(now, circuit, reason);
+                None
+            }
+        }
+    }
+
+    /// The node closed a circuit.
+    fn on_closed(&mut self, now: Instant, handle: CircuitHandle, reason: Reason) {
+        if let Some(key) = self.circuits.of(handle) {
+            self.forget_circuit(now, key, Failure::Closed(reason));
+        }
+    }
+}

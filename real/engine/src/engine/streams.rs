@@ -1,0 +1,86 @@
+//! Streams at the ends of circuits.
+
+use bytes::BytesMut;
+use hopflow_onion::OnionPayload;
+use hopflow_overlay::{StreamHandle, StreamSpec, StreamView};
+use hopflow_units::{Bytes, Cells, Instant, StreamId};
+use hopflow_wire::{Payload, RelayCommand};
+
+use super::Engine;
+use crate::circuit::CircuitKey;
+
+/// Application bytes of a stream that wait to be packaged at most.
+const STREAM_BUFFER: u64 = 128 * 1024;
+/// Below this many the driver hears that a stream takes more.
+const STREAM_LOW: u64 = 64 * 1024;
+
+impl Engine {
+    /// Begins a stream on a circuit that we built; `target` says where it leads and fits one
+    /// cell. `None` if it does not fit, or the circuit is not ready or has no place for a stream.
+    pub fn open_stream(
+        &mut self,
+        now: Instant,
+        circuit: CircuitKey,
+        target: &[u8],
+    ) -> Option<StreamHandle> {
+        if target.len() > OnionPayload::capacity(RelayCommand::Begin) {
+            return None;
+        }
+        let open = self.circuits.opened(circuit)?;
+        // A name comes up again after 65,535 streams; so long no circuit is kept.
+        open.next_stream = open.next_stream.checked_add(1)?;
+        let spec = StreamSpec {
+            id: StreamId::new(open.next_stream),
+            legs: vec![open.handle],
+            hold: Cells::ZERO,
+        };
+        let stream = self.host.open_stream(&spec)?;
+        let len = Bytes::new(target.len() as u64);
+        self.host
+            .begin_stream(now, stream, BytesMut::from(target), len);
+        self.circuits.add_stream(stream, circuit);
+        Some(stream)
+    }
+
+    /// Takes data for a stream and returns how much; [`Event::Writable`] follows if that was not
+    /// all.
+    pub fn write(&mut self, now: Instant, stream: StreamHandle, data: &[u8]) -> usize {
+        let Some(view) = self.host.stream_view(stream) else {
+            return data.len();
+        };
+        let room = STREAM_BUFFER.saturating_sub(view.pending.get()) as usize;
+        let taken = room.min(data.len());
+        if taken > 0 {
+            let len = Bytes::new(taken as u64);
+            self.host
+                .write(now, stream, BytesMut::from(&data[..taken]), len);
+        }
+        if taken < data.len() {
+            self.host.notify_below(stream, Bytes::new(STREAM_LOW));
+        }
+        taken
+    }
+
+    /// Says that no more data of a stream follows. [`Event::Writable`] follows once all of it is
+    /// on its way: a stream that is closed earlier is broken off.
+    pub fn finish(&mut self, now: Instant, stream: StreamHandle) {
+        self.host.finish_stream(now, stream);
+        self.host.notify_below(stream, Bytes::new(1));
+    }
+
+    /// Ends a stream; breaks it off unless both ends have finished.
+    pub fn close_stream(&mut self, now: Instant, stream: StreamHandle) {
+        self.circuits.remove_stream(stream);
+        self.host.close_stream(now, stream);
+    }
+
+    /// Says whether a stream's data is taken; it is at first.
+    pub fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool) {
+        self.host.set_reading(now, stream, reading);
+    }
+
+    /// The present state of a stream; `None` if there is none.
+    pub fn stream_view(&self, stream: StreamHandle) -> Option<StreamView> {
+        self.host.stream_view(stream)
+    }
+}

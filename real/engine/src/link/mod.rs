@@ -1,0 +1,348 @@
+//! An engine's end of a link: its channel, the names of its circuits, and what waits to be sent.
+
+mod inlet;
+mod names;
+mod outgoing;
+mod table;
+
+use std::net::SocketAddr;
+
+use hopflow_channel::{DatagramChannel, Fingerprint, State, StreamChannel};
+use hopflow_overlay::Multiplexing;
+use hopflow_units::{CircuitId as Name, Duration, Instant};
+use hopflow_wire::Carrier;
+
+use crate::circuit::CircuitKey;
+use crate::types::{ConnId, Via};
+pub(crate) use inlet::Arrived;
+use inlet::{Inlet, decode};
+pub(crate) use names::{Named, Names};
+use outgoing::Outgoing;
+pub(crate) use table::{LinkTable, Settled};
+
+/// Frames that wait for a link's handshake at most; more are dropped, for all are repeated.
+const MAX_WAITING: usize = 1024;
+/// Bytes that pass no queue of the node and that a connection is given at most before it says that
+/// it takes more.
+const MAX_BACKLOG: usize = 64 * 1024;
+
+/// How long a link is kept that has no circuit.
+const IDLE: Duration = Duration::from_secs(60);
+/// How long the neighbour keeps it, who leaves the first word to the one that opened it.
+const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
+/// How long a neighbour on datagrams may be silent before it is asked whether it is there.
+const QUIET: Duration = Duration::from_secs(15);
+/// How long it may leave cells or such a question without any answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a neighbour on datagrams may be silent that opened the link, and so should ask.
+const GONE: Duration = Duration::from_secs(60);
+/// How long a link's handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(15);
+
+/// A relay that a link is opened to: where it listens, and its certificate's fingerprint.
+pub(crate) type Target = (SocketAddr, Fingerprint);
+
+/// What secures a link.
+#[derive(Debug)]
+pub(crate) enum Channel {
+    Datagram(Box<DatagramChannel>),
+    Stream(Box<StreamChannel>, Inlet),
+}
+
+impl Channel {
+    pub(crate) fn datagram(channel: DatagramChannel) -> Self {
+        Self::Datagram(Box::new(channel))
+    }
+
+    pub(crate) fn stream(channel: StreamChannel) -> Self {
+        Self::Stream(Box::new(channel), Inlet::default())
+    }
+
+    fn state(&self) -> &State {
+        match self {
+            Self::Datagram(channel) => channel.state(),
+            Self::Stream(channel, _) => channel.state(),
+        }
+    }
+
+    /// When the channel wants to hear the time.
+    fn timeout(&self) -> Instant {
+        match self {
+            Self::Datagram(channel) => channel.poll_timeout(),
+            Self::Stream(channel, _) => channel.poll_timeout(),
+        }
+    }
+
+    /// Seals frames into a datagram, or onto the stream.
+    #[inline]
+    fn seal(&mut self, now: Instant, frames: &[u8], out: &mut Outgoing) {
+        match self {
+            Self::Datagram(channel) => out.push_datagram(|out| {
+                channel.seal(now, frames, out);
+            }),
+            Self::Stream(channel, _) => out.push_bytes(|out| {
+                channel.seal(now, frames, out);
+            }),
+        }
+    }
+
+    /// Takes what the channel itself has to send.
+    #[inline]
+    fn take_handshake(&mut self, now: Instant, out: &mut Outgoing) {
+        match self {
+            Self::Datagram(channel) => {
+                let mut more = true;
+                while more {
+                    out.push_datagram(|out| more = channel.poll_transmit(now, out));
+                }
+            }
+            Self::Stream(channel, _) => out.push_bytes(|out| {
+                channel.poll_transmit(now, out);
+            }),
+        }
+    }
+}
+
+/// Where a link leads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Peer {
+    /// Datagrams from and to an address, by one of our sockets.
+    Datagram(Via, SocketAddr),
+    /// A connection.
+    Stream(ConnId),
+}
+
+/// Our end of a link.
+#[derive(Debug)]
+pub(crate) struct LinkEnd {
+    pub(crate) peer: Peer,
+    channel: Channel,
+    /// Whom we asked for, if we opened the link.
+    pub(crate) opened_to: Option<Target>,
+    pub(crate) names: Names,
+    /// Whether the carrier takes anything: a connection that we open does not at once.
+    pub(crate) connected: bool,
+    /// Whether the handshake is over.
+    pub(crate) open: bool,
+    /// Whether the link served one circuit only, which is gone.
+    spent: bool,
+    control: Control,
+    out: Outgoing,
+    contact: Contact,
+    /// When the engine lets the channel hear the time.
+    alarm: Instant,
+}
+
+/// Frames that pass no queue of the node.
+#[derive(Debug, Default)]
+struct Control {
+    /// Those that wait for the channel's handshake.
+    waiting: Vec<Vec<u8>>,
+    /// Bytes of those that left since the connection said what it takes; streams only.
+    given: usize,
+}
+
+/// When a link and its neighbour were last of use.
+#[derive(Clone, Copy, Debug)]
+struct Contact {
+    /// When the link last had a circuit.
+    used: Instant,
+    /// When something arrived last.
+    heard: Instant,
+    /// When something left first, since then, that the neighbour must answer.
+    asked: Option<Instant>,
+}
+
+/// What is to be done about a neighbour on datagrams, whose end nobody tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// It is there, or will show whether it is.
+    Wait,
+    /// It is to be asked about this circuit.
+    Ask(Name),
+    /// It is gone.
+    Gone,
+}
+
+impl LinkEnd {
+    /// A link that a neighbour opened.
+    pub(crate) fn accepted(peer: Peer, channel: Channel, now: Instant) -> Self {
+        Self {
+            peer,
+            channel,
+            opened_to: None,
+            names: Names::default(),
+            connected: true,
+            open: false,
+            spent: false,
+            control: Control::default(),
+            out: Outgoing::default(),
+            contact: Contact {
+                used: now,
+                heard: now,
+                asked: None,
+            },
+            alarm: Instant::FAR_FUTURE,
+        }
+    }
+
+    /// A link that we open.
+    pub(crate) fn opened(target: Target, peer: Peer, channel: Channel, now: Instant) -> Self {
+        Self {
+            opened_to: Some(target),
+            connected: matches!(peer, Peer::Datagram(..)),
+            ..Self::accepted(peer, channel, now)
+        }
+    }
+
+    /// How far the channel is.
+    pub(crate) fn state(&self) -> &State {
+        self.channel.state()
+    }
+
+    /// Reads the frames of a datagram; false if some of it was no frame.
+    pub(crate) fn receive_datagram(
+        &mut self,
+        now: Instant,
+        data: &[u8],
+        arrived: &mut Vec<Arrived>,
+    ) -> bool {
+        let mut sound = true;
+        if let Channel::Datagram(channel) = &mut self.channel {
+            channel.receive(now, data, &mut |plain| {
+                sound &= decode(plain, Carrier::Datagram, arrived).is_ok();
+            });
+        }
+        if !arrived.is_empty() {
+            self.contact.heard = now;
+            self.contact.asked = None;
+        }
+        sound
+    }
+
+    /// Reads the frames in bytes of a connection; false if some of it was no frame.
+    pub(crate) fn receive_bytes(
+        &mut self,
+        now: Instant,
+        data: &[u8],
+        arrived: &mut Vec<Arrived>,
+    ) -> bool {
+        let Channel::Stream(channel, inlet) = &mut self.channel else {
+            return true;
+        };
+        channel.receive(now, data, &mut |plain| inlet.read(plain, arrived));
+        !inlet.is_broken()
+    }
+
+    /// Whether a datagram is the first of a handshake on a link that has no circuits: the neighbour
+    /// has lost what it knew (RFC 9147, section 4.2.8).
+    pub(crate) fn begins_anew(&self, data: &[u8]) -> bool {
+        self.open
+            && self.opened_to.is_none()
+            && self.names.len() == 0
+            && DatagramChannel::opens_channel(data)
+    }
+
+    /// Seals the node's frames into a datagram, or onto the stream.
+    #[inline]
+    pub(crate) fn seal(&mut self, now: Instant, frames: &[u8]) {
+        self.channel.seal(now, frames, &mut self.out);
+    }
+
+    /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
+    /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
+    /// for.
+    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) {
+        let control = &mut self.control;
+        if !self.open {
+            // What is repeated while it waits need not be said twice.
+            if control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame) {
+                control.waiting.push(frame);
+            }
+        } else if control.given < MAX_BACKLOG {
+            if matches!(self.channel, Channel::Stream(..)) {
+                control.given += frame.len();
+            }
+            self.seal(now, &frame);
+        }
+    }
+
+    /// The connection takes something again.
+    pub(crate) const fn on_room(&mut self) {
+        self.control.given = 0;
+    }
+
+    /// The handshake is over: sends what waited for it.
+    fn on_open(&mut self, now: Instant) {
+        self.open = true;
+        for frame in std::mem::take(&mut self.control.waiting) {
+            self.seal(now, &frame);
+        }
+    }
+
+    /// Lets the channel hear the time.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        match &mut self.channel {
+            Channel::Datagram(channel) => channel.handle_timeout(now),
+            Channel::Stream(channel, _) => channel.handle_timeout(now),
+        }
+    }
+
+    /// Says goodbye.
+    fn close(&mut self, now: Instant) {
+        match &mut self.channel {
+            Channel::Datagram(channel) => channel.close(),
+            Channel::Stream(channel, _) => channel.close(),
+        }
+        self.channel.take_handshake(now, &mut self.out);
+    }
+
+    /// Notes that the neighbour itself must answer what was sent last.
+    #[inline]
+    pub(crate) fn expect_answer(&mut self, now: Instant) {
+        self.contact.asked.get_or_insert(now);
+    }
+
+    /// Gives a circuit's name back.
+    pub(crate) fn free(&mut self, now: Instant, name: Name, multiplexing: Multiplexing) {
+        self.names.remove(name);
+        self.contact.used = now;
+        if multiplexing == Multiplexing::PerCircuit && self.opened_to.is_some() {
+            // The neighbour still has to hear why; the upkeep closes the link.
+            self.spent = true;
+        }
+    }
+
+    /// Whether nobody needs the link, or nobody finishes its handshake.
+    pub(crate) fn is_expired(&self, now: Instant, multiplexing: Multiplexing) -> bool {
+        let alone = multiplexing == Multiplexing::PerCircuit;
+        let patience = match (self.open, self.opened_to) {
+            (false, _) => HANDSHAKE,
+            (true, Some(_)) if alone && self.spent => Duration::ZERO,
+            (true, Some(_)) => IDLE,
+            (true, None) => IDLE_ACCEPTED,
+        };
+        let unused = self.names.len() == 0 || !self.open;
+        unused && now.saturating_since(self.contact.used) >= patience
+    }
+
+    /// What is to be done about the neighbour; `is_open` says whether a circuit carries data. Who
+    /// opened a link asks.
+    pub(crate) fn verdict(&self, now: Instant, is_open: impl Fn(CircuitKey) -> bool) -> Verdict {
+        let since = |at: Instant| now.saturating_since(at);
+        let silence = since(self.contact.heard);
+        let asked = self.contact.asked;
+        if asked.is_some_and(|asked| since(asked) >= PATIENCE) {
+            return Verdict::Gone;
+        }
+        if !self.open || silence < QUIET {
+            return Verdict::Wait;
+        }
+        let carries = self.names.iter().find(|(_, key)| is_open(*key));
+        match carries {
+            Some((name, _)) if self.opened_to.is_some() => Verdict::Ask(name),
+            Some(_) if silence >= GONE => Verdict::Gone,
+            _ => Verdict::Wait,
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! The links of an engine: by number, by neighbour, by what they have to do.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use hopflow_channel::State;
+use hopflow_units::{CircuitId as Name, Instant, LinkId};
+
+use super::outgoing::Taken;
+use super::{LinkEnd, Named, Peer, Target};
+use crate::types::{ConnId, Transmit};
+
+/// All links.
+#[derive(Debug, Default)]
+pub(crate) struct LinkTable {
+    /// By their numbers in the node.
+    links: Vec<Option<LinkEnd>>,
+    by_peer: BTreeMap<Peer, LinkId>,
+    /// Links that we opened and that carry any number of circuits.
+    by_target: BTreeMap<Target, LinkId>,
+    /// Links whose channel wants to hear the time.
+    timed: BTreeSet<(Instant, LinkId)>,
+    /// Links whose handshake is not over.
+    handshaking: usize,
+    sending: SendQueue,
+    connections: u64,
+}
+
+/// What the driver takes next.
+#[derive(Debug, Default)]
+struct SendQueue {
+    /// Links with something to send.
+    links: VecDeque<LinkId>,
+    /// Which of them stand in the queue, by their numbers.
+    queued: Vec<bool>,
+    /// Last datagrams of links that are gone.
+    farewells: VecDeque<(Transmit, Vec<u8>)>,
+    /// The one that the driver took last.
+    said: Vec<u8>,
+}
+
+impl SendQueue {
+    fn push(&mut self, link: LinkId) {
+        if self.queued.len() <= link.index() {
+            self.queued.resize(link.index() + 1, false);
+        }
+        if !std::mem::replace(&mut self.queued[link.index()], true) {
+            self.links.push_back(link);
+        }
+    }
+
+    fn pop(&mut self) {
+        if let Some(link) = self.links.pop_front() {
+            self.queued[link.index()] = false;
+        }
+    }
+}
+
+/// How a link is after something arrived or time passed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Settled {
+    /// It goes on.
+    Lives,
+    /// Its channel is closed: it is to be removed.
+    Closed,
+}
+
+/// Bytes that the driver takes: of a link, or the last ones of a link that is gone.
+#[derive(Debug)]
+pub(crate) enum Batch {
+    Farewell,
+    Of(LinkId, Taken),
+}
+
+impl LinkTable {
+    pub(crate) fn len(&self) -> usize {
+        self.by_peer.len()
+    }
+
+    /// Links whose handshake is not over.
+    pub(crate) const fn handshaking(&self) -> usize {
+        self.handshaking
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: LinkId) -> Option<&LinkEnd> {
+        self.links.get(id.index())?.as_ref()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: LinkId) -> Option<&mut LinkEnd> {
+        self.links.get_mut(id.index())?.as_mut()
+    }
+
+    /// The link to a neighbour.
+    #[inline]
+    pub(crate) fn find(&self, peer: &Peer) -> Option<LinkId> {
+        self.by_peer.get(peer).copied()
+    }
+
+    /// A link that we opened to a relay and that takes further circuits.
+    pub(crate) fn find_target(&self, target: &Target) -> Option<LinkId> {
+        self.by_target.get(target).copied()
+    }
+
+    /// The circuit of this name on a link.
+    #[inline]
+    pub(crate) fn named(&self, link: LinkId, circuit: Name) -> Option<Named> {
+        self.get(link)?.names.get(circuit)
+    }
+
+    /// All links, in the order of their neighbours.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = LinkId> + '_ {
+        self.by_peer.values().copied()
+    }
+
+    /// All links with their numbers, in the order of their neighbours.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (LinkId, &LinkEnd)> + '_ {
+        self.ids().filter_map(|id| Some((id, self.get(id)?)))
+    }
+
+    /// A name for a connection.
+    pub(crate) const fn new_connection(&mut self) -> ConnId {
+        self.connections += 1;
+        ConnId(self.connections)
+    }
+
+    /// Adds a link; if it is `shared`, further circuits to the same relay may find it.
+    pub(crate) fn insert(&mut self, id: LinkId, link: LinkEnd, shared: bool) {
+        if self.links.len() <= id.index() {
+            self.links.resize_with(id.index() + 1, || None);
+        }
+        self.by_peer.insert(link.peer, id);
+        if let Some(target) = link.opened_to.filter(|_| shared) {
+            self.by_target.insert(target, id);
+        }
+        self.handshaking += usize::from(!link.open);
+        self.links[id.index()] = Some(link);
+    }
+
+    /// Takes a link out.
+    pub(crate) fn remove(&mut self, id: LinkId) -> Option<LinkEnd> {
+        let link = self.links.get_mut(id.index())?.take()?;
+        self.by_peer.remove(&link.peer);
+        self.timed.remove(&(link.alarm, id));
+        self.handshaking -= usize::from(!link.open);
+        if let Some(target) = link.opened_to
+            && self.by_target.get(&target) == Some(&id)
+        {
+            self.by_target.remove(&target);
+        }
+        Some(link)
+    }
+
+    /// Says goodbye to the neighbour on a link that was taken out; on connections the end says it.
+    pub(crate) fn part(&mut self, now: Instant, mut link: LinkEnd) {
+        let Peer::Datagram(via, to) = link.peer else {
+            return;
+        };
+        link.close(now);
+        while let Some((segment, taken)) = link.out.take_datagrams() {
+            let bytes = link.out.get(&taken).to_vec();
+            let transmit = Transmit { to, via, segment };
+            self.sending.farewells.push_back((transmit, bytes));
+        }
+    }
+
+    /// The link that a neighbour opened first of those whose handshake is not over.
+    pub(crate) fn oldest_handshake(&self) -> Option<LinkId> {
+        let accepted = self
+            .iter()
+            .filter(|(_, link)| !link.open && link.opened_to.is_none());
+        accepted
+            .map(|(id, link)| (link.contact.used, id))
+            .min()
+            .map(|(_, id)| id)
+    }
+
+    /// Takes what a link's channel has to send and looks at its state.
+    pub(crate) fn settle(&mut self, now: Instant, id: LinkId) -> Settled {
+        let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else {
+            return Settled::Lives;
+        };
+        link.channel.take_handshake(now, &mut link.out);
+        match link.state() {
+            State::Closed(_) => return Settled::Closed,
+            State::Open if !link.open => {
+                link.on_open(now);
+                self.handshaking -= 1;
+            }
+            _ => {}
+        }
+        let timeout = link.channel.timeout();
+        if timeout != link.alarm {
+            self.timed.remove(&(link.alarm, id));
+            link.alarm = timeout;
+            if timeout < Instant::FAR_FUTURE {
+                self.timed.insert((timeout, id));
+            }
+        }
+        self.queue(id);
+        Settled::Lives
+    }
+
+    /// When a channel wants to hear the time; `None` if none does.
+    pub(crate) fn timeout(&self) -> Option<Instant> {
+        self.timed.first().map(|(at, _)| *at)
+    }
+
+    /// The links whose channels want to hear the time by now.
+    pub(crate) fn due(&self, now: Instant) -> Vec<LinkId> {
+        let due = self.timed.iter().take_while(|(at, _)| *at <= now);
+        due.map(|(_, id)| *id).collect()
+    }
+
+    /// Puts a link among those that have something to send, if it has.
+    #[inline]
+    pub(crate) fn queue(&mut self, id: LinkId) {
+        if self
+            .get(id)
+            .is_some_and(|link| link.connected && !link.out.is_empty())
+        {
+            self.sending.push(id);
+        }
+    }
+
+    /// Takes datagrams for one neighbour.
+    pub(crate) fn take_datagrams(&mut self) -> Option<(Transmit, Batch)> {
+        if let Some((transmit, bytes)) = self.sending.farewells.pop_front() {
+            self.sending.said = bytes;
+            return Some((transmit, Batch::Farewell));
+        }
+        while let Some(&id) = self.sending.links.front() {
+            if let Some(link) = self.get_mut(id)
+                && let Peer::Datagram(via, to) = link.peer
+                && let Some((segment, taken)) = link.out.take_datagrams()
+            {
+                return Some((Transmit { to, via, segment }, Batch::Of(id, taken)));
+            }
+            self.sending.pop();
+        }
+        None
+    }
+
+    /// Takes the bytes for one connection.
+    pub(crate) fn take_bytes(&mut self) -> Option<(ConnId, Batch)> {
+        while let Some(&id) = self.sending.links.front() {
+            self.sending.pop();
+            if let Some(link) = self.get_mut(id)
+                && let Peer::Stream(conn) = link.peer
+                && !link.out.is_empty()
+            {
+                return Some((conn, Batch::Of(id, link.out.take_bytes())));
+            }
+        }
+        None
+    }
+
+    /// The bytes that were taken last.
+    pub(crate) fn bytes(&self, batch: &Batch) -> &[u8] {
+        match batch {
+            Batch::Farewell => &self.sending.said,
+            Batch::Of(id, taken) => self.get(*id).map_or(&[], |link| link.out.get(taken)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::Channel;
+    use crate::types::Via;
+    use hopflow_channel::{DatagramChannel, Fingerprint, StreamChannel};
+    use hopflow_units::Duration;
+    use std::net::SocketAddr;
+
+    const START: Instant = Instant::from_nanos(1);
+
+    fn target(port: u16) -> Target {
+        let address = SocketAddr::from(([10, 0, 0, 1], port));
+        (address, Fingerprint::from_bytes([port as u8; 32]))
+    }
+
+    /// A link that we open by datagrams.
+    fn datagrams(port: u16) -> LinkEnd {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the origin's value does not matter"
+        )]
+        let epoch = std::time::Instant::now();
+        let (to, fingerprint) = target(port);
+        let channel = Channel::datagram(DatagramChannel::connect(fingerprint, epoch));
+        LinkEnd::opened(
+            (to, fingerprint),
+            Peer::Datagram(Via::Outgoing, to),
+            channel,
+            START,
+        )
+    }
+
+    /// A link that we open by a connection.
+    fn connection(table: &mut LinkTable, port: u16) -> LinkEnd {
+        let channel = Channel::stream(StreamChannel::connect(target(port).1));
+        let peer = Peer::Stream(table.new_connection());
+        LinkEnd::opened(target(port), peer, channel, START)
+    }
+
+    #[test]
+    fn a_link_is_found_by_neighbour_and_relay_until_it_is_removed() {
+        let mut table = LinkTable::default();
+        let id = LinkId::new(3);
+        let link = datagrams(5);
+        let peer = link.peer;
+        table.insert(id, link, true);
+        assert_eq!((table.len(), table.handshaking()), (1, 1));
+        assert_eq!(table.find(&peer), Some(id));
+        assert_eq!(table.find_target(&target(5)), Some(id));
+        assert!(table.remove(id).is_some());
+        assert!(table.remove(id).is_none());
+        assert_eq!((table.len(), table.handshaking()), (0, 0));
+        assert_eq!(
+            (table.find(&peer), table.find_target(&target(5))),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn a_link_of_one_circuit_is_not_found_for_another() {
+        let mut table = LinkTable::default();
+        table.insert(LinkId::new(0), datagrams(5), false);
+        assert_eq!(table.find_target(&target(5)), None);
+    }
+
+    #[test]
+    fn what_a_channel_has_to_say_is_taken_once_and_repeated_in_time() {
+        let mut table = LinkTable::default();
+        let id = LinkId::new(0);
+        table.insert(id, datagrams(5), true);
+        assert_eq!(table.settle(START, id), Settled::Lives);
+        let (transmit, batch) = table.take_datagrams().expect("a first flight");
+        assert_eq!(transmit.to, target(5).0);
+        assert_eq!(table.bytes(&batch).len(), transmit.segment);
+        assert!(table.take_datagrams().is_none());
+        let at = table.timeout().expect("it is repeated");
+        assert!(table.due(START).is_empty());
+        assert_eq!(table.due(at), [id]);
+        table.get_mut(id).unwrap().handle_timeout(at);
+        assert_eq!(table.settle(at, id), Settled::Lives);
+        assert!(table.take_datagrams().is_some());
+        let late = START + Duration::from_secs(3600);
+        table.get_mut(id).unwrap().handle_timeout(late);
+        assert_eq!(table.settle(late, id), Settled::Closed);
+    }
+
+    #[test]
+    fn a_connection_sends_nothing_before_it_is_there() {
+        let mut table = LinkTable::default();
+        let id = LinkId::new(0);
+        let link = connection(&mut table, 5);
+        table.insert(id, link, true);
+        table.settle(START, id);
+        assert!(table.take_bytes().is_none());
+        table.get_mut(id).unwrap().connected = true;
+        table.settle(START, id);
+        let (_, batch) = table.take_bytes().expect("a first flight");
+        assert!(!table.bytes(&batch).is_empty());
+        assert!(table.take_bytes().is_none());
+    }
+
+    #[test]
+    fn the_oldest_handshake_that_others_began_is_the_first_to_go() {
+        let mut table = LinkTable::default();
+        for (place, link) in [datagrams(1), datagrams(2), datagrams(3)]
+            .into_iter()
+            .enumerate()
+        {
+            let age = Duration::from_secs(place as u64);
+            let accepted = LinkEnd::accepted(link.peer, link.channel, START + age);
+            table.insert(LinkId::new(2 - place as u32), accepted, false);
+        }
+        table.insert(LinkId::new(7), datagrams(7), true);
+        assert_eq!(table.oldest_handshake(), Some(LinkId::new(2)));
+    }
+}

@@ -1,0 +1,146 @@
+//! What engine and driver tell each other.
+
+use std::net::SocketAddr;
+
+use hopflow_channel::Fingerprint;
+use hopflow_onion::OnionPayload;
+use hopflow_overlay::{NodeCounters, StreamHandle};
+use hopflow_wire::Reason;
+
+use crate::circuit::CircuitKey;
+
+/// One of the sockets of a worker.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Via {
+    /// The one whose address the directory lists.
+    Listening,
+    /// The one from which links are opened.
+    Outgoing,
+}
+
+/// A connection of a stream carrier, as engine and driver name it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ConnId(pub(crate) u64);
+
+/// Where datagrams are to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transmit {
+    /// The neighbour.
+    pub to: SocketAddr,
+    /// The socket to send from.
+    pub via: Via,
+    /// The length of each datagram but the last, which may be shorter.
+    pub segment: usize,
+}
+
+/// What the driver is to do with a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Open it, and call [`Engine::connected`](crate::Engine::connected) or
+    /// [`Engine::closed`](crate::Engine::closed).
+    Connect {
+        /// Its name.
+        conn: ConnId,
+        /// The neighbour.
+        to: SocketAddr,
+    },
+    /// Close it.
+    Close {
+        /// Its name.
+        conn: ConnId,
+    },
+}
+
+/// Why a circuit that we built, or wanted to, is gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// We closed it.
+    Requested,
+    /// A hop did not answer, or proved to be somebody else, `hop` counted from zero.
+    Hop {
+        /// The hop.
+        hop: usize,
+    },
+    /// A hop, or we, closed it after it was built.
+    Closed(Reason),
+    /// Its cells were altered on the way.
+    Forged,
+}
+
+/// A link that we opened, or wanted to, and that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LostLink {
+    /// The neighbour.
+    pub to: Fingerprint,
+    /// Why, if the channel knows; or else the neighbour is silent or its connection gone.
+    pub why: Option<hopflow_channel::Error>,
+}
+
+/// What the engine reports to its driver.
+#[derive(Debug)]
+pub enum Event {
+    /// A circuit that we build is ready.
+    Built {
+        /// The circuit.
+        circuit: CircuitKey,
+    },
+    /// A circuit that we built, or wanted to, is gone.
+    Closed {
+        /// The circuit.
+        circuit: CircuitKey,
+        /// Why.
+        why: Failure,
+    },
+    /// A client began a stream at this exit.
+    Begin {
+        /// The stream.
+        stream: StreamHandle,
+        /// The target, as the client wrote it.
+        target: OnionPayload,
+    },
+    /// Data of a stream: [`OnionPayload::data`].
+    Data {
+        /// The stream.
+        stream: StreamHandle,
+        /// The cell that carries it.
+        payload: OnionPayload,
+    },
+    /// A stream takes data again, or all of one that has finished is on its way.
+    Writable {
+        /// The stream.
+        stream: StreamHandle,
+    },
+    /// The other end has finished; all that it said has been delivered.
+    Finished {
+        /// The stream.
+        stream: StreamHandle,
+    },
+    /// A stream is gone; what was under way is lost.
+    Reset {
+        /// The stream.
+        stream: StreamHandle,
+    },
+}
+
+/// What an engine has done, and what it holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// What its node has done.
+    pub node: NodeCounters,
+    /// Links that are there.
+    pub links: u64,
+    /// Circuits that are there, built or not.
+    pub circuits: u64,
+    /// Handshakes of circuits that succeeded here, as a relay or as a client.
+    pub handshakes: u64,
+    /// Those that failed.
+    pub handshakes_failed: u64,
+    /// Links that were refused because there were too many.
+    pub links_refused: u64,
+    /// Circuits closed because a cell was not from the other end.
+    pub forged: u64,
+    /// Circuits closed because cells took too much memory.
+    pub out_of_memory: u64,
+    /// Datagrams and pieces of streams that could not be read.
+    pub garbage: u64,
+}
