@@ -37,7 +37,7 @@ ALLOWED = {
     "hopflow-report": {"units", "stats", "results"},
     "hopflow-lab": {"units", "config", "wire", "random", "paths", "overlay", "transports", "sim", "simulated-hosts", "traffic", "stats", "results"},
     "hopflow-reproductions": {"units", "wire", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
-    "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "results", "daemon"},
+    "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
     "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
     "hopflow": {"units", "lab", "results", "report", "daemon", "testbed", "api"},
     "hopflow-python": {"hopflow", "units", "lab", "results", "report", "api"},

@@ -82,7 +82,7 @@ impl Settings {
             let (name, allowed) = (&self.transport, names.join(", "));
             return refuse(format!("transport: \"{name}\"; allowed are {allowed}"));
         }
-        hopflow_simulated_hosts::build(&self.transport, &self.options)
+        hopflow_real_hosts::build(&self.transport, &self.options)
             .map_err(|error| SettingsError(format!("option: {error}")))?;
         if !(1..=MOST_DOWNLOADS).contains(&self.downloads) {
             let found = self.downloads;

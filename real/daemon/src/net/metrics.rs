@@ -82,9 +82,9 @@ const COUNTERS: [Number; 13] = [
         it.counters.node.strays
     }),
     (
-        "hasty_plans",
+        "fallback_plans",
         "Plans of rates made in less than full, since their budget of work was spent",
-        |it| it.counters.node.hasty_plans,
+        |it| it.counters.node.fallback_plans,
     ),
     (
         "handshakes",

@@ -175,10 +175,10 @@ impl Running {
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let network = LoadedNetwork::load(&config.network)?;
     let identity = identity(config, &network.directory)?;
-    claim(config.listen, network.factory.plan().carrier)?;
+    claim(config.listen, network.factory.plan().link.carrier)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let count = config.workers(cores);
-    let bucket = share_of_bucket(config, network.factory.plan().refill, count as u64);
+    let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
     let listed = hops(&network.directory).into_iter();
     let extend_to: BTreeSet<_> = listed.map(|hop| (hop.address, hop.fingerprint)).collect();
     let extend_to = Arc::new(extend_to);
@@ -306,24 +306,8 @@ impl LoadedNetwork {
 fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, StartError> {
     let choice = directory.transport.on_real_hosts();
     let refuse = |problem: String| StartError::Input(InputError::at("transport", problem));
-    let factory = hopflow_real_hosts::build(&choice.preset, &choice.options)
-        .map_err(|error| refuse(error.to_string()))?;
-    let plan = Factory::<OnionPayload>::plan(&*factory);
-    let preset = &choice.preset;
-    if plan.connection.is_some() {
-        return Err(refuse(format!(
-            "{preset} repairs at the ends of circuits, which only simulators can do, for the \
-             encryption of circuits needs every cell at every hop; allowed are transports that \
-             repair on each hop"
-        )));
-    }
-    if plan.out_of_band {
-        return Err(refuse(format!(
-            "{preset} tells neighbours of plans outside of all links, which only simulators can \
-             do; allowed are transports whose feedback is in band"
-        )));
-    }
-    Ok(factory)
+    hopflow_real_hosts::build(&choice.preset, &choice.options)
+        .map_err(|error| refuse(error.to_string()))
 }
 
 /// A seed that nobody can guess: which paths a client chooses is its own matter.
@@ -419,7 +403,7 @@ impl Workers<'_> {
     }
 
     fn links(&self, poll: &Poll, number: usize) -> Result<Links, StartError> {
-        let carrier = self.network.factory.plan().carrier;
+        let carrier = self.network.factory.plan().link.carrier;
         let model = self.link.map(EmulatedLink::model);
         let opened = match carrier {
             Carrier::Datagram => {

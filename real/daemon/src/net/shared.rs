@@ -55,7 +55,7 @@ impl Account {
             (&mut sum.node.duplicates, more.node.duplicates),
             (&mut sum.node.violations, more.node.violations),
             (&mut sum.node.strays, more.node.strays),
-            (&mut sum.node.hasty_plans, more.node.hasty_plans),
+            (&mut sum.node.fallback_plans, more.node.fallback_plans),
         ] {
             *sum += more;
         }

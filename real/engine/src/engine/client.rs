@@ -18,7 +18,7 @@ impl Engine {
     pub fn build(&mut self, now: Instant, path: Vec<Hop>) -> CircuitKey {
         let first = path.first().expect("a circuit has hops");
         let target = (first.address, first.fingerprint);
-        let building = Building::start(path, self.plan.queue_limit);
+        let building = Building::start(path, self.plan.link.queue_limit);
         let key = self.circuits.insert(CircuitState::building(building));
         let link = self.link_to(now, target);
         let joined = link.and_then(|link| Some(Side::asked(link, self.join(link, key)?)));

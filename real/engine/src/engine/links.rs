@@ -74,7 +74,7 @@ impl Engine {
     /// The link to a relay for a new circuit, opened if need be. `None` if another relay is said
     /// to be at that address.
     pub(super) fn link_to(&mut self, now: Instant, target: Target) -> Option<LinkId> {
-        let shared = self.plan.multiplexing == Multiplexing::Shared;
+        let shared = self.plan.link.multiplexing == Multiplexing::Shared;
         if shared && let Some(link) = self.links.find_target(&target) {
             return Some(link);
         }
@@ -88,7 +88,7 @@ impl Engine {
 
     /// Our end of a new channel to a relay, and where it leads.
     fn begin_channel(&mut self, (to, fingerprint): Target) -> Option<(Peer, Channel)> {
-        match self.plan.carrier {
+        match self.plan.link.carrier {
             Carrier::Datagram => {
                 let peer = Peer::Datagram(Via::Outgoing, to);
                 if self.links.find(&peer).is_some() {
@@ -157,7 +157,7 @@ impl Engine {
     /// Gives a circuit's name on a link back.
     pub(super) fn free_name(&mut self, now: Instant, side: Side) {
         if let Some(link) = self.links.get_mut(side.link) {
-            link.free(now, side.name, self.plan.multiplexing);
+            link.free(now, side.name, self.plan.link.multiplexing);
         }
     }
 
@@ -206,7 +206,7 @@ impl Engine {
     /// Sends a frame of the node's kind that the node knows nothing of.
     fn send_frame(&mut self, now: Instant, link: LinkId, frame: &Frame<OnionPayload>) {
         let mut bytes = Vec::new();
-        frame.encode(self.plan.carrier, &mut bytes);
+        frame.encode(self.plan.link.carrier, &mut bytes);
         self.send_control(now, link, bytes);
     }
 

@@ -38,7 +38,7 @@ impl Engine {
     }
 
     fn admit_datagrams(&mut self, now: Instant, peer: Peer, data: &[u8]) -> Option<LinkId> {
-        let carrier = self.plan.carrier == Carrier::Datagram;
+        let carrier = self.plan.link.carrier == Carrier::Datagram;
         let listening = matches!(peer, Peer::Datagram(Via::Listening, _));
         if !carrier || !listening || !DatagramChannel::opens_channel(data) {
             return None;
@@ -163,7 +163,7 @@ impl Engine {
         if !self.circuits.is_open(key) && !self.become_open(now, link, key) {
             return None;
         }
-        let seq = (self.plan.carrier == Carrier::Datagram).then_some(cell.seq);
+        let seq = (self.plan.link.carrier == Carrier::Datagram).then_some(cell.seq);
         if let Some(open) = self.circuits.opened(key)
             && open.crypt.ends_here()
             && open.crypt.incoming(seq, cell.payload.bytes_mut()).is_err()

@@ -99,7 +99,7 @@ impl Engine {
         };
         self.counters.handshakes += 1;
         let created = SetupMessage::Created {
-            queue_limit: self.plan.queue_limit,
+            queue_limit: self.plan.link.queue_limit,
             handshake: reply,
         };
         Ok(Nascent::new(keys, Box::new(created.encode())))
@@ -179,7 +179,7 @@ impl Engine {
         let link = self.link_to(now, request.target).ok_or(Refusal::Identity)?;
         let name = self.join(link, key).ok_or(Refusal::Busy)?;
         let create = SetupMessage::Create {
-            queue_limit: self.plan.queue_limit,
+            queue_limit: self.plan.link.queue_limit,
             handshake: request.handshake,
         };
         let body: Body = Box::new(create.encode());

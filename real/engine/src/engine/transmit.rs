@@ -14,7 +14,7 @@ impl Engine {
     /// gives out frames of `most` bytes for that, roughly; a driver whose uplink is slow asks for
     /// little at a time, so that what waits does so in the node.
     pub fn poll_datagrams(&mut self, now: Instant, most: usize) -> Option<(Transmit, &[u8])> {
-        if self.plan.carrier == Carrier::Stream {
+        if self.plan.link.carrier == Carrier::Stream {
             return None;
         }
         let (transmit, batch) = loop {
@@ -30,7 +30,7 @@ impl Engine {
 
     /// Bytes for one connection.
     pub fn poll_bytes(&mut self, now: Instant) -> Option<(ConnId, &[u8])> {
-        if self.plan.carrier == Carrier::Datagram {
+        if self.plan.link.carrier == Carrier::Datagram {
             return None;
         }
         let (conn, batch) = loop {
@@ -65,7 +65,7 @@ impl Engine {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        let carrier = self.plan.carrier;
+        let carrier = self.plan.link.carrier;
         let plain = &mut self.buffers.plain;
         plain.clear();
         let mut has_cells = false;

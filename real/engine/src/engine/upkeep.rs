@@ -76,7 +76,7 @@ impl Engine {
         for key in circuits {
             self.close_circuit(now, key);
         }
-        if self.plan.carrier == Carrier::Datagram {
+        if self.plan.link.carrier == Carrier::Datagram {
             // Without a farewell, a neighbour would go on with the keys of a node that is gone.
             while self.pump(now, usize::MAX) {}
             let links: Vec<LinkId> = self.links.ids().collect();
@@ -129,14 +129,14 @@ impl Engine {
         let host = &self.host;
         self.circuits
             .collect_streams(|stream| host.stream_view(stream).is_some());
-        let multiplexing = self.plan.multiplexing;
+        let multiplexing = self.plan.link.multiplexing;
         let links = self.links.iter();
         let expired = links.filter(|(_, link)| link.is_expired(now, multiplexing));
         let expired: Vec<LinkId> = expired.map(|(id, _)| id).collect();
         for id in expired {
             self.remove_link(now, id);
         }
-        if self.plan.carrier == Carrier::Datagram {
+        if self.plan.link.carrier == Carrier::Datagram {
             self.look_after_neighbours(now);
         }
     }

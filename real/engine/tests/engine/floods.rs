@@ -96,7 +96,7 @@ struct Intruder {
 
 impl Scene {
     fn new(factory: &dyn Factory<OnionPayload>) -> Self {
-        let bucket = bucket(RATE, factory.plan().refill);
+        let bucket = bucket(RATE, factory.plan().link.refill);
         let mut network = Network::limited(factory, 3, &[None, Some(bucket)]);
         // A round trip that is no multiple of the refills, or they would keep step.
         network.weather.delay = Duration::from_micros(10_700);
@@ -227,7 +227,7 @@ fn a_client_that_sends_but_never_acknowledges_is_given_up() {
 fn a_client_that_reads_no_more_from_its_connection_costs_a_bounded_amount() {
     for name in ["vanilla", "pctcp", "vanilla-stream-window"] {
         let factory = transport(name);
-        assert_eq!(factory.plan().carrier, Carrier::Stream);
+        assert_eq!(factory.plan().link.carrier, Carrier::Stream);
         let span = Duration::from_secs(5);
         let alone = Scene::new(&*factory).run_for(span);
         let mut scene = Scene::new(&*factory);
@@ -239,7 +239,7 @@ fn a_client_that_reads_no_more_from_its_connection_costs_a_bounded_amount() {
         let beside = scene.run_for(span);
         println!("{name}: {alone} bytes alone, {beside} beside a clogged connection");
         assert!(beside >= 0.9 * alone, "{beside} bytes instead of {alone}");
-        let limit = factory.plan().queue_limit.get();
+        let limit = factory.plan().link.queue_limit.get();
         assert!(scene.longest <= limit, "{} cells", scene.longest);
     }
 }

@@ -22,7 +22,7 @@ impl Downloads {
     /// Starts `count` streams, of which the client does not read those from the fifth on.
     fn start(name: &str, count: usize) -> Self {
         let factory = transport(name);
-        let bucket = bucket(RATE, factory.plan().refill);
+        let bucket = bucket(RATE, factory.plan().link.refill);
         let mut network = Network::limited(&*factory, 3, &[None, Some(bucket)]);
         // A round trip that is no multiple of the refills, or they would keep step.
         network.weather.delay = Duration::from_micros(10_700);
@@ -37,7 +37,7 @@ impl Downloads {
         Self {
             network,
             streams,
-            queue_limit: factory.plan().queue_limit.get(),
+            queue_limit: factory.plan().link.queue_limit.get(),
         }
     }
 

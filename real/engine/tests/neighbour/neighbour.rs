@@ -82,7 +82,7 @@ impl Neighbour {
             epoch,
         };
         let mut engine = Engine::new(config, &*factory);
-        let (now, carrier) = (Instant::ZERO, factory.plan().carrier);
+        let (now, carrier) = (Instant::ZERO, factory.plan().link.carrier);
         let expected = RELAY.certificate.fingerprint();
         let channel = match carrier {
             Carrier::Datagram => {

@@ -218,7 +218,10 @@ impl Builder<'_> {
         let (low, high) = (from.min(to), from.max(to));
         let nodes = &mut self.nodes;
         let connections = &mut self.connections;
-        let (stream, kist) = (plan.link.carrier == Carrier::Stream, plan.link.scheduler.kist.is_some());
+        let (stream, kist) = (
+            plan.link.carrier == Carrier::Stream,
+            plan.link.scheduler.kist.is_some(),
+        );
         let link = self.links.entry((low, high, own)).or_insert_with(|| {
             let ends = [low, high].map(|node| nodes[node as usize].host.add_link());
             let connection =
