@@ -1,6 +1,7 @@
 //! The edges of circuits: where streams are packaged into cells, and cells become streams again.
 
 mod inbox;
+mod outgoing;
 mod resequencer;
 pub(crate) mod sendme;
 mod stream;

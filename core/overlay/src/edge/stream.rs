@@ -1,9 +1,10 @@
 //! A stream at one end of its circuits.
 
 use hopflow_units::{Bytes, Instant, StreamId};
-use hopflow_wire::{Payload, RelayCommand, RelayHeader};
+use hopflow_wire::{Payload, RelayHeader};
 
 use super::inbox::Inbox;
+use super::outgoing::Outgoing;
 use super::resequencer::{Offer, Resequencer};
 use crate::Violation;
 
@@ -19,13 +20,7 @@ pub(crate) struct Stream<P: Payload> {
     pub(crate) legs: Vec<u32>,
     /// Which legs may take cells.
     open_to: OpenTo,
-    data: P::Data,
-    pending: u64,
-    packaged: Bytes,
-    next_number: u32,
-    /// Bytes at the front of the data that name the stream's target.
-    target: u64,
-    end: End,
+    out: Outgoing<P>,
     /// Whether the far end holds enough of this end's data.
     pub(crate) paused: bool,
     /// Whether the other end has finished.
@@ -49,17 +44,6 @@ enum OpenTo {
     None,
 }
 
-/// What this end still sends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
-    /// More data may be written.
-    Open,
-    /// The end follows the data that waits.
-    Due,
-    /// The end was packaged.
-    Packaged,
-}
-
 impl<P: Payload> Stream<P> {
     /// A stream over `legs`; `hold` cells that come early are held at most.
     pub(crate) fn new(id: StreamId, legs: Vec<u32>, hold: u32) -> Self {
@@ -68,12 +52,7 @@ impl<P: Payload> Stream<P> {
             id,
             legs,
             open_to: OpenTo::Any,
-            data: P::Data::default(),
-            pending: 0,
-            packaged: Bytes::ZERO,
-            next_number: 0,
-            target: 0,
-            end: End::Open,
+            out: Outgoing::default(),
             paused: false,
             far_ended: false,
             low_water: None,
@@ -86,30 +65,23 @@ impl<P: Payload> Stream<P> {
 
     /// Takes application data that waits to be packaged; nothing comes behind the end.
     pub(crate) fn write(&mut self, data: P::Data, len: Bytes) {
-        if self.end == End::Open {
-            P::append(&mut self.data, data);
-            self.pending += len.get();
-        }
+        self.out.write(data, len);
     }
 
-    /// Makes all that was written so far the stream's target, which its first cell carries.
+    /// Makes what is written now the stream's target, which its first cell carries.
     pub(crate) fn begin(&mut self, data: P::Data, len: Bytes) {
-        let fits = len.get() <= P::capacity(RelayCommand::Begin) as u64;
-        assert!(fits && self.packaged.is_zero() && self.pending == 0 && self.legs.len() == 1);
-        self.write(data, len);
-        self.target = self.pending;
+        assert!(self.legs.len() == 1, "a stream begins on one circuit");
+        self.out.begin(data, len);
     }
 
     /// Lets the end follow what was written.
     pub(crate) fn finish(&mut self) {
-        if self.end == End::Open {
-            self.end = End::Due;
-        }
+        self.out.finish();
     }
 
     /// Whether both ends have finished, and nothing of theirs waits here.
     pub(crate) fn is_over(&self) -> bool {
-        self.end == End::Packaged && self.far_ended && self.inbox.is_empty()
+        self.out.has_ended() && self.far_ended && self.inbox.is_empty()
     }
 
     /// Leaves the choice of a leg to the gates, or to one leg; what is no leg is ignored.
@@ -128,13 +100,13 @@ impl<P: Payload> Stream<P> {
 
     /// Whether the end was packaged.
     pub(crate) fn has_ended(&self) -> bool {
-        self.end == End::Packaged
+        self.out.has_ended()
     }
 
     /// Whether there is something that `leg` may take.
     #[inline]
     pub(crate) fn offers(&self, leg: u32) -> bool {
-        (self.pending > 0 || self.end == End::Due)
+        self.out.offers()
             && !self.paused
             && match self.open_to {
                 OpenTo::Any => true,
@@ -146,37 +118,14 @@ impl<P: Payload> Stream<P> {
     /// Packages the next cell.
     #[inline]
     pub(crate) fn package(&mut self, now: Instant) -> P {
-        let mut header = RelayHeader::control(RelayCommand::Data, self.id);
-        if self.pending == 0 {
-            header.command = RelayCommand::End;
-            self.end = End::Packaged;
-        } else if self.target > 0 {
-            header.command = RelayCommand::Begin;
-        }
-        if self.resequencer.is_some() {
-            header.command = match header.command {
-                RelayCommand::End => RelayCommand::NumberedEnd,
-                _ => RelayCommand::NumberedData,
-            };
-            header.number = self.next_number;
-            self.next_number = self.next_number.wrapping_add(1);
-        }
-        let most = match header.command {
-            RelayCommand::Begin => std::mem::take(&mut self.target),
-            command => P::capacity(command) as u64,
-        };
-        let len = self.pending.min(most);
-        header.len = len as u16;
-        self.pending -= len;
-        self.packaged += Bytes::new(len);
-        P::cut(header, &mut self.data, now)
+        self.out.package(now, self.id, self.resequencer.is_some())
     }
 
     /// Whether the driver is to hear that little waits to be packaged; it hears it once.
     #[inline]
     pub(crate) fn ran_low(&mut self) -> bool {
         self.low_water
-            .take_if(|low| self.pending + u64::from(self.end == End::Due) < low.get())
+            .take_if(|low| self.out.waiting() < low.get())
             .is_some()
     }
 
@@ -214,11 +163,11 @@ impl<P: Payload> Stream<P> {
 
     /// Application bytes that were packaged into cells so far.
     pub(crate) const fn packaged(&self) -> Bytes {
-        self.packaged
+        self.out.packaged()
     }
 
     /// Application bytes that wait to be packaged.
     pub(crate) const fn pending(&self) -> Bytes {
-        Bytes::new(self.pending)
+        self.out.pending()
     }
 }

@@ -3,7 +3,9 @@
 
 mod activity;
 mod bucket;
+mod control;
 mod link;
+mod reports;
 mod scheduler;
 
 use std::collections::VecDeque;
@@ -267,8 +269,9 @@ impl<P: Payload> Egress<P> {
         std::mem::swap(out, &mut state.outbox);
         let cells = self.plan.cell_len() * out.len() as u64;
         let most = state.capacity(cells);
-        let used = state.take_control(out, cells, most);
-        let used = state.take_feedback(out, (used, most), feedback);
+        let used = state.control.take(out, cells, most);
+        let room = (used, most);
+        let used = state.reports.take(state.carrier, out, room, feedback);
         if state.carrier == Carrier::Stream {
             state.room -= (used - cells).get() as i64;
         }

@@ -110,7 +110,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             Some(Expired::Gone) => return Err(Violation::Unreachable),
             Some(Expired::Probe) => {
                 let link = self.egress.link(port.link);
-                link.push_control(Frame::Probe(port.circuit));
+                link.control.push(Frame::Probe(port.circuit));
                 self.egress.flush_link(port.link);
             }
             Some(Expired::Resend) => self.on_lost(direction, true)?,
@@ -141,20 +141,21 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         }
         let feedback = &self.plan.hop.feedback;
         let link = self.egress.link(port.link);
-        link.owing.push(id);
+        link.reports.owe(id);
         if !feedback.hold.is_zero() {
             let hold = feedback.hold.as_nanos();
             let next = (now.as_nanos() / hold + 1).saturating_mul(hold);
-            if link.hold_feedback(Instant::from_nanos(next)) {
-                self.timers
-                    .set_feedback(Instant::from_nanos(next), port.link);
+            let at = Instant::from_nanos(next);
+            if link.reports.leave_at(at, true) {
+                self.timers.set_feedback(at, port.link);
             }
-        } else if feedback.delay.is_zero() || link.owes_a_datagram() {
+        } else if feedback.delay.is_zero() || link.reports.fill_a_datagram() {
             self.egress.flush_link(port.link);
-        } else if link.feedback_at.is_none() {
+        } else {
             let at = now + feedback.delay;
-            link.feedback_at = Some(at);
-            self.timers.set_feedback(at, port.link);
+            if link.reports.leave_at(at, false) {
+                self.timers.set_feedback(at, port.link);
+            }
         }
     }
 

@@ -112,7 +112,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     fn handle_timers(&mut self, now: Instant) {
         self.deliver_others(now);
         while let Some((at, link)) = self.timers.take_due_feedback(now) {
-            if self.egress.link(link).feedback_is_due(at) {
+            if self.egress.link(link).reports.are_due(at) {
                 self.egress.flush_link(link);
             }
         }
@@ -131,7 +131,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         }
         let egress = &self.egress;
         self.timers
-            .skip_feedback(|at, link| egress.link_ref(link).feedback_at != Some(at));
+            .skip_feedback(|at, link| egress.link_ref(link).reports.at() != Some(at));
     }
 
     /// Changes what a stream offers, and lets its circuits take it.

@@ -45,10 +45,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     #[cold]
     pub(super) fn on_stray(&mut self, link: LinkId, circuit: CircuitId) {
         self.outbox.counters.strays += 1;
-        self.egress.link(link).push_answer(Frame::Destroy(Destroy {
-            circuit,
-            reason: Reason::Unknown,
-        }));
+        self.egress
+            .link(link)
+            .control
+            .push_answer(Frame::Destroy(Destroy {
+                circuit,
+                reason: Reason::Unknown,
+            }));
         self.egress.flush_link(link);
     }
 

@@ -118,7 +118,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             if closer
                 .is_none_or(|closer| closer.link != port.link || closer.circuit != port.circuit)
             {
-                link.push_control(Frame::Destroy(Destroy {
+                link.control.push(Frame::Destroy(Destroy {
                     circuit: port.circuit,
                     reason,
                 }));
@@ -148,10 +148,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             self.egress.forget_flow(id, port);
         }
         if let Some(port) = flow.inbound {
-            self.egress
-                .link(port.link)
-                .owing
-                .retain(|&other| other != id);
+            self.egress.link(port.link).reports.forget(id);
         }
     }
 
