@@ -34,12 +34,13 @@ $(ENV)/ready: python/requirements-test.txt
 wheel: python-env ## the Python package as users install it, in dist
 	$(ENV_PYTHON) -m maturin build --interpreter $(ENV_PYTHON) --out dist
 
-lint: python-env ## format, clippy, ruff and the directions of dependencies, changing nothing
+lint: python-env ## format, clippy, ruff, the directions of dependencies and circles, changing nothing
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(PYTHON) -m doctest tools/check-crate-graph.py tools/compare-with-tor.py
+	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/compare-with-tor.py
 	$(PYTHON) tools/check-crate-graph.py
+	$(PYTHON) tools/check-circles.py
 	$(ENV_PYTHON) -m ruff format --quiet --check python
 	$(ENV_PYTHON) -m ruff check --quiet python
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Checks that the workspace's crates depend on each other only as docs/adr/0001 allows.
 
-Reads `cargo metadata` and prints one line per dependency that the tables below do not allow.
-Exit status: 0 if there is none, 1 if there are some, 2 if cargo fails.
+Reads `cargo metadata` and prints one line per dependency that the tables below do not allow. The
+table in docs/adr/0001 is made of the first of them: `--write` writes it, and any other run compares.
+Exit status: 0 if all is well, 1 if something is not, 2 if cargo fails.
 """
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 # What each crate's own code may use. A crate that is not listed may use none of ours.
 ALLOWED = {
@@ -94,7 +96,57 @@ def workspace_edges():
     ]
 
 
+ADR = Path(__file__).resolve().parent.parent / "docs/adr/0001-workspace-and-layers.md"
+BEGIN, END = "<!-- crates: begin -->\n", "<!-- crates: end -->\n"
+
+
+def table(folders, allowed):
+    """The crates of each folder and what they may use, as Markdown.
+
+    >>> print(table({"core/wire": "hopflow-wire"}, {"hopflow-wire": {"units"}}), end="")
+    | room | crate | uses |
+    | --- | --- | --- |
+    | core | `wire` | units |
+    """
+    lines = ["| room | crate | uses |", "| --- | --- | --- |"]
+    for folder, crate in sorted(folders.items(), key=lambda it: (ROOMS.index(it[0].split("/")[0]), it)):
+        room, name = folder.split("/")
+        uses = ", ".join(sorted(allowed.get(crate, ()))) or "none of ours"
+        lines.append(f"| {room} | `{crate.removeprefix('hopflow-')}` | {uses} |")
+    return "".join(f"{line}\n" for line in lines)
+
+
+ROOMS = ["core", "simulator", "real", "study", "front"]
+
+
+def with_table(text, crates):
+    """The text with the table of crates in its place.
+
+    >>> with_table(f"a\\n{BEGIN}old{END}b", "new") == f"a\\n{BEGIN}new{END}b"
+    True
+    """
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + crates + END + rest.split(END)[1]
+
+
+def crate_folders():
+    """The folder of each crate, with its name."""
+    root = ADR.parent.parent.parent
+    manifests = (path for room in ROOMS for path in sorted((root / room).glob("*/Cargo.toml")))
+    name = lambda path: next(
+        line.split('"')[1] for line in path.read_text().splitlines() if line.startswith("name = ")
+    )
+    return {path.parent.relative_to(root).as_posix(): name(path) for path in manifests}
+
+
 def main():
+    text = ADR.read_text()
+    expected = with_table(text, table(crate_folders(), ALLOWED))
+    if "--write" in sys.argv:
+        ADR.write_text(expected)
+    elif text != expected:
+        print(f"error: the table in {ADR.name} is old: run {sys.argv[0]} --write", file=sys.stderr)
+        return 1
     try:
         edges = workspace_edges()
     except (OSError, subprocess.CalledProcessError) as error:

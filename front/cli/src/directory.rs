@@ -36,6 +36,7 @@ fn entry(options: &EntryOptions) -> Result<(), Failure> {
     let relay = Relay {
         weight: options.weight,
         guard: options.guard,
+        family: options.family.clone(),
         ..Relay::of(&config, &options.nickname, options.address)?
     };
     show::print(&relay.to_entry())

@@ -5,7 +5,7 @@ use crate::policy::ExitPolicy;
 use crate::{Hex, UnixTime};
 
 /// A network of so many relays that are guards, neither and exits, in this order, all of weight
-/// 1000; the exits accept all public addresses.
+/// 1000, each in a network of its own; the exits accept all public addresses.
 pub(crate) fn network(guards: usize, middles: usize, exits: usize) -> Directory {
     let transport = TransportChoice {
         preset: "backtap".to_owned(),
@@ -16,11 +16,12 @@ pub(crate) fn network(guards: usize, middles: usize, exits: usize) -> Directory 
     for index in 0..guards + middles + exits {
         directory.relays.push(Relay {
             nickname: format!("relay-{index}"),
-            address: ([192, 0, 2, index as u8], 9001).into(),
+            address: ([192, index as u8, 2, 1], 9001).into(),
             fingerprint: Hex([index as u8; 32]),
             onion_key: Hex([index as u8; 32]),
             weight: 1000,
             guard: index < guards,
+            family: None,
             exit: (index >= guards + middles).then(|| exit(&["accept *:*"])),
         });
     }

@@ -137,6 +137,7 @@ impl Builder<'_> {
                 onion_key: Hex(keys.onion()?.public().0),
                 weight: 1,
                 guard: number == 0,
+                family: None,
                 exit: exit(number),
             });
         }

@@ -5,19 +5,20 @@ mod empirical;
 mod generator;
 mod markov;
 mod parametric;
+mod source;
 mod vector;
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 
 use hopflow_random::Stream;
 use hopflow_sim::spec::Class;
 use hopflow_units::Duration;
 use serde::Deserialize;
 
-use crate::step::{Object, Step};
+use crate::ModelError;
+use crate::step::Step;
 use crate::tensors::Tensors;
-use crate::{ModelError, step};
+use source::{ClassName, Source, name_of};
 
 /// The version of the description that is understood.
 const VERSION: u32 = 1;
@@ -63,11 +64,6 @@ pub(crate) enum Play {
     Files,
 }
 
-/// Whatever draws what a step fetches; it has one object or more.
-trait Source: Debug + Send + Sync {
-    fn draw(&self, class: Class, random: &mut Stream) -> Vec<Object>;
-}
-
 /// The description of a model, beside its tensors.
 #[derive(Deserialize)]
 struct Description {
@@ -86,31 +82,6 @@ enum Kind {
     Generator(generator::Shape),
     Markov(markov::Symbols),
     Parametric(parametric::Parameters),
-}
-
-/// A class as files call it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ClassName {
-    Bulk,
-    Web,
-}
-
-impl From<ClassName> for Class {
-    fn from(name: ClassName) -> Self {
-        match name {
-            ClassName::Bulk => Self::Bulk,
-            ClassName::Web => Self::Web,
-        }
-    }
-}
-
-/// How files call a class.
-const fn name_of(class: Class) -> &'static str {
-    match class {
-        Class::Bulk => "bulk",
-        Class::Web => "web",
-    }
 }
 
 impl Model {
@@ -194,24 +165,6 @@ impl Manners {
         let chosen = random.integer(0, self.think.len() as u64 - 1) as usize;
         Duration::from_nanos((self.think[chosen] * 1e9) as u64)
     }
-}
-
-/// Makes sure that what `key` of the description lists has all classes of users.
-fn expect_classes<T>(
-    tensors: &Tensors<'_>,
-    key: &str,
-    classes: &[Class],
-    listed: &BTreeMap<Class, T>,
-) -> Result<(), ModelError> {
-    let Some(class) = classes.iter().find(|class| !listed.contains_key(class)) else {
-        return Ok(());
-    };
-    let names: Vec<&str> = classes.iter().map(|class| name_of(*class)).collect();
-    Err(tensors.error(format!(
-        "\"{key}\" has no \"{}\"; needed are all of \"classes\": {}",
-        name_of(*class),
-        names.join(", ")
-    )))
 }
 
 impl Kind {

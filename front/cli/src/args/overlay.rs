@@ -81,6 +81,9 @@ pub(crate) struct EntryOptions {
     /// Let the relay be the first of a path
     #[arg(long)]
     pub(crate) guard: bool,
+    /// A name for all relays that the same people run: no two of them are in one path
+    #[arg(long, value_name = "NAME")]
+    pub(crate) family: Option<String>,
 }
 
 /// What a directory says beside its entries.

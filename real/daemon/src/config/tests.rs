@@ -90,7 +90,7 @@ fn values_that_a_relay_cannot_use_are_named() {
         ),
         (
             "link = { queue = '0 packets' }",
-            "link.queue: \"0 packets\": allowed",
+            "link.queue: \"0 packets\" is no length of a queue; allowed",
         ),
         (
             "link = { delay = '40' }",
@@ -102,7 +102,7 @@ fn values_that_a_relay_cannot_use_are_named() {
         ),
         (
             "exit = { policies = [] }",
-            "exit.policies: unknown key \"policies\"; did you mean",
+            "exit.policies: unknown key \"policies\"; allowed: policy, allow-private",
         ),
         (
             "colour = 'red'",

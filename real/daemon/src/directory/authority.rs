@@ -49,12 +49,6 @@ impl AuthorityKey {
         Hex(public.try_into().expect("a public key has 32 bytes"))
     }
 
-    /// `text` with this authority's signature, whether or not it is a directory that makes sense:
-    /// [`Directory::sign`](super::Directory::sign) sees to that.
-    pub fn sign_text(&self, text: String) -> String {
-        super::signed::append(text, self)
-    }
-
     pub(super) fn sign(&self, text: &str) -> Hex<64> {
         let signature = self.pair.sign(&message(text));
         Hex(signature

@@ -26,14 +26,14 @@ impl Directory {
         for (index, relay) in self.relays.iter().enumerate() {
             relay.check(&format!("relays[{index}]"))?;
         }
-        self.check_families()?;
+        self.check_address_families()?;
         self.check_unique("nickname", |relay| relay.nickname.clone())?;
         self.check_unique("fingerprint", |relay| relay.fingerprint.to_string())?;
         self.check_unique("address", |relay| relay.address.to_string())
     }
 
     /// Any relay may be next to any other: all are to be reached in the same way.
-    fn check_families(&self) -> Result<(), InputError> {
+    fn check_address_families(&self) -> Result<(), InputError> {
         let family = |relay: &Relay| {
             if relay.address.is_ipv6() {
                 "IPv6"
@@ -76,6 +76,9 @@ impl Directory {
 impl Relay {
     pub(super) fn check(&self, key: &str) -> Result<(), InputError> {
         check_name(&format!("{key}.nickname"), &self.nickname)?;
+        if let Some(family) = &self.family {
+            check_name(&format!("{key}.family"), family)?;
+        }
         let address = self.address;
         if address.port() == 0 || address.ip().is_unspecified() || address.ip().is_multicast() {
             let problem = format!("{address}: allowed is an address that others can reach");

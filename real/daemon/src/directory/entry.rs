@@ -36,6 +36,7 @@ impl Relay {
             onion_key: Hex(keys.onion()?.public().0),
             weight: 1,
             guard: false,
+            family: None,
             exit: config.exit.clone(),
         };
         relay.check("entry")?;
@@ -111,7 +112,7 @@ mod tests {
         std::fs::write(&path, "relays = [{ nickname = 'one' }]").unwrap();
         let message = Relay::read_entries(&path).unwrap_err().to_string();
         assert!(
-            message.contains("one.entry:1: relays[0]: missing field"),
+            message.contains("one.entry:1: relays[0]: the key \""),
             "{message}"
         );
     }

@@ -96,6 +96,10 @@ pub struct Relay {
     /// Whether it may be the first relay of a path.
     #[serde(default)]
     pub guard: bool,
+    /// Which relays the same people run, by a name for all of them: no two of a family are in one
+    /// path. 1 to 32 letters, digits and hyphens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<String>,
     /// What it connects to; a relay without is no exit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<ExitPolicy>,

@@ -9,13 +9,16 @@ use crate::{Hex, InputError};
 /// How a line with a signature begins.
 const MARK: &str = "# signed ";
 
-/// `body` with the signature of `authority`.
-pub(super) fn append(mut body: String, authority: &AuthorityKey) -> String {
-    if !body.ends_with('\n') {
-        body.push('\n');
+impl AuthorityKey {
+    /// `text` with this authority's signature, whether or not it is a directory that makes sense:
+    /// [`Directory::sign`](super::Directory::sign) sees to that.
+    pub fn sign_text(&self, mut text: String) -> String {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let signature = self.sign(&text);
+        text + &format!("{MARK}{} {signature}\n", self.id())
     }
-    let signature = authority.sign(&body);
-    body + &format!("{MARK}{} {signature}\n", authority.id())
 }
 
 /// What `text` says before its signatures, if one of them is the one of `authority`.

@@ -19,6 +19,7 @@ fn relay(number: u8) -> Relay {
         onion_key: Hex([number + 100; 32]),
         weight: 1000,
         guard: number == 1,
+        family: None,
         exit: (number == 3).then(|| ExitPolicy {
             rules: vec!["accept *:80".parse().unwrap()],
             allow_private: true,
@@ -189,7 +190,7 @@ fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
         change(&mut wrong);
         let error = wrong.sign(&key(1)).unwrap_err().to_string();
         assert!(error.starts_with(message), "{error}");
-        let signed = signed::append(toml::to_string(&wrong).unwrap(), &key(1));
+        let signed = key(1).sign_text(toml::to_string(&wrong).unwrap());
         assert!(refusal(&signed).contains(message));
     }
 }
@@ -198,7 +199,7 @@ fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
 fn unknown_keys_are_refused_where_they_stand() {
     let body = toml::to_string(&directory()).unwrap();
     let wrong = body.replacen("weight = 1000", "wight = 1000", 1);
-    let message = refusal(&signed::append(wrong, &key(1)));
+    let message = refusal(&key(1).sign_text(wrong));
     assert!(message.starts_with("net.toml:"), "{message}");
     assert!(
         message.contains("unknown key \"wight\"; did you mean \"weight\"?"),

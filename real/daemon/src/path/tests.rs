@@ -128,3 +128,53 @@ fn the_heaviest_network_does_not_overflow() {
     }
     assert!(chooser(directory).choose(&any()).is_some());
 }
+
+/// Whether paths of three relays have both of two relays.
+fn meet(directory: Directory, pair: [usize; 2]) -> bool {
+    let mut chooser = chooser(directory);
+    (0..300).any(|_| {
+        let path = chooser.choose(&any()).expect("there is a path");
+        pair.iter().all(|relay| path.contains(relay))
+    })
+}
+
+#[test]
+fn relays_of_a_family_are_never_in_one_path() {
+    assert!(meet(network(2, 2, 2), [0, 4]));
+    let mut related = network(2, 2, 2);
+    for relay in [0, 4] {
+        related.relays[relay].family = Some("one".to_owned());
+    }
+    related.relays[2].family = Some("other".to_owned());
+    assert!(!meet(related.clone(), [0, 4]));
+    assert!(meet(related, [2, 4]), "of different families");
+}
+
+#[test]
+fn relays_of_a_network_are_never_in_one_path() {
+    let in_one_network = |addresses: [&str; 2]| {
+        let mut related = network(2, 2, 2);
+        for (relay, address) in [3, 5].into_iter().zip(addresses) {
+            related.relays[relay].address = address.parse().unwrap();
+        }
+        !meet(related, [3, 5])
+    };
+    assert!(in_one_network(["198.51.1.1:1", "198.51.200.9:1"]));
+    assert!(!in_one_network(["198.51.1.1:1", "198.52.1.1:1"]));
+    assert!(in_one_network(["[2001:db8:1::1]:1", "[2001:db8:2::2]:1"]));
+    assert!(in_one_network(["[::ffff:198.51.1.1]:1", "198.51.2.2:1"]));
+    // Networks on one machine, and those behind a router, are made for tests.
+    assert!(!in_one_network(["127.0.0.1:1", "127.0.0.1:2"]));
+    assert!(!in_one_network(["10.0.0.1:1", "10.0.0.2:1"]));
+}
+
+#[test]
+fn a_network_of_relatives_has_no_path() {
+    let mut relatives = network(1, 1, 1);
+    for relay in &mut relatives.relays {
+        relay.family = Some("one".to_owned());
+    }
+    let mut chooser = chooser(relatives);
+    assert_eq!(chooser.choose(&any()), None);
+    assert!(chooser.choose(&Wish { length: 1, ..any() }).is_some());
+}

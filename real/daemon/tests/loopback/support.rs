@@ -158,6 +158,7 @@ fn relay(folder: &Path, name: &str, address: SocketAddr, exit: Option<&str>) -> 
         onion_key: Hex(keys.onion().unwrap().public().0),
         weight: 1,
         guard: name == "one",
+        family: None,
         exit: exit.map(|exit| toml::from_str(exit).unwrap()),
     }
 }

@@ -36,11 +36,9 @@ pub struct PopulationRelay {
 }
 
 impl PopulationRelay {
-    /// Whether the two must not be in one path (path-spec, "Path selection and constraints"),
-    /// apart from being the same relay.
-    pub(crate) fn is_kin_of(&self, other: &Self) -> bool {
-        (self.family.is_some() && self.family == other.family)
-            || (self.network.is_some() && self.network == other.network)
+    /// The flags and the weight.
+    pub(crate) const fn share(&self) -> (Flags, u64) {
+        (self.flags, self.weight)
     }
 }
 
@@ -56,7 +54,7 @@ pub struct Population {
 impl Population {
     /// A network of these relays, whose bandwidth weights balance the load over the positions.
     pub fn new(relays: Vec<PopulationRelay>) -> Self {
-        let weights = BandwidthWeights::balancing(&relays);
+        let weights = BandwidthWeights::balancing(relays.iter().map(PopulationRelay::share));
         Self { relays, weights }
     }
 

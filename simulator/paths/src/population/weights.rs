@@ -1,7 +1,6 @@
 //! Bandwidth weights: how a relay that fits several positions is shared among them.
 
-use super::flags::{Class, Position};
-use super::{Flags, PopulationRelay};
+use super::flags::{Class, Flags, Position};
 
 /// Weights by which a relay's consensus weight is multiplied, per class of relays and position.
 ///
@@ -44,13 +43,15 @@ impl BandwidthWeights {
     ///
     /// Where authorities would find a weight out of range and publish none, the weight is brought
     /// into range.
-    pub fn balancing(relays: &[PopulationRelay]) -> Self {
+    ///
+    /// `relays` are flags and consensus weights.
+    pub fn balancing(relays: impl Iterator<Item = (Flags, u64)> + Clone) -> Self {
         let total = |class| {
-            let weights = relays
-                .iter()
-                .filter(|relay| relay.flags.contains(Flags::FAST) && relay.flags.class() == class);
+            let of_class =
+                |(flags, _): &(Flags, u64)| flags.contains(Flags::FAST) && flags.class() == class;
             // Beginning at one spares divisions by zero, as consensus method 26 does.
-            weights.fold(1, |sum, relay| sum + i128::from(relay.weight))
+            let weights = relays.clone().filter(of_class);
+            weights.fold(1, |sum, (_, weight)| sum + i128::from(weight))
         };
         Totals {
             guard: total(Class::Guard),

@@ -2,7 +2,8 @@
 
 use hopflow_random::Stream;
 
-use crate::population::{Flags, Population, PopulationError, Position};
+use crate::candidate::Candidate;
+use crate::population::{BandwidthWeights, Flags, Position};
 
 /// Draws that may be refused before the allowed relays are counted one by one: most constraints
 /// exclude few relays.
@@ -18,23 +19,35 @@ pub(super) struct WeightedRelays {
 }
 
 impl WeightedRelays {
-    /// The relays of `population` that may take `position`.
+    /// The relays that may take `position`, by weight times bandwidth weight; none if no relay may.
     ///
     /// If none of them has a weight, all are equally likely, as in networks that are too young to
     /// be measured.
-    pub(super) fn at(population: &Population, position: Position) -> Result<Self, PopulationError> {
-        let unweighted = population.relays.iter().all(|relay| relay.weight == 0);
-        let mut weighted = Vec::new();
-        for (index, relay) in (0_u32..).zip(&population.relays) {
-            let factor = population.weights.factor(position, relay.flags.class());
+    pub(super) fn at(
+        relays: &[Candidate],
+        weights: &BandwidthWeights,
+        position: Position,
+    ) -> Option<Self> {
+        let unweighted = relays.iter().all(|relay| relay.weight == 0);
+        Self::of(relays, |relay| {
             let weight = if unweighted { 1 } else { relay.weight };
-            if relay.flags.contains(Flags::FAST) && weight > 0 && factor > 0 {
-                weighted.push((index, u128::from(weight) * u128::from(factor)));
+            let factor = weights.factor(position, relay.flags.class());
+            u128::from(weight) * u128::from(factor)
+        })
+    }
+
+    /// The relays with a weight; none if there is none.
+    pub(super) fn of(relays: &[Candidate], weight: impl Fn(&Candidate) -> u128) -> Option<Self> {
+        let mut weighted = Vec::new();
+        for (index, relay) in (0_u32..).zip(relays) {
+            let weight = weight(relay);
+            if relay.flags.contains(Flags::FAST) && weight > 0 {
+                weighted.push((index, weight));
             }
         }
         let total: u128 = weighted.iter().map(|&(_, weight)| weight).sum();
         if total == 0 {
-            return Err(PopulationError::NoRelay { position });
+            return None;
         }
         // Fewer digits where the sum would not fit.
         let shift = (u128::BITS - total.leading_zeros()).saturating_sub(u64::BITS - 1);
@@ -46,7 +59,7 @@ impl WeightedRelays {
                 (index, sum)
             })
             .unzip();
-        Ok(Self { relays, sums })
+        Some(Self { relays, sums })
     }
 
     /// A relay that is `allowed`, by weight; none if no relay is.

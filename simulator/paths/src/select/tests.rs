@@ -2,7 +2,7 @@ use hopflow_random::Streams;
 use hopflow_units::Rate;
 
 use super::*;
-use crate::{Continent, Flags, Relay};
+use crate::{Continent, Flags, PopulationRelay, Relay};
 
 const GUARD: Flags = Flags::GUARD.union(Flags::FAST);
 const EXIT: Flags = Flags::EXIT.union(Flags::FAST);
@@ -102,7 +102,8 @@ fn kin_is_never_in_one_path() {
 #[test]
 fn draws_by_counting_follow_the_weights_too() {
     let population = population();
-    let guards = WeightedRelays::at(&population, Position::Middle).unwrap();
+    let relays: Vec<_> = population.relays.iter().map(Candidate::from).collect();
+    let guards = WeightedRelays::at(&relays, &population.weights, Position::Middle).unwrap();
     // Relays 6 and 9 weigh 100 and 400 of 1000 and more: refusals alone find them as well.
     let mut stream = stream();
     let allowed = |relay| relay == 6 || relay == 9;

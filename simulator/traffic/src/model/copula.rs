@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use hopflow_random::Stream;
 use hopflow_sim::spec::Class;
 
+use super::source::{Source, name_of};
 use super::vector::Marginals;
-use super::{Source, name_of};
 use crate::ModelError;
 use crate::step::Object;
 use crate::tensors::{Matrix, Tensors};

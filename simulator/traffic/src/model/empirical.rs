@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use hopflow_random::Stream;
 use hopflow_sim::spec::Class;
 
-use super::{Source, name_of};
+use super::source::{Source, name_of};
 use crate::ModelError;
 use crate::step::{Object, upload};
 use crate::tensors::Tensors;

@@ -11,8 +11,8 @@ use hopflow_random::Stream;
 use hopflow_sim::spec::Class;
 use serde::Deserialize;
 
+use super::source::{ClassName, Source, expect_classes};
 use super::vector::Marginals;
-use super::{ClassName, Source, expect_classes};
 use crate::ModelError;
 use crate::step::Object;
 use crate::tensors::{Matrix, Tensors};

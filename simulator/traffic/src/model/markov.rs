@@ -18,7 +18,7 @@ use hopflow_sim::spec::Class;
 use hopflow_units::Duration;
 use serde::Deserialize;
 
-use super::Source;
+use super::source::Source;
 use crate::ModelError;
 use crate::step::{Object, upload};
 use crate::tensors::{Matrix, Tensors};

@@ -8,7 +8,7 @@ use hopflow_random::Stream;
 use hopflow_sim::spec::Class;
 use serde::Deserialize;
 
-use super::{ClassName, Source, expect_classes, name_of};
+use super::source::{ClassName, Source, expect_classes, name_of};
 use crate::ModelError;
 use crate::step::{Object, upload};
 use crate::tensors::Tensors;

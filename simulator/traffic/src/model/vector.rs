@@ -8,9 +8,9 @@
 use hopflow_random::CdfTable;
 use hopflow_sim::spec::Class;
 
-use super::name_of;
-use super::step::{Object, upload};
+use super::source::name_of;
 use crate::ModelError;
+use crate::step::{Object, upload};
 use crate::tensors::Tensors;
 
 /// The most objects, or uploads, of a step.

@@ -6,8 +6,7 @@ use hopflow_overlay::Direction;
 use hopflow_sim::spec::{CircuitSpec, NodeSpec, WorldSpec};
 use hopflow_stats::{FairFlow, FairShare, max_min};
 use hopflow_units::NodeId;
-
-use super::rows::{CELL_BYTES, CELL_DATA_BYTES};
+use hopflow_wire::{CELL, CELL_DATA};
 
 /// What a node can do, as one of the links that are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +32,7 @@ impl Resource {
             (Self::Send(_), Some(bucket)) => access.min(bucket.rate.as_f64()),
             _ => access,
         };
-        rate * CELL_DATA_BYTES / CELL_BYTES
+        rate * CELL_DATA as f64 / CELL as f64
     }
 }
 

@@ -12,9 +12,9 @@ use hopflow_wire::{CELL, CELL_DATA};
 use super::fair::{self, Fair};
 
 /// Bytes of a cell by which the use of a relay's rate limit is reckoned (tor-spec, section 3).
-pub(super) const CELL_BYTES: f64 = CELL as f64;
+const CELL_BYTES: f64 = CELL as f64;
 /// Application bytes of a full data cell.
-pub(super) const CELL_DATA_BYTES: f64 = CELL_DATA as f64;
+const CELL_DATA_BYTES: f64 = CELL_DATA as f64;
 
 /// The rows of a run.
 ///

@@ -8,6 +8,7 @@ mod measure;
 pub mod model;
 mod page;
 mod story;
+mod values;
 
 use hopflow_lab::scenario::{Distribution, InputError, Scenario, Text};
 use hopflow_report::{Document, FigurePage};

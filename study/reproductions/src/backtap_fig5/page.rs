@@ -9,6 +9,7 @@ use hopflow_units::{Duration, Rate};
 
 use super::model::{self, Circuit, Window};
 use super::story;
+use super::values::Values;
 
 /// The transports in the order of their colours.
 const TRANSPORTS: [&str; 10] = [
@@ -48,50 +49,6 @@ pub(super) const WINDOWS: [(&str, Window); 2] = [
 ];
 /// What the middle relay grants, in kB/s.
 const BUCKET: u64 = 1500;
-
-/// The values, with ways to find some of them.
-#[derive(Clone, Copy)]
-pub(super) struct Values<'a>(&'a [Value]);
-
-impl<'a> Values<'a> {
-    /// The mean of a quantity of a transport at a round-trip time.
-    pub(super) fn mean(self, quantity: &str, transport: &str, rtt_ms: u64) -> Option<f64> {
-        self.at(quantity, transport, rtt_ms).map(|value| value.mean)
-    }
-
-    fn at(self, quantity: &str, transport: &str, rtt_ms: u64) -> Option<&'a Value> {
-        self.of(quantity, transport)
-            .find(|value| value.x == Some(rtt_ms as f64))
-    }
-
-    fn of<'b>(self, quantity: &'b str, transport: &'b str) -> impl Iterator<Item = &'a Value> + 'b
-    where
-        'a: 'b,
-    {
-        let values = self.0.iter();
-        values.filter(move |value| value.quantity == quantity && value.transport == transport)
-    }
-
-    /// Judged values at some round-trip time that lie outside of their bands.
-    pub(super) fn outside(self) -> impl Iterator<Item = (&'a Value, f64)> {
-        let judged = self.0.iter();
-        let outside = judged
-            .filter(|value| matches!(value.verdict, Verdict::SameShape | Verdict::NotReproduced));
-        outside.filter_map(|value| Some((value, value.x?)))
-    }
-
-    /// The swept round-trip times, rising.
-    fn rtts(self) -> Vec<u64> {
-        let mut rtts: Vec<u64> = self.0.iter().filter_map(|v| Some(v.x? as u64)).collect();
-        rtts.sort_unstable();
-        rtts.dedup();
-        rtts
-    }
-
-    fn with(self, verdict: Verdict) -> impl Iterator<Item = &'a Value> {
-        self.0.iter().filter(move |value| value.verdict == verdict)
-    }
-}
 
 /// The page of the experiment.
 pub(super) fn document(page: &FigurePage, values: &[Value]) -> Document {

@@ -2,7 +2,7 @@
 
 use hopflow_results::Verdict;
 
-use super::page::Values;
+use super::values::Values;
 
 /// A transport that the text compares.
 const VANILLA: &str = "vanilla-circuit-window";

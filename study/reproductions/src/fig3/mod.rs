@@ -5,6 +5,7 @@
 //! One problem is solved in each form; nothing is simulated.
 
 mod behaviours;
+mod names;
 mod page;
 mod settings;
 
@@ -14,15 +15,7 @@ use hopflow_results::Value;
 use self::behaviours::behaviours;
 use self::settings::{FormName, Planned, Settings, Solved};
 use crate::{Computation, Computed, Expectations, Experiment, Measured, Method};
-
-/// The names of what is planned, as `values.csv` has them.
-const OUTGOING: &str = "outgoing rate";
-const INCOMING: &str = "incoming rate";
-const VIRTUAL: &str = "virtual outgoing rate";
-const QUEUE: &str = "queue";
-const SOURCE_QUEUE: &str = "queue at the source";
-/// What the names of conditions begin with.
-const CONDITION: &str = "condition";
+use names::{CONDITION, INCOMING, OUTGOING, QUEUE, SOURCE_QUEUE, VIRTUAL, label};
 
 /// Figure 3 of the PredicTor paper.
 #[derive(Debug)]
@@ -84,11 +77,6 @@ impl Fig3 {
     fn settings(&self) -> Settings {
         Settings::parse(self.scenario())
     }
-}
-
-/// What `values.csv` calls a circuit's plan.
-fn label(solved: &Solved, circuit: usize) -> String {
-    format!("{}: circuit {}", solved.name, circuit + 1)
 }
 
 /// A plan as values over the steps.

@@ -6,8 +6,8 @@ use hopflow_report::{
 };
 use hopflow_results::{Value, Verdict};
 
+use super::names::{CONDITION, INCOMING, OUTGOING, QUEUE, SOURCE_QUEUE, VIRTUAL, label};
 use super::settings::{Settings, Solved, Told, at};
-use super::{CONDITION, INCOMING, OUTGOING, QUEUE, SOURCE_QUEUE, VIRTUAL, label};
 
 /// The page of the experiment.
 pub(super) fn document(page: &FigurePage, values: &[Value], settings: &Settings) -> Document {

@@ -124,7 +124,7 @@ mod with_the_parser {
         };
         assert_eq!(some.weights, expected);
         let none = read(&document("", ""));
-        assert_eq!(none.weights, BandwidthWeights::balancing(&none.relays));
+        assert_eq!(none.weights, Population::new(none.relays.clone()).weights);
         assert_ne!(none.weights, BandwidthWeights::EQUAL);
     }
 
