@@ -1,6 +1,6 @@
 //! The server's side of SOCKS 5, as a machine that takes and gives bytes.
 //!
-//! [`Handshake`] reads what an application sends up to its request (RFC 1928) and answers the
+//! [`SocksHandshake`] reads what an application sends up to its request (RFC 1928) and answers the
 //! choice of a method and the user's name and password (RFC 1929). Any name and password are
 //! accepted: they tell streams apart that must not share a circuit. The final answer is
 //! [`Reply::encode`]'s, once it is known what became of the stream. Only CONNECT is served.
@@ -120,7 +120,7 @@ pub enum SocksError {
 ///
 /// After an error or a request the handshake takes no more bytes.
 #[derive(Clone, Debug, Default)]
-pub struct Handshake {
+pub struct SocksHandshake {
     stage: Stage,
     isolation: Isolation,
     /// What has come and is not understood yet; at most a message and what came along with it.
@@ -135,7 +135,7 @@ enum Stage {
     Request,
 }
 
-impl Handshake {
+impl SocksHandshake {
     /// A connection that has just begun.
     pub fn new() -> Self {
         Self::default()

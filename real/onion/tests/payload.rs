@@ -107,3 +107,29 @@ proptest! {
         prop_assert_eq!(payload.data().len(), len);
     }
 }
+
+#[test]
+fn clones_share_bytes_until_one_is_altered() {
+    let mut cell = OnionPayload::read(&[1; CELL_PAYLOAD]);
+    let clone = cell.clone();
+    assert_eq!(cell.bytes().as_ptr(), clone.bytes().as_ptr());
+    cell.bytes_mut()[7] = 2;
+    assert_eq!(clone.bytes(), &[1; CELL_PAYLOAD]);
+    assert_eq!(cell.bytes()[6..9], [1, 2, 1]);
+}
+
+#[test]
+fn the_buffer_of_a_cell_that_is_gone_is_used_again() {
+    let cell = OnionPayload::read(&[1; CELL_PAYLOAD]);
+    let (place, clone) = (cell.bytes().as_ptr(), cell.clone());
+    drop(cell);
+    let other = OnionPayload::read(&[2; CELL_PAYLOAD]);
+    assert_ne!(other.bytes().as_ptr(), place);
+    assert_eq!(clone.bytes(), &[1; CELL_PAYLOAD]);
+    drop(clone);
+    let header = RelayHeader::control(RelayCommand::End, StreamId::new(3));
+    let again = OnionPayload::control(header, Instant::ZERO);
+    assert_eq!(again.bytes().as_ptr(), place);
+    let zeros = again.bytes().iter().filter(|byte| **byte == 0).count();
+    assert_eq!(zeros, CELL_PAYLOAD - 2, "nothing of the former cell is left");
+}

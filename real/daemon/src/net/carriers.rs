@@ -223,7 +223,7 @@ impl Carriers {
             let key = self.keys.get(&conn);
             if let Some(carrier) = key.and_then(|key| self.table.get_mut(*key)) {
                 let written = carrier.send(bytes);
-                settle(now, engine, conn, written);
+                settle(now, engine, conn, &written);
             }
         }
         sent
@@ -233,7 +233,7 @@ impl Carriers {
     fn flush(&mut self, now: Instant, engine: &mut Engine, key: CarrierKey) {
         if let Some(carrier) = self.table.get_mut(key) {
             let written = carrier.flush();
-            settle(now, engine, carrier.conn, written);
+            settle(now, engine, carrier.conn, &written);
         }
     }
 
@@ -250,7 +250,7 @@ impl Carriers {
 }
 
 /// Tells the engine of a connection that took all, and so takes more, or failed.
-fn settle(now: Instant, engine: &mut Engine, conn: ConnId, written: io::Result<bool>) {
+fn settle(now: Instant, engine: &mut Engine, conn: ConnId, written: &io::Result<bool>) {
     match written {
         Ok(true) => engine.set_room(now, conn, ROOM),
         Ok(false) => {}

@@ -9,7 +9,7 @@ use crate::pool::PoolCircuit;
 
 /// All circuits that the engine builds or has built for the pool.
 #[derive(Debug, Default)]
-pub(super) struct Circuits {
+pub(super) struct CircuitNames {
     by_name: BTreeMap<PoolCircuit, Circuit>,
     by_key: BTreeMap<CircuitKey, PoolCircuit>,
 }
@@ -21,7 +21,7 @@ struct Circuit {
     path: Option<Path>,
 }
 
-impl Circuits {
+impl CircuitNames {
     /// The engine begins to build a circuit.
     pub(super) fn begin(&mut self, name: PoolCircuit, key: CircuitKey, path: Path) {
         let path = Some(path);

@@ -12,14 +12,14 @@ use mio::net::{TcpListener, TcpStream};
 use tracing::{debug, info, warn};
 
 use super::accept::accept;
-use super::circuits::Circuits;
+use super::circuits::CircuitNames;
 use super::pipe::Pipe;
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
 use crate::directory::Directory;
 use crate::path::Path;
 use crate::pool::{Pool, PoolAction, PoolCircuit, PoolCounts, RequestKey};
-use crate::socks::{Handshake, Reply};
+use crate::socks::{Reply, SocksHandshake};
 
 /// Bytes of a SOCKS request that are read at once.
 const CHUNK: usize = 1024;
@@ -34,7 +34,7 @@ pub(super) struct Client {
     directory: Arc<Directory>,
     hops: Vec<Hop>,
     table: Table<Opening>,
-    circuits: Circuits,
+    circuits: CircuitNames,
     requests: BTreeMap<RequestKey, PlaceKey>,
     /// Which circuit the stream of a place is on.
     carried: BTreeMap<PlaceKey, PoolCircuit>,
@@ -57,7 +57,7 @@ struct Opening {
 #[derive(Debug)]
 enum Step {
     /// The application says what it wants.
-    Asking(Handshake),
+    Asking(SocksHandshake),
     /// The stream waits for a circuit.
     Waiting(RequestKey),
     /// The stream waits for the exit's answer.
@@ -91,7 +91,7 @@ impl Client {
             hops: hops(directory),
             directory: directory.clone(),
             table: Table::default(),
-            circuits: Circuits::default(),
+            circuits: CircuitNames::default(),
             requests: BTreeMap::new(),
             carried: BTreeMap::new(),
             beginning: VecDeque::new(),
@@ -343,7 +343,7 @@ impl Role for Client {
                 std::io::Result::Ok(Opening {
                     socket,
                     target: String::new(),
-                    step: Step::Asking(Handshake::new()),
+                    step: Step::Asking(SocksHandshake::new()),
                     early: Vec::new(),
                 })
             });

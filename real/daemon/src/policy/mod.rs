@@ -31,14 +31,14 @@ pub struct ExitPolicy {
 
 /// Why an exit does not connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PolicyRefusal {
     /// The address is private or special.
     Private,
     /// A rule rejects it, or none accepts it.
     Policy,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PolicyRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Private => "the address is private or special",
@@ -52,14 +52,14 @@ impl ExitPolicy {
     ///
     /// # Errors
     /// If the exit must not connect to it.
-    pub fn check(&self, address: SocketAddr) -> Result<(), Refusal> {
+    pub fn check(&self, address: SocketAddr) -> Result<(), PolicyRefusal> {
         let (ip, port) = (address.ip().to_canonical(), address.port());
         if !self.allow_private && is_special(ip) {
-            return Err(Refusal::Private);
+            return Err(PolicyRefusal::Private);
         }
         match self.rules.iter().find(|rule| rule.fits(ip, port)) {
             Some(rule) if rule.accepts() && port != 0 => Ok(()),
-            _ => Err(Refusal::Policy),
+            _ => Err(PolicyRefusal::Policy),
         }
     }
 
@@ -67,7 +67,7 @@ impl ExitPolicy {
     ///
     /// # Errors
     /// If none is allowed: why the first is not.
-    pub fn allowed(&self, addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, Refusal> {
+    pub fn allowed(&self, addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, PolicyRefusal> {
         let fits = |address: &SocketAddr| self.check(*address).is_ok();
         let allowed: Vec<_> = addresses.iter().copied().filter(fits).collect();
         match addresses.first() {

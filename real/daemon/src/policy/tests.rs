@@ -78,7 +78,7 @@ fn the_first_rule_that_fits_decides() {
     ] {
         assert_eq!(
             policy.check(address(rejected)),
-            Err(Refusal::Policy),
+            Err(PolicyRefusal::Policy),
             "{rejected}"
         );
     }
@@ -88,10 +88,10 @@ fn the_first_rule_that_fits_decides() {
 fn no_address_is_accepted_without_a_rule_nor_at_port_zero() {
     assert_eq!(
         policy(&[]).check(address("8.8.8.8:80")),
-        Err(Refusal::Policy)
+        Err(PolicyRefusal::Policy)
     );
     let open = policy(&["accept *:*"]);
-    assert_eq!(open.check(address("8.8.8.8:0")), Err(Refusal::Policy));
+    assert_eq!(open.check(address("8.8.8.8:0")), Err(PolicyRefusal::Policy));
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn private_and_special_addresses_are_refused_in_every_form() {
         "ff02::1",
     ] {
         let address = SocketAddr::new(special.parse().unwrap(), 80);
-        assert_eq!(open.check(address), Err(Refusal::Private), "{special}");
+        assert_eq!(open.check(address), Err(PolicyRefusal::Private), "{special}");
     }
     for public in [
         "1.1.1.1",
@@ -171,12 +171,12 @@ fn private_addresses_are_accepted_where_both_operator_and_policy_say_so() {
     let mut local = policy(&["accept 127.0.0.0/8:8080", "reject private:*", "accept *:80"]);
     assert_eq!(
         local.check(address("127.0.0.1:8080")),
-        Err(Refusal::Private)
+        Err(PolicyRefusal::Private)
     );
     local.allow_private = true;
     assert_eq!(local.check(address("127.0.0.1:8080")), Ok(()));
     assert_eq!(local.check(address("[::ffff:127.0.0.1]:8080")), Ok(()));
-    assert_eq!(local.check(address("10.0.0.1:80")), Err(Refusal::Policy));
+    assert_eq!(local.check(address("10.0.0.1:80")), Err(PolicyRefusal::Policy));
     assert_eq!(local.check(address("8.8.8.8:80")), Ok(()));
 }
 
@@ -185,8 +185,8 @@ fn of_the_addresses_of_a_name_only_the_allowed_are_used() {
     let open = policy(&["accept *:80"]);
     let (private, public) = (address("10.0.0.1:80"), address("8.8.8.8:80"));
     assert_eq!(open.allowed(&[private, public]), Ok(vec![public]));
-    assert_eq!(open.allowed(&[private]), Err(Refusal::Private));
-    assert_eq!(open.allowed(&[address("8.8.8.8:25")]), Err(Refusal::Policy));
+    assert_eq!(open.allowed(&[private]), Err(PolicyRefusal::Private));
+    assert_eq!(open.allowed(&[address("8.8.8.8:25")]), Err(PolicyRefusal::Policy));
     assert_eq!(open.allowed(&[]), Ok(vec![]));
 }
 

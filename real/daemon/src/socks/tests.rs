@@ -7,7 +7,7 @@ const HELLO: &[u8] = &[5, 1, NO_AUTHENTICATION];
 fn feed<'a>(
     parts: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<u8>, Result<Option<Request>, SocksError>) {
-    let (mut handshake, mut answer) = (Handshake::new(), Vec::new());
+    let (mut handshake, mut answer) = (SocksHandshake::new(), Vec::new());
     for part in parts {
         match handshake.receive(part, &mut answer) {
             Ok(None) => {}
