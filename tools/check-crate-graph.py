@@ -15,6 +15,7 @@ ALLOWED = {
     "hopflow-stats": set(),
     "hopflow-mpc": set(),
     "hopflow-random": {"units"},
+    "hopflow-netem": {"units", "random"},
     "hopflow-paths": {"units", "random"},
     "hopflow-wire": {"units"},
     "hopflow-tcp": {"units"},
@@ -23,12 +24,12 @@ ALLOWED = {
     "hopflow-results": {"units", "stats"},
     "hopflow-overlay": {"units", "wire", "tcp"},
     "hopflow-transports": {"units", "wire", "tcp", "overlay", "mpc"},
-    "hopflow-sim": {"units", "random", "wire", "tcp", "overlay"},
+    "hopflow-sim": {"units", "random", "netem", "wire", "tcp", "overlay"},
     "hopflow-traffic": {"units", "random", "wire", "sim"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
     "hopflow-engine": {"units", "wire", "overlay", "onion", "channel"},
     "hopflow-daemon": {
-        "units", "random", "wire", "overlay", "onion", "channel", "engine", "transports", "paths", "sim",
+        "units", "random", "wire", "overlay", "onion", "channel", "engine", "transports", "paths", "netem",
     },
     "hopflow-report": {"units", "stats", "results"},
     "hopflow-lab": {"units", "random", "paths", "mpc", "tcp", "overlay", "transports", "sim", "traffic", "stats", "results", "report"},
@@ -55,7 +56,7 @@ def violations(edges):
     >>> violations([("hopflow-overlay", "dev", "hopflow-testkit")])
     []
     >>> print(*violations([("hopflow-sim", "normal", "hopflow-transports")]))
-    hopflow-sim must not depend on hopflow-transports (allowed: overlay, random, tcp, units, wire)
+    hopflow-sim must not depend on hopflow-transports (allowed: netem, overlay, random, tcp, units, wire)
     >>> print(*violations([("hopflow-units", "dev", "hopflow-sim")]))
     hopflow-units must not depend on hopflow-sim, not even in tests (allowed: none)
     >>> print(*violations([("hopflow-new", "normal", "hopflow-units")]))

@@ -8,7 +8,6 @@
 //! The same specification gives the same outcome, bit for bit.
 
 pub mod engine;
-pub mod net;
 mod outcome;
 mod payload;
 pub mod spec;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hopflow_sim::net::{LinkConfig, QueueConfig};
+use hopflow_netem::{LinkConfig, QueueConfig};
 use hopflow_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
 

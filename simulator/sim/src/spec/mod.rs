@@ -5,6 +5,7 @@ mod traffic;
 
 use std::sync::Arc;
 
+use hopflow_netem::{CoDelConfig, LinkConfig, QueueConfig};
 pub use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
 
@@ -62,6 +63,21 @@ pub struct AccessSpec {
     pub reorder: bool,
 }
 
+impl From<&AccessSpec> for LinkConfig {
+    /// One direction of an access link.
+    fn from(spec: &AccessSpec) -> Self {
+        Self {
+            rate: Some(spec.rate),
+            delay: spec.delay,
+            queue: spec.queue.into(),
+            loss: spec.loss,
+            duplicate: spec.duplicate,
+            jitter: spec.jitter,
+            reorder: spec.reorder,
+        }
+    }
+}
+
 /// A queue in front of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueSpec {
@@ -79,6 +95,22 @@ pub enum QueueSpec {
         /// Packets that wait at most.
         packets: u32,
     },
+}
+
+impl From<QueueSpec> for QueueConfig {
+    fn from(spec: QueueSpec) -> Self {
+        match spec {
+            QueueSpec::DropTail { packets } => Self::drop_tail(packets),
+            QueueSpec::CoDel {
+                target,
+                interval,
+                packets,
+            } => Self {
+                codel: Some(CoDelConfig { target, interval }),
+                ..Self::drop_tail(packets)
+            },
+        }
+    }
 }
 
 /// A token bucket as a node's operator sets it.

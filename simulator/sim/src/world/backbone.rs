@@ -7,8 +7,8 @@ use hopflow_random::{Stream, Streams};
 
 use super::packets::Packet;
 use super::{Source, World, offer};
-use crate::net::{Link, LinkConfig};
 use crate::spec;
+use hopflow_netem::{Link, LinkConfig};
 
 /// The routers that join the access links; without links of its own, a hub.
 #[derive(Debug, Default)]

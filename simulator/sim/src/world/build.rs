@@ -17,9 +17,9 @@ use super::streams::Connections;
 use super::users::{User, Way};
 use super::{Counters, Deployment, End, Neighbour, Node, Packets, Rare, Recorder, World};
 use crate::engine::Agenda;
-use crate::net::{Link, LinkConfig};
 use crate::payload::Simulated;
 use crate::spec::{BucketSpec, CircuitSpec, CrossSpec, SpecError, WorldSpec};
+use hopflow_netem::{Link, LinkConfig};
 use hopflow_random::Streams;
 
 /// The token bucket of a node that has a share of its machine's.

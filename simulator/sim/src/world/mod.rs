@@ -22,13 +22,13 @@ use hopflow_units::{Bytes, Duration, Instant, LinkId};
 use hopflow_wire::{Frame, Message};
 
 use crate::engine::{Agenda, Slot};
-use crate::net::{Link, Verdict};
 use crate::payload::Simulated;
 use crate::spec::{SpecError, WorldSpec};
 use crate::{Counters, Outcome};
 use backbone::Backbone;
 use cross::CrossFlow;
 pub use deployment::Deployment;
+use hopflow_netem::{Link, Verdict};
 use hopflow_random::Stream;
 use latency::LatencyRecorder;
 use legs::LegRecorder;

@@ -5,8 +5,8 @@
 use hopflow_units::{Duration, Instant};
 
 use super::{Node, Packet, Source, World};
-use crate::net::{Link, LinkCounters};
 use crate::outcome::QueueOutcome;
+use hopflow_netem::{Link, LinkCounters};
 
 /// The queues of all access links, sampled from a moment on.
 #[derive(Debug)]

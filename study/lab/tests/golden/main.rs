@@ -38,7 +38,12 @@ fn transports() -> BTreeMap<String, Choice> {
 fn hashes(network: &str, transports: &BTreeMap<String, Choice>) -> String {
     let table = transports
         .iter()
-        .map(|(label, choice)| (label, toml::Value::try_from(choice).expect("it is plain data")))
+        .map(|(label, choice)| {
+            (
+                label,
+                toml::Value::try_from(choice).expect("it is plain data"),
+            )
+        })
         .collect::<BTreeMap<_, _>>();
     let file = format!("{network}.toml");
     let table = toml::to_string(&BTreeMap::from([("transports", table)])).expect("it is a table");
@@ -48,7 +53,9 @@ fn hashes(network: &str, transports: &BTreeMap<String, Choice>) -> String {
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let campaign = Campaign::new(scenario, &text, "golden").expect("it can be planned");
     let results = tempfile::tempdir().expect("a folder for results");
-    let finished = campaign.run(results.path(), None, &Silent).expect("it runs");
+    let finished = campaign
+        .run(results.path(), None, &Silent)
+        .expect("it runs");
     let mut lines = String::new();
     for run in finished.runs {
         let (label, seed, hash) = (&run.key.transport, run.key.seed, &run.results);
@@ -79,5 +86,9 @@ fn results_have_not_changed() {
         found.lines().count(),
         changed.join("\n")
     );
-    assert_eq!(found.lines().count(), expected.lines().count(), "a run is missing");
+    assert_eq!(
+        found.lines().count(),
+        expected.lines().count(),
+        "a run is missing"
+    );
 }
