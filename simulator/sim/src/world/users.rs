@@ -5,7 +5,7 @@ use hopflow_random::Stream;
 use hopflow_units::{Bytes, Cells, CircuitId, Instant, LinkId};
 
 use super::{End, Rare, World};
-use crate::payload::{Place, Simulated};
+use crate::payload::{DataOffset, Simulated};
 use crate::spec::{CircuitSpec, Class, Fetch, Session};
 use crate::{Download, LatencyHistogram, Visit};
 
@@ -188,7 +188,7 @@ impl World {
         let (node, stream) = (user.client_node(), user.client);
         self.nodes[node]
             .host
-            .write(self.now, stream, Place::default(), fetch.request);
+            .write(self.now, stream, DataOffset::default(), fetch.request);
         self.pump(node);
     }
 
@@ -224,7 +224,7 @@ impl World {
         let size = fetch.size(Direction::Backward);
         self.nodes[node]
             .host
-            .write(self.now, stream, Place::default(), size);
+            .write(self.now, stream, DataOffset::default(), size);
         self.pump(node);
     }
 
