@@ -29,7 +29,7 @@ pub(crate) struct CoDel<P> {
     waiting: VecDeque<Waiting<P>>,
     bytes: u64,
     largest: u32,
-    /// Dropped packets that nobody took yet.
+    /// Dropped packets that the caller has not taken yet.
     dropped: VecDeque<P>,
     drops: u64,
     /// When the sojourn time will have been above the target for an interval.

@@ -17,7 +17,7 @@ pub struct Outcome {
     /// Queues and windows, ordered by time, then circuit, then hop.
     pub hops: Vec<HopSample>,
     /// Use of the paths of users that have several, ordered by circuit, then path, then hop.
-    pub legs: Vec<LegUse>,
+    pub legs: Vec<LegTraffic>,
     /// Latencies of each circuit, if they were asked for ([`World::record_latency`](crate::World)).
     pub latencies: Vec<Latencies>,
     /// What observers saw, ordered by circuit, then place, then time, if it was asked for
@@ -88,7 +88,7 @@ pub struct Latencies {
 /// When a path of a user that has several carried data, as its source and the first relay behind
 /// it saw. Cells that are sent again count, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LegUse {
+pub struct LegTraffic {
     /// The circuit's number.
     pub circuit: u32,
     /// The path's number, from zero.
@@ -103,7 +103,7 @@ pub struct LegUse {
     pub cells: Cells,
 }
 
-/// Where somebody observes a circuit.
+/// Where an observer of a circuit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Vantage {
     /// Between the client and its router, as its access provider does: all packets in both

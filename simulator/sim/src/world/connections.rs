@@ -1,297 +1,257 @@
-//! TCP connections between neighbours: frames become bytes, segments, and frames again.
+//! All TCP connections, and how they share their machines' uplinks.
 
-use std::collections::VecDeque;
+use hopflow_tcp::{Config, Segment};
+use hopflow_units::{Bytes, Instant};
 
-use hopflow_tcp::{Config, Connection, Segment};
-use hopflow_units::{Bytes, Instant, LinkId};
-use hopflow_wire::{Carrier, Frame};
-
-use super::packets::Packet;
-use super::{FRAMING, Source, World};
-use crate::payload::Simulated;
-
-/// One side of a connection: connection `n` has the ends `2 n` and `2 n + 1`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct ConnectionEnd(pub(super) u32);
-
-impl ConnectionEnd {
-    const fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    const fn peer(self) -> Self {
-        Self(self.0 ^ 1)
-    }
-}
+use super::address::{ConnectionEnd, LinkEnd, NodeAt};
+use super::connection::TcpEnd;
+use super::cross::CrossFlow;
+use super::machine::Machine;
+use super::reading::Next;
+use super::shared::Shared;
+use super::timeline::{EventSource, Timeline};
 
 /// All ends of all connections.
+///
+/// Where a function takes a machine, it is that of the connection's end.
 #[derive(Debug, Default)]
-pub(super) struct Connections {
-    ends: Vec<EndState>,
-}
-
-#[derive(Debug)]
-struct EndState {
-    tcp: Connection,
-    node: u32,
-    link: LinkId,
-    /// The flow beside the overlay whose connection this is.
-    flow: Option<u32>,
-    /// Whether the node is told what TCP can send soon, for KIST, in place of what its buffer takes.
-    kist: bool,
-    /// Frames written here and not yet read by the peer, with the stream offset of their end.
-    under_way: VecDeque<(u64, Frame<Simulated>)>,
-    written: u64,
-    read: u64,
-    /// The pending event of this end; may be earlier than needed.
-    alarm: Option<Instant>,
+pub(crate) struct Connections {
+    ends: Vec<TcpEnd>,
+    /// Connections outside the overlay.
+    flows: Vec<CrossFlow>,
 }
 
 impl Connections {
-    /// Adds a connection between two nodes' ends of a link; the first one opens it.
-    pub(super) fn add(&mut self, ends: [(u32, LinkId); 2], config: &Config) -> [ConnectionEnd; 2] {
-        let first = self.ends.len() as u32;
-        let tcps = [Connection::connect(config), Connection::listen(config)];
-        for ((node, link), tcp) in ends.into_iter().zip(tcps) {
-            self.ends.push(EndState {
-                tcp,
-                node,
-                link,
-                flow: None,
-                kist: false,
-                under_way: VecDeque::new(),
-                written: 0,
-                read: 0,
-                alarm: None,
-            });
-        }
-        [ConnectionEnd(first), ConnectionEnd(first + 1)]
+    /// Adds a connection that carries an overlay link; its first end opens it.
+    pub(crate) fn add(
+        &mut self,
+        ends: [LinkEnd; 2],
+        config: &Config,
+        timeline: &mut Timeline,
+    ) -> [ConnectionEnd; 2] {
+        let numbers = [0, 1].map(|side| ConnectionEnd::new(self.ends.len() + side));
+        let slots = numbers.map(|end| timeline.add(EventSource::Connection(end)));
+        self.ends.extend(TcpEnd::pair(ends, config, slots));
+        numbers
     }
 
-    /// Says that a connection's node runs KIST.
-    pub(super) fn limit_to_soon(&mut self, end: ConnectionEnd) {
+    /// Lets the node at an end write only what TCP can send soon, for KIST.
+    pub(crate) fn enable_kist_limit(&mut self, end: ConnectionEnd) {
         self.ends[end.index()].kist = true;
     }
 
-    /// Says that a connection carries no frames but a flow beside the overlay.
-    pub(super) fn beside_overlay(&mut self, end: ConnectionEnd, flow: usize) {
-        self.ends[end.index()].flow = Some(flow as u32);
+    /// Makes a connection carry no frames but a flow outside the overlay, from its first end to the
+    /// other, that is measured from a time on.
+    pub(crate) fn carry_flow(&mut self, connection: [ConnectionEnd; 2], from: Instant) {
+        for end in connection {
+            self.ends[end.index()].flow = Some(self.flows.len() as u32);
+        }
+        self.flows.push(CrossFlow::new(connection[0], from));
     }
 
-    /// The flow beside the overlay whose connection this is.
-    pub(super) fn flow(&self, end: ConnectionEnd) -> Option<usize> {
-        self.ends[end.index()].flow.map(|flow| flow as usize)
+    /// The flows outside the overlay.
+    pub(crate) fn flows(&self) -> &[CrossFlow] {
+        &self.flows
     }
 
-    /// Writes as much as the connection takes.
-    pub(super) fn fill(&mut self, end: ConnectionEnd) {
-        let tcp = &mut self.ends[end.index()].tcp;
-        tcp.write(tcp.send_space());
+    /// The ends of connections of the overlay.
+    pub(crate) fn overlay_ends(&self) -> Vec<ConnectionEnd> {
+        let ends = (0..self.ends.len()).map(ConnectionEnd::new);
+        ends.filter(|end| self.ends[end.index()].flow.is_none())
+            .collect()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
+    /// The node at an end.
+    pub(crate) fn node(&self, end: ConnectionEnd) -> NodeAt {
+        self.ends[end.index()].at.node
     }
 
-    pub(super) fn end(index: usize) -> ConnectionEnd {
-        ConnectionEnd(index as u32)
+    /// Opens a connection of the overlay, or waits for the peer to do it.
+    pub(crate) fn open(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
+        self.offer_room(end, machine, shared.now());
+        self.pump(end, machine, shared);
     }
 
-    /// Moves the frames to `out` that are complete at `end` once `bytes` more have arrived.
-    #[inline]
-    fn take_arrived(&mut self, end: ConnectionEnd, bytes: Bytes, out: &mut Vec<Frame<Simulated>>) {
+    /// Opens the connection of a flow.
+    pub(crate) fn open_flow(
+        &mut self,
+        sender: ConnectionEnd,
+        machine: &mut Machine,
+        shared: &mut Shared,
+    ) {
+        self.ends[sender.index()].fill();
+        self.pump(sender, machine, shared);
+    }
+
+    /// Writes the frames at hand.
+    pub(crate) fn write(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
+        self.ends[end.index()].write(&mut shared.frames);
+        self.pump(end, machine, shared);
+    }
+
+    /// Takes a segment that has arrived.
+    pub(crate) fn receive(
+        &mut self,
+        end: ConnectionEnd,
+        segment: &Segment,
+        machine: &mut Machine,
+        shared: &mut Shared,
+    ) {
         let state = &mut self.ends[end.index()];
-        state.read += bytes.get();
-        let read = state.read;
-        let pipe = &mut self.ends[end.peer().index()].under_way;
-        while let Some((offset, _)) = pipe.front()
-            && *offset <= read
-        {
-            out.extend(pipe.pop_front().map(|(_, frame)| frame));
-        }
-    }
-}
-
-impl World {
-    /// Writes what a node sends onto a connection.
-    pub(super) fn write_frames(&mut self, end: ConnectionEnd) {
-        let state = &mut self.connections.ends[end.index()];
-        let mut len = Bytes::ZERO;
-        for frame in self.frames.drain(..) {
-            len += frame.wire_len(Carrier::Stream);
-            state
-                .under_way
-                .push_back((state.written + len.get(), frame));
-        }
-        state.written += len.get();
-        let accepted = state.tcp.write(len);
-        assert!(
-            accepted == len,
-            "a node writes no more than there is room for"
-        );
-        self.pump_connection(end);
-    }
-
-    pub(super) fn receive_segment(&mut self, end: ConnectionEnd, segment: &Segment) {
-        let state = &mut self.connections.ends[end.index()];
-        state.tcp.receive(self.now, segment);
+        state.tcp.receive(shared.now(), segment);
         let readable = state.tcp.readable();
-        let node = state.node as usize;
+        let position = state.at.node.position;
         if let Some(flow) = state.flow {
-            state.tcp.read(readable);
-            self.on_cross_data(flow as usize, end, readable);
-            self.pump_connection(end);
-            return;
+            return self.receive_flow((end, flow), readable, machine, shared);
         }
+        let reading = machine.node_mut(position).reading.as_mut();
         if readable.is_zero() {
-            self.pump_connection(end);
-            self.offer_room(end);
-        } else if self.nodes[node].reading.is_some() {
-            self.pump_connection(end);
-            self.offer_room(end);
-            self.await_reading(node, end);
+            self.pump(end, machine, shared);
+            self.offer_room(end, machine, shared.now());
+        } else if let Some(reading) = reading {
+            reading.enqueue(end);
+            self.pump(end, machine, shared);
+            self.offer_room(end, machine, shared.now());
+            self.serve_reading(position, machine, shared);
         } else {
-            self.read(end, readable);
+            self.read(end, readable, machine, shared);
         }
     }
 
-    /// Reads up to `most` bytes of a connection of the overlay; returns how many there were.
-    pub(super) fn read(&mut self, end: ConnectionEnd, most: Bytes) -> Bytes {
-        let state = &mut self.connections.ends[end.index()];
-        let (node, link) = (state.node as usize, state.link);
-        let read = state.tcp.readable().min(most);
-        state.tcp.read(read);
-        let frames = &mut self.frames;
-        self.connections.take_arrived(end, read, frames);
-        self.nodes[node].host.receive(self.now, link, frames);
-        self.pump_connection(end);
-        self.offer_room(end);
+    /// A segment of a flow has arrived: the sender writes what fits, the receiver counts.
+    fn receive_flow(
+        &mut self,
+        (end, flow): (ConnectionEnd, u32),
+        readable: Bytes,
+        machine: &mut Machine,
+        shared: &mut Shared,
+    ) {
+        let state = &mut self.ends[end.index()];
+        state.tcp.read(readable);
+        let flow = &mut self.flows[flow as usize];
+        if flow.sender() == end {
+            state.fill();
+        } else {
+            flow.count(shared.now(), readable);
+        }
+        self.pump(end, machine, shared);
+    }
+
+    /// Reads from the connections that wait, in turn, as long as their node has tokens.
+    pub(crate) fn serve_reading(
+        &mut self,
+        position: u16,
+        machine: &mut Machine,
+        shared: &mut Shared,
+    ) {
+        while let Some(reading) = &mut machine.node_mut(position).reading {
+            match reading.next(shared.now()) {
+                Next::Read(end, share) => {
+                    let read = self.read(end, share, machine, shared);
+                    if let Some(reading) = &mut machine.node_mut(position).reading {
+                        reading.pay(end, share, read);
+                    }
+                }
+                Next::Wait(at) => {
+                    let timer = machine.node_mut(position).timer;
+                    return shared.timeline.wake_by(timer, at);
+                }
+                Next::Idle => return,
+            }
+        }
+    }
+
+    /// Passes up to `most` bytes of a connection to its node; returns how many there were.
+    fn read(
+        &mut self,
+        end: ConnectionEnd,
+        most: Bytes,
+        machine: &mut Machine,
+        shared: &mut Shared,
+    ) -> Bytes {
+        let both = [end.index(), end.peer().index()];
+        let [state, peer] = self
+            .ends
+            .get_disjoint_mut(both)
+            .expect("a connection has two ends");
+        let read = state.read(most, peer, &mut shared.frames);
+        let LinkEnd { node, link } = state.at;
+        let host = &mut machine.node_mut(node.position).host;
+        host.receive(shared.now(), link, &mut shared.frames);
+        self.pump(end, machine, shared);
+        self.offer_room(end, machine, shared.now());
         read
     }
 
     /// Tells a node how much its connection takes.
-    pub(super) fn offer_room(&mut self, end: ConnectionEnd) {
-        let state = &self.connections.ends[end.index()];
-        let host = &mut self.nodes[state.node as usize].host;
-        let space = state.tcp.send_space();
-        let room = if state.kist {
-            space.min(sent_soon(&state.tcp))
-        } else {
-            space
-        };
-        host.set_room(self.now, state.link, room);
+    fn offer_room(&self, end: ConnectionEnd, machine: &mut Machine, now: Instant) {
+        let state = &self.ends[end.index()];
+        let LinkEnd { node, link } = state.at;
+        let host = &mut machine.node_mut(node.position).host;
+        host.set_room(now, link, state.room());
     }
 
     /// Sends all segments that a connection may send, unless the uplink is full: then it waits its
     /// turn behind those that wait already.
-    pub(super) fn pump_connection(&mut self, end: ConnectionEnd) {
-        let home = self.home(self.connections.ends[end.index()].node as usize);
+    fn pump(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
+        let state = &mut self.ends[end.index()];
         loop {
-            let full_until = match self.nodes[home].room_at {
-                Some(at) => Some(at),
-                None => self.nodes[home].up.room_at(self.now),
+            if let Some(at) = machine.full_until(shared.now()) {
+                machine.stop_connection(end, at, shared);
+                break;
+            }
+            let Some(packet) = state.poll_transmit(shared.now(), &mut shared.packets) else {
+                break;
             };
-            if let Some(at) = full_until {
-                self.await_room(home, end, at);
-                break;
-            }
-            if !self.send_segment(end) {
-                break;
-            }
+            machine.up.send(packet, shared);
         }
-        self.arm_connection(end);
+        state.arm(&mut shared.timeline);
     }
 
-    /// Sends a connection's next segment; false if it has none.
-    #[inline]
-    fn send_segment(&mut self, end: ConnectionEnd) -> bool {
-        let EndState {
-            tcp, link, node, ..
-        } = &mut self.connections.ends[end.index()];
-        let node = *node as usize;
-        let neighbour = self.nodes[node].links[link.index()];
-        let Some(segment) = tcp.poll_transmit(self.now) else {
-            return false;
-        };
-        let size = segment.wire_len() + FRAMING;
-        let content = self.packets.add_segment(segment);
-        let packet = Packet::new(neighbour.node, neighbour.link, size, content);
-        self.send_up(node, packet);
-        true
-    }
-
-    /// Lets the connections that wait for a node's uplink send a segment each in turn.
-    pub(super) fn serve_waiting(&mut self, node: usize) {
-        while let Some(end) = self.nodes[node].waiting.pop_front() {
-            if let Some(at) = self.nodes[node].up.room_at(self.now) {
-                self.nodes[node].waiting.push_front(end);
-                self.nodes[node].room_at = Some(at);
-                return;
+    /// Lets the connections that wait for a machine's uplink send a segment each in turn, until it
+    /// is full again.
+    pub(crate) fn serve_uplink(&mut self, machine: &mut Machine, shared: &mut Shared) {
+        while let Some(end) = machine.next_connection() {
+            if let Some(at) = machine.up.room_at(shared.now()) {
+                return machine.keep_turn(end, at);
             }
-            self.serve_connection(node, end);
+            self.serve(end, machine, shared);
         }
     }
 
-    /// Lets the first of the connections that wait for a node's uplink send a segment; false if
+    /// Lets the first of the connections that wait for a machine's uplink send a segment; false if
     /// none waits.
-    pub(super) fn serve_next_waiting(&mut self, node: usize) -> bool {
-        let Some(end) = self.nodes[node].waiting.pop_front() else {
+    pub(crate) fn serve_next(&mut self, machine: &mut Machine, shared: &mut Shared) -> bool {
+        let Some(end) = machine.next_connection() else {
             return false;
         };
-        self.serve_connection(node, end);
+        self.serve(end, machine, shared);
         true
     }
 
     /// Lets a connection send a segment; it then waits for its next turn behind the others.
-    fn serve_connection(&mut self, node: usize, end: ConnectionEnd) {
-        if self.send_segment(end) {
-            self.nodes[node].waiting.push_back(end);
+    fn serve(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
+        let state = &mut self.ends[end.index()];
+        if let Some(packet) = state.poll_transmit(shared.now(), &mut shared.packets) {
+            machine.up.send(packet, shared);
+            machine.requeue(end);
         }
-        self.arm_connection(end);
+        state.arm(&mut shared.timeline);
     }
 
-    #[cold]
-    fn await_room(&mut self, node: usize, end: ConnectionEnd, at: Instant) {
-        let state = &mut self.nodes[node];
-        state.room_at = Some(at);
-        if !state.waiting.contains(&end) {
-            state.waiting.push_back(end);
-        }
-        self.wake_by(node, at);
-    }
-
-    /// Makes sure that an event serves the connection's timers. An event that turns out to be
-    /// early costs less than moving it with every segment.
-    #[inline]
-    fn arm_connection(&mut self, end: ConnectionEnd) {
-        let state = &mut self.connections.ends[end.index()];
-        let Some(timeout) = state.tcp.poll_timeout() else {
-            return;
-        };
-        if state.alarm.is_none_or(|alarm| alarm > timeout) {
-            state.alarm = Some(timeout);
-            self.agenda
-                .set(self.slot(Source::Connection(end.index())), Some(timeout));
-        }
-    }
-
-    pub(super) fn on_connection_timer(&mut self, index: usize) {
-        let end = Connections::end(index);
-        self.agenda.set(self.slot(Source::Connection(index)), None);
-        let state = &mut self.connections.ends[index];
-        state.alarm = None;
-        state.tcp.handle_timeout(self.now);
+    /// Handles the timers of a connection that are due.
+    pub(crate) fn on_timer(
+        &mut self,
+        end: ConnectionEnd,
+        machine: &mut Machine,
+        shared: &mut Shared,
+    ) {
+        let state = &mut self.ends[end.index()];
+        state.handle_timeout(&mut shared.timeline);
         if state.kist {
             // A time-out shrinks what can be sent soon.
-            self.offer_room(end);
+            self.offer_room(end, machine, shared.now());
         }
-        self.pump_connection(end);
+        self.pump(end, machine, shared);
     }
-}
-
-/// What TCP can send at once, and a window's worth to follow when acknowledgements come, less what
-/// waits in the socket (tor 0.4.9, `scheduler_kist.c`, with a buffer factor of 1).
-fn sent_soon(tcp: &Connection) -> Bytes {
-    let window = tcp.cwnd();
-    window.saturating_sub(tcp.in_flight()) + window.saturating_sub(tcp.unsent())
 }

@@ -3,83 +3,119 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hopflow_random::{Stream, Streams};
+use hopflow_netem::LinkConfig;
+use hopflow_random::Streams;
 
 use super::packets::Packet;
-use super::{Source, World, offer};
-use crate::spec;
-use hopflow_netem::{Link, LinkConfig};
+use super::pipe::Pipe;
+use super::shared::Shared;
+use crate::engine::Slot;
+use crate::spec::Backbone;
 
-/// The routers that join the access links; without links of its own, a hub.
-#[derive(Debug, Default)]
-pub(super) struct Backbone {
+/// The routers that join the access links; without links between routers, a hub.
+#[derive(Debug)]
+pub(crate) struct Routers {
     /// Each direction of each link: those of link `n` are `2 n` and `2 n + 1`.
-    links: Vec<Way>,
-    /// The router of each node.
+    trunks: Vec<Trunk>,
+    /// The router of each machine.
     router_of: Vec<u32>,
-    /// The way to take, by router and router of the destination.
+    /// The trunk to take, by router of the destination and router.
     routes: Vec<u32>,
-    routers: usize,
+    count: usize,
 }
 
-/// One direction of a link.
+/// One direction of a link between routers.
 #[derive(Debug)]
-struct Way {
-    link: Link<Packet>,
-    rng: Stream,
+struct Trunk {
+    pipe: Pipe,
     to: u32,
 }
 
-impl Backbone {
-    /// The network between access links; `homes` says for each node whose link it uses.
-    pub(super) fn new(
-        spec: &spec::Backbone,
-        homes: impl Iterator<Item = usize>,
+impl Routers {
+    /// The network between the access links of so many machines; `slots` has one for each
+    /// direction of each link.
+    pub(crate) fn new(
+        spec: &Backbone,
+        machines: usize,
         random: Streams,
+        slots: impl IntoIterator<Item = Slot>,
     ) -> Self {
-        let mut links = Vec::new();
-        for link in &spec.links {
-            for side in [1, 0] {
-                let config = LinkConfig {
-                    rate: link.rate,
-                    queue: link.queue.into(),
-                    ..LinkConfig::pure_delay(link.delay)
-                };
-                links.push(Way {
-                    link: Link::new(config),
-                    rng: random.stream("backbone", links.len() as u64),
-                    to: link.between[side],
-                });
+        let directions = spec.links.iter().flat_map(|link| [(link, 1), (link, 0)]);
+        let mut trunks = Vec::new();
+        for ((link, side), slot) in directions.zip(slots) {
+            let config = LinkConfig {
+                rate: link.rate,
+                queue: link.queue.into(),
+                ..LinkConfig::pure_delay(link.delay)
+            };
+            let random = random.stream("backbone", trunks.len() as u64);
+            trunks.push(Trunk {
+                pipe: Pipe::new(config, random, slot),
+                to: link.between[side],
+            });
+        }
+        let count = spec.routers();
+        Self {
+            trunks,
+            router_of: (0..machines).map(|machine| spec.router(machine)).collect(),
+            routes: (0..count)
+                .flat_map(|to| routes_to(to, count, spec))
+                .collect(),
+            count,
+        }
+    }
+
+    /// The trunk from a router towards a machine; `None` if the machine is at the router.
+    fn trunk(&self, router: u32, machine: usize) -> Option<usize> {
+        let to = self.router_of[machine];
+        (to != router).then(|| self.routes[to as usize * self.count + router as usize] as usize)
+    }
+
+    /// Takes a packet from a machine's uplink; gives it back if it has reached the router of its
+    /// destination.
+    #[inline]
+    pub(crate) fn enter(
+        &mut self,
+        machine: usize,
+        packet: Packet,
+        shared: &mut Shared,
+    ) -> Option<Packet> {
+        if self.trunks.is_empty() {
+            return Some(packet);
+        }
+        self.forward(self.router_of[machine], packet, shared)
+    }
+
+    /// Forwards a packet that is at a router; gives it back if this is the router of its
+    /// destination.
+    fn forward(&mut self, router: u32, packet: Packet, shared: &mut Shared) -> Option<Packet> {
+        let Some(trunk) = self.trunk(router, packet.to.node.machine()) else {
+            return Some(packet);
+        };
+        self.trunks[trunk].pipe.send(packet, shared);
+        None
+    }
+
+    /// Forwards what has come through a trunk, up to the next packet that has reached the router
+    /// of its destination. Ask until there is none.
+    pub(crate) fn arrive(&mut self, trunk: usize, shared: &mut Shared) -> Option<Packet> {
+        let router = self.trunks[trunk].to;
+        while let Some(packet) = self.trunks[trunk].pipe.receive(shared.now()) {
+            let arrived = self.forward(router, packet, shared);
+            if arrived.is_some() {
+                return arrived;
             }
         }
-        let routers = spec.routers();
-        let router_of = homes.map(|home| spec.router(home)).collect();
-        let trees = (0..routers).flat_map(|to| routes_to(to, routers, spec));
-        Self {
-            links,
-            router_of,
-            routes: trees.collect(),
-            routers,
-        }
-    }
-
-    /// Directions of links, each an event source.
-    pub(super) fn len(&self) -> usize {
-        self.links.len()
-    }
-
-    /// The way from a router towards a node; `None` if the node is at the router.
-    fn way(&self, router: u32, node: u32) -> Option<usize> {
-        let to = self.router_of[node as usize];
-        (to != router).then(|| self.routes[to as usize * self.routers + router as usize] as usize)
+        self.trunks[trunk].pipe.settle(shared);
+        None
     }
 }
 
-/// For each router the way to take towards the router `to`: that of the least delay, and among
-/// equals that over the fewest links.
-fn routes_to(to: usize, routers: usize, spec: &spec::Backbone) -> Vec<u32> {
+/// For each router the link to take towards the router `to`: the one on the path of the least
+/// delay, and among equal paths on that of the fewest links.
+fn routes_to(to: usize, routers: usize, spec: &Backbone) -> Vec<u32> {
     let mut best = vec![(u64::MAX, u32::MAX); routers];
-    let mut ways = vec![u32::MAX; routers];
+    let mut next = vec![u32::MAX; routers];
     let mut open = BinaryHeap::from([Reverse((0, 0, to))]);
     best[to] = (0, 0);
     while let Some(Reverse((delay, hops, near))) = open.pop() {
@@ -89,57 +125,17 @@ fn routes_to(to: usize, routers: usize, spec: &spec::Backbone) -> Vec<u32> {
         for (number, link) in spec.links.iter().enumerate() {
             let [a, b] = link.between.map(|router| router as usize);
             // Packets go from `far` to `near`.
-            for (far, end, way) in [(a, b, 2 * number), (b, a, 2 * number + 1)] {
+            for (far, end, direction) in [(a, b, 2 * number), (b, a, 2 * number + 1)] {
                 let length = (delay + link.delay.as_nanos(), hops + 1);
                 if end == near && length < best[far] {
                     best[far] = length;
-                    ways[far] = way as u32;
+                    next[far] = direction as u32;
                     open.push(Reverse((length.0, length.1, far)));
                 }
             }
         }
     }
-    ways
-}
-
-impl World {
-    /// A packet is at a router: it goes on towards its node.
-    #[inline]
-    pub(super) fn route(&mut self, router: u32, packet: Packet) {
-        match self.backbone.way(router, packet.node) {
-            None => self.send_down(packet),
-            Some(way) => {
-                let Way { link, rng, .. } = &mut self.backbone.links[way];
-                offer(link, rng, self.now, packet, &mut self.packets);
-                let next = link.next_event();
-                self.agenda.set(self.slot(Source::Backbone(way)), next);
-            }
-        }
-    }
-
-    /// A packet has left its node's uplink.
-    #[inline]
-    pub(super) fn leave(&mut self, node: usize, packet: Packet) {
-        if self.backbone.links.is_empty() {
-            self.send_down(packet);
-        } else {
-            self.route(self.backbone.router_of[node], packet);
-        }
-    }
-
-    /// Packets have reached the router at the end of a link.
-    pub(super) fn at_router(&mut self, way: usize) {
-        let router = self.backbone.links[way].to;
-        while let Some(packet) = self.backbone.links[way].link.receive(self.now) {
-            self.route(router, packet);
-        }
-        let link = &mut self.backbone.links[way].link;
-        while let Some(packet) = link.take_dropped() {
-            self.packets.free(packet.content());
-        }
-        let next = link.next_event();
-        self.agenda.set(self.slot(Source::Backbone(way)), next);
-    }
+    next
 }
 
 #[cfg(test)]
@@ -148,6 +144,7 @@ mod tests {
 
     use super::*;
     use crate::spec::{BackboneLink, QueueSpec};
+    use crate::world::timeline::{EventSource, Timeline};
 
     fn link(between: [u32; 2], millis: u64) -> BackboneLink {
         BackboneLink {
@@ -160,7 +157,7 @@ mod tests {
 
     #[test]
     fn packets_take_the_path_of_least_delay_and_then_of_fewest_links() {
-        let spec = spec::Backbone {
+        let spec = Backbone {
             router_of: vec![0, 1, 2],
             links: vec![
                 link([0, 1], 10),
@@ -169,11 +166,19 @@ mod tests {
                 link([2, 0], 20),
             ],
         };
-        let backbone = Backbone::new(&spec, 0..3, Streams::new(1));
-        assert_eq!(backbone.way(0, 0), None);
-        assert_eq!(backbone.way(0, 1), Some(0));
-        assert_eq!(backbone.way(1, 0), Some(1));
-        assert_eq!(backbone.way(0, 2), Some(7), "20 ms in one link, not in two");
-        assert_eq!(backbone.way(2, 0), Some(6));
+        let mut timeline = Timeline::new();
+        let slots: Vec<_> = (0..8)
+            .map(|trunk| timeline.add(EventSource::Backbone(trunk)))
+            .collect();
+        let routers = Routers::new(&spec, 3, Streams::new(1), slots);
+        assert_eq!(routers.trunk(0, 0), None);
+        assert_eq!(routers.trunk(0, 1), Some(0));
+        assert_eq!(routers.trunk(1, 0), Some(1));
+        assert_eq!(
+            routers.trunk(0, 2),
+            Some(7),
+            "20 ms in one link, not in two"
+        );
+        assert_eq!(routers.trunk(2, 0), Some(6));
     }
 }

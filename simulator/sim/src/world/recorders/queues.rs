@@ -1,20 +1,19 @@
-//! What waits at access links, for those who ask.
-//!
-//! Kept beside the recorder, as latencies are; nothing but the sampler's event pays for it.
+//! What waits at access links.
 
+use hopflow_netem::{Link, LinkCounters};
 use hopflow_units::{Duration, Instant};
 
-use super::{Node, Packet, Source, World};
 use crate::outcome::QueueOutcome;
-use hopflow_netem::{Link, LinkCounters};
+use crate::world::machine::Machine;
+use crate::world::packets::Packet;
 
-/// The queues of all access links, sampled from a moment on.
+/// The queues of all access links, sampled from a time on.
 #[derive(Debug)]
 pub(super) struct QueueRecorder {
     interval: Duration,
     next: Instant,
     samples: u64,
-    /// Up and down, for each node.
+    /// Up and down, for each machine.
     links: Vec<[Seen; 2]>,
 }
 
@@ -47,68 +46,41 @@ impl Seen {
 }
 
 impl QueueRecorder {
+    pub(super) fn new(interval: Duration, from: Instant, machines: usize) -> Self {
+        Self {
+            interval,
+            next: from,
+            samples: 0,
+            links: vec![<[Seen; 2]>::default(); machines],
+        }
+    }
+
     /// When the next sample is due.
     pub(super) const fn next(&self) -> Instant {
         self.next
     }
 
-    fn sample(&mut self, now: Instant, nodes: &[Node]) {
+    pub(super) fn sample(&mut self, now: Instant, machines: &[Machine]) {
         if self.next > now {
             return;
         }
         self.next += self.interval;
-        for (seen, node) in self.links.iter_mut().zip(nodes) {
-            for (seen, link) in seen.iter_mut().zip([&node.up, &node.down]) {
+        for (seen, machine) in self.links.iter_mut().zip(machines) {
+            for (seen, pipe) in seen.iter_mut().zip([&machine.up, &machine.down]) {
                 if self.samples == 0 {
-                    seen.before = *link.counters();
+                    seen.before = *pipe.link().counters();
                 }
-                seen.sample(now, link);
+                seen.sample(now, pipe.link());
             }
         }
         self.samples += 1;
     }
 
-    fn finish(&self, nodes: &[Node]) -> Vec<[QueueOutcome; 2]> {
-        let of_node = |(seen, node): (&[Seen; 2], &Node)| {
-            let links = [&node.up, &node.down];
-            [0, 1].map(|way| seen[way].outcome(self.samples, links[way]))
+    pub(super) fn finish(&self, machines: &[Machine]) -> Vec<[QueueOutcome; 2]> {
+        let of_machine = |(seen, machine): (&[Seen; 2], &Machine)| {
+            let pipes = [&machine.up, &machine.down];
+            [0, 1].map(|way| seen[way].outcome(self.samples, pipes[way].link()))
         };
-        self.links.iter().zip(nodes).map(of_node).collect()
-    }
-}
-
-impl World {
-    /// Samples the queues of all access links so often, from when recording begins
-    /// ([`Sampling::from`](crate::spec::Sampling)).
-    ///
-    /// # Panics
-    /// If the interval is zero.
-    pub fn record_queues(&mut self, interval: Duration) {
-        assert!(!interval.is_zero(), "samples need an interval");
-        self.queues = Some(QueueRecorder {
-            interval,
-            next: Instant::ZERO + self.recorder.from(),
-            samples: 0,
-            links: vec![<[Seen; 2]>::default(); self.machines().count()],
-        });
-        self.rearm_sampler();
-    }
-
-    pub(super) fn sample_queues(&mut self) {
-        if let Some(queues) = &mut self.queues {
-            queues.sample(self.now, &self.nodes);
-        }
-    }
-
-    pub(super) fn queue_outcomes(&self) -> Vec<[QueueOutcome; 2]> {
-        let queues = self.queues.as_ref();
-        queues.map_or(Vec::new(), |queues| queues.finish(&self.nodes))
-    }
-
-    /// Sets when something is to be sampled next.
-    pub(super) fn rearm_sampler(&mut self) {
-        let queues = self.queues.as_ref().map(QueueRecorder::next);
-        let next = self.recorder.next().into_iter().chain(queues).min();
-        self.agenda.set(self.slot(Source::Sampler), next);
+        self.links.iter().zip(machines).map(of_machine).collect()
     }
 }

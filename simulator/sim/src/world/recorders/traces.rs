@@ -1,71 +1,65 @@
-//! What somebody who watches a circuit's ends sees, for those who ask.
-//!
-//! Kept beside the recorder, as latencies are: a run that does not ask pays a branch per packet.
-
-use std::collections::BTreeMap;
+//! What an observer of a circuit's ends sees.
 
 use hopflow_overlay::Direction;
-use hopflow_units::{Bytes, CircuitId, Duration, Instant, LinkId};
-use hopflow_wire::Frame;
+use hopflow_units::{Bytes, Duration, Instant};
 
-use super::users::User;
-use super::{End, World};
+use super::index::Sender;
 use crate::outcome::{Tally, TraceBin, Vantage};
 use crate::payload::Simulated;
+use crate::world::address::CircuitEnd;
+use crate::world::users::{Leg, User};
 
 /// Counts what passes the two places of each circuit, in bins of time.
 #[derive(Debug)]
 pub(super) struct TraceRecorder {
     from: Instant,
     interval: Duration,
-    /// Of each node, the circuit whose client is alone on that machine.
+    /// For each machine, the circuit whose client is alone there.
     clients: Vec<Option<u32>>,
-    /// Circuits by the names that their exits send them under.
-    exits: BTreeMap<(u32, LinkId, CircuitId), u32>,
     /// The bin that is being filled, for each circuit and place.
     open: Vec<[Option<TraceBin>; 2]>,
     bins: Vec<TraceBin>,
 }
 
 impl TraceRecorder {
-    fn new(world: &World, interval: Duration) -> Self {
-        let users = &world.users;
-        let exits = |(user, number): (&'_ User, u32)| {
-            let ways = user.ways.iter();
-            let names = ways.map(|way| (way.source(Direction::Backward), number));
-            names.collect::<Vec<_>>()
-        };
+    pub(super) fn new(users: &[User], machines: usize, from: Instant, interval: Duration) -> Self {
         Self {
-            from: Instant::ZERO + world.recorder.from(),
+            from,
             interval,
-            clients: lone_clients(world),
-            exits: users.iter().zip(0..).flat_map(exits).collect(),
+            clients: lone_clients(users, machines),
             open: vec![[None; 2]; users.len()],
             bins: Vec::new(),
         }
     }
 
-    /// Notes a packet between a client's machine and its router.
-    fn on_wire(&mut self, now: Instant, home: usize, direction: Direction, size: Bytes) {
-        if let Some(circuit) = self.clients[home] {
+    /// Notes a packet between a machine and its router.
+    pub(super) fn on_wire(
+        &mut self,
+        now: Instant,
+        machine: usize,
+        direction: Direction,
+        size: Bytes,
+    ) {
+        if let Some(circuit) = self.clients[machine] {
             self.count((now, circuit), Vantage::Entry, direction, size);
         }
     }
 
-    /// Notes the cells of data among frames that leave a node.
-    fn leaving(&mut self, now: Instant, (node, link): (u32, LinkId), frames: &[Frame<Simulated>]) {
-        for frame in frames {
-            let Frame::Cell(cell) = frame else { continue };
-            if cell.payload.is_empty() {
-                continue;
-            }
-            if let Some(&circuit) = self.exits.get(&(node, link, cell.circuit)) {
-                self.at_exit(now, circuit, Direction::Backward, &cell.payload);
-            }
+    /// Notes that a node sends a cell.
+    pub(super) fn on_sent(&mut self, now: Instant, sender: &Sender, cell: &Simulated) {
+        if sender.direction == Direction::Backward && sender.hop == 0 {
+            self.at_exit(now, sender.user, Direction::Backward, cell);
         }
     }
 
-    fn at_exit(&mut self, now: Instant, circuit: u32, direction: Direction, cell: &Simulated) {
+    /// Notes a cell that an exit sends, or takes off its circuit.
+    pub(super) fn at_exit(
+        &mut self,
+        now: Instant,
+        circuit: u32,
+        direction: Direction,
+        cell: &Simulated,
+    ) {
         let bytes = Bytes::new(u64::from(cell.len()));
         self.count((now, circuit), Vantage::Exit, direction, bytes);
     }
@@ -111,61 +105,23 @@ impl TraceRecorder {
     }
 }
 
-/// Of each node, the circuit whose client has the machine for itself.
-fn lone_clients(world: &World) -> Vec<Option<u32>> {
-    let mut ends = vec![0; world.nodes.len()];
-    let mut clients = vec![None; world.nodes.len()];
-    for (user, number) in world.users.iter().zip(0..) {
-        let mut nodes: Vec<_> = user.ways.iter().flat_map(|way| &way.hops).collect();
-        nodes.sort_by_key(|(node, _)| *node);
-        nodes.dedup_by_key(|(node, _)| *node);
-        for (node, _) in nodes {
-            ends[world.home(*node as usize)] += 1;
+/// For each machine, the circuit whose client has the machine for itself.
+fn lone_clients(users: &[User], machines: usize) -> Vec<Option<u32>> {
+    let mut circuits = vec![0; machines];
+    let mut clients = vec![None; machines];
+    for user in users {
+        let hops = user.legs().iter().flat_map(Leg::hops);
+        let mut nodes: Vec<_> = hops.map(|(node, _)| *node).collect();
+        nodes.sort();
+        nodes.dedup();
+        for node in nodes {
+            circuits[node.machine()] += 1;
         }
-        let client = user.ways[0].end(End::Client).0;
-        clients[world.home(client as usize)] = Some(number);
+        let (client, _) = user.end(CircuitEnd::Client);
+        clients[client.machine()] = Some(user.number());
     }
-    let alone = clients.into_iter().zip(ends);
+    let alone = clients.into_iter().zip(circuits);
     alone
-        .map(|(user, ends)| user.filter(|_| ends == 1))
+        .map(|(user, circuits)| user.filter(|_| circuits == 1))
         .collect()
-}
-
-impl World {
-    /// Makes the world record what an observer sees of each circuit, in bins of `interval` from the
-    /// time on at which recording begins ([`Sampling::from`](crate::spec::Sampling::from)).
-    ///
-    /// Must be called before the world runs.
-    ///
-    /// # Panics
-    /// If the interval is zero.
-    pub fn record_traces(&mut self, interval: Duration) {
-        assert!(!interval.is_zero(), "bins have a width");
-        assert!(self.now == Instant::ZERO, "nothing has been sent");
-        self.traces = Some(TraceRecorder::new(self, interval));
-    }
-
-    /// Notes a packet between a machine and its router.
-    #[inline]
-    pub(super) fn trace_wire(&mut self, home: usize, direction: Direction, size: Bytes) {
-        if let Some(traces) = &mut self.traces {
-            traces.on_wire(self.now, home, direction, size);
-        }
-    }
-
-    /// Notes that the frames at hand leave a node on a link.
-    #[inline]
-    pub(super) fn trace_leaving(&mut self, node: usize, link: LinkId) {
-        if let Some(traces) = &mut self.traces {
-            traces.leaving(self.now, (node as u32, link), &self.frames);
-        }
-    }
-
-    /// Notes a cell of a request that an exit takes off its circuit.
-    #[inline]
-    pub(super) fn trace_request(&mut self, circuit: usize, cell: &Simulated) {
-        if let Some(traces) = &mut self.traces {
-            traces.at_exit(self.now, circuit as u32, Direction::Forward, cell);
-        }
-    }
 }
