@@ -18,6 +18,7 @@ ALLOWED = {
     "hopflow-mpc": set(),
     "hopflow-random": {"units"},
     "hopflow-config": set(),
+    "hopflow-netem": {"units", "random"},
     "hopflow-paths": {"units", "random"},
     "hopflow-wire": {"units"},
     "hopflow-tcp": {"units"},
@@ -26,7 +27,7 @@ ALLOWED = {
     "hopflow-results": {"units", "stats"},
     "hopflow-overlay": {"units", "wire", "tcp"},
     "hopflow-transports": {"units", "wire", "tcp", "overlay", "mpc"},
-    "hopflow-sim": {"units", "random", "wire", "tcp", "overlay"},
+    "hopflow-sim": {"units", "random", "netem", "wire", "tcp", "overlay"},
     "hopflow-simulated-hosts": {"overlay", "transports", "sim"},
     "hopflow-real-hosts": {"overlay", "transports", "onion"},
     "hopflow-traffic": {"units", "random", "wire", "sim"},
@@ -34,7 +35,7 @@ ALLOWED = {
     "hopflow-engine": {"units", "wire", "overlay", "onion", "channel"},
     "hopflow-daemon": {
         "units", "config", "random", "wire", "overlay", "onion", "channel", "engine", "transports", "real-hosts", "paths",
-        "sim",
+        "netem",
     },
     "hopflow-report": {"units", "stats", "results"},
     "hopflow-lab": {"units", "config", "wire", "random", "paths", "overlay", "transports", "sim", "simulated-hosts", "traffic", "stats", "results"},
@@ -64,7 +65,7 @@ def violations(edges):
     >>> violations([("hopflow-overlay", "dev", "hopflow-testkit")])
     []
     >>> print(*violations([("hopflow-sim", "normal", "hopflow-transports")]))
-    hopflow-sim must not depend on hopflow-transports (allowed: overlay, random, tcp, units, wire)
+    hopflow-sim must not depend on hopflow-transports (allowed: netem, overlay, random, tcp, units, wire)
     >>> print(*violations([("hopflow-units", "dev", "hopflow-sim")]))
     hopflow-units must not depend on hopflow-sim, not even in tests (allowed: none)
     >>> print(*violations([("hopflow-new", "normal", "hopflow-units")]))

@@ -10,9 +10,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use divan::{Bencher, black_box};
+use hopflow_netem::{CoDelConfig, Link, LinkConfig, QueueConfig, Verdict};
 use hopflow_random::Streams;
 use hopflow_sim::engine::{Agenda, Slot};
-use hopflow_sim::net::{CoDelConfig, Link, LinkConfig, QueueConfig, Verdict};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
 const SOURCES: [u32; 3] = [100, 1_000, 10_000];

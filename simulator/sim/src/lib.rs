@@ -8,16 +8,17 @@
 //! The same specification gives the same outcome, bit for bit.
 
 pub mod engine;
-pub mod net;
+mod histogram;
 mod outcome;
 mod payload;
 pub mod spec;
 mod world;
 
+pub use histogram::LatencyHistogram;
 pub use outcome::{
-    CircuitOutcome, Counters, Download, HopSample, Latencies, LatencyHistogram, LegUse,
-    NodeOutcome, Outcome, QueueOutcome, Sample, Tally, TraceBin, Vantage, Visit,
+    CircuitOutcome, Counters, Download, HopSample, Latencies, LegTraffic, NodeOutcome, Outcome,
+    QueueOutcome, Sample, Tally, TraceBin, Vantage, Visit,
 };
-pub use payload::{Place, Simulated};
+pub use payload::{DataOffset, Simulated};
 pub use spec::SpecError;
 pub use world::{Deployment, Progress, World, run};

@@ -5,9 +5,10 @@ use hopflow_wire::{
     CELL_PAYLOAD, CellAck, CellSeq, DecodeError, Payload, RelayCommand, RelayHeader,
 };
 
-/// A payload that stands for real bytes: the header, and where and when the data was cut.
+/// A payload that stands for real bytes: the header, the offset of the data in its stream, and the
+/// time of its packaging.
 ///
-/// An acknowledgement has what it says in these places; so that cells stay small.
+/// An acknowledgement keeps its content in the same fields, so that cells stay small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Simulated {
     command: RelayCommand,
@@ -18,13 +19,13 @@ pub struct Simulated {
     number: u32,
     /// The stream offset of the first byte; of an acknowledgement the third range.
     offset: u32,
-    /// When the data was cut, in nanoseconds; of an acknowledgement the first two ranges.
+    /// When the data was packaged, in nanoseconds; of an acknowledgement the first two ranges.
     packaged: u64,
 }
 
-/// Application data that waits to be cut: only its place in the stream matters.
+/// Application data that waits to be packaged: only its offset in the stream matters.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place(u32);
+pub struct DataOffset(u32);
 
 impl Simulated {
     /// The stream offset of the first byte, modulo 2^32.
@@ -42,7 +43,7 @@ impl Simulated {
         self.len == 0
     }
 
-    /// When the data was cut into the cell.
+    /// When the data was packaged into the cell.
     pub const fn packaged(&self) -> Instant {
         Instant::from_nanos(self.packaged)
     }
@@ -63,14 +64,14 @@ impl Simulated {
 }
 
 impl Payload for Simulated {
-    type Data = Place;
+    type Data = DataOffset;
 
-    fn append(_: &mut Place, _: Place) {}
+    fn append(_: &mut DataOffset, _: DataOffset) {}
 
     #[inline]
-    fn cut(header: RelayHeader, place: &mut Place, now: Instant) -> Self {
-        let offset = place.0;
-        place.0 = offset.wrapping_add(u32::from(header.len));
+    fn cut(header: RelayHeader, next: &mut DataOffset, now: Instant) -> Self {
+        let offset = next.0;
+        next.0 = offset.wrapping_add(u32::from(header.len));
         Self::new(header, offset, now)
     }
 
@@ -132,7 +133,7 @@ impl Payload for Simulated {
         }
     }
 
-    /// Reads the header; where and when the data was cut does not travel.
+    /// Reads the header; offset and time of packaging do not travel.
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self {
         let none = RelayHeader::control(RelayCommand::End, StreamId::new(0));
         let header = RelayHeader::decode(bytes).unwrap_or(none);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use hopflow_config::packets;
-use hopflow_sim::net::{LinkConfig, QueueConfig};
+use hopflow_netem::{LinkConfig, QueueConfig};
 use hopflow_units::{Duration, Rate};
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
 use super::*;
-use hopflow_sim::net::QueueConfig;
+use hopflow_netem::QueueConfig;
 use hopflow_units::Rate;
 
 const AUTHORITY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";

@@ -36,7 +36,7 @@ pub(super) struct Carriers {
     readable: Vec<CarrierKey>,
     buffer: Vec<u8>,
     /// The delay of the emulated link, if there is one.
-    link: Option<hopflow_sim::net::LinkConfig>,
+    link: Option<hopflow_netem::LinkConfig>,
 }
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Carriers {
     pub(super) fn open(
         registry: &Registry,
         address: Option<SocketAddr>,
-        link: Option<hopflow_sim::net::LinkConfig>,
+        link: Option<hopflow_netem::LinkConfig>,
     ) -> io::Result<Self> {
         let mut listener = address.map(|at| listen(at, true)).transpose()?;
         if let Some(listener) = &mut listener {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hopflow_sim::net::LinkConfig;
+use hopflow_netem::LinkConfig;
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
 /// Bytes of a TCP segment on an Ethernet.

@@ -1,10 +1,10 @@
-//! A node's access link in a testbed: the simulator's model, in real time.
+//! A node's access link in a testbed: the link model of the simulator, in real time.
 
 use std::net::SocketAddr;
 
 use hopflow_engine::{Transmit, Via};
+use hopflow_netem::{Link, LinkConfig, QueueConfig, Verdict};
 use hopflow_random::{Stream, Streams};
-use hopflow_sim::net::{Link, LinkConfig, QueueConfig, Verdict};
 use hopflow_units::{Bytes, Instant};
 use slotmap::{DefaultKey, SlotMap};
 

@@ -78,6 +78,6 @@ fn timed(spec: &WorldSpec, factory: &dyn Factory<Simulated>) -> (Counters, f64) 
     let seconds = start.elapsed().as_secs_f64();
     let outcome = outcome
         .expect("the network is valid")
-        .expect("nobody stops the run");
+        .expect("no observer stops the run");
     (outcome.counters, seconds)
 }

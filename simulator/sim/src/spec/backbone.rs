@@ -2,7 +2,8 @@
 
 use hopflow_units::{Duration, Rate};
 
-use super::{QueueSpec, SpecError};
+use super::error::SpecError;
+use super::node::QueueSpec;
 
 /// The most routers: routes between all pairs are kept in memory.
 const MOST_ROUTERS: usize = 4096;

@@ -9,7 +9,7 @@ use hopflow_wire::CELL_DATA;
 
 /// A generator of traffic: what the users of circuits fetch, and when.
 ///
-/// Sessions draw from the stream they are given and nothing else, and never see the network: the
+/// Sessions draw from the random stream that they get and from nothing else, and never see the network: the
 /// `n`-th fetch of a user is the same under every transport.
 pub trait TrafficModel: Debug + Send + Sync {
     /// The session of a new user.
@@ -38,7 +38,7 @@ pub trait Session: Debug + Send {
     /// The next fetch; `None` ends the session.
     fn next(&mut self, random: &mut Stream) -> Option<Fetch>;
 
-    /// What the latest fetch is part of, for users that visit pages which can be told apart.
+    /// What the latest fetch is part of, for users that visit pages which results distinguish.
     fn page(&self) -> Option<Page> {
         None
     }

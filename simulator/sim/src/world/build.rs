@@ -1,46 +1,36 @@
 //! Building a world from its specification.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
+use hopflow_netem::LinkConfig;
 use hopflow_overlay::{
-    BucketConfig, CircuitHandle, CircuitSpec as OverlayCircuit, Factory, HopSpec, Multiplexing,
-    NodeEnv, Plan, StreamSpec,
+    CircuitHandle, CircuitSpec as OverlayCircuit, Factory, HopSpec, Multiplexing, NodeEnv, Plan,
+    StreamHandle, StreamSpec,
 };
-use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, Rate, StreamId};
+use hopflow_random::Streams;
+use hopflow_units::{Cells, CircuitId, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::Carrier;
 
-use super::backbone::Backbone;
-use super::cross::CrossFlow;
-use super::legs::LegRecorder;
+use super::address::{CircuitEnd, ConnectionEnd, LinkEnd, NodeAt};
+use super::connections::Connections;
+use super::deployment::Deployment;
+use super::event_loop::World;
+use super::machine::{Machine, Neighbour, Node};
+use super::pipe::Pipe;
 use super::reading::Reading;
-use super::streams::Connections;
-use super::users::{User, Way};
-use super::{Counters, Deployment, End, Neighbour, Node, Packets, Rare, Recorder, World};
-use crate::engine::Agenda;
-use crate::net::{Link, LinkConfig};
+use super::recorders::Recorders;
+use super::routers::Routers;
+use super::schedule::{Schedule, Scheduled};
+use super::share::{Part, bucket_of};
+use super::shared::Shared;
+use super::slots::Slots;
+use super::timeline::Timeline;
+use super::users::{Leg, User};
+use crate::engine::Slot;
 use crate::payload::Simulated;
-use crate::spec::{BucketSpec, CircuitSpec, CrossSpec, SpecError, WorldSpec};
-use hopflow_random::Streams;
+use crate::spec::{CircuitSpec, CrossSpec, SpecError, WorldSpec};
 
-/// The token bucket of a node that has a share of its machine's.
-fn bucket_of(spec: &BucketSpec, plan: &Plan, share: Share, phase: f64) -> BucketConfig {
-    let interval = spec.interval.unwrap_or(plan.link.refill);
-    let rate = share.rate(spec.rate);
-    let depth = spec.depth.map_or_else(
-        || rate.bytes_in(Duration::from_secs(1)),
-        |depth| share.bytes(depth),
-    );
-    let phase = Duration::from_nanos((interval.as_nanos() as f64 * phase) as u64);
-    // A bucket that cannot hold a cell would never let one out.
-    BucketConfig {
-        rate,
-        depth: depth.max(Bytes::new(2048)),
-        interval,
-        phase,
-    }
-}
-
-/// The stream of a user on its circuit.
+/// The stream of a user on its circuits.
 const STREAM: StreamId = StreamId::new(1);
 
 /// A world under construction.
@@ -50,16 +40,16 @@ struct Builder<'a> {
     /// The plan of each transport.
     plans: Vec<Plan>,
     random: Streams,
-    nodes: Vec<Node>,
+    shared: Shared,
+    machines: Vec<Machine>,
     /// The node of each transport on each machine, if there is one.
-    places: Vec<Vec<Option<u32>>>,
+    nodes: Vec<Vec<Option<NodeAt>>>,
     connections: Connections,
-    /// Circuits so far; a user has one for each of its paths.
+    /// Circuits so far; a user has one for each of its legs.
     circuits: u32,
     users: Vec<User>,
-    cross: Vec<CrossFlow>,
     /// Links by the pair of nodes, lower one first, and the circuit if it has its own.
-    links: BTreeMap<(u32, u32, Option<u32>), SharedLink>,
+    links: BTreeMap<(NodeAt, NodeAt, Option<u32>), SharedLink>,
 }
 
 /// A link between two nodes, as each of them numbers it.
@@ -81,7 +71,7 @@ impl World {
     /// Builds a world in which circuits have different transports.
     ///
     /// Every machine has a node for each transport that leads over it. They share its access link;
-    /// its token bucket, and the rate that they are told of the link, are divided among them in
+    /// its token bucket, and the rate of the link that they know, are divided among them in
     /// proportion to their circuits.
     ///
     /// # Errors
@@ -89,86 +79,80 @@ impl World {
     pub fn mixed(spec: &WorldSpec, deployment: &Deployment<'_>) -> Result<Self, SpecError> {
         spec.validate()?;
         deployment.check(spec)?;
-        let transports = deployment.transports().iter();
-        let plans: Vec<Plan> = transports.map(|transport| transport.plan()).collect();
-        let mut builder = Builder {
-            spec,
-            deployment,
-            random: Streams::new(spec.seed),
-            nodes: Vec::new(),
-            places: vec![vec![None; plans.len()]; spec.nodes.len()],
-            connections: Connections::default(),
-            circuits: 0,
-            users: Vec::new(),
-            cross: Vec::new(),
-            links: BTreeMap::new(),
-            plans,
-        };
-        builder.add_nodes();
+        let parts: Vec<_> = deployment
+            .circuits_at(spec)
+            .iter()
+            .map(|counts| Part::of_machine(counts))
+            .collect();
+        let nodes: Vec<_> = parts.iter().map(Vec::len).collect();
+        let mut timeline = Timeline::new();
+        let slots = Slots::new(&mut timeline, &nodes, 2 * spec.backbone.links.len());
+        let mut builder = Builder::new(spec, deployment, Shared::new(timeline));
+        for (machine, parts) in parts.into_iter().enumerate() {
+            builder.add_machine(machine, parts, &slots);
+        }
         for (index, circuit) in spec.circuits.iter().enumerate() {
-            let transport = deployment.of(index);
-            let ways = circuit
-                .paths()
-                .map(|path| builder.add_circuit(path, transport));
-            let ways = ways.collect::<Result<_, _>>()?;
-            builder.add_user(index, circuit, ways);
+            builder.add_user(index, circuit)?;
         }
         for flow in &spec.cross {
             builder.add_cross(flow);
         }
-        Ok(builder.finish())
+        Ok(builder.finish(slots))
     }
 }
 
-/// What a machine gives to the node of one transport: so many of so many parts.
-#[derive(Clone, Copy)]
-struct Share {
-    parts: u64,
-    of: u64,
-}
-
-impl Share {
-    fn rate(self, whole: Rate) -> Rate {
-        let part = self.part(whole.bytes_per_sec()).max(1);
-        Rate::from_bytes_per_sec(part).expect("the part is above zero")
-    }
-
-    fn bytes(self, whole: Bytes) -> Bytes {
-        Bytes::new(self.part(whole.get()))
-    }
-
-    fn part(self, whole: u64) -> u64 {
-        (u128::from(whole) * u128::from(self.parts) / u128::from(self.of)) as u64
-    }
-}
-
-impl Builder<'_> {
-    /// Adds the first node of every machine, then the others.
-    fn add_nodes(&mut self) {
-        let counts = self.deployment.circuits_at(self.spec);
-        let mut guests = Vec::new();
-        for (machine, counts) in counts.iter().enumerate() {
-            // Where no circuit leads, the first transport runs.
-            let of = counts.iter().sum::<u64>().max(1);
-            let used = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-            let mut shares =
-                used.map(|(transport, parts)| (transport, Share { parts: *parts, of }));
-            let first = shares.next().unwrap_or((0, Share { parts: 1, of: 1 }));
-            self.add_node(machine, first, "node");
-            guests.extend(shares.map(|share| (machine, share)));
-        }
-        for (machine, share) in guests {
-            let number = self.nodes.len() as u32;
-            self.add_node(machine, share, "node beside");
-            self.nodes[machine].guests.push(number);
+impl<'a> Builder<'a> {
+    fn new(spec: &'a WorldSpec, deployment: &'a Deployment<'a>, shared: Shared) -> Self {
+        let transports = deployment.transports().iter();
+        let plans: Vec<Plan> = transports.map(|transport| transport.plan()).collect();
+        Self {
+            spec,
+            deployment,
+            random: Streams::new(spec.seed),
+            shared,
+            machines: Vec::new(),
+            nodes: vec![vec![None; plans.len()]; spec.nodes.len()],
+            connections: Connections::default(),
+            circuits: 0,
+            users: Vec::new(),
+            links: BTreeMap::new(),
+            plans,
         }
     }
 
-    fn add_node(&mut self, machine: usize, (transport, share): (usize, Share), stream: &str) {
+    /// Adds a machine with a node for each part.
+    fn add_machine(&mut self, machine: usize, parts: Vec<Part>, slots: &Slots) {
+        let timers = slots.nodes[machine].iter();
+        let mut nodes = (0..).zip(parts.into_iter().zip(timers));
+        let mut node = |builder: &mut Self| {
+            let (position, (part, timer)) = nodes.next()?;
+            let at = NodeAt::new(machine, position);
+            builder.nodes[machine][part.transport] = Some(at);
+            Some(builder.node(at, part, *timer))
+        };
+        let first = node(self).expect("a machine has a node");
         let spec = &self.spec.nodes[machine];
-        let number = machine as u64;
-        let mut random = self.random.stream(stream, number);
-        let plan = &self.plans[transport];
+        let pipe = |stream, slots: &[Slot]| {
+            let random = self.random.stream(stream, machine as u64);
+            Pipe::new(LinkConfig::from(&spec.access), random, slots[machine])
+        };
+        let (up, down) = (pipe("uplink", &slots.up), pipe("downlink", &slots.down));
+        let mut state = Machine::new(spec.name.clone(), up, down, first);
+        while let Some(other) = node(self) {
+            state.add_node(other);
+        }
+        self.machines.push(state);
+    }
+
+    fn node(&self, at: NodeAt, Part { transport, share }: Part, timer: Slot) -> Node {
+        // The names of random streams are part of the results: another name draws other numbers.
+        let stream = if at.position == 0 {
+            "node"
+        } else {
+            "node beside"
+        };
+        let mut random = self.random.stream(stream, at.machine() as u64);
+        let (spec, plan) = (&self.spec.nodes[at.machine()], &self.plans[transport]);
         let bucket = spec
             .bucket
             .map(|bucket| bucket_of(&bucket, plan, share, random.unit()));
@@ -181,215 +165,204 @@ impl Builder<'_> {
             bucket => (None, bucket),
         };
         let env = NodeEnv {
-            node: NodeId::new(machine as u32),
+            node: NodeId::new(at.machine() as u32),
             bucket,
             access: Some(share.rate(spec.access.rate)),
             phase: random.unit(),
         };
-        let link = LinkConfig::from(&spec.access);
-        self.places[machine][transport] = Some(self.nodes.len() as u32);
-        self.nodes.push(Node {
-            name: spec.name.clone(),
-            home: machine as u32,
-            guests: Vec::new(),
-            turn: 0,
-            host: self.deployment.transports()[transport].node(&env),
-            up: Link::new(link.clone()),
-            down: Link::new(link),
-            up_rng: self.random.stream("uplink", number),
-            down_rng: self.random.stream("downlink", number),
-            links: Vec::new(),
-            ends: Vec::new(),
-            waiting: VecDeque::new(),
-            room_at: None,
-            reading,
-        });
+        let host = self.deployment.transports()[transport].node(&env);
+        Node::new(host, reading, timer)
+    }
+
+    fn node_mut(&mut self, node: NodeAt) -> &mut Node {
+        self.machines[node.machine()].node_mut(node.position)
     }
 
     /// The link between two nodes for a circuit, and the circuit's name on it.
     fn link(
         &mut self,
-        [from, to]: [u32; 2],
+        [from, to]: [NodeAt; 2],
         circuit: u32,
         transport: usize,
     ) -> Result<SharedLink, SpecError> {
-        let plan = &self.plans[transport];
-        let own = (plan.link.multiplexing == Multiplexing::PerCircuit).then_some(circuit);
+        let per_circuit = self.plans[transport].link.multiplexing == Multiplexing::PerCircuit;
         let (low, high) = (from.min(to), from.max(to));
-        let nodes = &mut self.nodes;
-        let connections = &mut self.connections;
-        let (stream, kist) = (
-            plan.link.carrier == Carrier::Stream,
-            plan.link.scheduler.kist.is_some(),
-        );
-        let link = self.links.entry((low, high, own)).or_insert_with(|| {
-            let ends = [low, high].map(|node| nodes[node as usize].host.add_link());
-            let connection =
-                stream.then(|| connections.add([(low, ends[0]), (high, ends[1])], &self.spec.tcp));
-            for end in connection.into_iter().flatten().filter(|_| kist) {
-                connections.limit_to_soon(end);
-            }
-            for (side, (node, peer)) in [(low, high), (high, low)].into_iter().enumerate() {
-                nodes[node as usize].links.push(Neighbour {
-                    node: peer,
-                    link: ends[1 - side],
-                    connection: connection.map(|ends| ends[side]),
-                });
-            }
-            SharedLink { ends, circuits: 0 }
-        });
-        let result = *link;
+        let key = (low, high, per_circuit.then_some(circuit));
+        let mut link = match self.links.get(&key) {
+            Some(link) => *link,
+            None => self.add_link([low, high], transport),
+        };
         let Some(circuits) = link.circuits.checked_add(1) else {
-            let names = [low, high].map(|node| &self.nodes[node as usize].name);
-            let text = format!(
-                "{} and {} share more than 65535 circuits",
-                names[0], names[1]
-            );
+            let [low, high] = [low, high].map(|node| &self.machines[node.machine()].name);
+            let text = format!("{low} and {high} share more than 65535 circuits");
             return Err(SpecError(text));
         };
         link.circuits = circuits;
-        Ok(result)
+        self.links.insert(key, link);
+        Ok(link)
     }
 
-    /// A connection beside the overlay: a link of the two nodes that no circuit uses.
-    fn add_cross(&mut self, spec: &CrossSpec) {
-        let ends =
-            [spec.from, spec.to].map(|node| (node.get(), self.nodes[node.index()].host.add_link()));
-        let flow = self.cross.len();
-        let connection = self.connections.add(ends, &self.spec.tcp);
+    /// A new link between two nodes, with a connection if the transport uses streams.
+    fn add_link(&mut self, nodes: [NodeAt; 2], transport: usize) -> SharedLink {
+        let ends = nodes.map(|node| LinkEnd {
+            node,
+            link: self.node_mut(node).host.add_link(),
+        });
+        let plan = &self.plans[transport];
+        let connection = (plan.link.carrier == Carrier::Stream).then(|| {
+            let timeline = &mut self.shared.timeline;
+            self.connections.add(ends, &self.spec.tcp, timeline)
+        });
+        if plan.link.scheduler.kist.is_some() {
+            for end in connection.into_iter().flatten() {
+                self.connections.enable_kist_limit(end);
+            }
+        }
+        self.join(ends, connection);
+        SharedLink {
+            ends: ends.map(|end| end.link),
+            circuits: 0,
+        }
+    }
+
+    /// Makes two ends of a link lead to each other.
+    fn join(&mut self, ends: [LinkEnd; 2], connection: Option<[ConnectionEnd; 2]>) {
         for side in [0, 1] {
-            self.connections.beside_overlay(connection[side], flow);
-            let (peer, link) = ends[1 - side];
-            self.nodes[ends[side].0 as usize].links.push(Neighbour {
-                node: peer,
-                link,
-                connection: Some(connection[side]),
+            self.node_mut(ends[side].node).links.push(Neighbour {
+                to: ends[1 - side],
+                connection: connection.map(|connection| connection[side]),
             });
         }
-        self.cross.push(CrossFlow::new(connection));
     }
 
-    fn add_circuit(&mut self, path: &[NodeId], transport: usize) -> Result<Way, SpecError> {
-        let place = |node: &NodeId| self.places[node.index()][transport];
-        let path = path.iter().map(place).collect::<Option<Vec<u32>>>();
+    /// A connection outside the overlay: a link of the two machines' first nodes that no circuit
+    /// uses.
+    fn add_cross(&mut self, spec: &CrossSpec) {
+        let ends = [spec.from, spec.to].map(|machine| {
+            let node = NodeAt::new(machine.index(), 0);
+            let link = self.node_mut(node).host.add_link();
+            LinkEnd { node, link }
+        });
+        let timeline = &mut self.shared.timeline;
+        let connection = self.connections.add(ends, &self.spec.tcp, timeline);
+        let from = Instant::ZERO + self.spec.sampling.from;
+        self.connections.carry_flow(connection, from);
+        self.join(ends, Some(connection));
+    }
+
+    /// Opens a circuit at all nodes of its path.
+    fn add_leg(&mut self, path: &[NodeId], transport: usize) -> Result<Leg, SpecError> {
+        let node = |node: &NodeId| self.nodes[node.index()][transport];
+        let path = path.iter().map(node).collect::<Option<Vec<NodeAt>>>();
         let path = path.expect("a transport has a node wherever its circuits lead");
+        let sides = self.sides(&path, transport)?;
+        let name = |hop: &HopSpec| (hop.link, hop.circuit);
+        let next = sides.iter().filter_map(|side| side.next.as_ref().map(name));
+        let prev = sides.iter().rev();
+        let prev = prev.filter_map(|side| side.prev.as_ref().map(name));
+        let names: [Vec<(LinkId, CircuitId)>; 2] = [next.collect(), prev.collect()];
+        let open = |(node, side): (NodeAt, &OverlayCircuit)| -> (NodeAt, CircuitHandle) {
+            (node, self.node_mut(node).host.open_circuit(side))
+        };
+        let hops = path.into_iter().zip(&sides).map(open).collect();
+        Ok(Leg::new(hops, names))
+    }
+
+    /// A circuit as each node of its path sees it.
+    fn sides(
+        &mut self,
+        path: &[NodeAt],
+        transport: usize,
+    ) -> Result<Vec<OverlayCircuit>, SpecError> {
         let queue_limit = self.plans[transport].link.queue_limit;
         let number = self.circuits;
         self.circuits += 1;
-        let mut sides = vec![(None, None); path.len()];
+        let unknown = OverlayCircuit {
+            prev: None,
+            next: None,
+        };
+        let mut sides = vec![unknown; path.len()];
         for hop in 0..path.len() - 1 {
             let (from, to) = (path[hop], path[hop + 1]);
             let link = self.link([from, to], number, transport)?;
-            let circuit = CircuitId::new(link.circuits);
-            let (near, far) = if from < to { (0, 1) } else { (1, 0) };
-            sides[hop].1 = Some(HopSpec {
-                link: link.ends[near],
-                circuit,
+            let side = |end: usize| HopSpec {
+                link: link.ends[end],
+                circuit: CircuitId::new(link.circuits),
                 queue_limit,
-            });
-            sides[hop + 1].0 = Some(HopSpec {
-                link: link.ends[far],
-                circuit,
-                queue_limit,
-            });
-        }
-        let name = |hop: &HopSpec| (hop.link, hop.circuit);
-        let names = [
-            sides
-                .iter()
-                .filter_map(|side| side.1.as_ref().map(name))
-                .collect(),
-            sides
-                .iter()
-                .rev()
-                .filter_map(|side| side.0.as_ref().map(name))
-                .collect(),
-        ];
-        let hops: Vec<(u32, CircuitHandle)> = path
-            .iter()
-            .zip(sides)
-            .map(|(&node, (prev, next))| {
-                let spec = OverlayCircuit { prev, next };
-                (node, self.nodes[node as usize].host.open_circuit(&spec))
-            })
-            .collect();
-        Ok(Way { hops, names })
-    }
-
-    fn add_user(&mut self, index: usize, spec: &CircuitSpec, ways: Vec<Way>) {
-        let plan = &self.plans[self.deployment.of(index)];
-        let queue_limit = plan.link.queue_limit;
-        let index = index as u32;
-        let streams = [End::Client, End::Exit].map(|end| {
-            let (node, _) = ways[0].end(end);
-            let legs: Vec<_> = ways.iter().map(|way| way.end(end).1).collect();
-            // What waits for the cells of other circuits is bounded as a circuit's queue is.
-            let hold = match legs.len() {
-                1 => Cells::ZERO,
-                _ => queue_limit,
             };
-            let state = &mut self.nodes[node as usize];
-            let stream = state.host.open_stream(&StreamSpec {
-                id: STREAM,
-                legs,
-                hold,
-            });
-            let stream = stream.expect("a circuit that was just opened is open");
-            if state.ends.len() <= stream.index() {
-                state.ends.resize(stream.index() + 1, None);
-            }
-            state.ends[stream.index()] = Some((index, end));
-            stream
-        });
-        let random = self.random.stream("user", u64::from(index));
-        let streams = (streams[0], streams[1]);
-        self.users.push(User::new(spec, ways, streams, random));
+            let (near, far) = if from < to { (0, 1) } else { (1, 0) };
+            sides[hop].next = Some(side(near));
+            sides[hop + 1].prev = Some(side(far));
+        }
+        Ok(sides)
     }
 
-    fn finish(self) -> World {
-        let homes = self.nodes.iter().map(|node| node.home as usize);
-        let backbone = Backbone::new(&self.spec.backbone, homes, self.random);
-        let slots = 3 * self.nodes.len() + 2 + backbone.len() + self.connections.len();
-        let recorder = Recorder::new(&self.spec.sampling);
-        let mut world = World {
-            agenda: Agenda::new(slots),
-            now: Instant::ZERO,
-            end: Instant::ZERO + self.spec.end,
-            nodes: self.nodes,
-            backbone,
-            packets: Packets::default(),
-            frames: Vec::new(),
+    fn add_user(&mut self, index: usize, spec: &CircuitSpec) -> Result<(), SpecError> {
+        let transport = self.deployment.of(index);
+        let legs = spec.paths().map(|path| self.add_leg(path, transport));
+        let legs = legs.collect::<Result<Vec<_>, _>>()?;
+        let number = index as u32;
+        let streams = [CircuitEnd::Client, CircuitEnd::Exit]
+            .map(|end| self.open_stream((number, end), &legs, transport));
+        let random = self.random.stream("user", u64::from(number));
+        self.users
+            .push(User::new(number, spec, legs, streams, random));
+        Ok(())
+    }
+
+    /// Opens a user's stream at one end.
+    fn open_stream(
+        &mut self,
+        (user, end): (u32, CircuitEnd),
+        legs: &[Leg],
+        transport: usize,
+    ) -> StreamHandle {
+        // What waits for the cells of other circuits is bounded as a circuit's queue is.
+        let hold = match legs.len() {
+            1 => Cells::ZERO,
+            _ => self.plans[transport].link.queue_limit,
+        };
+        let node = self.node_mut(legs[0].end(end).0);
+        let stream = node.host.open_stream(&StreamSpec {
+            id: STREAM,
+            legs: legs.iter().map(|leg| leg.end(end).1).collect(),
+            hold,
+        });
+        let stream = stream.expect("a circuit that was just opened is open");
+        if node.ends.len() <= stream.index() {
+            node.ends.resize(stream.index() + 1, None);
+        }
+        node.ends[stream.index()] = Some((user, end));
+        stream
+    }
+
+    fn finish(mut self, slots: Slots) -> World {
+        let mut schedule = Schedule::new(slots.schedule);
+        let timeline = &mut self.shared.timeline;
+        for (user, circuit) in (0..).zip(&self.spec.circuits) {
+            let start = Instant::ZERO + circuit.start;
+            schedule.add(start, Scheduled::Request(user), timeline);
+        }
+        for (flow, spec) in self.connections.flows().iter().zip(&self.spec.cross) {
+            let start = Instant::ZERO + spec.start;
+            schedule.add(start, Scheduled::Connect(flow.sender()), timeline);
+        }
+        for end in self.connections.overlay_ends() {
+            let machine = &mut self.machines[self.connections.node(end).machine()];
+            self.connections.open(end, machine, &mut self.shared);
+        }
+        let Self { spec, random, .. } = self;
+        let machines = self.machines.len();
+        let timeline = &mut self.shared.timeline;
+        World {
+            end: Instant::ZERO + spec.end,
+            routers: Routers::new(&spec.backbone, machines, random, slots.trunks),
+            recorders: Recorders::new(&spec.sampling, &self.users, slots.sampler, timeline),
+            shared: self.shared,
+            machines: self.machines,
             connections: self.connections,
             users: self.users,
-            cross: self.cross,
-            rare: BTreeMap::new(),
-            rare_count: 0,
-            recorder,
-            latency: None,
-            queues: None,
-            traces: None,
-            legs: None,
-            counters: Counters::default(),
-        };
-        for (index, circuit) in self.spec.circuits.iter().enumerate() {
-            world.add_rare(Instant::ZERO + circuit.start, Rare::Request(index as u32));
+            schedule,
         }
-        for index in 0..world.connections.len() {
-            let end = Connections::end(index);
-            match world.connections.flow(end) {
-                None => {
-                    world.offer_room(end);
-                    world.pump_connection(end);
-                }
-                Some(flow) if world.cross[flow].sender() == end => {
-                    let start = Instant::ZERO + self.spec.cross[flow].start;
-                    world.add_rare(start, Rare::Connect(end));
-                }
-                Some(_) => {}
-            }
-        }
-        world.legs = LegRecorder::new(&world.users);
-        world.rearm_sampler();
-        world
     }
 }

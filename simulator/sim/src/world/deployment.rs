@@ -1,13 +1,7 @@
-//! Several transports in one world: on each machine a node for every transport that runs there.
-//!
-//! The nodes of one machine share its access link, in both directions, with all its queues. When
-//! the uplink is full and has room again, they take turns: each node sends a datagram, and all
-//! connections of the machine together a segment.
+//! Several transports in one world: which of them each circuit has.
 
 use hopflow_overlay::Factory;
-use hopflow_units::Instant;
 
-use super::{Node, Source, World};
 use crate::payload::Simulated;
 use crate::spec::{SpecError, WorldSpec};
 
@@ -51,16 +45,16 @@ impl<'a> Deployment<'a> {
         }
     }
 
-    pub(super) fn transports(&self) -> &[&'a dyn Factory<Simulated>] {
+    pub(crate) fn transports(&self) -> &[&'a dyn Factory<Simulated>] {
         &self.transports
     }
 
     /// The transport of a circuit.
-    pub(super) fn of(&self, circuit: usize) -> usize {
+    pub(crate) fn of(&self, circuit: usize) -> usize {
         self.of_circuit[circuit] as usize
     }
 
-    pub(super) fn check(&self, spec: &WorldSpec) -> Result<(), SpecError> {
+    pub(crate) fn check(&self, spec: &WorldSpec) -> Result<(), SpecError> {
         if self.of_circuit.len() == spec.circuits.len() {
             return Ok(());
         }
@@ -71,7 +65,7 @@ impl<'a> Deployment<'a> {
     }
 
     /// How many circuits of each transport lead over each node.
-    pub(super) fn circuits_at(&self, spec: &WorldSpec) -> Vec<Vec<u64>> {
+    pub(crate) fn circuits_at(&self, spec: &WorldSpec) -> Vec<Vec<u64>> {
         let mut counts = vec![vec![0; self.transports.len()]; spec.nodes.len()];
         for (number, circuit) in spec.circuits.iter().enumerate() {
             for node in circuit.paths().flatten() {
@@ -79,73 +73,5 @@ impl<'a> Deployment<'a> {
             }
         }
         counts
-    }
-}
-
-impl World {
-    /// The node whose access link a node uses.
-    #[inline]
-    pub(super) fn home(&self, node: usize) -> usize {
-        self.nodes[node].home as usize
-    }
-
-    /// The first node of each machine.
-    pub(super) fn machines(&self) -> impl Iterator<Item = &Node> {
-        let nodes = self.nodes.iter().enumerate();
-        nodes
-            .filter(|(number, node)| node.home as usize == *number)
-            .map(|(_, node)| node)
-    }
-
-    /// Lets the other nodes of a machine say and send what they have.
-    #[inline]
-    pub(super) fn pump_guests(&mut self, home: usize) {
-        for guest in 0..self.nodes[home].guests.len() {
-            self.pump(self.nodes[home].guests[guest] as usize);
-        }
-    }
-
-    /// Notes that a node found its machine's uplink full until then.
-    pub(super) fn stop_at_uplink(&mut self, node: usize, until: Instant) {
-        let home = self.home(node);
-        self.nodes[home].room_at = Some(until);
-        if home != node {
-            self.wake_by(home, until);
-        }
-    }
-
-    /// Makes sure that a node's timer expires by then.
-    pub(super) fn wake_by(&mut self, node: usize, at: Instant) {
-        let slot = self.slot(Source::Node(node));
-        let next = self
-            .agenda
-            .time_of(slot)
-            .map_or(at, |timeout| timeout.min(at));
-        self.agenda.set(slot, Some(next));
-    }
-
-    /// Lets all that waits for a machine's uplink send in turn, until it is full again.
-    pub(super) fn serve_uplink(&mut self, home: usize) {
-        let guests = self.nodes[home].guests.len();
-        if guests == 0 {
-            return self.serve_waiting(home);
-        }
-        // The machine's connections, its first node, and each guest have a turn.
-        let turns = guests + 2;
-        let mut idle = 0;
-        while idle < turns {
-            if let Some(at) = self.nodes[home].up.room_at(self.now) {
-                return self.stop_at_uplink(home, at);
-            }
-            let turn = self.nodes[home].turn;
-            self.nodes[home].turn = (turn + 1) % turns;
-            let sent = match turn.checked_sub(2) {
-                Some(guest) => self.transmit_next(self.nodes[home].guests[guest] as usize),
-                None if turn == 1 => self.transmit_next(home),
-                None => self.serve_next_waiting(home),
-            };
-            idle = if sent { 0 } else { idle + 1 };
-        }
-        self.pump_guests(home);
     }
 }

@@ -1,65 +1,54 @@
 //! Packets under way: links carry small handles, arenas hold the contents.
 
 use hopflow_tcp::Segment;
-use hopflow_units::{Bytes, LinkId};
+use hopflow_units::Bytes;
 use hopflow_wire::Frame;
 
+use super::address::LinkEnd;
 use crate::payload::Simulated;
 
-/// A packet under way. All that the hub needs to know travels in the handle, so that it touches
-/// no content.
+/// Bytes of UDP and IPv4 headers.
+const UDP_IP: Bytes = Bytes::new(28);
+/// Bytes of framing on a link, as in the BackTap authors' simulator (PPP).
+const FRAMING: Bytes = Bytes::new(2);
+
+/// A packet under way. All that routers need to know travels in the handle, so that they touch no
+/// content.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Packet {
-    /// The node that the packet is for, and that node's end of the link.
-    pub(super) node: u32,
-    pub(super) link: LinkId,
+pub(crate) struct Packet {
+    /// The node that the packet is for, and that node's end of the overlay link.
+    pub(crate) to: LinkEnd,
     size: u32,
     content: Content,
 }
 
 /// Where a packet's content is.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Content {
-    Datagram(Run),
+pub(crate) enum Content {
+    /// Frames: where the first one is, and how many there are.
+    Datagram { start: u32, len: u16 },
+    /// A TCP segment.
     Segment(u32),
 }
 
-/// The frames of a datagram: so many, from a place on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Run {
-    start: u32,
-    len: u16,
+/// Runs of frames have places for a power of two: the exponent.
+const fn class(len: u16) -> usize {
+    len.next_power_of_two().trailing_zeros() as usize
 }
 
-impl Run {
-    /// Places are handed out in powers of two.
-    const fn class(self) -> usize {
-        self.len.next_power_of_two().trailing_zeros() as usize
-    }
-
-    const fn places(self) -> std::ops::Range<usize> {
-        let start = self.start as usize;
-        start..start + self.len as usize
-    }
+const fn places(start: u32, len: u16) -> std::ops::Range<usize> {
+    let start = start as usize;
+    start..start + len as usize
 }
 
 impl Packet {
-    pub(super) fn new(node: u32, link: LinkId, size: Bytes, content: Content) -> Self {
-        Self {
-            node,
-            link,
-            size: size.get() as u32,
-            content,
-        }
-    }
-
     #[inline]
-    pub(super) const fn size(&self) -> Bytes {
+    pub(crate) const fn size(&self) -> Bytes {
         Bytes::new(self.size as u64)
     }
 
     #[inline]
-    pub(super) const fn content(&self) -> Content {
+    pub(crate) const fn content(&self) -> Content {
         self.content
     }
 }
@@ -68,7 +57,7 @@ impl Packet {
 ///
 /// Freed places are used again, the latest first, so that what is under way stays close together.
 #[derive(Debug, Default)]
-pub(super) struct Packets {
+pub(crate) struct Packets {
     frames: Vec<Frame<Simulated>>,
     /// Starts of free runs, by class.
     free_runs: [Vec<u32>; 16],
@@ -77,32 +66,80 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// A datagram of these frames, at least one.
+    /// A datagram of these frames, at least one, which take `len` bytes.
     #[inline]
-    pub(super) fn add_datagram(&mut self, frames: &[Frame<Simulated>]) -> Content {
-        let mut run = Run {
-            start: self.frames.len() as u32,
-            len: frames.len() as u16,
-        };
-        if let Some(start) = self.free_runs[run.class()].pop() {
-            run.start = start;
-            self.frames[run.places()].clone_from_slice(frames);
-        } else {
-            self.frames.extend_from_slice(frames);
-            let end = run.start as usize + (1 << run.class());
-            self.frames.resize(end, frames[0].clone());
+    pub(crate) fn datagram(
+        &mut self,
+        to: LinkEnd,
+        len: Bytes,
+        frames: &[Frame<Simulated>],
+    ) -> Packet {
+        Packet {
+            to,
+            size: (len + UDP_IP + FRAMING).get() as u32,
+            content: self.add_frames(frames),
         }
-        Content::Datagram(run)
+    }
+
+    /// A packet with a TCP segment.
+    #[inline]
+    pub(crate) fn segment(&mut self, to: LinkEnd, segment: Segment) -> Packet {
+        Packet {
+            to,
+            size: (segment.wire_len() + FRAMING).get() as u32,
+            content: self.add_segment(segment),
+        }
+    }
+
+    /// A packet like this one, with a content of its own.
+    pub(crate) fn duplicate(&mut self, packet: Packet) -> Packet {
+        let content = match packet.content {
+            Content::Datagram { start, len } => {
+                let frames = self.frames_of(start, len).to_vec();
+                self.add_frames(&frames)
+            }
+            Content::Segment(place) => self.add_segment(self.segment_at(place)),
+        };
+        Packet { content, ..packet }
     }
 
     #[inline]
-    pub(super) fn frames(&self, datagram: Run) -> &[Frame<Simulated>] {
-        &self.frames[datagram.places()]
+    pub(crate) fn frames_of(&self, start: u32, len: u16) -> &[Frame<Simulated>] {
+        &self.frames[places(start, len)]
     }
 
-    /// A segment on its way.
     #[inline]
-    pub(super) fn add_segment(&mut self, segment: Segment) -> Content {
+    pub(crate) fn segment_at(&self, place: u32) -> Segment {
+        self.segments[place as usize]
+    }
+
+    /// Frees the content of a packet that has arrived or was dropped.
+    #[inline]
+    pub(crate) fn free(&mut self, packet: Packet) {
+        match packet.content {
+            Content::Datagram { start, len } => self.free_runs[class(len)].push(start),
+            Content::Segment(place) => self.free_segments.push(place),
+        }
+    }
+
+    #[inline]
+    fn add_frames(&mut self, frames: &[Frame<Simulated>]) -> Content {
+        let len = frames.len() as u16;
+        let start = if let Some(start) = self.free_runs[class(len)].pop() {
+            self.frames[places(start, len)].clone_from_slice(frames);
+            start
+        } else {
+            let start = self.frames.len();
+            self.frames.extend_from_slice(frames);
+            self.frames
+                .resize(start + (1 << class(len)), frames[0].clone());
+            start as u32
+        };
+        Content::Datagram { start, len }
+    }
+
+    #[inline]
+    fn add_segment(&mut self, segment: Segment) -> Content {
         Content::Segment(match self.free_segments.pop() {
             Some(place) => {
                 self.segments[place as usize] = segment;
@@ -113,31 +150,5 @@ impl Packets {
                 self.segments.len() as u32 - 1
             }
         })
-    }
-
-    #[inline]
-    pub(super) fn segment(&self, place: u32) -> Segment {
-        self.segments[place as usize]
-    }
-
-    /// A packet like this one, with a content of its own.
-    pub(super) fn duplicate(&mut self, packet: Packet) -> Packet {
-        let content = match packet.content {
-            Content::Datagram(run) => {
-                let frames = self.frames(run).to_vec();
-                self.add_datagram(&frames)
-            }
-            Content::Segment(original) => self.add_segment(self.segment(original)),
-        };
-        Packet { content, ..packet }
-    }
-
-    /// Frees the content of a packet that has arrived or was dropped.
-    #[inline]
-    pub(super) fn free(&mut self, content: Content) {
-        match content {
-            Content::Datagram(run) => self.free_runs[run.class()].push(run.start),
-            Content::Segment(place) => self.free_segments.push(place),
-        }
     }
 }

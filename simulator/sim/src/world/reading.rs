@@ -7,24 +7,34 @@ use std::collections::VecDeque;
 use hopflow_overlay::{BucketConfig, TokenBucket};
 use hopflow_units::{Bytes, Instant};
 
-use super::streams::ConnectionEnd;
-use super::{Source, World};
+use super::address::ConnectionEnd;
 
 /// Bytes that one read takes at least and at most, if there are tokens: 4 and 32 cells.
 const SHARE: (i64, i64) = (4 * 514, 32 * 514);
 
-/// A node's bucket for reading, and who waits for it.
+/// A node's bucket for reading, and the connections that wait for it.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     bucket: TokenBucket,
-    /// Connections with data that was not read, in the order of their turns.
+    /// Connections with unread data, in the order of their turns.
     waiting: VecDeque<ConnectionEnd>,
-    /// When there will be tokens, if somebody waits for them.
-    pub(super) ready_at: Option<Instant>,
+    /// When there will be tokens, if a connection waits for them.
+    ready_at: Option<Instant>,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// A connection may be read, up to so many bytes.
+    Read(ConnectionEnd, Bytes),
+    /// There will be tokens at this time.
+    Wait(Instant),
+    /// No connection waits.
+    Idle,
 }
 
 impl Reading {
-    pub(super) fn new(config: BucketConfig) -> Self {
+    pub(crate) fn new(config: BucketConfig) -> Self {
         Self {
             bucket: TokenBucket::new(config),
             waiting: VecDeque::new(),
@@ -32,47 +42,89 @@ impl Reading {
         }
     }
 
-    /// What the next read may take; nothing while there are no tokens.
-    fn share(&mut self, now: Instant) -> Bytes {
+    /// When there will be tokens, if a connection waits for them.
+    pub(crate) const fn ready_at(&self) -> Option<Instant> {
+        self.ready_at
+    }
+
+    /// Whether the wait for tokens is over; if so, forgets it.
+    pub(crate) fn take_ready(&mut self, now: Instant) -> bool {
+        self.ready_at.take_if(|at| *at <= now).is_some()
+    }
+
+    /// Lets a connection with data wait for its turn.
+    pub(crate) fn enqueue(&mut self, end: ConnectionEnd) {
+        if !self.waiting.contains(&end) {
+            self.waiting.push_back(end);
+        }
+    }
+
+    /// Takes the connection whose turn it is, if there are tokens.
+    pub(crate) fn next(&mut self, now: Instant) -> Next {
+        let Some(&end) = self.waiting.front() else {
+            return Next::Idle;
+        };
         let tokens = self.bucket.tokens(now);
         let share = (tokens / 8).clamp(SHARE.0, SHARE.1).min(tokens);
-        Bytes::new(share.max(0) as u64)
+        if share <= 0 {
+            let at = self.bucket.ready_at(Bytes::new(1));
+            self.ready_at = Some(at);
+            return Next::Wait(at);
+        }
+        self.waiting.pop_front();
+        Next::Read(end, Bytes::new(share as u64))
+    }
+
+    /// Pays for what was read of a connection's share. If it used all of its share it may have
+    /// more, and waits for another turn.
+    pub(crate) fn pay(&mut self, end: ConnectionEnd, share: Bytes, read: Bytes) {
+        self.bucket.pay(read);
+        if read == share {
+            self.waiting.push_back(end);
+        }
     }
 }
 
-impl World {
-    /// Lets a connection with data wait for its turn to be read.
-    pub(super) fn await_reading(&mut self, node: usize, end: ConnectionEnd) {
-        if let Some(reading) = &mut self.nodes[node].reading
-            && !reading.waiting.contains(&end)
-        {
-            reading.waiting.push_back(end);
-        }
-        self.serve_reading(node);
-    }
+#[cfg(test)]
+mod tests {
+    use hopflow_units::{Duration, Rate};
 
-    /// Reads from the connections that wait, in turn, as long as there are tokens.
-    pub(super) fn serve_reading(&mut self, node: usize) {
-        let now = self.now;
-        while let Some(reading) = &mut self.nodes[node].reading
-            && let Some(&end) = reading.waiting.front()
-        {
-            let share = reading.share(now);
-            if share.is_zero() {
-                let at = reading.bucket.ready_at(Bytes::new(1));
-                reading.ready_at = Some(at);
-                let slot = self.slot(Source::Node(node));
-                let next = self.agenda.time_of(slot).map_or(at, |time| time.min(at));
-                return self.agenda.set(slot, Some(next));
-            }
-            reading.waiting.pop_front();
-            let read = self.read(end, share);
-            if let Some(reading) = &mut self.nodes[node].reading {
-                reading.bucket.pay(read);
-                if read == share {
-                    reading.waiting.push_back(end);
+    use super::*;
+
+    #[test]
+    fn connections_take_turns_until_there_are_no_tokens() {
+        let mut reading = Reading::new(BucketConfig {
+            rate: Rate::from_kilobytes_per_sec(1000),
+            depth: Bytes::new(6000),
+            interval: Duration::from_millis(10),
+            phase: Duration::ZERO,
+        });
+        let [first, second] = [0, 2].map(ConnectionEnd::new);
+        assert_eq!(reading.next(Instant::ZERO), Next::Idle);
+        reading.enqueue(first);
+        reading.enqueue(second);
+        reading.enqueue(first);
+        let mut order = Vec::new();
+        let wait = loop {
+            match reading.next(Instant::ZERO) {
+                Next::Read(end, share) => {
+                    order.push(end);
+                    // The second connection has little data.
+                    let read = if end == second {
+                        Bytes::new(100)
+                    } else {
+                        share
+                    };
+                    reading.pay(end, share, read);
                 }
+                Next::Wait(at) => break at,
+                Next::Idle => panic!("the first connection never ends"),
             }
-        }
+        };
+        assert_eq!(order[..3], [first, second, first]);
+        assert!(order[3..].iter().all(|end| *end == first));
+        assert!(!reading.take_ready(Instant::ZERO));
+        assert!(reading.take_ready(wait));
+        assert_eq!(reading.ready_at(), None);
     }
 }

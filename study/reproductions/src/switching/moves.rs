@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use hopflow_lab::scenario::{Choice, Scenario, Transports};
 use hopflow_sim::spec::WorldSpec;
-use hopflow_sim::{LegUse, Outcome, World};
+use hopflow_sim::{LegTraffic, Outcome, World};
 use hopflow_units::{Duration, Instant, NodeId};
 use rayon::prelude::*;
 use toml::Table;
@@ -109,7 +109,7 @@ impl Run {
         Self { world, outcome }
     }
 
-    fn leg(&self, circuit: u32, leg: u32, hop: u32) -> Option<&LegUse> {
+    fn leg(&self, circuit: u32, leg: u32, hop: u32) -> Option<&LegTraffic> {
         let mut uses = self.outcome.legs.iter();
         uses.find(|used| (used.circuit, used.leg, used.hop) == (circuit, leg, hop))
     }

@@ -1,5 +1,5 @@
-use super::super::{DropReason, QueueConfig};
 use super::*;
+use crate::{DropReason, QueueConfig};
 
 /// Sends `count` packets a millisecond apart, provides copies, and returns all arrivals.
 fn send_many(link: &mut Link<u32>, count: u32, rng: &mut Stream) -> Vec<(Instant, u32)> {

@@ -1,12 +1,12 @@
 //! A one-way link.
 
+use hopflow_random::Stream;
 use hopflow_units::{Bytes, Duration, Instant};
 
-use super::backlog::Backlog;
-use super::codel::{CoDel, Waiting};
-use super::config::LinkConfig;
-use super::flight::{Airborne, Flight};
-use hopflow_random::Stream;
+use crate::backlog::Backlog;
+use crate::codel::{CoDel, Waiting};
+use crate::config::LinkConfig;
+use crate::flight::{Airborne, Flight};
 
 /// What became of a packet handed to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
-use super::super::{CoDelConfig, QueueConfig};
 use super::*;
+use crate::{CoDelConfig, QueueConfig};
 
 fn link(loss: f64) -> Link<u32> {
     Link::new(LinkConfig {

@@ -2,8 +2,6 @@
 
 use hopflow_units::{Bytes, Duration, Rate};
 
-use crate::spec::{AccessSpec, QueueSpec};
-
 /// A one-way link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkConfig {
@@ -46,21 +44,6 @@ impl LinkConfig {
     }
 }
 
-impl From<&AccessSpec> for LinkConfig {
-    /// One direction of an access link.
-    fn from(spec: &AccessSpec) -> Self {
-        Self {
-            rate: Some(spec.rate),
-            delay: spec.delay,
-            queue: spec.queue.into(),
-            loss: spec.loss,
-            duplicate: spec.duplicate,
-            jitter: spec.jitter,
-            reorder: spec.reorder,
-        }
-    }
-}
-
 /// The queue in front of a link: packets whose serialisation has not begun.
 ///
 /// A packet that finds the transmitter free does not queue; another one that would exceed a limit
@@ -88,22 +71,6 @@ impl QueueConfig {
         Self {
             packets,
             ..Self::UNLIMITED
-        }
-    }
-}
-
-impl From<QueueSpec> for QueueConfig {
-    fn from(spec: QueueSpec) -> Self {
-        match spec {
-            QueueSpec::DropTail { packets } => Self::drop_tail(packets),
-            QueueSpec::CoDel {
-                target,
-                interval,
-                packets,
-            } => Self {
-                codel: Some(CoDelConfig { target, interval }),
-                ..Self::drop_tail(packets)
-            },
         }
     }
 }

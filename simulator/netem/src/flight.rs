@@ -7,17 +7,17 @@ use hopflow_units::Instant;
 
 /// A packet under way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Airborne<P> {
+pub(crate) struct Airborne<P> {
     /// When the last bit arrives.
-    pub(super) arrives: Instant,
+    pub(crate) arrives: Instant,
     /// Bytes.
-    pub(super) size: u32,
-    pub(super) packet: P,
+    pub(crate) size: u32,
+    pub(crate) packet: P,
 }
 
 /// The packets under way on one link.
 #[derive(Clone, Debug)]
-pub(super) enum Flight<P> {
+pub(crate) enum Flight<P> {
     /// A ring: nothing overtakes.
     InOrder(VecDeque<Airborne<P>>),
     /// A heap: packets overtake.
@@ -26,7 +26,7 @@ pub(super) enum Flight<P> {
 
 impl<P: Copy> Flight<P> {
     /// An empty flight.
-    pub(super) fn new(overtaking: bool) -> Self {
+    pub(crate) fn new(overtaking: bool) -> Self {
         if overtaking {
             Self::ByArrival(Overtaking::new())
         } else {
@@ -36,7 +36,7 @@ impl<P: Copy> Flight<P> {
 
     /// Adds a packet; without overtaking it arrives no sooner than the packet before it.
     #[inline]
-    pub(super) fn push(&mut self, mut packet: Airborne<P>) {
+    pub(crate) fn push(&mut self, mut packet: Airborne<P>) {
         match self {
             Self::InOrder(ring) => {
                 if let Some(last) = ring.back() {
@@ -50,7 +50,7 @@ impl<P: Copy> Flight<P> {
 
     /// When the next packet arrives.
     #[inline]
-    pub(super) fn next_arrival(&self) -> Option<Instant> {
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
         match self {
             Self::InOrder(ring) => ring.front().map(|packet| packet.arrives),
             Self::ByArrival(heap) => heap.front().map(|packet| packet.arrives),
@@ -59,7 +59,7 @@ impl<P: Copy> Flight<P> {
 
     /// Takes the next packet that has arrived by `now`.
     #[inline]
-    pub(super) fn pop_arrived(&mut self, now: Instant) -> Option<Airborne<P>> {
+    pub(crate) fn pop_arrived(&mut self, now: Instant) -> Option<Airborne<P>> {
         if self.next_arrival()? > now {
             return None;
         }
@@ -70,7 +70,7 @@ impl<P: Copy> Flight<P> {
     }
 
     /// Packets under way.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::InOrder(ring) => ring.len(),
             Self::ByArrival(heap) => heap.ranking.len(),
@@ -80,7 +80,7 @@ impl<P: Copy> Flight<P> {
 
 /// Packets that overtake: earliest arrival first, of simultaneous arrivals the one sent first.
 #[derive(Clone, Debug)]
-pub(super) struct Overtaking<P> {
+pub(crate) struct Overtaking<P> {
     ranking: BinaryHeap<Reverse<Ranked<P>>>,
     /// Packets ever pushed: the sequence number of the next one.
     pushed: u64,

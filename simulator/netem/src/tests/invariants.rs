@@ -1,5 +1,5 @@
-use super::super::{CoDelConfig, DropReason, QueueConfig};
 use super::*;
+use crate::{CoDelConfig, DropReason, QueueConfig};
 
 /// A link with limits, impairments and a discipline drawn at random.
 fn any_link(rng: &mut Stream) -> Link<u32> {

@@ -7,29 +7,29 @@ use std::collections::VecDeque;
 
 use hopflow_units::{Duration, Instant};
 
-use super::config::CoDelConfig;
+use crate::config::CoDelConfig;
 
 /// A packet whose serialisation has not begun.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting<P> {
+pub(crate) struct Waiting<P> {
     /// When it entered the queue.
-    pub(super) since: Instant,
+    pub(crate) since: Instant,
     /// Delay on top of serialisation and propagation.
-    pub(super) extra: Duration,
+    pub(crate) extra: Duration,
     /// Bytes.
-    pub(super) size: u32,
+    pub(crate) size: u32,
     /// `None` for a packet that will be lost on the way: it takes its place and its time.
-    pub(super) packet: Option<P>,
+    pub(crate) packet: Option<P>,
 }
 
 /// The queue and its drop state.
 #[derive(Clone, Debug)]
-pub(super) struct CoDel<P> {
+pub(crate) struct CoDel<P> {
     config: CoDelConfig,
     waiting: VecDeque<Waiting<P>>,
     bytes: u64,
     largest: u32,
-    /// Dropped packets that nobody took yet.
+    /// Dropped packets that the caller has not taken yet.
     dropped: VecDeque<P>,
     drops: u64,
     /// When the sojourn time will have been above the target for an interval.
@@ -46,7 +46,7 @@ pub(super) struct CoDel<P> {
 
 impl<P: Copy> CoDel<P> {
     /// An empty queue.
-    pub(super) const fn new(config: CoDelConfig) -> Self {
+    pub(crate) const fn new(config: CoDelConfig) -> Self {
         Self {
             config,
             waiting: VecDeque::new(),
@@ -63,7 +63,7 @@ impl<P: Copy> CoDel<P> {
     }
 
     /// Adds a packet at the tail.
-    pub(super) fn push(&mut self, packet: Waiting<P>) {
+    pub(crate) fn push(&mut self, packet: Waiting<P>) {
         self.bytes += u64::from(packet.size);
         self.largest = self.largest.max(packet.size);
         self.waiting.push_back(packet);
@@ -71,7 +71,7 @@ impl<P: Copy> CoDel<P> {
 
     /// Takes the packet that is sent at `now`, dropping others before it as the control law asks
     /// (section 5.5, `dequeue`).
-    pub(super) fn pop(&mut self, now: Instant) -> Option<Waiting<P>> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<Waiting<P>> {
         let (mut head, mut above) = self.take(now);
         if self.dropping {
             self.dropping = above;
@@ -93,27 +93,27 @@ impl<P: Copy> CoDel<P> {
     }
 
     /// When the packet at the head entered the queue.
-    pub(super) fn head_since(&self) -> Option<Instant> {
+    pub(crate) fn head_since(&self) -> Option<Instant> {
         self.waiting.front().map(|head| head.since)
     }
 
     /// Packets and bytes that wait.
-    pub(super) fn load(&self) -> (usize, u64) {
+    pub(crate) fn load(&self) -> (usize, u64) {
         (self.waiting.len(), self.bytes)
     }
 
     /// Packets that wait and are not lost on the way.
-    pub(super) fn deliverable(&self) -> usize {
+    pub(crate) fn deliverable(&self) -> usize {
         self.waiting.iter().filter(|w| w.packet.is_some()).count()
     }
 
     /// Packets dropped so far, without those that were to be lost anyway.
-    pub(super) const fn drops(&self) -> u64 {
+    pub(crate) const fn drops(&self) -> u64 {
         self.drops
     }
 
     /// The oldest packet that was dropped and not yet taken.
-    pub(super) fn take_dropped(&mut self) -> Option<P> {
+    pub(crate) fn take_dropped(&mut self) -> Option<P> {
         self.dropped.pop_front()
     }
 

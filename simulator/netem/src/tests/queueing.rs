@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
-use super::super::{DropReason, QueueConfig};
 use super::*;
+use crate::{DropReason, QueueConfig};
 
 fn link(packets: u32) -> Link<u32> {
     Link::new(LinkConfig {

@@ -1,8 +1,11 @@
-//! The packet network: one-way links with queues, delay and impairments.
+//! One-way links with queues, delay and impairments.
 //!
 //! A [`Link`] carries small handles; what they stand for lives with the caller. It computes when a
 //! packet departs and arrives as soon as it is sent, so a drop-tail link has one pending event,
 //! the arrival of the packet in front, however many packets are under way.
+//!
+//! The caller supplies the time and the random numbers: the simulator passes simulated time, a relay
+//! in a testbed the time of its clock.
 
 mod backlog;
 mod codel;

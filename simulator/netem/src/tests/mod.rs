@@ -5,10 +5,10 @@ mod impairments;
 mod invariants;
 mod queueing;
 
+use hopflow_random::{Stream, Streams};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
-use super::{Link, LinkConfig, Verdict};
-use hopflow_random::{Stream, Streams};
+use crate::{Link, LinkConfig, Verdict};
 
 /// One megabyte per second: a microsecond per byte.
 const RATE: Rate = Rate::from_kilobytes_per_sec(1000);
