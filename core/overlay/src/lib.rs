@@ -34,8 +34,10 @@ mod node;
 mod plan;
 mod repair;
 mod slots;
+mod stack;
 mod timers;
 
+pub use circuit::QueueView;
 pub use edge::sendme::{Acknowledger, SendmeWindow};
 pub use egress::{BucketConfig, TokenBucket};
 pub use error::{ConfigError, Violation};
@@ -48,15 +50,16 @@ pub use host::{
 pub use layer::{
     AckSample, Condition, EndControl, EndCx, EndGates, EndSignal, EndState, Features, FlowEntry,
     Forwarded, Gates, GatesChoose, HopControl, HopCx, HopReport, HopSignal, Info, LossSample,
-    Metric, NoEndControl, NodeCx, PathChoice, PathCx, PathSignal, PathState, Preference, QueueView,
+    Metric, NoEndControl, NodeCx, PathChoice, PathCx, PathSignal, PathState, Preference,
     WatchedFlow, Way,
 };
 pub use node::Node;
 pub use plan::{
     Charging, EndPlan, Excess, FeedbackPlan, HopPlan, LegUse, LinkPlan, Multiplexing, Order,
-    PathPlan, Plan, Repair, SchedulerPlan, Scope, Stack, Tick, Turn,
+    PathPlan, Plan, Repair, SchedulerPlan, Scope, Tick, Turn,
 };
 pub use repair::{EndToEnd, RttConfig, RttEstimator};
+pub use stack::Stack;
 
 /// Bytes of frames that one datagram holds at most: two cells and feedback within an Ethernet
 /// frame, with room for the headers of UDP, IP and DTLS.

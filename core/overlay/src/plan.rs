@@ -1,12 +1,9 @@
 //! What the layers of a transport need of the node, declared once, each by its owner.
 
-use std::sync::Arc;
-
 use hopflow_units::{Bytes, Cells, Duration};
 use hopflow_wire::{Carrier, Feedback, Frame, RawPayload};
 
-use crate::layer::Features;
-use crate::{EndControl, EndToEnd, HopControl, Info, PathChoice, RttConfig};
+use crate::repair::{EndToEnd, RttConfig};
 
 /// What all layers of a transport need of the node.
 #[derive(Clone, Debug)]
@@ -81,7 +78,7 @@ pub struct HopPlan {
     pub out_of_band: bool,
     /// The share of a node's capacity that the control uses at most, above 0 and up to 1.
     pub target_utilization: f64,
-    /// Regular calls of [`HopControl::on_tick`].
+    /// Regular calls of [`HopControl::on_tick`](crate::HopControl::on_tick).
     pub tick: Option<Tick>,
 }
 
@@ -321,80 +318,5 @@ impl Plan {
         } else {
             Bytes::new(Feedback::LEN_WITH_WORD)
         }
-    }
-}
-
-/// A transport: a choice at every layer.
-#[derive(Debug)]
-pub struct Stack<H: HopControl> {
-    /// Control on hops.
-    pub hop: H::Config,
-    /// Control from end to end.
-    pub end: Arc<dyn EndControl>,
-    /// The choice among circuits.
-    pub path: Arc<dyn PathChoice>,
-    plan: Plan,
-}
-
-impl<H: HopControl> Clone for Stack<H> {
-    fn clone(&self) -> Self {
-        Self {
-            hop: self.hop.clone(),
-            end: Arc::clone(&self.end),
-            path: Arc::clone(&self.path),
-            plan: self.plan.clone(),
-        }
-    }
-}
-
-impl<H: HopControl> Stack<H> {
-    /// Layers that were chosen together.
-    pub fn new(
-        (link, repair): (LinkPlan, Repair),
-        hop: H::Config,
-        end: Arc<dyn EndControl>,
-        path: Arc<dyn PathChoice>,
-    ) -> Self {
-        let (hop_plan, mut end_plan) = (H::plan(&hop), end.plan());
-        if let Some(ahead) = hop_plan.source_queue {
-            end_plan.source_high_water = ahead;
-        }
-        let plan = Plan {
-            link,
-            repair,
-            hop: hop_plan,
-            end: end_plan,
-            path: path.plan(),
-        };
-        Self {
-            hop,
-            end,
-            path,
-            plan,
-        }
-    }
-
-    /// What the layers need of the node.
-    pub const fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// What the layers say of themselves, from the link up.
-    pub fn infos(&self) -> [Info; 7] {
-        let [carrier, multiplexing, scheduler] = self.plan.link.infos();
-        let repair = self.plan.repair.info();
-        let (end, path) = (*self.end.info(), *self.path.info());
-        [carrier, multiplexing, scheduler, repair, H::INFO, end, path]
-    }
-
-    /// What the layers need of the driver.
-    pub fn driver(&self) -> Features {
-        let out_of_band = if self.plan.hop.out_of_band {
-            Features::OUT_OF_BAND
-        } else {
-            Features::NONE
-        };
-        let infos = self.infos().into_iter();
-        infos.fold(out_of_band, |all, info| all.and(info.driver))
     }
 }

@@ -7,6 +7,7 @@ use std::ops::{Index, IndexMut};
 
 pub(crate) use flow::Flow;
 pub(crate) use queue::CellQueue;
+pub use queue::QueueView;
 
 use hopflow_wire::Payload;
 

@@ -4,8 +4,6 @@ use std::collections::VecDeque;
 
 use hopflow_units::Cells;
 
-use crate::QueueView;
-
 /// A flow's cells, numbered from zero in order of arrival.
 ///
 /// Three marks divide them, as in the BackTap paper, section 3.2: `head` is the frontmost cell
@@ -97,6 +95,17 @@ impl<P: Clone> CellQueue<P> {
             self.head += 1;
         }
     }
+}
+
+/// What is in a flow's queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueView {
+    /// Cells that wait to be sent.
+    pub unsent: Cells,
+    /// Cells that have arrived and were not acknowledged by the successor.
+    pub held: Cells,
+    /// Cells sent so far; the next cell has this number.
+    pub sent: Cells,
 }
 
 #[cfg(test)]

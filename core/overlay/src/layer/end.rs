@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use hopflow_units::{Instant, StreamId};
 use hopflow_wire::{RelayCommand, RelayHeader};
 
-use super::{HopReport, Info, QueueView};
+use super::{HopReport, Info};
+use crate::circuit::QueueView;
 use crate::{EndPlan, Gate, Site, Violation};
 
 /// How much data a circuit's source may have under way: the parameters, shared by all circuits.

@@ -6,6 +6,7 @@ use hopflow_units::{Bytes, Cells, Duration, Instant};
 use hopflow_wire::Neighbour;
 
 use super::Info;
+use crate::circuit::QueueView;
 use crate::{FlowId, Gate, HopPlan, NodeEnv, Site, Violation};
 
 /// How fast a node may forward each circuit to its successor.
@@ -122,17 +123,6 @@ pub enum HopReport {
     },
     /// Cells were lost.
     Lost,
-}
-
-/// What is in a flow's queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct QueueView {
-    /// Cells that wait to be sent.
-    pub unsent: Cells,
-    /// Cells that have arrived and were not acknowledged by the successor.
-    pub held: Cells,
-    /// Cells sent so far; the next cell has this number.
-    pub sent: Cells,
 }
 
 /// Cells that the successor forwarded.

@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use hopflow_units::{Bytes, Duration, Instant};
 use hopflow_wire::{Neighbour, RelayCommand, RelayHeader};
 
-use super::{Info, QueueView};
+use super::Info;
+use crate::circuit::QueueView;
 use crate::{FlowId, PathPlan, Site, Violation};
 
 /// Which circuit of a stream takes its cells: the parameters.

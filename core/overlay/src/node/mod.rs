@@ -10,6 +10,7 @@ mod receive;
 mod send;
 mod setup;
 mod tick;
+mod ticks;
 mod visit;
 
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use crate::{
     StreamView,
 };
 use outbox::Outbox;
-use tick::Ticks;
+use ticks::Ticks;
 use visit::Visit;
 
 /// An overlay node with hop control `H` whose cells carry payloads `P`.

@@ -4,9 +4,9 @@ use hopflow_tcp::{Connection, Segment};
 use hopflow_units::{Bytes, Instant};
 use hopflow_wire::{Cell, CellAck, CellSeq};
 
-use super::{CELL, EndToEnd, Tag};
+use super::segment::{CELL, EndToEnd, Tag};
 use crate::circuit::CellQueue;
-use crate::repair::{Accepted, Receiver};
+use crate::repair::per_hop::{Accepted, Receiver};
 
 /// The receiving end of a circuit's connection. Cells in order go to the flow's queue.
 #[derive(Debug)]

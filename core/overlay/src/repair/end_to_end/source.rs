@@ -6,7 +6,7 @@ use hopflow_tcp::{Connection, Segment};
 use hopflow_units::{Instant, StreamId};
 use hopflow_wire::{CellAck, CellSeq, Payload, RelayCommand, RelayHeader};
 
-use super::{CELL, EndToEnd, Tag};
+use super::segment::{CELL, EndToEnd, Tag};
 use crate::Violation;
 
 /// The sending end of a circuit's connection.
