@@ -38,10 +38,10 @@ pub struct OnionPayload {
 /// Gives the buffer back, unless a clone still has it.
 impl Drop for OnionPayload {
     fn drop(&mut self) {
-        let Some(mut body) = self.body.take() else {
+        let Some(body) = self.body.take() else {
             return;
         };
-        if Arc::get_mut(&mut body).is_none() {
+        if Arc::strong_count(&body) > 1 {
             return;
         }
         // A thread that ends has no list any more.

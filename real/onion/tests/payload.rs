@@ -131,5 +131,9 @@ fn the_buffer_of_a_cell_that_is_gone_is_used_again() {
     let again = OnionPayload::control(header, Instant::ZERO);
     assert_eq!(again.bytes().as_ptr(), place);
     let zeros = again.bytes().iter().filter(|byte| **byte == 0).count();
-    assert_eq!(zeros, CELL_PAYLOAD - 2, "nothing of the former cell is left");
+    assert_eq!(
+        zeros,
+        CELL_PAYLOAD - 2,
+        "nothing of the former cell is left"
+    );
 }

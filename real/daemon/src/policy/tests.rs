@@ -140,7 +140,11 @@ fn private_and_special_addresses_are_refused_in_every_form() {
         "ff02::1",
     ] {
         let address = SocketAddr::new(special.parse().unwrap(), 80);
-        assert_eq!(open.check(address), Err(PolicyRefusal::Private), "{special}");
+        assert_eq!(
+            open.check(address),
+            Err(PolicyRefusal::Private),
+            "{special}"
+        );
     }
     for public in [
         "1.1.1.1",
@@ -176,7 +180,10 @@ fn private_addresses_are_accepted_where_both_operator_and_policy_say_so() {
     local.allow_private = true;
     assert_eq!(local.check(address("127.0.0.1:8080")), Ok(()));
     assert_eq!(local.check(address("[::ffff:127.0.0.1]:8080")), Ok(()));
-    assert_eq!(local.check(address("10.0.0.1:80")), Err(PolicyRefusal::Policy));
+    assert_eq!(
+        local.check(address("10.0.0.1:80")),
+        Err(PolicyRefusal::Policy)
+    );
     assert_eq!(local.check(address("8.8.8.8:80")), Ok(()));
 }
 
@@ -186,7 +193,10 @@ fn of_the_addresses_of_a_name_only_the_allowed_are_used() {
     let (private, public) = (address("10.0.0.1:80"), address("8.8.8.8:80"));
     assert_eq!(open.allowed(&[private, public]), Ok(vec![public]));
     assert_eq!(open.allowed(&[private]), Err(PolicyRefusal::Private));
-    assert_eq!(open.allowed(&[address("8.8.8.8:25")]), Err(PolicyRefusal::Policy));
+    assert_eq!(
+        open.allowed(&[address("8.8.8.8:25")]),
+        Err(PolicyRefusal::Policy)
+    );
     assert_eq!(open.allowed(&[]), Ok(vec![]));
 }
 

@@ -2,14 +2,14 @@
 
 use hopflow_daemon::config::{ClientConfig, RelayConfig};
 use hopflow_daemon::directory::{AuthorityKey, Directory};
-use hopflow_daemon::socks::{Handshake, Request, SocksError};
+use hopflow_daemon::socks::{Request, SocksError, SocksHandshake};
 use hopflow_daemon::{Target, UnixTime};
 
 /// What an application that sent `pieces` is answered, and what becomes of it.
 fn socks_in<'a>(
     pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<u8>, Result<Option<Request>, SocksError>) {
-    let (mut handshake, mut answer) = (Handshake::new(), Vec::new());
+    let (mut handshake, mut answer) = (SocksHandshake::new(), Vec::new());
     let mut outcome = Ok(None);
     for piece in pieces {
         match &mut outcome {
