@@ -138,7 +138,7 @@ impl Factory<Simulated> for Gossips {
     }
 
     fn node(&self, env: &NodeEnv) -> Box<dyn Host<Simulated>> {
-        Node::<Gossip, Simulated>::new(&self.0, env)
+        Box::new(Node::<Gossip, Simulated>::new(&self.0, env))
     }
 }
 
