@@ -73,6 +73,15 @@ const END_TO_END: Info = Info {
     ..Info::new("end-to-end", "the ends of circuits send lost cells again")
 };
 
+/// The carriers.
+pub const CARRIERS: [Info; 2] = [TCP, DATAGRAM];
+/// How many links two neighbours keep.
+pub const MULTIPLEXINGS: [Info; 2] = [SHARED, PER_CIRCUIT];
+/// The schedulers.
+pub const SCHEDULERS: [Info; 3] = [ROUND_ROBIN, EWMA, KIST];
+/// The kinds of repair.
+pub const REPAIRS: [Info; 3] = [NO_REPAIR, PER_HOP, END_TO_END];
+
 impl LinkPlan {
     /// Carrier, multiplexing and scheduler.
     pub const fn infos(&self) -> [Info; 3] {

@@ -28,7 +28,7 @@ mod error;
 mod flow;
 mod gate;
 mod host;
-mod infos;
+pub mod infos;
 mod layer;
 mod node;
 mod plan;

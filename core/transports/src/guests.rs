@@ -8,6 +8,7 @@
 use std::any::Any;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
+use hopflow_overlay::Info;
 use hopflow_wire::Payload;
 
 use crate::layer::{ConfigureEnd, ConfigureHop, EndEntry};
@@ -17,7 +18,7 @@ use crate::stack::HopEntry;
 /// What was registered.
 struct Guests {
     /// Of any payload: a [`HopEntry`] each, found again by its type.
-    hops: Vec<Box<dyn Any + Send + Sync>>,
+    hops: Vec<(Info, Box<dyn Any + Send + Sync>)>,
     ends: Vec<EndEntry>,
     presets: Vec<&'static Preset>,
 }
@@ -30,7 +31,8 @@ static GUESTS: RwLock<Guests> = RwLock::new(Guests {
 
 /// Lets the option `hop-control` name a control on hops, for nodes whose cells hold `P`.
 pub fn register_hop<H: ConfigureHop, P: Payload>() {
-    change(|guests| guests.hops.push(Box::new(HopEntry::<P>::of::<H>())));
+    let entry = Box::new(HopEntry::<P>::of::<H>());
+    change(|guests| guests.hops.push((H::INFO, entry)));
 }
 
 /// Lets the option `end-to-end` name a control from end to end.
@@ -47,8 +49,19 @@ pub fn register_preset(preset: &'static Preset) {
 pub(crate) fn hops<P: Payload>() -> Vec<HopEntry<P>> {
     let guests = look();
     let entries = guests.hops.iter();
-    let entries = entries.filter_map(|entry| entry.downcast_ref::<HopEntry<P>>());
+    let entries = entries.filter_map(|(_, entry)| entry.downcast_ref::<HopEntry<P>>());
     entries.copied().collect()
+}
+
+/// What controls on hops say of themselves, whatever their cells hold.
+pub(crate) fn hop_infos() -> Vec<Info> {
+    let mut infos: Vec<Info> = Vec::new();
+    for (info, _) in &look().hops {
+        if infos.iter().all(|known| known.name != info.name) {
+            infos.push(*info);
+        }
+    }
+    infos
 }
 
 pub(crate) fn ends() -> Vec<EndEntry> {

@@ -18,8 +18,8 @@ use crate::presets::{PRESETS, Preset};
 use crate::stack::{self, Chosen, HopEntry};
 
 /// The controls on hops: one line for each.
-fn hops<P: Payload>() -> Vec<HopEntry<P>> {
-    let own = [
+fn own_hops<P: Payload>() -> [HopEntry<P>; 7] {
+    [
         HopEntry::of::<NoHopControl>(),
         HopEntry::of::<Credit>(),
         HopEntry::of::<DelayWindow>(),
@@ -27,8 +27,11 @@ fn hops<P: Payload>() -> Vec<HopEntry<P>> {
         HopEntry::of::<WaitReport>(),
         HopEntry::of::<MarkReport>(),
         HopEntry::of::<PredictedRates>(),
-    ];
-    own.into_iter().chain(guests::hops()).collect()
+    ]
+}
+
+fn hops<P: Payload>() -> Vec<HopEntry<P>> {
+    own_hops().into_iter().chain(guests::hops()).collect()
 }
 
 /// The controls from end to end: one line for each.
@@ -52,8 +55,8 @@ fn paths() -> Vec<PathEntry> {
 
 /// What the controls on hops say of themselves.
 pub fn hop_controls() -> Vec<Info> {
-    let entries = hops::<RawPayload>();
-    entries.into_iter().map(|entry| entry.info).collect()
+    let own = own_hops::<RawPayload>().map(|entry| entry.info);
+    own.into_iter().chain(guests::hop_infos()).collect()
 }
 
 /// What the controls from end to end say of themselves.

@@ -30,6 +30,9 @@ pub struct Info {
     pub driver: Features,
     /// Values that the layer measures for each flow, in the order in which it returns them.
     pub metrics: &'static [Metric],
+    /// Whether sweeps of the design space take the layer as a value of its axis. A layer that asks
+    /// for a solver, or is a variant of another one, says no.
+    pub swept: bool,
 }
 
 /// A value that a layer measures for each flow.
@@ -72,6 +75,10 @@ impl Features {
     pub const WAIT_REPORTS: Self = Self(1 << 11);
     /// Hops report how many cells they marked.
     pub const MARK_REPORTS: Self = Self(1 << 12);
+    /// Hops report something to the source.
+    pub const REPORTS: Self = Self::LOAD_REPORTS
+        .and(Self::WAIT_REPORTS)
+        .and(Self::MARK_REPORTS);
     /// The driver brings messages to neighbours outside of all links.
     pub const OUT_OF_BAND: Self = Self(1 << 16);
     /// The driver gives a stream several circuits.
@@ -147,6 +154,12 @@ impl fmt::Debug for Features {
 }
 
 impl Info {
+    /// Whether the layer does nothing but report to the source: it holds nothing back, and goes
+    /// with the control from end to end that reads it.
+    pub const fn only_reports(&self) -> bool {
+        self.provides.any(Features::REPORTS) && !self.provides.any(Features::BOUND)
+    }
+
     /// A layer that offers, needs and measures nothing.
     pub const fn new(name: &'static str, about: &'static str) -> Self {
         Self {
@@ -158,6 +171,7 @@ impl Info {
             redundant: &[],
             driver: Features::NONE,
             metrics: &[],
+            swept: true,
         }
     }
 }

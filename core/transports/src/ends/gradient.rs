@@ -74,6 +74,8 @@ impl ConfigureEnd for GradientWindow {
                 Features::WAIT_REPORTS,
                 "The window follows the waiting times that hops report.",
             )],
+            // A variant of `worst-hop`.
+            swept: false,
             ..Info::new(
                 "gradient",
                 "a window by the gradient of waiting times (Marut with TIMELY's control)",

@@ -53,6 +53,8 @@ impl ConfigureEnd for MarkedShareWindow {
                 Features::MARK_REPORTS,
                 "The window follows the share of cells that hops report as marked.",
             )],
+            // A variant of `worst-hop`.
+            swept: false,
             ..Info::new(
                 "marked-share",
                 "a window by the share of marked cells (Marut with DCTCP's control)",

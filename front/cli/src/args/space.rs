@@ -13,10 +13,11 @@ pub(crate) struct SpaceOptions {
     /// How circuits share it: shared, per-circuit
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     multiplexing: Vec<String>,
-    /// What holds cells back at each hop: none, credit, delay-window
+    /// What holds cells back at each hop: none, credit, delay-window, and registered controls
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     hop_control: Vec<String>,
-    /// What holds cells back at the source: none, window, vegas, tcp, worst-hop
+    /// What holds cells back at the source: none, window, vegas, tcp, worst-hop, and registered
+    /// controls
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     end_to_end: Vec<String>,
     /// Whose cell a node sends next: round-robin, ewma, kist

@@ -213,7 +213,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 mod tests {
     use std::sync::Arc;
 
-    use hopflow_overlay::{Factory, Host, NodeEnv, Plan};
+    use hopflow_overlay::{Factory, Features, Host, NodeEnv, Plan};
     use hopflow_sim::Simulated;
 
     use super::*;
@@ -230,6 +230,10 @@ mod tests {
 
         fn plan(&self) -> Plan {
             self.0.plan()
+        }
+
+        fn driver(&self) -> Features {
+            self.0.driver()
         }
 
         fn describe(&self) -> String {

@@ -1,164 +1,66 @@
 //! The axes of the design space, and which of their values are asked for.
 
-use std::fmt::Debug;
+use hopflow_overlay::Info;
+use hopflow_overlay::infos::{CARRIERS, MULTIPLEXINGS, SCHEDULERS};
+use hopflow_transports::{end_controls, hop_controls};
 
 use crate::scenario::{InputError, allowed};
 
-/// A value of one axis of the design space.
-pub trait AxisValue: Copy + Debug + PartialEq + 'static {
-    /// The axis: the name of its option on the command line, without hyphens in front.
-    const AXIS: &'static str;
-    /// The axis, for readers.
-    const TITLE: &'static str;
-    /// All values, in the order of tables.
-    const ALL: &'static [Self];
-
-    /// The value's name.
-    fn name(self) -> &'static str;
-}
-
-macro_rules! axis {
-    ($(#[$meta:meta])* $name:ident, $axis:literal, $title:literal, {
-        $($(#[$doc:meta])* $value:ident = $text:literal,)*
-    }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum $name {
-            $($(#[$doc])* $value,)*
-        }
-
-        impl AxisValue for $name {
-            const AXIS: &'static str = $axis;
-            const TITLE: &'static str = $title;
-            const ALL: &'static [Self] = &[$(Self::$value,)*];
-
-            fn name(self) -> &'static str {
-                match self {
-                    $(Self::$value => $text,)*
-                }
-            }
-        }
-    };
-}
-
-axis! {
-    /// What carries cells between neighbours ("How (not) to Build a Transport Layer for Anonymity
-    /// Overlays", section 3: the transport protocol of overlay links).
-    Carrier, "carrier", "Carrier", {
-        /// TCP connections.
-        Tcp = "tcp",
-        /// UDP datagrams.
-        Datagram = "datagram",
-    }
-}
-
-axis! {
-    /// How circuits share what carries them (the same section: the multiplexing layer).
-    Multiplexing, "multiplexing", "Multiplexing", {
-        /// All circuits between two neighbours share it.
-        Shared = "shared",
-        /// Every circuit has its own.
-        PerCircuit = "per-circuit",
-    }
-}
-
-axis! {
-    /// What holds a circuit's cells back at each hop.
-    HopControl, "hop-control", "Hop control", {
-        /// Nothing but the carrier.
-        None = "none",
-        /// Credits for cells that were forwarded: N23.
-        Credit = "credit",
-        /// A window from the delay until cells are forwarded: `BackTap`.
-        DelayWindow = "delay-window",
-    }
-}
-
-axis! {
-    /// What holds a circuit's cells back at its source.
-    EndToEnd, "end-to-end", "End to end", {
-        /// Nothing.
-        None = "none",
-        /// A fixed window, opened by SENDMEs.
-        Window = "window",
-        /// A window by the circuit's round-trip times, as Tor has it since 2022.
-        Vegas = "vegas",
-        /// TCP from one end of the circuit to the other.
-        Tcp = "tcp",
-        /// A window by the load of the circuit's most loaded hop: Marut.
-        WorstHop = "worst-hop",
-    }
-}
-
-axis! {
-    /// Which circuit's cell a node sends next.
-    Scheduler, "scheduler", "Scheduler", {
-        /// Circuits take turns.
-        RoundRobin = "round-robin",
-        /// The circuit that sent the least of late.
-        Ewma = "ewma",
-        /// The same over all connections at once, as far as their sockets can send.
-        Kist = "kist",
-    }
-}
-
-/// Names of values by axis, as users give them; an empty list stands for all values.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chosen {
-    /// Values of [`Carrier`].
-    pub carrier: Vec<String>,
-    /// Values of [`Multiplexing`].
-    pub multiplexing: Vec<String>,
-    /// Values of [`HopControl`].
-    pub hop_control: Vec<String>,
-    /// Values of [`EndToEnd`].
-    pub end_to_end: Vec<String>,
-    /// Values of [`Scheduler`].
-    pub scheduler: Vec<String>,
-}
-
-/// The values of each axis whose cross product is swept.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Axes {
-    carriers: Vec<Carrier>,
-    multiplexings: Vec<Multiplexing>,
-    hop_controls: Vec<HopControl>,
-    ends: Vec<EndToEnd>,
-    schedulers: Vec<Scheduler>,
-}
-
-/// A point of the design space: a value of every axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
-    /// What carries cells between neighbours.
-    pub carrier: Carrier,
-    /// How circuits share it.
-    pub multiplexing: Multiplexing,
-    /// What holds cells back at each hop.
-    pub hop_control: HopControl,
-    /// What holds cells back at the source.
-    pub end_to_end: EndToEnd,
-    /// Whose cell is next.
-    pub scheduler: Scheduler,
-}
-
 /// The titles of the axes, in the order of [`Point::values`].
 pub const TITLES: [&str; 5] = [
-    Carrier::TITLE,
-    Multiplexing::TITLE,
-    HopControl::TITLE,
-    EndToEnd::TITLE,
-    Scheduler::TITLE,
+    "Carrier",
+    "Multiplexing",
+    "Hop control",
+    "End to end",
+    "Scheduler",
 ];
 
 /// The names of the axes on the command line and in files, in the same order.
 pub const NAMES: [&str; 5] = [
-    Carrier::AXIS,
-    Multiplexing::AXIS,
-    HopControl::AXIS,
-    EndToEnd::AXIS,
-    Scheduler::AXIS,
+    "carrier",
+    "multiplexing",
+    "hop-control",
+    "end-to-end",
+    "scheduler",
 ];
+
+/// Names of values by axis, as users give them; an empty list stands for all values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// What carries cells between neighbours ("How (not) to Build a Transport Layer for Anonymity
+    /// Overlays", section 3: the transport protocol of overlay links).
+    pub carrier: Vec<String>,
+    /// How circuits share what carries them (the same section: the multiplexing layer).
+    pub multiplexing: Vec<String>,
+    /// What holds a circuit's cells back at each hop.
+    pub hop_control: Vec<String>,
+    /// What holds a circuit's cells back at its source.
+    pub end_to_end: Vec<String>,
+    /// Which circuit's cell a node sends next.
+    pub scheduler: Vec<String>,
+}
+
+/// The values of each axis whose cross product is swept: what layers declare of themselves.
+#[derive(Clone, Debug)]
+pub struct Axes {
+    /// In the order of [`NAMES`].
+    values: [Vec<Info>; 5],
+}
+
+/// A point of the design space: a value of every axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// What carries cells between neighbours.
+    pub carrier: Info,
+    /// How circuits share it.
+    pub multiplexing: Info,
+    /// What holds cells back at each hop.
+    pub hop_control: Info,
+    /// What holds cells back at the source.
+    pub end_to_end: Info,
+    /// Whose cell is next.
+    pub scheduler: Info,
+}
 
 impl Axes {
     /// The values that are asked for, in the order of the axes.
@@ -166,34 +68,39 @@ impl Axes {
     /// # Errors
     /// If a name is no value of its axis.
     pub fn choose(chosen: &Chosen) -> Result<Self, InputError> {
-        Ok(Self {
-            carriers: values(&chosen.carrier)?,
-            multiplexings: values(&chosen.multiplexing)?,
-            hop_controls: values(&chosen.hop_control)?,
-            ends: values(&chosen.end_to_end)?,
-            schedulers: values(&chosen.scheduler)?,
-        })
+        let Chosen {
+            carrier,
+            multiplexing,
+            hop_control,
+            end_to_end,
+            scheduler,
+        } = chosen;
+        let hops = hop_controls().into_iter();
+        let hops = hops.filter(|info| !info.only_reports());
+        let values = [
+            values(0, carrier, CARRIERS)?,
+            values(1, multiplexing, MULTIPLEXINGS)?,
+            values(2, hop_control, hops)?,
+            values(3, end_to_end, end_controls())?,
+            values(4, scheduler, SCHEDULERS)?,
+        ];
+        Ok(Self { values })
     }
 
     /// The names of the values of each axis, in the order of [`NAMES`].
     pub fn names(&self) -> [Vec<&'static str>; 5] {
-        [
-            names(&self.carriers),
-            names(&self.multiplexings),
-            names(&self.hop_controls),
-            names(&self.ends),
-            names(&self.schedulers),
-        ]
+        self.values.each_ref().map(|values| names(values))
     }
 
     /// The cross product, the last axis fastest.
     pub fn points(&self) -> Vec<Point> {
+        let [carriers, multiplexings, hop_controls, ends, schedulers] = &self.values;
         let mut points = Vec::new();
-        for &carrier in &self.carriers {
-            for &multiplexing in &self.multiplexings {
-                for &hop_control in &self.hop_controls {
-                    for &end_to_end in &self.ends {
-                        points.extend(self.schedulers.iter().map(|&scheduler| Point {
+        for &carrier in carriers {
+            for &multiplexing in multiplexings {
+                for &hop_control in hop_controls {
+                    for &end_to_end in ends {
+                        points.extend(schedulers.iter().map(|&scheduler| Point {
                             carrier,
                             multiplexing,
                             hop_control,
@@ -212,11 +119,11 @@ impl Point {
     /// The names of the point's values, in the order of [`NAMES`].
     pub fn values(&self) -> [&'static str; 5] {
         [
-            self.carrier.name(),
-            self.multiplexing.name(),
-            self.hop_control.name(),
-            self.end_to_end.name(),
-            self.scheduler.name(),
+            self.carrier.name,
+            self.multiplexing.name,
+            self.hop_control.name,
+            self.end_to_end.name,
+            self.scheduler.name,
         ]
     }
 
@@ -226,21 +133,25 @@ impl Point {
     }
 }
 
-fn names<V: AxisValue>(values: &[V]) -> Vec<&'static str> {
-    values.iter().map(|value| value.name()).collect()
+fn names(values: &[Info]) -> Vec<&'static str> {
+    values.iter().map(|value| value.name).collect()
 }
 
 /// The values with these names, in the order of the axis; all of them if there are no names.
-fn values<V: AxisValue>(chosen: &[String]) -> Result<Vec<V>, InputError> {
-    for name in chosen {
-        if V::ALL.iter().all(|value| value.name() != name) {
-            let allowed = allowed(name, names(V::ALL));
-            let problem = format!("\"{name}\" is unknown; {allowed}");
-            return Err(InputError::at(format!("--{}", V::AXIS), problem));
-        }
+fn values(
+    axis: usize,
+    chosen: &[String],
+    all: impl IntoIterator<Item = Info>,
+) -> Result<Vec<Info>, InputError> {
+    let mut all: Vec<Info> = all.into_iter().filter(|info| info.swept).collect();
+    let is_known = |name: &String| all.iter().any(|value| value.name == name);
+    if let Some(name) = chosen.iter().find(|name| !is_known(name)) {
+        let allowed = allowed(name, names(&all));
+        let problem = format!("\"{name}\" is unknown; {allowed}");
+        return Err(InputError::at(format!("--{}", NAMES[axis]), problem));
     }
-    let wanted = |value: &&V| chosen.is_empty() || chosen.iter().any(|name| name == value.name());
-    Ok(V::ALL.iter().filter(wanted).copied().collect())
+    all.retain(|value| chosen.is_empty() || chosen.iter().any(|name| name == value.name));
+    Ok(all)
 }
 
 #[cfg(test)]

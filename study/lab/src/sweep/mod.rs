@@ -2,16 +2,16 @@
 //!
 //! "How (not) to Build a Transport Layer for Anonymity Overlays" (ACM SIGMETRICS Performance
 //! Evaluation Review 40(4), 2013, section 3) describes transports of overlays as points in a space
-//! with few axes. [`Axes`] are those of which this workspace has transports; a [`Sweep`] runs the
-//! points of their cross product that exist, and a [`Picture`] shows what each trades for what.
-//! For points that are not run it says why.
+//! with few axes. The values of the [`Axes`] are the layers that are registered; a [`Sweep`] runs
+//! the points of their cross product whose layers fit together by what they declare, and a
+//! [`Picture`] shows what each trades for what. For points that are not run it says why.
 
 mod axes;
 mod front;
-mod mapping;
 mod measure;
 mod metric;
 mod picture;
+mod stack;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,14 @@ use std::path::{Path, PathBuf};
 use hopflow_results::{Fingerprint, Folder};
 use hopflow_sim::spec::WorldSpec;
 
-pub use axes::{
-    Axes, AxisValue, Carrier, Chosen, EndToEnd, HopControl, Multiplexing, NAMES, Point, Scheduler,
-    TITLES,
-};
+pub use axes::{Axes, Chosen, NAMES, Point, TITLES};
 pub use metric::{Better, Metric};
 pub use picture::{FILE, Interval, Picture, Shown, Skipped};
 
 use crate::run::{Campaign, Error, Finished};
 use crate::scenario::{Choice, InputError, Scenario, Seeds};
 use measure::Run;
+use stack::Base;
 
 /// The built-in scenario that is swept when none is named.
 pub const SCENARIO: &str = "design-space";
@@ -72,8 +70,9 @@ impl Sweep {
         let front = front_metrics(&setting.front)?;
         let (mut scenario, text) = Scenario::load_with(scenario, setting.circuits.as_deref())?;
         let (mut points, mut skipped) = (Vec::new(), Vec::new());
+        let bases = Base::all();
         for point in axes.points() {
-            match mapping::choice(point) {
+            match stack::choice(&point, &bases) {
                 Ok(choice) => points.push((point, choice)),
                 Err(reason) => skipped.push((point, reason)),
             }

@@ -94,6 +94,8 @@ impl HopControl for PredictedRates {
                 about: "application data that the successor takes, as the present plan assumes",
             },
         ],
+        // It solves an optimization problem at every node and interval: too slow for every point.
+        swept: false,
         ..Info::new(
             "predicted-rates",
             "rates by distributed model predictive control (PredicTor)",
