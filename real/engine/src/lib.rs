@@ -23,8 +23,7 @@ mod engine;
 mod link;
 mod types;
 
-pub use circuit::CircuitKey;
 pub use config::{EngineConfig, Hop, Limits, RelayIdentity};
 pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
-pub use types::{Action, ConnId, Counters, Event, Failure, LostLink, Transmit, Via};
+pub use types::{Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Transmit, Via};

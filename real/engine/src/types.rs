@@ -1,13 +1,22 @@
-//! What engine and driver tell each other.
+//! What engine and driver exchange, and names that its parts share.
 
 use std::net::SocketAddr;
 
 use hopflow_channel::Fingerprint;
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{NodeCounters, StreamHandle};
-use hopflow_wire::Reason;
+use hopflow_wire::{CELL_PAYLOAD, Reason};
 
-use crate::circuit::CircuitKey;
+slotmap::new_key_type! {
+    /// A circuit, as its engine numbers it.
+    pub struct CircuitKey;
+}
+
+/// A relay that a link is opened to: where it listens, and its certificate's fingerprint.
+pub(crate) type Target = (SocketAddr, Fingerprint);
+
+/// The body of a set-up message.
+pub(crate) type Body = Box<[u8; CELL_PAYLOAD]>;
 
 /// One of the sockets of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

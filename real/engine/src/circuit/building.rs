@@ -4,8 +4,8 @@ use hopflow_onion::setup::{HopMessage, SetupMessage};
 use hopflow_onion::{Handshake, HopKeys, Initiator, SEALED_SETUP};
 use hopflow_units::{Cells, Duration};
 
-use super::Body;
 use crate::config::Hop;
+use crate::types::Body;
 
 /// How long the client waits for an answer before it repeats its message, at first.
 const PATIENCE: Duration = Duration::from_millis(1000);

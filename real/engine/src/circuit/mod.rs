@@ -7,19 +7,11 @@ mod table;
 use hopflow_onion::Handshake;
 use hopflow_overlay::{CircuitHandle, HopSpec};
 use hopflow_units::{Cells, CircuitId as Name, Instant, LinkId};
-use hopflow_wire::CELL_PAYLOAD;
 
 use crate::crypt::Crypt;
 pub(crate) use building::{Building, Outcome};
 pub(crate) use nascent::{Forwarded, Nascent, Request};
 pub(crate) use table::CircuitTable;
-
-slotmap::new_key_type! {
-    /// A circuit, as its engine numbers it.
-    pub struct CircuitKey;
-}
-
-pub(crate) type Body = Box<[u8; CELL_PAYLOAD]>;
 
 /// A circuit's end of a link.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use hopflow_onion::setup::{HopMessage, Refusal, SetupMessage};
 use hopflow_onion::{Handshake, HopKeys, SEALED_SETUP};
 
-use super::Body;
-use crate::link::Target;
+use crate::types::Body;
+use crate::types::Target;
 
 /// What a relay keeps of a circuit that is being built.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use hopflow_overlay::{CircuitHandle, StreamHandle};
 use hopflow_units::Instant;
 use slotmap::SlotMap;
 
-use super::{CircuitKey, CircuitState, OpenCircuit, Phase};
+use super::{CircuitState, OpenCircuit, Phase};
 use crate::crypt::Crypt;
+use crate::types::CircuitKey;
 
 /// All circuits.
 #[derive(Debug, Default)]

@@ -5,8 +5,9 @@ use hopflow_units::{Instant, LinkId};
 use hopflow_wire::Reason;
 
 use super::Engine;
-use crate::circuit::{CircuitKey, Phase, Side};
+use crate::circuit::{Phase, Side};
 use crate::crypt::Crypt;
+use crate::types::CircuitKey;
 use crate::types::{Event, Failure};
 
 impl Engine {

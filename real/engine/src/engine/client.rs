@@ -5,9 +5,10 @@ use hopflow_units::Instant;
 use hopflow_wire::Reason;
 
 use super::Engine;
-use crate::circuit::{Building, CircuitKey, CircuitState, Outcome, Phase, Side};
+use crate::circuit::{Building, CircuitState, Outcome, Phase, Side};
 use crate::config::Hop;
 use crate::crypt::Crypt;
+use crate::types::CircuitKey;
 use crate::types::{Event, Failure};
 
 impl Engine {

@@ -7,9 +7,11 @@ use hopflow_units::{Bytes, CircuitId as Name, Instant, LinkId};
 use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Reason, Setup};
 
 use super::Engine;
-use crate::circuit::{Body, CircuitKey, Side};
-use crate::link::{Channel, LinkEnd, Peer, Settled, Target};
+use crate::circuit::Side;
+use crate::link::{Channel, LinkEnd, Peer, Settled};
+use crate::types::Target;
 use crate::types::{Action, ConnId, Failure, LostLink, Via};
+use crate::types::{Body, CircuitKey};
 
 /// Lost links that are kept until the driver asks for them.
 const MOST_LOST: usize = 64;

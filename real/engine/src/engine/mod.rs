@@ -16,9 +16,10 @@ use hopflow_overlay::{Direction, Factory, FlowView, Host, NodeEnv, Plan};
 use hopflow_units::{Instant, NodeId};
 use hopflow_wire::Frame;
 
-use crate::circuit::{CircuitKey, CircuitTable};
+use crate::circuit::CircuitTable;
 use crate::config::EngineConfig;
 use crate::link::{Arrived, LinkTable};
+use crate::types::CircuitKey;
 use crate::types::{Action, Counters, Event, LostLink};
 
 /// A relay's or client's worker without its sockets.

@@ -8,9 +8,10 @@ use hopflow_units::{CircuitId as Name, Instant, LinkId};
 use hopflow_wire::{Carrier, Cell, Destroy, Frame, Reason};
 
 use super::Engine;
-use crate::circuit::{CircuitKey, Phase};
+use crate::circuit::Phase;
 use crate::crypt::Crypt;
 use crate::link::{Arrived, Channel, Peer};
+use crate::types::CircuitKey;
 use crate::types::{ConnId, Failure, Via};
 
 impl Engine {

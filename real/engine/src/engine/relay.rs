@@ -7,9 +7,10 @@ use hopflow_units::{Cells, CircuitId as Name, Duration, Instant, LinkId};
 use hopflow_wire::{Reason, Setup};
 
 use super::Engine;
-use crate::circuit::{Body, CircuitKey, CircuitState, Forwarded, Nascent, Phase, Request, Side};
+use crate::circuit::{CircuitState, Forwarded, Nascent, Phase, Request, Side};
 use crate::link::Named;
 use crate::types::Failure;
+use crate::types::{Body, CircuitKey};
 
 /// How long the next hop may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -7,7 +7,7 @@ use hopflow_units::{Bytes, Cells, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand};
 
 use super::Engine;
-use crate::circuit::CircuitKey;
+use crate::types::CircuitKey;
 
 /// Application bytes of a stream that wait to be packaged at most.
 const STREAM_BUFFER: u64 = 128 * 1024;

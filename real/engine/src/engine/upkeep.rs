@@ -7,8 +7,9 @@ use hopflow_units::{Bytes, Duration, Instant, LinkId};
 use hopflow_wire::{Carrier, Reason};
 
 use super::Engine;
-use crate::circuit::{CircuitKey, Phase};
+use crate::circuit::Phase;
 use crate::link::Verdict;
+use crate::types::CircuitKey;
 use crate::types::Failure;
 
 /// Memory that a cell takes as it waits, with what is kept about it.

@@ -7,13 +7,12 @@ mod table;
 
 use std::net::SocketAddr;
 
-use hopflow_channel::{DatagramChannel, Fingerprint, State, StreamChannel};
+use hopflow_channel::{DatagramChannel, State, StreamChannel};
 use hopflow_overlay::Multiplexing;
 use hopflow_units::{CircuitId as Name, Duration, Instant};
 use hopflow_wire::Carrier;
 
-use crate::circuit::CircuitKey;
-use crate::types::{ConnId, Via};
+use crate::types::{CircuitKey, ConnId, Target, Via};
 pub(crate) use inlet::Arrived;
 use inlet::{Inlet, decode};
 pub(crate) use names::{Named, Names};
@@ -38,9 +37,6 @@ const PATIENCE: Duration = Duration::from_secs(15);
 const GONE: Duration = Duration::from_secs(60);
 /// How long a link's handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(15);
-
-/// A relay that a link is opened to: where it listens, and its certificate's fingerprint.
-pub(crate) type Target = (SocketAddr, Fingerprint);
 
 /// What secures a link.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use hopflow_overlay::Direction;
 use hopflow_units::CircuitId as Name;
 
-use crate::circuit::CircuitKey;
+use crate::types::CircuitKey;
 
 /// Names that pass before one is used again, so that late frames find no other circuit.
 const QUARANTINE: usize = 1024;

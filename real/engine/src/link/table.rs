@@ -6,7 +6,8 @@ use hopflow_channel::State;
 use hopflow_units::{CircuitId as Name, Instant, LinkId};
 
 use super::outgoing::Taken;
-use super::{LinkEnd, Named, Peer, Target};
+use super::{LinkEnd, Named, Peer};
+use crate::types::Target;
 use crate::types::{ConnId, Transmit};
 
 /// All links.

@@ -1,8 +1,13 @@
 //! Neighbours who send too much, or never answer: they cost a bounded amount, and nobody else.
 
+use std::sync::Arc;
+
 use hopflow_engine::{CircuitKey, Failure, StreamHandle};
 use hopflow_onion::OnionPayload;
-use hopflow_overlay::{Factory, Gates, Host, Node, NodeEnv, Plan, Site, Transport};
+use hopflow_overlay::{
+    Factory, FeedbackPlan, Gates, GatesChoose, HopControl, HopCx, HopPlan, HopSignal, Info,
+    NoEndControl, NodeEnv, Repair, Site, Stack, Violation,
+};
 use hopflow_units::{Cells, Duration};
 use hopflow_wire::{Carrier, Reason};
 
@@ -18,41 +23,23 @@ const QUEUE: u64 = 1000;
 #[derive(Debug)]
 struct Reckless;
 
-impl Transport for Reckless {
-    const NAME: &'static str = "reckless";
-    type Config = Plan;
+impl HopControl for Reckless {
+    const INFO: Info = Info::new("reckless", "no control at all");
+    type Config = HopPlan;
     type Flow = ();
 
-    fn plan(config: &Plan) -> Plan {
-        config.clone()
+    fn plan(config: &HopPlan) -> HopPlan {
+        *config
     }
 
-    fn new(_: &Plan, _: &NodeEnv) -> Self {
+    fn new(_: &HopPlan, _: &NodeEnv) -> Self {
         Self
     }
 
-    fn open(&mut self, _: &Site, _: &mut Gates) {}
-}
+    fn open(&mut self, _: &Site, _: &mut Gates<'_>) {}
 
-/// Makes such nodes.
-#[derive(Debug)]
-struct RecklessFactory(Plan);
-
-impl Factory<OnionPayload> for RecklessFactory {
-    fn name(&self) -> &'static str {
-        Reckless::NAME
-    }
-
-    fn plan(&self) -> Plan {
-        self.0.clone()
-    }
-
-    fn describe(&self) -> String {
-        String::new()
-    }
-
-    fn node(&self, env: &NodeEnv) -> Box<dyn Host<OnionPayload>> {
-        Box::new(Node::<Reckless, OnionPayload>::new(&self.0, env))
+    fn on(&mut self, (): &mut (), _: &mut HopCx<'_>, _: HopSignal<'_>) -> Result<(), Violation> {
+        Ok(())
     }
 }
 
@@ -60,22 +47,30 @@ fn backtap() -> Box<dyn Factory<OnionPayload>> {
     configured("backtap", &format!("queue-limit = {QUEUE}"))
 }
 
-/// A plan for a node that speaks BackTap's frames and heeds no window.
-fn flood() -> RecklessFactory {
-    RecklessFactory(Plan {
-        forward_feedback: false,
-        ahead: Cells::new(1_000_000),
-        ..backtap().plan()
-    })
+/// A node that sends `BackTap`'s frames and follows no window.
+fn reckless(repair: Repair, source_queue: Option<Cells>) -> Stack<Reckless> {
+    let plan = backtap().plan();
+    let hop = HopPlan {
+        feedback: FeedbackPlan {
+            forwarded: false,
+            ..plan.hop.feedback
+        },
+        source_queue,
+        ..plan.hop
+    };
+    let layers = (Arc::new(NoEndControl), Arc::new(GatesChoose));
+    Stack::new((plan.link, repair), hop, layers.0, layers.1)
 }
 
-/// A plan for a node that sends cells and never acknowledges any.
-fn mute() -> RecklessFactory {
-    RecklessFactory(Plan {
-        forward_feedback: false,
-        reliable: false,
-        ..backtap().plan()
-    })
+/// A node that repairs its hops, and packages as much as it can.
+fn flood() -> Stack<Reckless> {
+    let repair = backtap().plan().repair;
+    reckless(repair, Some(Cells::new(1_000_000)))
+}
+
+/// A node that sends cells and never acknowledges any.
+fn mute() -> Stack<Reckless> {
+    reckless(Repair::None, None)
 }
 
 /// An honest client's download, and neighbours that are not.
