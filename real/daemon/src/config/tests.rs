@@ -121,7 +121,7 @@ fn values_that_a_relay_cannot_use_are_named() {
         "{found}"
     );
     let found = refusal::<RelayConfig>("keys = \"keys\"");
-    assert!(found.contains("missing field `network`"), "{found}");
+    assert!(found.contains("the key \"network\" is missing"), "{found}");
 }
 
 #[test]

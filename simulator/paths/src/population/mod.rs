@@ -54,7 +54,7 @@ pub struct Population {
 impl Population {
     /// A network of these relays, whose bandwidth weights balance the load over the positions.
     pub fn new(relays: Vec<PopulationRelay>) -> Self {
-        let weights = BandwidthWeights::balancing(relays.iter().map(PopulationRelay::share));
+        let weights = BandwidthWeights::balancing(&relays.iter().map(PopulationRelay::share));
         Self { relays, weights }
     }
 

@@ -45,7 +45,7 @@ impl BandwidthWeights {
     /// into range.
     ///
     /// `relays` are flags and consensus weights.
-    pub fn balancing(relays: impl Iterator<Item = (Flags, u64)> + Clone) -> Self {
+    pub fn balancing(relays: &(impl Iterator<Item = (Flags, u64)> + Clone)) -> Self {
         let total = |class| {
             let of_class =
                 |(flags, _): &(Flags, u64)| flags.contains(Flags::FAST) && flags.class() == class;

@@ -115,7 +115,7 @@ impl PathSelector {
     /// exit policies, is a [`Wish`].
     pub fn lenient(relays: Vec<Candidate>) -> Self {
         let shares = relays.iter().map(|relay| (relay.flags, relay.weight));
-        let weights = BandwidthWeights::balancing(shares);
+        let weights = BandwidthWeights::balancing(&shares);
         let relays_at = |position| Choices::lenient(&relays, &weights, position);
         Self {
             length: SHORTEST,

@@ -104,6 +104,6 @@ fn a_scarce_class_serves_its_position_only() {
 
 #[test]
 fn a_population_without_relays_has_weights() {
-    let w = BandwidthWeights::balancing(std::iter::empty());
+    let w = BandwidthWeights::balancing(&std::iter::empty());
     assert!(w.wgg <= 10_000 && w.wed <= 10_000);
 }
