@@ -2,17 +2,15 @@
 
 use hopflow_overlay::{Event, Host, MAX_DATAGRAM};
 use hopflow_units::{Bytes, Duration, Instant, LinkId};
-use hopflow_wire::{Carrier, Frame, Frames};
+use hopflow_wire::{Carrier, Frame};
 
-use super::{Cargo, Chain, Due, Manner};
+use super::Chain;
+use super::agenda::Due;
+use super::cargo::Cargo;
 use crate::Counted;
 
 /// Packets that one node may send at one time before it counts as mad.
 const TOO_MANY: u32 = 100_000;
-/// Longest time that an adversarial medium stays busy.
-const BUSY: Duration = Duration::from_millis(2);
-/// Arrivals in an adversarial medium fall on multiples of this, so that many coincide.
-const GRID: u64 = 1_000_000;
 
 impl Chain<'_> {
     /// Runs until `end`.
@@ -64,10 +62,9 @@ impl Chain<'_> {
     }
 
     fn next_time(&self) -> Instant {
-        let arrival = self.agenda.first_key_value();
-        let arrival = arrival.map_or(Instant::FAR_FUTURE, |((at, _), _)| *at);
         let timeout = self.nodes.iter().map(|node| node.host.poll_timeout()).min();
-        arrival
+        self.agenda
+            .next_time()
             .min(timeout.unwrap_or(Instant::FAR_FUTURE))
             .max(self.now)
     }
@@ -76,10 +73,7 @@ impl Chain<'_> {
         self.now = self.next_time();
         self.watch.steps += 1;
         let now = self.now;
-        if let Some(entry) = self.agenda.first_entry()
-            && entry.key().0 <= now
-        {
-            let due = entry.remove();
+        if let Some(due) = self.agenda.take(now) {
             self.happen(due);
         } else {
             for node in 0..self.nodes.len() {
@@ -108,7 +102,7 @@ impl Chain<'_> {
     /// Gives a node an input and then takes its outputs.
     pub(super) fn input(&mut self, node: usize, input: impl FnOnce(&mut dyn Host<Counted>)) {
         let before = self.views(node);
-        let needless = self.manner == Manner::Adversarial && self.rng.chance(0.2);
+        let needless = self.choices.adds_timeouts();
         let host = self.nodes[node].host.as_mut();
         if needless {
             host.handle_timeout(self.now);
@@ -133,10 +127,9 @@ impl Chain<'_> {
             }
             sent += 1;
             assert!(sent < TOO_MANY, "node {node} sends without end");
-            if self.manner == Manner::Adversarial && self.rng.chance(0.1) {
+            if let Some(free) = self.choices.busy_until(self.now) {
                 self.nodes[node].busy = true;
-                let free = self.now + self.rng.time(BUSY);
-                self.add(free, Due::Free { node });
+                self.agenda.add(free, Due::Free { node });
             }
         }
         for event in std::mem::take(&mut self.nodes[node].events) {
@@ -147,7 +140,7 @@ impl Chain<'_> {
     fn on_event(&mut self, node: usize, event: Event<Counted>) {
         match event {
             Event::Delivered { stream, payload } => {
-                let found = self.nodes[node].ends.get(stream.index()).copied().flatten();
+                let found = self.nodes[node].stream_end(stream);
                 let (number, end) = found.expect("data arrives on streams that exist");
                 self.streams[number].take(self.now, end, &payload);
             }
@@ -156,33 +149,17 @@ impl Chain<'_> {
                 message,
                 delay,
             } => {
-                let (node, link) = self.pipes[self.nodes[node].out[link.index()]].to;
-                let at = self.now + delay;
-                self.add(
-                    at,
-                    Due::Message {
-                        node,
-                        link,
-                        message,
-                    },
-                );
+                let (node, link) = self.wires.pipe(self.nodes[node].out(link)).to;
+                let due = Due::Message {
+                    node,
+                    link,
+                    message,
+                };
+                self.agenda.add(self.now + delay, due);
             }
             Event::Begun { .. } | Event::Finished { .. } | Event::Drained { .. } => {}
-            Event::StreamClosed { stream } => {
-                self.nodes[node].ends[stream.index()] = None;
-            }
-            Event::Closed { circuit, reason } => {
-                assert!(
-                    self.closures_expected,
-                    "node {node} closes {circuit:?}: {reason:?}"
-                );
-                for state in &mut self.circuits {
-                    let here = state.hops.iter().position(|hop| *hop == (node, circuit));
-                    if let Some(hop) = here {
-                        state.closed[hop].get_or_insert(reason);
-                    }
-                }
-            }
+            Event::StreamClosed { stream } => self.nodes[node].remove_stream(stream),
+            Event::Closed { circuit, reason } => self.circuits.on_closed(node, circuit, reason),
         }
     }
 
@@ -200,10 +177,10 @@ impl Chain<'_> {
         let promised: Bytes = frames.iter().map(|frame| frame.wire_len(carrier)).sum();
         assert_eq!(promised, len, "a packet's length is that of its frames");
         assert!(!frames.is_empty(), "an empty packet is sent");
-        let pipe = self.nodes[node].out[link.index()];
+        let pipe = self.nodes[node].out(link);
         let room = match carrier {
             Carrier::Datagram => MAX_DATAGRAM,
-            Carrier::Stream => self.pipes[pipe].room(),
+            Carrier::Stream => self.wires.pipe(pipe).room(),
         };
         assert!(len <= room, "{len} do not fit {room}");
         self.dispatch(pipe, frames, len);
@@ -211,105 +188,64 @@ impl Chain<'_> {
     }
 
     fn dispatch(&mut self, pipe: usize, mut frames: Vec<Frame<Counted>>, len: Bytes) {
-        self.watch.note_packet(self.now, pipe, len);
-        let (seen, lost) = (&mut self.watch.feedback, self.lost_feedback);
+        let packet = self.watch.note_packet(self.now, pipe, len);
+        let (watch, losses) = (&mut self.watch, self.losses);
         frames.retain(|frame| {
             let feedback = matches!(frame, Frame::Feedback(_));
-            *seen += u64::from(feedback);
-            !(feedback && lost == Some(*seen - 1))
+            !(feedback && losses.feedback == Some(watch.note_feedback()))
         });
-        if self.lost_packet == Some(self.watch.packets - 1) {
+        if losses.packet == Some(packet) {
             return;
         }
-        let cargo = self.pack(frames, len);
-        let arrivals = self.pipes[pipe].send(self.now, len, &mut self.rng);
-        for at in arrivals {
+        let cargo = if self.choices.encodes() {
+            Cargo::encode(&frames, self.plan.link.carrier, len)
+        } else {
+            Cargo::Values(frames)
+        };
+        let pipe_state = self.wires.pipe_mut(pipe);
+        for at in pipe_state.send(self.now, len, self.choices.rng()) {
             let cargo = cargo.clone();
-            self.add(at, Due::Arrival { pipe, cargo, len });
-        }
-    }
-
-    fn pack(&self, frames: Vec<Frame<Counted>>, len: Bytes) -> Cargo {
-        if self.manner == Manner::Orderly {
-            return Cargo::Frames(frames);
-        }
-        let mut bytes = Vec::new();
-        for frame in &frames {
-            let start = bytes.len() as u64;
-            frame.encode(self.plan.link.carrier, &mut bytes);
-            assert_eq!(
-                bytes.len() as u64 - start,
-                frame.wire_len(self.plan.link.carrier).get(),
-                "a frame has another length than promised"
-            );
-        }
-        assert!(bytes.len() as u64 <= len.get());
-        Cargo::Encoded(bytes)
-    }
-
-    fn unpack(&self, cargo: Cargo) -> Vec<Frame<Counted>> {
-        match cargo {
-            Cargo::Frames(frames) => frames,
-            Cargo::Encoded(bytes) => Frames::new(&bytes, self.plan.link.carrier)
-                .map(|frame| frame.expect("our own encoding decodes"))
-                .collect(),
+            let at = self.choices.arrival(at);
+            self.agenda.add(at, Due::Arrival { pipe, cargo, len });
         }
     }
 
     fn arrive(&mut self, pipe: usize, cargo: Cargo, len: Bytes) {
-        let mut frames = self.unpack(cargo);
-        let mut read = len;
-        if self.manner == Manner::Adversarial {
-            // What arrives at the same time on the same link may come as one.
-            while let Some(entry) = self.agenda.first_entry()
-                && entry.key().0 <= self.now
-                && matches!(entry.get(), Due::Arrival { pipe: other, .. } if *other == pipe)
-                && self.rng.chance(0.5)
-            {
-                if let Due::Arrival { cargo, len, .. } = entry.remove() {
-                    frames.extend(self.unpack(cargo));
-                    read += len;
-                }
-            }
+        let (mut frames, read) = self.merge(pipe, cargo, len);
+        if self.wires.pipe(pipe).is_stream() {
+            let at = self.wires.pipe_mut(pipe).acknowledge(self.now, read);
+            let (node, link) = self.wires.source(pipe);
+            self.agenda.add(at, Due::Room { node, link });
         }
-        let (node, link) = self.pipes[pipe].to;
-        if self.pipes[pipe].is_stream() {
-            let at = self.pipes[pipe].acknowledge(self.now, read);
-            let (node, link) = self.sender(pipe);
-            self.add(at, Due::Room { node, link });
-        }
+        let (node, link) = self.wires.pipe(pipe).to;
         let now = self.now;
-        if self.manner == Manner::Adversarial && frames.len() > 1 && self.rng.chance(0.3) {
-            let mut behind = frames.split_off(1 + self.rng.below(frames.len() as u64 - 1) as usize);
-            self.input(node, |host| host.receive(now, link, &mut frames));
+        let behind = self.choices.split(&mut frames);
+        self.input(node, |host| host.receive(now, link, &mut frames));
+        if let Some(mut behind) = behind {
             self.input(node, |host| host.receive(now, link, &mut behind));
-        } else {
-            self.input(node, |host| host.receive(now, link, &mut frames));
         }
     }
 
-    /// The node and its link that feed a pipe: a link's pipes are made in pairs.
-    fn sender(&self, pipe: usize) -> (usize, LinkId) {
-        self.pipes[pipe ^ 1].to
+    /// The frames of a packet and of those that arrive together with it, and their bytes.
+    fn merge(&mut self, pipe: usize, cargo: Cargo, len: Bytes) -> (Vec<Frame<Counted>>, Bytes) {
+        let carrier = self.plan.link.carrier;
+        let mut frames = cargo.into_frames(carrier);
+        let mut read = len;
+        while self.agenda.is_next_arrival(self.now, pipe) && self.choices.merges() {
+            if let Some(Due::Arrival { cargo, len, .. }) = self.agenda.take(self.now) {
+                frames.extend(cargo.into_frames(carrier));
+                read += len;
+            }
+        }
+        (frames, read)
     }
 
     pub(super) fn tell_room(&mut self, node: usize, link: LinkId) {
-        let pipe = &self.pipes[self.nodes[node].out[link.index()]];
+        let pipe = self.wires.pipe(self.nodes[node].out(link));
         if !pipe.is_stream() {
             return;
         }
         let (now, room) = (self.now, pipe.room());
         self.input(node, |host| host.set_room(now, link, room));
-    }
-
-    fn add(&mut self, at: Instant, due: Due) {
-        let at = match (&due, self.manner) {
-            (Due::Arrival { .. }, Manner::Adversarial) => {
-                Instant::from_nanos(at.as_nanos().div_ceil(GRID) * GRID)
-            }
-            _ => at,
-        };
-        self.agenda.insert((at, self.entered), due);
-        self.entered += 1;
     }
 }

@@ -1,43 +1,35 @@
 //! Nodes in memory: a small graph of links, circuits and streams over them, and a virtual clock.
 
+mod agenda;
 mod apps;
+mod cargo;
+mod checks;
+mod circuits;
 mod drive;
+mod manner;
+mod node;
+mod streams;
 mod watch;
-
-use std::collections::BTreeMap;
+mod wires;
 
 use hopflow_overlay::{
-    BucketConfig, CircuitHandle, CircuitSpec, Direction, Event, Factory, FlowView, HopSpec, Host,
-    Multiplexing, NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec, StreamView,
+    BucketConfig, CircuitSpec, Direction, Factory, FlowView, HopSpec, Multiplexing, NodeCounters,
+    NodeEnv, Plan, StreamHandle, StreamSpec, StreamView,
 };
-use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
-use hopflow_wire::{Carrier, Frame, Message, Reason};
+use hopflow_units::{Cells, CircuitId, Instant, NodeId, StreamId};
+use hopflow_wire::{Carrier, Reason};
 
-use crate::medium::Pipe;
-use crate::{Counted, Medium, Rng};
-pub use apps::End;
-use apps::StreamState;
+use crate::{Counted, Medium};
+use agenda::Agenda;
+pub use circuits::CircuitNo;
+use circuits::{CircuitState, Circuits};
+use manner::Choices;
+pub use manner::Manner;
+use node::NodeState;
+use streams::StreamState;
+pub use streams::{End, StreamNo};
 pub use watch::Watch;
-
-/// How the driver treats the nodes, always within the contract.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Manner {
-    /// Inputs one by one, outputs at once, frames as values.
-    Orderly,
-    /// Orderly, and every frame is encoded and decoded again.
-    WireTrue,
-    /// Wire-true, with needless timeouts, outputs that wait, in odd order, and packets that are
-    /// split and merged.
-    Adversarial,
-}
-
-/// A circuit of a [`Chain`], by its number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct CircuitNo(usize);
-
-/// A stream of a [`Chain`], by its number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct StreamNo(usize);
+use wires::{Between, Wires};
 
 /// Nodes, what lies between them, and a clock.
 ///
@@ -48,81 +40,22 @@ pub struct StreamNo(usize);
 pub struct Chain<'f> {
     factory: &'f dyn Factory<Counted>,
     plan: Plan,
-    manner: Manner,
-    medium: Medium,
-    rng: Rng,
+    choices: Choices,
     now: Instant,
     nodes: Vec<NodeState>,
-    pipes: Vec<Pipe>,
-    /// Pairs of nodes, lower first, with the link of all circuits or of one.
-    links: BTreeMap<(usize, usize, Option<usize>), Joint>,
-    agenda: BTreeMap<(Instant, u64), Due>,
-    entered: u64,
-    circuits: Vec<CircuitState>,
+    wires: Wires,
+    agenda: Agenda,
+    circuits: Circuits,
     streams: Vec<StreamState>,
     watch: Watch,
-    closures_expected: bool,
-    /// Which of all feedback messages is lost, counted from zero.
-    lost_feedback: Option<u64>,
-    /// Which of all packets is lost, counted from zero.
-    lost_packet: Option<u64>,
+    losses: Losses,
 }
 
-#[derive(Debug)]
-struct NodeState {
-    host: Box<dyn Host<Counted>>,
-    /// The pipe that leaves on each link.
-    out: Vec<usize>,
-    /// The ends of streams here, by their handle.
-    ends: Vec<Option<(usize, End)>>,
-    /// Whether the medium is busy, so that output waits.
-    busy: bool,
-    events: Vec<Event<Counted>>,
-}
-
-/// A link, as its two nodes name it.
-#[derive(Clone, Copy, Debug)]
-struct Joint {
-    ends: [LinkId; 2],
-    circuits: u16,
-}
-
-#[derive(Debug)]
-struct CircuitState {
-    /// The nodes from the client to the exit, and what each calls the circuit.
-    hops: Vec<(usize, CircuitHandle)>,
-    /// Why each hop closed it, if it did.
-    closed: Vec<Option<Reason>>,
-}
-
-/// Something that will happen.
-#[derive(Debug)]
-enum Due {
-    Arrival {
-        pipe: usize,
-        cargo: Cargo,
-        len: Bytes,
-    },
-    Room {
-        node: usize,
-        link: LinkId,
-    },
-    Message {
-        node: usize,
-        link: LinkId,
-        message: Message,
-    },
-    /// The medium is free again.
-    Free {
-        node: usize,
-    },
-}
-
-/// What a packet holds.
-#[derive(Clone, Debug)]
-enum Cargo {
-    Frames(Vec<Frame<Counted>>),
-    Encoded(Vec<u8>),
+/// What is lost on purpose, by its number among all of its kind, from zero.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    feedback: Option<u64>,
+    packet: Option<u64>,
 }
 
 impl<'f> Chain<'f> {
@@ -131,21 +64,15 @@ impl<'f> Chain<'f> {
         let mut chain = Self {
             factory,
             plan: factory.plan(),
-            manner,
-            medium: Medium::delay(Duration::from_millis(10)),
-            rng: Rng::new(seed),
+            choices: Choices::new(manner, seed),
             now: Instant::ZERO,
             nodes: Vec::new(),
-            pipes: Vec::new(),
-            links: BTreeMap::new(),
-            agenda: BTreeMap::new(),
-            entered: 0,
-            circuits: Vec::new(),
+            wires: Wires::new(),
+            agenda: Agenda::default(),
+            circuits: Circuits::default(),
             streams: Vec::new(),
             watch: Watch::default(),
-            closures_expected: false,
-            lost_feedback: None,
-            lost_packet: None,
+            losses: Losses::default(),
         };
         for _ in 0..nodes {
             chain.add_node(None);
@@ -155,13 +82,13 @@ impl<'f> Chain<'f> {
 
     /// Sets what links are like that are made from now on.
     pub fn with_medium(mut self, medium: Medium) -> Self {
-        self.medium = medium;
+        self.wires.set_medium(medium);
         self
     }
 
     /// Sets what links are like that are made from now on.
     pub const fn set_medium(&mut self, medium: Medium) {
-        self.medium = medium;
+        self.wires.set_medium(medium);
     }
 
     /// Adds a node with a token bucket or without; returns its number.
@@ -170,22 +97,16 @@ impl<'f> Chain<'f> {
             node: NodeId::new(self.nodes.len() as u32),
             bucket,
             access: None,
-            phase: self.rng.unit(),
+            phase: self.choices.rng().unit(),
         };
-        self.nodes.push(NodeState {
-            host: self.factory.node(&env),
-            out: Vec::new(),
-            ends: Vec::new(),
-            busy: false,
-            events: Vec::new(),
-        });
+        self.nodes.push(NodeState::new(self.factory.node(&env)));
         self.nodes.len() - 1
     }
 
     /// Opens a circuit over the nodes of `path`, from the client to the exit, and links where there
     /// are none.
     pub fn circuit(&mut self, path: &[usize]) -> CircuitNo {
-        let number = self.circuits.len();
+        let number = self.circuits.next_number();
         let mut sides = vec![(None, None); path.len()];
         for hop in 0..path.len() - 1 {
             let (near, far) = self.hop(path[hop], path[hop + 1], number);
@@ -196,24 +117,18 @@ impl<'f> Chain<'f> {
             let spec = CircuitSpec { prev, next };
             (node, self.nodes[node].host.open_circuit(&spec))
         });
-        let hops: Vec<_> = hops.collect();
-        self.circuits.push(CircuitState {
-            closed: vec![None; hops.len()],
-            hops,
-        });
-        CircuitNo(number)
+        let hops = hops.collect();
+        self.circuits.add(hops)
     }
 
     /// The link of a circuit between two nodes, as each of them sees it.
-    fn hop(&mut self, from: usize, to: usize, circuit: usize) -> (HopSpec, HopSpec) {
-        let own = (self.plan.link.multiplexing == Multiplexing::PerCircuit).then_some(circuit);
-        let key = (from.min(to), from.max(to), own);
-        if !self.links.contains_key(&key) {
-            let joint = self.join(key.0, key.1);
-            self.links.insert(key, joint);
+    fn hop(&mut self, from: usize, to: usize, circuit: CircuitNo) -> (HopSpec, HopSpec) {
+        let own = (self.plan.link.multiplexing == Multiplexing::PerCircuit).then_some(circuit.0);
+        let between = (from.min(to), from.max(to), own);
+        if !self.wires.has(&between) {
+            self.join(between);
         }
-        let joint = self.links.get_mut(&key).expect("it was just made");
-        joint.circuits += 1;
+        let joint = self.wires.add_circuit(&between);
         let side = |end: usize| HopSpec {
             link: joint.ends[end],
             circuit: CircuitId::new(joint.circuits),
@@ -223,17 +138,17 @@ impl<'f> Chain<'f> {
         (side(near), side(1 - near))
     }
 
-    fn join(&mut self, low: usize, high: usize) -> Joint {
+    fn join(&mut self, between: Between) {
         let stream = self.plan.link.carrier == Carrier::Stream;
-        let ends = [low, high].map(|node| self.nodes[node].host.add_link());
-        for (from, to, far) in [(low, high, ends[1]), (high, low, ends[0])] {
-            self.nodes[from].out.push(self.pipes.len());
-            self.pipes.push(Pipe::new(self.medium, (to, far), stream));
+        let nodes = [between.0, between.1];
+        let ends = nodes.map(|node| self.nodes[node].host.add_link());
+        let pipes = self.wires.lay(between, ends, stream);
+        for (node, pipe) in nodes.into_iter().zip(pipes) {
+            self.nodes[node].add_out(pipe);
         }
-        for (node, link) in [(low, ends[0]), (high, ends[1])] {
+        for (node, link) in nodes.into_iter().zip(ends) {
             self.tell_room(node, link);
         }
-        Joint { ends, circuits: 0 }
     }
 
     /// Opens a stream over circuits of the same two ends.
@@ -243,7 +158,7 @@ impl<'f> Chain<'f> {
         let ends = [End::Client, End::Exit].map(|end| {
             let legs = circuits
                 .iter()
-                .map(|circuit| self.circuits[circuit.0].at(end));
+                .map(|circuit| self.circuits.get(*circuit).at(end));
             let legs: Vec<_> = legs.collect();
             let node = legs[0].0;
             let state = &mut self.nodes[node];
@@ -253,10 +168,7 @@ impl<'f> Chain<'f> {
                 hold: HOLD,
             });
             let handle = handle.expect("the stream's circuits are open");
-            if state.ends.len() <= handle.index() {
-                state.ends.resize(handle.index() + 1, None);
-            }
-            state.ends[handle.index()] = Some((number, end));
+            state.add_stream(handle, number, end);
             (node, handle)
         });
         self.streams.push(StreamState::new(number, ends));
@@ -265,18 +177,18 @@ impl<'f> Chain<'f> {
 
     /// Circuits may be closed from now on.
     pub const fn expect_closures(&mut self) {
-        self.closures_expected = true;
+        self.circuits.expect_closures();
     }
 
     /// Loses the feedback message with this number, counted over all nodes from zero; datagrams
     /// only.
     pub const fn lose_feedback(&mut self, number: u64) {
-        self.lost_feedback = Some(number);
+        self.losses.feedback = Some(number);
     }
 
     /// Loses the packet with this number, counted over all nodes from zero; datagrams only.
     pub const fn lose_packet(&mut self, number: u64) {
-        self.lost_packet = Some(number);
+        self.losses.packet = Some(number);
     }
 
     /// The time.
@@ -296,7 +208,7 @@ impl<'f> Chain<'f> {
 
     /// A circuit's flow at its hop number `hop`, counted from the client.
     pub fn flow(&self, circuit: CircuitNo, hop: usize, direction: Direction) -> Option<FlowView> {
-        self.flow_of(&self.circuits[circuit.0], hop, direction)
+        self.flow_of(self.circuits.get(circuit), hop, direction)
     }
 
     fn flow_of(
@@ -305,19 +217,14 @@ impl<'f> Chain<'f> {
         hop: usize,
         direction: Direction,
     ) -> Option<FlowView> {
-        let (node, handle) = circuit.hops[hop];
-        // The node may have given the handle of a closed circuit to another one.
-        if circuit.closed[hop].is_some() {
-            return None;
-        }
+        let (node, handle) = circuit.open_hop(hop)?;
         self.nodes[node].host.flow_view(handle, direction)
     }
 
     /// One end of a stream.
     pub fn stream_view(&self, stream: StreamNo, end: End) -> Option<StreamView> {
         let (node, handle) = self.end(stream, end);
-        let taken = self.nodes[node].ends[handle.index()];
-        if taken != Some((stream.0, end)) {
+        if self.nodes[node].stream_end(handle) != Some((stream.0, end)) {
             return None;
         }
         self.nodes[node].host.stream_view(handle)
@@ -325,20 +232,11 @@ impl<'f> Chain<'f> {
 
     /// Why each hop closed a circuit, from the client to the exit; `None` where it did not.
     pub fn closures(&self, circuit: CircuitNo) -> &[Option<Reason>] {
-        &self.circuits[circuit.0].closed
+        &self.circuits.get(circuit).closed
     }
 
     fn end(&self, stream: StreamNo, end: End) -> (usize, StreamHandle) {
         self.streams[stream.0].ends[end as usize]
-    }
-}
-
-impl CircuitState {
-    fn at(&self, end: End) -> (usize, CircuitHandle) {
-        match end {
-            End::Client => self.hops[0],
-            End::Exit => self.hops[self.hops.len() - 1],
-        }
     }
 }
 
