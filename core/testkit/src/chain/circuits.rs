@@ -9,6 +9,7 @@ use super::streams::End;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct CircuitNo(pub(super) usize);
 
+/// A circuit's hops, and which of them closed it.
 #[derive(Debug)]
 pub(super) struct CircuitState {
     /// The nodes from the client to the exit, and what each calls the circuit.

@@ -1,4 +1,4 @@
-//! A node, and what the driver knows of it.
+//! A node and its place among links and streams.
 
 use hopflow_overlay::{Event, Host, StreamHandle};
 use hopflow_units::LinkId;
@@ -6,6 +6,7 @@ use hopflow_units::LinkId;
 use super::streams::End;
 use crate::Counted;
 
+/// A node: the pipes of its links, the streams that end at it, and its output that waits.
 #[derive(Debug)]
 pub(super) struct NodeState {
     pub(super) host: Box<dyn Host<Counted>>,
@@ -15,6 +16,7 @@ pub(super) struct NodeState {
     ends: Vec<Option<(usize, End)>>,
     /// Whether the medium is busy, so that output waits.
     pub(super) busy: bool,
+    /// Events to handle once its output is sent.
     pub(super) events: Vec<Event<Counted>>,
 }
 

@@ -58,10 +58,31 @@ impl Watch {
         self.feedback - 1
     }
 
-    /// Checks that as many cells as are held fit the limit of their queue.
+    /// Checks that a flow holds no more cells than the limit of its queue.
     pub(super) fn note_queue(&mut self, view: &FlowView, limit: u64) {
         let held = (view.queued + view.out_of_order).get();
         self.largest_queue = self.largest_queue.max(held);
         assert!(held <= limit, "a queue exceeds its limit: {view:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_depends_on_every_packet_and_its_time() {
+        let digest = |packets: &[(u64, usize)]| {
+            let mut watch = Watch::default();
+            for (number, (at, pipe)) in packets.iter().enumerate() {
+                let at = Instant::from_nanos(*at);
+                let noted = watch.note_packet(at, *pipe, Bytes::new(514));
+                assert_eq!(noted, number as u64);
+            }
+            watch.trace_hash()
+        };
+        assert_eq!(digest(&[(1, 0), (2, 1)]), digest(&[(1, 0), (2, 1)]));
+        assert_ne!(digest(&[(1, 0), (2, 1)]), digest(&[(1, 1), (2, 0)]));
+        assert_ne!(digest(&[(1, 0), (2, 1)]), digest(&[(1, 0), (3, 1)]));
     }
 }
