@@ -28,3 +28,4 @@ pub use layer::{Around, ConfigureEnd, ConfigureHop};
 pub use options::Options;
 pub use presets::{Family, Preset};
 pub use registry::{build, end_controls, hop_controls, path_choices, presets};
+pub use round::BaseRtts;

@@ -4,12 +4,15 @@ use hopflow_overlay::Site;
 use hopflow_units::{Cells, Duration};
 
 /// The smallest round trip of all circuits to a successor, by link.
+///
+/// Feedback that waits for company makes samples longer: compare with no less than
+/// [`FeedbackPlan::delay`](hopflow_overlay::FeedbackPlan::delay).
 #[derive(Debug, Default)]
-pub(crate) struct BaseRtts(Vec<Duration>);
+pub struct BaseRtts(Vec<Duration>);
 
 impl BaseRtts {
     /// That of a flow's successor, once a sample is taken into account.
-    pub(crate) fn with(&mut self, site: &Site, sample: Option<Duration>) -> Duration {
+    pub fn with(&mut self, site: &Site, sample: Option<Duration>) -> Duration {
         let base = self.of(site);
         if let Some(rtt) = sample {
             *base = rtt.min(*base);

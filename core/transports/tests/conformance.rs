@@ -1,7 +1,20 @@
 //! Every registered transport passes every check of the battery.
+//!
+//! `HOPFLOW_PRESET=backtap` in the environment picks one.
 
 use hopflow_testkit::{Counted, conformance};
+use hopflow_transports::Preset;
 use toml::Table;
+
+/// All presets, or the one that the environment names.
+fn presets() -> Vec<&'static Preset> {
+    let mut presets = hopflow_transports::presets();
+    if let Ok(chosen) = std::env::var("HOPFLOW_PRESET") {
+        presets.retain(|preset| preset.name == chosen);
+        assert!(!presets.is_empty(), "HOPFLOW_PRESET={chosen} is unknown");
+    }
+    presets
+}
 
 /// Runs one check for all presets and tells all that fail.
 fn check_all(name: &str) {
@@ -10,7 +23,8 @@ fn check_all(name: &str) {
         .find(|(other, _)| *other == name)
         .expect("the check exists");
     let mut failed = Vec::new();
-    for preset in hopflow_transports::presets() {
+    for preset in presets() {
+        println!("{name}: {}", preset.name);
         let factory = hopflow_transports::build::<Counted>(preset.name, &Table::new())
             .expect("presets can be built");
         let run = std::panic::AssertUnwindSafe(|| check(factory.as_ref()));

@@ -1,13 +1,14 @@
 //! The hopflow command line, as a library.
 //!
 //! [`main`] is the whole command line, for the program `hopflow` and for `python -m hopflow`.
-//! It reads arguments and prints; what the commands do is in `hopflow-api`.
+//! [`Program`] is the same with controls of other crates. It reads arguments and prints; what the commands do is in `hopflow-api`.
 
 mod args;
 mod directory;
 mod fail;
 mod list;
 mod node;
+mod program;
 mod progress;
 mod reproduce;
 mod run;
@@ -20,6 +21,7 @@ use std::ffi::OsString;
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
 use hopflow_api::{Caller, Failure};
+pub use program::Program;
 
 /// Does what the command line says; returns the exit code.
 ///

@@ -101,7 +101,7 @@ fn assert_filled(factory: &dyn Factory<Counted>, used: f64) {
     let least = 0.9 * factory.plan().hop.target_utilization;
     assert!(
         (least..=1.02).contains(&used),
-        "{used:.3} of the bottleneck is used"
+        "{used:.3} of the bottleneck is used; required is {least:.3} to 1.02"
     );
 }
 
@@ -116,7 +116,10 @@ pub(super) fn equal_flows_share_equally(factory: &dyn Factory<Counted>) {
     let ratio = shares[0] / shares[1];
     assert!(
         (0.9..=1.1).contains(&ratio),
-        "one flow gets {ratio:.3} of what the other gets"
+        "two flows get {:.3} and {:.3} of the bottleneck; required is a ratio from 0.9 to 1.1, it \
+         is {ratio:.3}",
+        used(shares[0]),
+        used(shares[1]),
     );
     assert_filled(factory, used(shares[0] + shares[1]));
 }

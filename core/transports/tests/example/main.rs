@@ -1,12 +1,15 @@
-//! The example of docs/adding-a-transport.md works: it passes the battery and runs in the
-//! simulator.
+//! The examples of docs/adding-a-transport.md work: they pass the battery and run in
+//! the simulator.
 
+mod delay_aimd;
 mod fixed_hop_window;
+mod source_window;
 
 use std::sync::{Arc, Once};
 
 use std::ops::ControlFlow;
 
+use delay_aimd::DelayAimd;
 use fixed_hop_window::{FixedHopWindow, PRESET};
 use hopflow_overlay::{ConfigError, Direction, Factory};
 use hopflow_sim::Simulated;
@@ -14,21 +17,33 @@ use hopflow_sim::spec::{
     AccessSpec, Backbone, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
 };
 use hopflow_testkit::{Chain, Counted, End, Manner, Medium, conformance};
-use hopflow_transports::{build, presets, register_hop, register_preset};
+use hopflow_transports::{build, presets, register_end, register_hop, register_preset};
 use hopflow_units::{Bytes, Cells, Duration, NodeId, Rate};
 use hopflow_wire::Payload;
+use source_window::SourceWindow;
 use toml::Table;
 
 /// A factory with options, of a preset that names the registered control.
 fn try_factory<P: Payload>(options: &str) -> Result<Box<dyn Factory<P>>, ConfigError> {
+    try_factory_of(PRESET.name, options)
+}
+
+fn try_factory_of<P: Payload>(
+    preset: &str,
+    options: &str,
+) -> Result<Box<dyn Factory<P>>, ConfigError> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         register_hop::<FixedHopWindow, Counted>();
         register_hop::<FixedHopWindow, Simulated>();
         register_preset(&PRESET);
+        register_hop::<DelayAimd, Counted>();
+        register_preset(&delay_aimd::PRESET);
+        register_end::<SourceWindow>();
+        register_preset(&source_window::PRESET);
     });
     let options: Table = options.parse().expect("it is TOML");
-    build(PRESET.name, &options)
+    build(preset, &options)
 }
 
 fn factory<P: Payload>(options: &str) -> Box<dyn Factory<P>> {
@@ -124,4 +139,64 @@ fn it_runs_in_the_simulator() {
         .expect("the world makes sense")
         .expect("nobody stops it");
     assert!(outcome.downloads.len() > 10, "{}", outcome.downloads.len());
+}
+
+/// Cells that arrive within 10 s over two nodes and ways of `delay`, less the first second.
+fn cells_per_second(factory: &dyn Factory<Counted>, medium: Medium) -> f64 {
+    let mut chain = Chain::new(factory, 2, Manner::Orderly, 1).with_medium(medium);
+    let circuit = chain.circuit(&[0, 1]);
+    let stream = chain.stream(&[circuit]);
+    chain.write(stream, End::Exit, Bytes::new(100_000_000));
+    chain.run_for(Duration::from_secs(1));
+    let first = chain.arrived(stream, End::Exit).as_f64();
+    chain.run_for(Duration::from_secs(10));
+    (chain.arrived(stream, End::Exit).as_f64() - first) / 498.0 / 10.0
+}
+
+#[test]
+fn delay_aimd_passes_the_battery() {
+    let factory = try_factory_of::<Counted>("delay-aimd", "").expect("it is registered");
+    conformance::check(factory.as_ref());
+}
+
+#[test]
+fn source_window_passes_the_battery() {
+    let factory = try_factory_of::<Counted>("source-window", "").expect("it is registered");
+    conformance::check(factory.as_ref());
+}
+
+/// From a window of 10 cells it grows by one per round trip of 100 ms: 10 after a second, and the
+/// mean of the next ten seconds is 10 + 10 + 50 cells per round trip.
+#[test]
+fn delay_aimd_grows_by_a_cell_per_round_trip() {
+    let factory = try_factory_of::<Counted>("delay-aimd", "").expect("it is registered");
+    let medium = Medium::delay(Duration::from_micros(49_500));
+    let rate = cells_per_second(factory.as_ref(), medium);
+    assert!((650.0..750.0).contains(&rate), "{rate} cells/s");
+}
+
+/// A window per round trip.
+#[test]
+fn the_rate_of_source_window_is_its_window_over_the_round_trip() {
+    let factory = try_factory_of::<Counted>("source-window", "window = 100");
+    let medium = Medium::delay(Duration::from_millis(50));
+    let rate = cells_per_second(factory.expect("it is registered").as_ref(), medium);
+    assert!((950.0..1010.0).contains(&rate), "{rate} cells/s");
+}
+
+/// The guide prints the examples as they are tested here.
+#[test]
+fn the_guide_shows_these_files() {
+    let guide = include_str!("../../../../docs/adding-a-transport.md");
+    let files = [
+        include_str!("delay_aimd.rs"),
+        include_str!("source_window.rs"),
+    ];
+    for file in files {
+        assert!(
+            guide.contains(file),
+            "{}",
+            file.lines().next().unwrap_or("")
+        );
+    }
 }

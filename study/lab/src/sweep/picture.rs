@@ -117,7 +117,7 @@ impl Picture {
                 .map(|(((point, choice), metrics), on_front)| Shown {
                     label: point.label(),
                     transport: transport(choice),
-                    values: by_axis(*point),
+                    values: by_axis(point),
                     on_front,
                     metrics,
                 })
@@ -126,7 +126,7 @@ impl Picture {
                 .skipped
                 .iter()
                 .map(|(point, reason)| Skipped {
-                    values: by_axis(*point),
+                    values: by_axis(point),
                     reason: (*reason).to_owned(),
                 })
                 .collect(),
@@ -265,7 +265,7 @@ fn transport(choice: &Choice) -> String {
     options.fold(preset, |name, value| format!("{name}, {value}"))
 }
 
-fn by_axis(point: Point) -> BTreeMap<String, String> {
+fn by_axis(point: &Point) -> BTreeMap<String, String> {
     let values = NAMES.into_iter().zip(point.values());
     values
         .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
