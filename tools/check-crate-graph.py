@@ -42,7 +42,7 @@ ALLOWED = {
     "hopflow-reproductions": {"units", "wire", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
     "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
     "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
-    "hopflow": {"units", "lab", "results", "report", "daemon", "testbed", "api"},
+    "hopflow": {"units", "onion", "sim", "transports", "lab", "results", "report", "daemon", "testbed", "api"},
     "hopflow-python": {"hopflow", "units", "lab", "results", "report", "api"},
 }
 

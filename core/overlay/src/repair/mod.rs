@@ -16,8 +16,8 @@ pub use per_hop::{RttConfig, RttEstimator};
 /// What repairs the losses of one flow at one node.
 #[derive(Debug)]
 pub(crate) enum Repairing<P> {
-    /// Nothing; the successor may report what it forwarded.
-    Nothing(Forwards),
+    /// Nothing; where the plan asks for it, the successor reports what it forwarded.
+    Nothing(Option<Forwards>),
     /// This hop: order and acknowledgements towards the predecessor, retransmission towards the
     /// successor.
     PerHop(Receiver<P>, Sender),
@@ -28,7 +28,10 @@ pub(crate) enum Repairing<P> {
 impl<P: Payload> Repairing<P> {
     pub(crate) fn new(plan: &Plan, role: Role) -> Self {
         match &plan.repair {
-            Repair::None => Self::Nothing(Forwards::default()),
+            Repair::None => {
+                let forwards = plan.hop.feedback.forwarded;
+                Self::Nothing(forwards.then(Forwards::default))
+            }
             Repair::PerHop(rtt) => {
                 let sender = Sender::new(plan.hop.feedback.forwarded, *rtt);
                 Self::PerHop(Receiver::default(), sender)
@@ -70,8 +73,8 @@ impl<P: Payload> Repairing<P> {
     ) -> Result<News, Violation> {
         match self {
             Self::PerHop(_, sender) => sender.on_feedback(now, feedback, queue),
-            Self::Nothing(forwards) => forwards.on_feedback(feedback, queue),
-            Self::EndToEnd(_) => Ok(News::default()),
+            Self::Nothing(Some(forwards)) => forwards.on_feedback(feedback, queue),
+            Self::Nothing(None) | Self::EndToEnd(_) => Ok(News::default()),
         }
     }
 

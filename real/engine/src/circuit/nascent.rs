@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn backward(body: &Body) -> (u32, Box<[u8; SEALED_SETUP]>) {
-        match SetupMessage::decode(&**body) {
+        match SetupMessage::decode(body) {
             Ok(SetupMessage::Backward { counter, sealed }) => (counter, sealed),
             other => panic!("{other:?}"),
         }
