@@ -42,7 +42,7 @@ impl Engine {
         Some(stream)
     }
 
-    /// Takes data for a stream and returns how much; [`Event::Writable`] follows if that was not
+    /// Takes data for a stream and returns how much; [`Event::Writable`](crate::Event::Writable) follows if that was not
     /// all.
     pub fn write(&mut self, now: Instant, stream: StreamHandle, data: &[u8]) -> usize {
         let Some(view) = self.host.stream_view(stream) else {
@@ -61,7 +61,7 @@ impl Engine {
         taken
     }
 
-    /// Says that no more data of a stream follows. [`Event::Writable`] follows once all of it is
+    /// Says that no more data of a stream follows. [`Event::Writable`](crate::Event::Writable) follows once all of it is
     /// on its way: a stream that is closed earlier is broken off.
     pub fn finish(&mut self, now: Instant, stream: StreamHandle) {
         self.host.finish_stream(now, stream);
