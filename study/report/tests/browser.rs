@@ -40,7 +40,7 @@ fn drive(browser: &Path, page: &Path, width: u32, probe: &str) -> Value {
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
         .args([
             "--host-resolver-rules=MAP * ~NOTFOUND",
-            "--virtual-time-budget=5000",
+            "--virtual-time-budget=30000",
         ])
         .arg(format!("--window-size={width},1000"))
         .arg(format!("--user-data-dir={}", profile.path().display()))
