@@ -82,8 +82,12 @@ impl Settings {
             let (name, allowed) = (&self.transport, names.join(", "));
             return refuse(format!("transport: \"{name}\"; allowed are {allowed}"));
         }
-        hopflow_real_hosts::build(&self.transport, &self.options)
-            .map_err(|error| SettingsError(format!("option: {error}")))?;
+        hopflow_real_hosts::build(&self.transport, &self.options).map_err(|error| {
+            match error.key.as_str() {
+                "preset" => SettingsError(format!("transport: {}", error.allowed)),
+                _ => SettingsError(format!("option: {error}")),
+            }
+        })?;
         if !(1..=MOST_DOWNLOADS).contains(&self.downloads) {
             let found = self.downloads;
             return refuse(format!(
