@@ -1,7 +1,7 @@
 //! Which layers and presets there are.
 
-use hopflow_overlay::{ConfigError, Factory, GatesChoose, Info, NoEndControl};
-use hopflow_wire::{Payload, RawPayload};
+use hopflow_overlay::{ConfigError, Factory, GatesChoose, HopControl, Info, NoEndControl};
+use hopflow_wire::Payload;
 use toml::Table;
 
 use crate::ends::{
@@ -17,21 +17,31 @@ use crate::paths::Switching;
 use crate::presets::{PRESETS, Preset};
 use crate::stack::{self, Chosen, HopEntry};
 
-/// The controls on hops: one line for each.
-fn own_hops<P: Payload>() -> [HopEntry<P>; 7] {
-    [
-        HopEntry::of::<NoHopControl>(),
-        HopEntry::of::<Credit>(),
-        HopEntry::of::<DelayWindow>(),
-        HopEntry::of::<LoadReport>(),
-        HopEntry::of::<WaitReport>(),
-        HopEntry::of::<MarkReport>(),
-        HopEntry::of::<PredictedRates>(),
-    ]
+/// Lists the controls on hops: for nodes of any payload, and by what they say of themselves, which
+/// does not compile their nodes.
+macro_rules! own_hops {
+    ($($control:ty,)*) => {
+        const OWN_HOPS: &[Info] = &[$(<$control>::INFO),*];
+
+        fn own_hops<P: Payload>() -> impl Iterator<Item = HopEntry<P>> {
+            [$(HopEntry::of::<$control>()),*].into_iter()
+        }
+    };
+}
+
+// The controls on hops: one line for each.
+own_hops! {
+    NoHopControl,
+    Credit,
+    DelayWindow,
+    LoadReport,
+    WaitReport,
+    MarkReport,
+    PredictedRates,
 }
 
 fn hops<P: Payload>() -> Vec<HopEntry<P>> {
-    own_hops().into_iter().chain(guests::hops()).collect()
+    own_hops().chain(guests::hops()).collect()
 }
 
 /// The controls from end to end: one line for each.
@@ -55,8 +65,8 @@ fn paths() -> Vec<PathEntry> {
 
 /// What the controls on hops say of themselves.
 pub fn hop_controls() -> Vec<Info> {
-    let own = own_hops::<RawPayload>().map(|entry| entry.info);
-    own.into_iter().chain(guests::hop_infos()).collect()
+    let own = OWN_HOPS.iter().copied();
+    own.chain(guests::hop_infos()).collect()
 }
 
 /// What the controls from end to end say of themselves.

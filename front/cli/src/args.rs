@@ -1,6 +1,5 @@
 //! What may stand on the command line.
 
-mod overlay;
 mod space;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -11,9 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use hopflow_api::Order;
 
-use crate::testbed::TestbedOptions;
+use crate::overlay;
 
-pub(crate) use overlay::{DirectoryCommand, EntryOptions, Level, NodeOptions, SignOptions};
 pub(crate) use space::SpaceOptions;
 
 /// Designs, measures and runs transports for onion-routing overlays such as Tor.
@@ -121,11 +119,6 @@ pub(crate) enum Command {
         #[command(flatten)]
         options: RunOptions,
     },
-    /// Run a real overlay on this machine, download through it, and report what was measured
-    ///
-    /// Directory, three relays, client and web server run in one process on the loopback device;
-    /// access links are emulated. With `--compare` the simulator makes the same downloads.
-    Testbed(Box<TestbedOptions>),
     /// Measure what an observer of links learns from a scenario's traffic (Python)
     ///
     /// Learns from traces of the simulated links: what is fetched, who talks to whom, who shares a
@@ -146,18 +139,8 @@ pub(crate) enum Command {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
-    /// Run a relay of a real overlay
-    ///
-    /// It ends when it is asked to by SIGINT or SIGTERM: it takes nothing new and lets streams end
-    /// for a while. A second signal ends it at once.
-    Relay(NodeOptions),
-    /// Run a client of a real overlay, to which applications connect by SOCKS 5
-    ///
-    /// It ends as a relay does.
-    Client(NodeOptions),
-    /// Make, sign and verify the directory of an overlay
-    #[command(subcommand)]
-    Directory(DirectoryCommand),
+    #[command(flatten)]
+    Overlay(overlay::Command),
     /// List what there is
     List {
         /// What to list

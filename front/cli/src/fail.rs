@@ -2,7 +2,6 @@
 
 use anstyle::{AnsiColor, Style};
 use hopflow_api::{Failure, Kind};
-use hopflow_daemon::net::StartError;
 
 /// A run or a node failed by a defect.
 const DEFECT: u8 = 1;
@@ -19,13 +18,5 @@ pub(crate) fn report(failure: &Failure) -> u8 {
         Kind::Defect => DEFECT,
         Kind::BadInput => BAD_INPUT,
         Kind::Interrupted => INTERRUPTED,
-    }
-}
-
-/// Why a node did not start.
-pub(crate) fn not_started(error: &StartError) -> Failure {
-    match error {
-        StartError::Input(_) | StartError::Socket { .. } => Failure::bad_input(error),
-        StartError::System(_) => Failure::defect(error),
     }
 }

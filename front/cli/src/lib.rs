@@ -4,17 +4,16 @@
 //! [`Program`] is the same with controls of other crates. It reads arguments and prints; what the commands do is in `hopflow-api`.
 
 mod args;
-mod directory;
 mod fail;
 mod list;
-mod node;
+#[cfg_attr(not(feature = "overlay"), path = "without_overlay.rs")]
+mod overlay;
 mod program;
 mod progress;
 mod reproduce;
 mod run;
 mod show;
 mod sweep;
-mod testbed;
 
 use std::ffi::OsString;
 
@@ -60,15 +59,12 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             experiment,
             options,
         }) => reproduce::reproduce(&experiment, &options, caller),
-        Some(Command::Testbed(options)) => testbed::testbed(&options, caller),
         Some(Command::Observe { arguments: _ }) => Err(Failure::bad_input(
             "observe needs the Python package: `pip install '.[adversarial]'`, then \
              `python -m hopflow observe`",
         )),
         Some(Command::Report { folder }) => show::report(&folder),
-        Some(Command::Relay(options)) => node::relay(&options),
-        Some(Command::Client(options)) => node::client(&options),
-        Some(Command::Directory(command)) => directory::directory(command),
+        Some(Command::Overlay(command)) => command.execute(caller),
         Some(Command::List { what, json }) => list::list(what, json),
         Some(Command::Validate { scenario }) => list::validate(&scenario),
         Some(Command::Schema) => show::print(&hopflow_lab::scenario::schema()),

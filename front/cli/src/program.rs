@@ -4,9 +4,10 @@ use std::env;
 use std::process::ExitCode;
 
 use hopflow_api::Caller;
-use hopflow_onion::OnionPayload;
 use hopflow_sim::Simulated;
 use hopflow_transports::{ConfigureEnd, ConfigureHop, Preset};
+
+use crate::overlay;
 
 /// The program `hopflow`, to which other crates add controls and presets.
 ///
@@ -36,11 +37,11 @@ impl Program {
         Self::default()
     }
 
-    /// With a control on hops, in the simulator and in real hosts.
+    /// With a control on hops, in the simulator and, with the feature `overlay`, in real hosts.
     #[must_use]
     pub fn hop_control<H: ConfigureHop>(self) -> Self {
         hopflow_transports::register_hop::<H, Simulated>();
-        hopflow_transports::register_hop::<H, OnionPayload>();
+        overlay::register_hop::<H>();
         self
     }
 

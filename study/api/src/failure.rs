@@ -76,6 +76,7 @@ impl From<InputError> for Failure {
     }
 }
 
+#[cfg(feature = "testbed")]
 impl From<hopflow_testbed::Error> for Failure {
     fn from(error: hopflow_testbed::Error) -> Self {
         let kind = match &error {

@@ -15,7 +15,11 @@ mod run;
 mod runner;
 mod summary;
 mod sweep;
+#[cfg(feature = "testbed")]
 pub mod testbed;
+#[cfg(not(feature = "testbed"))]
+#[path = "without_testbed.rs"]
+mod testbed;
 
 pub use caller::Caller;
 pub use failure::{Failure, Kind};

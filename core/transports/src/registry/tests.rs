@@ -2,6 +2,7 @@ use hopflow_overlay::{
     EndToEnd, LinkPlan, Multiplexing, Order, Plan, Repair, RttConfig, SchedulerPlan, Scope,
 };
 use hopflow_units::{Cells, Duration};
+use hopflow_wire::RawPayload;
 
 use super::*;
 use crate::check::{check, redundant};

@@ -11,7 +11,7 @@ use hopflow_daemon::net::calendar_time;
 use hopflow_units::Duration;
 use toml::{Table, Value};
 
-use crate::args::{DirectoryCommand, EntryOptions, SignOptions};
+use super::args::{DirectoryCommand, EntryOptions, SignOptions};
 use crate::show;
 
 /// A directory is valid from a bit earlier on, for nodes whose clocks are slow.

@@ -10,7 +10,7 @@ use hopflow_api::testbed::{Made, check_folder, place, write_matrix, write_one};
 use hopflow_api::{Caller, Failure, RESULTS};
 use hopflow_testbed::{Origin, Settings, Testbed, keep, measure, simulate, write};
 
-use crate::fail::not_started;
+use super::not_started;
 use crate::progress;
 use crate::show;
 use live::Live;
@@ -18,6 +18,7 @@ pub(crate) use options::TestbedOptions;
 
 /// Folder of the results, unless the user chooses another, below that of all results.
 const FOLDER: &str = "testbed";
+
 /// Runs a testbed, or several one after the other, and reports what was measured.
 pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), Failure> {
     let cells = options.cells()?;

@@ -12,8 +12,8 @@ use hopflow_daemon::net::{self, Running, StartError, calendar_time};
 use tracing::{info, warn};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::args::{Level, NodeOptions};
-use crate::fail::not_started;
+use super::args::{Level, NodeOptions};
+use super::not_started;
 use crate::show;
 
 /// How often the workers' health is looked at.

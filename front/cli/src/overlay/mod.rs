@@ -1,0 +1,60 @@
+//! The commands of the real overlay.
+
+mod args;
+mod directory;
+mod node;
+mod testbed;
+
+use clap::Subcommand;
+use hopflow_api::{Caller, Failure};
+use hopflow_daemon::net::StartError;
+use hopflow_onion::OnionPayload;
+use hopflow_transports::ConfigureHop;
+
+use args::{DirectoryCommand, NodeOptions};
+use testbed::TestbedOptions;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a real overlay on this machine, download through it, and report what was measured
+    ///
+    /// Directory, three relays, client and web server run in one process on the loopback device;
+    /// access links are emulated. With `--compare` the simulator makes the same downloads.
+    Testbed(Box<TestbedOptions>),
+    /// Run a relay of a real overlay
+    ///
+    /// SIGINT or SIGTERM ends it: it takes nothing new and lets streams end for a while. A second
+    /// signal ends it at once.
+    Relay(NodeOptions),
+    /// Run a client of a real overlay, to which applications connect by SOCKS 5
+    ///
+    /// It ends as a relay does.
+    Client(NodeOptions),
+    /// Make, sign and verify the directory of an overlay
+    #[command(subcommand)]
+    Directory(DirectoryCommand),
+}
+
+impl Command {
+    pub(crate) fn execute(self, caller: &Caller) -> Result<(), Failure> {
+        match self {
+            Self::Testbed(options) => testbed::testbed(&options, caller),
+            Self::Relay(options) => node::relay(&options),
+            Self::Client(options) => node::client(&options),
+            Self::Directory(command) => directory::directory(command),
+        }
+    }
+}
+
+/// Makes a control on hops known to real hosts.
+pub(crate) fn register_hop<H: ConfigureHop>() {
+    hopflow_transports::register_hop::<H, OnionPayload>();
+}
+
+/// Why a node did not start.
+fn not_started(error: &StartError) -> Failure {
+    match error {
+        StartError::Input(_) | StartError::Socket { .. } => Failure::bad_input(error),
+        StartError::System(_) => Failure::defect(error),
+    }
+}
