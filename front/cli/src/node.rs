@@ -53,7 +53,7 @@ fn run(
     let running = start().map_err(|error| not_started(&error))?;
     info!("running");
     wait(&running, &signals);
-    info!("ending: nothing new is taken, streams may end; a second signal ends at once");
+    info!("ending: no new streams, open streams may end; a second signal ends at once");
     running.end().map_err(Failure::defect)?;
     info!("ended");
     Ok(())

@@ -17,7 +17,7 @@ use hopflow_units::{Bytes, Duration, Rate};
     reason = "each is a switch on the command line"
 )]
 pub(crate) struct TestbedOptions {
-    /// Transport that all nodes speak, as `hopflow list transports` names it
+    /// Transport of all nodes, as `hopflow list transports` names it
     #[arg(
         long,
         value_name = "PRESET,...",
@@ -25,7 +25,7 @@ pub(crate) struct TestbedOptions {
         default_value = "backtap"
     )]
     transport: Vec<String>,
-    /// Option of the transport, as scenarios write it: `tolerance="1 ms"`
+    /// Option of the transport in the syntax of scenarios, text in quotes: 'tolerance="1 ms"'
     #[arg(long, value_name = "KEY=VALUE")]
     option: Vec<String>,
     /// Downloads that begin at the same time
@@ -74,7 +74,7 @@ pub(crate) struct TestbedOptions {
     /// How often each measurement is made
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) repeats: NonZeroU32,
-    /// Leave the overlay running behind the downloads, for other applications
+    /// Leave the overlay running after the downloads, for other applications
     #[arg(long)]
     pub(crate) keep: bool,
     /// Folder for the results [default: results/testbed]
