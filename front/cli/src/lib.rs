@@ -15,6 +15,7 @@ mod run;
 mod show;
 mod sweep;
 mod testbed;
+mod transport_options;
 
 use std::ffi::OsString;
 

@@ -10,6 +10,8 @@ use hopflow_api::Failure;
 use hopflow_testbed::Settings;
 use hopflow_units::{Bytes, Duration, Rate};
 
+use crate::transport_options::transport_options;
+
 /// What a testbed is like, and what is made of it.
 #[derive(Debug, Args)]
 #[expect(
@@ -25,7 +27,7 @@ pub(crate) struct TestbedOptions {
         default_value = "backtap"
     )]
     transport: Vec<String>,
-    /// Option of the transport in the syntax of scenarios, text in quotes: 'tolerance="1 ms"'
+    /// Option of the transport, such as tolerance=5ms; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     option: Vec<String>,
     /// Downloads that begin at the same time
@@ -107,9 +109,7 @@ impl TestbedOptions {
     /// The testbeds to be made, one after the other.
     pub(crate) fn cells(&self) -> Result<Vec<Settings>, Failure> {
         let mut cells = Vec::new();
-        let options = self.option.join("\n");
-        let options = toml::Table::from_str(&options)
-            .map_err(|error| refusal(&format_args!("option: {}", error.message())))?;
+        let options = transport_options(&self.option)?;
         let (transports, downloads, delays, middles) = self.lists();
         for transport in &transports {
             for delay in &delays {
