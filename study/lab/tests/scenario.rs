@@ -95,6 +95,11 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
         ),
         (
             "seeds = 2",
+            "seeds = 0",
+            "small.toml:5: seeds: is 0; allowed is a number of seeds from 1 to ",
+        ),
+        (
+            "seeds = 2",
             "seeds = [1, 1]",
             "small.toml:5: seeds: a seed stands twice",
         ),
@@ -138,6 +143,11 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
             "[transports.vanilla]\noptions = { circuit-window = -9 }",
             "small.toml:7: transports.vanilla.options.circuit-window: is -9; allowed is a whole",
         ),
+        (
+            "[transports.vanilla]",
+            "[transports.vanilla]\noptions = { circuit-window = [100, 200] }",
+            "small.toml:7: transports.vanilla.options.circuit-window: is [100, 200]; allowed is a whole",
+        ),
         ("count = 4", "count = = 4", "small.toml:20: "),
     ] {
         let found = message(from, to);
@@ -147,6 +157,15 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
         );
         assert_eq!(found.lines().count(), 1, "{found}");
     }
+}
+
+#[test]
+fn messages_about_transports_say_how_to_go_on() {
+    let label = message("[transports.vanilla]", "[transports.mine]");
+    assert!(label.contains("add `preset = "), "{label}");
+    let list = "[transports.vanilla]\noptions = { circuit-window = [100, 200] }";
+    let list = message("[transports.vanilla]", list);
+    assert!(list.contains("add a transport for each"), "{list}");
 }
 
 #[test]

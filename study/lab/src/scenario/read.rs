@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Seeds {
                 let count = u32::try_from(count).ok().filter(|count| *count > 0);
                 count.map(Seeds::Count).ok_or_else(|| {
                     E::custom(format_args!(
-                        "allowed is a number of seeds from 1 to {}",
+                        "is {count}; allowed is a number of seeds from 1 to {}",
                         u32::MAX
                     ))
                 })
