@@ -72,7 +72,7 @@ def finish(of: Made, title: str, played: Played, cost: Costs) -> Path:
     judged = [value for _, scores in played.games for value in _values(scores)]
     networks = len(_seeds(options))
     write_values(options.out, [*judged, *_costs_as_values(cost, networks)])
-    made = Page(title, "Learned and classical adversaries, on networks that they were not trained on.")
+    made = Page(title, "Learned and classical adversaries, tested on unseen networks.")
     made.fact("verdict", page.verdict(played.controls))
     made.add(page.section("What it leaks", played))
     made.add(_paid(cost, played))
