@@ -101,7 +101,7 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
         (
             "seeds = 2",
             "seeds = [1, 1]",
-            "small.toml:5: seeds: a seed stands twice",
+            "small.toml:5: seeds: a seed occurs twice",
         ),
         (
             "\"guard\", \"middle\"",
@@ -111,12 +111,12 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
         (
             "workload = \"web\"",
             "workload = \"wbe\"",
-            "small.toml:22: circuits[0].workload: \"wbe\" is no workload; did you mean \"web\"? allowed: bulk, web",
+            "small.toml:22: circuits[0].workload: \"wbe\" is not a workload; did you mean \"web\"? allowed: bulk, web",
         ),
         (
             "\"5 ms\", \"40 ms\"",
             "\"50 ms\", \"40 ms\"",
-            "small.toml:12: network.relays[0].access.delay: uniform = [\"50 ms\", \"40 ms\"] goes down",
+            "small.toml:12: network.relays[0].access.delay: uniform = [\"50 ms\", \"40 ms\"] is decreasing",
         ),
         (
             "count = 4",
@@ -171,7 +171,7 @@ fn messages_about_transports_say_how_to_go_on() {
 #[test]
 fn paths_must_be_possible() {
     for (to, expected) in [
-        ("[\"middle\", \"middle\"]", "stands twice"),
+        ("[\"middle\", \"middle\"]", "occurs twice"),
         (
             "[\"guard\", \"guard\", \"guard\", \"guard\"]",
             "4 different relays of \"guard\"",
