@@ -6,7 +6,9 @@ import json
 import math
 import operator
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -184,7 +186,8 @@ def validate(scenario: Scenario) -> str:
     Raises:
         HopflowError: It is not valid: what is wrong, where, and what is allowed.
     """
-    return native().validate(_given(scenario)).rstrip()
+    with _errors_of(scenario):
+        return native().validate(_given(scenario)).rstrip()
 
 
 def schema() -> dict[str, Any]:
@@ -211,8 +214,20 @@ def make(
     scenario: Scenario, transports: list[str] | None, orders: Orders, progress: Watcher = None
 ) -> Results:
     """Runs a scenario, with `transports` in place of its own unless they are `None`."""
-    given = _given(scenario)
-    return _watched(progress, lambda watch: native().run(given, transports, orders, watch))
+    with _errors_of(scenario):
+        given = _given(scenario)
+        return _watched(progress, lambda watch: native().run(given, transports, orders, watch))
+
+
+@contextmanager
+def _errors_of(scenario: Scenario) -> Iterator[None]:
+    """Errors about a dict, without the line of the TOML text that it becomes."""
+    try:
+        yield
+    except HopflowError as error:
+        if not isinstance(scenario, Mapping):
+            raise
+        raise HopflowError(re.sub(r"^scenario:\d+: ", "scenario: ", str(error))) from None
 
 
 def _watched(progress: Watcher, work: Callable[[Any], Path]) -> Results:

@@ -16,8 +16,8 @@ pub(crate) use space::SpaceOptions;
 
 /// Designs, measures and runs transports for onion-routing overlays such as Tor.
 ///
-/// Without a command it runs the scenario `quickstart`: it compares the transports in less than a
-/// minute and writes a report.
+/// Without a command it runs the scenario `quickstart`, which compares transports in less than a
+/// minute, and writes a report.
 #[derive(Debug, Parser)]
 #[command(name = "hopflow", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Cli {
@@ -75,7 +75,7 @@ fn positive<N: FromStr>(text: &str) -> Result<N, String> {
 pub(crate) enum Command {
     /// Run a scenario, show how the transports compare, and write a report
     ///
-    /// Finished runs are kept: after an interruption, the same command makes what is missing.
+    /// Finished runs are kept: after an interruption, the same command makes the missing runs.
     Run {
         /// A file, or the name of a built-in scenario [default: quickstart]
         scenario: Option<String>,
@@ -97,10 +97,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         options: RunOptions,
     },
-    /// Sweep the design space of transports over a scenario, and show what each trades for what
+    /// Sweep the design space of transports over a scenario, and show the trade-offs
     ///
-    /// Runs the cross product of the axes below, as far as such transports exist, and says why the
-    /// other points are left out. Finished runs are kept, as with `run`.
+    /// Runs all valid combinations of the axes below and says why the others are excluded. Options of
+    /// transports are not varied. Finished runs are kept, as with `run`.
     Sweep {
         /// A file, or the name of a built-in scenario; its own transports are not run
         #[arg(default_value = hopflow_lab::sweep::SCENARIO)]
@@ -110,9 +110,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         options: RunOptions,
     },
-    /// Make a paper's figure or table again, and compare
+    /// Reproduce a figure or table of a paper, and compare the values
     ///
-    /// Writes the values beside the paper's to values.csv, and a report with a verdict on each.
+    /// Writes the values and the paper's to values.csv, and a report with a verdict on each.
     Reproduce {
         /// The experiment, as `hopflow list experiments` names it, or `all`
         experiment: String,
@@ -121,8 +121,9 @@ pub(crate) enum Command {
     },
     /// Measure what an observer of links learns from a scenario's traffic (Python)
     ///
-    /// Learns from traces of the simulated links: what is fetched, who talks to whom, who shares a
-    /// bottleneck. Needs the Python package: `python -m hopflow observe --help` tells how.
+    /// Trains adversaries on traces of the simulated links: what is fetched, which entry and exit
+    /// belong together, who shares a bottleneck. Needs the Python package; see
+    /// `python -m hopflow observe --help`.
     #[command(disable_help_flag = true)]
     Observe {
         /// What `python -m hopflow observe` takes
@@ -133,7 +134,7 @@ pub(crate) enum Command {
         )]
         arguments: Vec<String>,
     },
-    /// Write the report of a result folder anew
+    /// Write the report of a result folder again
     Report {
         /// A folder that `hopflow run` or `hopflow reproduce` wrote
         #[arg(value_name = "DIR")]
@@ -141,7 +142,7 @@ pub(crate) enum Command {
     },
     #[command(flatten)]
     Overlay(overlay::Command),
-    /// List what there is
+    /// List transports, scenarios or experiments
     List {
         /// What to list
         what: Listing,

@@ -70,7 +70,7 @@ fn text(made: &Reproduced) -> String {
         .iter()
         .filter(|value| value.verdict == Verdict::NotJudged);
     format!(
-        "{}{}\n\n{}\n{} more values have nothing to be compared with.\n\nvalues   {}\nreport   {}\nhash     {}\n",
+        "{}{}\n\n{}\n{} more values have no reference in the paper.\n\nvalues   {}\nreport   {}\nhash     {}\n",
         made.title,
         made.provisional
             .as_ref()

@@ -96,7 +96,7 @@ fn legend(picture: &Picture) -> String {
         n => format!("means over {n} sampled networks"),
     };
     format!(
-        "* no other point is as good in {} and better in one; {networks}.\n\
+        "* on the Pareto front in {}; {networks}.\n\
          {} more points are not run; the report says why, and has intervals and more metrics.",
         picture.front.join(" and "),
         picture.skipped.len(),

@@ -145,7 +145,7 @@ fn a_missing_scenario_and_an_unknown_transport_are_named() {
         ),
         (
             "backtap,backtap",
-            "\"backtap\" stands there twice; allowed is once",
+            "\"backtap\" is listed twice; allowed is once",
         ),
         ("vanilla,", "\"\" is unknown; allowed: "),
     ] {

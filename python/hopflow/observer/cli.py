@@ -16,7 +16,7 @@ from hopflow._runs import make, order_for
 from hopflow.observer import page, play, tournament
 from hopflow.report import add_section, remove_section
 
-HEADING = "What it gives away"
+HEADING = "What it leaks"
 """The section that is added to the report of the runs."""
 
 SECTION = "observer"
@@ -32,8 +32,8 @@ def observe(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.seeds == 1:
         raise HopflowError(
-            "--seeds: it is 1; allowed are 2 or more, for some networks are trained on and others "
-            "judged"
+            "--seeds: it is 1; allowed are 2 or more, because some networks are for training and "
+            "others for the test"
         )
     scenario = with_traces(read_scenario(options.scenario))
     command = shlex.join(["python", "-m", "hopflow", "observe", *arguments])

@@ -25,7 +25,7 @@ NETWORKS = 5
 
 
 def games(options: Options) -> None:
-    """What transports give away: kinds, pages, pairs, and company at the bottleneck.
+    """What transports leak: kinds, pages, pairs, and other circuits at the bottleneck.
 
     Raises:
         HopflowError: The recorded pages are missing, or a simulation fails.
@@ -39,14 +39,14 @@ def games(options: Options) -> None:
     ]
     finish(
         ("observer-games", options),
-        "What transports give away to observers",
+        "What transports leak to observers",
         Played.joined(played),
         _costs(large, transports),
     )
 
 
 def feedback(options: Options) -> None:
-    """What BackTap's feedback gives away when it waits for company, or for regular times.
+    """What BackTap's feedback leaks when it is aggregated, or leaves at regular times.
 
     Raises:
         HopflowError: As for `games`.
@@ -55,7 +55,7 @@ def feedback(options: Options) -> None:
     large = _large(options, transports)
     finish(
         ("observer-feedback", options),
-        "What BackTap's feedback gives away, and what it costs to keep it back",
+        "What BackTap's feedback leaks, and the cost of delaying it",
         over(large, list(transports), [play.PAGES, play.PAIRS], _trainings(options)),
         _costs(large, transports),
     )
@@ -72,9 +72,9 @@ def finish(of: Made, title: str, played: Played, cost: Costs) -> Path:
     judged = [value for _, scores in played.games for value in _values(scores)]
     networks = len(_seeds(options))
     write_values(options.out, [*judged, *_costs_as_values(cost, networks)])
-    made = Page(title, "Adversaries that learn, and classical ones, on networks they do not know.")
+    made = Page(title, "Learned and classical adversaries, tested on unseen networks.")
     made.fact("verdict", page.verdict(played.controls))
-    made.add(page.section("What it gives away", played))
+    made.add(page.section("What it leaks", played))
     made.add(_paid(cost, played))
     made.add(origin(name, options, networks))
     path = made.write(options.out)
@@ -88,7 +88,7 @@ FOUND = "detected-1e-2"
 
 def _paid(cost: Costs, played: Played) -> Section:
     """What users get, and how it goes with what an observer of pairs finds."""
-    made = Section("What users get")
+    made = Section("Performance")
     names = list(next(iter(cost.values())))
     rows: list[list[Cell]] = [
         [label, *(figures(_three(found[name])) for name in names)] for label, found in cost.items()

@@ -254,26 +254,26 @@ def _titled(quantity: str, unit: str) -> str:
 
 def _verdict(found: Mapping[str, Sequence[Measured]]) -> str:
     takes = acceptable(found["generator"], found[RIVAL])
-    return f"the generator {'takes' if takes else 'does not take'} the place of the {RIVAL}"
+    return f"the generator {'replaces' if takes else 'does not replace'} the {RIVAL}"
 
 
 def _page(options: Options, tables: Tables, live: Live) -> Page:
-    page = Page("Learned users", "How far drawn steps are from sessions that none was fitted on.")
+    page = Page("Learned users", "Distance of drawn steps from held-out sessions.")
     if options.quick:
         page.section("A smaller version").prose(
-            "Generators were trained for a few epochs only: take no numbers of theirs from here."
+            "Generators were trained for a few epochs only: their numbers are not results."
         )
     for name, found in tables.items():
         page.section(f"{name.capitalize()} users").prose(
             f"By the rule, {_verdict(found)}. Means over seeds of draws, and for the generator of "
             "training. Intervals (95 %) are over seeds and over which sessions were held out, for "
-            "fitted models and classifiers as they are. `real` sets held-out sessions beside other "
-            "real ones, divided anew for each seed: no model can be expected to do better. 0.5 is "
-            "chance for accuracies, 1 is right for `memorisation`."
+            "fixed models and classifiers. `real` compares held-out sessions with other real ones, "
+            "divided anew for each seed: no model can be expected to do better. 0.5 is chance for "
+            "accuracies, 1 is ideal for `memorisation`."
         ).table(["quantity", *found], list(_rows(found)))
-    page.section("Beside the live network").prose(
-        "PrivCount's tally of what streams carried to clients, and sizes of objects: streams are "
-        "not objects, and only the shape can be compared."
+    page.section("Comparison with the live network").prose(
+        "PrivCount's tally of the bytes that streams carried to clients, and sizes of objects: "
+        "streams are not objects, and only the shape can be compared."
     ).table(
         ["shares of sizes", *live.bins],
         [[who, *(figures(f"{share:.2f}") for share in row)] for who, row in live.shares.items()],

@@ -74,9 +74,7 @@ fn check_transports(transports: &[String]) -> Result<(), Failure> {
             return fail(format!("\"{transport}\" is unknown; {allowed}"));
         }
         if transports[..number].contains(transport) {
-            return fail(format!(
-                "\"{transport}\" stands there twice; allowed is once"
-            ));
+            return fail(format!("\"{transport}\" is listed twice; allowed is once"));
         }
     }
     if transports.is_empty() {

@@ -64,7 +64,7 @@ fn explain(error: Error, folder: &Path) -> Failure {
     let failure = Failure::from(error);
     if interrupted {
         let folder = folder.display();
-        let hint = format!("They are kept in {folder}; the same command makes what is missing.");
+        let hint = format!("They are kept in {folder}; the same command makes the missing runs.");
         return failure.with_hint(hint);
     }
     failure

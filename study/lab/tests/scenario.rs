@@ -95,8 +95,13 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
         ),
         (
             "seeds = 2",
+            "seeds = 0",
+            "small.toml:5: seeds: is 0; allowed is a number of seeds from 1 to ",
+        ),
+        (
+            "seeds = 2",
             "seeds = [1, 1]",
-            "small.toml:5: seeds: a seed stands twice",
+            "small.toml:5: seeds: a seed occurs twice",
         ),
         (
             "\"guard\", \"middle\"",
@@ -106,12 +111,12 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
         (
             "workload = \"web\"",
             "workload = \"wbe\"",
-            "small.toml:22: circuits[0].workload: \"wbe\" is no workload; did you mean \"web\"? allowed: bulk, web",
+            "small.toml:22: circuits[0].workload: \"wbe\" is not a workload; did you mean \"web\"? allowed: bulk, web",
         ),
         (
             "\"5 ms\", \"40 ms\"",
             "\"50 ms\", \"40 ms\"",
-            "small.toml:12: network.relays[0].access.delay: uniform = [\"50 ms\", \"40 ms\"] goes down",
+            "small.toml:12: network.relays[0].access.delay: uniform = [\"50 ms\", \"40 ms\"] is decreasing",
         ),
         (
             "count = 4",
@@ -138,6 +143,11 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
             "[transports.vanilla]\noptions = { circuit-window = -9 }",
             "small.toml:7: transports.vanilla.options.circuit-window: is -9; allowed is a whole",
         ),
+        (
+            "[transports.vanilla]",
+            "[transports.vanilla]\noptions = { circuit-window = [100, 200] }",
+            "small.toml:7: transports.vanilla.options.circuit-window: is [100, 200]; allowed is a whole",
+        ),
         ("count = 4", "count = = 4", "small.toml:20: "),
     ] {
         let found = message(from, to);
@@ -150,9 +160,18 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
 }
 
 #[test]
+fn messages_about_transports_say_how_to_go_on() {
+    let label = message("[transports.vanilla]", "[transports.mine]");
+    assert!(label.contains("add `preset = "), "{label}");
+    let list = "[transports.vanilla]\noptions = { circuit-window = [100, 200] }";
+    let list = message("[transports.vanilla]", list);
+    assert!(list.contains("add a transport for each"), "{list}");
+}
+
+#[test]
 fn paths_must_be_possible() {
     for (to, expected) in [
-        ("[\"middle\", \"middle\"]", "stands twice"),
+        ("[\"middle\", \"middle\"]", "occurs twice"),
         (
             "[\"guard\", \"guard\", \"guard\", \"guard\"]",
             "4 different relays of \"guard\"",

@@ -32,7 +32,7 @@ impl FigurePage {
         figures.dedup();
         Self {
             title: figures.join(", "),
-            subtitle: "Measured values beside the paper’s.".to_owned(),
+            subtitle: "Measured values and the paper’s.".to_owned(),
             ..Self::default()
         }
     }

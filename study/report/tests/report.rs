@@ -295,7 +295,7 @@ fn values_beside_runs_get_their_own_section_and_the_same_colours() {
         .write_values(&synthetic::values())
         .unwrap();
     let document = hopflow_report::from_results(temporary.path()).unwrap();
-    assert_eq!(headings(&document)[1], "Beside the paper");
+    assert_eq!(headings(&document)[1], "Compared with the paper");
     let colour_of = |chart: &Chart| {
         chart
             .series

@@ -33,7 +33,7 @@ const ALL: &[InPython] = &[
     ),
     experiment(
         "gan-theorem1",
-        "Adversarial nets, Theorem 1: the criterion's least value, and where it is",
+        "Adversarial nets, Theorem 1: the minimum of the criterion",
     ),
     experiment(
         "gan-table1",
@@ -46,7 +46,7 @@ const ALL: &[InPython] = &[
     ),
     experiment(
         "traffic-table",
-        "Traffic models beside sessions that they have not seen",
+        "Traffic models compared with held-out sessions",
     ),
     experiment(
         "observer-games",
@@ -54,7 +54,7 @@ const ALL: &[InPython] = &[
     ),
     experiment(
         "observer-feedback",
-        "What BackTap's feedback gives away when it is delayed and aggregated, and what that costs",
+        "What BackTap's feedback leaks when it is delayed and aggregated, and the cost",
     ),
 ];
 

@@ -25,7 +25,7 @@ pub(crate) static PRESET: Preset = Preset {
 
 /// Windows count in thousandths of a cell.
 const CELL: u64 = 1000;
-/// Feedback waits this long for company: samples are longer by up to as much.
+/// Feedback may wait this long to be batched: samples are longer by up to as much.
 const FEEDBACK_DELAY: Duration = Duration::from_millis(1);
 
 /// What the flows of a node share.
@@ -47,7 +47,7 @@ pub(crate) struct Config {
 pub(crate) struct Flow {
     window: u64,
     last: Option<Duration>,
-    /// Until then what is seen is of before the last decrease.
+    /// Until then samples are of cells sent before the last decrease.
     calm_until: Instant,
 }
 
@@ -122,8 +122,8 @@ impl HopControl for DelayAimd {
 
 impl DelayAimd {
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
-        // The smallest round trip of all circuits to this successor. Feedback that waits for
-        // company is no queue, so no round trip counts as shorter.
+        // The smallest round trip of all circuits to this successor, but at least the feedback
+        // delay: feedback that waits to be batched is not a queue.
         let base = self.base_rtts.with(cx.site, sample.rtt).max(FEEDBACK_DELAY);
         let Some(rtt) = sample.rtt else { return };
         flow.last = Some(rtt);

@@ -1,7 +1,7 @@
-//! A fixed window from end to end: the source may have so many cells under way; the sink returns a
-//! SENDME for each tenth of them.
+//! A fixed end-to-end window: it limits the cells that the source has in flight; the sink returns a
+//! SENDME for each tenth of it.
 //!
-//! What leaks: relays can count SENDMEs by the rhythm of reverse cells.
+//! What leaks: relays can count SENDMEs by the timing of reverse cells.
 
 use hopflow_overlay::{
     Acknowledger, ConfigError, EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, Features,

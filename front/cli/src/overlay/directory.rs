@@ -9,9 +9,9 @@ use hopflow_daemon::directory::{AuthorityId, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
 use hopflow_daemon::net::calendar_time;
 use hopflow_units::Duration;
-use toml::{Table, Value};
 
 use super::args::{DirectoryCommand, EntryOptions, SignOptions};
+use super::transport_options::transport_options;
 use crate::show;
 
 /// A directory is valid from a bit earlier on, for nodes whose clocks are slow.
@@ -66,23 +66,6 @@ fn sign(options: &SignOptions) -> Result<(), Failure> {
         None => show::print(&text),
         Some(file) => replace(file, &text),
     }
-}
-
-/// Options of a transport, each `key=value`: a value of TOML, or else a text.
-fn transport_options(options: &[String]) -> Result<Table, Failure> {
-    let mut table = Table::new();
-    for option in options {
-        let Some((key, value)) = option.split_once('=') else {
-            return Err(Failure::bad_input(format_args!(
-                "--option: \"{option}\": allowed is KEY=VALUE"
-            )));
-        };
-        let value = value.trim();
-        let text = || Value::String(value.to_owned());
-        let value = value.parse::<Value>().unwrap_or_else(|_| text());
-        table.insert(key.trim().to_owned(), value);
-    }
-    Ok(table)
 }
 
 /// Writes a file that others see whole, before or after.

@@ -2,12 +2,13 @@
 
 mod args;
 mod directory;
+mod failure;
 mod node;
 mod testbed;
+mod transport_options;
 
 use clap::Subcommand;
 use hopflow_api::{Caller, Failure};
-use hopflow_daemon::net::StartError;
 use hopflow_onion::OnionPayload;
 use hopflow_transports::ConfigureHop;
 
@@ -23,12 +24,12 @@ pub(crate) enum Command {
     Testbed(Box<TestbedOptions>),
     /// Run a relay of a real overlay
     ///
-    /// SIGINT or SIGTERM ends it: it takes nothing new and lets streams end for a while. A second
+    /// SIGINT or SIGTERM shuts it down: it accepts nothing new and lets streams end for a while. A second
     /// signal ends it at once.
     Relay(NodeOptions),
     /// Run a client of a real overlay, to which applications connect by SOCKS 5
     ///
-    /// It ends as a relay does.
+    /// It shuts down as a relay does.
     Client(NodeOptions),
     /// Make, sign and verify the directory of an overlay
     #[command(subcommand)]
@@ -49,12 +50,4 @@ impl Command {
 /// Makes a control on hops known to real hosts.
 pub(crate) fn register_hop<H: ConfigureHop>() {
     hopflow_transports::register_hop::<H, OnionPayload>();
-}
-
-/// Why a node did not start.
-fn not_started(error: &StartError) -> Failure {
-    match error {
-        StartError::Input(_) | StartError::Socket { .. } => Failure::bad_input(error),
-        StartError::System(_) => Failure::defect(error),
-    }
 }

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 use tracing_subscriber::filter::LevelFilter;
 
 use super::args::{Level, NodeOptions};
-use super::not_started;
+use super::failure::not_started;
 use crate::show;
 
 /// How often the workers' health is looked at.
@@ -53,7 +53,7 @@ fn run(
     let running = start().map_err(|error| not_started(&error))?;
     info!("running");
     wait(&running, &signals);
-    info!("ending: nothing new is taken, streams may end; a second signal ends at once");
+    info!("ending: no new streams, open streams may end; a second signal ends at once");
     running.end().map_err(Failure::defect)?;
     info!("ended");
     Ok(())

@@ -10,7 +10,7 @@ use hopflow_api::testbed::{Made, check_folder, place, write_matrix, write_one};
 use hopflow_api::{Caller, Failure, RESULTS};
 use hopflow_testbed::{Origin, Settings, Testbed, keep, measure, simulate, write};
 
-use super::not_started;
+use super::failure::not_started;
 use crate::progress;
 use crate::show;
 use live::Live;

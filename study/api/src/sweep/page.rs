@@ -45,7 +45,7 @@ fn trade_offs(picture: &Picture) -> Section {
         .map(|shown| format!("`{}`", shown.transport))
         .collect();
     let front = format!(
-        "No point beats these in {}: {}.",
+        "The Pareto front in {}: {}.",
         listed(&titles),
         listed(&names)
     );
@@ -106,7 +106,7 @@ fn scatter(picture: &Picture) -> Scatter {
         _ => (0, 1),
     };
     Scatter::new(
-        ["front", "What each transport trades for what", HOW_TO_READ],
+        ["front", "Trade-offs of the transports", HOW_TO_READ],
         measures.to_vec(),
         filters,
         spots,
@@ -145,8 +145,8 @@ fn points(picture: &Picture) -> Section {
         caption:
             "Means over networks; ± bounds the 95 % interval of the point’s ratio to the mean \
                   of all points on the same network. Loss counts packets that links dropped and \
-                  cells that relays dropped; friendliness is what a TCP connection of another \
-                  application got of its max-min fair share."
+                  cells that relays dropped; friendliness is the goodput of another application's \
+                  TCP connection relative to its max-min fair share."
                 .to_owned(),
         columns,
         rows: picture.points.iter().map(row).collect(),
@@ -176,8 +176,8 @@ fn skipped(picture: &Picture) -> Section {
         ]
     };
     let table = Table {
-        caption: "Points of the cross product that were not run. Axes with all their values are \
-                  left out."
+        caption: "Points of the cross product that were not run. Axes of which all values are \
+                  concerned are omitted."
             .to_owned(),
         columns: ["Points", "Where", "Why"].map(Column::new).to_vec(),
         rows: reasons.into_iter().map(row).collect(),

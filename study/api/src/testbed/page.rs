@@ -18,19 +18,18 @@ pub(super) const MATRIX: &str = "testbeds";
 const SAME: [&str; 4] = [
     "Both sides have the same relays, access links, token bucket and transport, and the same \
      downloads begin at the same time on circuits that were used once before. Times count from the \
-     moment at which the HTTP request is sent over a connection that is open already: one round \
-     trip along the circuit on either side. The error is that of the simulation, as a share of \
-     what is real.",
-    "R and W are the application bytes cut into cells at the exit, and those that the application \
-     has, ten times a second. For real, the exit’s side is its count of cells, interpolated \
-     between accounts a tenth of a second apart.",
-    "What differs: real cells carry 488 bytes of data and simulated ones 498, packets on real \
-     links carry 22 bytes of cryptography more, and real processors take time, which shows \
-     when this machine has other work.",
-    "Transports over TCP: for real, the emulated link delays bytes at the receiver, each connection \
-     has the link’s rate to itself, and the kernel’s TCP sees the loopback device, so its slow start \
-     takes no time and nothing is lost; the simulator models a TCP that sees the whole path and \
-     shares it. Only datagram transports can be expected to agree.",
+     moment at which the HTTP request is sent over an open connection: one round trip along the \
+     circuit on both sides. The error is that of the simulation, relative to the real value.",
+    "R and W are the application bytes packaged at the exit and delivered to the application, ten \
+     times a second. On the real overlay R is the exit’s count of cells, interpolated between \
+     readings a tenth of a second apart.",
+    "Differences: real cells carry 488 bytes of data and simulated ones 498, packets on real links \
+     have 22 more bytes for cryptography, and real processing takes time, which matters when this \
+     machine has other load.",
+    "Transports over TCP: on the real overlay the emulated link delays bytes at the receiver, each \
+     connection has the whole rate of the link, and the kernel’s TCP uses the loopback device, so its \
+     slow start takes no time and nothing is lost; the simulator models a TCP over the whole path, \
+     which connections share. Only datagram transports can be expected to agree.",
 ];
 
 /// The folder of one testbed's results.
@@ -100,8 +99,8 @@ pub fn write_one(folder: &Path) -> Result<PathBuf, Failure> {
     for section in &mut document.sections {
         if section.heading == "Origin" {
             section.prose = vec![
-                "What was measured for real depends on the machine and on what else it did. The \
-                 simulation gives the same results bit for bit on every machine."
+                "Real measurements depend on the machine and its load. The results of the \
+                 simulation are bit-identical on every machine."
                     .to_owned(),
             ];
         }
@@ -171,7 +170,7 @@ pub(super) fn rewrite_matrix(folder: &Path, manifest: &Manifest) -> Result<PathB
     }
     let document = Document {
         title: "Testbeds".to_owned(),
-        subtitle: "What was measured through real overlays on one machine.".to_owned(),
+        subtitle: "Measurements of real overlays on one machine.".to_owned(),
         facts: vec![
             Fact::new("Testbeds", made.len()),
             Fact::new("hopflow", &manifest.hopflow),
@@ -216,7 +215,7 @@ fn matrix(made: &[Made]) -> Section {
 
 fn origin(manifest: &Manifest) -> Section {
     let prose = format!(
-        "Each testbed’s results and report lie in a folder of its own beside this page. Command: \
+        "Each testbed’s results and report are in a subfolder next to this page. Command: \
          `{}`.",
         manifest.command.as_deref().unwrap_or("hopflow testbed")
     );

@@ -116,7 +116,7 @@ impl Scenario {
         if distinct.len() < seeds.len() {
             return fail(
                 "seeds",
-                "a seed stands twice in the list; each would be the same run",
+                "a seed occurs twice in the list; both runs would be the same",
             );
         }
         Ok(())
@@ -127,7 +127,7 @@ fn check_name(key: &str, name: &str) -> Check {
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     if name.is_empty() || name.starts_with('-') || !name.chars().all(good) {
         let allowed = "allowed are lower-case letters, digits, - and _";
-        return fail(key, format!("\"{name}\" is no name; {allowed}"));
+        return fail(key, format!("\"{name}\" is not a valid name; {allowed}"));
     }
     Ok(())
 }
@@ -136,7 +136,7 @@ fn check_name(key: &str, name: &str) -> Check {
 fn check_label(key: &str, label: &str) -> Check {
     if label.split('+').any(|part| check_name(key, part).is_err()) {
         let allowed = "allowed are lower-case letters, digits, -, _ and +";
-        return fail(key, format!("\"{label}\" is no label; {allowed}"));
+        return fail(key, format!("\"{label}\" is not a valid label; {allowed}"));
     }
     Ok(())
 }
@@ -285,7 +285,7 @@ pub(super) fn check_path(
         };
         let is_group = relays.count.is_some() && relays.name == *name;
         if !is_group && !fixed.insert(name) {
-            let problem = format!("the relay \"{name}\" stands twice in the path");
+            let problem = format!("the relay \"{name}\" occurs twice in the path");
             return Err(InputError::at(format!("{key}[{index}]"), problem));
         }
         let wanted = names.iter().filter(|other| relays.holds(other)).count() as u64;
@@ -308,7 +308,7 @@ impl Workload {
         if low > high {
             return fail(
                 &format!("{key}.think"),
-                format!("[\"{low}\", \"{high}\"] goes down; allowed is [SHORTEST, LONGEST]"),
+                format!("[\"{low}\", \"{high}\"] is decreasing; allowed is [SHORTEST, LONGEST]"),
             );
         }
         if resolved.response.is_some_and(Bytes::is_zero) {
@@ -329,7 +329,7 @@ impl Workload {
         match others.into_iter().find(|(_, given)| *given) {
             Some((other, _)) if self.replay.is_some() => fail(
                 &format!("{key}.{other}"),
-                "stands beside `replay`, which decides it; leave one of the two out",
+                "conflicts with `replay`, which sets it; remove one of the two",
             ),
             _ => Ok(()),
         }
@@ -344,11 +344,11 @@ impl Workload {
             ),
             (_, [true, _]) if !self.uploads() => fail(
                 &format!("{key}.request"),
-                "never ends, so that no response comes; allowed is an amount of data",
+                "never ends, so there is no response; allowed is an amount of data",
             ),
             (_, [_, true]) if self.uploads() => fail(
                 &format!("{key}.response"),
-                "never ends, so that there is one upload only; allowed is an amount of data",
+                "never ends, so there is only one upload; allowed is an amount of data",
             ),
             _ => Ok(()),
         }

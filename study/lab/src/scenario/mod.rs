@@ -198,6 +198,13 @@ fn build(
             "" => String::new(),
             value => format!("is {value}; allowed is "),
         };
-        InputError::at(key, format!("{value}{}", error.allowed))
+        let hint = if error.value.starts_with('[') {
+            "; to compare several values, add a transport for each, with `preset`"
+        } else if error.key == "preset" && !named {
+            "; or add `preset = \"...\"` to a label of your own"
+        } else {
+            ""
+        };
+        InputError::at(key, format!("{value}{}{hint}", error.allowed))
     })
 }

@@ -168,7 +168,7 @@ impl<Q: Quantity> Distribution<Q> {
                 Ok(Self::Uniform(low.0, high.0))
             }
             (Some([low, high]), None) => Err(format!(
-                "uniform = [\"{}\", \"{}\"] goes down; allowed is [LOW, HIGH]",
+                "uniform = [\"{}\", \"{}\"] is decreasing; allowed is [LOW, HIGH]",
                 low.0, high.0
             )),
             (None, Some(points)) => {

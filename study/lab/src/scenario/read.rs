@@ -85,10 +85,10 @@ impl<'de> Deserialize<'de> for Seeds {
             }
 
             fn visit_i64<E: de::Error>(self, count: i64) -> Result<Seeds, E> {
-                let count = u32::try_from(count).ok().filter(|count| *count > 0);
-                count.map(Seeds::Count).ok_or_else(|| {
+                let seeds = u32::try_from(count).ok().filter(|seeds| *seeds > 0);
+                seeds.map(Seeds::Count).ok_or_else(|| {
                     E::custom(format_args!(
-                        "allowed is a number of seeds from 1 to {}",
+                        "is {count}; allowed is a number of seeds from 1 to {}",
                         u32::MAX
                     ))
                 })

@@ -252,7 +252,7 @@ fn text_or_table<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload,
             "bulk" => Ok(Workload::of(Class::Bulk)),
             "web" => Ok(Workload::of(Class::Web)),
             text => Err(format!(
-                "\"{text}\" is no workload; {}",
+                "\"{text}\" is not a workload; {}",
                 super::allowed(text, ["bulk", "web"])
             )),
         },

@@ -171,7 +171,7 @@ fn front_metrics(names: &[String]) -> Result<Vec<Metric>, InputError> {
     for name in names {
         let metric = Metric::find(name)?;
         if metrics.contains(&metric) {
-            let problem = format!("\"{name}\" stands there twice; allowed is once");
+            let problem = format!("\"{name}\" is listed twice; allowed is once");
             return Err(InputError::at("--front", problem));
         }
         metrics.push(metric);

@@ -115,5 +115,5 @@ fn what_cannot_be_swept_is_named_with_what_is_allowed() {
     let all = Chosen::default;
     assert!(error(all(), &["ttfb", "los"]).contains("did you mean \"loss\"? allowed: goodput, "));
     assert!(error(all(), &["ttfb"]).contains("only \"ttfb\"; allowed are two or more of goodput"));
-    assert!(error(all(), &["ttfb", "ttfb"]).contains("stands there twice"));
+    assert!(error(all(), &["ttfb", "ttfb"]).contains("is listed twice"));
 }

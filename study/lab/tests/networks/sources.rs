@@ -239,7 +239,7 @@ fn recorded_pages_are_read_from_the_file_that_a_workload_names() {
     fs::write(folder.path().join("PAGES"), PAGES).unwrap();
     let both = parse_beside(&both, &beside, None).unwrap_err();
     assert!(
-        both.contains("workload.response: stands beside `replay`"),
+        both.contains("workload.response: conflicts with `replay`"),
         "{both}"
     );
 }

@@ -48,9 +48,10 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
     let mut document = compare(&manifest, &transports);
     if !values.is_empty() {
         let labels: Vec<String> = transports.iter().map(|t| t.label.clone()).collect();
-        document
-            .sections
-            .insert(1, figures::section("Beside the paper", &values, &labels));
+        document.sections.insert(
+            1,
+            figures::section("Compared with the paper", &values, &labels),
+        );
     }
     Ok(document)
 }

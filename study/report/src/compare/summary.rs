@@ -31,7 +31,7 @@ fn values(comparison: &Comparison, transports: &[Transport]) -> Table {
         ""
     };
     Table {
-        caption: format!("What the transports reach: mean{interval}"),
+        caption: format!("Results of the transports: mean{interval}"),
         columns,
         rows: comparison.quantities.iter().map(row).collect(),
     }

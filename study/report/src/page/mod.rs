@@ -44,7 +44,7 @@ pub(crate) fn render(document: &Document) -> String {
          <meta name=\"generator\" content=\"hopflow\">\n\
          <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{style}{scatter_style}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">Skip to the results</a>\n{bar}\n<main id=\"main\">\n{header}\n{body}</main>\n\
-         <footer>Made with hopflow. The page needs no network; its charts also lie beside it as SVG files.</footer>\n\
+         <footer>Made with hopflow. The page needs no network; its charts are also SVG files in its folder.</footer>\n\
          <script>\n{SCRIPT}{scatter_script}</script>\n</body>\n</html>\n",
         title = escape(&document.title),
         style = style_sheet(),

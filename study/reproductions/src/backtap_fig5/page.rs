@@ -57,7 +57,7 @@ pub(super) fn document(page: &FigurePage, values: &[Value]) -> Document {
     result.prose = story::result(all);
     result.prose.extend(page.prose.iter().cloned());
     let mut refill = Section::new(
-        "What the advantage is made of",
+        "Sources of the advantage",
         vec![Block::Chart(refill(all)), Block::Table(variants(all))],
     );
     refill.prose = story::advantage(all);
@@ -150,14 +150,14 @@ fn refill(values: Values) -> Chart {
     let series = [0, 2, 4, 6].map(|colour| measured_curve(values, "delay", colour));
     let mut chart = chart(
         "refill",
-        "Delay under either refill interval",
+        "Delay with both refill intervals",
         "ms",
         series.into(),
     );
     chart.y = Axis::new("Delay", "ms").including(0.0);
     chart.caption = String::from(
         "Means over the seeds with 95 % confidence intervals. The refill interval is 100 ms for \
-         vanilla and 10 ms for backtap where the name tells no other.",
+         vanilla and 10 ms for backtap unless the name says otherwise.",
     );
     chart
 }
@@ -391,7 +391,8 @@ fn judged(values: Values) -> Table {
         .iter()
         .filter(|value| value.verdict != Verdict::NotJudged);
     Table {
-        caption: "Measured values, the paper's, and what was allowed before the runs".to_owned(),
+        caption: "Measured values, the paper's values, and the bands fixed before the runs"
+            .to_owned(),
         columns: columns.map(Column::new).to_vec(),
         rows: judged.map(row).collect(),
     }

@@ -9,8 +9,8 @@ const VANILLA: &str = "vanilla-circuit-window";
 const BACKTAP: &str = "backtap";
 const PRINTED: &str = "backtap-as-printed";
 
-pub(super) const RATE: &str = "The windows fill the bucket up to their knees and give a window \
-    per round trip beyond. SENDMEs pay the same bucket as data, so data reach 1500 / 1.01 kB/s \
+pub(super) const RATE: &str = "Up to their knees the windows use the whole rate of the bucket; \
+    beyond, the rate is a window per round trip. SENDMEs pay the same bucket as data, so data reach 1500 / 1.01 kB/s \
     with the circuit window and 1500 / 1.02 kB/s with the stream window. `backtap` loses 1 % to \
     its larger cells (517 bytes of tokens for what counts as 512) and 0.2 % to feedback, if \
     feedback pays.";
@@ -18,10 +18,10 @@ pub(super) const RATE: &str = "The windows fill the bucket up to their knees and
 pub(super) const BACKLOG: &str = "The event model, which knows a window, two delays and a bucket \
     but no TCP, agrees with the packet-level simulator at every round-trip time. The level of \
     the short round trips holds while SENDMEs are back at the relay before its next refill, that \
-    is up to two thirds of the end-to-end round trip of 100 ms: the step lies at 150 ms. Within \
-    the level the backlog grows by what is under way to the relay. At 0 ms a burst of 150 kB \
-    takes longer on a link of 10 Gbit/s (0.12 ms) than a round trip, so SENDMEs of its first \
-    cells come back in time to release more of the same refill; at 1 ms none does, and the \
+    is while two thirds of the end-to-end round trip are at most 100 ms: the step is at 150 ms. \
+    Within the level the backlog grows by the data in flight to the relay. At 0 ms a burst of \
+    150 kB takes longer on a link of 10 Gbit/s (0.12 ms) than a round trip, so SENDMEs of its \
+    first cells return in time to release more of the same refill; at 1 ms none does, and the \
     backlog of the stream window is the 100 kB of the text.";
 
 pub(super) const DELAY: &str = "Delay is backlog over rate. With windows it follows the backlog; \
@@ -41,9 +41,9 @@ pub(super) fn result(values: Values) -> Vec<String> {
         .outside()
         .all(|(value, _)| value.verdict != Verdict::NotReproduced);
     let verdict = if same_shape {
-        "Figure 5 has the paper's shape, but not all of its values."
+        "Figure 5 has the paper's shape, but not all values are reproduced."
     } else {
-        "Figure 5 is not reproduced in all of its values."
+        "Not all values of Figure 5 are reproduced."
     };
     vec![
         verdict.to_owned(),
@@ -83,7 +83,7 @@ pub(super) fn advantage(values: Values) -> Vec<String> {
                  of the fixed window is data, which queues."
             ),
             format!(
-                "The charging. Feedback that pays costs `backtap` {:.1} % of its rate and no \
+                "The charging. If feedback pays tokens, `backtap` loses {:.1} % of its rate and no \
                  delay ({everything:.0} against {free:.0} kB/s at 500 ms).",
                 (free / everything - 1.0) * 100.0
             ),
@@ -91,9 +91,9 @@ pub(super) fn advantage(values: Values) -> Vec<String> {
                 "The start-up. The steady state does not depend on it, but as printed it comes \
                  late: at 500 ms the rate is {minute:.0} kB/s after a minute and within 5 % of \
                  its final value after {printed:.0} s, where accelerating growth takes \
-                 {ours:.1} s. In turn accelerating growth meets a bucket that is full of a \
-                 second's tokens, notices the bottleneck only when they are spent, and has by \
-                 then {high:.1} MB under way, against {low:.1} MB."
+                 {ours:.1} s. But accelerating growth starts with a bucket that holds a \
+                 second's tokens, detects the bottleneck only when they are spent, and has by \
+                 then {high:.1} MB in flight, against {low:.1} MB."
             ),
         ])
     };
@@ -111,8 +111,8 @@ pub(super) fn settling(values: Values) -> Vec<String> {
     let drained = |transport: &str, rtt| values.mean("draining", transport, rtt);
     if let (Some(ours), Some(printed)) = (drained(BACKTAP, 50), drained(PRINTED, 50)) {
         paragraphs.push(format!(
-            "At 50 ms accelerating growth needs {ours:.1} s to drain what it put under way; as \
-             printed {printed:.1} s."
+            "At 50 ms accelerating growth needs {ours:.1} s to drain its first queue; as printed \
+             {printed:.1} s."
         ));
     }
     paragraphs

@@ -43,7 +43,7 @@ impl Shown<'_> {
     /// The verdict on each behaviour in each form.
     fn behaviours(&self) -> Table {
         let judged = |value: &&Value| value.verdict != Verdict::NotJudged;
-        self.by_form("Behaviours that the paper sees", judged, |value| {
+        self.by_form("Behaviours that the paper describes", judged, |value| {
             Cell::Verdict(value.verdict)
         })
     }
@@ -51,7 +51,7 @@ impl Shown<'_> {
     /// What the behaviours consist of.
     fn conditions(&self) -> Table {
         let is_one = |value: &&Value| value.quantity.starts_with(CONDITION);
-        self.by_form("Conditions that they consist of", is_one, |value| {
+        self.by_form("Conditions of the behaviours", is_one, |value| {
             let text = if value.mean == 1.0 { "met" } else { "not met" };
             Cell::Text(text.to_owned())
         })
@@ -153,8 +153,7 @@ impl Shown<'_> {
         Chart {
             id: title.clone(),
             title,
-            caption: "Filled: what the relay plans. Hollow: what its neighbours told it."
-                .to_owned(),
+            caption: "Filled: the relay's plan. Hollow: the plans of its neighbours.".to_owned(),
             x: Axis::new("Step", "").including(0.0),
             y: Axis::new(quantity, unit).including(0.0),
             along: Along::X,

@@ -151,7 +151,7 @@ fn judged(values: &[Value]) -> Block {
         ]
     });
     Block::Table(Table {
-        caption: "Values that the paper states.".to_owned(),
+        caption: "Values stated in the paper.".to_owned(),
         columns: vec![
             Column::new("Figure"),
             Column::new("Quantity"),

@@ -10,6 +10,8 @@ use hopflow_api::Failure;
 use hopflow_testbed::Settings;
 use hopflow_units::{Bytes, Duration, Rate};
 
+use crate::overlay::transport_options::transport_options;
+
 /// What a testbed is like, and what is made of it.
 #[derive(Debug, Args)]
 #[expect(
@@ -17,7 +19,7 @@ use hopflow_units::{Bytes, Duration, Rate};
     reason = "each is a switch on the command line"
 )]
 pub(crate) struct TestbedOptions {
-    /// Transport that all nodes speak, as `hopflow list transports` names it
+    /// Transport of all nodes, as `hopflow list transports` names it
     #[arg(
         long,
         value_name = "PRESET,...",
@@ -25,7 +27,7 @@ pub(crate) struct TestbedOptions {
         default_value = "backtap"
     )]
     transport: Vec<String>,
-    /// Option of the transport, as scenarios write it: `tolerance="1 ms"`
+    /// Option of the transport, such as tolerance=5ms; may be given several times
     #[arg(long, value_name = "KEY=VALUE")]
     option: Vec<String>,
     /// Downloads that begin at the same time
@@ -74,7 +76,7 @@ pub(crate) struct TestbedOptions {
     /// How often each measurement is made
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) repeats: NonZeroU32,
-    /// Leave the overlay running behind the downloads, for other applications
+    /// Leave the overlay running after the downloads, for other applications
     #[arg(long)]
     pub(crate) keep: bool,
     /// Folder for the results [default: results/testbed]
@@ -107,9 +109,7 @@ impl TestbedOptions {
     /// The testbeds to be made, one after the other.
     pub(crate) fn cells(&self) -> Result<Vec<Settings>, Failure> {
         let mut cells = Vec::new();
-        let options = self.option.join("\n");
-        let options = toml::Table::from_str(&options)
-            .map_err(|error| refusal(&format_args!("option: {}", error.message())))?;
+        let options = transport_options(&self.option)?;
         let (transports, downloads, delays, middles) = self.lists();
         for transport in &transports {
             for delay in &delays {
