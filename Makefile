@@ -38,6 +38,7 @@ lint: python-env ## format, clippy, ruff, the directions of dependencies and cir
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --package hopflow --all-targets --locked -- -D warnings
 	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/compare-with-tor.py
 	$(PYTHON) tools/check-crate-graph.py
 	$(PYTHON) tools/check-circles.py

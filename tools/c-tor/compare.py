@@ -5,7 +5,7 @@ C tor ran in network namespaces on one machine: client, guard, middle and exit w
 neighbours, all downloads over circuits of one client; medians of three runs. This makes the same
 downloads in the simulator and prints both, as docs/validation.md has them. Needs pyarrow.
 
-    cargo build --release && python3 tools/c-tor/compare.py target/release/hopflow
+    cargo build --release --features overlay && python3 tools/c-tor/compare.py target/release/hopflow
 """
 import pathlib, statistics, subprocess, sys, tempfile
 import pyarrow.parquet as parquet
