@@ -289,6 +289,7 @@ fn describe(
 #[cfg(test)]
 mod tests {
     use hopflow_overlay::{Measured, Metric};
+    use hopflow_transports::{end_controls, hop_controls};
 
     use super::*;
     use crate::net::summaries::summarize;
@@ -362,7 +363,12 @@ mod tests {
         let guide = include_str!("../../../../docs/overlay.md");
         let counters = COUNTERS.map(|(name, ..)| format!("`hopflow_{name}_total`"));
         let gauges = GAUGES.map(|(name, ..)| format!("`hopflow_{name}`"));
-        for name in counters.iter().chain(&gauges) {
+        let layers = hop_controls().into_iter().chain(end_controls());
+        let measured = layers.flat_map(|layer| layer.metrics);
+        let measured: Vec<_> = measured
+            .map(|it| format!("`hopflow_transport_{}_{}`", it.name, it.unit))
+            .collect();
+        for name in counters.iter().chain(&gauges).chain(&measured) {
             assert!(guide.contains(name), "{name}");
         }
     }
