@@ -102,8 +102,8 @@ class Results:
     def metrics(self) -> pa.Table:
         """What the transports' layers measure hop by hop over time, where hops were recorded.
 
-        A row per value: circuit, hop, time, name of the metric, value. The table `metric_units` says
-        in what unit a metric is, and what it means.
+        A row per value: circuit, hop, time, name of the metric, value. The table `metric_units`
+        says in what unit a metric is, and what it means.
 
         Raises:
             HopflowError: No run has it: hops were not recorded, or no layer measures anything.

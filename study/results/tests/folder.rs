@@ -26,6 +26,24 @@ fn download(request: u32) -> Download {
     }
 }
 
+fn metric() -> Metric {
+    Metric {
+        circuit: 7,
+        hop: 1,
+        t_s: 0.02,
+        metric: "round_trip".into(),
+        value: 0.031_25,
+    }
+}
+
+fn metric_unit() -> MetricUnit {
+    MetricUnit {
+        metric: "round_trip".into(),
+        unit: "seconds".into(),
+        about: "the latest round trip of the hop".into(),
+    }
+}
+
 fn tables() -> Tables {
     let circuit = Circuit {
         circuit: 7,
@@ -76,18 +94,8 @@ fn tables() -> Tables {
             delivered_bytes: 2,
         }],
         hops: vec![hop(Some(12)), hop(None), hop(Some(u64::MAX))],
-        metrics: vec![Metric {
-            circuit: 7,
-            hop: 1,
-            t_s: 0.02,
-            metric: "round_trip".into(),
-            value: 0.031_25,
-        }],
-        metric_units: vec![MetricUnit {
-            metric: "round_trip".into(),
-            unit: "seconds".into(),
-            about: "the latest round trip of the hop".into(),
-        }],
+        metrics: vec![metric()],
+        metric_units: vec![metric_unit()],
         relays: vec![relay],
         links: vec![link],
         cross: vec![CrossFlow {

@@ -33,8 +33,11 @@ pub(super) struct Run {
     /// Each hop, counted from the exit.
     pub(super) hops: BTreeMap<u32, Hop>,
     /// What layers of the transport measured, by metric and hop.
-    pub(super) metrics: Vec<(MetricUnit, BTreeMap<u32, OverTime>)>,
+    pub(super) metrics: Vec<(MetricUnit, ByHop)>,
 }
+
+/// A state of each hop, counted from the exit.
+type ByHop = BTreeMap<u32, OverTime>;
 
 /// One hop, in cells, mean over circuits.
 #[derive(Default)]
@@ -108,7 +111,7 @@ impl Run {
     }
 
     /// A metric by hops, if it was measured.
-    pub(super) fn metric(&self, metric: &MetricUnit) -> Option<&BTreeMap<u32, OverTime>> {
+    pub(super) fn metric(&self, metric: &MetricUnit) -> Option<&ByHop> {
         let mut metrics = self.metrics.iter();
         let (_, hops) = metrics.find(|(known, _)| known == metric)?;
         Some(hops)
@@ -197,18 +200,15 @@ pub(super) fn whole(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
 }
 
 /// What layers measured, mean over circuits.
-fn metrics(
-    folder: &Folder,
-    entry: &RunEntry,
-) -> Result<Vec<(MetricUnit, BTreeMap<u32, OverTime>)>, Error> {
+fn metrics(folder: &Folder, entry: &RunEntry) -> Result<Vec<(MetricUnit, ByHop)>, Error> {
     let units = folder.read_optional::<MetricUnit>(entry)?.into_iter();
-    let mut metrics: Vec<_> = units.map(|unit| (unit, BTreeMap::new())).collect();
+    let mut metrics: Vec<_> = units.map(|unit| (unit, ByHop::new())).collect();
     for sample in folder.read_optional::<Metric>(entry)? {
         let known = metrics
             .iter_mut()
             .find(|(it, _)| it.metric == sample.metric);
         if let Some((_, hops)) = known {
-            let hop: &mut OverTime = hops.entry(sample.hop).or_default();
+            let hop = hops.entry(sample.hop).or_default();
             hop.add(sample.t_s, sample.value);
         }
     }
