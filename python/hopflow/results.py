@@ -99,6 +99,18 @@ class Results:
         return self.table("hops")
 
     @property
+    def metrics(self) -> pa.Table:
+        """What the transports' layers measure hop by hop over time, where hops were recorded.
+
+        A row per value: circuit, hop, time, name of the metric, value. The table `metric_units`
+        says in what unit a metric is, and what it means.
+
+        Raises:
+            HopflowError: No run has it: hops were not recorded, or no layer measures anything.
+        """
+        return self.table("metrics")
+
+    @property
     def relays(self) -> pa.Table:
         """What the overlay's nodes did."""
         return self.table("relays")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,20 @@ def test_a_table_spans_all_runs(results: hopflow.Results) -> None:
     assert results.downloads.num_rows > 0
     assert results.samples.num_rows == results.table("samples").num_rows > 0
     assert "links" in results.tables
+
+
+def test_metrics_of_layers_are_a_table(tiny: dict[str, Any], tmp_path: Path) -> None:
+    scenario = {**tiny, "record": {"hops": "100 ms"}}
+    results = hopflow.run(scenario, out=tmp_path / "metrics", progress=False)
+    metrics = results.metrics
+    columns = ["transport", "network", "seed", "circuit", "hop", "t_s", "metric", "value"]
+    assert metrics.column_names == columns
+    assert set(metrics.column("transport").to_pylist()) == {"backtap"}
+    units = results.table("metric_units").to_pylist()
+    found = {(row["metric"], row["unit"]) for row in units}
+    expected = {("base_round_trip", "seconds"), ("round_trip", "seconds"), ("waiting", "cells")}
+    assert found == expected
+    assert set(metrics.column("metric").to_pylist()) == {name for name, _ in expected}
 
 
 def test_a_table_that_no_run_has_is_told_with_those_that_there_are(

@@ -6,7 +6,7 @@ use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, 
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
 use crate::slots::SlotId;
-use crate::{BucketConfig, Direction, Features, Plan};
+use crate::{BucketConfig, Direction, Features, Metric, Plan};
 
 /// An overlay node without its I/O.
 ///
@@ -99,6 +99,12 @@ pub trait Host<P: Payload>: Debug + Send {
 
     /// The present state of a flow, for measurement; `None` if the circuit is closed.
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView>;
+
+    /// Appends to `out` what the layers measure of a flow, by the metrics that they declare: on
+    /// every hop what its control measures, at the source also what the control from end to end
+    /// does. Nothing where the flow ends or the circuit is closed; what was not measured yet is
+    /// left out.
+    fn measure(&self, circuit: CircuitHandle, direction: Direction, out: &mut Vec<Measured>);
 
     /// The present state of a stream, for measurement; `None` if there is none.
     fn stream_view(&self, stream: StreamHandle) -> Option<StreamView>;
@@ -241,6 +247,15 @@ pub struct FlowView {
     pub window: Option<Cells>,
     /// Cells that departed.
     pub departed: Cells,
+}
+
+/// What a layer measured of a flow.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Measured {
+    /// What the value is.
+    pub metric: &'static Metric,
+    /// The value in the metric's unit, finite.
+    pub value: f64,
 }
 
 /// The present state of a stream.

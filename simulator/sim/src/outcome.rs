@@ -1,5 +1,6 @@
 //! What a simulation measured.
 
+use hopflow_overlay::Measured;
 use hopflow_units::{Bytes, Cells, Duration, Instant};
 
 use crate::histogram::LatencyHistogram;
@@ -16,6 +17,8 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     /// Queues and windows, ordered by time, then circuit, then hop.
     pub hops: Vec<HopSample>,
+    /// What the transport's layers measured, ordered by time, then circuit, then hop.
+    pub metrics: Vec<MetricSample>,
     /// Use of the paths of users that have several, ordered by circuit, then path, then hop.
     pub legs: Vec<LegTraffic>,
     /// Latencies of each circuit, if they were asked for ([`World::record_latency`](crate::World)).
@@ -196,6 +199,20 @@ pub struct HopSample {
     pub outstanding: Cells,
     /// The hop's window; `None` where the transport sets none.
     pub window: Option<Cells>,
+}
+
+/// What a layer of the transport measured of one hop of a circuit's data direction, or at the
+/// source of the circuit from end to end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MetricSample {
+    /// When.
+    pub at: Instant,
+    /// The circuit's number.
+    pub circuit: u32,
+    /// The hop, as in [`HopSample`].
+    pub hop: u32,
+    /// The value and what it is.
+    pub measured: Measured,
 }
 
 /// What one node did.

@@ -1,12 +1,13 @@
 //! Making runs: determinism, interruption, resumption, and what is never touched.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hopflow_lab::run::{Campaign, Error, Finished, Monitor, Silent};
 use hopflow_lab::scenario::Scenario;
-use hopflow_results::{Folder, RunEntry, Since, Tables};
+use hopflow_results::{Folder, HopSample, RunEntry, Since, Tables};
 use hopflow_units::Duration;
 
 const TEXT: &str = r#"
@@ -259,6 +260,43 @@ fn latencies_are_recorded_on_request_and_change_nothing_else() {
         with.latency_classes.clear();
         assert_eq!(without, with);
     }
+}
+
+#[test]
+fn metrics_of_layers_are_recorded_with_hops_where_layers_have_some() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{TEXT}[record]\nhops = \"50 ms\"\n");
+    campaign(&text)
+        .run(folder.path(), Some(2), &Silent)
+        .unwrap();
+    let folder = Folder::open(folder.path());
+    for run in folder.read_manifest().unwrap().runs {
+        let tables = folder.read_run(&run).unwrap();
+        if run.key.transport == "vanilla" {
+            assert!(!run.files.contains_key("metrics"), "no layer has any");
+            continue;
+        }
+        let units = tables.metric_units.iter();
+        let units: Vec<_> = units.map(|it| (&*it.metric, &*it.unit)).collect();
+        let expected = [
+            ("base_round_trip", "seconds"),
+            ("round_trip", "seconds"),
+            ("waiting", "cells"),
+        ];
+        assert_eq!(units, expected);
+        let places: BTreeSet<_> = tables.hops.iter().map(place).collect();
+        for row in &tables.metrics {
+            assert!(row.value.is_finite() && expected.iter().any(|it| it.0 == row.metric));
+            let place = (row.circuit, row.hop, row.t_s.to_bits());
+            assert!(places.contains(&place), "as queues and windows: {row:?}");
+        }
+        assert!(tables.metrics.len() > tables.hops.len());
+    }
+}
+
+/// Which hop it was, and when.
+fn place(sample: &HopSample) -> (u32, u32, u64) {
+    (sample.circuit, sample.hop, sample.t_s.to_bits())
 }
 
 #[test]

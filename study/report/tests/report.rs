@@ -41,11 +41,13 @@ fn a_comparison_holds_summary_curves_and_origin() {
         "Circuits",
         "Backlog",
         "Hops",
+        "Metrics of layers",
         "Origin",
     ];
     assert_eq!(headings(&document), expected);
-    // Two classes with two times each, goodput, latency, backlog, three states of three hops.
-    assert_eq!(charts(&document).len(), 4 + 2 + 1 + 9);
+    // Two classes with two times each, goodput, latency, backlog, three states of three hops, a
+    // metric of three hops.
+    assert_eq!(charts(&document).len(), 4 + 2 + 1 + 9 + 3);
     for chart in charts(&document) {
         let labels: Vec<&str> = chart
             .series
@@ -53,13 +55,33 @@ fn a_comparison_holds_summary_curves_and_origin() {
             .map(|series| series.label.as_str())
             .collect();
         let windows = ["n23", "backtap"];
-        let all = if chart.id.starts_with("window") {
-            &windows[..]
-        } else {
-            &synthetic::TRANSPORTS
+        let all = match chart.id.split('-').next() {
+            Some("window") => &windows[..],
+            Some("metric") => &["backtap"],
+            _ => &synthetic::TRANSPORTS,
         };
         assert_eq!(labels, all, "{}", chart.id);
     }
+}
+
+#[test]
+fn a_metric_of_a_layer_has_a_chart_for_each_hop_with_its_unit_and_meaning() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let section = document.sections.iter();
+    let mut section = section.filter(|section| section.heading == "Metrics of layers");
+    let section = section.next().unwrap();
+    let meaning = "Round trip: the latest round trip of the hop.".to_owned();
+    assert!(section.prose.contains(&meaning), "{:?}", section.prose);
+    let charts: Vec<&Chart> = section.blocks.iter().flat_map(Block::charts).collect();
+    for (number, chart) in (1..).zip(&charts) {
+        assert_eq!(chart.title, format!("Round trip of hop {number}"));
+        assert_eq!((&*chart.y.label, &*chart.y.unit), ("Round trip", "s"));
+        let points = &chart.series[0].points;
+        assert!(points.iter().all(|point| point.y > 0.04 && point.y < 0.1));
+    }
+    assert_eq!(charts.len(), 3);
 }
 
 /// The rows of a table of the summary: the quantity and its cells.

@@ -1,5 +1,6 @@
 //! Values of a column: how each type becomes a Parquet column, and back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -122,6 +123,17 @@ plain_field!(
     Some(LogicalType::String),
     |v| ByteArray::from(v.as_bytes().to_vec()),
     |v: ByteArray| text(v.data()),
+    |v, hasher| hasher.text(v)
+);
+
+plain_field!(
+    Cow<'static, str>,
+    ByteArrayType,
+    ByteArrayColumnReader,
+    BYTE_ARRAY,
+    Some(LogicalType::String),
+    |v| ByteArray::from(v.as_bytes().to_vec()),
+    |v: ByteArray| text(v.data()).map(Cow::Owned),
     |v, hasher| hasher.text(v)
 );
 

@@ -10,8 +10,8 @@ use crate::run::{RunEntry, RunKey, TableFile, Tables};
 use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
-    Circuit, CrossFlow, Deployment, Download, Error, HopSample, Latency, LatencyClass, Link, Queue,
-    Relay, Sample, Trace, Visit,
+    Circuit, CrossFlow, Deployment, Download, Error, HopSample, Latency, LatencyClass, Link,
+    Metric, MetricUnit, Queue, Relay, Sample, Trace, Visit,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -91,6 +91,10 @@ impl Folder {
         writer.write(&tables.relays)?;
         writer.write(&tables.links)?;
         writer.write(&tables.cross)?;
+        if !tables.metrics.is_empty() {
+            writer.write(&tables.metrics)?;
+            writer.write(&tables.metric_units)?;
+        }
         if !tables.latencies.is_empty() {
             writer.write(&tables.latencies)?;
             writer.write(&tables.latency_classes)?;
@@ -130,6 +134,8 @@ impl Folder {
             circuits: self.read_table::<Circuit>(entry)?,
             samples: self.read_table::<Sample>(entry)?,
             hops: self.read_table::<HopSample>(entry)?,
+            metrics: self.read_optional::<Metric>(entry)?,
+            metric_units: self.read_optional::<MetricUnit>(entry)?,
             relays: self.read_table::<Relay>(entry)?,
             links: self.read_table::<Link>(entry)?,
             cross: self.read_table::<CrossFlow>(entry)?,

@@ -9,6 +9,8 @@
 //!     circuits.parquet                    [`Circuit`]
 //!     samples.parquet                     [`Sample`]
 //!     hops.parquet                        [`HopSample`]
+//!     metrics.parquet                     [`Metric`], where layers of the transport measure some
+//!     metric_units.parquet                [`MetricUnit`], likewise
 //!     relays.parquet                      [`Relay`]
 //!     links.parquet                       [`Link`]
 //!     cross.parquet                       [`CrossFlow`]
@@ -80,7 +82,7 @@ pub use folder::Folder;
 pub use manifest::{FORMAT, Manifest};
 pub use rows::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, HopSample, Latency, LatencyClass,
-    Link, Queue, Relay, Sample, Since, Trace, Vantage, Visit,
+    Link, Metric, MetricUnit, Queue, Relay, Sample, Since, Trace, Vantage, Visit,
 };
 pub use run::{RunEntry, RunKey, TableFile, Tables};
 pub use table::Row;

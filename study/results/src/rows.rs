@@ -1,5 +1,7 @@
 //! The tables of a run.
 
+use std::borrow::Cow;
+
 use crate::field::text_enum;
 use crate::table::row;
 
@@ -131,6 +133,35 @@ row! {
         pub outstanding_cells: u64,
         /// The hop's window in cells; empty where the transport sets none.
         pub window_cells: Option<u64>,
+    }
+}
+
+row! {
+    /// What a layer of the transport measured on one hop of a circuit's data direction.
+    pub struct Metric in "metrics" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// The hop at whose sender it was measured, counted as in `hops`. What the control from end
+        /// to end measures of the whole circuit stands at the sender of the first hop.
+        pub hop: u32,
+        /// When, in seconds of simulated time.
+        pub t_s: f64,
+        /// The metric's name; the table `metric_units` says in what unit it is, and what it means.
+        pub metric: Cow<'static, str>,
+        /// The value.
+        pub value: f64,
+    }
+}
+
+row! {
+    /// What a metric of the table `metrics` is.
+    pub struct MetricUnit in "metric_units" {
+        /// The metric's name.
+        pub metric: Cow<'static, str>,
+        /// The unit of its values: `seconds`, `cells`, `bytes_per_second`.
+        pub unit: Cow<'static, str>,
+        /// What it is, in a line.
+        pub about: Cow<'static, str>,
     }
 }
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Fingerprint, Hasher};
 use crate::rows::{
-    Circuit, CrossFlow, Deployment, Download, HopSample, Latency, LatencyClass, Link, Queue, Relay,
-    Sample, Trace, Visit,
+    Circuit, CrossFlow, Deployment, Download, HopSample, Latency, LatencyClass, Link, Metric,
+    MetricUnit, Queue, Relay, Sample, Trace, Visit,
 };
 use crate::table::Row;
 
@@ -70,6 +70,11 @@ pub struct Tables {
     pub samples: Vec<Sample>,
     /// Queues and windows, ordered by time, then circuit, then hop.
     pub hops: Vec<HopSample>,
+    /// What layers of the transport measured, ordered by time, then circuit, then hop, where
+    /// hops were recorded and layers have metrics; no file otherwise.
+    pub metrics: Vec<Metric>,
+    /// One row per metric of these, in the order in which they first appear.
+    pub metric_units: Vec<MetricUnit>,
     /// One row per overlay node.
     pub relays: Vec<Relay>,
     /// One row per direction of an access link.
@@ -93,6 +98,9 @@ pub struct Tables {
 
 impl Tables {
     /// The hash of the results: of all rows in order, independent of how files encode them.
+    ///
+    /// Metrics are left out: they are what layers think of the state by which they act, and what
+    /// they do is in the other tables. A layer may declare one more, and its results stay the same.
     pub fn fingerprint(&self) -> Fingerprint {
         fn add<R: Row>(rows: &[R], hasher: &mut Hasher) {
             hasher.text(R::TABLE);

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use hopflow_results::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, Folder, HopSample, Latency,
-    LatencyClass, Link, Manifest, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Trace,
-    Value, Vantage, Verdict, Visit,
+    LatencyClass, Link, Manifest, Metric, MetricUnit, Queue, Relay, RunEntry, RunKey, Sample,
+    Since, Tables, Trace, Value, Vantage, Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -23,6 +23,24 @@ fn download(request: u32) -> Download {
         ttfb_s: 0.25,
         ttlb_s: 1.75,
         bytes: 327_680,
+    }
+}
+
+fn metric() -> Metric {
+    Metric {
+        circuit: 7,
+        hop: 1,
+        t_s: 0.02,
+        metric: "round_trip".into(),
+        value: 0.031_25,
+    }
+}
+
+fn metric_unit() -> MetricUnit {
+    MetricUnit {
+        metric: "round_trip".into(),
+        unit: "seconds".into(),
+        about: "the latest round trip of the hop".into(),
     }
 }
 
@@ -76,6 +94,8 @@ fn tables() -> Tables {
             delivered_bytes: 2,
         }],
         hops: vec![hop(Some(12)), hop(None), hop(Some(u64::MAX))],
+        metrics: vec![metric()],
+        metric_units: vec![metric_unit()],
         relays: vec![relay],
         links: vec![link],
         cross: vec![CrossFlow {
@@ -190,7 +210,7 @@ fn a_label_with_odd_characters_stays_within_the_folder() {
 }
 
 #[test]
-fn the_hash_of_results_depends_on_every_row_and_on_nothing_else() {
+fn the_hash_of_results_depends_on_every_row_but_metrics_and_on_nothing_else() {
     assert_eq!(tables().fingerprint(), tables().fingerprint());
     // Frozen: a change means that hashes of published results no longer agree.
     let mut other = tables();
@@ -210,6 +230,9 @@ fn the_hash_of_results_depends_on_every_row_and_on_nothing_else() {
     other.latency_classes.clear();
     assert_eq!(other.fingerprint().to_string(), "da7af3b361f6c66a");
     other = tables();
+    other.metrics.clear();
+    other.metric_units.clear();
+    assert_eq!(other.fingerprint(), tables().fingerprint());
     other.hops[2].window_cells = Some(u64::MAX - 1);
     assert_ne!(other.fingerprint(), tables().fingerprint());
     other = tables();

@@ -37,7 +37,8 @@ pub trait EndState: Debug + Send {
     /// If the other end broke the protocol; the circuit is then closed.
     fn on(&mut self, cx: &mut EndCx<'_>, signal: EndSignal<'_>) -> Result<(), Violation>;
 
-    /// The values of the metrics that [`EndControl::info`] declares, in that order.
+    /// The values of the metrics that [`EndControl::info`] declares, in that order, of the flow
+    /// that has its source here; NaN for what was not measured yet.
     fn sample(&self, out: &mut Vec<f64>) {
         let _ = out;
     }

@@ -38,7 +38,8 @@ pub struct Info {
 /// A value that a layer measures for each flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metric {
-    /// The name in results and exported metrics, of lower-case letters and underscores.
+    /// The name in results and exported metrics, of lower-case letters and underscores, without
+    /// the unit. Layers of one stack use different names.
     pub name: &'static str,
     /// The unit: `cells`, `seconds`, `bytes_per_second`.
     pub unit: &'static str,

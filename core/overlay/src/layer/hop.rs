@@ -54,7 +54,8 @@ pub trait HopControl: Debug + Sized + Send + 'static {
         0
     }
 
-    /// The values of the metrics that [`INFO`](Self::INFO) declares, in that order.
+    /// The values of the metrics that [`INFO`](Self::INFO) declares, in that order; NaN for what
+    /// was not measured yet. Called when somebody records or exports them, not for every cell.
     fn sample(&self, flow: &Self::Flow, out: &mut Vec<f64>) {
         let _ = (flow, out);
     }

@@ -4,6 +4,7 @@ mod commands;
 mod deliver;
 mod feedback;
 mod legs;
+mod measure;
 mod outbox;
 mod package;
 mod receive;
@@ -24,8 +25,8 @@ use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
 use crate::{
     CircuitHandle, CircuitSpec, Direction, EndControl, Event, Factory, Features, FlowId, FlowView,
-    HopControl, Host, NodeCounters, NodeEnv, PathState, Plan, Stack, StreamHandle, StreamSpec,
-    StreamView,
+    HopControl, Host, Measured, NodeCounters, NodeEnv, PathState, Plan, Stack, StreamHandle,
+    StreamSpec, StreamView,
 };
 use outbox::Outbox;
 use ticks::Ticks;
@@ -268,6 +269,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         // Without a window, acknowledgements and feedback, nothing releases a hop.
         let released = self.plan.repairs_hops() || self.plan.hop.feedback.forwarded;
         Some(flow.view(end.map(|edge| &edge.gate), released))
+    }
+
+    fn measure(&self, circuit: CircuitHandle, direction: Direction, out: &mut Vec<Measured>) {
+        self.measure_flow(circuit, direction, out);
     }
 
     fn stream_view(&self, stream: StreamHandle) -> Option<StreamView> {

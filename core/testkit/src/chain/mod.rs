@@ -13,8 +13,8 @@ mod watch;
 mod wires;
 
 use hopflow_overlay::{
-    BucketConfig, CircuitSpec, Direction, Factory, FlowView, HopSpec, Multiplexing, NodeCounters,
-    NodeEnv, Plan, StreamHandle, StreamSpec, StreamView,
+    BucketConfig, CircuitSpec, Direction, Factory, FlowView, HopSpec, Measured, Multiplexing,
+    NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec, StreamView,
 };
 use hopflow_units::{Cells, CircuitId, Instant, NodeId, StreamId};
 use hopflow_wire::{Carrier, Reason};
@@ -209,6 +209,16 @@ impl<'f> Chain<'f> {
     /// A circuit's flow at its hop number `hop`, counted from the client.
     pub fn flow(&self, circuit: CircuitNo, hop: usize, direction: Direction) -> Option<FlowView> {
         self.flow_of(self.circuits.get(circuit), hop, direction)
+    }
+
+    /// What the layers measure of a circuit's flow at its hop number `hop`.
+    pub fn measured(&self, circuit: CircuitNo, hop: usize, direction: Direction) -> Vec<Measured> {
+        let mut measured = Vec::new();
+        if let Some((node, handle)) = self.circuits.get(circuit).open_hop(hop) {
+            let host = &self.nodes[node].host;
+            host.measure(handle, direction, &mut measured);
+        }
+        measured
     }
 
     fn flow_of(

@@ -2,6 +2,7 @@
 
 mod budgets;
 mod legs;
+mod metrics;
 mod predictor;
 mod random_worlds;
 mod switching;

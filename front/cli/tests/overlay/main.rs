@@ -69,6 +69,10 @@ fn an_operator_makes_a_network_by_commands_and_an_application_fetches_through_it
         page.contains("role=\"relay\",network=\"test\",transport=\"backtap\""),
         "{page}"
     );
+    let measured = "# TYPE hopflow_transport_base_round_trip_seconds gauge";
+    until("the exit tells what the transport measures", || {
+        Some(exit.page("/metrics")).filter(|page| page.contains(measured))
+    });
     let used = "hopflow_client_circuits{state=\"used\"}";
     until("the client tells of its circuit", || {
         overlay.client.metric(used).filter(|count| *count == 1)

@@ -11,9 +11,10 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::info::Info;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Registry, Unit};
 
 use super::shared::{Account, Shared, sum};
+use super::summaries::Summary;
 use crate::UnixTime;
 use crate::pool::PoolCounts;
 
@@ -191,6 +192,9 @@ impl Collector for Node {
         for (name, help, read) in GAUGES {
             gauge(&mut encoder, name, help, read(&account))?;
         }
+        for summary in &account.metrics {
+            encode_summary(&mut encoder, summary)?;
+        }
         if let Some(pool) = account.pool {
             encode_pool(&mut encoder, pool)?;
         }
@@ -230,6 +234,24 @@ impl Fixed {
     }
 }
 
+/// What a layer measures, over all flows: three series, whatever the number of circuits.
+fn encode_summary(encoder: &mut DescriptorEncoder<'_>, summary: &Summary) -> fmt::Result {
+    let metric = summary.metric;
+    let (name, unit) = (format!("transport_{}", metric.name), metric.unit.to_owned());
+    let unit = Unit::Other(unit);
+    let kind = MetricType::Gauge;
+    let mut over_flows = encoder.encode_descriptor(&name, metric.about, Some(&unit), kind)?;
+    for (statistic, value) in [
+        ("min", summary.min),
+        ("mean", summary.mean()),
+        ("max", summary.max),
+    ] {
+        let labels = [("statistic", statistic)];
+        over_flows.encode_family(&labels)?.encode_gauge(&value)?;
+    }
+    Ok(())
+}
+
 fn encode_pool(encoder: &mut DescriptorEncoder<'_>, pool: PoolCounts) -> fmt::Result {
     let about = "Circuits of the client, by their state";
     let kind = MetricType::Gauge;
@@ -266,17 +288,24 @@ fn describe(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use hopflow_overlay::{Measured, Metric};
+    use hopflow_transports::{end_controls, hop_controls};
 
-    #[test]
-    fn a_page_names_each_number_once_with_its_unit_and_meaning() {
-        let fixed = Fixed {
+    use super::*;
+    use crate::net::summaries::summarize;
+
+    fn fixed() -> Fixed {
+        Fixed {
             labels: vec![("role", "relay".to_owned())],
             memory: Bytes::new(1 << 20),
             bucket: None,
             start: UnixTime::from_secs(5),
-        };
-        let text = page(fixed, vec![Arc::default(), Arc::default()])();
+        }
+    }
+
+    #[test]
+    fn a_page_names_each_number_once_with_its_unit_and_meaning() {
+        let text = page(fixed(), vec![Arc::default(), Arc::default()])();
         for line in [
             "hopflow_build_info{role=\"relay\"} 1",
             "hopflow_cells_sent_total 0",
@@ -297,11 +326,49 @@ mod tests {
     }
 
     #[test]
+    fn what_layers_measure_is_one_gauge_over_all_flows_of_all_workers() {
+        static ROUND_TRIP: Metric = Metric {
+            name: "round_trip",
+            unit: "seconds",
+            about: "the latest round trip of the hop",
+        };
+        let worker = |values: &[f64]| {
+            let metric = &ROUND_TRIP;
+            let measured = values.iter().map(|&value| Measured { metric, value });
+            let measured: Vec<_> = measured.collect();
+            Arc::new(Shared::with(Account {
+                metrics: summarize(&measured),
+                ..Account::default()
+            }))
+        };
+        let workers = vec![worker(&[0.25, 0.5]), worker(&[]), worker(&[1.5])];
+        let text = page(fixed(), workers)();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains("transport"))
+            .collect();
+        let expected = [
+            "# HELP hopflow_transport_round_trip_seconds the latest round trip of the hop",
+            "# TYPE hopflow_transport_round_trip_seconds gauge",
+            "# UNIT hopflow_transport_round_trip_seconds seconds",
+            "hopflow_transport_round_trip_seconds{statistic=\"min\"} 0.25",
+            "hopflow_transport_round_trip_seconds{statistic=\"mean\"} 0.75",
+            "hopflow_transport_round_trip_seconds{statistic=\"max\"} 1.5",
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
     fn the_operators_guide_names_every_number() {
         let guide = include_str!("../../../../docs/overlay.md");
         let counters = COUNTERS.map(|(name, ..)| format!("`hopflow_{name}_total`"));
         let gauges = GAUGES.map(|(name, ..)| format!("`hopflow_{name}`"));
-        for name in counters.iter().chain(&gauges) {
+        let layers = hop_controls().into_iter().chain(end_controls());
+        let measured = layers.flat_map(|layer| layer.metrics);
+        let measured: Vec<_> = measured
+            .map(|it| format!("`hopflow_transport_{}_{}`", it.name, it.unit))
+            .collect();
+        for name in counters.iter().chain(&gauges).chain(&measured) {
             assert!(guide.contains(name), "{name}");
         }
     }

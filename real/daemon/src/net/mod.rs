@@ -18,6 +18,7 @@ mod role;
 mod running;
 mod scrape;
 mod shared;
+mod summaries;
 mod tokens;
 mod worker;
 
@@ -25,3 +26,4 @@ pub use clock::calendar_time;
 pub use free::free_address;
 pub use running::{Running, StartError, client, relay};
 pub use shared::Account;
+pub use summaries::Summary;

@@ -8,6 +8,7 @@ use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Instant};
 
 use super::role::Role;
+use super::summaries::{self, Summary};
 use crate::pool::PoolCounts;
 
 /// What a worker is to do.
@@ -32,6 +33,8 @@ pub struct Account {
     pub pool: Option<PoolCounts>,
     /// The flows of its circuits: towards the exit, and towards the client.
     pub flows: Vec<[Option<FlowView>; 2]>,
+    /// What layers of the transport measure of these flows.
+    pub metrics: Vec<Summary>,
     /// When it was, since the node's start.
     pub at: Instant,
 }
@@ -65,6 +68,9 @@ impl Account {
         self.streams += other.streams;
         self.pool = self.pool.or(other.pool);
         self.flows.extend(other.flows);
+        for more in &other.metrics {
+            summaries::add(&mut self.metrics, more);
+        }
         self.at = self.at.max(other.at);
     }
 }
@@ -84,6 +90,15 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// What a worker shares that published this.
+    #[cfg(test)]
+    pub(super) fn with(account: Account) -> Self {
+        Self {
+            account: Mutex::new(account),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn end(&self) {
         self.ending.store(true, Ordering::Release);
     }
@@ -103,6 +118,7 @@ impl Shared {
             streams: role.streams(),
             pool: role.pool(),
             flows: engine.flows().map(|(_, flows)| flows).collect(),
+            metrics: summaries::summarize(&engine.measured()),
             at,
         };
         if let Ok(mut place) = self.account.lock() {

@@ -7,7 +7,7 @@ mod waiting;
 use std::io::{Read, Write};
 use std::thread;
 
-use support::{Overlay, content, serve_content};
+use support::{Overlay, content, serve_content, until};
 
 fn fetch(preset: &str) {
     let overlay = Overlay::start(preset);
@@ -27,6 +27,28 @@ fn fetch(preset: &str) {
     for fetch in fetches {
         assert!(fetch.join().unwrap() == content(len), "{preset}");
     }
+    overlay.end();
+}
+
+#[test]
+fn the_metrics_of_the_transports_layers_are_in_the_account() {
+    let overlay = Overlay::start("backtap");
+    let mut socket = overlay.connect(serve_content(500_000));
+    socket.write_all(b"x").unwrap();
+    socket.read_to_end(&mut Vec::new()).unwrap();
+    until("the exit says what was measured", || {
+        !overlay.exit().metrics.is_empty()
+    });
+    let metrics = overlay.exit().metrics;
+    let names: Vec<&str> = metrics.iter().map(|it| it.metric.name).collect();
+    assert_eq!(names, ["base_round_trip", "round_trip", "waiting"]);
+    for summary in &metrics {
+        let mean = summary.mean();
+        assert!(summary.min <= mean && mean <= summary.max, "{summary:?}");
+    }
+    // Feedback may wait a millisecond for company, and no round trip counts as shorter.
+    assert!(metrics[0].min >= 0.001, "{:?}", metrics[0]);
+    drop(socket);
     overlay.end();
 }
 

@@ -12,7 +12,7 @@ mod upkeep;
 use std::collections::VecDeque;
 
 use hopflow_onion::OnionPayload;
-use hopflow_overlay::{Direction, Factory, FlowView, Host, NodeEnv, Plan};
+use hopflow_overlay::{Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan};
 use hopflow_units::{Instant, NodeId};
 use hopflow_wire::Frame;
 
@@ -91,6 +91,17 @@ impl Engine {
             let view = |direction| self.host.flow_view(handle, direction);
             (key, [view(Direction::Forward), view(Direction::Backward)])
         })
+    }
+
+    /// What the transport's layers measure of the flows of all circuits that carry data.
+    pub fn measured(&self) -> Vec<Measured> {
+        let mut measured = Vec::new();
+        for (_, handle) in self.circuits.open_ones() {
+            for direction in [Direction::Forward, Direction::Backward] {
+                self.host.measure(handle, direction, &mut measured);
+            }
+        }
+        measured
     }
 
     /// What the engine has done, and what it holds.

@@ -45,7 +45,7 @@ pub struct CrossSpec {
 pub struct Sampling {
     /// Interval of R(t) and W(t) per circuit; `None`: not recorded.
     pub circuits: Option<Duration>,
-    /// Interval of queue and window per hop; `None`: not recorded.
+    /// Interval of queue, window and metrics per hop; `None`: not recorded.
     pub hops: Option<Duration>,
     /// Nothing is recorded before this time (downloads are).
     pub from: Duration,

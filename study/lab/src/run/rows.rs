@@ -1,8 +1,8 @@
 //! What a simulation measured, as rows of a result folder.
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Queue,
-    Relay, Sample, Since, Tables, Trace, Vantage, Visit,
+    Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Metric,
+    MetricUnit, Queue, Relay, Sample, Since, Tables, Trace, Vantage, Visit,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
@@ -33,6 +33,8 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
             .collect(),
         samples: outcome.samples.iter().map(sample).collect(),
         hops: outcome.hops.iter().map(hop).collect(),
+        metrics: outcome.metrics.iter().map(metric).collect(),
+        metric_units: metric_units(outcome),
         relays: nodes(world, outcome)
             .map(|(spec, node)| relay(spec, node, world.end))
             .collect(),
@@ -152,6 +154,32 @@ fn hop(sample: &hopflow_sim::HopSample) -> HopSample {
         outstanding_cells: sample.outstanding.get(),
         window_cells: sample.window.map(hopflow_units::Cells::get),
     }
+}
+
+fn metric(sample: &hopflow_sim::MetricSample) -> Metric {
+    Metric {
+        circuit: sample.circuit,
+        hop: sample.hop,
+        t_s: sample.at.as_secs_f64(),
+        metric: sample.measured.metric.name.into(),
+        value: sample.measured.value,
+    }
+}
+
+/// What the metrics are that were measured, each once.
+fn metric_units(outcome: &Outcome) -> Vec<MetricUnit> {
+    let mut units: Vec<MetricUnit> = Vec::new();
+    for sample in &outcome.metrics {
+        let metric = sample.measured.metric;
+        if units.iter().all(|known| known.metric != metric.name) {
+            units.push(MetricUnit {
+                metric: metric.name.into(),
+                unit: metric.unit.into(),
+                about: metric.about.into(),
+            });
+        }
+    }
+    units
 }
 
 fn trace(bin: &hopflow_sim::TraceBin) -> Trace {

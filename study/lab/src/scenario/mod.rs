@@ -100,7 +100,8 @@ pub struct Record {
     /// Time between samples of each circuit's packaged and delivered bytes; 100 ms by default.
     #[serde(default = "tenth_of_a_second")]
     pub circuits: Text<Duration>,
-    /// Time between samples of each hop's queue and window; not recorded by default.
+    /// Time between samples of each hop's queue and window, and of what the transport's layers
+    /// measure; not recorded by default.
     #[serde(default)]
     pub hops: Option<Text<Duration>>,
     /// Whether the latency of every cell of data is recorded after the warm-up, circuit by circuit;

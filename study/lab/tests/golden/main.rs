@@ -1,7 +1,8 @@
 //! Golden hashes: the same bits on every machine, for every processor, and from commit to commit.
 //!
 //! Every preset, and every variant of `variants.toml`, runs on every network of this folder. A hash
-//! covers everything that one run recorded; `hashes.txt` keeps them. If one changes, behaviour has
+//! covers what one run recorded, [`Tables::fingerprint`](hopflow_results::Tables::fingerprint);
+//! `hashes.txt` keeps them. If one changes, behaviour has
 //! changed: find out why, say so in the changelog, and only then run this test with
 //! `HOPFLOW_FREEZE=1`, which writes the file anew. CI runs it as compiled for the baseline processor
 //! and for the one it runs on.

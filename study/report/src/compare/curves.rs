@@ -213,7 +213,7 @@ fn hop(transports: &[Transport], hop: u32, (name, id, state): State) -> Option<C
 }
 
 /// A state over time: the mean over runs in each bin, with its interval.
-fn over_time(
+pub(super) fn over_time(
     transport: &Transport,
     state: &dyn Fn(&Run) -> Option<&OverTime>,
     scale: f64,
@@ -286,7 +286,7 @@ fn line(transport: &Transport, points: Vec<Point>) -> Series {
 }
 
 /// A chart whose axes are still to be named, except for time; `None` without series.
-fn chart(title: &str, id: &str, along: Along, series: Vec<Series>) -> Option<Chart> {
+pub(super) fn chart(title: &str, id: &str, along: Along, series: Vec<Series>) -> Option<Chart> {
     (!series.is_empty()).then(|| Chart {
         id: id.to_owned(),
         title: title.to_owned(),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use hopflow_results::{
-    Circuit, Class, Deployment, Download, Folder, HopSample, Manifest, Relay, RunEntry, Sample,
+    Circuit, Class, Deployment, Download, Folder, HopSample, Manifest, Metric, MetricUnit, Relay,
+    RunEntry, Sample,
 };
 use hopflow_stats::{Mean, Sorted};
 
@@ -31,7 +32,12 @@ pub(super) struct Run {
     pub(super) backlog: OverTime,
     /// Each hop, counted from the exit.
     pub(super) hops: BTreeMap<u32, Hop>,
+    /// What layers of the transport measured, by metric and hop.
+    pub(super) metrics: Vec<(MetricUnit, ByHop)>,
 }
+
+/// A state of each hop, counted from the exit.
+type ByHop = BTreeMap<u32, OverTime>;
 
 /// One hop, in cells, mean over circuits.
 #[derive(Default)]
@@ -102,6 +108,13 @@ impl Run {
         self.circuits
             .iter()
             .filter(move |circuit| !any || bulk(circuit))
+    }
+
+    /// A metric by hops, if it was measured.
+    pub(super) fn metric(&self, metric: &MetricUnit) -> Option<&ByHop> {
+        let mut metrics = self.metrics.iter();
+        let (_, hops) = metrics.find(|(known, _)| known == metric)?;
+        Some(hops)
     }
 
     /// The values of one column over downloads of a class.
@@ -182,5 +195,22 @@ pub(super) fn whole(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
             hop.window.add(sample.t_s, window as f64);
         }
     }
+    run.metrics = metrics(folder, entry)?;
     Ok(run)
+}
+
+/// What layers measured, mean over circuits.
+fn metrics(folder: &Folder, entry: &RunEntry) -> Result<Vec<(MetricUnit, ByHop)>, Error> {
+    let units = folder.read_optional::<MetricUnit>(entry)?.into_iter();
+    let mut metrics: Vec<_> = units.map(|unit| (unit, ByHop::new())).collect();
+    for sample in folder.read_optional::<Metric>(entry)? {
+        let known = metrics
+            .iter_mut()
+            .find(|(it, _)| it.metric == sample.metric);
+        if let Some((_, hops)) = known {
+            let hop = hops.entry(sample.hop).or_default();
+            hop.add(sample.t_s, sample.value);
+        }
+    }
+    Ok(metrics)
 }

@@ -4,6 +4,7 @@ mod comparison;
 mod curves;
 mod load;
 mod made;
+mod metrics;
 mod quantity;
 mod relays;
 mod rollout;
@@ -64,6 +65,7 @@ fn compare(manifest: &Manifest, transports: &[Transport]) -> Document {
     }
     let mut sections = vec![summary];
     sections.extend(curves::sections(transports).into_iter().filter(has_content));
+    sections.extend(Some(metrics::section(transports)).filter(has_content));
     sections.extend(Some(rollout::section(transports)).filter(has_content));
     sections.extend(Some(relays::section(transports)).filter(has_content));
     sections.push(made::section(manifest));

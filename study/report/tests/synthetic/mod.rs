@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use hopflow_results::{
-    Circuit, Class, Download, Folder, HopSample, Manifest, RunKey, Sample, Tables, Value, Verdict,
+    Circuit, Class, Download, Folder, HopSample, Manifest, Metric, MetricUnit, RunKey, Sample,
+    Tables, Value, Verdict,
 };
 
 pub(crate) const TRANSPORTS: [&str; 4] = ["vanilla", "pctcp", "n23", "backtap"];
@@ -142,6 +143,13 @@ fn circuit(
 }
 
 fn over_time(tables: &mut Tables, transport: usize, slowness: f64, random: &mut Random) {
+    if transport == 3 {
+        tables.metric_units.push(MetricUnit {
+            metric: "round_trip".into(),
+            unit: "seconds".into(),
+            about: "the latest round trip of the hop".into(),
+        });
+    }
     for step in 0..600_u32 {
         let t_s = f64::from(step) * 0.1;
         let filled = 1.0 - libm::exp(-t_s / (3.0 + slowness));
@@ -160,6 +168,15 @@ fn over_time(tables: &mut Tables, transport: usize, slowness: f64, random: &mut 
                 let share = [0.6, 0.3, 0.1][hop as usize];
                 let queue = backlog / 512.0 * share;
                 let window = (transport >= 2).then_some((20.0 + 30.0 * filled * swing) as u64);
+                if transport == 3 {
+                    tables.metrics.push(Metric {
+                        circuit,
+                        hop,
+                        t_s,
+                        metric: "round_trip".into(),
+                        value: 0.04 + backlog / 1e7,
+                    });
+                }
                 tables.hops.push(HopSample {
                     circuit,
                     hop,

@@ -112,11 +112,15 @@ impl EndState for State {
     }
 
     fn sample(&self, out: &mut Vec<f64>) {
-        let rtt = self.control.smoothed_rtt() as f64 / 1e6;
+        let rtt = self.control.smoothed_rtt();
+        if rtt == 0 {
+            out.extend([f64::NAN; 3]);
+            return;
+        }
         out.extend([
             self.control.bdp() as f64,
             self.control.queue_use() as f64,
-            rtt,
+            rtt as f64 / 1e6,
         ]);
     }
 }

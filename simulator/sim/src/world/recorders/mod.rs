@@ -194,6 +194,7 @@ impl Recorders {
             circuits: users.iter().map(of_user).collect(),
             samples: self.sampler.samples,
             hops: self.sampler.hop_samples,
+            metrics: self.sampler.metrics,
             legs: self.legs.map_or(Vec::new(), LegRecorder::finish),
             latencies: self.latency.map_or(Vec::new(), LatencyRecorder::finish),
             traces: self.traces.map_or(Vec::new(), TraceRecorder::finish),

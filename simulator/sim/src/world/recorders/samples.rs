@@ -1,8 +1,9 @@
 //! Regular samples of circuits and hops.
 
+use hopflow_overlay::Measured;
 use hopflow_units::{Bytes, Duration, Instant};
 
-use crate::outcome::{HopSample, Sample};
+use crate::outcome::{HopSample, MetricSample, Sample};
 use crate::spec::Sampling;
 use crate::world::machine::Machine;
 use crate::world::users::{Leg, User};
@@ -14,6 +15,9 @@ pub(super) struct Sampler {
     hops: Option<Series>,
     pub(super) samples: Vec<Sample>,
     pub(super) hop_samples: Vec<HopSample>,
+    pub(super) metrics: Vec<MetricSample>,
+    /// What one flow measured; keeps its memory.
+    measured: Vec<Measured>,
 }
 
 /// When a regular sample is due.
@@ -51,6 +55,8 @@ impl Sampler {
             hops: Series::new(sampling.hops, from),
             samples: Vec::new(),
             hop_samples: Vec::new(),
+            metrics: Vec::new(),
+            measured: Vec::new(),
         }
     }
 
@@ -96,6 +102,14 @@ impl Sampler {
                     outstanding: view.outstanding,
                     window: view.window,
                 });
+                host.measure(circuit, user.measured(), &mut self.measured);
+                let sample = |measured| MetricSample {
+                    at: now,
+                    circuit: user.number(),
+                    hop,
+                    measured,
+                };
+                self.metrics.extend(self.measured.drain(..).map(sample));
             }
         }
     }
