@@ -4,11 +4,7 @@
 A file uses another if its code, tests aside, names something that the other file defines, by a path
 that begins with `crate`, `self`, `super` or a module of its own. Names that a file only passes on
 (`pub use`) lead to the file that defines them, so that a folder's `mod.rs` may show what is within.
-
-Circles that are known stand in tools/known-circles.txt, one file of a circle per line. The list may
-only shrink: a file that is in a circle and is not listed is an error, and so is one that is listed
-and is in no circle. `--write` writes the list.
-Exit status: 0 if there is no error, 1 if there are some.
+Exit status: 0 if there is no circle, 1 if there are some.
 """
 
 import re
@@ -16,7 +12,6 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-KNOWN = Path(__file__).resolve().parent / "known-circles.txt"
 ITEM = re.compile(
     r"\b(?:fn|struct|enum|union|trait|type|const|static|mod)\s+(?:mut\s+)?([A-Za-z_]\w*)"
     r"|macro_rules!\s*([A-Za-z_]\w*)"
@@ -248,21 +243,11 @@ def main():
         for source in sorted((ROOT / room).glob("*/src"))
         for circle in crate_circles(source)
     ]
-    if "--verbose" in sys.argv:
-        for circle in found:
-            print("  ".join(circle))
-    files = {file for circle in found for file in circle}
-    if "--write" in sys.argv:
-        KNOWN.write_text("".join(f"{file}\n" for file in sorted(files)))
-    known = set(KNOWN.read_text().split()) if KNOWN.exists() else set()
-    for file in sorted(files - known):
-        group = next(circle for circle in found if file in circle)
-        print(f"error: {file} is in a circle of imports: {', '.join(group)}", file=sys.stderr)
-    for file in sorted(known - files):
-        print(f"error: {file} is in no circle: take it off {KNOWN.name}", file=sys.stderr)
-    if files == known:
-        print(f"circles of imports: none but {len(known)} known files")
-    return 0 if files == known else 1
+    for circle in found:
+        print(f"error: a circle of imports: {', '.join(circle)}", file=sys.stderr)
+    if not found:
+        print("circles of imports: none")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

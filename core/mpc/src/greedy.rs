@@ -93,7 +93,7 @@ impl Greedy {
 
     fn plan_in(&mut self, problem: &Problem, k: usize) {
         let n = problem.len();
-        let fixed = |circuit: usize| is_fixed(problem, circuit, k);
+        let fixed = |circuit: usize| problem.is_fixed(circuit, k);
         // What could go out if as much as possible came in makes room for what comes in.
         self.caps.clear();
         for circuit in 0..n {
@@ -132,7 +132,7 @@ impl Greedy {
         self.pinned.clear();
         self.pinned
             .extend(self.caps.iter().enumerate().map(|(circuit, &cap)| {
-                if is_fixed(problem, circuit, k) {
+                if problem.is_fixed(circuit, k) {
                     cap
                 } else {
                     0.0
@@ -190,11 +190,6 @@ impl Greedy {
             *queue = (*queue + self.plans.r_in[step] - self.plans.r_virtual[step]).max(0.0);
         }
     }
-}
-
-/// Whether the incoming rate is set by the pin alone.
-pub(crate) fn is_fixed(problem: &Problem, circuit: usize, k: usize) -> bool {
-    problem.form == Form::Coded && k < problem.pinned[circuit]
 }
 
 #[cfg(test)]

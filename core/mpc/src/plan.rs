@@ -1,7 +1,6 @@
 //! Plans: the rates and queues of every circuit over the horizon.
 
 use crate::config::Form;
-use crate::greedy::is_fixed;
 use crate::problem::Problem;
 
 /// The plan of one circuit. Nothing in it is negative, and no hard constraint is violated by more
@@ -74,7 +73,7 @@ impl Plans {
                 let most = most.min(problem.pin_bound(circuit, k));
                 self.r_in[at] = clip(self.r_in[at], most);
             }
-            let pinned = |circuit: usize| is_fixed(problem, circuit, k);
+            let pinned = |circuit: usize| problem.is_fixed(circuit, k);
             fit(&mut self.r_in, problem, k, problem.capacity_in, pinned);
             for circuit in 0..n {
                 let at = circuit * problem.horizon + k;

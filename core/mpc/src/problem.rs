@@ -142,6 +142,11 @@ impl Problem {
         self.queue[circuit] == 0.0 && self.reach[(circuit + 1) * self.horizon - 1] == 0.0
     }
 
+    /// Whether the incoming rate is set by the pin alone.
+    pub(crate) fn is_fixed(&self, circuit: usize, k: usize) -> bool {
+        self.form == Form::Coded && k < self.pinned[circuit]
+    }
+
     /// The upper bound of an incoming rate by pins; infinite if there is none.
     pub(crate) fn pin_bound(&self, circuit: usize, k: usize) -> f64 {
         if k < self.pin {

@@ -1,10 +1,8 @@
 //! Frames: everything that neighbours send to each other.
 
-use std::fmt;
-
 use hopflow_units::{Bytes, CircuitId};
 
-use crate::{CELL_PAYLOAD, Cell, CellFlags, CellSeq, Payload};
+use crate::{CELL_PAYLOAD, Cell, CellFlags, CellSeq, DecodeError, Message, Neighbour, Payload};
 
 /// What carries the frames of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,33 +75,6 @@ pub enum Reason {
     Other = 255,
 }
 
-/// What a transport tells a neighbour about one flow of a circuit.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Message {
-    /// The circuit, as the two neighbours name it.
-    pub circuit: CircuitId,
-    /// What the sender is to the flow that the message is about.
-    pub sender: Neighbour,
-    /// What the transport says, at most [`Message::MAX_BODY`] bytes.
-    pub body: Vec<u8>,
-}
-
-/// A flow's neighbours, as a node sees them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Neighbour {
-    /// Whence the flow's cells come.
-    Predecessor,
-    /// Where the flow's cells go.
-    Successor,
-}
-
-impl Message {
-    /// The longest body.
-    pub const MAX_BODY: usize = 1024;
-    /// Encoded bytes before the body: circuit 2, type 1, sender 1, length 2.
-    pub const HEADER: u64 = 6;
-}
-
 /// Anything that one neighbour sends to another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Frame<P> {
@@ -118,42 +89,6 @@ pub enum Frame<P> {
     /// A transport's message.
     Message(Box<Message>),
 }
-
-/// Bytes that are not a frame.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DecodeError {
-    /// The bytes end within a frame.
-    Truncated,
-    /// The frame's type is unknown.
-    UnknownType(u8),
-    /// The relay command is unknown.
-    UnknownCommand(u8),
-    /// The length does not fit the cell.
-    Length(u16),
-    /// A message is longer than allowed.
-    TooLong(u16),
-    /// Who sends a message is neither the predecessor nor the successor.
-    UnknownSender(u8),
-}
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Truncated => write!(f, "the bytes end within a frame"),
-            Self::UnknownType(t) => write!(f, "frame type {t} is unknown"),
-            Self::UnknownCommand(c) => write!(f, "relay command {c} is unknown"),
-            Self::Length(n) => write!(f, "{n} bytes of data do not fit a cell"),
-            Self::TooLong(n) => write!(
-                f,
-                "a message of {n} bytes is too long; allowed are {}",
-                Message::MAX_BODY
-            ),
-            Self::UnknownSender(s) => write!(f, "sender {s} of a message is unknown"),
-        }
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 const TYPE_RELAY: u8 = 3;
 const TYPE_DESTROY: u8 = 4;

@@ -10,16 +10,18 @@
 
 mod ack;
 mod cell;
+mod error;
 mod frame;
+mod message;
 mod relay;
 mod seq;
 mod setup;
 
 pub use ack::CellAck;
 pub use cell::{Cell, CellFlags, Payload, RawPayload};
-pub use frame::{
-    Carrier, DecodeError, Destroy, Feedback, Frame, Frames, Message, Neighbour, Reason,
-};
+pub use error::DecodeError;
+pub use frame::{Carrier, Destroy, Feedback, Frame, Frames, Reason};
+pub use message::{Message, Neighbour};
 pub use relay::{RelayCommand, RelayHeader};
 pub use seq::CellSeq;
 pub use setup::Setup;

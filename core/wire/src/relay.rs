@@ -2,8 +2,6 @@
 
 use hopflow_units::StreamId;
 
-#[cfg(doc)]
-use crate::CellAck;
 use crate::{CELL_DATA, CELL_NUMBER, DecodeError, RELAY_HEADER};
 
 /// What a cell asks of the far end of its circuit.
@@ -24,7 +22,8 @@ pub enum RelayCommand {
     NumberedEnd = 25,
     /// The stream is broken off, in both directions.
     Reset = 26,
-    /// Tells which of the circuit's cells have arrived, where its ends repair; see [`CellAck`].
+    /// Tells which of the circuit's cells have arrived, where its ends repair; see
+    /// [`CellAck`](crate::CellAck).
     Ack = 27,
     /// Asks for an [`Ack`](Self::Ack).
     Ask = 28,

@@ -50,11 +50,10 @@ pub struct DatagramChannel {
 
 impl DatagramChannel {
     /// The largest plaintext that [`seal`](Self::seal) takes, in bytes.
-    pub const MAX_PLAINTEXT: usize = 1400;
+    pub const MAX_PLAINTEXT: usize = config::MAX_PLAINTEXT;
 
-    /// What a record adds to its plaintext, in bytes: a header of 5 (RFC 9147, section 4, Figure
-    /// 3), the content type, and a tag of 16.
-    pub const OVERHEAD: usize = 22;
+    /// What a record adds to its plaintext, in bytes.
+    pub const OVERHEAD: usize = config::OVERHEAD;
 
     /// The largest datagram a channel sends, in bytes.
     ///

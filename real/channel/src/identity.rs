@@ -55,13 +55,15 @@ impl Identity {
             .key_provider
             .load_private_key(key)
             .map_err(|error| IdentityError::Key(error.to_string()))?;
+        let tls = responder_config(certificate, key)
+            .map_err(|error| IdentityError::Certificate(error.to_string()))?;
         Ok(Self(Arc::new(Inner {
             fingerprint: Fingerprint::of_certificate(certificate),
             pair: DtlsCertificate {
                 certificate: certificate.to_vec(),
                 private_key: key.to_vec(),
             },
-            tls: Arc::new(responder_config(certificate, key)?),
+            tls: Arc::new(tls),
         })))
     }
 

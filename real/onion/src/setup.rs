@@ -19,26 +19,20 @@
 //! | 2 EXTENDED | queue limit 4, length 2, handshake |
 //! | 3 REFUSED | reason 1 |
 
+mod error;
 mod handshake;
 mod hop_message;
+mod layout;
 mod reader;
-
-use std::fmt;
 
 use hopflow_units::Cells;
 use hopflow_wire::CELL_PAYLOAD;
 
-use crate::TAG;
-pub use handshake::{Handshake, MAX_HANDSHAKE, MAX_HANDSHAKE_PAYLOAD};
+pub use error::SetupError;
+pub use handshake::Handshake;
 pub use hop_message::{HopMessage, Refusal};
+pub use layout::{MAX_HANDSHAKE, MAX_HANDSHAKE_PAYLOAD, SEALED_SETUP, SETUP_PLAIN, VERSION};
 use reader::{Reader, Writer};
-
-/// The version of the set-up messages that this crate speaks.
-pub const VERSION: u8 = 1;
-/// Bytes of a sealed hop message: what a body has behind kind and counter.
-pub const SEALED_SETUP: usize = CELL_PAYLOAD - 5;
-/// Bytes of a hop message before it is sealed.
-pub const SETUP_PLAIN: usize = SEALED_SETUP - TAG;
 
 /// A set-up message between two neighbours.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,41 +66,6 @@ pub enum SetupMessage {
         sealed: Box<[u8; SEALED_SETUP]>,
     },
 }
-
-/// Bytes that are not a set-up message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SetupError {
-    /// The kind of message is unknown.
-    UnknownKind(u8),
-    /// The message has another version than [`VERSION`].
-    UnknownVersion(u8),
-    /// The address is of an unknown family.
-    UnknownFamily(u8),
-    /// A handshake message of this many bytes is longer than [`MAX_HANDSHAKE`].
-    Length(u16),
-}
-
-impl fmt::Display for SetupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownKind(kind) => write!(f, "set-up message {kind} is unknown"),
-            Self::UnknownVersion(version) => {
-                write!(f, "set-up version {version} is unknown; this is {VERSION}")
-            }
-            Self::UnknownFamily(family) => {
-                write!(f, "address family {family} is neither 4 nor 6")
-            }
-            Self::Length(len) => {
-                write!(
-                    f,
-                    "a handshake message has at most {MAX_HANDSHAKE} bytes, not {len}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for SetupError {}
 
 const CREATE: u8 = 1;
 const CREATED: u8 = 2;

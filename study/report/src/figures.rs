@@ -126,61 +126,56 @@ pub fn value_table(values: &[&Value], x: &Axis, labels: &[String]) -> Table {
     let swept = values.iter().any(|value| value.x.is_some());
     let named = values.iter().any(|value| !value.transport.is_empty());
     let columns = [
-        (named, Column::new("Transport")),
-        (swept, Column::with_unit(&x.label, &x.unit)),
-        (true, Column::with_unit("Measured", unit)),
-        (true, Column::with_unit("Paper", unit)),
-        (true, Column::with_unit("Band", unit)),
-        (true, Column::new("Runs")),
-        (true, Column::new("Verdict")),
+        Column::new("Transport"),
+        Column::with_unit(&x.label, &x.unit),
+        Column::with_unit("Measured", unit),
+        Column::with_unit("Paper", unit),
+        Column::with_unit("Band", unit),
+        Column::new("Runs"),
+        Column::new("Verdict"),
     ];
-    let row = |value: &&Value| {
-        let colour = labels
-            .iter()
-            .position(|label| *label == value.transport)
-            .unwrap_or(0);
-        let band = value.band_low.zip(value.band_high);
-        let cells = [
-            (
-                named,
-                Cell::Label {
-                    text: value.transport.clone(),
-                    colour,
-                },
-            ),
-            (swept, Cell::number(value.x)),
-            (
-                true,
-                Cell::Number {
-                    value: value.mean,
-                    half_width: half_width(value),
-                },
-            ),
-            (true, Cell::number(value.paper)),
-            (
-                true,
-                band.map_or(Cell::Empty, |(low, high)| Cell::Range(low, high)),
-            ),
-            (true, Cell::Count(value.n)),
-            (true, Cell::Verdict(value.verdict)),
-        ];
-        shown(cells)
-    };
+    let kept = [named, swept, true, true, true, true, true];
+    let rows = values.iter().map(|value| cells(value, labels));
     Table {
         caption: format!(
             "{}: means over runs, ± half of a 95 % confidence interval",
             quantity(values)
         ),
-        columns: shown(columns),
-        rows: values.iter().map(row).collect(),
+        columns: shown(columns, kept),
+        rows: rows.map(|row| shown(row, kept)).collect(),
     }
 }
 
-fn shown<T>(parts: [(bool, T); 7]) -> Vec<T> {
+/// The row of a value, in all columns.
+fn cells(value: &Value, labels: &[String]) -> [Cell; 7] {
+    let transport = Cell::Label {
+        text: value.transport.clone(),
+        colour: labels
+            .iter()
+            .position(|label| *label == value.transport)
+            .unwrap_or(0),
+    };
+    let measured = Cell::Number {
+        value: value.mean,
+        half_width: half_width(value),
+    };
+    let band = value.band_low.zip(value.band_high);
+    [
+        transport,
+        Cell::number(value.x),
+        measured,
+        Cell::number(value.paper),
+        band.map_or(Cell::Empty, |(low, high)| Cell::Range(low, high)),
+        Cell::Count(value.n),
+        Cell::Verdict(value.verdict),
+    ]
+}
+
+/// The parts that are kept.
+fn shown<T>(parts: [T; 7], kept: [bool; 7]) -> Vec<T> {
+    let parts = parts.into_iter().zip(kept);
     parts
-        .into_iter()
-        .filter(|(shown, _)| *shown)
-        .map(|(_, part)| part)
+        .filter_map(|(part, kept)| kept.then_some(part))
         .collect()
 }
 

@@ -129,9 +129,30 @@ pub(crate) fn slug(text: &str) -> String {
     }
 }
 
+/// Text in which what stands between backticks is set as code.
+pub(crate) fn prose(text: &str) -> String {
+    let mut html = String::new();
+    for (index, part) in text.split('`').enumerate() {
+        let part = escape(part);
+        let is_code = index % 2 == 1;
+        let (open, close) = if is_code {
+            ("<code>", "</code>")
+        } else {
+            ("", "")
+        };
+        html.extend([open, &part, close]);
+    }
+    html
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prose_is_escaped_and_sets_code() {
+        assert_eq!(prose("a `b<c` & d"), "a <code>b&lt;c</code> &amp; d");
+    }
 
     #[test]
     fn numbers_are_grouped_and_signed_for_readers() {

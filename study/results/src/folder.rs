@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::fingerprint::Fingerprint;
+use crate::key::RunKey;
 use crate::manifest::{FORMAT, Manifest};
-use crate::run::{RunEntry, RunKey, TableFile, Tables};
+use crate::run::{RunEntry, TableFile, Tables};
 use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
@@ -78,39 +79,7 @@ impl Folder {
         let partial = path.with_file_name(format!(".{}.partial", key.folder()));
         remove_folder(&partial)?;
         fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
-        let mut files = BTreeMap::new();
-        let mut writer = TableWriter {
-            key,
-            folder: &partial,
-            files: &mut files,
-        };
-        writer.write(&tables.downloads)?;
-        writer.write(&tables.circuits)?;
-        writer.write(&tables.samples)?;
-        writer.write(&tables.hops)?;
-        writer.write(&tables.relays)?;
-        writer.write(&tables.links)?;
-        writer.write(&tables.cross)?;
-        if !tables.metrics.is_empty() {
-            writer.write(&tables.metrics)?;
-            writer.write(&tables.metric_units)?;
-        }
-        if !tables.latencies.is_empty() {
-            writer.write(&tables.latencies)?;
-            writer.write(&tables.latency_classes)?;
-        }
-        if !tables.queues.is_empty() {
-            writer.write(&tables.queues)?;
-        }
-        if !tables.deployments.is_empty() {
-            writer.write(&tables.deployments)?;
-        }
-        if !tables.traces.is_empty() {
-            writer.write(&tables.traces)?;
-        }
-        if !tables.visits.is_empty() {
-            writer.write(&tables.visits)?;
-        }
+        let files = write_tables(key, tables, &partial)?;
         let entry = RunEntry {
             key: key.clone(),
             folder: format!("{RUNS}/{}", key.folder()),
@@ -313,6 +282,48 @@ impl TableWriter<'_> {
         self.files.insert(R::TABLE.to_owned(), file);
         Ok(())
     }
+}
+
+/// Writes the tables of a run into its folder; returns their files.
+fn write_tables(
+    key: &RunKey,
+    tables: &Tables,
+    folder: &Path,
+) -> Result<BTreeMap<String, TableFile>, Error> {
+    let mut files = BTreeMap::new();
+    let mut writer = TableWriter {
+        key,
+        folder,
+        files: &mut files,
+    };
+    writer.write(&tables.downloads)?;
+    writer.write(&tables.circuits)?;
+    writer.write(&tables.samples)?;
+    writer.write(&tables.hops)?;
+    writer.write(&tables.relays)?;
+    writer.write(&tables.links)?;
+    writer.write(&tables.cross)?;
+    if !tables.metrics.is_empty() {
+        writer.write(&tables.metrics)?;
+        writer.write(&tables.metric_units)?;
+    }
+    if !tables.latencies.is_empty() {
+        writer.write(&tables.latencies)?;
+        writer.write(&tables.latency_classes)?;
+    }
+    if !tables.queues.is_empty() {
+        writer.write(&tables.queues)?;
+    }
+    if !tables.deployments.is_empty() {
+        writer.write(&tables.deployments)?;
+    }
+    if !tables.traces.is_empty() {
+        writer.write(&tables.traces)?;
+    }
+    if !tables.visits.is_empty() {
+        writer.write(&tables.visits)?;
+    }
+    Ok(files)
 }
 
 fn json(value: &impl serde::Serialize) -> Vec<u8> {

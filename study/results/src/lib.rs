@@ -69,6 +69,7 @@ mod fair;
 mod field;
 mod fingerprint;
 mod folder;
+mod key;
 mod manifest;
 mod rows;
 mod run;
@@ -79,11 +80,12 @@ pub use error::Error;
 pub use fair::{jain_at_bottlenecks, max_min_index};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use folder::Folder;
+pub use key::RunKey;
 pub use manifest::{FORMAT, Manifest};
 pub use rows::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, HopSample, Latency, LatencyClass,
     Link, Metric, MetricUnit, Queue, Relay, Sample, Since, Trace, Vantage, Visit,
 };
-pub use run::{RunEntry, RunKey, TableFile, Tables};
+pub use run::{RunEntry, TableFile, Tables};
 pub use table::Row;
 pub use values::{VALUE_COLUMNS, Value, Verdict};

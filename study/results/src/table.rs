@@ -16,7 +16,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use crate::field::Field;
 use crate::fingerprint::Hasher;
-use crate::run::RunKey;
+use crate::key::RunKey;
 
 /// Rows per row group; readers of any kind fetch a row group at a time.
 const GROUP: usize = 1 << 20;

@@ -3,7 +3,8 @@
 use super::capacity::Capacity;
 use super::group::{Group, Sums};
 use super::lanes::{Lanes, WIDTH};
-use super::step::{Step, StepTerms, Trial};
+use super::step::{Step, StepTerms};
+use super::trial::Trial;
 
 /// How far to go towards the boundary.
 const FRACTION: f64 = 0.995;

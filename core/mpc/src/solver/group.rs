@@ -11,7 +11,8 @@ use super::matrix::{
     Matrix, Vector, add, apply, apply_transposed, complement, inverse, product, symmetric_outer,
     symmetric_product, zero,
 };
-use super::step::{Step, StepTerms, Trial};
+use super::step::{Step, StepTerms};
+use super::trial::Trial;
 
 /// How the rates of a step follow from the force on them and from the totals before it.
 #[derive(Clone, Copy, Debug)]

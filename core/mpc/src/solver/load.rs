@@ -4,7 +4,6 @@ use super::core::Core;
 use super::lanes::{Lanes, WIDTH};
 use super::step::{FAR, GIVE, Step};
 use crate::config::Config;
-use crate::greedy::is_fixed;
 use crate::objective::Weights;
 use crate::plan::Plans;
 use crate::problem::Problem;
@@ -109,7 +108,7 @@ impl Loader<'_> {
         let pin = self.problem.pin_bound(circuit, k) / self.unit;
         let reach = self.problem.reach[at] / self.unit;
         let sink = self.problem.sink[at] / self.unit;
-        let pinned = is_fixed(self.problem, circuit, k);
+        let pinned = self.problem.is_fixed(circuit, k);
         let width_in = (reach - scan.held)
             .min(pin)
             .min(self.spare_in[k] / self.unit);

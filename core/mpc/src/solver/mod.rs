@@ -17,13 +17,14 @@ mod load;
 mod matrix;
 mod soft;
 mod step;
+mod trial;
 
 use self::bound::lower_bound;
 use self::core::Core;
 use self::lanes::WIDTH;
 use self::load::Loader;
 use crate::config::{Budget, Config, ConfigError, Form};
-use crate::greedy::{Greedy, is_fixed};
+use crate::greedy::Greedy;
 use crate::objective::objective;
 use crate::plan::{Plan, Plans};
 use crate::problem::Problem;
@@ -169,7 +170,7 @@ impl Solver {
             .extend((0..problem.len()).filter(|&circuit| !problem.is_idle(circuit)));
         self.spare_in.clear();
         self.spare_in.extend((0..problem.horizon).map(|k| {
-            let pinned = (0..problem.len()).filter(|&circuit| is_fixed(problem, circuit, k));
+            let pinned = (0..problem.len()).filter(|&circuit| problem.is_fixed(circuit, k));
             let held = pinned.map(|circuit| self.plans.r_in[circuit * problem.horizon + k]);
             problem.capacity_in - held.sum::<f64>()
         }));

@@ -1,7 +1,7 @@
 //! Limits that may be exceeded at a price.
 
 use super::lanes::Lanes;
-use super::step::Trial;
+use super::trial::Trial;
 
 /// A constraint `a·v - excess + slack = bound` whose excess has a price: `dual + spare = price`,
 /// where spare is the multiplier of the excess being positive.

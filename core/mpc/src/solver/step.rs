@@ -6,6 +6,7 @@
 use super::lanes::{Lanes, WIDTH};
 use super::matrix::{Matrix, Vector, zero};
 use super::soft::SoftRow;
+use super::trial::Trial;
 
 /// Stands for "no bound": a row whose bound and slack are this large never acts, and its
 /// arithmetic stays finite.
@@ -56,22 +57,6 @@ pub(super) struct StepTerms<const D: usize> {
     pub(super) give: f64,
     /// The share of products that this step's rows aim at: the step's discount.
     pub(super) share: f64,
-}
-
-/// What is summed up while a direction is tried out.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Trial {
-    /// The largest relative decrease of a slack or multiplier: one over the longest step.
-    pub(super) decrease: Lanes,
-    /// The sum of the products of the slacks' and the multipliers' steps.
-    pub(super) products: Lanes,
-}
-
-impl Trial {
-    pub(super) const START: Self = Self {
-        decrease: Lanes::ZERO,
-        products: Lanes::ZERO,
-    };
 }
 
 /// One step of the horizon for a group of circuits. D kinds of rates: in, out and, in the printed

@@ -4,7 +4,7 @@
 
 use hopflow_units::{Duration, Instant};
 
-use super::AckSample;
+use super::ack::AckSample;
 
 /// Acknowledgements further apart do not belong to one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);

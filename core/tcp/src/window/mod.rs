@@ -1,31 +1,17 @@
 //! The congestion window: one machine, with an algorithm for its growth plugged in.
 
+mod ack;
 mod cubic;
 mod hystart;
 mod reno;
 
-use hopflow_units::{Bytes, Duration, Instant};
+use hopflow_units::{Bytes, Duration};
 
 use crate::{Algorithm, Config};
+pub(crate) use ack::AckSample;
 use cubic::{Cubic, Growth};
 use hystart::HyStart;
 use reno::Reno;
-
-/// What an acknowledgement tells the window.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckSample {
-    pub(crate) now: Instant,
-    /// Bytes newly known to have arrived.
-    pub(crate) acked: u64,
-    /// The lowest offset not acknowledged.
-    pub(crate) una: u64,
-    /// The lowest offset never sent.
-    pub(crate) nxt: u64,
-    /// The latest round-trip time.
-    pub(crate) rtt: Duration,
-    /// The smallest round-trip time.
-    pub(crate) min_rtt: Duration,
-}
 
 /// The growth of the window in congestion avoidance and its reduction on congestion.
 #[derive(Clone, Debug)]
@@ -155,6 +141,7 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hopflow_units::Instant;
 
     fn reno() -> Window {
         Window::new(&Config {

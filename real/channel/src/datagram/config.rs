@@ -9,9 +9,15 @@ use dimpl::{
     SignatureAlgorithm,
 };
 
-use super::DatagramChannel;
 use super::suite;
 use crate::state::HANDSHAKE_TIMEOUT;
+
+/// The largest plaintext of a record, in bytes.
+pub(super) const MAX_PLAINTEXT: usize = 1400;
+
+/// What a record adds to its plaintext, in bytes: a header of 5 (RFC 9147, section 4, Figure 3),
+/// the content type, and a tag of 16.
+pub(super) const OVERHEAD: usize = 22;
 
 /// After how many records at the latest a called end renews its keys: AES-GCM would allow 2^24.5
 /// (RFC 9147, section 4.5.3).
@@ -48,7 +54,7 @@ fn build(key_provider: &'static dyn KeyProvider, records_per_key: u64) -> Arc<Co
     };
     let config = Config::builder()
         .with_crypto_provider(provider)
-        .mtu(DatagramChannel::MAX_DATAGRAM)
+        .mtu(MAX_PLAINTEXT + OVERHEAD)
         .kx_groups(&[NamedGroup::X25519])
         .dtls12_cipher_suites(&[])
         .require_client_certificate(false)

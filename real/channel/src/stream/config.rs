@@ -16,7 +16,7 @@ use rustls::{
     SignatureScheme,
 };
 
-use crate::{Fingerprint, IdentityError};
+use crate::Fingerprint;
 
 static PROVIDER: LazyLock<Arc<CryptoProvider>> = LazyLock::new(|| {
     Arc::new(CryptoProvider {
@@ -49,15 +49,14 @@ pub(super) fn no_name() -> ServerName<'static> {
 pub(crate) fn responder_config(
     certificate: &[u8],
     key: &[u8],
-) -> Result<ServerConfig, IdentityError> {
+) -> Result<ServerConfig, rustls::Error> {
     let chain = vec![CertificateDer::from(certificate.to_vec())];
     let key = PrivatePkcs8KeyDer::from(key.to_vec());
     let mut config = ServerConfig::builder_with_details(Arc::clone(&PROVIDER), Arc::new(NoTime))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .expect("the provider has a suite of TLS 1.3")
         .with_no_client_auth()
-        .with_single_cert(chain, key.into())
-        .map_err(|error| IdentityError::Certificate(error.to_string()))?;
+        .with_single_cert(chain, key.into())?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(config)

@@ -2,14 +2,7 @@
 
 use std::ops::Deref;
 
-use super::{SETUP_PLAIN, hop_message};
-use crate::TAG;
-use crate::keys::KEY;
-
-/// Bytes of a handshake message at most: as many as fit an EXTEND.
-pub const MAX_HANDSHAKE: usize = SETUP_PLAIN - hop_message::EXTEND_FIELDS;
-/// Bytes of payload that a handshake message carries at most, next to a key and a tag.
-pub const MAX_HANDSHAKE_PAYLOAD: usize = MAX_HANDSHAKE - KEY - TAG;
+use super::layout::MAX_HANDSHAKE;
 
 /// A handshake message, at most [`MAX_HANDSHAKE`] bytes long. Only [`crate::Initiator`] and
 /// [`crate::answer`] look into it.

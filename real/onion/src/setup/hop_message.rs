@@ -4,12 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use hopflow_units::Cells;
 
+use super::error::SetupError;
+use super::handshake::Handshake;
+use super::layout::SETUP_PLAIN;
 use super::reader::{Reader, Writer};
-use super::{Handshake, SETUP_PLAIN, SetupError};
-
-/// Bytes of an EXTEND without its handshake message: kind 1, family 1, address 16, port 2,
-/// fingerprint 32, length 2.
-pub(super) const EXTEND_FIELDS: usize = 54;
 
 /// A message between the client and the circuit's last hop.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,7 +2,9 @@
 
 use hopflow_units::Cells;
 
-use super::{Handshake, MAX_HANDSHAKE, SetupError};
+use super::error::SetupError;
+use super::handshake::Handshake;
+use super::layout::MAX_HANDSHAKE;
 
 /// The bytes of a message that are not read yet. A message is longer than all its fields together;
 /// reading behind its end gives zeros.

@@ -86,23 +86,8 @@ pub fn execute(
             scope.spawn_fifo(move |_| shared.make(n, &jobs[n]));
         }
     });
-    let mut failures = Vec::new();
-    for (n, made) in shared
-        .made
-        .into_inner()
-        .expect("no thread panics with the lock")
-    {
-        match made {
-            Ok(entry) => entries[n] = Some(entry),
-            Err(Failure::Folder(error)) => return Err(error.into()),
-            Err(Failure::Defect(text)) => failures.push((n, text)),
-        }
-    }
-    if !failures.is_empty() {
-        failures.sort();
-        return Err(Error::Failed(
-            failures.into_iter().map(|(_, text)| text).collect(),
-        ));
+    for (n, entry) in shared.into_made()? {
+        entries[n] = Some(entry);
     }
     let finished: Vec<_> = entries.into_iter().flatten().collect();
     if finished.len() < jobs.len() {
@@ -128,6 +113,25 @@ enum Failure {
 }
 
 impl Shared<'_> {
+    /// The runs that were made, by the numbers of their jobs, unless one failed.
+    fn into_made(self) -> Result<Vec<(usize, RunEntry)>, Error> {
+        let made = self.made.into_inner();
+        let (mut entries, mut failures) = (Vec::new(), Vec::new());
+        for (n, made) in made.expect("no thread panics with the lock") {
+            match made {
+                Ok(entry) => entries.push((n, entry)),
+                Err(Failure::Folder(error)) => return Err(error.into()),
+                Err(Failure::Defect(text)) => failures.push((n, text)),
+            }
+        }
+        if failures.is_empty() {
+            return Ok(entries);
+        }
+        failures.sort();
+        let texts = failures.into_iter().map(|(_, text)| text);
+        Err(Error::Failed(texts.collect()))
+    }
+
     fn make(&self, n: usize, job: &Job) {
         if self.stopped() {
             return;

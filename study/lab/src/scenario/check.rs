@@ -4,19 +4,12 @@ use std::collections::BTreeSet;
 
 use hopflow_units::{Bytes, Duration};
 
+use super::check_path::check_path;
+use super::limits::{Check, check_count, fail};
+use super::traffic::TrafficModels;
 use super::{
-    Access, Bucket, Circuits, InputError, Network, Path, Record, Relays, Response, Scenario,
-    Shaping, Workload, allowed,
+    Access, Bucket, Circuits, Network, Path, Record, Relays, Response, Scenario, Shaping, Workload,
 };
-
-/// The most relays and the most circuits of a scenario.
-pub(super) const LARGEST_COUNT: u64 = 1_000_000;
-
-pub(super) type Check = Result<(), InputError>;
-
-pub(super) fn fail(key: &str, problem: impl Into<String>) -> Check {
-    Err(InputError::at(key, problem))
-}
 
 impl Scenario {
     /// Checks what the form alone does not ensure; a scenario that passes can be sampled.
@@ -141,16 +134,6 @@ fn check_label(key: &str, label: &str) -> Check {
     Ok(())
 }
 
-pub(super) fn check_count(key: &str, count: u64) -> Check {
-    if count == 0 || count > LARGEST_COUNT {
-        return fail(
-            key,
-            format!("{count} is outside of what is allowed: 1 to {LARGEST_COUNT}"),
-        );
-    }
-    Ok(())
-}
-
 impl Network {
     fn check(&self) -> Check {
         self.access.check("network.access")?;
@@ -266,41 +249,6 @@ impl Circuits {
     }
 }
 
-/// Checks that a path can be drawn from the network; returns its length.
-pub(super) fn check_path(
-    key: &str,
-    names: &[String],
-    network: &Network,
-) -> Result<usize, InputError> {
-    let mut fixed = BTreeSet::new();
-    for (index, name) in names.iter().enumerate() {
-        let known = network.relays.iter().find(|relays| relays.holds(name));
-        let Some(relays) = known else {
-            let allowed = allowed(
-                name,
-                network.relays.iter().map(|relays| relays.name.as_str()),
-            );
-            let problem = format!("there is no relay \"{name}\"; {allowed}");
-            return Err(InputError::at(format!("{key}[{index}]"), problem));
-        };
-        let is_group = relays.count.is_some() && relays.name == *name;
-        if !is_group && !fixed.insert(name) {
-            let problem = format!("the relay \"{name}\" occurs twice in the path");
-            return Err(InputError::at(format!("{key}[{index}]"), problem));
-        }
-        let wanted = names.iter().filter(|other| relays.holds(other)).count() as u64;
-        if is_group && wanted > relays.size() {
-            let problem = format!(
-                "{wanted} different relays of \"{}\" are asked for; it has {}",
-                relays.name,
-                relays.size()
-            );
-            return Err(InputError::at(format!("{key}[{index}]"), problem));
-        }
-    }
-    Ok(names.len())
-}
-
 impl Workload {
     fn check(&self, key: &str) -> Check {
         let resolved = self.resolve();
@@ -351,6 +299,49 @@ impl Workload {
                 "never ends, so there is only one upload; allowed is an amount of data",
             ),
             _ => Ok(()),
+        }
+    }
+
+    /// Checks the keys that belong to a model, and that none is there that it replaces.
+    fn check_model(&self, key: &str, models: &TrafficModels) -> Check {
+        if self.parallel == Some(0) {
+            let key = format!("{key}.parallel");
+            return fail(&key, "is 0; allowed are 1 or more objects at once");
+        }
+        let Some(name) = &self.model else {
+            return match self.parallel {
+                Some(_) => fail(
+                    &format!("{key}.parallel"),
+                    "is for pages with objects, which only models have; needed is the key `model`",
+                ),
+                None => Ok(()),
+            };
+        };
+        let model = models.get(name);
+        if !model.has(self.class.into()) {
+            let classes: Vec<_> = model.classes().collect();
+            let problem = format!(
+                "the model \"{name}\" has no users of this class; allowed: {}",
+                classes.join(", ")
+            );
+            return fail(&format!("{key}.class"), problem);
+        }
+        let replaced = [
+            ("response", self.response.is_some()),
+            ("request", self.request.is_some()),
+            ("direction", self.direction.is_some()),
+            ("think", self.think.is_some()),
+            ("replay", self.replay.is_some()),
+        ];
+        match replaced.iter().find(|(_, said)| *said) {
+            Some((other, _)) => fail(
+                &format!("{key}.{other}"),
+                format!(
+                    "is what the model \"{name}\" draws; allowed beside `model`: class, parallel, \
+                     server-delay, server-delay-max"
+                ),
+            ),
+            None => Ok(()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What must hold between a scenario's nodes and circuits and the topology and files it names.
 
-use super::check::{Check, check_count, fail};
+use super::limits::{Check, check_count, fail};
 use super::place::CONTINENTS;
 use super::{Access, InputError, Path, Scenario, Topology, allowed};
 

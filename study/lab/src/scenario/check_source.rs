@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hopflow_paths::PathSelector;
 use hopflow_random::Streams;
 
-use super::check::{Check, LARGEST_COUNT, fail};
+use super::limits::{Check, LARGEST_COUNT, fail};
 use super::{InputError, Network, PopulationSource, Relays, Scenario, Shaping, Source, TorPath};
 
 /// Networks of which it is tried whether they have paths.

@@ -1,14 +1,20 @@
 //! Scenarios: a network, its users, the transports under test and the seeds, as TOML.
 
 mod check;
+mod check_path;
 mod check_places;
 mod check_source;
 mod legs;
+mod limits;
+mod load;
+mod loaded;
 mod network;
 mod path;
 mod paths;
 mod place;
+mod population;
 mod quantity;
+mod queue;
 mod read;
 mod replay;
 mod sample;
@@ -28,12 +34,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use legs::Legs;
-pub use network::{Access, Bucket, Cross, Network, Queue, Relays, Shaping};
+pub use loaded::Loaded;
+pub use network::{Access, Bucket, Cross, Network, Relays, Shaping};
 pub use path::{Path, RandomPath, TorPath};
 pub use quantity::{Distribution, Quantity, Text};
+pub use queue::Queue;
 pub use sample::CLIENT_PREFIX;
 pub use schema::schema;
-pub use source::{Loaded, PopulationSource, Source};
+pub use source::{PopulationSource, Source};
 pub use tcp::{Congestion, Tcp};
 pub use topology::{Dumbbell, Topology, Tree};
 pub use transports::{Choice, Transports, Upgrade};

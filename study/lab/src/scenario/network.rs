@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use hopflow_config::packets;
-use hopflow_sim::spec::{AccessSpec, BucketSpec, QueueSpec};
+use hopflow_sim::spec::{AccessSpec, BucketSpec};
 use hopflow_units::{Bytes, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::quantity::{Distribution, Text, TextOr};
+use super::queue::Queue;
 use super::source::Source;
 use super::tcp::Tcp;
 use super::topology::Topology;
@@ -43,6 +43,30 @@ pub struct Network {
     pub cross: Vec<Cross>,
 }
 
+impl Network {
+    /// The numbers of the relays that a name stands for.
+    pub(super) fn numbers(&self, name: &str) -> std::ops::Range<usize> {
+        let mut first = 0;
+        for relays in &self.relays {
+            let size = relays.size() as usize;
+            if relays.name == name {
+                return first..first + size;
+            }
+            if let Some(member) = relays.members().position(|member| member == name) {
+                return first + member..first + member + 1;
+            }
+            first += size;
+        }
+        unreachable!("the check saw to it that every name is that of a relay")
+    }
+
+    /// Whether this is the name of a group of relays.
+    pub(super) fn has_group(&self, name: &str) -> bool {
+        let mut relays = self.relays.iter();
+        relays.any(|relays| relays.count.is_some() && relays.name == name)
+    }
+}
+
 /// Downloads without end, each over a TCP connection from a server of its own to an application
 /// on a relay's machine, whose access link it shares with the relay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,8 +80,12 @@ pub struct Cross {
     #[serde(default)]
     pub access: Access,
     /// When a connection opens; at once by default.
-    #[serde(default = "super::users::at_once")]
+    #[serde(default = "at_once")]
     pub start: Distribution<Duration>,
+}
+
+pub(super) const fn at_once() -> Distribution<Duration> {
+    Distribution::Fixed(Duration::ZERO)
 }
 
 /// A relay, or a group of relays that are drawn from the same distributions.
@@ -80,6 +108,26 @@ pub struct Relays {
     /// The token bucket, as far as it differs from the network's, or "unlimited".
     #[serde(default)]
     pub bucket: Option<Shaping>,
+}
+
+impl Relays {
+    /// Number of relays.
+    pub(super) fn size(&self) -> u64 {
+        self.count.map_or(1, u64::from)
+    }
+
+    /// The names of the relays.
+    pub(super) fn members(&self) -> impl Iterator<Item = String> {
+        (1..=self.size()).map(|number| match self.count {
+            Some(_) => format!("{}-{number}", self.name),
+            None => self.name.clone(),
+        })
+    }
+
+    /// Whether this is the name of the relay, of the group, or of one in the group.
+    pub(super) fn holds(&self, name: &str) -> bool {
+        self.name == name || self.members().any(|member| member == name)
+    }
 }
 
 /// A full-duplex access link, alike in both directions; what is not set comes from the network,
@@ -138,93 +186,6 @@ impl Access {
             jitter: self.jitter.unwrap_or_default().0,
             reorder: self.reorder.unwrap_or_default(),
         }
-    }
-}
-
-/// A queue in front of a link: `"100 packets"`, or a table that chooses `codel`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue(pub QueueSpec);
-
-impl Default for Queue {
-    fn default() -> Self {
-        Self(QueueSpec::DropTail { packets: 100 })
-    }
-}
-
-/// Controlled delay, RFC 8289.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Codel {
-    codel: CodelTimes,
-    /// Packets that wait at most.
-    limit: String,
-}
-
-/// The two parameters of controlled delay.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct CodelTimes {
-    /// Sojourn time that is acceptable for long; RFC 8289 recommends 5 ms.
-    target: Text<Duration>,
-    /// Time in which the sojourn time must fall below the target once; RFC 8289 recommends 100 ms.
-    interval: Text<Duration>,
-}
-
-impl<'de> Deserialize<'de> for Queue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextOr {
-            expected: "a queue: \"100 packets\", or { codel = { target, interval }, limit }"
-                .to_owned(),
-            from_text: |text| {
-                let packets = packets(text)?;
-                Ok(Self(QueueSpec::DropTail { packets }))
-            },
-            from_table: |table: Codel| {
-                Ok(Self(QueueSpec::CoDel {
-                    target: table.codel.target.0,
-                    interval: table.codel.interval.0,
-                    packets: packets(&table.limit)?,
-                }))
-            },
-        })
-    }
-}
-
-impl Serialize for Queue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            QueueSpec::DropTail { packets } => {
-                serializer.collect_str(&format_args!("{packets} packets"))
-            }
-            QueueSpec::CoDel {
-                target,
-                interval,
-                packets,
-            } => Codel {
-                codel: CodelTimes {
-                    target: Text(target),
-                    interval: Text(interval),
-                },
-                limit: format!("{packets} packets"),
-            }
-            .serialize(serializer),
-        }
-    }
-}
-
-impl JsonSchema for Queue {
-    fn schema_name() -> Cow<'static, str> {
-        "Queue".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let text = json_schema!({
-            "type": "string", "pattern": "^[0-9]+ packets$", "examples": ["100 packets"],
-        });
-        json_schema!({
-            "description": "A drop-tail queue of so many packets, or controlled delay (RFC 8289).",
-            "anyOf": [text, generator.subschema_for::<Codel>()],
-        })
     }
 }
 

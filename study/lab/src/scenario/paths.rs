@@ -11,7 +11,10 @@ use hopflow_random::{Stream, Streams};
 use hopflow_sim::spec::NodeSpec;
 use hopflow_units::NodeId;
 
-use super::{Network, Path, RandomPath, Scenario};
+use super::{Circuits, Legs, Network, Path, RandomPath, Scenario};
+
+/// Draws of a path after which its relays need not be other ones any more.
+const PATIENCE: usize = 1000;
 
 /// The paths of one network, which are drawn circuit by circuit.
 pub(super) struct Paths<'a> {
@@ -41,11 +44,6 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The network whose paths these are.
-    pub(super) const fn network(&self) -> &'a Network {
-        self.network
-    }
-
     /// The path of the next circuit; none if the source's relays allow none.
     pub(super) fn draw(&mut self, path: &Path, stream: &mut Stream) -> Option<Vec<NodeId>> {
         match path {
@@ -67,6 +65,69 @@ impl<'a> Paths<'a> {
         Some(numbered(
             path.into_iter().map(|relay| first + relay as usize),
         ))
+    }
+
+    /// The further paths of a circuit of `group` whose first path is `first`.
+    pub(super) fn draw_legs(
+        &mut self,
+        group: &Circuits,
+        first: &[NodeId],
+        stream: &mut Stream,
+    ) -> Vec<Vec<NodeId>> {
+        match &group.legs {
+            None => Vec::new(),
+            Some(Legs::Named(paths)) => {
+                let named = paths.iter().cloned().map(Path::Named);
+                named.filter_map(|path| self.draw(&path, stream)).collect()
+            }
+            Some(Legs::Count(count)) => {
+                let mut legs = vec![first.to_vec()];
+                for _ in 1..*count {
+                    let leg = self.draw_leg(group, &legs, stream);
+                    legs.push(leg);
+                }
+                legs.split_off(1)
+            }
+        }
+    }
+
+    /// A path with the ends of the others, and other relays where there is a choice.
+    fn draw_leg(
+        &mut self,
+        group: &Circuits,
+        others: &[Vec<NodeId>],
+        stream: &mut Stream,
+    ) -> Vec<NodeId> {
+        let first = &others[0];
+        let last = first.len() - 1;
+        let chosen = match &group.path {
+            Path::Named(names) => {
+                let drawn = names.iter().map(|name| self.network.has_group(name));
+                drawn.collect()
+            }
+            _ => vec![true; first.len()],
+        };
+        let mut leg = first.clone();
+        for attempt in 0..2 * PATIENCE {
+            let Some(mut path) = self.draw(&group.path, stream) else {
+                break;
+            };
+            path[last] = first[last];
+            if !group.client {
+                path[0] = first[0];
+            }
+            if !distinct(&path) {
+                continue;
+            }
+            leg = path;
+            let from = usize::from(!group.client);
+            let mut free = (from..last).filter(|&place| chosen[place]);
+            let used = |relay: &NodeId| others.iter().any(|other| other.contains(relay));
+            if attempt >= PATIENCE || !free.any(|place| used(&leg[place])) {
+                break;
+            }
+        }
+        leg
     }
 }
 
@@ -151,4 +212,8 @@ fn draw_random(path: RandomPath, relays: &[NodeSpec], stream: &mut Stream) -> Ve
         relay
     };
     (0..path.random).map(&mut draw).collect()
+}
+
+fn distinct(path: &[NodeId]) -> bool {
+    (1..path.len()).all(|place| !path[..place].contains(&path[place]))
 }

@@ -14,7 +14,7 @@ use hopflow_units::NodeId;
 
 use super::paths::Paths;
 use super::place::{Map, Place, Resident};
-use super::{Access, Bucket, Circuits, Network, Relays, Scenario, Shaping};
+use super::{Access, Bucket, Circuits, Scenario, Shaping};
 
 /// What the names of clients begin with.
 pub const CLIENT_PREFIX: &str = "client-";
@@ -238,42 +238,4 @@ fn draw_access(access: &Access, streams: Streams, node: Resident<'_>, place: Pla
         link.rate = rate;
     }
     link
-}
-
-impl Relays {
-    /// Number of relays.
-    pub(super) fn size(&self) -> u64 {
-        self.count.map_or(1, u64::from)
-    }
-
-    /// The names of the relays.
-    pub(super) fn members(&self) -> impl Iterator<Item = String> {
-        (1..=self.size()).map(|number| match self.count {
-            Some(_) => format!("{}-{number}", self.name),
-            None => self.name.clone(),
-        })
-    }
-
-    /// Whether this is the name of the relay, of the group, or of one in the group.
-    pub(super) fn holds(&self, name: &str) -> bool {
-        self.name == name || self.members().any(|member| member == name)
-    }
-}
-
-impl Network {
-    /// The numbers of the relays that a name stands for.
-    pub(super) fn numbers(&self, name: &str) -> std::ops::Range<usize> {
-        let mut first = 0;
-        for relays in &self.relays {
-            let size = relays.size() as usize;
-            if relays.name == name {
-                return first..first + size;
-            }
-            if let Some(member) = relays.members().position(|member| member == name) {
-                return first + member..first + member + 1;
-            }
-            first += size;
-        }
-        unreachable!("the check saw to it that every name is that of a relay")
-    }
 }

@@ -7,8 +7,8 @@ use hopflow_units::{Duration, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::network::Queue;
 use super::quantity::{Distribution, Text};
+use super::queue::Queue;
 
 /// How the nodes are joined: `"star"`, or a table with one of the other keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

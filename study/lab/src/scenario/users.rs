@@ -11,11 +11,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::legs::Legs;
-use super::network::Access;
+use super::loaded::Loaded;
+use super::network::{Access, at_once};
 use super::path::Path;
 use super::quantity::{Distribution, Text, TextOr};
 use super::replay::Replay;
-use super::source::Loaded;
 
 /// A group of circuits that are alike but for what they draw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -57,10 +57,6 @@ const fn one() -> u32 {
 
 const fn yes() -> bool {
     true
-}
-
-pub(super) const fn at_once() -> Distribution<Duration> {
-    Distribution::Fixed(Duration::ZERO)
 }
 
 /// The classes of users that the papers distinguish.

@@ -7,10 +7,10 @@ use hopflow_results::{Fingerprint, Folder};
 use hopflow_stats::Mean;
 use serde::{Deserialize, Serialize};
 
-use super::Sweep;
 use super::axes::{NAMES, Point};
 use super::front::front;
 use super::metric::Metric;
+use super::plan::Sweep;
 use crate::run::Error;
 use crate::scenario::Choice;
 

@@ -1,5 +1,8 @@
+use std::path::Path;
+
 use super::*;
 use crate::run::Silent;
+use crate::scenario::Choice;
 
 const TEXT: &str = r#"
 name = "tiny"

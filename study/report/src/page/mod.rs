@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use crate::image::Image;
 use crate::model::{Block, Code, Document, Section};
 use crate::style;
-use crate::text::{escape, slug};
+use crate::text::{escape, prose, slug};
 
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
@@ -172,30 +172,9 @@ fn code(code: &Code) -> String {
     )
 }
 
-/// Text in which what stands between backticks is set as code.
-fn prose(text: &str) -> String {
-    let mut html = String::new();
-    for (index, part) in text.split('`').enumerate() {
-        let part = escape(part);
-        let is_code = index % 2 == 1;
-        let (open, close) = if is_code {
-            ("<code>", "</code>")
-        } else {
-            ("", "")
-        };
-        html.extend([open, &part, close]);
-    }
-    html
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn prose_is_escaped_and_sets_code() {
-        assert_eq!(prose("a `b<c` & d"), "a <code>b&lt;c</code> &amp; d");
-    }
 
     #[test]
     fn sections_with_one_heading_have_different_anchors() {

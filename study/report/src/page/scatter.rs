@@ -1,10 +1,9 @@
 //! A scatter chart on the page: its drawings, and what the script draws from.
 
-use super::prose;
 use crate::chart::{self, Shape};
 use crate::scatter::{Filter, Measure, Scatter, Spot};
 use crate::style::Medium;
-use crate::text::{data, escape, json};
+use crate::text::{data, escape, json, prose};
 
 /// The chart as a figure: a drawing that the script replaces by one that readers steer.
 pub(super) fn render(scatter: &Scatter) -> String {

@@ -117,13 +117,9 @@ fn shares(report: &mut Vec<Measured>, circuits: &[Circuit]) {
 
 /// What the network did for it.
 fn network(report: &mut Vec<Measured>, run: &Tables) {
-    let mut add = |quantity: &str, unit, value: f64| {
-        report.push(Measured::new(quantity, unit, value));
-    };
     let backlogs = run.circuits.iter().filter_map(|c| c.backlog_mean_bytes);
-    if let Some(backlog) = mean(backlogs) {
-        add("backlog", "kB", backlog / 1e3);
-    }
+    let backlog = mean(backlogs).map(|bytes| Measured::new("backlog", "kB", bytes / 1e3));
+    report.extend(backlog);
     let carried = |c: &Circuit| c.delivered_bytes as f64 * f64::from(c.hops);
     let goodput: f64 = run.circuits.iter().map(carried).sum();
     let up = run
@@ -135,37 +131,43 @@ fn network(report: &mut Vec<Measured>, run: &Tables) {
         .map(|bytes| bytes as f64)
         .sum();
     if throughput > 0.0 {
-        add("goodput over throughput", "", goodput / throughput);
+        let ratio = goodput / throughput;
+        report.push(Measured::new("goodput over throughput", "", ratio));
     }
+    queues(report, run);
+    rates(report, run);
+}
+
+/// The queues of relays; those of clients do not count.
+fn queues(report: &mut Vec<Measured>, run: &Tables) {
     let relays = || {
         run.relays
             .iter()
             .filter(|relay| !relay.name.starts_with(CLIENT_PREFIX))
     };
     let largest = relays().map(|relay| relay.largest_queue_cells).max();
-    add(
-        "largest queue at a relay",
-        "cells",
-        largest.unwrap_or(0) as f64,
-    );
     let dropped: u64 = relays().map(|relay| relay.cells_dropped).sum();
-    add("cells dropped", "", dropped as f64);
-    let goodputs = run
-        .circuits
-        .iter()
-        .map(|circuit| circuit.goodput_bytes_per_s);
-    let overlay: f64 = goodputs.sum();
+    let largest = largest.unwrap_or(0) as f64;
+    report.push(Measured::new("largest queue at a relay", "cells", largest));
+    report.push(Measured::new("cells dropped", "", dropped as f64));
+}
+
+/// What the overlay gets, and how much of the whole where other connections share its links.
+fn rates(report: &mut Vec<Measured>, run: &Tables) {
+    let mut add = |quantity: &str, unit, value: f64| {
+        report.push(Measured::new(quantity, unit, value));
+    };
+    let goodputs = run.circuits.iter();
+    let overlay: f64 = goodputs.map(|circuit| circuit.goodput_bytes_per_s).sum();
     add("overlay", "kB/s", overlay / 1e3);
-    if !run.cross.is_empty() {
-        let beside: f64 = run.cross.iter().map(|flow| flow.goodput_bytes_per_s).sum();
-        let [circuits, flows] = [run.circuits.len(), run.cross.len()].map(|n| n as f64);
-        add("beside the overlay", "kB/s", beside / 1e3);
-        let share = overlay / (overlay + beside);
-        add("share of the overlay", "%", 100.0 * share);
-        add(
-            "share over fair share",
-            "",
-            share / (circuits / (circuits + flows)),
-        );
+    if run.cross.is_empty() {
+        return;
     }
+    let beside: f64 = run.cross.iter().map(|flow| flow.goodput_bytes_per_s).sum();
+    let [circuits, flows] = [run.circuits.len(), run.cross.len()].map(|n| n as f64);
+    add("beside the overlay", "kB/s", beside / 1e3);
+    let share = overlay / (overlay + beside);
+    add("share of the overlay", "%", 100.0 * share);
+    let fair = circuits / (circuits + flows);
+    add("share over fair share", "", share / fair);
 }

@@ -1,0 +1,42 @@
+//! What was in the files that a scenario names.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hopflow_paths::{CircuitFile, Population};
+use hopflow_results::Fingerprint;
+
+use super::replay::Recording;
+use super::topology::Graph;
+use super::traffic::TrafficModels;
+
+/// The content of the files that a scenario names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loaded {
+    pub(super) circuits: Option<Arc<CircuitFile>>,
+    /// The relays of the circuit file, in its order, or of the consensus.
+    pub(super) relays: Option<Arc<Population>>,
+    pub(super) graph: Option<Arc<Graph>>,
+    /// Recorded page loads, by the names of their files.
+    pub(super) recordings: BTreeMap<String, Arc<Recording>>,
+    pub(super) traffic: TrafficModels,
+    /// Identifies what was in the files.
+    digest: String,
+}
+
+impl Loaded {
+    /// Identifies what was in the files; empty without files.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The recorded page loads of the file of this name.
+    pub(super) fn recording(&self, name: &str) -> Option<Arc<Recording>> {
+        self.recordings.get(name).cloned()
+    }
+
+    pub(super) fn note(&mut self, bytes: &[u8]) {
+        let content = String::from_utf8_lossy(bytes);
+        self.digest = Fingerprint::of(&[&self.digest, &content]).to_string();
+    }
+}

@@ -1,0 +1,136 @@
+//! Which points of the design space a sweep runs, and which not.
+
+use std::path::{Path, PathBuf};
+
+use hopflow_results::Fingerprint;
+
+use super::axes::{Axes, Chosen, Point};
+use super::metric::Metric;
+use super::stack::{self, Base};
+use crate::run::{Campaign, Error};
+use crate::scenario::{Choice, InputError, Scenario, Seeds};
+
+/// The metrics that span the front when none are named.
+pub const FRONT: [Metric; 2] = [Metric::Goodput, Metric::Latency];
+
+/// How a sweep is made.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    /// Values of the axes; by default all.
+    pub chosen: Chosen,
+    /// Names of the metrics that span the front; by default [`FRONT`].
+    pub front: Vec<String>,
+    /// Number of networks; by default as the scenario says.
+    pub seeds: Option<u32>,
+    /// File of circuits in place of the scenario's.
+    pub circuits: Option<PathBuf>,
+}
+
+/// A sweep that is about to be made.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The scenario with the points as its transports.
+    pub(super) scenario: Scenario,
+    /// What the scenario was read from.
+    pub(super) text: String,
+    pub(super) axes: Axes,
+    pub(super) front: Vec<Metric>,
+    pub(super) points: Vec<(Point, Choice)>,
+    pub(super) skipped: Vec<(Point, &'static str)>,
+}
+
+impl Sweep {
+    /// Plans the points of a scenario, given by its file or built-in name.
+    ///
+    /// # Errors
+    /// If the scenario cannot be read, a value or metric is unknown, or no point can be run.
+    pub fn plan(scenario: &str, setting: &Setting) -> Result<Self, InputError> {
+        let axes = Axes::choose(&setting.chosen)?;
+        let front = front_metrics(&setting.front)?;
+        let (mut scenario, text) = Scenario::load_with(scenario, setting.circuits.as_deref())?;
+        let (mut points, mut skipped) = (Vec::new(), Vec::new());
+        let bases = Base::all();
+        for point in axes.points() {
+            match stack::choice(&point, &bases) {
+                Ok(choice) => points.push((point, choice)),
+                Err(reason) => skipped.push((point, reason)),
+            }
+        }
+        if points.is_empty() {
+            let (point, reason) = skipped.swap_remove(0);
+            let label = point.label();
+            let problem = format!("none of the chosen points can be run; {label}: {reason}");
+            return Err(InputError::new(problem));
+        }
+        let labelled = |(point, choice): &(Point, Choice)| (point.label(), choice.clone());
+        scenario.transports = points.iter().map(labelled).collect();
+        // Results of sweeps are told apart from runs of the scenario's own transports.
+        scenario.name = format!("sweep-{}", scenario.name);
+        if let Some(seeds) = setting.seeds {
+            scenario.seeds = Seeds::Count(seeds);
+        }
+        Ok(Self {
+            scenario,
+            text,
+            axes,
+            front,
+            points,
+            skipped,
+        })
+    }
+
+    /// The points that are run, in order, with their transports.
+    pub fn points(&self) -> &[(Point, Choice)] {
+        &self.points
+    }
+
+    /// The points that are not run, and why.
+    pub fn skipped(&self) -> &[(Point, &'static str)] {
+        &self.skipped
+    }
+
+    /// What the scenario shows.
+    pub fn about(&self) -> &str {
+        &self.scenario.about
+    }
+
+    /// The folder below `parent` that holds sweeps of this scenario, whichever points and seeds,
+    /// and nothing else: a wider sweep makes only what a narrower one left out.
+    pub fn default_folder(&self, parent: &Path) -> PathBuf {
+        let hash = Fingerprint::of(&[&self.text, self.scenario.loaded.digest()]).to_string();
+        parent.join(format!("{}-{}", self.scenario.name, &hash[..8]))
+    }
+
+    /// The runs of all points; `build` identifies the program beyond its version.
+    ///
+    /// # Errors
+    /// If the scenario cannot be run.
+    pub fn campaign(&self, build: &str) -> Result<Campaign, Error> {
+        Campaign::new(self.scenario.clone(), &self.text, build)
+    }
+}
+
+/// The metrics of these names, two or more different ones.
+fn front_metrics(names: &[String]) -> Result<Vec<Metric>, InputError> {
+    if names.is_empty() {
+        return Ok(FRONT.to_vec());
+    }
+    let mut metrics = Vec::new();
+    for name in names {
+        let metric = Metric::find(name)?;
+        if metrics.contains(&metric) {
+            let problem = format!("\"{name}\" is listed twice; allowed is once");
+            return Err(InputError::at("--front", problem));
+        }
+        metrics.push(metric);
+    }
+    if metrics.len() < 2 {
+        let all = Metric::ALL.map(Metric::name).join(", ");
+        let problem = format!(
+            "only \"{}\"; allowed are two or more of {all}",
+            names.join(",")
+        );
+        return Err(InputError::at("--front", problem));
+    }
+    Ok(metrics)
+}
