@@ -5,8 +5,9 @@ use std::process::ExitCode;
 
 use hopflow_api::Caller;
 use hopflow_onion::OnionPayload;
+use hopflow_overlay::{EndControl, HopControl};
 use hopflow_sim::Simulated;
-use hopflow_transports::{ConfigureEnd, ConfigureHop, Preset};
+use hopflow_transports::{LayerOptions, Preset};
 
 /// The program `hopflow`, to which other crates add controls and presets.
 ///
@@ -38,7 +39,7 @@ impl Program {
 
     /// With a control on hops, in the simulator and in real hosts.
     #[must_use]
-    pub fn hop_control<H: ConfigureHop>(self) -> Self {
+    pub fn hop_control<H: HopControl<Config: LayerOptions>>(self) -> Self {
         hopflow_transports::register_hop::<H, Simulated>();
         hopflow_transports::register_hop::<H, OnionPayload>();
         self
@@ -46,7 +47,7 @@ impl Program {
 
     /// With a control from end to end.
     #[must_use]
-    pub fn end_control<E: ConfigureEnd>(self) -> Self {
+    pub fn end_control<E: EndControl + LayerOptions>(self) -> Self {
         hopflow_transports::register_end::<E>();
         self
     }

@@ -5,6 +5,7 @@ mod check_places;
 mod check_source;
 mod legs;
 mod network;
+mod options;
 mod path;
 mod paths;
 mod place;
