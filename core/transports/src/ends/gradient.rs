@@ -42,9 +42,9 @@ const BETA: f64 = 0.8;
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct GradientWindow {
-    /// Shorter waits never shrink the window (TIMELY's T_low).
+    /// Shorter waits never shrink the window (TIMELY's `T_low`).
     low: Duration,
-    /// Longer waits always shrink it (T_high): at least `low`; by default 50 ms, or `low` if that is
+    /// Longer waits always shrink it (`T_high`): at least `low`; by default 50 ms, or `low` if that is
     /// longer.
     high: Option<Interval>,
     #[serde(flatten)]
