@@ -26,7 +26,7 @@ ALLOWED = {
     "hopflow-channel": {"units"},
     "hopflow-results": {"units", "stats"},
     "hopflow-overlay": {"units", "wire", "tcp"},
-    "hopflow-transports": {"units", "wire", "tcp", "overlay", "mpc"},
+    "hopflow-transports": {"units", "config", "wire", "tcp", "overlay", "mpc"},
     "hopflow-sim": {"units", "random", "netem", "wire", "tcp", "overlay"},
     "hopflow-simulated-hosts": {"overlay", "transports", "sim"},
     "hopflow-real-hosts": {"overlay", "transports", "onion"},
@@ -42,7 +42,7 @@ ALLOWED = {
     "hopflow-reproductions": {"units", "wire", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
     "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
     "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
-    "hopflow": {"units", "onion", "sim", "transports", "lab", "results", "report", "daemon", "testbed", "api"},
+    "hopflow": {"units", "onion", "overlay", "sim", "transports", "lab", "results", "report", "daemon", "testbed", "api"},
     "hopflow-python": {"hopflow", "units", "lab", "results", "report", "api"},
 }
 

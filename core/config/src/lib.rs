@@ -5,7 +5,9 @@ mod error;
 mod names;
 mod queue;
 pub mod read;
+mod schema;
 
 pub use error::InputError;
 pub use names::{allowed, nearest};
 pub use queue::packets;
+pub use schema::forbid_null;

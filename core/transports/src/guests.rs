@@ -8,17 +8,18 @@
 use std::any::Any;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use hopflow_overlay::Info;
+use hopflow_overlay::{EndControl, HopControl};
 use hopflow_wire::Payload;
 
-use crate::layer::{ConfigureEnd, ConfigureHop, EndEntry};
+use crate::entry::EndEntry;
+use crate::layer::LayerOptions;
 use crate::presets::Preset;
-use crate::stack::HopEntry;
+use crate::stack::{HopEntry, HopLayer};
 
 /// What was registered.
 struct Guests {
     /// Of any payload: a [`HopEntry`] each, found again by its type.
-    hops: Vec<(Info, Box<dyn Any + Send + Sync>)>,
+    hops: Vec<(HopLayer, Box<dyn Any + Send + Sync>)>,
     ends: Vec<EndEntry>,
     presets: Vec<&'static Preset>,
 }
@@ -30,13 +31,13 @@ static GUESTS: RwLock<Guests> = RwLock::new(Guests {
 });
 
 /// Lets the option `hop-control` name a control on hops, for nodes whose cells hold `P`.
-pub fn register_hop<H: ConfigureHop, P: Payload>() {
-    let entry = Box::new(HopEntry::<P>::of::<H>());
-    change(|guests| guests.hops.push((H::INFO, entry)));
+pub fn register_hop<H: HopControl<Config: LayerOptions>, P: Payload>() {
+    let entry = HopEntry::<P>::of::<H>();
+    change(|guests| guests.hops.push((entry.layer, Box::new(entry))));
 }
 
 /// Lets the option `end-to-end` name a control from end to end.
-pub fn register_end<E: ConfigureEnd>() {
+pub fn register_end<E: EndControl + LayerOptions>() {
     change(|guests| guests.ends.push(EndEntry::of::<E>()));
 }
 
@@ -53,15 +54,18 @@ pub(crate) fn hops<P: Payload>() -> Vec<HopEntry<P>> {
     entries.copied().collect()
 }
 
-/// What controls on hops say of themselves, whatever their cells hold.
-pub(crate) fn hop_infos() -> Vec<Info> {
-    let mut infos: Vec<Info> = Vec::new();
-    for (info, _) in &look().hops {
-        if infos.iter().all(|known| known.name != info.name) {
-            infos.push(*info);
+/// Controls on hops, whatever their cells hold.
+pub(crate) fn hop_layers() -> Vec<HopLayer> {
+    let mut layers: Vec<HopLayer> = Vec::new();
+    for (layer, _) in &look().hops {
+        if layers
+            .iter()
+            .all(|known| known.info.name != layer.info.name)
+        {
+            layers.push(*layer);
         }
     }
-    infos
+    layers
 }
 
 pub(crate) fn ends() -> Vec<EndEntry> {

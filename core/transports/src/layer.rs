@@ -1,47 +1,63 @@
-//! Reading a layer's parameters, and what it may know of the layers around it.
+//! What a layer's options are, and what it may know of the layers around it.
 
-use std::sync::Arc;
-
-use hopflow_overlay::{
-    ConfigError, EndControl, HopControl, Info, Multiplexing, NoEndControl, PathChoice,
-};
+use hopflow_overlay::{ConfigError, Multiplexing};
 use hopflow_units::Cells;
 use hopflow_wire::Carrier;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use crate::options::Options;
-
-/// A control on hops whose parameters are read from options.
-pub trait ConfigureHop: HopControl {
-    /// Reads the parameters.
+/// The options of a layer: a plain struct with a default for every field.
+///
+/// A control on hops has it as its [`Config`](hopflow_overlay::HopControl::Config); a control from
+/// end to end, or a choice among circuits, is such a struct itself. Users write a field under its
+/// name in kebab case. Its comment, its type and the `range` of its `schemars` attribute are its
+/// description in the JSON Schema of scenarios; numbers beyond the range are refused.
+///
+/// ```
+/// use hopflow_transports::LayerOptions;
+/// use hopflow_units::{Cells, Duration};
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// #[serde(default, rename_all = "kebab-case")]
+/// struct Config {
+///     /// Cells that may be under way.
+///     #[schemars(range(min = 1))]
+///     window: Cells,
+///     /// How long feedback may wait for company.
+///     feedback_delay: Duration,
+/// }
+///
+/// impl Default for Config {
+///     fn default() -> Self {
+///         Self {
+///             window: Cells::new(50),
+///             feedback_delay: Duration::from_millis(1),
+///         }
+///     }
+/// }
+///
+/// impl LayerOptions for Config {}
+/// ```
+pub trait LayerOptions: Serialize + DeserializeOwned + JsonSchema + Default {
+    /// Checks what no range can say, and fills in what depends on other values or layers: fields
+    /// that are an `Option`, which is `None` where the user left it open.
     ///
     /// # Errors
     /// If a value cannot be used; the error says what is allowed.
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self::Config, ConfigError>;
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        let _ = around;
+        Ok(())
+    }
 }
 
-/// A control from end to end that is read from options.
-pub trait ConfigureEnd: EndControl + Sized {
-    /// What [`EndControl::info`] returns.
-    fn layer() -> &'static Info;
+/// The options of a layer that has none.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct NoOptions {}
 
-    /// Reads the control's parameters.
-    ///
-    /// # Errors
-    /// If a value cannot be used; the error says what is allowed.
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError>;
-}
-
-/// A choice among circuits that is read from options.
-pub(crate) trait ConfigurePath: PathChoice + Sized {
-    /// What [`PathChoice::info`] returns.
-    fn layer() -> &'static Info;
-
-    /// Reads the choice's parameters.
-    ///
-    /// # Errors
-    /// If a value cannot be used; the error says what is allowed.
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError>;
-}
+impl LayerOptions for NoOptions {}
 
 /// What a layer may know of those around it, and what it needs of the queues.
 #[derive(Clone, Copy, Debug)]
@@ -80,55 +96,19 @@ impl Around {
         self.queue = self.queue.max(default);
     }
 
-    /// Reads how many cells a node queues per circuit.
+    /// How many cells a node queues per circuit, by the option `queue-limit` as it was given.
     ///
     /// # Errors
     /// If that is fewer than a layer needs.
-    pub fn queue_limit(&self, options: &mut Options) -> Result<Cells, ConfigError> {
-        options.cells("queue-limit", self.queue, self.least_queue)
-    }
-}
-
-impl ConfigureEnd for NoEndControl {
-    fn layer() -> &'static Info {
-        Self.info()
-    }
-
-    fn configure(_: &mut Options, _: &mut Around) -> Result<Self, ConfigError> {
-        Ok(Self)
-    }
-}
-
-type Configured<T> = Result<Arc<T>, ConfigError>;
-
-/// A registered control from end to end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EndEntry {
-    pub(crate) info: fn() -> &'static Info,
-    pub(crate) configure: fn(&mut Options, &mut Around) -> Configured<dyn EndControl>,
-}
-
-/// A registered choice among circuits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PathEntry {
-    pub(crate) info: fn() -> &'static Info,
-    pub(crate) configure: fn(&mut Options, &mut Around) -> Configured<dyn PathChoice>,
-}
-
-impl EndEntry {
-    pub(crate) const fn of<E: ConfigureEnd>() -> Self {
-        Self {
-            info: E::layer,
-            configure: |options, around| Ok(Arc::new(E::configure(options, around)?)),
+    pub fn queue_limit(&self, given: Option<Cells>) -> Result<Cells, ConfigError> {
+        let Some(limit) = given else {
+            return Ok(self.queue);
+        };
+        if limit < self.least_queue {
+            let least = self.least_queue.get();
+            let allowed = format!("a whole number of cells, at least {least}");
+            return Err(ConfigError::new("queue-limit", limit.get(), allowed));
         }
-    }
-}
-
-impl PathEntry {
-    pub(crate) const fn of<C: ConfigurePath>() -> Self {
-        Self {
-            info: C::layer,
-            configure: |options, around| Ok(Arc::new(C::configure(options, around)?)),
-        }
+        Ok(limit)
     }
 }

@@ -12,158 +12,273 @@ use hopflow_overlay::{
     Scope,
 };
 use hopflow_tcp::{Algorithm, Config as Tcp};
-use hopflow_units::{Bytes, Cells, Duration};
+use hopflow_units::{Bytes, Cells, Duration, Interval};
 use hopflow_wire::{CELL_DATA, Carrier};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
+use crate::choice::Repairs;
 use crate::layer::Around;
-use crate::options::Options;
+use crate::read::Reader;
 
-/// The kinds of repair.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Repairs {
-    None,
-    PerHop,
-    EndToEnd,
+/// The options of links.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct LinkOptions {
+    /// Cells that a node queues per circuit, enough for what layers have under way; by default the
+    /// preset's.
+    #[schemars(range(min = 1))]
+    queue_limit: Option<Cells>,
+    /// What the token bucket charges: every byte, or only what is sent for the first time, as the
+    /// published simulations do.
+    charging: ChargingName,
+    /// The interval of the token bucket's refills; by default the preset's.
+    refill: Option<Interval>,
+    /// Whose cell goes next: circuits take turns; the circuit that sent least of late; the same over
+    /// all connections of the node, which writes at intervals what TCP sends soon (TCP only).
+    scheduler: Scheduler,
+    /// The time after which a cell counts half for `ewma` and `kist`; by default 30 s, as in tor
+    /// 0.4.9 (`circuitmux_ewma.c`).
+    half_life: Option<Interval>,
+    /// The interval at which `kist` writes; by default 2 ms.
+    kist_interval: Option<Interval>,
 }
 
-/// The names of the kinds of repair.
-pub(crate) const REPAIRS: &[(&str, Repairs)] = &[
-    ("none", Repairs::None),
-    ("per-hop", Repairs::PerHop),
-    ("end-to-end", Repairs::EndToEnd),
-];
+/// What the token bucket charges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum ChargingName {
+    Everything,
+    AsPublished,
+}
 
-/// The names of the schedulers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The schedulers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 enum Scheduler {
     RoundRobin,
     Ewma,
     Kist,
 }
 
-const SCHEDULERS: &[(&str, Scheduler)] = &[
-    ("round-robin", Scheduler::RoundRobin),
-    ("ewma", Scheduler::Ewma),
-    ("kist", Scheduler::Kist),
-];
+/// The options of the connection of a circuit's ends.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct TcpOptions {
+    /// How TCP's window grows and shrinks (RFC 9438, or RFC 5681).
+    algorithm: AlgorithmName,
+    /// Whether the receiver reports what arrived beyond a loss (RFC 2018).
+    sack: bool,
+    /// Whether a rising round-trip time ends slow start before a loss does; only with CUBIC.
+    hystart: bool,
+    /// The first window, in segments, which are cells (RFC 6928: 10).
+    #[schemars(range(min = 1, max = 1000))]
+    initial_window: u32,
+    /// The window at which slow start ends, two cells or more; 0 B: none before the first loss.
+    initial_ssthresh: Bytes,
+    /// Segments at a connection's start that are acknowledged at once.
+    #[schemars(range(min = 0, max = u32::MAX))]
+    quick_acks: u32,
+    /// Least margin of the retransmission timeout above the round trip, from 1 ms to 60 s.
+    min_rto: Duration,
+    /// What the sender holds, a cell or more.
+    send_buffer: Bytes,
+    /// What the receiver holds, a cell or more.
+    receive_buffer: Bytes,
+}
+
+/// TCP's algorithms of congestion control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum AlgorithmName {
+    Cubic,
+    NewReno,
+}
 
 /// Bytes of a cell's data: what TCP takes a segment for.
 const CELL: u64 = CELL_DATA as u64;
 
 /// Reads the options of links, whose token bucket is refilled every `refill` unless they say
 /// otherwise.
-pub(crate) fn configure(
-    options: &mut Options,
+///
+/// # Errors
+/// If a value cannot be used.
+pub(crate) fn read(
+    reader: &mut Reader,
     around: &Around,
-    (repairs, refill): (Repairs, Duration),
+    settled: (Repairs, Interval),
 ) -> Result<LinkPlan, ConfigError> {
-    let queue_limit = around.queue_limit(options)?;
-    let charging = options.choice(
-        "charging",
-        Charging::Everything,
-        &[
-            ("everything", Charging::Everything),
-            ("as-published", Charging::FirstTransmissions),
-        ],
-    )?;
-    let refill = options.interval("refill", refill)?;
-    let plan = match around.carrier {
-        Carrier::Stream => LinkPlan::streams(queue_limit, refill),
-        Carrier::Datagram => LinkPlan::datagrams(queue_limit, refill),
-    };
-    let excess = match repairs {
-        // The connection between the ends takes losses as TCP does.
-        Repairs::EndToEnd => Excess::Drop,
-        Repairs::None | Repairs::PerHop => plan.excess,
-    };
-    Ok(LinkPlan {
-        multiplexing: around.multiplexing,
-        scheduler: scheduler(options, around.carrier, plan.scheduler)?,
-        excess,
-        charging,
-        ..plan
-    })
+    let mut options: LinkOptions = reader.read()?;
+    let plan = options.plan(around, settled)?;
+    reader.note(&options);
+    Ok(plan)
 }
 
-/// Reads the scheduler's options, where `own` is the carrier's own order.
-fn scheduler(
-    options: &mut Options,
-    carrier: Carrier,
-    own: SchedulerPlan,
-) -> Result<SchedulerPlan, ConfigError> {
-    let scheduler = options.choice("scheduler", Scheduler::RoundRobin, SCHEDULERS)?;
-    if scheduler == Scheduler::RoundRobin {
-        return Ok(own);
-    }
-    // As tor 0.4.9 has it (circuitmux_ewma.c).
-    let half_life = options.interval("half-life", Duration::from_secs(30))?;
-    let order = Order::Ewma { half_life };
-    if scheduler == Scheduler::Ewma {
-        return Ok(SchedulerPlan { order, ..own });
-    }
-    if carrier == Carrier::Datagram {
-        let allowed = "round-robin or ewma, for kist limits what is written to TCP connections, \
-                       and this transport has none";
-        return Err(ConfigError::new("scheduler", "kist", allowed));
-    }
-    let interval = options.interval("kist-interval", Duration::from_millis(2))?;
-    Ok(SchedulerPlan {
-        order,
-        scope: Scope::Node,
-        kist: Some(interval),
-        ..own
-    })
-}
-
-/// Reads the parameters of what repairs losses.
-pub(crate) fn repair(options: &mut Options, repairs: Repairs) -> Result<Repair, ConfigError> {
+/// Reads the options of what repairs losses.
+///
+/// # Errors
+/// If a value cannot be used.
+pub(crate) fn read_repair(reader: &mut Reader, repairs: Repairs) -> Result<Repair, ConfigError> {
     Ok(match repairs {
         Repairs::None => Repair::None,
         Repairs::PerHop => Repair::PerHop(RttConfig::default()),
-        Repairs::EndToEnd => Repair::EndToEnd(connection(options)?),
+        Repairs::EndToEnd => {
+            let options: TcpOptions = reader.read()?;
+            reader.note(&options);
+            options.repair()?
+        }
     })
 }
 
-/// The connection of a circuit's ends.
-fn connection(options: &mut Options) -> Result<EndToEnd, ConfigError> {
-    let tcp = tcp(options)?;
-    let send = buffer(options, "send-buffer", Cells::new(u64::MAX))?;
-    let receive = buffer(options, "receive-buffer", EndToEnd::MAX_RECEIVE_BUFFER)?;
-    Ok(EndToEnd::new(tcp, send, receive))
+impl Default for LinkOptions {
+    fn default() -> Self {
+        Self {
+            queue_limit: None,
+            charging: ChargingName::Everything,
+            refill: None,
+            scheduler: Scheduler::RoundRobin,
+            half_life: None,
+            kist_interval: None,
+        }
+    }
 }
 
-/// TCP's own parameters.
-fn tcp(options: &mut Options) -> Result<Tcp, ConfigError> {
-    let mut tcp = Tcp::default();
-    let algorithms = [
-        ("cubic", Algorithm::Cubic),
-        ("new-reno", Algorithm::NewReno),
-    ];
-    tcp.algorithm = options.choice("algorithm", tcp.algorithm, &algorithms)?;
-    tcp.sack = options.flag("sack", tcp.sack)?;
-    tcp.hystart = options.flag("hystart", tcp.hystart)?;
-    let initial = tcp.initial_window_segments;
-    tcp.initial_window_segments = options.count("initial-window", initial, (1, 1000))?;
-    let threshold = options.bytes("initial-ssthresh", Bytes::ZERO)?;
-    if !threshold.is_zero() && threshold.get() < 2 * CELL {
-        let allowed = "two cells, 996 B, or more; 0 B: none before the first loss";
-        return Err(ConfigError::new("initial-ssthresh", threshold, allowed));
+impl LinkOptions {
+    /// Fills in what is left open, where the token bucket is refilled every `refill`, and makes the
+    /// plan of links.
+    ///
+    /// # Errors
+    /// If a value does not fit the other layers.
+    fn plan(
+        &mut self,
+        around: &Around,
+        (repairs, refill): (Repairs, Interval),
+    ) -> Result<LinkPlan, ConfigError> {
+        let queue_limit = around.queue_limit(self.queue_limit)?;
+        self.queue_limit = Some(queue_limit);
+        let refill = self.refill.get_or_insert(refill).get();
+        let plan = match around.carrier {
+            Carrier::Stream => LinkPlan::streams(queue_limit, refill),
+            Carrier::Datagram => LinkPlan::datagrams(queue_limit, refill),
+        };
+        let excess = match repairs {
+            // The connection between the ends takes losses as TCP does.
+            Repairs::EndToEnd => Excess::Drop,
+            Repairs::None | Repairs::PerHop => plan.excess,
+        };
+        Ok(LinkPlan {
+            multiplexing: around.multiplexing,
+            scheduler: self.scheduler(around.carrier, plan.scheduler)?,
+            excess,
+            charging: match self.charging {
+                ChargingName::Everything => Charging::Everything,
+                ChargingName::AsPublished => Charging::FirstTransmissions,
+            },
+            ..plan
+        })
     }
-    tcp.initial_ssthresh = (!threshold.is_zero()).then_some(threshold);
-    let quick = tcp.delayed_ack.quick_segments;
-    tcp.delayed_ack.quick_segments = options.count("quick-acks", quick, (0, u32::MAX))?;
-    tcp.min_rto = options.interval("min-rto", tcp.min_rto)?;
-    let range = Duration::from_millis(1)..=Duration::from_secs(60);
-    if !range.contains(&tcp.min_rto) {
-        let allowed = "a time from 1 ms to 60 s";
-        return Err(ConfigError::new("min-rto", tcp.min_rto, allowed));
+
+    /// The scheduler, where `own` is the carrier's own order.
+    fn scheduler(
+        &mut self,
+        carrier: Carrier,
+        own: SchedulerPlan,
+    ) -> Result<SchedulerPlan, ConfigError> {
+        if self.scheduler != Scheduler::Kist && self.kist_interval.is_some() {
+            let reason = "the scheduler kist alone has an interval";
+            return Err(ConfigError::new("kist-interval", "", reason));
+        }
+        if self.scheduler == Scheduler::RoundRobin {
+            if self.half_life.is_some() {
+                let reason = "the schedulers ewma and kist alone have a half-life";
+                return Err(ConfigError::new("half-life", "", reason));
+            }
+            return Ok(own);
+        }
+        let half_life = self.half_life.get_or_insert(Interval::from_millis(30_000));
+        let order = Order::Ewma {
+            half_life: half_life.get(),
+        };
+        if self.scheduler == Scheduler::Ewma {
+            return Ok(SchedulerPlan { order, ..own });
+        }
+        if carrier == Carrier::Datagram {
+            let allowed = "round-robin or ewma, for kist limits what is written to TCP \
+                           connections, and this transport has none";
+            return Err(ConfigError::new("scheduler", "kist", allowed));
+        }
+        let interval = self.kist_interval.get_or_insert(Interval::from_millis(2));
+        Ok(SchedulerPlan {
+            order,
+            scope: Scope::Node,
+            kist: Some(interval.get()),
+            ..own
+        })
     }
-    Ok(tcp)
+}
+
+impl Default for TcpOptions {
+    fn default() -> Self {
+        let tcp = Tcp::default();
+        Self {
+            algorithm: match tcp.algorithm {
+                Algorithm::Cubic => AlgorithmName::Cubic,
+                Algorithm::NewReno => AlgorithmName::NewReno,
+            },
+            sack: tcp.sack,
+            hystart: tcp.hystart,
+            initial_window: tcp.initial_window_segments,
+            initial_ssthresh: Bytes::ZERO,
+            quick_acks: tcp.delayed_ack.quick_segments,
+            min_rto: tcp.min_rto,
+            send_buffer: Bytes::new(1 << 20),
+            receive_buffer: Bytes::new(1 << 20),
+        }
+    }
+}
+
+impl TcpOptions {
+    /// What repairs losses from end to end.
+    ///
+    /// # Errors
+    /// If a value cannot be used.
+    fn repair(&self) -> Result<Repair, ConfigError> {
+        let send = buffer("send-buffer", self.send_buffer, Cells::new(u64::MAX))?;
+        let most = EndToEnd::MAX_RECEIVE_BUFFER;
+        let receive = buffer("receive-buffer", self.receive_buffer, most)?;
+        Ok(Repair::EndToEnd(EndToEnd::new(self.tcp()?, send, receive)))
+    }
+
+    fn tcp(&self) -> Result<Tcp, ConfigError> {
+        let threshold = self.initial_ssthresh;
+        if !threshold.is_zero() && threshold.get() < 2 * CELL {
+            let allowed = "two cells, 996 B, or more; 0 B: none before the first loss";
+            return Err(ConfigError::new("initial-ssthresh", threshold, allowed));
+        }
+        let range = Duration::from_millis(1)..=Duration::from_secs(60);
+        if !range.contains(&self.min_rto) {
+            let allowed = "a time from 1 ms to 60 s";
+            return Err(ConfigError::new("min-rto", self.min_rto, allowed));
+        }
+        let mut tcp = Tcp {
+            algorithm: match self.algorithm {
+                AlgorithmName::Cubic => Algorithm::Cubic,
+                AlgorithmName::NewReno => Algorithm::NewReno,
+            },
+            sack: self.sack,
+            hystart: self.hystart,
+            initial_window_segments: self.initial_window,
+            initial_ssthresh: (!threshold.is_zero()).then_some(threshold),
+            min_rto: self.min_rto,
+            ..Tcp::default()
+        };
+        tcp.delayed_ack.quick_segments = self.quick_acks;
+        Ok(tcp)
+    }
 }
 
 /// A buffer, in whole cells.
-fn buffer(options: &mut Options, key: &'static str, most: Cells) -> Result<Cells, ConfigError> {
-    let bytes = options.bytes(key, Bytes::new(1 << 20))?;
+fn buffer(key: &str, bytes: Bytes, most: Cells) -> Result<Cells, ConfigError> {
     let cells = Cells::new(bytes.get() / CELL);
     if cells.is_zero() || cells > most {
         let most = most.get().saturating_mul(CELL);

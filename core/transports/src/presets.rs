@@ -14,7 +14,7 @@
 //! wire TCP's headers show how much each connection has under way.
 
 use hopflow_overlay::Multiplexing;
-use hopflow_units::{Cells, Duration};
+use hopflow_units::{Cells, Interval};
 use hopflow_wire::Carrier;
 
 /// A named point of the design space: layers and some of their options.
@@ -48,7 +48,7 @@ pub struct Family {
     /// Cells that a node queues per circuit.
     pub queue_limit: Cells,
     /// The interval of the token bucket's refills.
-    pub refill: Duration,
+    pub refill: Interval,
 }
 
 impl Family {
@@ -62,7 +62,7 @@ impl Family {
         path: "fixed",
         // Twice what an honest source may have under way, for SENDMEs and several streams.
         queue_limit: Cells::new(2500),
-        refill: Duration::from_millis(100),
+        refill: Interval::from_millis(100),
     };
 
     /// BackTap, with other layers where this says so.
@@ -72,7 +72,7 @@ impl Family {
         hop: "delay-window",
         end: "none",
         queue_limit: Cells::new(4000),
-        refill: Duration::from_millis(10),
+        refill: Interval::from_millis(10),
         ..Self::TOR
     };
 }

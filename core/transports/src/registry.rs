@@ -1,27 +1,28 @@
 //! Which layers and presets there are.
 
-use hopflow_overlay::{ConfigError, Factory, GatesChoose, HopControl, Info, NoEndControl};
+use hopflow_overlay::{ConfigError, Factory, GatesChoose, Info, NoEndControl};
 use hopflow_wire::Payload;
 use toml::Table;
 
+use crate::choice::LayerChoice;
 use crate::ends::{
     EndTcp, FixedWindows, GradientWindow, MarkedShareWindow, VegasControl, WorstHopWindow,
 };
+use crate::entry::{EndEntry, PathEntry};
 use crate::guests;
 use crate::hops::{
     Credit, DelayWindow, LoadReport, MarkReport, NoHopControl, PredictedRates, WaitReport,
 };
-use crate::layer::{EndEntry, PathEntry};
-use crate::options::{Options, unknown_name};
 use crate::paths::Switching;
 use crate::presets::{PRESETS, Preset};
-use crate::stack::{self, Chosen, HopEntry};
+use crate::read::{Reader, unknown};
+use crate::stack::{Chosen, HopEntry, HopLayer, settle_links};
 
-/// Lists the controls on hops: for nodes of any payload, and by what they say of themselves, which
-/// does not compile their nodes.
+/// Lists the controls on hops: for nodes of any payload, and whatever cells hold, which does not
+/// compile nodes.
 macro_rules! own_hops {
     ($($control:ty,)*) => {
-        const OWN_HOPS: &[Info] = &[$(<$control>::INFO),*];
+        const OWN_HOPS: &[HopLayer] = &[$(HopLayer::of::<$control>()),*];
 
         fn own_hops<P: Payload>() -> impl Iterator<Item = HopEntry<P>> {
             [$(HopEntry::of::<$control>()),*].into_iter()
@@ -45,9 +46,9 @@ fn hops<P: Payload>() -> Vec<HopEntry<P>> {
 }
 
 /// The controls from end to end: one line for each.
-fn ends() -> Vec<EndEntry> {
+pub(crate) fn ends() -> Vec<EndEntry> {
     let own = [
-        EndEntry::of::<NoEndControl>(),
+        EndEntry::plain::<NoEndControl>(),
         EndEntry::of::<FixedWindows>(),
         EndEntry::of::<VegasControl>(),
         EndEntry::of::<EndTcp>(),
@@ -59,14 +60,22 @@ fn ends() -> Vec<EndEntry> {
 }
 
 /// The choices among circuits: one line for each.
-fn paths() -> Vec<PathEntry> {
-    vec![PathEntry::of::<GatesChoose>(), PathEntry::of::<Switching>()]
+pub(crate) fn paths() -> Vec<PathEntry> {
+    vec![
+        PathEntry::plain::<GatesChoose>(),
+        PathEntry::of::<Switching>(),
+    ]
+}
+
+/// The controls on hops, whatever cells hold.
+pub(crate) fn hop_layers() -> Vec<HopLayer> {
+    let own = OWN_HOPS.iter().copied();
+    own.chain(guests::hop_layers()).collect()
 }
 
 /// What the controls on hops say of themselves.
 pub fn hop_controls() -> Vec<Info> {
-    let own = OWN_HOPS.iter().copied();
-    own.chain(guests::hop_infos()).collect()
+    hop_layers().into_iter().map(|layer| layer.info).collect()
 }
 
 /// What the controls from end to end say of themselves.
@@ -94,62 +103,70 @@ pub fn build<P: Payload>(
 ) -> Result<Box<dyn Factory<P>>, ConfigError> {
     let presets = presets();
     let Some(found) = presets.iter().find(|known| known.name == preset) else {
-        let names: Vec<_> = presets.iter().map(|known| known.name).collect();
-        let problem = format!("\"{preset}\" is {}", unknown_name(preset, &names));
+        let names = presets.iter().map(|known| known.name);
+        let problem = format!("\"{preset}\" is {}", unknown(preset, names));
         return Err(ConfigError::new("preset", "", problem));
     };
-    let mut options = found.with(options);
-    let family = found.family;
-    let hop = choose(
+    let hops = hops::<P>();
+    let layers: Vec<_> = hops.iter().map(|entry| entry.layer).collect();
+    let (hop, chosen) = choose(found, options, &layers)?;
+    (hops[hop].build)(chosen)
+}
+
+/// Reads which layers a transport has; the control on hops is one of `hops`, by its place.
+pub(crate) fn choose(
+    preset: &Preset,
+    options: &Table,
+    hops: &[HopLayer],
+) -> Result<(usize, Chosen), ConfigError> {
+    let (family, ends, paths) = (preset.family, ends(), paths());
+    let mut reader = Reader::new([preset.own_options(), options.clone()]);
+    let mut choice: LayerChoice = reader.read()?;
+    let hop = place(
         "hop-control",
-        family.hop,
-        &mut options,
-        &hops::<P>(),
-        |it| it.info.name,
+        choice.hop_control.get_or_insert(family.hop.to_owned()),
+        hops.iter().map(|layer| layer.info.name),
     )?;
-    let end = choose("end-to-end", family.end, &mut options, &ends(), |it| {
-        (it.info)().name
-    })?;
-    let path = choose("path", family.path, &mut options, &paths(), |it| {
-        (it.info)().name
-    })?;
-    let (carrier, connections) = stack::carrier(&mut options, family)?;
-    let repairs = stack::repairs(&mut options, carrier, (end.info)())?;
-    (hop.build)(Chosen {
+    let end = ends[place(
+        "end-to-end",
+        choice.end_to_end.get_or_insert(family.end.to_owned()),
+        ends.iter().map(|entry| (entry.info)().name),
+    )?];
+    let path = paths[place(
+        "path",
+        choice.path.get_or_insert(family.path.to_owned()),
+        paths.iter().map(|entry| (entry.info)().name),
+    )?];
+    let (carrier, connections, repairs) = settle_links(&mut choice, family, (end.info)());
+    reader.note(&choice);
+    let chosen = Chosen {
         family,
-        options,
+        reader,
         carrier,
         connections,
         repairs,
         end,
         path,
-    })
+    };
+    Ok((hop, chosen))
 }
 
-/// Reads which of the registered `entries` an option names.
-fn choose<T: Copy>(
-    key: &'static str,
-    default: &str,
-    options: &mut Options,
-    entries: &[T],
-    name: impl Fn(&T) -> &'static str,
-) -> Result<T, ConfigError> {
-    let names = entries.iter().enumerate();
-    let names: Vec<_> = names.map(|(place, entry)| (name(entry), place)).collect();
-    let unknown = || ConfigError::new(key, default, "the name of a layer that is registered");
-    let own = names.iter().find(|(name, _)| *name == default);
-    let (_, own) = own.ok_or_else(unknown)?;
-    let place = options.choice(key, *own, &names)?;
-    Ok(entries[place])
+/// The place of the layer that an option names.
+fn place(
+    key: &str,
+    name: &str,
+    names: impl Iterator<Item = &'static str>,
+) -> Result<usize, ConfigError> {
+    let names: Vec<_> = names.collect();
+    let place = names.iter().position(|known| *known == name);
+    place.ok_or_else(|| ConfigError::new(key, format!("\"{name}\""), names.join(", ")))
 }
 
 impl Preset {
-    fn with(&self, options: &Table) -> Options {
-        let own: Table = self
-            .options
-            .parse()
-            .expect("the presets' options are TOML, as tests check");
-        Options::new([&own, options])
+    /// The options that the preset sets.
+    pub(crate) fn own_options(&self) -> Table {
+        let options = self.options.parse();
+        options.expect("the presets' options are TOML, as tests check")
     }
 }
 

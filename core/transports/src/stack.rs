@@ -1,33 +1,24 @@
 //! From options to a stack of layers, and to nodes of it.
 
 use hopflow_overlay::{
-    ConfigError, Factory, Features, Host, Info, Multiplexing, Node, NodeEnv, Plan, Stack,
+    ConfigError, Factory, Features, HopControl, Host, Info, Multiplexing, Node, NodeEnv, Plan,
+    Stack,
 };
 use hopflow_wire::{Carrier, Payload};
 
 use crate::check::check;
-use crate::layer::{Around, ConfigureHop, EndEntry, PathEntry};
-use crate::link::{self, REPAIRS, Repairs};
-use crate::options::Options;
+use crate::choice::{LayerChoice, Repairs};
+use crate::entry::{EndEntry, PathEntry};
+use crate::layer::{Around, LayerOptions};
+use crate::link;
 use crate::presets::Family;
-
-/// The names of the carriers.
-const CARRIERS: &[(&str, Carrier)] = &[
-    ("datagram", Carrier::Datagram),
-    ("tcp", Carrier::Stream),
-    ("stream", Carrier::Stream),
-];
-
-const CONNECTIONS: &[(&str, Multiplexing)] = &[
-    ("shared", Multiplexing::Shared),
-    ("per-circuit", Multiplexing::PerCircuit),
-];
+use crate::read::{Properties, Reader, Settled, properties, shown};
 
 /// The layers that were chosen by name, before their parameters are read.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub(crate) family: &'static Family,
-    pub(crate) options: Options,
+    pub(crate) reader: Reader,
     pub(crate) carrier: Carrier,
     pub(crate) connections: Multiplexing,
     pub(crate) repairs: Repairs,
@@ -37,10 +28,29 @@ pub(crate) struct Chosen {
 
 type Built<P> = Result<Box<dyn Factory<P>>, ConfigError>;
 
+/// A registered control on hops, whatever cells hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HopLayer {
+    pub(crate) info: Info,
+    pub(crate) options: fn() -> Properties,
+    /// All options of a transport with this control, as they are settled.
+    pub(crate) settled: fn(Chosen) -> Result<Settled, ConfigError>,
+}
+
+impl HopLayer {
+    pub(crate) const fn of<H: HopControl<Config: LayerOptions>>() -> Self {
+        Self {
+            info: H::INFO,
+            options: properties::<H::Config>,
+            settled: |chosen| Ok(Configured::<H>::new(chosen)?.settled),
+        }
+    }
+}
+
 /// A registered control on hops, for nodes whose cells hold `P`.
 #[derive(Debug)]
 pub(crate) struct HopEntry<P> {
-    pub(crate) info: Info,
+    pub(crate) layer: HopLayer,
     pub(crate) build: fn(Chosen) -> Built<P>,
 }
 
@@ -53,73 +63,67 @@ impl<P> Clone for HopEntry<P> {
 impl<P> Copy for HopEntry<P> {}
 
 impl<P: Payload> HopEntry<P> {
-    pub(crate) const fn of<H: ConfigureHop>() -> Self {
+    pub(crate) const fn of<H: HopControl<Config: LayerOptions>>() -> Self {
         Self {
-            info: H::INFO,
+            layer: HopLayer::of::<H>(),
             build: |chosen| Ok(Box::new(Configured::<H>::new(chosen)?)),
         }
     }
 }
 
-/// Reads what carries frames, and how many connections neighbours keep.
-pub(crate) fn carrier(
-    options: &mut Options,
+/// Settles what carries frames, how many connections neighbours keep, and what repairs losses.
+pub(crate) fn settle_links(
+    choice: &mut LayerChoice,
     family: &Family,
-) -> Result<(Carrier, Multiplexing), ConfigError> {
-    let carrier = options.choice("carrier", family.carrier, CARRIERS)?;
-    let own = match carrier {
+    end: &Info,
+) -> (Carrier, Multiplexing, Repairs) {
+    let carrier = *choice.carrier.get_or_insert(family.carrier.into());
+    let carrier = Carrier::from(carrier);
+    let connections = match carrier {
         Carrier::Stream => family.connections,
         Carrier::Datagram => Multiplexing::Shared,
     };
-    Ok((carrier, options.choice("connections", own, CONNECTIONS)?))
-}
-
-/// Reads what repairs losses.
-pub(crate) fn repairs(
-    options: &mut Options,
-    carrier: Carrier,
-    end: &Info,
-) -> Result<Repairs, ConfigError> {
-    let own = match carrier {
+    let connections = *choice.connections.get_or_insert(connections.into());
+    let repairs = match carrier {
         Carrier::Stream => Repairs::None,
         Carrier::Datagram if end.provides.any(Features::END_TCP) => Repairs::EndToEnd,
         Carrier::Datagram => Repairs::PerHop,
     };
-    options.choice("repair", own, REPAIRS)
+    let repairs = *choice.repair.get_or_insert(repairs);
+    (carrier, connections.into(), repairs)
 }
 
 /// A stack of layers with a name: a factory of nodes.
 #[derive(Debug)]
-struct Configured<H: ConfigureHop> {
+struct Configured<H: HopControl> {
     name: &'static str,
     stack: Stack<H>,
-    resolved: Vec<(&'static str, String)>,
+    settled: Settled,
 }
 
-impl<H: ConfigureHop> Configured<H> {
+impl<H: HopControl<Config: LayerOptions>> Configured<H> {
     /// Reads the layers' parameters, and checks that the layers fit together.
     fn new(chosen: Chosen) -> Result<Self, ConfigError> {
-        let (family, mut options) = (chosen.family, chosen.options);
+        let (family, mut reader) = (chosen.family, chosen.reader);
         let hops_control = H::INFO.name != "none";
         let links = (chosen.carrier, chosen.connections);
         let mut around = Around::new(links, hops_control, family.queue_limit);
-        let hop = H::configure(&mut options, &mut around)?;
-        let end = (chosen.end.configure)(&mut options, &mut around)?;
-        let path = (chosen.path.configure)(&mut options, &mut around)?;
-        let repair = link::repair(&mut options, chosen.repairs)?;
-        let settled = (chosen.repairs, family.refill);
-        let link = link::configure(&mut options, &around, settled)?;
+        let hop: H::Config = reader.layer(&mut around)?;
+        let end = (chosen.end.read)(&mut reader, &mut around)?;
+        let path = (chosen.path.read)(&mut reader, &mut around)?;
+        let repair = link::read_repair(&mut reader, chosen.repairs)?;
+        let link = link::read(&mut reader, &around, (chosen.repairs, family.refill))?;
         let stack = Stack::new((link, repair), hop, end, path);
         check(&stack.infos()).map_err(|misfit| misfit.error())?;
         Ok(Self {
             name: family.name,
             stack,
-            resolved: options.finish()?,
+            settled: reader.finish()?,
         })
     }
 }
 
-impl<H: ConfigureHop, P: Payload> Factory<P> for Configured<H> {
+impl<H: HopControl, P: Payload> Factory<P> for Configured<H> {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -133,8 +137,8 @@ impl<H: ConfigureHop, P: Payload> Factory<P> for Configured<H> {
     }
 
     fn describe(&self) -> String {
-        let resolved = self.resolved.iter();
-        let lines = resolved.map(|(key, value)| format!("{key} = {value}"));
+        let resolved = self.settled.resolved.iter();
+        let lines = resolved.map(|(key, value)| format!("{key} = {}", shown(value)));
         lines.collect::<Vec<_>>().join("\n")
     }
 

@@ -2,8 +2,8 @@
 
 use hopflow_overlay::ConfigError;
 use hopflow_units::{Cells, Duration};
-
-use crate::options::Options;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// The parts of a cell in which hops report how many cells wait.
 pub(crate) const PARTS: u128 = 16;
@@ -13,9 +13,9 @@ pub(crate) const WAIT_UNIT: Duration = Duration::from_nanos(62_500);
 /// When a window grows and shrinks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
-    /// The window grows while fewer cells than this wait (BackTap paper, section 3.4: 2).
+    /// The window grows while fewer cells than this wait.
     pub(crate) alpha: Cells,
-    /// The window shrinks while more cells than this wait (section 3.4: 4).
+    /// The window shrinks while more cells than this wait.
     pub(crate) beta: Cells,
     /// The first window.
     pub(crate) initial: Cells,
@@ -25,8 +25,30 @@ pub(crate) struct Rule {
     pub(crate) growth: Growth,
 }
 
+/// A rule as options have it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct RuleOptions {
+    /// The window grows while fewer cells than this wait (BackTap paper, section 3.4: 2).
+    #[schemars(range(min = 1))]
+    pub(crate) alpha: Cells,
+    /// The window shrinks while more cells than this wait, at least `alpha`; by default 4 (section
+    /// 3.4), or `alpha` if that is more.
+    #[schemars(range(min = 1))]
+    pub(crate) beta: Option<Cells>,
+    /// The first window, in cells.
+    #[schemars(range(min = 1))]
+    pub(crate) initial_window: Option<Cells>,
+    /// The smallest window, in cells.
+    #[schemars(range(min = 1))]
+    pub(crate) smallest_window: Cells,
+    /// How a window grows while few cells wait, and shrinks while many do.
+    pub(crate) growth: Growth,
+}
+
 /// How a window grows while few cells wait, and shrinks while many do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Growth {
     /// One cell more or less per round trip, as printed (eq. 1).
     OneCell,
@@ -35,24 +57,44 @@ pub(crate) enum Growth {
     Accelerating,
 }
 
-impl Rule {
-    /// Reads a rule whose first window is `initial` cells, unless the options say otherwise.
-    pub(crate) fn configure(options: &mut Options, initial: Cells) -> Result<Self, ConfigError> {
-        let alpha = options.cells("alpha", Cells::new(2), Cells::new(1))?;
-        Ok(Self {
-            alpha,
-            beta: options.cells("beta", Cells::new(4).max(alpha), alpha)?,
-            initial: options.cells("initial-window", initial, Cells::new(1))?,
-            floor: options.cells("smallest-window", Cells::new(1), Cells::new(1))?,
-            growth: options.choice(
-                "growth",
-                Growth::Accelerating,
-                &[
-                    ("one-cell", Growth::OneCell),
-                    ("accelerating", Growth::Accelerating),
-                ],
-            )?,
-        })
+impl Default for RuleOptions {
+    fn default() -> Self {
+        Self {
+            alpha: Cells::new(2),
+            beta: None,
+            initial_window: None,
+            smallest_window: Cells::new(1),
+            growth: Growth::Accelerating,
+        }
+    }
+}
+
+impl RuleOptions {
+    /// The rule, whose first window is `initial` cells unless the options say otherwise.
+    pub(crate) fn rule(&self, initial: Cells) -> Rule {
+        Rule {
+            alpha: self.alpha,
+            beta: self.beta.unwrap_or(Cells::new(4).max(self.alpha)),
+            initial: self.initial_window.unwrap_or(initial),
+            floor: self.smallest_window,
+            growth: self.growth,
+        }
+    }
+
+    /// Fills in what is left open, where the first window is `initial` cells by default.
+    ///
+    /// # Errors
+    /// If the window would grow and shrink at once.
+    pub(crate) fn settle(&mut self, initial: Cells) -> Result<(), ConfigError> {
+        let rule = self.rule(initial);
+        if rule.beta < rule.alpha {
+            let least = rule.alpha.get();
+            let allowed = format!("a whole number of cells, at least {least}");
+            return Err(ConfigError::new("beta", rule.beta.get(), allowed));
+        }
+        self.beta = Some(rule.beta);
+        self.initial_window = Some(rule.initial);
+        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bytes, Duration, Rate};
+use crate::{Bytes, Duration, Interval, Rate};
 
 /// A text that is not the quantity it should be; the message says what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +98,17 @@ impl FromStr for Duration {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
         quantity(text, "a time", TIME).map(Self::from_nanos)
+    }
+}
+
+impl FromStr for Interval {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        Self::new(text.parse()?).ok_or_else(|| ParseError {
+            text: text.to_owned(),
+            problem: "is zero".to_owned(),
+            allowed: "a time longer than zero".to_owned(),
+        })
     }
 }
 

@@ -13,6 +13,10 @@ pub struct Instant(u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
+/// A span of time longer than zero.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Interval(Duration);
+
 impl Instant {
     /// The origin of time.
     pub const ZERO: Self = Self(0);
@@ -112,6 +116,30 @@ impl Duration {
     }
 }
 
+impl Interval {
+    /// A span of time; `None` if it is zero.
+    pub const fn new(span: Duration) -> Option<Self> {
+        if span.is_zero() {
+            None
+        } else {
+            Some(Self(span))
+        }
+    }
+
+    /// An interval of whole milliseconds.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self::new(Duration::from_millis(millis)).expect("an interval is longer than zero")
+    }
+
+    /// The span of time.
+    pub const fn get(self) -> Duration {
+        self.0
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Self;
     /// Saturates at [`Instant::FAR_FUTURE`], so an absurd timer is merely never due.
@@ -180,6 +208,18 @@ impl fmt::Display for Duration {
             _ => ("ns", 1),
         };
         write!(f, "{} {unit}", nanos as f64 / scale as f64)
+    }
+}
+
+impl fmt::Display for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Interval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -4,8 +4,9 @@ use std::env;
 use std::process::ExitCode;
 
 use hopflow_api::Caller;
+use hopflow_overlay::{EndControl, HopControl};
 use hopflow_sim::Simulated;
-use hopflow_transports::{ConfigureEnd, ConfigureHop, Preset};
+use hopflow_transports::{LayerOptions, Preset};
 
 use crate::overlay;
 
@@ -39,7 +40,7 @@ impl Program {
 
     /// With a control on hops, in the simulator and, with the feature `overlay`, in real hosts.
     #[must_use]
-    pub fn hop_control<H: ConfigureHop>(self) -> Self {
+    pub fn hop_control<H: HopControl<Config: LayerOptions>>(self) -> Self {
         hopflow_transports::register_hop::<H, Simulated>();
         overlay::register_hop::<H>();
         self
@@ -47,7 +48,7 @@ impl Program {
 
     /// With a control from end to end.
     #[must_use]
-    pub fn end_control<E: ConfigureEnd>(self) -> Self {
+    pub fn end_control<E: EndControl + LayerOptions>(self) -> Self {
         hopflow_transports::register_end::<E>();
         self
     }

@@ -2,7 +2,8 @@
 
 use clap::{Args, Subcommand};
 use hopflow_api::{Caller, Failure};
-use hopflow_transports::ConfigureHop;
+use hopflow_overlay::HopControl;
+use hopflow_transports::LayerOptions;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -47,4 +48,4 @@ impl Command {
 }
 
 /// Makes a control on hops known to real hosts: there are none.
-pub(crate) const fn register_hop<H: ConfigureHop>() {}
+pub(crate) const fn register_hop<H: HopControl<Config: LayerOptions>>() {}

@@ -20,12 +20,13 @@ use hopflow_overlay::{
     ConfigError, EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, Features, HopReport,
     Info, Site, Violation,
 };
-use hopflow_units::{Cells, Duration};
+use hopflow_units::{Cells, Duration, Interval};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::circuit_ack::Deliveries;
-use super::source::{Edge, RoundEnd, Source};
-use crate::layer::{Around, ConfigureEnd};
-use crate::options::Options;
+use super::source::{Edge, EdgeOptions, RoundEnd, Source};
+use crate::layer::{Around, LayerOptions};
 use crate::waiting::WAIT_UNIT;
 
 /// Rounds without a positive gradient after which the window grows faster (section 4.3).
@@ -38,14 +39,18 @@ const WEIGHT: f64 = 0.875;
 const BETA: f64 = 0.8;
 
 /// A window by the gradient of waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct GradientWindow {
-    edge: Edge,
-    /// Shorter waits never shrink the window.
+    /// Shorter waits never shrink the window (TIMELY's `T_low`).
     low: Duration,
-    /// Longer waits always shrink it.
-    high: Duration,
-    /// By how much the window grows in a round trip.
+    /// Longer waits always shrink it (`T_high`): at least `low`; by default 50 ms, or `low` if that is
+    /// longer.
+    high: Option<Interval>,
+    #[serde(flatten)]
+    edge: EdgeOptions,
+    /// By how many cells the window grows in a round trip.
+    #[schemars(range(min = 1))]
     delta: Cells,
 }
 
@@ -53,6 +58,9 @@ pub(crate) struct GradientWindow {
 #[derive(Debug)]
 struct State {
     config: GradientWindow,
+    edge: Edge,
+    /// Longer waits always shrink the window.
+    high: Duration,
     source: Source,
     gradient: Gradient,
     deliveries: Deliveries,
@@ -66,8 +74,38 @@ struct Gradient {
     falling: u32,
 }
 
-impl ConfigureEnd for GradientWindow {
-    fn layer() -> &'static Info {
+impl Default for GradientWindow {
+    fn default() -> Self {
+        Self {
+            low: Duration::from_millis(5),
+            high: None,
+            edge: EdgeOptions::default(),
+            delta: Cells::new(1),
+        }
+    }
+}
+
+impl GradientWindow {
+    fn high(&self) -> Interval {
+        let own = Interval::from_millis(50);
+        let low = Interval::new(self.low).unwrap_or(own);
+        self.high.unwrap_or(own.max(low))
+    }
+}
+
+impl LayerOptions for GradientWindow {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        let high = self.high();
+        if high.get() < self.low {
+            return Err(ConfigError::new("high", high, "at least `low`"));
+        }
+        self.high = Some(high);
+        self.edge.settle(around)
+    }
+}
+
+impl EndControl for GradientWindow {
+    fn info(&self) -> &'static Info {
         static INFO: Info = Info {
             provides: Features::LOAD_READER.and(Features::BOUND),
             requires: &[(
@@ -84,35 +122,18 @@ impl ConfigureEnd for GradientWindow {
         &INFO
     }
 
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
-        let low = options.duration("low", Duration::from_millis(5))?;
-        let high = options.interval("high", Duration::from_millis(50).max(low))?;
-        if high < low {
-            return Err(ConfigError::new("high", high, "at least `low`"));
-        }
-        Ok(Self {
-            edge: Edge::configure(options, around)?,
-            low,
-            high,
-            delta: options.cells("delta", Cells::new(1), Cells::new(1))?,
-        })
-    }
-}
-
-impl EndControl for GradientWindow {
-    fn info(&self) -> &'static Info {
-        Self::layer()
-    }
-
     fn plan(&self) -> EndPlan {
         EndPlan::default()
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
-        gates.end.set_window(self.edge.initial);
+        let edge = self.edge.edge();
+        gates.end.set_window(edge.initial);
         Some(Box::new(State {
             config: *self,
-            source: Source::new(&self.edge),
+            edge,
+            high: self.high().get(),
+            source: Source::new(&edge),
             gradient: Gradient::default(),
             deliveries: Deliveries::default(),
         }))
@@ -121,7 +142,7 @@ impl EndControl for GradientWindow {
 
 impl EndState for State {
     fn on(&mut self, cx: &mut EndCx<'_>, signal: EndSignal<'_>) -> Result<(), Violation> {
-        let edge = &self.config.edge;
+        let edge = &self.edge;
         match signal {
             EndSignal::Departed => self.source.on_departure(edge, cx),
             EndSignal::Hop(HopReport::Forwarded { .. }) => self.source.on_forwarded(cx),
@@ -130,7 +151,7 @@ impl EndState for State {
                 if let Some(end) = self.source.on_command(edge, cx, header)? {
                     self.decide(cx, &end);
                 }
-                self.source.apply(&self.config.edge, cx);
+                self.source.apply(&self.edge, cx);
             }
             _ => {}
         }
@@ -158,8 +179,8 @@ impl State {
         let window = &mut self.source.window;
         if wait < nanos(self.config.low) {
             *window += growth;
-        } else if wait > nanos(self.config.high) {
-            *window *= 1.0 - BETA * (1.0 - nanos(self.config.high) / wait);
+        } else if wait > nanos(self.high) {
+            *window *= 1.0 - BETA * (1.0 - nanos(self.high) / wait);
         } else if gradient <= 0.0 {
             *window += growth * self.gradient.haste();
         } else {

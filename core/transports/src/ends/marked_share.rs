@@ -18,19 +18,22 @@ use hopflow_overlay::{
     ConfigError, EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, Features, HopReport,
     Info, Site, Violation,
 };
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::circuit_ack::Deliveries;
-use super::source::{Edge, RoundEnd, Source};
-use crate::layer::{Around, ConfigureEnd};
-use crate::options::Options;
+use super::source::{Edge, EdgeOptions, RoundEnd, Source};
+use crate::layer::{Around, LayerOptions};
 
 /// The weight of the latest share (section 3.1).
 const GAIN: f64 = 1.0 / 16.0;
 
 /// A window by the share of marked cells.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct MarkedShareWindow {
-    edge: Edge,
+    #[serde(flatten)]
+    edge: EdgeOptions,
 }
 
 /// What an end knows.
@@ -45,8 +48,14 @@ struct State {
     deliveries: Deliveries,
 }
 
-impl ConfigureEnd for MarkedShareWindow {
-    fn layer() -> &'static Info {
+impl LayerOptions for MarkedShareWindow {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        self.edge.settle(around)
+    }
+}
+
+impl EndControl for MarkedShareWindow {
+    fn info(&self) -> &'static Info {
         static INFO: Info = Info {
             provides: Features::LOAD_READER.and(Features::BOUND),
             requires: &[(
@@ -63,26 +72,16 @@ impl ConfigureEnd for MarkedShareWindow {
         &INFO
     }
 
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
-        let edge = Edge::configure(options, around)?;
-        Ok(Self { edge })
-    }
-}
-
-impl EndControl for MarkedShareWindow {
-    fn info(&self) -> &'static Info {
-        Self::layer()
-    }
-
     fn plan(&self) -> EndPlan {
         EndPlan::default()
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
-        gates.end.set_window(self.edge.initial);
+        let edge = self.edge.edge();
+        gates.end.set_window(edge.initial);
         Some(Box::new(State {
-            edge: self.edge,
-            source: Source::new(&self.edge),
+            edge,
+            source: Source::new(&edge),
             // The first window with marks must shrink as TCP's would.
             alpha: 1.0,
             before: (0, 0),

@@ -4,10 +4,23 @@
 use hopflow_overlay::{ConfigError, EndCx, Violation};
 use hopflow_units::{Cells, Instant};
 use hopflow_wire::RelayHeader;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::circuit_ack::CircuitTrip;
 use crate::layer::Around;
-use crate::options::Options;
+
+/// Parameters below the rule by which the window changes, as options have them.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(super) struct EdgeOptions {
+    /// Data cells that one acknowledgement of the sink stands for.
+    #[schemars(range(min = 1))]
+    ack_every: Cells,
+    /// The first window, in cells: at least `ack-every`, and that by default.
+    #[schemars(range(min = 1))]
+    initial_window: Option<Cells>,
+}
 
 /// Parameters below the rule by which the window changes.
 #[derive(Clone, Copy, Debug)]
@@ -41,16 +54,40 @@ pub(super) struct RoundEnd {
     pub(super) stretch: f64,
 }
 
-impl Edge {
-    pub(super) fn configure(
-        options: &mut Options,
-        around: &mut Around,
-    ) -> Result<Self, ConfigError> {
-        let ack_every = options.cells("ack-every", Cells::new(16), Cells::new(1))?;
-        // A window below what one acknowledgement stands for would never open again.
-        let initial = options.cells("initial-window", ack_every, ack_every)?;
+impl Default for EdgeOptions {
+    fn default() -> Self {
+        Self {
+            ack_every: Cells::new(16),
+            initial_window: None,
+        }
+    }
+}
+
+impl EdgeOptions {
+    /// The parameters, with what the options leave open.
+    pub(super) fn edge(&self) -> Edge {
+        Edge {
+            ack_every: self.ack_every,
+            initial: self.initial_window.unwrap_or(self.ack_every),
+        }
+    }
+
+    /// Fills in what is left open.
+    ///
+    /// # Errors
+    /// If the window would never open again.
+    pub(super) fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        let Edge { ack_every, initial } = self.edge();
+        if initial < ack_every {
+            let allowed = format!(
+                "a whole number of cells, at least {}: what one acknowledgement stands for",
+                ack_every.get()
+            );
+            return Err(ConfigError::new("initial-window", initial.get(), allowed));
+        }
+        self.initial_window = Some(initial);
         around.need_queue(ack_every, ack_every);
-        Ok(Self { ack_every, initial })
+        Ok(())
     }
 }
 

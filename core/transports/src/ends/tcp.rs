@@ -15,21 +15,34 @@
 //! two relays of a circuit can find that they see the same cells, and each how many were lost
 //! before it; acknowledgements show as the cells of the reverse direction.
 
-use hopflow_overlay::{ConfigError, EndControl, EndGates, EndPlan, EndState, Features, Info, Site};
+use hopflow_overlay::{EndControl, EndGates, EndPlan, EndState, Features, Info, Site};
 use hopflow_units::Cells;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::layer::{Around, ConfigureEnd};
-use crate::options::Options;
+use crate::layer::LayerOptions;
 
 /// TCP's congestion control from one end of a circuit to the other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct EndTcp {
     /// Cells that a source packages ahead of TCP's window.
+    #[schemars(range(min = 1))]
     source_queue: Cells,
 }
 
-impl ConfigureEnd for EndTcp {
-    fn layer() -> &'static Info {
+impl Default for EndTcp {
+    fn default() -> Self {
+        Self {
+            source_queue: Cells::new(16),
+        }
+    }
+}
+
+impl LayerOptions for EndTcp {}
+
+impl EndControl for EndTcp {
+    fn info(&self) -> &'static Info {
         static INFO: Info = Info {
             provides: Features::END_TCP.and(Features::BOUND),
             requires: &[(
@@ -45,17 +58,6 @@ impl ConfigureEnd for EndTcp {
             ..Info::new("tcp", "TCP between the ends of a circuit (UDP-OR)")
         };
         &INFO
-    }
-
-    fn configure(options: &mut Options, _: &mut Around) -> Result<Self, ConfigError> {
-        let source_queue = options.cells("source-queue", Cells::new(16), Cells::new(1))?;
-        Ok(Self { source_queue })
-    }
-}
-
-impl EndControl for EndTcp {
-    fn info(&self) -> &'static Info {
-        Self::layer()
     }
 
     fn plan(&self) -> EndPlan {

@@ -10,16 +10,30 @@ use hopflow_overlay::{
 };
 use hopflow_units::{Cells, StreamId};
 use hopflow_wire::{RelayCommand, RelayHeader};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::shared::{BLOCKED, CIRCUIT, EVERY_CELL_ARRIVES};
-use crate::layer::{Around, ConfigureEnd};
-use crate::options::Options;
+use super::shared::{CIRCUIT, EVERY_CELL_ARRIVES, settle_source_queue};
+use crate::layer::{Around, LayerOptions};
 
 /// Fixed windows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct FixedWindows {
-    windows: Windows,
-    plan: EndPlan,
+    /// Cells that a circuit may have under way; 0: no limit.
+    circuit_window: Cells,
+    /// Cells of a circuit that one SENDME acknowledges, at most the window.
+    #[schemars(range(min = 1))]
+    circuit_increment: Cells,
+    /// Cells that a stream may have under way; 0: no limit.
+    stream_window: Cells,
+    /// Cells of a stream that one SENDME acknowledges, at most the window.
+    #[schemars(range(min = 1))]
+    stream_increment: Cells,
+    /// Cells in a source's queue from which on it packages no more; by default 256 (tor 0.4.9,
+    /// `cellq_high`). Only where there is no control on hops.
+    #[schemars(range(min = 1))]
+    source_queue: Option<Cells>,
 }
 
 /// The windows; at least one is limited.
@@ -40,8 +54,60 @@ struct State {
     streams: Vec<(StreamId, Acknowledger)>,
 }
 
-impl ConfigureEnd for FixedWindows {
-    fn layer() -> &'static Info {
+impl Default for FixedWindows {
+    fn default() -> Self {
+        Self {
+            circuit_window: Cells::new(1000),
+            circuit_increment: Cells::new(100),
+            stream_window: Cells::new(500),
+            stream_increment: Cells::new(50),
+            source_queue: None,
+        }
+    }
+}
+
+impl LayerOptions for FixedWindows {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        let Windows { circuit, stream } = self.windows();
+        at_most_the_window("circuit-increment", circuit)?;
+        at_most_the_window("stream-increment", stream)?;
+        let Some(limit) = circuit.or(stream) else {
+            let allowed = "above 0, unless there is a stream window";
+            return Err(ConfigError::new("circuit-window", 0, allowed));
+        };
+        settle_source_queue(&mut self.source_queue, around)?;
+        if !around.hops_control {
+            // The most cells that one stream may have under way.
+            around.need_queue(limit.start, Cells::ZERO);
+        }
+        Ok(())
+    }
+}
+
+impl FixedWindows {
+    fn windows(&self) -> Windows {
+        let limited = |window: &SendmeWindow| !window.start.is_zero();
+        let [circuit, stream] = [
+            (self.circuit_window, self.circuit_increment),
+            (self.stream_window, self.stream_increment),
+        ]
+        .map(|(start, increment)| Some(SendmeWindow { start, increment }).filter(limited));
+        Windows { circuit, stream }
+    }
+}
+
+fn at_most_the_window(key: &str, window: Option<SendmeWindow>) -> Result<(), ConfigError> {
+    match window {
+        Some(SendmeWindow { start, increment }) if increment > start => {
+            let allowed = format!("at most the window, {}", start.get());
+            Err(ConfigError::new(key, increment.get(), allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl EndControl for FixedWindows {
+    fn info(&self) -> &'static Info {
         static INFO: Info = Info {
             provides: Features::BOUND,
             requires: &[EVERY_CELL_ARRIVES],
@@ -50,79 +116,28 @@ impl ConfigureEnd for FixedWindows {
         &INFO
     }
 
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
-        let windows = Windows::configure(options)?;
-        let mut plan = EndPlan::default();
-        if !around.hops_control {
-            plan.source_high_water = options.cells("source-queue", BLOCKED.0, Cells::new(1))?;
-            around.need_queue(windows.most(), Cells::ZERO);
-        }
-        Ok(Self { windows, plan })
-    }
-}
-
-impl Windows {
-    fn configure(options: &mut Options) -> Result<Self, ConfigError> {
-        let circuit = window(options, ["circuit-window", "circuit-increment"], 1000, 100)?;
-        let stream = window(options, ["stream-window", "stream-increment"], 500, 50)?;
-        if circuit.is_none() && stream.is_none() {
-            let allowed = "above 0, unless there is a stream window";
-            return Err(ConfigError::new("circuit-window", 0, allowed));
-        }
-        Ok(Self { circuit, stream })
-    }
-
-    /// The most cells that one stream may have under way.
-    fn most(&self) -> Cells {
-        let limit = self.circuit.or(self.stream);
-        limit.map_or(Cells::ZERO, |window| window.start)
-    }
-}
-
-/// Reads a window; `None` if it is zero, which means no limit.
-fn window(
-    options: &mut Options,
-    [window, increment]: [&'static str; 2],
-    start: u64,
-    by: u64,
-) -> Result<Option<SendmeWindow>, ConfigError> {
-    let start = options.cells(window, Cells::new(start), Cells::ZERO)?;
-    let by = options.cells(increment, Cells::new(by), Cells::new(1))?;
-    if start.is_zero() {
-        return Ok(None);
-    }
-    if by > start {
-        let allowed = format!("at most the window, {}", start.get());
-        return Err(ConfigError::new(increment, by.get(), allowed));
-    }
-    Ok(Some(SendmeWindow {
-        start,
-        increment: by,
-    }))
-}
-
-impl EndControl for FixedWindows {
-    fn info(&self) -> &'static Info {
-        Self::layer()
-    }
-
     fn plan(&self) -> EndPlan {
-        self.plan
+        let mut plan = EndPlan::default();
+        if let Some(queue) = self.source_queue {
+            plan.source_high_water = queue;
+        }
+        plan
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
-        if let Some(window) = &self.windows.circuit {
+        let windows = self.windows();
+        if let Some(window) = &windows.circuit {
             window.open(gates.end);
         }
         Some(Box::new(State {
-            windows: self.windows,
+            windows,
             circuit: Acknowledger::default(),
             streams: Vec::new(),
         }))
     }
 
     fn open_stream(&self, gate: &mut Gate) {
-        if let Some(window) = &self.windows.stream {
+        if let Some(window) = &self.windows().stream {
             window.open(gate);
         }
     }

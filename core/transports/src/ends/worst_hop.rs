@@ -14,27 +14,31 @@ use hopflow_overlay::{
 };
 use hopflow_units::{Cells, Duration, Instant};
 use hopflow_wire::RelayHeader;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::circuit_ack::{CircuitTrip, Deliveries};
-use crate::layer::{Around, ConfigureEnd};
-use crate::options::Options;
-use crate::waiting::{Finding, PARTS, Rule, Window};
+use crate::layer::{Around, LayerOptions};
+use crate::waiting::{Finding, PARTS, Rule, RuleOptions, Window};
 
 /// Marut's window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct WorstHopWindow {
-    /// When the window grows and shrinks.
-    rule: Rule,
-    /// What the window counts.
-    counts: Counts,
-    /// How often the window changes.
-    update: Update,
+    /// What the source's window counts.
+    window_counts: Counts,
+    /// How often the source's window changes.
+    update_every: Update,
     /// Data cells that one acknowledgement of the sink stands for.
+    #[schemars(range(min = 1))]
     ack_every: Cells,
+    #[serde(flatten)]
+    rule: RuleOptions,
 }
 
 /// What the source's window counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 enum Counts {
     /// Cells that the first relay has not reported as forwarded.
     FirstHop,
@@ -43,7 +47,8 @@ enum Counts {
 }
 
 /// How often the source's window changes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 enum Update {
     /// Once per round trip of the first hop.
     HopRtt,
@@ -55,6 +60,7 @@ enum Update {
 #[derive(Debug)]
 struct State {
     config: WorstHopWindow,
+    rule: Rule,
     window: Window,
     trip: CircuitTrip,
     deliveries: Deliveries,
@@ -62,8 +68,66 @@ struct State {
     quiet_until: Instant,
 }
 
-impl ConfigureEnd for WorstHopWindow {
-    fn layer() -> &'static Info {
+impl Default for WorstHopWindow {
+    fn default() -> Self {
+        Self {
+            window_counts: Counts::EndToEnd,
+            update_every: Update::HopRtt,
+            ack_every: Cells::new(16),
+            rule: RuleOptions::default(),
+        }
+    }
+}
+
+impl LayerOptions for WorstHopWindow {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        self.rule.settle(self.initial())?;
+        let floor = self.rule().floor;
+        // A window may be as small as its floor, which the successor must be able to queue.
+        let least = match self.window_counts {
+            Counts::FirstHop => Cells::new(1),
+            Counts::EndToEnd => floor,
+        };
+        around.need_queue(least, floor);
+        Ok(())
+    }
+}
+
+impl WorstHopWindow {
+    /// The first window, unless the options say otherwise.
+    fn initial(&self) -> Cells {
+        match self.window_counts {
+            Counts::FirstHop => Cells::new(2),
+            Counts::EndToEnd => Cells::new(10).max(self.ack_every),
+        }
+    }
+
+    fn rule(&self) -> Rule {
+        let mut rule = self.rule.rule(self.initial());
+        if self.window_counts == Counts::EndToEnd {
+            // A window below what one acknowledgement stands for would never open again.
+            rule.floor = rule.floor.max(self.ack_every);
+            rule.initial = rule.initial.max(rule.floor);
+        }
+        rule
+    }
+
+    fn acknowledges(&self) -> bool {
+        self.window_counts == Counts::EndToEnd || self.update_every == Update::CircuitRtt
+    }
+
+    /// What paces decisions: while a window grows fast, the round trip of what it counts.
+    fn paces(&self, window: &Window) -> Update {
+        match self.window_counts {
+            _ if !window.is_accelerating() => self.update_every,
+            Counts::FirstHop => Update::HopRtt,
+            Counts::EndToEnd => Update::CircuitRtt,
+        }
+    }
+}
+
+impl EndControl for WorstHopWindow {
+    fn info(&self) -> &'static Info {
         static INFO: Info = Info {
             provides: Features::LOAD_READER.and(Features::BOUND),
             requires: &[(
@@ -79,83 +143,20 @@ impl ConfigureEnd for WorstHopWindow {
         &INFO
     }
 
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
-        let counts = options.choice(
-            "window-counts",
-            Counts::EndToEnd,
-            &[
-                ("first-hop", Counts::FirstHop),
-                ("end-to-end", Counts::EndToEnd),
-            ],
-        )?;
-        let update = options.choice(
-            "update-every",
-            Update::HopRtt,
-            &[
-                ("hop-rtt", Update::HopRtt),
-                ("circuit-rtt", Update::CircuitRtt),
-            ],
-        )?;
-        let ack_every = options.cells("ack-every", Cells::new(16), Cells::new(1))?;
-        let rule = rule(options, counts, ack_every)?;
-        // A window may be as small as its floor, which the successor must be able to queue.
-        let least = match counts {
-            Counts::FirstHop => Cells::new(1),
-            Counts::EndToEnd => rule.floor,
-        };
-        around.need_queue(least, rule.floor);
-        Ok(Self {
-            rule,
-            counts,
-            update,
-            ack_every,
-        })
-    }
-}
-
-fn rule(options: &mut Options, counts: Counts, ack_every: Cells) -> Result<Rule, ConfigError> {
-    if counts == Counts::FirstHop {
-        return Rule::configure(options, Cells::new(2));
-    }
-    let mut rule = Rule::configure(options, Cells::new(10).max(ack_every))?;
-    // A window below what one acknowledgement stands for would never open again.
-    rule.floor = rule.floor.max(ack_every);
-    rule.initial = rule.initial.max(rule.floor);
-    Ok(rule)
-}
-
-impl WorstHopWindow {
-    fn acknowledges(&self) -> bool {
-        self.counts == Counts::EndToEnd || self.update == Update::CircuitRtt
-    }
-
-    /// What paces decisions: while a window grows fast, the round trip of what it counts.
-    fn paces(&self, window: &Window) -> Update {
-        match self.counts {
-            _ if !window.is_accelerating() => self.update,
-            Counts::FirstHop => Update::HopRtt,
-            Counts::EndToEnd => Update::CircuitRtt,
-        }
-    }
-}
-
-impl EndControl for WorstHopWindow {
-    fn info(&self) -> &'static Info {
-        Self::layer()
-    }
-
     fn plan(&self) -> EndPlan {
         EndPlan::default()
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
-        let window = Window::new(&self.rule);
-        match self.counts {
+        let rule = self.rule();
+        let window = Window::new(&rule);
+        match self.window_counts {
             Counts::FirstHop => gates.hop.set_window(window.cells()),
             Counts::EndToEnd => gates.end.set_window(window.cells()),
         }
         Some(Box::new(State {
             config: *self,
+            rule,
             window,
             trip: CircuitTrip::default(),
             deliveries: Deliveries::default(),
@@ -190,12 +191,12 @@ impl EndState for State {
 impl State {
     /// The first relay reported cells, and perhaps their hop's load was measured.
     fn on_forwarded(&mut self, cx: &mut EndCx<'_>, cells: Cells, measured: bool) {
-        match self.config.counts {
+        match self.config.window_counts {
             Counts::FirstHop => self.window.note(cx.gates.hop.outstanding() + cells),
             Counts::EndToEnd => self.window.note(cx.gates.end.outstanding()),
         }
         let due = self.config.paces(&self.window) == Update::HopRtt;
-        let many = u128::from(self.config.rule.beta.get());
+        let many = u128::from(self.rule.beta.get());
         // A window that grows fast must stop at once.
         let urgent = self.window.is_accelerating() && u128::from(cx.load) > PARTS * many;
         if measured && due || urgent {
@@ -211,7 +212,7 @@ impl State {
         }
         let outstanding = cx.gates.end.outstanding();
         self.trip.on_command(self.config.ack_every, cx, header)?;
-        if self.config.counts == Counts::EndToEnd {
+        if self.config.window_counts == Counts::EndToEnd {
             self.window.note(outstanding);
         }
         if self.trip.round.is_over() {
@@ -230,7 +231,7 @@ impl State {
         if cx.now < self.quiet_until {
             return;
         }
-        let rule = &self.config.rule;
+        let rule = &self.rule;
         let window = self.window.load(rule);
         let found = Finding::of_diff(window, cx.load.into(), PARTS);
         if self.window.decide(rule, &found) {
@@ -242,9 +243,9 @@ impl State {
     }
 
     fn set_window(&mut self, cx: &mut EndCx<'_>) {
-        self.window.bound(&self.config.rule, cx.gates.hop.cap());
+        self.window.bound(&self.rule, cx.gates.hop.cap());
         let window = self.window.cells();
-        match self.config.counts {
+        match self.config.window_counts {
             Counts::FirstHop => cx.gates.hop.set_window(window),
             Counts::EndToEnd => {
                 let gain = if self.window.is_accelerating() {

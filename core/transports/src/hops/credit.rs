@@ -14,28 +14,32 @@ use hopflow_overlay::{
     NodeEnv, Role, Site, Violation,
 };
 use hopflow_units::{Cells, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::shared::ignore;
-use crate::layer::{Around, ConfigureHop};
-use crate::options::Options;
+use crate::layer::{Around, LayerOptions};
 
 /// N23 at one node.
 #[derive(Debug)]
 pub(crate) struct Credit(CreditConfig);
 
 /// Parameters of N23.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct CreditConfig {
-    /// Cells from one report to the next.
+    /// Cells from one report to the next (N23's N2).
+    #[schemars(range(min = 1))]
     n2: Cells,
-    /// Cells that may be under way besides.
+    /// Cells that may be under way besides (N3).
     n3: Cells,
     /// Who needs credit.
     enforce: Enforce,
 }
 
 /// Who needs credit to send.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 enum Enforce {
     /// Every node.
     EveryHop,
@@ -43,20 +47,20 @@ enum Enforce {
     Source,
 }
 
-impl ConfigureHop for Credit {
-    fn configure(options: &mut Options, around: &mut Around) -> Result<CreditConfig, ConfigError> {
-        let n2 = options.cells("n2", Cells::new(20), Cells::new(1))?;
-        let n3 = options.cells("n3", Cells::new(70), Cells::ZERO)?;
-        let enforce = options.choice(
-            "enforce",
-            Enforce::EveryHop,
-            &[
-                ("every-hop", Enforce::EveryHop),
-                ("source", Enforce::Source),
-            ],
-        )?;
-        around.need_queue(n2 + n3, n2 + n3);
-        Ok(CreditConfig { n2, n3, enforce })
+impl Default for CreditConfig {
+    fn default() -> Self {
+        Self {
+            n2: Cells::new(20),
+            n3: Cells::new(70),
+            enforce: Enforce::EveryHop,
+        }
+    }
+}
+
+impl LayerOptions for CreditConfig {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        around.need_queue(self.n2 + self.n3, self.n2 + self.n3);
+        Ok(())
     }
 }
 

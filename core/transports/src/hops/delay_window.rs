@@ -25,34 +25,40 @@ use hopflow_overlay::{
     Info, Metric, NodeEnv, Site, Violation,
 };
 use hopflow_units::{Cells, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::shared::ignore;
-use crate::layer::{Around, ConfigureHop};
-use crate::options::Options;
+use crate::layer::{Around, LayerOptions};
 use crate::round::{BaseRtts, Round};
-use crate::waiting::{Finding, Rule, Window};
+use crate::waiting::{Finding, Rule, RuleOptions, Window};
 
 /// Longer, and hops with long ways would take held feedback for lost cells (RFC 6298: 1 s).
 const LONGEST_HOLD: Duration = Duration::from_millis(500);
+
+/// The first window, unless the options say otherwise.
+const INITIAL: Cells = Cells::new(2);
 
 /// BackTap's window control at one node.
 #[derive(Debug)]
 pub(crate) struct DelayWindow {
     config: DelayWindowConfig,
+    rule: Rule,
     base_rtts: BaseRtts,
 }
 
 /// Parameters of BackTap's windows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct DelayWindowConfig {
-    /// When the window grows and shrinks.
-    rule: Rule,
+    #[serde(flatten)]
+    rule: RuleOptions,
     /// How much longer than the smallest a round trip may take before cells count as waiting: real
     /// hosts take their time, and take cells in batches.
     tolerance: Duration,
     /// How long feedback may wait for company.
     feedback_delay: Duration,
-    /// Feedback leaves at multiples of this time only; zero: when it is due.
+    /// Feedback leaves at multiples of this time only, at most 500 ms; zero: when it is due.
     feedback_hold: Duration,
 }
 
@@ -73,24 +79,30 @@ struct Seen {
     load: u64,
 }
 
-impl ConfigureHop for DelayWindow {
-    fn configure(options: &mut Options, _: &mut Around) -> Result<DelayWindowConfig, ConfigError> {
-        Ok(DelayWindowConfig {
-            rule: Rule::configure(options, Cells::new(2))?,
-            tolerance: options.duration("tolerance", Duration::ZERO)?,
-            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
-            feedback_hold: feedback_hold(options)?,
-        })
+impl Default for DelayWindowConfig {
+    fn default() -> Self {
+        Self {
+            rule: RuleOptions::default(),
+            tolerance: Duration::ZERO,
+            feedback_delay: Duration::from_millis(1),
+            feedback_hold: Duration::ZERO,
+        }
     }
 }
 
-fn feedback_hold(options: &mut Options) -> Result<Duration, ConfigError> {
-    let hold = options.duration("feedback-hold", Duration::ZERO)?;
-    if hold > LONGEST_HOLD {
-        let allowed = format!("a time up to {LONGEST_HOLD}");
-        return Err(ConfigError::new("feedback-hold", hold, allowed));
+impl LayerOptions for DelayWindowConfig {
+    fn settle(&mut self, _: &mut Around) -> Result<(), ConfigError> {
+        self.rule.settle(INITIAL)?;
+        if self.feedback_hold > LONGEST_HOLD {
+            let allowed = format!("a time up to {LONGEST_HOLD}");
+            return Err(ConfigError::new(
+                "feedback-hold",
+                self.feedback_hold,
+                allowed,
+            ));
+        }
+        Ok(())
     }
-    Ok(hold)
 }
 
 impl HopControl for DelayWindow {
@@ -147,14 +159,15 @@ impl HopControl for DelayWindow {
     fn new(config: &DelayWindowConfig, _: &NodeEnv) -> Self {
         Self {
             config: *config,
+            rule: config.rule.rule(INITIAL),
             base_rtts: BaseRtts::default(),
         }
     }
 
     fn open(&mut self, _: &Site, gates: &mut Gates<'_>) -> Flow {
-        gates.hop.set_window(self.config.rule.initial);
+        gates.hop.set_window(self.rule.initial);
         Flow {
-            window: Window::new(&self.config.rule),
+            window: Window::new(&self.rule),
             round: Round::default(),
             seen: None,
         }
@@ -181,7 +194,7 @@ impl HopControl for DelayWindow {
 
 impl DelayWindow {
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
-        let rule = &self.config.rule;
+        let rule = &self.rule;
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
         let base = self.base_rtts.with(cx.site, sample.rtt);
         let base = base

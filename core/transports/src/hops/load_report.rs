@@ -14,15 +14,16 @@
 //! not which one that is; besides, what BackTap leaks.
 
 use hopflow_overlay::{
-    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
-    HopSignal, Info, NodeEnv, Role, Site, Violation,
+    Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
+    Info, NodeEnv, Role, Site, Violation,
 };
-use hopflow_units::{Duration, Instant};
+use hopflow_units::{Duration, Instant, Interval};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::readings::WorstHop;
 use super::shared::{REPORTS_NEED, ignore};
-use crate::layer::{Around, ConfigureHop};
-use crate::options::Options;
+use crate::layer::LayerOptions;
 use crate::round::{BaseRtts, Round};
 use crate::waiting::{Finding, PARTS};
 
@@ -34,12 +35,13 @@ pub(crate) struct LoadReport {
 }
 
 /// Parameters of Marut's measurement.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct LoadReportConfig {
     /// How much longer than the smallest a round trip may take before cells count as waiting.
     tolerance: Duration,
     /// How long a node believes what it measured or heard.
-    expiry: Duration,
+    expiry: Interval,
     /// How long feedback may wait for company.
     feedback_delay: Duration,
 }
@@ -57,15 +59,17 @@ pub(crate) struct Flow {
     load: WorstHop,
 }
 
-impl ConfigureHop for LoadReport {
-    fn configure(options: &mut Options, _: &mut Around) -> Result<LoadReportConfig, ConfigError> {
-        Ok(LoadReportConfig {
-            tolerance: options.duration("tolerance", Duration::ZERO)?,
-            expiry: options.interval("expiry", Duration::from_secs(1))?,
-            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
-        })
+impl Default for LoadReportConfig {
+    fn default() -> Self {
+        Self {
+            tolerance: Duration::ZERO,
+            expiry: Interval::from_millis(1000),
+            feedback_delay: Duration::from_millis(1),
+        }
     }
 }
+
+impl LayerOptions for LoadReportConfig {}
 
 impl HopControl for LoadReport {
     const INFO: Info = Info {
@@ -110,7 +114,7 @@ impl HopControl for LoadReport {
         signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
         match signal {
-            HopSignal::Arrived => flow.load.end_stale(self.config.expiry, cx),
+            HopSignal::Arrived => flow.load.end_stale(self.config.expiry.get(), cx),
             HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
             HopSignal::Lost(_) => self.on_loss(flow, cx),
             HopSignal::EndJumped => flow.round.expect_fresh(cx.queue.sent),
@@ -120,7 +124,7 @@ impl HopControl for LoadReport {
     }
 
     fn load(&self, flow: &Flow, now: Instant) -> u64 {
-        flow.load.value(self.config.expiry, now).into()
+        flow.load.value(self.config.expiry.get(), now).into()
     }
 }
 
@@ -149,7 +153,7 @@ impl LoadReport {
     /// Lets the predecessor know the load, or at the source the end control what happened.
     fn report(&self, flow: &Flow, cx: &mut HopCx<'_>, report: HopReport) {
         if cx.site.role == Role::Relay {
-            *cx.feedback_ext = Some(flow.load.value(self.config.expiry, cx.now));
+            *cx.feedback_ext = Some(flow.load.value(self.config.expiry.get(), cx.now));
         } else {
             *cx.report = Some(report);
         }

@@ -7,14 +7,15 @@
 //! What leaks: every node learns how many cells were marked beyond it; besides, what Marut leaks.
 
 use hopflow_overlay::{
-    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
-    HopSignal, Info, NodeEnv, Role, Site, Violation,
+    Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
+    Info, NodeEnv, Role, Site, Violation,
 };
 use hopflow_units::{Cells, Duration, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::shared::{REPORTS_NEED, ignore};
-use crate::layer::{Around, ConfigureHop};
-use crate::options::Options;
+use crate::layer::LayerOptions;
 use crate::round::BaseRtts;
 
 /// Marking at one node.
@@ -25,11 +26,13 @@ pub(crate) struct MarkReport {
 }
 
 /// Parameters of marking.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct MarkReportConfig {
     /// How long feedback may wait for company.
     feedback_delay: Duration,
-    /// Cells that may wait on a hop without a mark: K.
+    /// Cells that may wait on a hop without a mark (DCTCP's K).
+    #[schemars(range(min = 1))]
     threshold: Cells,
 }
 
@@ -42,14 +45,16 @@ pub(crate) struct Flow {
     downstream: u16,
 }
 
-impl ConfigureHop for MarkReport {
-    fn configure(options: &mut Options, _: &mut Around) -> Result<MarkReportConfig, ConfigError> {
-        Ok(MarkReportConfig {
-            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
-            threshold: options.cells("threshold", Cells::new(10), Cells::new(1))?,
-        })
+impl Default for MarkReportConfig {
+    fn default() -> Self {
+        Self {
+            feedback_delay: Duration::from_millis(1),
+            threshold: Cells::new(10),
+        }
     }
 }
+
+impl LayerOptions for MarkReportConfig {}
 
 impl HopControl for MarkReport {
     const INFO: Info = Info {

@@ -1,33 +1,26 @@
 //! No control on hops: cells leave as soon as the link takes them.
 
 use hopflow_overlay::{
-    ConfigError, Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Violation,
+    Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Violation,
 };
 
 use super::shared::ignore;
-use crate::layer::{Around, ConfigureHop};
-use crate::options::Options;
+use crate::layer::NoOptions;
 
 /// No control on hops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoHopControl;
 
-impl ConfigureHop for NoHopControl {
-    fn configure(_: &mut Options, _: &mut Around) -> Result<(), ConfigError> {
-        Ok(())
-    }
-}
-
 impl HopControl for NoHopControl {
     const INFO: Info = Info::new("none", "cells leave as soon as the link takes them");
-    type Config = ();
+    type Config = NoOptions;
     type Flow = ();
 
-    fn plan((): &()) -> HopPlan {
+    fn plan(_: &NoOptions) -> HopPlan {
         HopPlan::default()
     }
 
-    fn new((): &(), _: &NodeEnv) -> Self {
+    fn new(_: &NoOptions, _: &NodeEnv) -> Self {
         Self
     }
 

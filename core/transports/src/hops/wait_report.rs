@@ -8,15 +8,16 @@
 //! Marut leaks.
 
 use hopflow_overlay::{
-    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
-    HopSignal, Info, NodeEnv, Role, Site, Violation,
+    Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
+    Info, NodeEnv, Role, Site, Violation,
 };
-use hopflow_units::{Duration, Instant};
+use hopflow_units::{Duration, Instant, Interval};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::readings::WorstHop;
 use super::shared::{REPORTS_NEED, ignore};
-use crate::layer::{Around, ConfigureHop};
-use crate::options::Options;
+use crate::layer::LayerOptions;
 use crate::round::BaseRtts;
 use crate::waiting::WAIT_UNIT;
 
@@ -28,12 +29,13 @@ pub(crate) struct WaitReport {
 }
 
 /// Parameters of the measurement of waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct WaitReportConfig {
     /// How long feedback may wait for company.
     feedback_delay: Duration,
     /// How long a node believes what it measured or heard.
-    expiry: Duration,
+    expiry: Interval,
 }
 
 /// What a node knows of a flow's hop.
@@ -45,14 +47,16 @@ pub(crate) struct Flow {
     least: Option<Duration>,
 }
 
-impl ConfigureHop for WaitReport {
-    fn configure(options: &mut Options, _: &mut Around) -> Result<WaitReportConfig, ConfigError> {
-        Ok(WaitReportConfig {
-            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
-            expiry: options.interval("expiry", Duration::from_secs(1))?,
-        })
+impl Default for WaitReportConfig {
+    fn default() -> Self {
+        Self {
+            feedback_delay: Duration::from_millis(1),
+            expiry: Interval::from_millis(1000),
+        }
     }
 }
+
+impl LayerOptions for WaitReportConfig {}
 
 impl HopControl for WaitReport {
     const INFO: Info = Info {
@@ -95,7 +99,7 @@ impl HopControl for WaitReport {
         signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
         match signal {
-            HopSignal::Arrived => flow.wait.end_stale(self.config.expiry, cx),
+            HopSignal::Arrived => flow.wait.end_stale(self.config.expiry.get(), cx),
             HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
             _ => return ignore(signal),
         }
@@ -103,7 +107,7 @@ impl HopControl for WaitReport {
     }
 
     fn load(&self, flow: &Flow, now: Instant) -> u64 {
-        flow.wait.value(self.config.expiry, now).into()
+        flow.wait.value(self.config.expiry.get(), now).into()
     }
 }
 
@@ -115,7 +119,7 @@ impl WaitReport {
             flow.measure(cx.now, rtt.saturating_sub(base), base);
         }
         if cx.site.role == Role::Relay {
-            *cx.feedback_ext = Some(flow.wait.value(self.config.expiry, cx.now));
+            *cx.feedback_ext = Some(flow.wait.value(self.config.expiry.get(), cx.now));
         } else {
             *cx.report = Some(HopReport::Forwarded {
                 cells: sample.cells,

@@ -8,8 +8,10 @@ use hopflow_overlay::{
     ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopSignal,
     Info, Metric, NodeEnv, Site, Violation,
 };
-use hopflow_transports::{Around, BaseRtts, ConfigureHop, Family, Options, Preset};
-use hopflow_units::{Cells, Duration, Instant};
+use hopflow_transports::{Around, BaseRtts, Family, LayerOptions, Preset};
+use hopflow_units::{Cells, Duration, Instant, Interval};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// BackTap's links and repair with this control.
 pub(crate) static PRESET: Preset = Preset {
@@ -35,11 +37,15 @@ pub(crate) struct DelayAimd {
     base_rtts: BaseRtts,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// The options.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct Config {
-    initial: Cells,
+    /// The first window, in cells.
+    #[schemars(range(min = 1))]
+    initial_window: Cells,
     /// How much longer than the base round trip one may take.
-    target: Duration,
+    target: Interval,
 }
 
 /// What one flow remembers.
@@ -51,12 +57,19 @@ pub(crate) struct Flow {
     calm_until: Instant,
 }
 
-impl ConfigureHop for DelayAimd {
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Config, ConfigError> {
-        let initial = options.cells("initial-window", Cells::new(10), Cells::new(1))?;
-        around.need_queue(initial, initial);
-        let target = options.interval("target", Duration::from_millis(5))?;
-        Ok(Config { initial, target })
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            initial_window: Cells::new(10),
+            target: Interval::from_millis(5),
+        }
+    }
+}
+
+impl LayerOptions for Config {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        around.need_queue(self.initial_window, self.initial_window);
+        Ok(())
     }
 }
 
@@ -92,9 +105,9 @@ impl HopControl for DelayAimd {
     }
 
     fn open(&mut self, _: &Site, gates: &mut Gates<'_>) -> Flow {
-        gates.hop.set_window(self.config.initial);
+        gates.hop.set_window(self.config.initial_window);
         Flow {
-            window: self.config.initial.get() * CELL,
+            window: self.config.initial_window.get() * CELL,
             last: None,
             calm_until: Instant::ZERO,
         }
@@ -127,7 +140,7 @@ impl DelayAimd {
         let base = self.base_rtts.with(cx.site, sample.rtt).max(FEEDBACK_DELAY);
         let Some(rtt) = sample.rtt else { return };
         flow.last = Some(rtt);
-        let over = rtt.saturating_sub(base + self.config.target);
+        let over = rtt.saturating_sub(base + self.config.target.get());
         if over.is_zero() {
             flow.window += sample.cells.get() * CELL * CELL / flow.window;
         } else if cx.now >= flow.calm_until {

@@ -8,8 +8,10 @@ use hopflow_overlay::{
     ConfigError, Features, FeedbackPlan, Gates, HopControl, HopCx, HopPlan, HopSignal, Info,
     NodeEnv, Site, Violation,
 };
-use hopflow_transports::{Around, ConfigureHop, Family, Options, Preset};
+use hopflow_transports::{Around, Family, LayerOptions, Preset};
 use hopflow_units::{Cells, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// BackTap's links and repair with this control.
 pub(crate) static PRESET: Preset = Preset {
@@ -29,17 +31,26 @@ pub(crate) static PRESET: Preset = Preset {
 pub(crate) struct FixedHopWindow(Config);
 
 /// Parameters of the fixed window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct Config {
     /// Cells that may be sent and not yet reported as forwarded.
+    #[schemars(range(min = 1))]
     window: Cells,
 }
 
-impl ConfigureHop for FixedHopWindow {
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Config, ConfigError> {
-        let window = options.cells("window", Cells::new(50), Cells::new(1))?;
-        around.need_queue(window, window);
-        Ok(Config { window })
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            window: Cells::new(50),
+        }
+    }
+}
+
+impl LayerOptions for Config {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        around.need_queue(self.window, self.window);
+        Ok(())
     }
 }
 

@@ -7,9 +7,11 @@ use hopflow_overlay::{
     Acknowledger, ConfigError, EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, Features,
     Info, SendmeWindow, Site, Violation,
 };
-use hopflow_transports::{Around, ConfigureEnd, Family, Options, Preset};
+use hopflow_transports::{Around, Family, LayerOptions, Preset};
 use hopflow_units::{Cells, StreamId};
 use hopflow_wire::RelayCommand;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Tor's links with this control.
 pub(crate) static PRESET: Preset = Preset {
@@ -26,9 +28,14 @@ pub(crate) static PRESET: Preset = Preset {
 /// The name that means a circuit as a whole.
 const CIRCUIT: StreamId = StreamId::new(0);
 
-/// The parameters, shared by all circuits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SourceWindow(SendmeWindow);
+/// The control, which is its options.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct SourceWindow {
+    /// Cells that a circuit may have under way.
+    #[schemars(range(min = 10))]
+    window: Cells,
+}
 
 /// What an end of a circuit knows.
 #[derive(Debug)]
@@ -37,8 +44,24 @@ struct State {
     delivered: Acknowledger,
 }
 
-impl ConfigureEnd for SourceWindow {
-    fn layer() -> &'static Info {
+impl Default for SourceWindow {
+    fn default() -> Self {
+        Self {
+            window: Cells::new(1000),
+        }
+    }
+}
+
+impl LayerOptions for SourceWindow {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        // Without control on hops the whole window may wait at one relay.
+        around.need_queue(self.window, self.window);
+        Ok(())
+    }
+}
+
+impl EndControl for SourceWindow {
+    fn info(&self) -> &'static Info {
         static INFO: Info = Info {
             provides: Features::BOUND,
             requires: &[(
@@ -50,28 +73,18 @@ impl ConfigureEnd for SourceWindow {
         &INFO
     }
 
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
-        let start = options.cells("window", Cells::new(1000), Cells::new(10))?;
-        // Without control on hops the whole window may wait at one relay.
-        around.need_queue(start, start);
-        let increment = Cells::new(start.get() / 10);
-        Ok(Self(SendmeWindow { start, increment }))
-    }
-}
-
-impl EndControl for SourceWindow {
-    fn info(&self) -> &'static Info {
-        Self::layer()
-    }
-
     fn plan(&self) -> EndPlan {
         EndPlan::default()
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
-        self.0.open(gates.end);
+        let window = SendmeWindow {
+            start: self.window,
+            increment: Cells::new(self.window.get() / 10),
+        };
+        window.open(gates.end);
         Some(Box::new(State {
-            window: self.0,
+            window,
             delivered: Acknowledger::default(),
         }))
     }

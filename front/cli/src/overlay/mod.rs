@@ -10,7 +10,8 @@ mod transport_options;
 use clap::Subcommand;
 use hopflow_api::{Caller, Failure};
 use hopflow_onion::OnionPayload;
-use hopflow_transports::ConfigureHop;
+use hopflow_overlay::HopControl;
+use hopflow_transports::LayerOptions;
 
 use args::{DirectoryCommand, NodeOptions};
 use testbed::TestbedOptions;
@@ -48,6 +49,6 @@ impl Command {
 }
 
 /// Makes a control on hops known to real hosts.
-pub(crate) fn register_hop<H: ConfigureHop>() {
+pub(crate) fn register_hop<H: HopControl<Config: LayerOptions>>() {
     hopflow_transports::register_hop::<H, OnionPayload>();
 }

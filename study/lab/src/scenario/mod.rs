@@ -9,6 +9,7 @@ mod limits;
 mod load;
 mod loaded;
 mod network;
+mod options;
 mod path;
 mod paths;
 mod place;

@@ -2,115 +2,25 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
-use std::str::FromStr;
 
 use hopflow_random::{CdfTable, Stream};
-use hopflow_units::{Bytes, Duration, ParseError, Rate};
+use hopflow_units::ParseError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, DeserializeOwned, Deserializer, MapAccess, Visitor, value};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// A quantity that a scenario writes as a number with a unit.
-pub trait Quantity: FromStr<Err = ParseError> + fmt::Display + Copy {
-    /// The quantity with its article, for messages and the schema.
-    const WHAT: &'static str;
-    /// An example, for messages and the schema.
-    const EXAMPLE: &'static str;
+pub trait Quantity: hopflow_units::Quantity + Serialize + DeserializeOwned + JsonSchema {}
 
-    /// The amount in the smallest unit.
-    fn amount(self) -> u64;
-
-    /// The quantity nearest to an amount of the smallest unit.
-    fn of_amount(amount: u64) -> Self;
-}
-
-impl Quantity for Duration {
-    const WHAT: &'static str = "a time";
-    const EXAMPLE: &'static str = "40 ms";
-
-    fn amount(self) -> u64 {
-        self.as_nanos()
-    }
-
-    fn of_amount(amount: u64) -> Self {
-        Self::from_nanos(amount)
-    }
-}
-
-impl Quantity for Bytes {
-    const WHAT: &'static str = "an amount of data";
-    const EXAMPLE: &'static str = "5 MiB";
-
-    fn amount(self) -> u64 {
-        self.get()
-    }
-
-    fn of_amount(amount: u64) -> Self {
-        Self::new(amount)
-    }
-}
-
-impl Quantity for Rate {
-    const WHAT: &'static str = "a rate";
-    const EXAMPLE: &'static str = "1500 kB/s";
-
-    fn amount(self) -> u64 {
-        self.bytes_per_sec()
-    }
-
-    fn of_amount(amount: u64) -> Self {
-        Self::from_bytes_per_sec(amount.max(1)).expect("one byte per second is a rate")
-    }
-}
+impl<Q: hopflow_units::Quantity + Serialize + DeserializeOwned + JsonSchema> Quantity for Q {}
 
 /// A quantity written as text with its unit, such as `"1500 kB/s"`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+#[schemars(inline)]
 pub struct Text<Q>(pub Q);
-
-impl<'de, Q: Quantity> Deserialize<'de> for Text<Q> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FromText<Q>(PhantomData<Q>);
-
-        impl<Q: Quantity> Visitor<'_> for FromText<Q> {
-            type Value = Text<Q>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{} as text with its unit, \"{}\"", Q::WHAT, Q::EXAMPLE)
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Text<Q>, E> {
-                text.parse().map(Text).map_err(E::custom)
-            }
-        }
-
-        deserializer.deserialize_str(FromText(PhantomData))
-    }
-}
-
-impl<Q: Quantity> Serialize for Text<Q> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<Q: Quantity> JsonSchema for Text<Q> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        Q::WHAT.into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": r"^\s*[0-9][0-9_.]*\s*[A-Za-z]+(/s)?\s*$",
-            "examples": [Q::EXAMPLE],
-        })
-    }
-}
 
 /// A quantity that each node or circuit draws for itself.
 ///
@@ -164,15 +74,13 @@ impl<Q: Quantity> Distribution<Q> {
 
     fn from_form(form: Form<Q>) -> Result<Self, String> {
         match (form.uniform, form.points) {
-            (Some([low, high]), None) if low.0.amount() <= high.0.amount() => {
-                Ok(Self::Uniform(low.0, high.0))
+            (Some([low, high]), None) if low.amount() <= high.amount() => {
+                Ok(Self::Uniform(low, high))
             }
             (Some([low, high]), None) => Err(format!(
-                "uniform = [\"{}\", \"{}\"] is decreasing; allowed is [LOW, HIGH]",
-                low.0, high.0
+                "uniform = [\"{low}\", \"{high}\"] is decreasing; allowed is [LOW, HIGH]",
             )),
             (None, Some(points)) => {
-                let points: Vec<_> = points.into_iter().map(|(value, p)| (value.0, p)).collect();
                 table(&points)?;
                 Ok(Self::Points(points))
             }
@@ -193,9 +101,9 @@ fn table<Q: Quantity>(points: &[(Q, f64)]) -> Result<CdfTable, String> {
 #[serde(deny_unknown_fields, bound = "Q: Quantity")]
 struct Form<Q> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    uniform: Option<[Text<Q>; 2]>,
+    uniform: Option<[Q; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    points: Option<Vec<(Text<Q>, f64)>>,
+    points: Option<Vec<(Q, f64)>>,
 }
 
 impl<'de, Q: Quantity> Deserialize<'de> for Distribution<Q> {
@@ -219,12 +127,9 @@ impl<'de, Q: Quantity> Deserialize<'de> for Distribution<Q> {
 impl<Q: Quantity> Serialize for Distribution<Q> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (uniform, points) = match self {
-            Self::Fixed(value) => return Text(*value).serialize(serializer),
-            Self::Uniform(low, high) => (Some([Text(*low), Text(*high)]), None),
-            Self::Points(points) => {
-                let texts = points.iter().map(|(value, p)| (Text(*value), *p));
-                (None, Some(texts.collect()))
-            }
+            Self::Fixed(value) => return value.serialize(serializer),
+            Self::Uniform(low, high) => (Some([*low, *high]), None),
+            Self::Points(points) => (None, Some(points.clone())),
         };
         Form { uniform, points }.serialize(serializer)
     }
@@ -236,7 +141,7 @@ impl<Q: Quantity> JsonSchema for Distribution<Q> {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let value = Text::<Q>::json_schema(generator);
+        let value = Q::json_schema(generator);
         json_schema!({
             "anyOf": [
                 value,

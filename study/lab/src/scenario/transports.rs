@@ -8,6 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::options::any;
+
 /// A transport and its options.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -16,7 +18,7 @@ pub struct Choice {
     pub preset: Option<String>,
     /// Options that differ from the preset's; `hopflow list transports` names them.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    #[schemars(schema_with = "any")]
     pub options: toml::Table,
     /// Another transport that part of the nodes have: a roll-out in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +36,7 @@ pub struct Upgrade {
     pub preset: String,
     /// Options that differ from the preset's.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    #[schemars(schema_with = "any")]
     pub options: toml::Table,
     /// The share of clients that have it, from 0 to 1; 1 by default.
     #[serde(default = "all")]

@@ -10,17 +10,23 @@ use hopflow_overlay::{
 };
 use hopflow_units::Cells;
 use hopflow_wire::{RelayCommand, RelayHeader};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::shared::{BLOCKED, CIRCUIT, EVERY_CELL_ARRIVES};
-use crate::layer::{Around, ConfigureEnd};
-use crate::options::Options;
+use super::shared::{BLOCKED, CIRCUIT, EVERY_CELL_ARRIVES, settle_source_queue};
+use crate::layer::{Around, LayerOptions};
 use window::{Local, Vegas, VegasConfig};
 
 /// Tor's congestion control.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
 pub(crate) struct VegasControl {
+    #[serde(flatten)]
     config: VegasConfig,
-    plan: EndPlan,
+    /// Cells in a source's queue from which on it counts as blocked; by default 256 (tor 0.4.9,
+    /// `cellq_high`). Only where there is no control on hops.
+    #[schemars(range(min = 1))]
+    source_queue: Option<Cells>,
 }
 
 /// What an end knows.
@@ -33,8 +39,20 @@ struct State {
     blocked: bool,
 }
 
-impl ConfigureEnd for VegasControl {
-    fn layer() -> &'static Info {
+impl LayerOptions for VegasControl {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        self.config.check()?;
+        settle_source_queue(&mut self.source_queue, around)?;
+        if let Some(high) = self.source_queue {
+            self.config.blocked = (high, BLOCKED.1.min(high - Cells::new(1)));
+            around.need_queue(BLOCKED.0, Cells::ZERO);
+        }
+        Ok(())
+    }
+}
+
+impl EndControl for VegasControl {
+    fn info(&self) -> &'static Info {
         static INFO: Info = Info {
             provides: Features::BOUND.and(Features::LEG_RANK),
             requires: &[EVERY_CELL_ARRIVES],
@@ -60,28 +78,12 @@ impl ConfigureEnd for VegasControl {
         &INFO
     }
 
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
-        let mut config = VegasConfig::configure(options)?;
-        let mut plan = EndPlan::default();
-        if !around.hops_control {
-            let high = options.cells("source-queue", BLOCKED.0, Cells::new(1))?;
-            let low = BLOCKED.1.min(high - Cells::new(1));
-            config.blocked = (high, low);
-            plan.source_high_water = high;
-            plan.source_low_water = low;
-            around.need_queue(BLOCKED.0, Cells::ZERO);
-        }
-        Ok(Self { config, plan })
-    }
-}
-
-impl EndControl for VegasControl {
-    fn info(&self) -> &'static Info {
-        Self::layer()
-    }
-
     fn plan(&self) -> EndPlan {
-        self.plan
+        let mut plan = EndPlan::default();
+        if self.source_queue.is_some() {
+            (plan.source_high_water, plan.source_low_water) = self.config.blocked;
+        }
+        plan
     }
 
     fn open(&self, site: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {

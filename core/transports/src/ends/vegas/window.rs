@@ -18,9 +18,10 @@ use std::collections::VecDeque;
 
 use hopflow_overlay::{ConfigError, SendmeWindow, Violation};
 use hopflow_units::{Cells, Instant};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::ends::shared::BLOCKED;
-use crate::options::Options;
 
 /// The largest window that can be asked for.
 const CELLS: u32 = 1_000_000;
@@ -28,54 +29,88 @@ const CELLS: u32 = 1_000_000;
 const JUMP: u64 = 5000;
 
 /// Parameters of Vegas. The defaults are tor 0.4.9's for circuits with an exit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub(super) struct VegasConfig {
-    /// Cells that one SENDME acknowledges (`cc_sendme_inc`).
+    /// Cells that one SENDME acknowledges (tor's `cc_sendme_inc`).
+    #[serde(rename = "vegas-increment")]
+    #[schemars(range(min = 2, max = 254))]
     pub(super) increment: u64,
-    /// The first window (`cc_cwnd_init`).
+    /// The first window, in cells, at least `vegas-increment` (`cc_cwnd_init`).
+    #[serde(rename = "vegas-initial")]
+    #[schemars(range(min = 31, max = 10_000))]
     pub(super) initial: u64,
-    /// The smallest window (`cc_cwnd_min`).
+    /// The smallest window, in cells, at least `vegas-increment` (`cc_cwnd_min`).
+    #[serde(rename = "vegas-min")]
+    #[schemars(range(min = 31, max = 1000))]
     pub(super) min: u64,
-    /// The largest window (`cc_cwnd_max`, which tor leaves open: its relays close circuits that
+    /// The largest window, in cells (`cc_cwnd_max`, which tor leaves open: its relays close circuits that
     /// queue 2500 cells).
+    #[serde(rename = "vegas-max")]
+    #[schemars(range(min = 500, max = CELLS))]
     pub(super) max: u64,
     /// Cells by which the window changes (`cc_cwnd_inc`).
+    #[serde(rename = "vegas-step")]
+    #[schemars(range(min = 1, max = 1000))]
     pub(super) step: u64,
     /// Changes per window of cells (`cc_cwnd_inc_rate`).
+    #[serde(rename = "vegas-rate")]
+    #[schemars(range(min = 1, max = 250))]
     pub(super) rate: u64,
     /// Growth in slow start for an acknowledged cell, in percent (`cc_cwnd_inc_pct_ss`).
+    #[serde(skip)]
     pub(super) start_percent: u64,
     /// Share of the updates in a window over which round trips are smoothed, in percent
     /// (`cc_ewma_cwnd_pct`).
+    #[serde(skip)]
     pub(super) smooth_percent: u64,
     /// Acknowledgements over which round trips are smoothed at most (`cc_ewma_max`).
+    #[serde(skip)]
     pub(super) smooth_max: u64,
     /// The same in slow start (`cc_ewma_ss`).
+    #[serde(skip)]
     pub(super) smooth_start: u64,
     /// How far the smallest round trip is raised to the smoothed one when the window is at its
     /// smallest, in percent (`cc_rtt_reset_pct`).
+    #[serde(skip)]
     pub(super) reset_percent: u64,
     /// Cells waiting below which the window grows (`cc_vegas_alpha_exit`).
+    #[serde(rename = "vegas-alpha")]
+    #[schemars(range(min = 0, max = 1000))]
     pub(super) alpha: u64,
-    /// Cells waiting above which it shrinks.
+    /// Cells waiting above which the window shrinks (`cc_vegas_beta_exit`).
+    #[serde(rename = "vegas-beta")]
+    #[schemars(range(min = 0, max = 1000))]
     pub(super) beta: u64,
-    /// Cells waiting at which slow start ends.
+    /// Cells waiting at which slow start ends (`cc_vegas_gamma_exit`).
+    #[serde(rename = "vegas-gamma")]
+    #[schemars(range(min = 0, max = 1000))]
     pub(super) gamma: u64,
-    /// Cells waiting above which it jumps down.
+    /// Cells waiting above which the window jumps down (`cc_vegas_delta_exit`).
+    #[serde(rename = "vegas-delta")]
+    #[schemars(range(min = 0, max = CELLS))]
     pub(super) delta: u64,
-    /// Window above which slow start is limited (`cc_sscap_exit`, RFC 3742).
+    /// Window, in cells, above which slow start is limited (`cc_sscap_exit`, RFC 3742).
+    #[serde(rename = "vegas-start-cap")]
+    #[schemars(range(min = 100, max = CELLS))]
     pub(super) start_cap: u64,
-    /// Window at which slow start ends at the latest (`cc_ss_max`).
+    /// Window, in cells, at which slow start ends at the latest (`cc_ss_max`).
+    #[serde(rename = "vegas-start-max")]
+    #[schemars(range(min = 500, max = CELLS))]
     pub(super) start_max: u64,
     /// A window counts as full up to so many SENDMEs below it (`cc_cwnd_full_gap`).
+    #[serde(skip)]
     pub(super) full_gap: u64,
     /// A window counts as not full below this share of it, in percent (`cc_cwnd_full_minpct`).
+    #[serde(skip)]
     pub(super) full_min_percent: u64,
     /// Cells in the source's queue from which on it counts as blocked, until so few are left
     /// (`cellq_high`, `cellq_low`).
+    #[serde(skip)]
     pub(super) blocked: (Cells, Cells),
     /// Whether a window must be full once per window, rather than per update, to grow
     /// (`cc_cwnd_full_per_cwnd`).
+    #[serde(skip)]
     pub(super) full_per_window: bool,
 }
 
@@ -142,36 +177,18 @@ impl Default for VegasConfig {
 }
 
 impl VegasConfig {
-    /// Reads the parameters that the consensus has for them, in cells and percent.
-    pub(super) fn configure(options: &mut Options) -> Result<Self, ConfigError> {
-        let known = Self::default();
-        let mut read = |key, default: u64, (least, most): (u32, u32)| {
-            let value = options.count(key, default as u32, (least, most))?;
-            Ok(u64::from(value))
-        };
-        let config = Self {
-            increment: read("vegas-increment", known.increment, (2, 254))?,
-            initial: read("vegas-initial", known.initial, (31, 10_000))?,
-            min: read("vegas-min", known.min, (31, 1000))?,
-            max: read("vegas-max", known.max, (500, CELLS))?,
-            step: read("vegas-step", known.step, (1, 1000))?,
-            rate: read("vegas-rate", known.rate, (1, 250))?,
-            alpha: read("vegas-alpha", known.alpha, (0, 1000))?,
-            beta: read("vegas-beta", known.beta, (0, 1000))?,
-            gamma: read("vegas-gamma", known.gamma, (0, 1000))?,
-            delta: read("vegas-delta", known.delta, (0, CELLS))?,
-            start_cap: read("vegas-start-cap", known.start_cap, (100, CELLS))?,
-            start_max: read("vegas-start-max", known.start_max, (500, CELLS))?,
-            ..known
-        };
-        for (key, window) in [("vegas-initial", config.initial), ("vegas-min", config.min)] {
-            // A window below what one SENDME stands for would never open again.
-            if window < config.increment {
-                let allowed = format!("at least vegas-increment, {}", config.increment);
+    /// Checks the windows.
+    ///
+    /// # Errors
+    /// If one is below what one SENDME stands for: it would never open again.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        for (key, window) in [("vegas-initial", self.initial), ("vegas-min", self.min)] {
+            if window < self.increment {
+                let allowed = format!("at least vegas-increment, {}", self.increment);
                 return Err(ConfigError::new(key, window, allowed));
             }
         }
-        Ok(config)
+        Ok(())
     }
 
     /// What one SENDME stands for.

@@ -2,15 +2,94 @@
 
 use hopflow_mpc::{Config, Form};
 use hopflow_overlay::ConfigError;
-use hopflow_units::{Cells, Duration, Rate};
+use hopflow_units::{Cells, Duration, Interval, Rate};
 use hopflow_wire::Carrier;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::layer::Around;
-use crate::options::Options;
+use crate::layer::{Around, LayerOptions};
+
+/// Parameters of PredicTor, as options have them.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct RatesOptions {
+    /// Which problem is solved: that of the authors' code, or that of their paper.
+    form: FormName,
+    /// Steps planned ahead.
+    #[schemars(range(min = 2, max = 32))]
+    horizon: u32,
+    /// Weight of a step in relation to the step before it: the paper's d, 1/3.
+    #[schemars(range(min = 0.001, max = 1.0))]
+    discount: f64,
+    /// The rate that every circuit is drawn to, in multiples of the capacity of its side; by default
+    /// 1 in the coded form, as in the authors' code, and 2 in the printed one.
+    #[schemars(range(min = 1.0, max = 1000.0))]
+    r_max: Option<f64>,
+    /// For how many steps incoming rates are held to what the source announced, below the horizon;
+    /// by default 8, or as many as the horizon allows.
+    #[schemars(range(min = 0, max = 31))]
+    pin: Option<u32>,
+    /// Longest queue of a circuit that plans aim at, in cells: the paper's s^max.
+    #[schemars(range(min = 0.0, max = 1_000_000.0))]
+    queue_target: f64,
+    /// Time between plans.
+    step: Interval,
+    /// How long cells take over a hop; zero: half of the shortest round trip that was measured.
+    hop_delay: Duration,
+    /// How neighbours exchange plans: by messages on the links, or outside of all links as in the
+    /// authors' simulation, which needs `hop-delay`.
+    feedback: Feedback,
+    /// The share of a neighbour's former plan in what is made of its latest.
+    #[schemars(range(min = 0.0, max = 0.9))]
+    memory: f64,
+    /// Steps for which nothing new is heard of a neighbour, after which it is taken to be idle.
+    #[schemars(range(min = 1, max = 1_000_000))]
+    forget: u32,
+    /// Whether all nodes plan at the same times.
+    in_phase: bool,
+    /// The share of a node's capacity that plans may fill.
+    #[schemars(range(min = 0.01, max = 1.0))]
+    margin: f64,
+    /// What a node carries, where neither its access link nor its token bucket tells.
+    capacity: Rate,
+    /// How a successor's plan bounds what is sent: by what it takes in sum, or in the step alone, as
+    /// the authors do.
+    grant: Grant,
+    /// How a plan's first rates are enforced: cells are spaced evenly, or all those of a step may go
+    /// at its start.
+    enforce: Enforce,
+    /// Cells that an idle flow may send before there is a plan for it.
+    idle_cells: Cells,
+    /// Whether plans are made only for what flows to the client; requests go freely then.
+    downloads_only: bool,
+    /// Iterations of the solver that a plan may take.
+    #[schemars(range(min = 0, max = 200))]
+    iterations: u32,
+    /// Flows for which a node solves the problem; with more all plans are greedy.
+    #[schemars(range(min = 0, max = 100_000))]
+    most_flows: u32,
+    /// Cells that a node queues per circuit, enough for what layers have under way; by default the
+    /// preset's.
+    #[schemars(range(min = 1))]
+    queue_limit: Option<Cells>,
+    /// How long acknowledgements may wait for company; datagrams only.
+    feedback_delay: Duration,
+    /// What carries cells.
+    #[serde(skip)]
+    carrier: Carrier,
+}
+
+/// The forms of the problem.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum FormName {
+    Coded,
+    Printed,
+}
 
 /// Parameters of PredicTor.
 #[derive(Clone, Debug)]
-pub(crate) struct RatesConfig {
+pub(super) struct RatesConfig {
     /// The optimal control problem.
     pub(super) problem: Config,
     /// Time between plans.
@@ -65,7 +144,8 @@ pub(super) struct Work {
 }
 
 /// How neighbours exchange plans.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Feedback {
     /// By messages on the links, at their real size.
     InBand,
@@ -75,7 +155,8 @@ pub(super) enum Feedback {
 }
 
 /// How a successor's plan, which is of another time, bounds what is sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Grant {
     /// What it takes in sum until cells arrive that leave now, less what is under way.
     Cumulative,
@@ -85,7 +166,8 @@ pub(super) enum Grant {
 }
 
 /// How the first rates of a plan are enforced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Enforce {
     /// Cells are spaced evenly.
     Pace,
@@ -93,93 +175,103 @@ pub(super) enum Enforce {
     Budget,
 }
 
-impl RatesConfig {
-    /// Reads the parameters.
-    pub(super) fn configure(
-        options: &mut Options,
-        around: &mut Around,
-    ) -> Result<Self, ConfigError> {
-        let problem = problem(options)?;
-        let step = options.interval("step", Duration::from_millis(40))?;
-        let exchange = Exchange::configure(options)?;
-        let most = Cells::new(1).max(Cells::new(problem.queue_limit as u64));
-        around.need_queue(most, Cells::ZERO);
-        Ok(Self {
-            problem,
-            step,
-            in_phase: options.flag("in-phase", false)?,
-            target_utilization: options.number("margin", 0.85, (0.01, 1.0))?,
-            capacity: options.rate("capacity", DEFAULT_CAPACITY)?,
-            exchange,
-            grant: options.choice(
-                "grant",
-                Grant::Cumulative,
-                &[
-                    ("cumulative", Grant::Cumulative),
-                    ("shifted", Grant::Shifted),
-                ],
-            )?,
-            enforce: options.choice(
-                "enforce",
-                Enforce::Pace,
-                &[("pace", Enforce::Pace), ("budget", Enforce::Budget)],
-            )?,
-            carrier: around.carrier,
-            idle_cells: options.cells("idle-cells", Cells::new(4), Cells::ZERO)?,
-            downloads_only: options.flag("downloads-only", false)?,
-            work: Work {
-                iterations: options.count("iterations", 25, (0, 200))?,
-                most_flows: options.count("most-flows", 2000, (0, 100_000))?,
-            },
-            queue_limit: around.queue_limit(options)?,
-            feedback_delay: options.duration("feedback-delay", Duration::from_millis(1))?,
-        })
-    }
-}
-
-impl Exchange {
-    fn configure(options: &mut Options) -> Result<Self, ConfigError> {
-        let delay = options.duration("hop-delay", Duration::ZERO)?;
-        let way = options.choice(
-            "feedback",
-            Feedback::InBand,
-            &[
-                ("in-band", Feedback::InBand),
-                ("out-of-band", Feedback::OutOfBand),
-            ],
-        )?;
-        if way == Feedback::OutOfBand && delay.is_zero() {
-            let allowed = "a time above zero where feedback is out of band";
-            return Err(ConfigError::new("hop-delay", delay, allowed));
-        }
-        Ok(Self {
-            way,
-            hop_delay: (!delay.is_zero()).then_some(delay),
-            memory: options.number("memory", 0.3, (0.0, 0.9))?,
-            forget: options.count("forget", 10, (1, 1_000_000))?,
-        })
-    }
-}
-
 /// 100 Mbit/s.
 const DEFAULT_CAPACITY: Rate = Rate::from_kilobytes_per_sec(12_500);
 
-/// The options of the optimal control problem.
-fn problem(options: &mut Options) -> Result<Config, ConfigError> {
-    let form = options.choice(
-        "form",
-        Form::Coded,
-        &[("coded", Form::Coded), ("printed", Form::Printed)],
-    )?;
-    let own = Config::new(form);
-    let horizon = options.count("horizon", own.horizon as u32, (2, 32))?;
-    Ok(Config {
-        form,
-        horizon: horizon as usize,
-        discount: options.number("discount", own.discount, (1e-3, 1.0))?,
-        r_max: options.number("r-max", own.r_max, (1.0, 1e3))?,
-        pin: options.count("pin", 8.min(horizon - 1), (0, horizon - 1))? as usize,
-        queue_limit: options.number("queue-target", 50.0, (0.0, 1e6))?,
-        ..own
-    })
+impl Default for RatesOptions {
+    fn default() -> Self {
+        let problem = Config::new(Form::Coded);
+        Self {
+            form: FormName::Coded,
+            horizon: problem.horizon as u32,
+            discount: problem.discount,
+            r_max: None,
+            pin: None,
+            queue_target: 50.0,
+            step: Interval::from_millis(40),
+            hop_delay: Duration::ZERO,
+            feedback: Feedback::InBand,
+            memory: 0.3,
+            forget: 10,
+            in_phase: false,
+            margin: 0.85,
+            capacity: DEFAULT_CAPACITY,
+            grant: Grant::Cumulative,
+            enforce: Enforce::Pace,
+            idle_cells: Cells::new(4),
+            downloads_only: false,
+            iterations: 25,
+            most_flows: 2000,
+            queue_limit: None,
+            feedback_delay: Duration::from_millis(1),
+            carrier: Carrier::Datagram,
+        }
+    }
+}
+
+impl LayerOptions for RatesOptions {
+    fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
+        let problem = self.problem();
+        if problem.pin >= problem.horizon {
+            let allowed = format!("a whole number from 0 to {}", self.horizon - 1);
+            return Err(ConfigError::new("pin", problem.pin, allowed));
+        }
+        if self.feedback == Feedback::OutOfBand && self.hop_delay.is_zero() {
+            let allowed = "a time above zero where feedback is out of band";
+            return Err(ConfigError::new("hop-delay", self.hop_delay, allowed));
+        }
+        self.r_max = Some(problem.r_max);
+        self.pin = Some(problem.pin as u32);
+        let most = Cells::new(1).max(Cells::new(self.queue_target as u64));
+        around.need_queue(most, Cells::ZERO);
+        self.queue_limit = Some(around.queue_limit(self.queue_limit)?);
+        self.carrier = around.carrier;
+        Ok(())
+    }
+}
+
+impl RatesOptions {
+    /// The optimal control problem.
+    fn problem(&self) -> Config {
+        let own = Config::new(match self.form {
+            FormName::Coded => Form::Coded,
+            FormName::Printed => Form::Printed,
+        });
+        Config {
+            horizon: self.horizon as usize,
+            discount: self.discount,
+            r_max: self.r_max.unwrap_or(own.r_max),
+            pin: self.pin.unwrap_or(8.min(self.horizon - 1)) as usize,
+            queue_limit: self.queue_target,
+            ..own
+        }
+    }
+
+    /// The parameters that the control works with.
+    pub(super) fn config(&self) -> RatesConfig {
+        RatesConfig {
+            problem: self.problem(),
+            step: self.step.get(),
+            in_phase: self.in_phase,
+            target_utilization: self.margin,
+            capacity: self.capacity,
+            exchange: Exchange {
+                way: self.feedback,
+                hop_delay: (!self.hop_delay.is_zero()).then_some(self.hop_delay),
+                memory: self.memory,
+                forget: self.forget,
+            },
+            grant: self.grant,
+            enforce: self.enforce,
+            carrier: self.carrier,
+            idle_cells: self.idle_cells,
+            downloads_only: self.downloads_only,
+            work: Work {
+                iterations: self.iterations,
+                most_flows: self.most_flows,
+            },
+            queue_limit: self.queue_limit.unwrap_or(Cells::new(1)),
+            feedback_delay: self.feedback_delay,
+        }
+    }
 }

@@ -22,18 +22,16 @@ use std::fmt;
 
 use hopflow_mpc::{Budget, Method, Problem, Solver};
 use hopflow_overlay::{
-    ConfigError, Direction, Features, FeedbackPlan, FlowEntry, FlowId, Gates, HopControl, HopCx,
-    HopPlan, HopSignal, Info, Metric, NodeCx, NodeEnv, Site, Tick, Violation, Way,
+    Direction, Features, FeedbackPlan, FlowEntry, FlowId, Gates, HopControl, HopCx, HopPlan,
+    HopSignal, Info, Metric, NodeCx, NodeEnv, Site, Tick, Violation, Way,
 };
 use hopflow_units::{Duration, Instant, Rate};
 use hopflow_wire::{Carrier, Frame, Neighbour, RawPayload};
 
 use crate::hops::shared::ignore;
-use crate::layer::{Around, ConfigureHop};
-use crate::options::Options;
 use crate::round::BaseRtts;
 
-use config::{Feedback, RatesConfig};
+use config::{Feedback, RatesConfig, RatesOptions};
 use flow::{Outlook, RatesFlow, Scratch};
 use trajectory::{Downstream, Upstream};
 
@@ -60,12 +58,6 @@ impl fmt::Debug for PredictedRates {
             .field("config", &self.config)
             .field("capacity", &self.capacity)
             .finish_non_exhaustive()
-    }
-}
-
-impl ConfigureHop for PredictedRates {
-    fn configure(options: &mut Options, around: &mut Around) -> Result<RatesConfig, ConfigError> {
-        RatesConfig::configure(options, around)
     }
 }
 
@@ -101,10 +93,11 @@ impl HopControl for PredictedRates {
             "rates by distributed model predictive control (PredicTor)",
         )
     };
-    type Config = RatesConfig;
+    type Config = RatesOptions;
     type Flow = RatesFlow;
 
-    fn plan(config: &RatesConfig) -> HopPlan {
+    fn plan(options: &RatesOptions) -> HopPlan {
+        let config = options.config();
         let delay = match config.carrier {
             Carrier::Datagram => config.feedback_delay,
             Carrier::Stream => Duration::ZERO,
@@ -123,7 +116,8 @@ impl HopControl for PredictedRates {
         }
     }
 
-    fn new(config: &RatesConfig, env: &NodeEnv) -> Self {
+    fn new(options: &RatesOptions, env: &NodeEnv) -> Self {
+        let config = options.config();
         let bucket = env.bucket.map(|bucket| bucket.rate);
         let known: Vec<Rate> = bucket.into_iter().chain(env.access).collect();
         let rate = known.into_iter().min().unwrap_or(config.capacity);
@@ -135,7 +129,7 @@ impl HopControl for PredictedRates {
             solver: Solver::new(config.problem.clone()).expect("options are checked where read"),
             scratch: Scratch::default(),
             base_rtts: BaseRtts::default(),
-            config: config.clone(),
+            config,
         }
     }
 

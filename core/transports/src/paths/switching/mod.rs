@@ -19,25 +19,17 @@ mod config;
 mod monitor;
 
 use hopflow_overlay::{
-    ConfigError, Direction, Features, FlowId, Info, LegUse, PathChoice, PathCx, PathPlan,
-    PathSignal, PathState, Tick, Violation, WatchedFlow,
+    Direction, Features, FlowId, Info, LegUse, PathChoice, PathCx, PathPlan, PathSignal, PathState,
+    Tick, Violation, WatchedFlow,
 };
 use hopflow_wire::{Neighbour, RelayCommand, RelayHeader};
 
-use crate::layer::{Around, ConfigurePath};
-use crate::options::Options;
 use client::{Client, Patience};
+pub(crate) use config::Switching;
 use monitor::{Memory, Watch, Watched};
 
 /// What a relay sends to the predecessor of a circuit that is bulk.
 const ORDER: &[u8] = &[1];
-
-/// Circuit switching.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Switching {
-    watch: Watch,
-    patience: Patience,
-}
 
 /// Circuit switching at one node.
 #[derive(Debug)]
@@ -60,8 +52,8 @@ struct Notes {
     left: bool,
 }
 
-impl ConfigurePath for Switching {
-    fn layer() -> &'static Info {
+impl PathChoice for Switching {
+    fn info(&self) -> &'static Info {
         static INFO: Info = Info {
             excludes: &[
                 (
@@ -84,24 +76,11 @@ impl ConfigurePath for Switching {
         &INFO
     }
 
-    fn configure(options: &mut Options, around: &mut Around) -> Result<Self, ConfigError> {
-        Ok(Self {
-            watch: Watch::configure(options, around.multiplexing)?,
-            patience: Patience::configure(options)?,
-        })
-    }
-}
-
-impl PathChoice for Switching {
-    fn info(&self) -> &'static Info {
-        Self::layer()
-    }
-
     fn plan(&self) -> PathPlan {
         PathPlan {
             legs: LegUse::First,
             tick: Some(Tick {
-                interval: self.watch.interval,
+                interval: self.watch().interval,
                 in_phase: false,
             }),
         }
@@ -109,8 +88,8 @@ impl PathChoice for Switching {
 
     fn state(&self) -> Option<Box<dyn PathState>> {
         Some(Box::new(State {
-            watch: self.watch,
-            patience: self.patience,
+            watch: self.watch(),
+            patience: self.patience(),
             client: Client::default(),
             flows: Vec::new(),
         }))
