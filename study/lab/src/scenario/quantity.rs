@@ -78,8 +78,7 @@ impl<Q: Quantity> Distribution<Q> {
                 Ok(Self::Uniform(low, high))
             }
             (Some([low, high]), None) => Err(format!(
-                "uniform = [\"{}\", \"{}\"] goes down; allowed is [LOW, HIGH]",
-                low, high
+                "uniform = [\"{low}\", \"{high}\"] goes down; allowed is [LOW, HIGH]"
             )),
             (None, Some(points)) => {
                 table(&points)?;
