@@ -1,6 +1,6 @@
 //! A control of another crate is a value of its axis, and is swept where it fits the other layers.
 
-#[path = "../../../core/transports/tests/example/delay_aimd.rs"]
+#[path = "../../../front/own-transport/src/delay_aimd.rs"]
 mod delay_aimd;
 
 use hopflow_lab::sweep::{Chosen, SCENARIO, Setting, Sweep};
