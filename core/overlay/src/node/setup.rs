@@ -212,6 +212,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             self.remove_circuit(circuit, Reason::Unreachable, None);
         }
         self.egress.remove_link(link);
+        self.layers.hop.close_link(link);
     }
 }
 

@@ -11,7 +11,7 @@ use hopflow_overlay::{
     ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
     HopSignal, Info, NodeEnv, Role, Site, Violation,
 };
-use hopflow_units::{Duration, Instant};
+use hopflow_units::{Duration, Instant, LinkId};
 
 use super::readings::WorstHop;
 use super::shared::{REPORTS_NEED, ignore};
@@ -100,6 +100,10 @@ impl HopControl for WaitReport {
             _ => return ignore(signal),
         }
         Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        self.base_rtts.forget(link);
     }
 
     fn load(&self, flow: &Flow, now: Instant) -> u64 {

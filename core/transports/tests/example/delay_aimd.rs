@@ -9,7 +9,7 @@ use hopflow_overlay::{
     Info, Metric, NodeEnv, Site, Violation,
 };
 use hopflow_transports::{Around, BaseRtts, ConfigureHop, Family, Options, Preset};
-use hopflow_units::{Cells, Duration, Instant};
+use hopflow_units::{Cells, Duration, Instant, LinkId};
 
 /// BackTap's links and repair with this control.
 pub(crate) static PRESET: Preset = Preset {
@@ -113,6 +113,10 @@ impl HopControl for DelayAimd {
             _ => {}
         }
         Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        self.base_rtts.forget(link);
     }
 
     fn sample(&self, flow: &Flow, out: &mut Vec<f64>) {

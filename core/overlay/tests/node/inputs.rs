@@ -1,0 +1,68 @@
+//! Inputs at the edge of what a driver may do: links that are gone, late timers, empty targets.
+
+use crate::support::PlainConfig;
+use hopflow_overlay::{
+    CircuitSpec, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeEnv, Site, Stack,
+    Violation,
+};
+use hopflow_testkit::Bench;
+use hopflow_units::{Bytes, Cells, LinkId};
+
+/// A window of a cell, and one more for each link that is gone.
+#[derive(Debug)]
+struct Closings(u64);
+
+impl HopControl for Closings {
+    const INFO: Info = Info::new("closings", "counts links that are gone");
+    type Config = PlainConfig;
+    type Flow = ();
+
+    fn plan(_: &PlainConfig) -> HopPlan {
+        HopPlan::default()
+    }
+
+    fn new(_: &PlainConfig, _: &NodeEnv) -> Self {
+        Self(0)
+    }
+
+    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) {
+        gates.hop.set_window(Cells::new(1 + self.0));
+    }
+
+    fn on(&mut self, (): &mut (), _: &mut HopCx<'_>, _: HopSignal<'_>) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        assert_eq!(link, LinkId::new(0));
+        self.0 += 1;
+    }
+}
+
+/// A client whose link was removed, with a new circuit on a link of the same number.
+fn reopened(client: &mut Bench) {
+    client.host.remove_link(LinkId::new(0));
+    assert_eq!(client.host.add_link(), LinkId::new(0));
+    client.circuit = client.host.open_circuit(&CircuitSpec {
+        prev: None,
+        next: Some(HopSpec {
+            link: LinkId::new(0),
+            circuit: Bench::CIRCUIT,
+            queue_limit: client.plan.link.queue_limit,
+        }),
+    });
+    client.stream = client.host.open_stream(&hopflow_overlay::StreamSpec {
+        id: Bench::STREAM,
+        legs: vec![client.circuit],
+        hold: Cells::ZERO,
+    });
+}
+
+#[test]
+fn a_control_hears_that_a_link_is_gone_before_its_number_is_used_again() {
+    let factory: Stack<Closings> = PlainConfig::datagrams().stack();
+    let mut client = Bench::client(&factory);
+    assert_eq!(client.write(Bytes::new(10_000)).cells(0), 1);
+    reopened(&mut client);
+    assert_eq!(client.write(Bytes::new(10_000)).cells(0), 2);
+}
