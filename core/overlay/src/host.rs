@@ -240,6 +240,8 @@ pub struct FlowView {
     pub queued: Cells,
     /// Cells that arrived beyond a gap.
     pub out_of_order: Cells,
+    /// Cells in memory: those above, and those that were sent and may have to be sent again.
+    pub held: Cells,
     /// Cells that passed the gate of `window` and were not yet released; zero where nothing
     /// releases any.
     pub outstanding: Cells,

@@ -155,6 +155,9 @@ impl<S, P: Payload> Flow<S, P> {
         let mut view = FlowView {
             queued: Cells::new(self.queue.unsent()),
             out_of_order: Cells::new(self.repair.held()),
+            held: self.queue.view().held
+                + Cells::new(self.repair.held())
+                + Cells::new(self.repair.kept()),
             outstanding: Cells::ZERO,
             window: None,
             departed: Cells::new(self.queue.next()),

@@ -2,8 +2,8 @@
 
 use crate::support::PlainConfig;
 use hopflow_overlay::{
-    CircuitSpec, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeEnv, Site, Stack,
-    Violation,
+    CircuitSpec, Direction, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeEnv,
+    Site, Stack, Violation,
 };
 use hopflow_testkit::Bench;
 use hopflow_units::{Bytes, Cells, LinkId};
@@ -65,4 +65,21 @@ fn a_control_hears_that_a_link_is_gone_before_its_number_is_used_again() {
     assert_eq!(client.write(Bytes::new(10_000)).cells(0), 1);
     reopened(&mut client);
     assert_eq!(client.write(Bytes::new(10_000)).cells(0), 2);
+}
+
+#[test]
+fn what_is_under_way_takes_memory_only_where_it_may_be_sent_again() {
+    let tcp = PlainConfig {
+        forwarded: true,
+        window: Some(Cells::new(8)),
+        ..PlainConfig::streams()
+    };
+    for (config, held) in [(tcp, 4), (PlainConfig::datagrams(), 12)] {
+        let mut client = Bench::client(&config.factory());
+        assert_eq!(client.write(Bytes::new(10_000)).cells(0), 8);
+        let view = client.host.flow_view(client.circuit, Direction::Forward);
+        let view = view.expect("the circuit is open");
+        assert_eq!((view.queued.get(), view.outstanding.get()), (4, 8));
+        assert_eq!(view.held.get(), held);
+    }
 }
