@@ -112,7 +112,8 @@ pub struct HopCx<'a> {
 }
 
 impl HopCx<'_> {
-    /// Asks for [`HopSignal::Timer`] at `at`.
+    /// Asks for [`HopSignal::Timer`] at `at`, or right after now if that is over, in place of one
+    /// asked for before.
     pub fn set_timer(&mut self, at: Instant) {
         *self.timer = Some(at);
     }

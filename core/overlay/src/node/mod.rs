@@ -19,7 +19,7 @@ use std::sync::Arc;
 use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
-use crate::circuit::Circuits;
+use crate::circuit::{Circuits, Fired};
 use crate::edge::{Stream, Streams};
 use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
@@ -299,9 +299,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// The time has come for which the hop control asked.
     fn on_hop_timer(&mut self, now: Instant, id: FlowId, at: Instant) {
         self.with(now, id.circuit(), |visit| {
-            let wakes = &mut visit.circuit[id.direction()].wakes;
-            if wakes.hop.take_if(|wake| *wake == at).is_none() {
-                return Ok(());
+            match visit.circuit[id.direction()].wakes.hop.fired(at) {
+                Fired::Stale => return Ok(()),
+                Fired::Later(at) => {
+                    visit.timers.set(at, Timer::Hop(id));
+                    return Ok(());
+                }
+                Fired::Due => {}
             }
             visit.on_hop(id.direction(), crate::HopSignal::Timer)?;
             visit.after_gate(id.direction())
