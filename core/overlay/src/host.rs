@@ -50,10 +50,11 @@ pub trait Host<P: Payload>: Debug + Send {
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>);
 
     /// At the client, sends the exit the target of a new stream: `target`, `len` bytes, which
-    /// must fit one cell. The exit has the stream from then on, see [`Event::Begun`].
+    /// must fit one cell and may be none. The exit has the stream from then on, see
+    /// [`Event::Begun`].
     ///
     /// # Panics
-    /// If something was written before, or the stream has several circuits.
+    /// If something was written before, the stream is finished, or it has several circuits.
     fn begin_stream(&mut self, now: Instant, stream: StreamHandle, target: P::Data, len: Bytes);
 
     /// Ends what is written to a stream; the other end learns it behind the last data.

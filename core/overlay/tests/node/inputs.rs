@@ -7,6 +7,7 @@ use hopflow_overlay::{
 };
 use hopflow_testkit::Bench;
 use hopflow_units::{Bytes, Cells, LinkId};
+use hopflow_wire::{Frame, Payload, RelayCommand};
 
 /// A window of a cell, and one more for each link that is gone.
 #[derive(Debug)]
@@ -82,4 +83,24 @@ fn what_is_under_way_takes_memory_only_where_it_may_be_sent_again() {
         assert_eq!((view.queued.get(), view.outstanding.get()), (4, 8));
         assert_eq!(view.held.get(), held);
     }
+}
+
+#[test]
+fn a_stream_without_a_target_begins_before_it_ends() {
+    let mut client = Bench::client(&PlainConfig::datagrams().factory());
+    let stream = client.stream.expect("the circuit begins here");
+    client.host.begin_stream(
+        client.now,
+        stream,
+        std::iter::empty().collect(),
+        Bytes::ZERO,
+    );
+    client.host.finish_stream(client.now, stream);
+    let sent = client.drain();
+    let commands = sent.frames.iter().filter_map(|(_, frame)| match frame {
+        Frame::Cell(cell) => Some(cell.payload.header().expect("it is readable").command),
+        _ => None,
+    });
+    let commands: Vec<_> = commands.collect();
+    assert_eq!(commands, [RelayCommand::Begin, RelayCommand::End]);
 }
