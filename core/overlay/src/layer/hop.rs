@@ -187,7 +187,7 @@ impl<S> NodeCx<'_, S> {
         self.flows.for_each(&mut visit);
     }
 
-    /// Asks for no regular call until the node receives something or an application writes: the
+    /// Asks for no regular call until the node receives something or an application does: the
     /// next one is then at the time at which it would have been without the rest.
     pub fn rest(&mut self) {
         *self.rest = true;

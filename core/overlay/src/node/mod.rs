@@ -196,6 +196,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn close_stream(&mut self, now: Instant, stream: StreamHandle) {
         if let Some((place, _)) = self.streams.find(stream) {
+            self.ticks.end_rest(now);
             self.end_stream(now, place);
         }
     }
@@ -215,6 +216,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
             return;
         };
         stream.reading = reading;
+        self.ticks.end_rest(now);
         self.read_on(now, place);
     }
 

@@ -2,11 +2,11 @@
 
 use crate::support::PlainConfig;
 use hopflow_overlay::{
-    CircuitSpec, Direction, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeEnv,
-    Site, Stack, Violation,
+    CircuitSpec, Direction, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeCx,
+    NodeEnv, Site, Stack, StreamHandle, Tick, Violation,
 };
 use hopflow_testkit::Bench;
-use hopflow_units::{Bytes, Cells, LinkId};
+use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId};
 use hopflow_wire::{Frame, Payload, RelayCommand};
 
 /// A window of a cell, and one more for each link that is gone.
@@ -103,4 +103,56 @@ fn a_stream_without_a_target_begins_before_it_ends() {
     });
     let commands: Vec<_> = commands.collect();
     assert_eq!(commands, [RelayCommand::Begin, RelayCommand::End]);
+}
+
+/// Rests as soon as it is called.
+#[derive(Debug)]
+struct Rests;
+
+impl HopControl for Rests {
+    const INFO: Info = Info::new("rests", "wants no call until something happens");
+    type Config = PlainConfig;
+    type Flow = ();
+
+    fn plan(_: &PlainConfig) -> HopPlan {
+        HopPlan {
+            tick: Some(Tick {
+                interval: Duration::from_millis(10),
+                in_phase: true,
+            }),
+            ..HopPlan::default()
+        }
+    }
+
+    fn new(_: &PlainConfig, _: &NodeEnv) -> Self {
+        Self
+    }
+
+    fn open(&mut self, _: &Site, _: &mut Gates<'_>) {}
+
+    fn on(&mut self, (): &mut (), _: &mut HopCx<'_>, _: HopSignal<'_>) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    fn on_tick(&mut self, cx: &mut NodeCx<'_, ()>) {
+        cx.rest();
+    }
+}
+
+#[test]
+fn what_an_application_does_with_a_stream_ends_a_rest() {
+    let factory: Stack<Rests> = PlainConfig::streams().stack();
+    let ends: [fn(&mut Bench, StreamHandle); 2] = [
+        |client, stream| client.host.set_reading(client.now, stream, true),
+        |client, stream| client.host.close_stream(client.now, stream),
+    ];
+    for end in ends {
+        let mut client = Bench::client(&factory);
+        client.wait(Duration::from_secs(1));
+        assert_eq!(client.host.poll_timeout(), Instant::FAR_FUTURE);
+        let stream = client.stream.expect("the circuit begins here");
+        end(&mut client, stream);
+        let next = client.host.poll_timeout();
+        assert_eq!(next, client.now + Duration::from_millis(10));
+    }
 }
