@@ -28,7 +28,7 @@ pub trait Host<P: Payload>: Debug + Send {
     fn add_link(&mut self) -> LinkId;
 
     /// Closes all circuits of a link that is gone. Its number may be given to another one.
-    fn remove_link(&mut self, link: LinkId);
+    fn remove_link(&mut self, now: Instant, link: LinkId);
 
     /// Adds a circuit.
     ///
@@ -37,7 +37,7 @@ pub trait Host<P: Payload>: Debug + Send {
     fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle;
 
     /// Closes a circuit and reports the reason to its neighbours; nothing happens if it is closed.
-    fn close_circuit(&mut self, circuit: CircuitHandle, reason: Reason);
+    fn close_circuit(&mut self, now: Instant, circuit: CircuitHandle, reason: Reason);
 
     /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, or has
     /// 2048 streams.

@@ -98,7 +98,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         match packaged {
             Ok(packaged) => packaged,
             Err(violation) => {
-                self.violated(circuit, violation);
+                self.violated(now, circuit, violation);
                 false
             }
         }
@@ -140,7 +140,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     pub(super) fn on_path(&mut self, now: Instant, id: FlowId, signal: PathSignal<'_>) {
         match self.signal_path(now, id, signal) {
             Ok(()) => self.with(now, id.circuit(), |visit| visit.after_gate(id.direction())),
-            Err(violation) => self.violated(id.circuit(), violation),
+            Err(violation) => self.violated(now, id.circuit(), violation),
         }
     }
 

@@ -104,7 +104,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return;
         };
         if let Err(violation) = event(&mut visit) {
-            self.violated(circuit, violation);
+            self.violated(now, circuit, violation);
         }
         if self.outbox.has_leg_work() {
             self.work_on_legs(now);
@@ -157,9 +157,9 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.egress.add_link()
     }
 
-    fn remove_link(&mut self, link: LinkId) {
+    fn remove_link(&mut self, now: Instant, link: LinkId) {
         if !self.egress.is_free(link) {
-            self.drop_link(link);
+            self.drop_link(now, link);
         }
     }
 
@@ -167,9 +167,9 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.add_circuit(spec)
     }
 
-    fn close_circuit(&mut self, circuit: CircuitHandle, reason: Reason) {
+    fn close_circuit(&mut self, now: Instant, circuit: CircuitHandle, reason: Reason) {
         if let Some(circuit) = self.circuits.place(circuit) {
-            self.remove_circuit(circuit, reason, None);
+            self.remove_circuit(now, circuit, reason, None);
         }
     }
 
@@ -227,7 +227,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
                 Frame::Cell(cell) => self.on_cell(now, link, cell),
                 Frame::Feedback(feedback) => self.on_feedback(now, link, &feedback),
                 Frame::Probe(circuit) => self.on_probe(now, link, circuit),
-                Frame::Destroy(destroy) => self.on_destroy(link, destroy),
+                Frame::Destroy(destroy) => self.on_destroy(now, link, destroy),
                 Frame::Message(message) => self.on_message(now, link, &message),
             }
         }

@@ -98,16 +98,22 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     /// Closes a circuit because a peer broke the protocol.
     #[cold]
-    pub(super) fn violated(&mut self, circuit: u32, violation: Violation) {
+    pub(super) fn violated(&mut self, now: Instant, circuit: u32, violation: Violation) {
         let known = self.circuits.get(circuit).is_some();
         let counts = known && violation != Violation::Unreachable;
         self.outbox.counters.violations += u64::from(counts);
         self.outbox.commands.clear();
-        self.remove_circuit(circuit, violation.reason(), None);
+        self.remove_circuit(now, circuit, violation.reason(), None);
     }
 
     /// Closes a circuit and tells the neighbours, except the one that did so.
-    pub(super) fn remove_circuit(&mut self, place: u32, reason: Reason, closer: Option<Port>) {
+    pub(super) fn remove_circuit(
+        &mut self,
+        now: Instant,
+        place: u32,
+        reason: Reason,
+        closer: Option<Port>,
+    ) {
         let handle = self.circuits.handle(place);
         let Some(circuit) = self.circuits.remove(place) else {
             return;
@@ -130,7 +136,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             self.retire_flow(flow);
         }
         for (_, stream) in edge.into_iter().flat_map(|edge| edge.streams) {
-            self.remove_stream(stream);
+            self.remove_stream(now, stream);
         }
         self.outbox.events.push_back(Event::Closed {
             circuit: handle,
@@ -153,21 +159,21 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     }
 
     /// Removes a stream from all its circuits, and reports it to the driver.
-    pub(super) fn remove_stream(&mut self, place: u32) {
+    pub(super) fn remove_stream(&mut self, now: Instant, place: u32) {
         let stream = self.streams.handle(place);
-        if self.forget_stream(place) {
+        if self.forget_stream(now, place) {
             let event = Event::StreamClosed { stream };
             self.outbox.events.push_back(event);
         }
     }
 
     /// Removes a stream from all its circuits; false if there is none.
-    fn forget_stream(&mut self, place: u32) -> bool {
+    fn forget_stream(&mut self, now: Instant, place: u32) -> bool {
         let Some(state) = self.streams.remove(place) else {
             return false;
         };
         for &leg in &state.legs {
-            let Some(mut visit) = self.visit(Instant::ZERO, leg) else {
+            let Some(mut visit) = self.visit(now, leg) else {
                 continue;
             };
             let source = visit.circuit.source();
@@ -176,8 +182,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 edge.forget_ended(state.id);
                 edge.ended.push(state.id);
             }
-            // The control forgets what it counted, which cannot break the protocol.
-            let _ = visit.on_end(EndSignal::StreamClosed(state.id));
+            // The control forgets what it counted, which cannot break the protocol; what it meant
+            // to send before it failed is nobody else's.
+            if visit.on_end(EndSignal::StreamClosed(state.id)).is_err() {
+                visit.outbox.commands.clear();
+            }
             let sink = source.map(|source| FlowId::new(leg, source.reverse()));
             self.outbox.deliverable.extend(sink);
         }
@@ -191,7 +200,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return;
         };
         let (name, over, legs) = (stream.id, stream.is_over(), stream.legs.clone());
-        self.forget_stream(place);
+        self.forget_stream(now, place);
         for (turn, &leg) in legs.iter().enumerate() {
             if over {
                 if let Some(edge) = self.edge(leg) {
@@ -207,9 +216,9 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     }
 
     /// Closes all circuits of a link, whose number may be given to another one.
-    pub(super) fn drop_link(&mut self, link: LinkId) {
+    pub(super) fn drop_link(&mut self, now: Instant, link: LinkId) {
         for circuit in self.egress.link(link).circuits() {
-            self.remove_circuit(circuit, Reason::Unreachable, None);
+            self.remove_circuit(now, circuit, Reason::Unreachable, None);
         }
         self.egress.remove_link(link);
         self.layers.hop.close_link(link);

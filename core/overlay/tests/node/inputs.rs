@@ -7,7 +7,7 @@ use hopflow_overlay::{
 };
 use hopflow_testkit::Bench;
 use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId};
-use hopflow_wire::{Frame, Payload, RelayCommand};
+use hopflow_wire::{Frame, Payload, Reason, RelayCommand};
 
 /// A window of a cell, and one more for each link that is gone.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl HopControl for Closings {
 
 /// A client whose link was removed, with a new circuit on a link of the same number.
 fn reopened(client: &mut Bench) {
-    client.host.remove_link(LinkId::new(0));
+    client.host.remove_link(client.now, LinkId::new(0));
     assert_eq!(client.host.add_link(), LinkId::new(0));
     client.circuit = client.host.open_circuit(&CircuitSpec {
         prev: None,
@@ -155,4 +155,17 @@ fn what_an_application_does_with_a_stream_ends_a_rest() {
         let next = client.host.poll_timeout();
         assert_eq!(next, client.now + Duration::from_millis(10));
     }
+}
+
+#[test]
+fn a_layer_hears_of_a_closed_stream_at_the_time_of_its_end() {
+    let mut client = Bench::client(&PlainConfig::streams().factory());
+    client.wait(Duration::from_secs(1));
+    client.write(Bytes::new(10_000));
+    let stream = client.stream.expect("the circuit begins here");
+    client.host.close_stream(client.now, stream);
+    client
+        .host
+        .close_circuit(client.now, client.circuit, Reason::Requested);
+    assert_eq!(client.drain().closed, [Reason::Requested]);
 }
