@@ -21,13 +21,15 @@ use crate::{BucketConfig, Direction, Features, Metric, Plan};
 /// 4. It calls [`handle_timeout`](Host::handle_timeout) at [`poll_timeout`](Host::poll_timeout),
 ///    which it asks for after draining. A call without need does no harm.
 ///
-/// What peers send can close circuits; it cannot make a node panic or hold unbounded memory.
+/// What still comes of a link that is gone is ignored, and so is what concerns circuits and streams
+/// that are. What peers send can close circuits; it cannot make a node panic or hold unbounded memory.
 pub trait Host<P: Payload>: Debug + Send {
     /// Adds a link to a neighbour and returns its number; numbers count from zero, and those of
     /// removed links are used again.
     fn add_link(&mut self) -> LinkId;
 
-    /// Closes all circuits of a link that is gone. Its number may be given to another one.
+    /// Closes all circuits of a link that is gone, if it was there. Its number may be given to
+    /// another one.
     fn remove_link(&mut self, now: Instant, link: LinkId);
 
     /// Adds a circuit.

@@ -158,7 +158,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     }
 
     fn remove_link(&mut self, now: Instant, link: LinkId) {
-        if !self.egress.is_free(link) {
+        if self.egress.has(link) {
             self.drop_link(now, link);
         }
     }
@@ -221,6 +221,9 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     }
 
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {
+        if !self.egress.has(link) {
+            return frames.clear();
+        }
         self.ticks.end_rest(now);
         for frame in frames.drain(..) {
             match frame {
@@ -234,8 +237,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     }
 
     fn receive_message(&mut self, now: Instant, link: LinkId, message: &Message) {
-        self.ticks.end_rest(now);
-        self.on_message(now, link, message);
+        if self.egress.has(link) {
+            self.ticks.end_rest(now);
+            self.on_message(now, link, message);
+        }
     }
 
     fn set_room(&mut self, _: Instant, link: LinkId, room: Bytes) {

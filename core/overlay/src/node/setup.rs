@@ -20,6 +20,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     pub(super) fn add_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle {
         let [prev, next] = [spec.prev, spec.next].map(|hop| {
             let HopSpec { link, circuit, .. } = hop?;
+            assert!(self.egress.has(link), "{link} is not there");
             let taken = self.egress.link(link).flow(circuit).is_some();
             assert!(!taken, "{circuit} is open on {link} already");
             Some(Port { link, circuit })

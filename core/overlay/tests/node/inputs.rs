@@ -7,7 +7,7 @@ use hopflow_overlay::{
 };
 use hopflow_testkit::Bench;
 use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId};
-use hopflow_wire::{Frame, Payload, Reason, RelayCommand};
+use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand};
 
 /// A window of a cell, and one more for each link that is gone.
 #[derive(Debug)]
@@ -168,4 +168,26 @@ fn a_layer_hears_of_a_closed_stream_at_the_time_of_its_end() {
         .host
         .close_circuit(client.now, client.circuit, Reason::Requested);
     assert_eq!(client.drain().closed, [Reason::Requested]);
+}
+
+#[test]
+fn what_comes_of_a_link_that_is_gone_is_ignored() {
+    for link in [0, 7] {
+        let mut exit = Bench::exit(&PlainConfig::streams().factory());
+        let gone = LinkId::new(link);
+        exit.host.remove_link(exit.now, gone);
+        exit.host.remove_link(exit.now, gone);
+        exit.drain();
+        let message = Message {
+            circuit: Bench::CIRCUIT,
+            sender: Neighbour::Predecessor,
+            body: Vec::new(),
+        };
+        exit.host.receive_message(exit.now, gone, &message);
+        assert!(exit.receive(link, Bench::data(0)).frames.is_empty());
+        assert!(exit.room(link, Bench::ROOM).frames.is_empty());
+        let new = exit.host.add_link().get();
+        assert!(exit.room(new, Bench::ROOM).frames.is_empty());
+        assert_eq!(exit.host.counters().strays, 0);
+    }
 }
