@@ -41,8 +41,8 @@ pub trait Host<P: Payload>: Debug + Send {
     /// Closes a circuit and reports the reason to its neighbours; nothing happens if it is closed.
     fn close_circuit(&mut self, now: Instant, circuit: CircuitHandle, reason: Reason);
 
-    /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, or has
-    /// 2048 streams.
+    /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, neither
+    /// begins nor ends here, has a stream of that name, or has 2048 streams.
     ///
     /// # Panics
     /// If there are no circuits, or the stream's name is 0, which means a circuit as a whole.

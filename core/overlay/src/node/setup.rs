@@ -44,7 +44,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         self.circuits.insert(flows, edge)
     }
 
-    /// Adds a stream; `None` if one of its circuits is closed or has too many.
+    /// Adds a stream; `None` if one of its circuits cannot take it.
     pub(super) fn add_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {
         assert!(!spec.legs.is_empty(), "a stream has circuits");
         assert!(
@@ -53,11 +53,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         );
         let legs = spec.legs.iter().map(|leg| self.circuits.place(*leg));
         let legs: Vec<u32> = legs.collect::<Option<_>>()?;
-        let is_full = |&leg: &u32| {
+        let refuses = |&leg: &u32| {
             let edge = self.circuits.get(leg).and_then(|it| it.edge.as_ref());
-            edge.is_some_and(|edge| edge.streams.len() >= MAX_OPENED)
+            edge.is_none_or(|edge| {
+                edge.streams.len() >= MAX_OPENED || edge.stream(spec.id).is_some()
+            })
         };
-        if legs.iter().any(is_full) {
+        if legs.iter().any(refuses) {
             return None;
         }
         let mut stream = Stream::new(spec.id, legs.clone(), spec.hold.get() as u32);

@@ -3,10 +3,10 @@
 use crate::support::PlainConfig;
 use hopflow_overlay::{
     CircuitSpec, Direction, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeCx,
-    NodeEnv, Site, Stack, StreamHandle, Tick, Violation,
+    NodeEnv, Site, Stack, StreamHandle, StreamSpec, Tick, Violation,
 };
 use hopflow_testkit::Bench;
-use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId};
+use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId, StreamId};
 use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand};
 
 /// A window of a cell, and one more for each link that is gone.
@@ -52,7 +52,7 @@ fn reopened(client: &mut Bench) {
             queue_limit: client.plan.link.queue_limit,
         }),
     });
-    client.stream = client.host.open_stream(&hopflow_overlay::StreamSpec {
+    client.stream = client.host.open_stream(&StreamSpec {
         id: Bench::STREAM,
         legs: vec![client.circuit],
         hold: Cells::ZERO,
@@ -190,4 +190,22 @@ fn what_comes_of_a_link_that_is_gone_is_ignored() {
         assert!(exit.room(new, Bench::ROOM).frames.is_empty());
         assert_eq!(exit.host.counters().strays, 0);
     }
+}
+
+#[test]
+fn a_stream_needs_a_free_name_where_the_circuit_ends() {
+    let factory = PlainConfig::streams().factory();
+    let open = |bench: &mut Bench, name: u16| {
+        let spec = StreamSpec {
+            id: StreamId::new(name),
+            legs: vec![bench.circuit],
+            hold: Cells::ZERO,
+        };
+        bench.host.open_stream(&spec).is_some()
+    };
+    assert!(!open(&mut Bench::relay(&factory), 2));
+    let mut client = Bench::client(&factory);
+    assert!(!open(&mut client, Bench::STREAM.get()));
+    assert!(open(&mut client, 2));
+    assert!(!open(&mut client, 2));
 }
