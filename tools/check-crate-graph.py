@@ -29,7 +29,7 @@ ALLOWED = {
     "hopflow-transports": {"units", "config", "wire", "tcp", "overlay", "mpc"},
     "hopflow-sim": {"units", "random", "netem", "wire", "tcp", "overlay"},
     "hopflow-simulated-hosts": {"overlay", "transports", "sim"},
-    "hopflow-real-hosts": {"overlay", "transports", "onion"},
+    "hopflow-real-hosts": {"overlay", "transports", "onion", "engine"},
     "hopflow-traffic": {"units", "random", "wire", "sim"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
     "hopflow-engine": {"units", "wire", "overlay", "onion", "channel"},

@@ -21,14 +21,16 @@ use crate::{BucketConfig, Direction, Features, Metric, Plan};
 /// 4. It calls [`handle_timeout`](Host::handle_timeout) at [`poll_timeout`](Host::poll_timeout),
 ///    which it asks for after draining. A call without need does no harm.
 ///
-/// What peers send can close circuits; it cannot make a node panic or hold unbounded memory.
+/// What still comes of a link that is gone is ignored, and so is what concerns circuits and streams
+/// that are. What peers send can close circuits; it cannot make a node panic or hold unbounded memory.
 pub trait Host<P: Payload>: Debug + Send {
     /// Adds a link to a neighbour and returns its number; numbers count from zero, and those of
     /// removed links are used again.
     fn add_link(&mut self) -> LinkId;
 
-    /// Closes all circuits of a link that is gone. Its number may be given to another one.
-    fn remove_link(&mut self, link: LinkId);
+    /// Closes all circuits of a link that is gone, if it was there. Its number may be given to
+    /// another one.
+    fn remove_link(&mut self, now: Instant, link: LinkId);
 
     /// Adds a circuit.
     ///
@@ -37,10 +39,10 @@ pub trait Host<P: Payload>: Debug + Send {
     fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle;
 
     /// Closes a circuit and reports the reason to its neighbours; nothing happens if it is closed.
-    fn close_circuit(&mut self, circuit: CircuitHandle, reason: Reason);
+    fn close_circuit(&mut self, now: Instant, circuit: CircuitHandle, reason: Reason);
 
-    /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, or has
-    /// 2048 streams.
+    /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, neither
+    /// begins nor ends here, has a stream of that name, or has 2048 streams.
     ///
     /// # Panics
     /// If there are no circuits, or the stream's name is 0, which means a circuit as a whole.
@@ -50,10 +52,11 @@ pub trait Host<P: Payload>: Debug + Send {
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>);
 
     /// At the client, sends the exit the target of a new stream: `target`, `len` bytes, which
-    /// must fit one cell. The exit has the stream from then on, see [`Event::Begun`].
+    /// must fit one cell and may be none. The exit has the stream from then on, see
+    /// [`Event::Begun`].
     ///
     /// # Panics
-    /// If something was written before, or the stream has several circuits.
+    /// If something was written before, the stream is finished, or it has several circuits.
     fn begin_stream(&mut self, now: Instant, stream: StreamHandle, target: P::Data, len: Bytes);
 
     /// Ends what is written to a stream; the other end learns it behind the last data.
@@ -240,6 +243,8 @@ pub struct FlowView {
     pub queued: Cells,
     /// Cells that arrived beyond a gap.
     pub out_of_order: Cells,
+    /// Cells in memory: those above, and those that were sent and may have to be sent again.
+    pub held: Cells,
     /// Cells that passed the gate of `window` and were not yet released; zero where nothing
     /// releases any.
     pub outstanding: Cells,

@@ -42,7 +42,8 @@ pub fn any_life(factory: &dyn Factory<Counted>, bytes: &[u8]) -> NodeCounters {
     life.take_output(u32::MAX);
     life.check(before);
     for circuit in std::mem::take(&mut life.circuits) {
-        life.host.close_circuit(circuit, Reason::Requested);
+        life.host
+            .close_circuit(life.now, circuit, Reason::Requested);
     }
     life.take_output(u32::MAX);
     let counters = life.host.counters();
@@ -262,8 +263,9 @@ impl Life {
             self.open_stream(vec![leg]);
         } else if !self.circuits.is_empty() {
             let which = script.below(self.circuits.len() as u32);
+            let circuit = self.circuits[which as usize];
             self.host
-                .close_circuit(self.circuits[which as usize], Reason::Requested);
+                .close_circuit(self.now, circuit, Reason::Requested);
             self.take_output(0);
         }
     }

@@ -66,7 +66,7 @@ pub struct Around {
     pub carrier: Carrier,
     /// How many links two neighbours keep.
     pub multiplexing: Multiplexing,
-    /// Whether there is control on hops, which then holds sources back, too.
+    /// Whether control on hops bounds what is under way, and so holds sources back, too.
     pub hops_control: bool,
     /// Cells that a node queues per circuit, unless the options say otherwise.
     queue: Cells,

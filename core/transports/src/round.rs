@@ -1,7 +1,7 @@
 //! Round trips: the smallest to a successor, and when one is over.
 
 use hopflow_overlay::Site;
-use hopflow_units::{Cells, Duration};
+use hopflow_units::{Cells, Duration, LinkId};
 
 /// The smallest round trip of all circuits to a successor, by link.
 ///
@@ -13,19 +13,26 @@ pub struct BaseRtts(Vec<Duration>);
 impl BaseRtts {
     /// That of a flow's successor, once a sample is taken into account.
     pub fn with(&mut self, site: &Site, sample: Option<Duration>) -> Duration {
-        let base = self.of(site);
+        self.least(site.next, sample)
+    }
+
+    fn least(&mut self, link: Option<LinkId>, sample: Option<Duration>) -> Duration {
+        let place = link.map_or(0, LinkId::index);
+        if self.0.len() <= place {
+            self.0.resize(place + 1, Duration::MAX);
+        }
+        let base = &mut self.0[place];
         if let Some(rtt) = sample {
             *base = rtt.min(*base);
         }
         *base
     }
 
-    fn of(&mut self, site: &Site) -> &mut Duration {
-        let link = site.next.map_or(0, hopflow_units::LinkId::index);
-        if self.0.len() <= link {
-            self.0.resize(link + 1, Duration::MAX);
+    /// Forgets what was measured on a link that is gone: its number may be given to another one.
+    pub fn forget(&mut self, link: LinkId) {
+        if let Some(base) = self.0.get_mut(link.index()) {
+            *base = Duration::MAX;
         }
-        &mut self.0[link]
     }
 }
 
@@ -101,6 +108,18 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_new_neighbour_on_a_reused_number_is_measured_anew() {
+        let [near, far] = [1, 50].map(Duration::from_millis);
+        let mut bases = BaseRtts::default();
+        let link = Some(LinkId::new(3));
+        assert_eq!(bases.least(link, Some(near)), near);
+        assert_eq!(bases.least(link, Some(far)), near);
+        bases.forget(LinkId::new(3));
+        bases.forget(LinkId::new(9));
+        assert_eq!(bases.least(link, Some(far)), far);
+    }
 
     #[test]
     fn the_smallest_of_eight_samples_shows_early() {

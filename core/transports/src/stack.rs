@@ -105,7 +105,7 @@ impl<H: HopControl<Config: LayerOptions>> Configured<H> {
     /// Reads the layers' parameters, and checks that the layers fit together.
     fn new(chosen: Chosen) -> Result<Self, ConfigError> {
         let (family, mut reader) = (chosen.family, chosen.reader);
-        let hops_control = H::INFO.name != "none";
+        let hops_control = H::INFO.provides.any(Features::BOUND);
         let links = (chosen.carrier, chosen.connections);
         let mut around = Around::new(links, hops_control, family.queue_limit);
         let hop: H::Config = reader.layer(&mut around)?;

@@ -1,6 +1,10 @@
 //! Whatever options are accepted, nodes live with them.
 
+use hopflow_overlay::{
+    ConfigError, Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Violation,
+};
 use hopflow_testkit::{Chain, Counted, End, Manner};
+use hopflow_transports::{Around, ConfigureHop, Options, build, register_hop};
 use hopflow_units::{Bytes, Duration};
 use toml::Table;
 
@@ -71,4 +75,45 @@ fn every_reading_of_marut_completes() {
             }
         }
     }
+}
+
+/// A control on hops that bounds nothing.
+#[derive(Debug)]
+struct Onlooker;
+
+impl ConfigureHop for Onlooker {
+    fn configure(_: &mut Options, _: &mut Around) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
+
+impl HopControl for Onlooker {
+    const INFO: Info = Info::new("onlooker", "looks on");
+    type Config = ();
+    type Flow = ();
+
+    fn plan((): &()) -> HopPlan {
+        HopPlan::default()
+    }
+
+    fn new((): &(), _: &NodeEnv) -> Self {
+        Self
+    }
+
+    fn open(&mut self, _: &Site, _: &mut Gates<'_>) {}
+
+    fn on(&mut self, (): &mut (), _: &mut HopCx<'_>, _: HopSignal<'_>) -> Result<(), Violation> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_control_that_bounds_nothing_leaves_the_source_to_the_ends() {
+    register_hop::<Onlooker, Counted>();
+    let ahead = |options: &str| {
+        let options: Table = options.parse().expect("it is TOML");
+        let factory = build::<Counted>("vanilla", &options).expect("they are allowed");
+        factory.plan().end.source_high_water
+    };
+    assert_eq!(ahead("hop-control = \"onlooker\""), ahead(""));
 }

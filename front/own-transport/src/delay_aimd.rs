@@ -9,7 +9,7 @@ use hopflow_overlay::{
     Info, Metric, NodeEnv, Site, Violation,
 };
 use hopflow_transports::{Around, BaseRtts, Family, LayerOptions, Preset};
-use hopflow_units::{Cells, Duration, Instant, Interval};
+use hopflow_units::{Cells, Duration, Instant, Interval, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -126,6 +126,10 @@ impl HopControl for DelayAimd {
             _ => {}
         }
         Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        self.base_rtts.forget(link);
     }
 
     fn sample(&self, flow: &Flow, out: &mut Vec<f64>) {

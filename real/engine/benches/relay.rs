@@ -133,7 +133,9 @@ impl Network {
                 limits: Limits::default(),
                 epoch: clock(),
             };
-            network.engines.push(Engine::new(config, &*factory));
+            network
+                .engines
+                .push(Engine::new(config, &*factory).expect("engines offer all"));
         }
         let circuit = network.engines[0].build(network.now, path);
         network.run_until(|network| network.built);

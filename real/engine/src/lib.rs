@@ -21,9 +21,11 @@ mod config;
 mod crypt;
 mod engine;
 mod link;
+mod offers;
 mod types;
 
 pub use config::{EngineConfig, Hop, Limits, RelayIdentity};
 pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
+pub use offers::{OFFERS, check_offers};
 pub use types::{Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Transmit, Via};

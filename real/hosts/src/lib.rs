@@ -3,26 +3,10 @@
 //! A node is generic over its transport and its payload, and is compiled where both are known.
 //! That is here and nowhere else, so that a change of a transport compiles the nodes once.
 
+use hopflow_engine::check_offers;
 use hopflow_onion::OnionPayload;
-use hopflow_overlay::{ConfigError, Factory, Features};
+use hopflow_overlay::{ConfigError, Factory};
 use toml::Table;
-
-/// What real hosts do not offer to transports, and why a transport that needs it is refused.
-const LACKING: [(Features, &str); 3] = [
-    (
-        Features::LEGS,
-        "it moves streams among several circuits, and real hosts give a stream one",
-    ),
-    (
-        Features::END_CONNECTION,
-        "it repairs losses at the ends of circuits, and the encryption of circuits needs every cell \
-         at every hop",
-    ),
-    (
-        Features::OUT_OF_BAND,
-        "it sends messages to neighbours outside of all links, and real hosts have nothing but links",
-    ),
-];
 
 /// Makes a factory of nodes from a preset and options that override the preset's.
 ///
@@ -31,14 +15,7 @@ const LACKING: [(Features, &str); 3] = [
 /// hosts cannot do.
 pub fn build(preset: &str, options: &Table) -> Result<Box<dyn Factory<OnionPayload>>, ConfigError> {
     let factory = hopflow_transports::build::<OnionPayload>(preset, options)?;
-    let needed = factory.driver();
-    if let Some((_, reason)) = LACKING.iter().find(|(feature, _)| needed.any(*feature)) {
-        let problem = format!(
-            "\"{preset}\" runs in the simulator only: {reason}; allowed are transports without this \
-             need, such as \"backtap\""
-        );
-        return Err(ConfigError::new("preset", "", problem));
-    }
+    check_offers(preset, factory.as_ref())?;
     Ok(factory)
 }
 

@@ -4,6 +4,7 @@ use hopflow_units::{Cells, Instant};
 use hopflow_wire::{Cell, CellFlags, CellSeq, Feedback, Payload};
 
 use super::CellQueue;
+use super::wake::Wake;
 use crate::flow::Port;
 use crate::repair::{Repairing, Tag};
 use crate::{FlowView, Gate, Site};
@@ -45,9 +46,9 @@ pub(crate) struct Wakes {
     /// When a timer will look at the flow's rates.
     pub(crate) pace: Option<Instant>,
     /// When the hop control wants to be called.
-    pub(crate) hop: Option<Instant>,
+    pub(crate) hop: Wake,
     /// When the choice among circuits wants to be called.
-    pub(crate) path: Option<Instant>,
+    pub(crate) path: Wake,
 }
 
 impl<S, P: Payload> Flow<S, P> {
@@ -155,6 +156,9 @@ impl<S, P: Payload> Flow<S, P> {
         let mut view = FlowView {
             queued: Cells::new(self.queue.unsent()),
             out_of_order: Cells::new(self.repair.held()),
+            held: self.queue.view().held
+                + Cells::new(self.repair.held())
+                + Cells::new(self.repair.kept()),
             outstanding: Cells::ZERO,
             window: None,
             departed: Cells::new(self.queue.next()),

@@ -2,12 +2,14 @@
 
 mod flow;
 mod queue;
+mod wake;
 
 use std::ops::{Index, IndexMut};
 
 pub(crate) use flow::Flow;
 pub(crate) use queue::CellQueue;
 pub use queue::QueueView;
+pub(crate) use wake::Fired;
 
 use hopflow_wire::Payload;
 

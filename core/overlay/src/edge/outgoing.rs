@@ -10,8 +10,8 @@ pub(super) struct Outgoing<P: Payload> {
     pending: u64,
     packaged: Bytes,
     next_number: u32,
-    /// Bytes at the front of the data that name the stream's target.
-    target: u64,
+    /// Bytes at the front of the data that name the stream's target, until they are packaged.
+    target: Option<u64>,
     end: End,
 }
 
@@ -33,7 +33,7 @@ impl<P: Payload> Default for Outgoing<P> {
             pending: 0,
             packaged: Bytes::ZERO,
             next_number: 0,
-            target: 0,
+            target: None,
             end: End::Open,
         }
     }
@@ -50,9 +50,9 @@ impl<P: Payload> Outgoing<P> {
     /// Makes what is written now the target, which the first cell carries.
     pub(super) fn begin(&mut self, data: P::Data, len: Bytes) {
         let fits = len.get() <= P::capacity(RelayCommand::Begin) as u64;
-        assert!(fits && self.packaged.is_zero() && self.pending == 0);
+        assert!(fits && self.packaged.is_zero() && self.pending == 0 && self.end == End::Open);
         self.write(data, len);
-        self.target = self.pending;
+        self.target = Some(self.pending);
     }
 
     pub(super) fn finish(&mut self) {
@@ -69,13 +69,13 @@ impl<P: Payload> Outgoing<P> {
     /// Whether there is anything to package.
     #[inline]
     pub(super) fn offers(&self) -> bool {
-        self.pending > 0 || self.end == End::Due
+        self.pending > 0 || self.target.is_some() || self.end == End::Due
     }
 
-    /// Bytes that wait; an end that waits counts as one.
+    /// Bytes that wait; an end that waits counts as one, and so does an empty target.
     #[inline]
     pub(super) fn waiting(&self) -> u64 {
-        self.pending + u64::from(self.end == End::Due)
+        self.pending + u64::from(self.end == End::Due) + u64::from(self.target == Some(0))
     }
 
     pub(super) const fn pending(&self) -> Bytes {
@@ -90,11 +90,12 @@ impl<P: Payload> Outgoing<P> {
     #[inline]
     pub(super) fn package(&mut self, now: Instant, id: StreamId, numbered: bool) -> P {
         let mut header = RelayHeader::control(RelayCommand::Data, id);
-        if self.pending == 0 {
+        let target = self.target.take();
+        if target.is_some() {
+            header.command = RelayCommand::Begin;
+        } else if self.pending == 0 {
             header.command = RelayCommand::End;
             self.end = End::Packaged;
-        } else if self.target > 0 {
-            header.command = RelayCommand::Begin;
         }
         if numbered {
             header.command = match header.command {
@@ -104,10 +105,7 @@ impl<P: Payload> Outgoing<P> {
             header.number = self.next_number;
             self.next_number = self.next_number.wrapping_add(1);
         }
-        let most = match header.command {
-            RelayCommand::Begin => std::mem::take(&mut self.target),
-            command => P::capacity(command) as u64,
-        };
+        let most = target.unwrap_or(P::capacity(header.command) as u64);
         let len = self.pending.min(most);
         header.len = len as u16;
         self.pending -= len;

@@ -59,12 +59,12 @@ impl<P: Payload> Egress<P> {
     }
 
     pub(crate) fn add_link(&mut self) -> LinkId {
-        if let Some(link) = self.free.pop() {
-            return link;
-        }
-        let link = LinkId::new(self.links.len() as u32);
-        self.links.push(self.fresh_link());
-        self.scheduler.add_link();
+        let link = self.free.pop().unwrap_or_else(|| {
+            self.links.push(self.fresh_link());
+            self.scheduler.add_link();
+            LinkId::new(self.links.len() as u32 - 1)
+        });
+        self.links[link.index()].there = true;
         link
     }
 
@@ -72,9 +72,10 @@ impl<P: Payload> Egress<P> {
         Link::new(self.plan.carrier, self.feedback_len)
     }
 
-    /// Whether the number belongs to no link.
-    pub(crate) fn is_free(&self, link: LinkId) -> bool {
-        self.free.contains(&link)
+    /// Whether the number belongs to a link.
+    #[inline]
+    pub(crate) fn has(&self, link: LinkId) -> bool {
+        self.links.get(link.index()).is_some_and(|link| link.there)
     }
 
     /// Forgets a link without circuits, whose number may be given to another one.
@@ -108,6 +109,9 @@ impl<P: Payload> Egress<P> {
 
     /// Notes how many bytes a link's stream takes, and lets flows go on that found it full.
     pub(crate) fn set_room(&mut self, link: LinkId, room: Bytes) {
+        if !self.has(link) {
+            return;
+        }
         let cell = self.plan.cell_len();
         let state = &mut self.links[link.index()];
         state.set_room(room, cell);

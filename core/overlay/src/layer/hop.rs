@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use hopflow_units::{Bytes, Cells, Duration, Instant};
+use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId};
 use hopflow_wire::Neighbour;
 
 use super::Info;
@@ -45,6 +45,12 @@ pub trait HopControl: Debug + Sized + Send + 'static {
     /// The node's regular call, if the plan asks for one.
     fn on_tick(&mut self, cx: &mut NodeCx<'_, Self::Flow>) {
         let _ = cx;
+    }
+
+    /// A link is gone, after its flows. Its number may be given to another neighbour: forgets what
+    /// was measured of this one.
+    fn close_link(&mut self, link: LinkId) {
+        let _ = link;
     }
 
     /// The load that the control reports to the end control at the source, in a unit that both
@@ -106,7 +112,8 @@ pub struct HopCx<'a> {
 }
 
 impl HopCx<'_> {
-    /// Asks for [`HopSignal::Timer`] at `at`.
+    /// Asks for [`HopSignal::Timer`] at `at`, or right after now if that is over, in place of one
+    /// asked for before.
     pub fn set_timer(&mut self, at: Instant) {
         *self.timer = Some(at);
     }
@@ -180,7 +187,7 @@ impl<S> NodeCx<'_, S> {
         self.flows.for_each(&mut visit);
     }
 
-    /// Asks for no regular call until the node receives something or an application writes: the
+    /// Asks for no regular call until the node receives something or an application does: the
     /// next one is then at the time at which it would have been without the rest.
     pub fn rest(&mut self) {
         *self.rest = true;

@@ -99,7 +99,7 @@ impl PathCx<'_> {
         self.calls.push(LegCall::Park);
     }
 
-    /// Asks for [`PathSignal::Timer`] after `delay`.
+    /// Asks for [`PathSignal::Timer`] after `delay`, in place of one asked for before.
     pub fn set_timer(&mut self, delay: Duration) {
         *self.timer = Some(self.now + delay);
     }

@@ -72,7 +72,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         if let Some(mut visit) = self.visit(now, circuit) {
             visit.send_command(RelayCommand::Reset, name)?;
         }
-        self.remove_stream(place);
+        self.remove_stream(now, place);
         if let Some(visit) = self.visit(now, circuit)
             && let Some(edge) = &mut visit.circuit.edge
         {

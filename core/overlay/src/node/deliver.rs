@@ -50,7 +50,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 Err(violation) => Err(violation),
             };
             if let Err(violation) = result {
-                return self.violated(circuit, violation);
+                return self.violated(now, circuit, violation);
             }
             if let Some(mut visit) = self.visit(now, circuit) {
                 visit.after_taken(direction);

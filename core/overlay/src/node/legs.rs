@@ -5,7 +5,7 @@ use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
 use super::Node;
 use super::outbox::LegWork;
-use crate::circuit::Circuit;
+use crate::circuit::{Circuit, Fired};
 use crate::layer::LegCall;
 use crate::timers::Timer;
 use crate::{Direction, FlowId, HopControl, PathCx, PathSignal, Violation};
@@ -98,7 +98,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         match packaged {
             Ok(packaged) => packaged,
             Err(violation) => {
-                self.violated(circuit, violation);
+                self.violated(now, circuit, violation);
                 false
             }
         }
@@ -140,7 +140,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     pub(super) fn on_path(&mut self, now: Instant, id: FlowId, signal: PathSignal<'_>) {
         match self.signal_path(now, id, signal) {
             Ok(()) => self.with(now, id.circuit(), |visit| visit.after_gate(id.direction())),
-            Err(violation) => self.violated(id.circuit(), violation),
+            Err(violation) => self.violated(now, id.circuit(), violation),
         }
     }
 
@@ -169,8 +169,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             timer: &mut timer,
         };
         path.on(&mut cx, signal)?;
-        if let Some(at) = timer {
-            flow.wakes.path = Some(at);
+        if let Some(at) = timer.and_then(|at| flow.wakes.path.want(now, at)) {
             self.timers.set(at, Timer::Path(id));
         }
         for call in calls {
@@ -188,9 +187,10 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let Some(circuit) = self.circuits.get_mut(id.circuit()) else {
             return;
         };
-        let wakes = &mut circuit[id.direction()].wakes;
-        if wakes.path.take_if(|wake| *wake == at).is_some() {
-            self.on_path(now, id, PathSignal::Timer);
+        match circuit[id.direction()].wakes.path.fired(at) {
+            Fired::Stale => {}
+            Fired::Due => self.on_path(now, id, PathSignal::Timer),
+            Fired::Later(at) => self.timers.set(at, Timer::Path(id)),
         }
     }
 

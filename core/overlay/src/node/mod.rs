@@ -19,7 +19,7 @@ use std::sync::Arc;
 use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
-use crate::circuit::Circuits;
+use crate::circuit::{Circuits, Fired};
 use crate::edge::{Stream, Streams};
 use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
@@ -104,7 +104,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return;
         };
         if let Err(violation) = event(&mut visit) {
-            self.violated(circuit, violation);
+            self.violated(now, circuit, violation);
         }
         if self.outbox.has_leg_work() {
             self.work_on_legs(now);
@@ -157,9 +157,9 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.egress.add_link()
     }
 
-    fn remove_link(&mut self, link: LinkId) {
-        if !self.egress.is_free(link) {
-            self.drop_link(link);
+    fn remove_link(&mut self, now: Instant, link: LinkId) {
+        if self.egress.has(link) {
+            self.drop_link(now, link);
         }
     }
 
@@ -167,9 +167,9 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.add_circuit(spec)
     }
 
-    fn close_circuit(&mut self, circuit: CircuitHandle, reason: Reason) {
+    fn close_circuit(&mut self, now: Instant, circuit: CircuitHandle, reason: Reason) {
         if let Some(circuit) = self.circuits.place(circuit) {
-            self.remove_circuit(circuit, reason, None);
+            self.remove_circuit(now, circuit, reason, None);
         }
     }
 
@@ -196,6 +196,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn close_stream(&mut self, now: Instant, stream: StreamHandle) {
         if let Some((place, _)) = self.streams.find(stream) {
+            self.ticks.end_rest(now);
             self.end_stream(now, place);
         }
     }
@@ -215,25 +216,31 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
             return;
         };
         stream.reading = reading;
+        self.ticks.end_rest(now);
         self.read_on(now, place);
     }
 
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {
+        if !self.egress.has(link) {
+            return frames.clear();
+        }
         self.ticks.end_rest(now);
         for frame in frames.drain(..) {
             match frame {
                 Frame::Cell(cell) => self.on_cell(now, link, cell),
                 Frame::Feedback(feedback) => self.on_feedback(now, link, &feedback),
                 Frame::Probe(circuit) => self.on_probe(now, link, circuit),
-                Frame::Destroy(destroy) => self.on_destroy(link, destroy),
+                Frame::Destroy(destroy) => self.on_destroy(now, link, destroy),
                 Frame::Message(message) => self.on_message(now, link, &message),
             }
         }
     }
 
     fn receive_message(&mut self, now: Instant, link: LinkId, message: &Message) {
-        self.ticks.end_rest(now);
-        self.on_message(now, link, message);
+        if self.egress.has(link) {
+            self.ticks.end_rest(now);
+            self.on_message(now, link, message);
+        }
     }
 
     fn set_room(&mut self, _: Instant, link: LinkId, room: Bytes) {
@@ -299,9 +306,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// The time has come for which the hop control asked.
     fn on_hop_timer(&mut self, now: Instant, id: FlowId, at: Instant) {
         self.with(now, id.circuit(), |visit| {
-            let wakes = &mut visit.circuit[id.direction()].wakes;
-            if wakes.hop.take_if(|wake| *wake == at).is_none() {
-                return Ok(());
+            match visit.circuit[id.direction()].wakes.hop.fired(at) {
+                Fired::Stale => return Ok(()),
+                Fired::Later(at) => {
+                    visit.timers.set(at, Timer::Hop(id));
+                    return Ok(());
+                }
+                Fired::Due => {}
             }
             visit.on_hop(id.direction(), crate::HopSignal::Timer)?;
             visit.after_gate(id.direction())

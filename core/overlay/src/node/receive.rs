@@ -21,7 +21,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return;
         };
         match visit.on_cell(direction, cell) {
-            Err(violation) => self.violated(id.circuit(), violation),
+            Err(violation) => self.violated(now, id.circuit(), violation),
             Ok(true) => self.on_deliverable(now, id),
             Ok(false) => {}
         }
@@ -55,7 +55,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         self.egress.flush_link(link);
     }
 
-    pub(super) fn on_destroy(&mut self, link: LinkId, destroy: Destroy) {
+    pub(super) fn on_destroy(&mut self, now: Instant, link: LinkId, destroy: Destroy) {
         let Some(id) = self.egress.link(link).flow(destroy.circuit) else {
             return;
         };
@@ -63,7 +63,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             link,
             circuit: destroy.circuit,
         };
-        self.remove_circuit(id.circuit(), destroy.reason, Some(sender));
+        self.remove_circuit(now, id.circuit(), destroy.reason, Some(sender));
     }
 
     /// A layer of a neighbour sent a message.

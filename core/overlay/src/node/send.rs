@@ -67,7 +67,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 Ok(Turn::Passed) => {}
                 Ok(Turn::Idle) => return false,
                 Err(violation) => {
-                    self.violated(front.circuit(), violation);
+                    self.violated(now, front.circuit(), violation);
                     return true;
                 }
             }

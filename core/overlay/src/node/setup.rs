@@ -20,6 +20,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     pub(super) fn add_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle {
         let [prev, next] = [spec.prev, spec.next].map(|hop| {
             let HopSpec { link, circuit, .. } = hop?;
+            assert!(self.egress.has(link), "{link} is not there");
             let taken = self.egress.link(link).flow(circuit).is_some();
             assert!(!taken, "{circuit} is open on {link} already");
             Some(Port { link, circuit })
@@ -43,7 +44,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         self.circuits.insert(flows, edge)
     }
 
-    /// Adds a stream; `None` if one of its circuits is closed or has too many.
+    /// Adds a stream; `None` if one of its circuits cannot take it.
     pub(super) fn add_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {
         assert!(!spec.legs.is_empty(), "a stream has circuits");
         assert!(
@@ -52,11 +53,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         );
         let legs = spec.legs.iter().map(|leg| self.circuits.place(*leg));
         let legs: Vec<u32> = legs.collect::<Option<_>>()?;
-        let is_full = |&leg: &u32| {
+        let refuses = |&leg: &u32| {
             let edge = self.circuits.get(leg).and_then(|it| it.edge.as_ref());
-            edge.is_some_and(|edge| edge.streams.len() >= MAX_OPENED)
+            edge.is_none_or(|edge| {
+                edge.streams.len() >= MAX_OPENED || edge.stream(spec.id).is_some()
+            })
         };
-        if legs.iter().any(is_full) {
+        if legs.iter().any(refuses) {
             return None;
         }
         let mut stream = Stream::new(spec.id, legs.clone(), spec.hold.get() as u32);
@@ -98,16 +101,22 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     /// Closes a circuit because a peer broke the protocol.
     #[cold]
-    pub(super) fn violated(&mut self, circuit: u32, violation: Violation) {
+    pub(super) fn violated(&mut self, now: Instant, circuit: u32, violation: Violation) {
         let known = self.circuits.get(circuit).is_some();
         let counts = known && violation != Violation::Unreachable;
         self.outbox.counters.violations += u64::from(counts);
         self.outbox.commands.clear();
-        self.remove_circuit(circuit, violation.reason(), None);
+        self.remove_circuit(now, circuit, violation.reason(), None);
     }
 
     /// Closes a circuit and tells the neighbours, except the one that did so.
-    pub(super) fn remove_circuit(&mut self, place: u32, reason: Reason, closer: Option<Port>) {
+    pub(super) fn remove_circuit(
+        &mut self,
+        now: Instant,
+        place: u32,
+        reason: Reason,
+        closer: Option<Port>,
+    ) {
         let handle = self.circuits.handle(place);
         let Some(circuit) = self.circuits.remove(place) else {
             return;
@@ -130,7 +139,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             self.retire_flow(flow);
         }
         for (_, stream) in edge.into_iter().flat_map(|edge| edge.streams) {
-            self.remove_stream(stream);
+            self.remove_stream(now, stream);
         }
         self.outbox.events.push_back(Event::Closed {
             circuit: handle,
@@ -153,21 +162,21 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     }
 
     /// Removes a stream from all its circuits, and reports it to the driver.
-    pub(super) fn remove_stream(&mut self, place: u32) {
+    pub(super) fn remove_stream(&mut self, now: Instant, place: u32) {
         let stream = self.streams.handle(place);
-        if self.forget_stream(place) {
+        if self.forget_stream(now, place) {
             let event = Event::StreamClosed { stream };
             self.outbox.events.push_back(event);
         }
     }
 
     /// Removes a stream from all its circuits; false if there is none.
-    fn forget_stream(&mut self, place: u32) -> bool {
+    fn forget_stream(&mut self, now: Instant, place: u32) -> bool {
         let Some(state) = self.streams.remove(place) else {
             return false;
         };
         for &leg in &state.legs {
-            let Some(mut visit) = self.visit(Instant::ZERO, leg) else {
+            let Some(mut visit) = self.visit(now, leg) else {
                 continue;
             };
             let source = visit.circuit.source();
@@ -176,8 +185,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 edge.forget_ended(state.id);
                 edge.ended.push(state.id);
             }
-            // The control forgets what it counted, which cannot break the protocol.
-            let _ = visit.on_end(EndSignal::StreamClosed(state.id));
+            // The control forgets what it counted, which cannot break the protocol; what it meant
+            // to send before it failed is nobody else's.
+            if visit.on_end(EndSignal::StreamClosed(state.id)).is_err() {
+                visit.outbox.commands.clear();
+            }
             let sink = source.map(|source| FlowId::new(leg, source.reverse()));
             self.outbox.deliverable.extend(sink);
         }
@@ -191,7 +203,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return;
         };
         let (name, over, legs) = (stream.id, stream.is_over(), stream.legs.clone());
-        self.forget_stream(place);
+        self.forget_stream(now, place);
         for (turn, &leg) in legs.iter().enumerate() {
             if over {
                 if let Some(edge) = self.edge(leg) {
@@ -207,11 +219,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     }
 
     /// Closes all circuits of a link, whose number may be given to another one.
-    pub(super) fn drop_link(&mut self, link: LinkId) {
+    pub(super) fn drop_link(&mut self, now: Instant, link: LinkId) {
         for circuit in self.egress.link(link).circuits() {
-            self.remove_circuit(circuit, Reason::Unreachable, None);
+            self.remove_circuit(now, circuit, Reason::Unreachable, None);
         }
         self.egress.remove_link(link);
+        self.layers.hop.close_link(link);
     }
 }
 

@@ -54,8 +54,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             timer: &mut timer,
         };
         self.hop.on(&mut flow.state, &mut cx, signal)?;
-        if let Some(at) = timer {
-            flow.wakes.hop = Some(at);
+        if let Some(at) = timer.and_then(|at| flow.wakes.hop.want(self.now, at)) {
             self.timers.set(at, Timer::Hop(self.id(direction)));
         }
         match report {

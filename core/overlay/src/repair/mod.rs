@@ -152,6 +152,14 @@ impl<P: Payload> Repairing<P> {
         }
     }
 
+    /// Cells that the sending end of the circuit's connection keeps, besides those in the queue.
+    pub(crate) fn kept(&self) -> u64 {
+        match self {
+            Self::EndToEnd(connected) => connected.kept(),
+            Self::Nothing(_) | Self::PerHop(..) => 0,
+        }
+    }
+
     /// When [`Repairing::on_deadline`] is to be called.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Instant> {

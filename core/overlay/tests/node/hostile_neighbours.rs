@@ -53,7 +53,9 @@ fn an_answer_to_a_probe_waits_for_room_like_everything() {
 fn all_neighbours_hear_of_closed_circuits_though_the_stream_was_full() {
     let mut relay = Bench::relay(&PlainConfig::streams().factory());
     relay.room(0, Bytes::ZERO);
-    relay.host.close_circuit(relay.circuit, Reason::Requested);
+    relay
+        .host
+        .close_circuit(relay.now, relay.circuit, Reason::Requested);
     let sent = relay.drain();
     assert_eq!(
         (sent.destroy(0), sent.destroy(1)),

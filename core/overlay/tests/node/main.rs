@@ -2,4 +2,5 @@
 
 mod gates;
 mod hostile_neighbours;
+mod inputs;
 mod support;

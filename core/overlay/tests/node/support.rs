@@ -7,7 +7,7 @@ use hopflow_overlay::{
     HopControl, HopCx, HopPlan, HopSignal, Info, LinkPlan, NodeEnv, Repair, RttConfig, Site, Stack,
     Violation,
 };
-use hopflow_units::{Cells, Duration};
+use hopflow_units::{Cells, Duration, Instant};
 use hopflow_wire::{Carrier, RelayCommand};
 
 /// What a node of the test transport does.
@@ -64,7 +64,7 @@ impl PlainConfig {
                 (link, Repair::None)
             }
         };
-        let end = Replying(self.reply);
+        let end = Replying(self.reply, Instant::ZERO);
         Stack::new(
             (scheduling, repair),
             self,
@@ -120,9 +120,9 @@ pub(crate) fn hop_plan(forwarded: bool) -> HopPlan {
     }
 }
 
-/// Sinks that return a command for each cell that they deliver.
+/// Sinks that return a command for each cell that they deliver; with the time of the last signal.
 #[derive(Clone, Copy, Debug)]
-struct Replying(Option<RelayCommand>);
+struct Replying(Option<RelayCommand>, Instant);
 
 impl EndControl for Replying {
     fn info(&self) -> &'static Info {
@@ -144,6 +144,8 @@ impl EndControl for Replying {
 
 impl EndState for Replying {
     fn on(&mut self, cx: &mut EndCx<'_>, signal: EndSignal<'_>) -> Result<(), Violation> {
+        assert!(cx.now >= self.1, "time goes back");
+        self.1 = cx.now;
         if let (EndSignal::Dequeued(stream), Some(command)) = (signal, self.0) {
             cx.send(command, stream);
         }

@@ -34,8 +34,9 @@ impl Chain<'_> {
     /// The node at hop number `hop` of a circuit closes it.
     pub fn close(&mut self, circuit: CircuitNo, hop: usize) {
         let (node, handle) = self.circuits.get(circuit).hops[hop];
+        let now = self.now;
         self.input(node, |host| {
-            host.close_circuit(handle, Reason::Requested);
+            host.close_circuit(now, handle, Reason::Requested);
         });
     }
 

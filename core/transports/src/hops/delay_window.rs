@@ -24,7 +24,7 @@ use hopflow_overlay::{
     ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopSignal,
     Info, Metric, NodeEnv, Site, Violation,
 };
-use hopflow_units::{Cells, Duration};
+use hopflow_units::{Cells, Duration, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -185,6 +185,10 @@ impl HopControl for DelayWindow {
             _ => return ignore(signal),
         }
         Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        self.base_rtts.forget(link);
     }
 
     fn sample(&self, flow: &Flow, out: &mut Vec<f64>) {

@@ -10,7 +10,7 @@ use hopflow_overlay::{
     Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
     Info, NodeEnv, Role, Site, Violation,
 };
-use hopflow_units::{Cells, Duration, Instant};
+use hopflow_units::{Cells, Duration, Instant, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +98,10 @@ impl HopControl for MarkReport {
             _ => return ignore(signal),
         }
         Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        self.base_rtts.forget(link);
     }
 
     fn load(&self, flow: &Flow, _: Instant) -> u64 {

@@ -11,7 +11,7 @@ use hopflow_overlay::{
     Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
     Info, NodeEnv, Role, Site, Violation,
 };
-use hopflow_units::{Duration, Instant, Interval};
+use hopflow_units::{Duration, Instant, Interval, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +104,10 @@ impl HopControl for WaitReport {
             _ => return ignore(signal),
         }
         Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        self.base_rtts.forget(link);
     }
 
     fn load(&self, flow: &Flow, now: Instant) -> u64 {

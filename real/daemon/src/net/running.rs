@@ -367,7 +367,7 @@ impl Workers<'_> {
         let worker = Worker {
             alarm: Alarm::register(poll.registry())?,
             clock,
-            engine: Engine::new(engine, &*self.network.factory),
+            engine: Engine::new(engine, &*self.network.factory).map_err(io::Error::other)?,
             links: self.links(&poll, number)?,
             role: role(&poll, &waker)?,
             shared: shared.clone(),

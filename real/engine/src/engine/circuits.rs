@@ -43,7 +43,7 @@ impl Engine {
         };
         if let Phase::Open(open) = &circuit.phase {
             // The node tells the neighbours, and then us, see `take_events`.
-            self.host.close_circuit(open.handle, reason);
+            self.host.close_circuit(now, open.handle, reason);
             return self.forget_circuit(now, key, why);
         }
         for side in circuit.sides() {

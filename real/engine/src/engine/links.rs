@@ -140,7 +140,7 @@ impl Engine {
             };
             self.end_circuit(now, key, Reason::Unreachable, Some(id), why);
         }
-        self.host.remove_link(id);
+        self.host.remove_link(now, id);
     }
 
     /// Notes that a link failed that we opened.

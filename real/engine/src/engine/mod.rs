@@ -12,13 +12,14 @@ mod upkeep;
 use std::collections::VecDeque;
 
 use hopflow_onion::OnionPayload;
-use hopflow_overlay::{Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan};
+use hopflow_overlay::{ConfigError, Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan};
 use hopflow_units::{Instant, NodeId};
 use hopflow_wire::Frame;
 
 use crate::circuit::CircuitTable;
 use crate::config::EngineConfig;
 use crate::link::{Arrived, LinkTable};
+use crate::offers::check_offers;
 use crate::types::CircuitKey;
 use crate::types::{Action, Counters, Event, LostLink};
 
@@ -65,14 +66,21 @@ struct Buffers {
 
 impl Engine {
     /// An engine whose node has the transport of `factory`.
-    pub fn new(config: EngineConfig, factory: &dyn Factory<OnionPayload>) -> Self {
+    ///
+    /// # Errors
+    /// If the transport needs more of its driver than engines offer, see [`OFFERS`](crate::OFFERS).
+    pub fn new(
+        config: EngineConfig,
+        factory: &dyn Factory<OnionPayload>,
+    ) -> Result<Self, ConfigError> {
+        check_offers(factory.name(), factory)?;
         let env = NodeEnv {
             node: NodeId::new(0),
             bucket: config.bucket,
             access: config.access,
             phase: 0.0,
         };
-        Self {
+        Ok(Self {
             plan: factory.plan(),
             host: factory.node(&env),
             config,
@@ -82,7 +90,7 @@ impl Engine {
             next_upkeep: Instant::ZERO,
             counters: Counters::default(),
             buffers: Buffers::default(),
-        }
+        })
     }
 
     /// The circuits that carry data, with the present state of both of their flows.

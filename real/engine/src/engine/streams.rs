@@ -28,13 +28,14 @@ impl Engine {
         }
         let open = self.circuits.opened(circuit)?;
         // A name comes up again after 65,535 streams; so long no circuit is kept.
-        open.next_stream = open.next_stream.checked_add(1)?;
+        let name = open.next_stream.checked_add(1)?;
         let spec = StreamSpec {
-            id: StreamId::new(open.next_stream),
+            id: StreamId::new(name),
             legs: vec![open.handle],
             hold: Cells::ZERO,
         };
         let stream = self.host.open_stream(&spec)?;
+        self.circuits.opened(circuit)?.next_stream = name;
         let len = Bytes::new(target.len() as u64);
         self.host
             .begin_stream(now, stream, BytesMut::from(target), len);

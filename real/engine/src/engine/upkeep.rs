@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Duration, Instant, LinkId};
 use hopflow_wire::{Carrier, Reason};
 
@@ -16,11 +15,6 @@ use crate::types::Failure;
 const CELL_MEMORY: u64 = 640;
 /// How often links are looked at.
 const UPKEEP: Duration = Duration::from_secs(1);
-
-/// Cells of a flow that take memory.
-const fn cells(flow: FlowView) -> u64 {
-    flow.queued.get() + flow.out_of_order.get() + flow.outstanding.get()
-}
 
 impl Engine {
     /// When [`Engine::handle_timeout`] is to be called.
@@ -112,7 +106,16 @@ impl Engine {
     fn held(&self) -> BTreeMap<CircuitKey, u64> {
         let mut held: BTreeMap<CircuitKey, u64> = self
             .flows()
-            .map(|(key, flows)| (key, flows.into_iter().flatten().map(cells).sum()))
+            .map(|(key, flows)| {
+                (
+                    key,
+                    flows
+                        .into_iter()
+                        .flatten()
+                        .map(|flow| flow.held.get())
+                        .sum(),
+                )
+            })
             .map(|(key, cells): (_, u64)| (key, cells * CELL_MEMORY))
             .collect();
         for (stream, circuit) in self.circuits.streams() {

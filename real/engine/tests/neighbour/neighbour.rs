@@ -81,7 +81,7 @@ impl Neighbour {
             limits: Limits::default(),
             epoch,
         };
-        let mut engine = Engine::new(config, &*factory);
+        let mut engine = Engine::new(config, &*factory).expect("engines offer all");
         let (now, carrier) = (Instant::ZERO, factory.plan().link.carrier);
         let expected = RELAY.certificate.fingerprint();
         let channel = match carrier {

@@ -80,6 +80,14 @@ impl<P: Payload> Connected<P> {
         }
     }
 
+    /// Cells at this end that are not acknowledged, sent or not.
+    pub(crate) fn kept(&self) -> u64 {
+        match &self.part {
+            Part::Source(source) => source.unsent() + source.outstanding(),
+            Part::Relay | Part::Sink(_) => 0,
+        }
+    }
+
     /// Cells outstanding at a source, and those that departed; a source counts each cell once, the
     /// other nodes each transmission, `departed` so far.
     pub(crate) fn progress(&self, departed: u64) -> (u64, u64) {

@@ -25,7 +25,7 @@ use hopflow_overlay::{
     Direction, Features, FeedbackPlan, FlowEntry, FlowId, Gates, HopControl, HopCx, HopPlan,
     HopSignal, Info, Metric, NodeCx, NodeEnv, Site, Tick, Violation, Way,
 };
-use hopflow_units::{Duration, Instant, Rate};
+use hopflow_units::{Duration, Instant, LinkId, Rate};
 use hopflow_wire::{Carrier, Frame, Neighbour, RawPayload};
 
 use crate::hops::shared::ignore;
@@ -195,6 +195,10 @@ impl HopControl for PredictedRates {
         for (flow, to, body) in messages {
             cx.send(flow, to, body, way);
         }
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        self.base_rtts.forget(link);
     }
 
     fn sample(&self, flow: &RatesFlow, out: &mut Vec<f64>) {

@@ -142,7 +142,9 @@ impl Network {
     ) -> usize {
         let mut config = self.config(relay.clone());
         config.bucket = bucket;
-        self.engines.push(Some(Engine::new(config, factory)));
+        self.engines.push(Some(
+            Engine::new(config, factory).expect("engines offer all"),
+        ));
         self.ahead.push(Duration::ZERO);
         self.identities.push(relay);
         self.engines.len() - 1
@@ -169,7 +171,7 @@ impl Network {
         self.kill(node);
         let mut config = self.config(self.identities[node].clone());
         change(&mut config);
-        self.engines[node] = Some(Engine::new(config, factory));
+        self.engines[node] = Some(Engine::new(config, factory).expect("engines offer all"));
     }
 
     /// The relays' entries in a directory.

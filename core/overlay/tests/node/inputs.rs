@@ -1,0 +1,211 @@
+//! Inputs at the edge of what a driver may do: links that are gone, late timers, empty targets.
+
+use crate::support::PlainConfig;
+use hopflow_overlay::{
+    CircuitSpec, Direction, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeCx,
+    NodeEnv, Site, Stack, StreamHandle, StreamSpec, Tick, Violation,
+};
+use hopflow_testkit::Bench;
+use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId, StreamId};
+use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand};
+
+/// A window of a cell, and one more for each link that is gone.
+#[derive(Debug)]
+struct Closings(u64);
+
+impl HopControl for Closings {
+    const INFO: Info = Info::new("closings", "counts links that are gone");
+    type Config = PlainConfig;
+    type Flow = ();
+
+    fn plan(_: &PlainConfig) -> HopPlan {
+        HopPlan::default()
+    }
+
+    fn new(_: &PlainConfig, _: &NodeEnv) -> Self {
+        Self(0)
+    }
+
+    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) {
+        gates.hop.set_window(Cells::new(1 + self.0));
+    }
+
+    fn on(&mut self, (): &mut (), _: &mut HopCx<'_>, _: HopSignal<'_>) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        assert_eq!(link, LinkId::new(0));
+        self.0 += 1;
+    }
+}
+
+/// A client whose link was removed, with a new circuit on a link of the same number.
+fn reopened(client: &mut Bench) {
+    client.host.remove_link(client.now, LinkId::new(0));
+    assert_eq!(client.host.add_link(), LinkId::new(0));
+    client.circuit = client.host.open_circuit(&CircuitSpec {
+        prev: None,
+        next: Some(HopSpec {
+            link: LinkId::new(0),
+            circuit: Bench::CIRCUIT,
+            queue_limit: client.plan.link.queue_limit,
+        }),
+    });
+    client.stream = client.host.open_stream(&StreamSpec {
+        id: Bench::STREAM,
+        legs: vec![client.circuit],
+        hold: Cells::ZERO,
+    });
+}
+
+#[test]
+fn a_control_hears_that_a_link_is_gone_before_its_number_is_used_again() {
+    let factory: Stack<Closings> = PlainConfig::datagrams().stack();
+    let mut client = Bench::client(&factory);
+    assert_eq!(client.write(Bytes::new(10_000)).cells(0), 1);
+    reopened(&mut client);
+    assert_eq!(client.write(Bytes::new(10_000)).cells(0), 2);
+}
+
+#[test]
+fn what_is_under_way_takes_memory_only_where_it_may_be_sent_again() {
+    let tcp = PlainConfig {
+        forwarded: true,
+        window: Some(Cells::new(8)),
+        ..PlainConfig::streams()
+    };
+    for (config, held) in [(tcp, 4), (PlainConfig::datagrams(), 12)] {
+        let mut client = Bench::client(&config.factory());
+        assert_eq!(client.write(Bytes::new(10_000)).cells(0), 8);
+        let view = client.host.flow_view(client.circuit, Direction::Forward);
+        let view = view.expect("the circuit is open");
+        assert_eq!((view.queued.get(), view.outstanding.get()), (4, 8));
+        assert_eq!(view.held.get(), held);
+    }
+}
+
+#[test]
+fn a_stream_without_a_target_begins_before_it_ends() {
+    let mut client = Bench::client(&PlainConfig::datagrams().factory());
+    let stream = client.stream.expect("the circuit begins here");
+    client.host.begin_stream(
+        client.now,
+        stream,
+        std::iter::empty().collect(),
+        Bytes::ZERO,
+    );
+    client.host.finish_stream(client.now, stream);
+    let sent = client.drain();
+    let commands = sent.frames.iter().filter_map(|(_, frame)| match frame {
+        Frame::Cell(cell) => Some(cell.payload.header().expect("it is readable").command),
+        _ => None,
+    });
+    let commands: Vec<_> = commands.collect();
+    assert_eq!(commands, [RelayCommand::Begin, RelayCommand::End]);
+}
+
+/// Rests as soon as it is called.
+#[derive(Debug)]
+struct Rests;
+
+impl HopControl for Rests {
+    const INFO: Info = Info::new("rests", "wants no call until something happens");
+    type Config = PlainConfig;
+    type Flow = ();
+
+    fn plan(_: &PlainConfig) -> HopPlan {
+        HopPlan {
+            tick: Some(Tick {
+                interval: Duration::from_millis(10),
+                in_phase: true,
+            }),
+            ..HopPlan::default()
+        }
+    }
+
+    fn new(_: &PlainConfig, _: &NodeEnv) -> Self {
+        Self
+    }
+
+    fn open(&mut self, _: &Site, _: &mut Gates<'_>) {}
+
+    fn on(&mut self, (): &mut (), _: &mut HopCx<'_>, _: HopSignal<'_>) -> Result<(), Violation> {
+        Ok(())
+    }
+
+    fn on_tick(&mut self, cx: &mut NodeCx<'_, ()>) {
+        cx.rest();
+    }
+}
+
+#[test]
+fn what_an_application_does_with_a_stream_ends_a_rest() {
+    let factory: Stack<Rests> = PlainConfig::streams().stack();
+    let ends: [fn(&mut Bench, StreamHandle); 2] = [
+        |client, stream| client.host.set_reading(client.now, stream, true),
+        |client, stream| client.host.close_stream(client.now, stream),
+    ];
+    for end in ends {
+        let mut client = Bench::client(&factory);
+        client.wait(Duration::from_secs(1));
+        assert_eq!(client.host.poll_timeout(), Instant::FAR_FUTURE);
+        let stream = client.stream.expect("the circuit begins here");
+        end(&mut client, stream);
+        let next = client.host.poll_timeout();
+        assert_eq!(next, client.now + Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_layer_hears_of_a_closed_stream_at_the_time_of_its_end() {
+    let mut client = Bench::client(&PlainConfig::streams().factory());
+    client.wait(Duration::from_secs(1));
+    client.write(Bytes::new(10_000));
+    let stream = client.stream.expect("the circuit begins here");
+    client.host.close_stream(client.now, stream);
+    client
+        .host
+        .close_circuit(client.now, client.circuit, Reason::Requested);
+    assert_eq!(client.drain().closed, [Reason::Requested]);
+}
+
+#[test]
+fn what_comes_of_a_link_that_is_gone_is_ignored() {
+    for link in [0, 7] {
+        let mut exit = Bench::exit(&PlainConfig::streams().factory());
+        let gone = LinkId::new(link);
+        exit.host.remove_link(exit.now, gone);
+        exit.host.remove_link(exit.now, gone);
+        exit.drain();
+        let message = Message {
+            circuit: Bench::CIRCUIT,
+            sender: Neighbour::Predecessor,
+            body: Vec::new(),
+        };
+        exit.host.receive_message(exit.now, gone, &message);
+        assert!(exit.receive(link, Bench::data(0)).frames.is_empty());
+        assert!(exit.room(link, Bench::ROOM).frames.is_empty());
+        let new = exit.host.add_link().get();
+        assert!(exit.room(new, Bench::ROOM).frames.is_empty());
+        assert_eq!(exit.host.counters().strays, 0);
+    }
+}
+
+#[test]
+fn a_stream_needs_a_free_name_where_the_circuit_ends() {
+    let factory = PlainConfig::streams().factory();
+    let open = |bench: &mut Bench, name: u16| {
+        let spec = StreamSpec {
+            id: StreamId::new(name),
+            legs: vec![bench.circuit],
+            hold: Cells::ZERO,
+        };
+        bench.host.open_stream(&spec).is_some()
+    };
+    assert!(!open(&mut Bench::relay(&factory), 2));
+    let mut client = Bench::client(&factory);
+    assert!(!open(&mut client, Bench::STREAM.get()));
+    assert!(open(&mut client, 2));
+    assert!(!open(&mut client, 2));
+}

@@ -1,0 +1,64 @@
+//! What an engine offers to transports.
+
+use hopflow_overlay::{ConfigError, Factory, Features};
+use hopflow_wire::Payload;
+
+/// What an engine, as the driver of a node, offers to transports: nothing but links, and one circuit
+/// for a stream.
+pub const OFFERS: Features = Features::NONE;
+
+/// Why a transport that needs one of these is refused.
+const REASONS: [(Features, &str); 3] = [
+    (
+        Features::LEGS,
+        "it moves streams among several circuits, and real hosts give a stream one",
+    ),
+    (
+        Features::END_CONNECTION,
+        "it repairs losses at the ends of circuits, and the encryption of circuits needs every cell \
+         at every hop",
+    ),
+    (
+        Features::OUT_OF_BAND,
+        "it sends messages to neighbours outside of all links, and real hosts have nothing but links",
+    ),
+];
+
+/// Checks that a transport, chosen as the preset `preset`, needs nothing but what engines offer.
+///
+/// # Errors
+/// If it needs more; the error says what and why.
+pub fn check_offers<P: Payload>(preset: &str, factory: &dyn Factory<P>) -> Result<(), ConfigError> {
+    refuse(preset, factory.driver().without(OFFERS))
+}
+
+/// Refuses a transport that needs what is `lacking`.
+fn refuse(preset: &str, lacking: Features) -> Result<(), ConfigError> {
+    if lacking == Features::NONE {
+        return Ok(());
+    }
+    let known = REASONS.iter().find(|(feature, _)| lacking.any(*feature));
+    let reason = known.map_or_else(
+        || format!("it needs {lacking}, which real hosts do not offer"),
+        |(_, reason)| (*reason).to_owned(),
+    );
+    let problem = format!(
+        "\"{preset}\" runs in the simulator only: {reason}; allowed are transports without this \
+         need, such as \"backtap\""
+    );
+    Err(ConfigError::new("preset", "", problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_need_that_nobody_thought_of_is_refused() {
+        assert_eq!(refuse("backtap", Features::NONE), Ok(()));
+        let error = refuse("new", Features::DATAGRAMS).unwrap_err().to_string();
+        assert!(error.contains("needs datagrams"), "{error}");
+        let error = refuse("legs", Features::LEGS).unwrap_err().to_string();
+        assert!(error.contains("several circuits"), "{error}");
+    }
+}
