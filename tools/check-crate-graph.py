@@ -43,7 +43,7 @@ ALLOWED = {
     "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
     "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
     "hopflow": {"units", "onion", "overlay", "sim", "transports", "lab", "results", "report", "daemon", "testbed", "api"},
-    "hopflow-own-transport": {"hopflow", "units", "overlay", "transports"},
+    "hopflow-own-transport": {"hopflow", "units", "wire", "overlay", "transports"},
     "hopflow-python": {"hopflow", "units", "lab", "results", "report", "api"},
 }
 

@@ -9,6 +9,10 @@ use crate::{FlowId, MAX_DATAGRAM};
 
 /// What a node keeps per link.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a state of its own, and any may come with any"
+)]
 pub(crate) struct Link<P> {
     /// Whether the number belongs to a link at present.
     pub(crate) there: bool,
