@@ -1,10 +1,10 @@
 //! Whatever options are accepted, nodes live with them.
 
 use hopflow_overlay::{
-    ConfigError, Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Violation,
+    Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Violation,
 };
 use hopflow_testkit::{Chain, Counted, End, Manner};
-use hopflow_transports::{Around, ConfigureHop, Options, build, register_hop};
+use hopflow_transports::{NoOptions, build, register_hop};
 use hopflow_units::{Bytes, Duration};
 use toml::Table;
 
@@ -81,22 +81,16 @@ fn every_reading_of_marut_completes() {
 #[derive(Debug)]
 struct Onlooker;
 
-impl ConfigureHop for Onlooker {
-    fn configure(_: &mut Options, _: &mut Around) -> Result<(), ConfigError> {
-        Ok(())
-    }
-}
-
 impl HopControl for Onlooker {
     const INFO: Info = Info::new("onlooker", "looks on");
-    type Config = ();
+    type Config = NoOptions;
     type Flow = ();
 
-    fn plan((): &()) -> HopPlan {
+    fn plan(_: &NoOptions) -> HopPlan {
         HopPlan::default()
     }
 
-    fn new((): &(), _: &NodeEnv) -> Self {
+    fn new(_: &NoOptions, _: &NodeEnv) -> Self {
         Self
     }
 
