@@ -36,7 +36,7 @@ wheel: python-env ## the Python package as users install it, in dist
 
 lint: python-env ## format, clippy, ruff, the directions of dependencies and circles, changing nothing
 	$(CARGO) fmt --all --check
-	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs
+	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package hopflow --all-targets --locked -- -D warnings
 	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/compare-with-tor.py
@@ -47,7 +47,7 @@ lint: python-env ## format, clippy, ruff, the directions of dependencies and cir
 
 fmt: python-env ## format all sources in place
 	$(CARGO) fmt --all
-	rustfmt --edition 2024 fuzz/fuzz_targets/*.rs
+	rustfmt --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs
 	$(ENV_PYTHON) -m ruff format --quiet python
 
 docs: ## the API documentation, in target/doc

@@ -50,7 +50,7 @@ def observe(arguments: Sequence[str]) -> int:
     return 0
 
 
-NAMES_OF_FILES = frozenset({"replay", "circuits", "graph", "model", "consensus"})
+NAMES_OF_FILES = frozenset({"replay", "circuits", "graph", "model", "table"})
 """Keys of scenarios whose text is the name of a file."""
 
 

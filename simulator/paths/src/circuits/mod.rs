@@ -6,14 +6,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use hopflow_units::Rate;
 
-use crate::{Continent, PathsError, Relay};
+use crate::{PathsError, Relay};
 
 /// The bytes that a gzip file begins with (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-/// Hexadecimal digits of a fingerprint.
-const FINGERPRINT_DIGITS: usize = 40;
 /// The fewest relays of a path: with one there would be no hop.
 const SHORTEST_PATH: usize = 2;
 
@@ -155,29 +152,7 @@ fn parse_relay(field: &str) -> Result<Relay, String> {
             "is \"{field}\"; expected are fingerprint, continent and bandwidth, separated by blanks"
         ));
     };
-    let hexadecimal = fingerprint.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if fingerprint.len() != FINGERPRINT_DIGITS || !hexadecimal {
-        return Err(format!(
-            "has the fingerprint \"{fingerprint}\"; allowed are {FINGERPRINT_DIGITS} hexadecimal \
-             digits"
-        ));
-    }
-    let continent = continent
-        .parse::<Continent>()
-        .map_err(|error| format!("has a continent that is unknown: {error}"))?;
-    let rate = bandwidth.parse().ok().and_then(Rate::from_bytes_per_sec);
-    let bandwidth = rate.ok_or_else(|| {
-        format!(
-            "has the bandwidth \"{bandwidth}\"; allowed are whole numbers of bytes per second from \
-             1 to {}",
-            u64::MAX
-        )
-    })?;
-    Ok(Relay {
-        name: fingerprint.to_ascii_uppercase(),
-        continent,
-        bandwidth,
-    })
+    Relay::parse(fingerprint, continent, bandwidth)
 }
 
 /// The first element of `path` that occurred before.

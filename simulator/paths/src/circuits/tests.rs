@@ -1,6 +1,9 @@
 use std::io::Write;
 
+use hopflow_units::Rate;
+
 use super::*;
+use crate::Continent;
 
 const A: &str = "00000000000000000000000000000000000000AA";
 const B: &str = "00000000000000000000000000000000000000BB";

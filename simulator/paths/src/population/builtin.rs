@@ -112,7 +112,7 @@ impl Population {
                 made.push(PopulationRelay {
                     relay: Relay {
                         name: format!("relay-{}", made.len()),
-                        continent: draw_continent(stream),
+                        continent: Continent::draw(stream),
                         bandwidth: Rate::from_bytes_per_sec(bytes.max(1)).expect("not zero"),
                     },
                     flags: kind.flags | Flags::FAST | Flags::STABLE,
@@ -132,15 +132,18 @@ fn log_table(points: &[(f64, f64)]) -> CdfTable {
     CdfTable::new(logarithms.collect()).expect("the built-in tables are distributions")
 }
 
-/// A continent for a relay of which nobody knows where it stands.
-pub(crate) fn draw_continent(stream: &mut Stream) -> Continent {
-    let mut left = stream.unit();
-    for (continent, share) in CONTINENTS {
-        if left < share {
-            return continent;
+impl Continent {
+    /// A continent for a relay of which nobody knows where it stands, drawn as for the built-in
+    /// population.
+    pub fn draw(stream: &mut Stream) -> Self {
+        let mut left = stream.unit();
+        for (continent, share) in CONTINENTS {
+            if left < share {
+                return continent;
+            }
+            left -= share;
         }
-        left -= share;
+        // Rounding may leave a little at the end.
+        CONTINENTS[0].0
     }
-    // Rounding may leave a little at the end.
-    CONTINENTS[0].0
 }

@@ -2,11 +2,11 @@
 
 mod apportion;
 mod builtin;
-mod consensus;
 mod error;
 mod flags;
 mod reconstruct;
 mod scale;
+mod table;
 mod weights;
 
 use hopflow_units::Rate;

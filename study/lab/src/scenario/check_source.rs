@@ -23,7 +23,7 @@ impl Network {
     ///
     /// Those of other sources are fingerprints in upper case, which no name in a scenario is.
     pub(super) fn made_up_names(&self) -> BTreeSet<String> {
-        let made_up = self.population().filter(|made| made.consensus.is_none());
+        let made_up = self.population().filter(|made| made.table.is_none());
         let count = made_up.map_or(0, |made| made.relays);
         (0..count).map(|number| format!("relay-{number}")).collect()
     }
@@ -53,7 +53,7 @@ impl Scenario {
         let most = all.map_or(LARGEST_COUNT, |all| all.relays.len() as u64);
         let relays = u64::from(population.relays);
         if !(u64::from(TorPath::SHORTEST)..=most).contains(&relays) {
-            let whence = all.map_or("", |_| ", as many as the consensus has");
+            let whence = all.map_or("", |_| ", as many as the table has");
             let least = TorPath::SHORTEST;
             let problem =
                 format!("{relays} is outside of what is allowed: {least} to {most}{whence}");
@@ -61,7 +61,7 @@ impl Scenario {
         }
         if self.population(Streams::new(1)).is_none() {
             let problem = format!(
-                "{relays} relays of the consensus leave no path of three; allowed is a number that \
+                "{relays} relays of the table leave no path of three; allowed is a number that \
                  holds guards, exits and others"
             );
             return fail(key, problem);

@@ -1,4 +1,4 @@
-//! Reading the files that a scenario names: circuits that others published, consensus documents,
+//! Reading the files that a scenario names: circuits that others published, tables of relays,
 //! graphs, and models of users.
 
 use std::path::{self, Path, PathBuf};
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::{env, fs};
 
 use hopflow_paths::{CircuitFile, Population};
-use hopflow_random::Streams;
 use hopflow_traffic::Model;
 use hopflow_units::Rate;
 
@@ -44,9 +43,8 @@ impl Scenario {
         match &self.network.source {
             Some(Source::Circuits(name)) => loaded.read_circuits(name, beside)?,
             Some(Source::Population(PopulationSource {
-                consensus: Some(name),
-                ..
-            })) => loaded.read_consensus(name, beside)?,
+                table: Some(name), ..
+            })) => loaded.read_table(name, beside)?,
             Some(Source::Population(_)) | None => {}
         }
         match &self.network.topology {
@@ -118,23 +116,12 @@ impl Loaded {
         Ok(())
     }
 
-    fn read_consensus(&mut self, name: &str, beside: &Path) -> Result<(), InputError> {
-        let key = "network.source.population.consensus";
-        if !cfg!(feature = "consensus") {
-            let problem = format!(
-                "is \"{name}\", but this build of hopflow reads no consensus documents; build it \
-                 with the cargo feature \"consensus\" (cargo install --path front/cli --features \
-                 consensus), or leave the key out for the built-in population"
-            );
-            return Err(InputError::at(key, problem));
-        }
+    fn read_table(&mut self, name: &str, beside: &Path) -> Result<(), InputError> {
+        let key = "network.source.population.table";
         let (path, bytes) = find(key, name, beside)?;
         self.note(&bytes);
         let text = String::from_utf8_lossy(&bytes);
-        // The continents that a consensus does not tell belong to its relays, not to a network.
-        let mut stream = Streams::new(0).stream("continents of a consensus", 0);
-        let population =
-            Population::from_consensus(&text, &path.display().to_string(), &mut stream);
+        let population = Population::from_table(&text, &path.display().to_string());
         let population = population.map_err(|error| InputError::at(key, error.to_string()))?;
         self.relays = Some(Arc::new(population));
         Ok(())

@@ -14,7 +14,7 @@ use super::traffic::TrafficModels;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     pub(super) circuits: Option<Arc<CircuitFile>>,
-    /// The relays of the circuit file, in its order, or of the consensus.
+    /// The relays of the circuit file, in its order, or of the table.
     pub(super) relays: Option<Arc<Population>>,
     pub(super) graph: Option<Arc<Graph>>,
     /// Recorded page loads, by the names of their files.

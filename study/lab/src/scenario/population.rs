@@ -7,14 +7,14 @@ use hopflow_random::Streams;
 
 use super::{Scenario, Source, TorPath};
 
-/// Samples of a consensus that are drawn before it is taken for granted that none has a path.
+/// Samples of a table that are drawn before it is taken for granted that none has a path.
 const SAMPLES: u32 = 100;
 
 impl Scenario {
     /// The relays of the source in the network that the streams belong to, in the order of their
     /// numbers; none without a source.
     ///
-    /// A sample of a consensus that leaves no path of three relays is drawn again.
+    /// A sample of a table that leaves no path of three relays is drawn again.
     pub(super) fn population(&self, streams: Streams) -> Option<Arc<Population>> {
         let Source::Population(source) = self.network.source.as_ref()? else {
             return self.loaded.relays.clone();

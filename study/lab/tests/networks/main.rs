@@ -1,8 +1,8 @@
 //! Topologies of scenarios, and the sources of their relays and paths.
 
-mod consensus;
 mod messages;
 mod sources;
+mod tables;
 mod topologies;
 
 use std::fmt::Write as _;

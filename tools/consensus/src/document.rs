@@ -2,14 +2,11 @@
 
 use std::net::Ipv4Addr;
 
+use hopflow_paths::{BandwidthWeights, Continent, Flags, Population, PopulationRelay, Relay};
 use hopflow_random::Stream;
 use hopflow_units::Rate;
 use tor_netdoc::doc::netstatus::{MdConsensus, NetParams, PlainConsensus, RelayWeight};
 use tor_netdoc::types::relay_flags::{RelayFlag, RelayFlags};
-
-use crate::population::builtin::draw_continent;
-use crate::population::{BandwidthWeights, Flags, Population, PopulationRelay};
-use crate::{PathsError, Relay};
 
 /// What comes after the version in the first line of a document that refers to microdescriptors.
 const MICRODESC: &str = "microdesc";
@@ -23,11 +20,15 @@ struct Entry {
     weight: u32,
 }
 
-pub(super) fn population(
-    text: &str,
-    file: &str,
-    stream: &mut Stream,
-) -> Result<Population, PathsError> {
+/// The relays of a consensus document, plain or of the flavour `microdesc`; the error is the reason
+/// why it is none.
+///
+/// Neither signatures nor dates are checked: old documents are what simulations want.
+///
+/// A relay's consensus weight in kilobytes per second is taken for its bandwidth, too. Bandwidth
+/// weights that the document lacks are one; if it has none, they are computed from the relays.
+/// A consensus tells no continents, which are drawn as for the built-in population, and no families.
+pub(crate) fn population(text: &str, stream: &mut Stream) -> Result<Population, String> {
     let text = without_annotations(text);
     let microdesc = text.lines().next().unwrap_or_default().ends_with(MICRODESC);
     let parsed = if microdesc {
@@ -36,12 +37,9 @@ pub(super) fn population(
         read_plain(text)
     };
     let (entries, weights) = parsed.map_err(|error| {
-        PathsError::content(
-            file,
-            format!(
-                "is not a consensus document: {error}; allowed are network-status documents of \
-                 version 3, plain or of the flavour {MICRODESC}"
-            ),
+        format!(
+            "is not a consensus document: {error}; allowed are network-status documents of version \
+             3, plain or of the flavour {MICRODESC}"
         )
     })?;
     let relays = entries
@@ -133,7 +131,7 @@ fn relay(entry: Entry, stream: &mut Stream) -> PopulationRelay {
     PopulationRelay {
         relay: Relay {
             name: entry.name,
-            continent: draw_continent(stream),
+            continent: Continent::draw(stream),
             bandwidth,
         },
         flags: entry.flags,

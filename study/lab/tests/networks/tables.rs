@@ -1,0 +1,96 @@
+//! Tables of relays as sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use hopflow_units::Rate;
+use tempfile::TempDir;
+
+use crate::{assert_refused, parse_beside, population, relays};
+
+/// A scenario over so many relays of the table `FILE`.
+fn with_table(relays: u32) -> String {
+    let plain = format!("relays = {relays}");
+    let with = format!("{plain}, table = \"FILE\"");
+    population(relays, "{ tor = 3 }").replace(&plain, &with)
+}
+
+/// 40 relays, of which 0 to 9 are guards and 10 to 17 exits; the number is the last digits but one
+/// of the fingerprint.
+fn table() -> String {
+    let mut text = "fingerprint,continent,bandwidth,weight,flags,family,network\n".to_owned();
+    for number in 0..40 {
+        let flags = match number {
+            0..10 => "Fast Guard",
+            10..18 => "Exit Fast",
+            _ => "Fast",
+        };
+        let continent = ["EU", "NA"][number % 2];
+        let bytes = 1_000_000 + 1_000 * number;
+        let fingerprint = 16 * number;
+        writeln!(
+            text,
+            "{fingerprint:040X},{continent},{bytes},{bytes},{flags},,10.{number}"
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn a_consensus_document_is_refused_and_the_message_names_the_converter() {
+    let parts = [
+        "net.toml:6: network.source.population.consensus: ",
+        "allowed is a table of relays",
+        "hopflow-consensus CONSENSUS > relays.csv",
+    ];
+    let text = with_table(20).replace("table =", "consensus =");
+    assert_refused(&text, &parts);
+}
+
+fn number(name: &str) -> u64 {
+    u64::from_str_radix(name, 16).unwrap() / 16
+}
+
+#[test]
+fn each_seed_draws_a_sample_of_a_table_and_relays_stay_where_they_are() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("FILE"), table()).unwrap();
+    let beside = folder.path().join("net.toml");
+    let scenario = parse_beside(&with_table(20), &beside, None).unwrap();
+    let mut router_of = BTreeMap::new();
+    let mut samples = BTreeSet::new();
+    for seed in 1..=5 {
+        let world = scenario.sample(seed);
+        world.validate().unwrap();
+        let numbers: Vec<u64> = world.nodes[..20].iter().map(|n| number(&n.name)).collect();
+        for (node, relay) in numbers.iter().enumerate() {
+            let rate = world.nodes[node].bucket.unwrap().rate;
+            assert_eq!(rate, Rate::from_kilobytes_per_sec(1_000 + relay));
+            let router = world.backbone.router(node);
+            assert_eq!(*router_of.entry(*relay).or_insert(router), router);
+        }
+        for circuit in &world.circuits {
+            let path = relays(circuit);
+            assert!(numbers[path[0]] < 10, "no guard");
+            assert!((10..18).contains(&numbers[path[2]]), "no exit");
+        }
+        samples.insert(numbers);
+    }
+    assert!(samples.len() > 1, "each seed drew the same relays");
+    let found = parse_beside(&with_table(41), &beside, None).unwrap_err();
+    let expected = "relays: 41 is outside of what is allowed: 3 to 40";
+    assert!(found.contains(expected), "{found}");
+}
+
+#[test]
+fn a_table_that_is_missing_or_none_is_named() {
+    let parts = ["there is no file \"FILE\"", "HOPFLOW_DATA"];
+    assert_refused(&with_table(20), &parts);
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("FILE"), "a poem").unwrap();
+    let beside = folder.path().join("net.toml");
+    let found = parse_beside(&with_table(20), &beside, None).unwrap_err();
+    assert!(found.contains("is not a table of relays"), "{found}");
+}
