@@ -70,7 +70,8 @@ impl Features {
     pub const LEG_RANK: Self = Self(1 << 8);
     /// TCP controls a circuit from end to end.
     pub const END_TCP: Self = Self(1 << 9);
-    /// The layer uses the node's regular call.
+    /// The layer uses the node's regular call, as its plan says, and messages between neighbours;
+    /// one layer of a stack may.
     pub const TICK: Self = Self(1 << 10);
     /// Hops report how long cells wait on the slowest of them.
     pub const WAIT_REPORTS: Self = Self(1 << 11);

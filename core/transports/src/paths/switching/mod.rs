@@ -63,18 +63,12 @@ struct Notes {
 impl ConfigurePath for Switching {
     fn layer() -> &'static Info {
         static INFO: Info = Info {
-            excludes: &[
-                (
-                    Features::TICK,
-                    "The regular call of nodes and the messages between neighbours are \
-                     switching's, and another layer of the transport uses them.",
-                ),
-                (
-                    Features::END_REPAIR,
-                    "Circuits are switched by relay commands, which a connection between the ends \
-                     of a circuit does not carry.",
-                ),
-            ],
+            provides: Features::TICK,
+            excludes: &[(
+                Features::END_REPAIR,
+                "Circuits are switched by relay commands, which a connection between the ends of \
+                 a circuit does not carry.",
+            )],
             driver: Features::LEGS,
             ..Info::new(
                 "switching",
