@@ -78,14 +78,14 @@ impl<H: HopControl> Stack<H> {
             Features::NONE
         };
         let infos = self.infos().into_iter();
-        infos.fold(out_of_band, |all, info| all.and(info.driver))
+        infos.fold(out_of_band, |all, info| all.or(info.driver))
     }
 }
 
 /// What a layer says of itself, and that it uses the regular call if its plan does.
 const fn ticking(mut info: Info, tick: Option<Tick>) -> Info {
     if tick.is_some() {
-        info.provides = info.provides.and(Features::TICK);
+        info.provides = info.provides.or(Features::TICK);
     }
     info
 }

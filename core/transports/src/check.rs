@@ -83,7 +83,7 @@ pub fn redundant(infos: &[Info; 7]) -> Option<Misfit> {
 
 fn offered(infos: &[Info; 7]) -> Features {
     let infos = infos.iter();
-    infos.fold(Features::NONE, |all, info| all.and(info.provides))
+    infos.fold(Features::NONE, |all, info| all.or(info.provides))
 }
 
 const fn misfit(key: &'static str, info: &Info, reason: &'static str) -> Misfit {

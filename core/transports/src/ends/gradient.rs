@@ -69,7 +69,7 @@ struct Gradient {
 impl ConfigureEnd for GradientWindow {
     fn layer() -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::LOAD_READER.and(Features::BOUND),
+            provides: Features::LOAD_READER.or(Features::BOUND),
             requires: &[(
                 Features::WAIT_REPORTS,
                 "The window follows the waiting times that hops report.",

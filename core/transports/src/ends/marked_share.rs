@@ -48,7 +48,7 @@ struct State {
 impl ConfigureEnd for MarkedShareWindow {
     fn layer() -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::LOAD_READER.and(Features::BOUND),
+            provides: Features::LOAD_READER.or(Features::BOUND),
             requires: &[(
                 Features::MARK_REPORTS,
                 "The window follows the share of cells that hops report as marked.",

@@ -65,7 +65,7 @@ struct State {
 impl ConfigureEnd for WorstHopWindow {
     fn layer() -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::LOAD_READER.and(Features::BOUND),
+            provides: Features::LOAD_READER.or(Features::BOUND),
             requires: &[(
                 Features::LOAD_REPORTS,
                 "Marut's window follows the loads that hops report, and takes the place of windows \

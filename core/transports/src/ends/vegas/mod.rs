@@ -36,7 +36,7 @@ struct State {
 impl ConfigureEnd for VegasControl {
     fn layer() -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::BOUND.and(Features::LEG_RANK),
+            provides: Features::BOUND.or(Features::LEG_RANK),
             requires: &[EVERY_CELL_ARRIVES],
             metrics: &[
                 Metric {
