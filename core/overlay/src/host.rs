@@ -96,7 +96,8 @@ pub trait Host<P: Payload>: Debug + Send {
     /// An event for the driver.
     fn poll_event(&mut self) -> Option<Event<P>>;
 
-    /// When [`handle_timeout`](Host::handle_timeout) is to be called; far future if never. It may
+    /// When [`handle_timeout`](Host::handle_timeout) is to be called: at once if that is not after
+    /// now, never if it is the far future. It may
     /// turn out that nothing was due, but nothing is ever due earlier.
     fn poll_timeout(&self) -> Instant;
 
@@ -117,11 +118,11 @@ pub trait Host<P: Payload>: Debug + Send {
 }
 
 /// A circuit, as its node numbers it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CircuitHandle(pub(crate) SlotId);
 
 /// A stream, as its node numbers it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StreamHandle(pub(crate) SlotId);
 
 impl CircuitHandle {

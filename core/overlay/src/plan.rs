@@ -306,7 +306,8 @@ impl Plan {
         }
     }
 
-    /// Regular calls of whichever layer asks for them; at most one does.
+    /// Regular calls of whichever layer asks for them; at most one does, for stacks with two of
+    /// them are refused.
     pub fn tick(&self) -> Option<Tick> {
         self.hop.tick.or(self.path.tick)
     }

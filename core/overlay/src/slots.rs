@@ -15,7 +15,7 @@ struct Entry<T> {
 }
 
 /// The name of a value: its place, and which of the values that had the place.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct SlotId {
     pub(crate) index: u32,
     pub(crate) generation: u32,

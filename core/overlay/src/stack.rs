@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::layer::{EndControl, Features, HopControl, Info, PathChoice};
-use crate::plan::{LinkPlan, Plan, Repair};
+use crate::plan::{LinkPlan, Plan, Repair, Tick};
 
 /// A transport: a choice at every layer.
 #[derive(Debug)]
@@ -64,8 +64,10 @@ impl<H: HopControl> Stack<H> {
     pub fn infos(&self) -> [Info; 7] {
         let [carrier, multiplexing, scheduler] = self.plan.link.infos();
         let repair = self.plan.repair.info();
-        let (end, path) = (*self.end.info(), *self.path.info());
-        [carrier, multiplexing, scheduler, repair, H::INFO, end, path]
+        let end = *self.end.info();
+        let hop = ticking(H::INFO, self.plan.hop.tick);
+        let path = ticking(*self.path.info(), self.plan.path.tick);
+        [carrier, multiplexing, scheduler, repair, hop, end, path]
     }
 
     /// What the layers need of the driver.
@@ -76,6 +78,14 @@ impl<H: HopControl> Stack<H> {
             Features::NONE
         };
         let infos = self.infos().into_iter();
-        infos.fold(out_of_band, |all, info| all.and(info.driver))
+        infos.fold(out_of_band, |all, info| all.or(info.driver))
     }
+}
+
+/// What a layer says of itself, and that it uses the regular call if its plan does.
+const fn ticking(mut info: Info, tick: Option<Tick>) -> Info {
+    if tick.is_some() {
+        info.provides = info.provides.or(Features::TICK);
+    }
+    info
 }

@@ -46,13 +46,22 @@ impl Misfit {
     }
 }
 
+const ONE_TICKS: &str = "The regular call of nodes and the messages between neighbours belong to \
+                         one layer, and another layer of the transport uses them.";
+
 /// Checks that each layer has what it needs of the others, and nothing that it cannot go with.
 ///
 /// # Errors
 /// The first layer that does not fit.
 pub fn check(infos: &[Info; 7]) -> Result<(), Misfit> {
     let offered = offered(infos);
+    let mut ticking = false;
     for (key, info) in LAYER_KEYS.into_iter().zip(infos) {
+        let ticks = info.provides.any(Features::TICK);
+        if ticks && ticking {
+            return Err(misfit(key, info, ONE_TICKS));
+        }
+        ticking |= ticks;
         let banned = info.excludes.iter().find(|(set, _)| offered.any(*set));
         let lacking = info.requires.iter().find(|(set, _)| !offered.any(*set));
         if let Some((_, reason)) = banned.or(lacking) {
@@ -74,7 +83,7 @@ pub fn redundant(infos: &[Info; 7]) -> Option<Misfit> {
 
 fn offered(infos: &[Info; 7]) -> Features {
     let infos = infos.iter();
-    infos.fold(Features::NONE, |all, info| all.and(info.provides))
+    infos.fold(Features::NONE, |all, info| all.or(info.provides))
 }
 
 const fn misfit(key: &'static str, info: &Info, reason: &'static str) -> Misfit {

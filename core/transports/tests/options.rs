@@ -1,7 +1,7 @@
 //! Whatever options are accepted, nodes live with them.
 
 use hopflow_overlay::{
-    Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Violation,
+    ConfigError, Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Tick, Violation,
 };
 use hopflow_testkit::{Chain, Counted, End, Manner};
 use hopflow_transports::{NoOptions, build, register_hop};
@@ -77,7 +77,7 @@ fn every_reading_of_marut_completes() {
     }
 }
 
-/// A control on hops that bounds nothing.
+/// A control on hops that bounds nothing, and is called regularly although it does not say so.
 #[derive(Debug)]
 struct Onlooker;
 
@@ -87,7 +87,13 @@ impl HopControl for Onlooker {
     type Flow = ();
 
     fn plan(_: &NoOptions) -> HopPlan {
-        HopPlan::default()
+        HopPlan {
+            tick: Some(Tick {
+                interval: Duration::from_millis(10),
+                in_phase: true,
+            }),
+            ..HopPlan::default()
+        }
     }
 
     fn new(_: &NoOptions, _: &NodeEnv) -> Self {
@@ -110,4 +116,14 @@ fn a_control_that_bounds_nothing_leaves_the_source_to_the_ends() {
         factory.plan().end.source_high_water
     };
     assert_eq!(ahead("hop-control = \"onlooker\""), ahead(""));
+}
+
+#[test]
+fn two_layers_with_a_regular_call_are_refused_whatever_they_declare() {
+    register_hop::<Onlooker, Counted>();
+    let options: Table = "hop-control = \"onlooker\"".parse().expect("it is TOML");
+    let error = build::<Counted>("switching", &options).unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("`path`: switching"), "{error}");
+    assert!(error.contains("The regular call"), "{error}");
 }

@@ -65,7 +65,7 @@ impl EndControl for SourceWindow {
         static INFO: Info = Info {
             provides: Features::BOUND,
             requires: &[(
-                Features::STREAMS.and(Features::HOP_REPAIR),
+                Features::STREAMS.or(Features::HOP_REPAIR),
                 "The window counts on every cell to arrive.",
             )],
             ..Info::new("source-window", "a fixed window that SENDMEs open")

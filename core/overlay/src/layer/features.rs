@@ -70,7 +70,8 @@ impl Features {
     pub const LEG_RANK: Self = Self(1 << 8);
     /// TCP controls a circuit from end to end.
     pub const END_TCP: Self = Self(1 << 9);
-    /// The layer uses the node's regular call.
+    /// The layer uses the node's regular call, as its plan says, and messages between neighbours;
+    /// one layer of a stack may.
     pub const TICK: Self = Self(1 << 10);
     /// Hops report how long cells wait on the slowest of them.
     pub const WAIT_REPORTS: Self = Self(1 << 11);
@@ -78,8 +79,8 @@ impl Features {
     pub const MARK_REPORTS: Self = Self(1 << 12);
     /// Hops report something to the source.
     pub const REPORTS: Self = Self::LOAD_REPORTS
-        .and(Self::WAIT_REPORTS)
-        .and(Self::MARK_REPORTS);
+        .or(Self::WAIT_REPORTS)
+        .or(Self::MARK_REPORTS);
     /// The driver brings messages to neighbours outside of all links.
     pub const OUT_OF_BAND: Self = Self(1 << 16);
     /// The driver gives a stream several circuits.
@@ -109,9 +110,9 @@ impl Features {
         ),
     ];
 
-    /// All of both.
+    /// What is in either, as `|`, which constants cannot use.
     #[must_use]
-    pub const fn and(self, other: Self) -> Self {
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -136,7 +137,7 @@ impl BitOr for Features {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
-        self.and(other)
+        self.or(other)
     }
 }
 

@@ -203,10 +203,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 return Ok(());
             }
             let header = RelayHeader::control(command, StreamId::new(0));
-            flow.queue.push(P::control(header, now));
-            if flow.queue.unsent() > limit {
+            flow.push_own(P::control(header, now));
+            if flow.waiting() > limit {
                 // The peer triggers commands but never drains them.
                 return Err(Violation::Excess);
+            }
+            if visit.plan.connection().is_some() {
+                visit.pump(id.direction());
             }
             visit.schedule(id.direction());
             Ok(())

@@ -75,7 +75,8 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             Neighbour::Predecessor => arriving,
             Neighbour::Successor => arriving.reverse(),
         };
-        if self.layers.path.is_some() {
+        // Those send messages that are called regularly, see `Plan::tick`.
+        if self.layers.path.is_some() && self.plan.hop.tick.is_none() {
             let signal = PathSignal::Message(message.sender, &message.body);
             return self.on_path(now, id, signal);
         }

@@ -103,12 +103,11 @@ impl<P: Payload> Repairing<P> {
                 Some((seq, CellFlags::default(), payload))
             }
             Self::EndToEnd(connected) => {
+                // All cells have tags: what begins here comes from the connection's source.
+                debug_assert_eq!(connected.tags.len() as u64, queue.unsent());
                 let payload = queue.pop()?;
-                let tag = connected.tags.pop_front();
-                // Commands of the node itself have no tag and are numbered as on any hop.
-                let own = || (CellSeq::of(queue.next() - 1), CellFlags::default());
-                let (seq, flags) = tag.map_or_else(own, |tag| (tag.number, tag.flags()));
-                Some((seq, flags, payload))
+                let tag = connected.tags.pop_front()?;
+                Some((tag.number, tag.flags(), payload))
             }
         }
     }

@@ -107,7 +107,7 @@ impl LayerOptions for GradientWindow {
 impl EndControl for GradientWindow {
     fn info(&self) -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::LOAD_READER.and(Features::BOUND),
+            provides: Features::LOAD_READER.or(Features::BOUND),
             requires: &[(
                 Features::WAIT_REPORTS,
                 "The window follows the waiting times that hops report.",

@@ -57,7 +57,7 @@ impl LayerOptions for MarkedShareWindow {
 impl EndControl for MarkedShareWindow {
     fn info(&self) -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::LOAD_READER.and(Features::BOUND),
+            provides: Features::LOAD_READER.or(Features::BOUND),
             requires: &[(
                 Features::MARK_REPORTS,
                 "The window follows the share of cells that hops report as marked.",

@@ -13,7 +13,7 @@ pub(super) const BLOCKED: (Cells, Cells) = (Cells::new(256), Cells::new(10));
 
 /// What windows need that only SENDMEs open.
 pub(super) const EVERY_CELL_ARRIVES: Condition = (
-    Features::STREAMS.and(Features::HOP_REPAIR),
+    Features::STREAMS.or(Features::HOP_REPAIR),
     "Nothing brings back a lost datagram, and the window at the source counts on every cell to \
      arrive.",
 );

@@ -44,14 +44,14 @@ impl LayerOptions for EndTcp {}
 impl EndControl for EndTcp {
     fn info(&self) -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::END_TCP.and(Features::BOUND),
+            provides: Features::END_TCP.or(Features::BOUND),
             requires: &[(
                 Features::END_REPAIR,
                 "TCP's ends send again what hops lose: its congestion control is that of the \
                  connection which repairs losses from end to end.",
             )],
             excludes: &[(
-                Features::STREAMS.and(Features::HOP_REPAIR),
+                Features::STREAMS.or(Features::HOP_REPAIR),
                 "TCP over hops that repair losses themselves: both retransmit the same data and \
                  wait for each other (the meltdown of stacked TCP, section 4.3 of the guidelines).",
             )],

@@ -129,7 +129,7 @@ impl WorstHopWindow {
 impl EndControl for WorstHopWindow {
     fn info(&self) -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::LOAD_READER.and(Features::BOUND),
+            provides: Features::LOAD_READER.or(Features::BOUND),
             requires: &[(
                 Features::LOAD_REPORTS,
                 "Marut's window follows the loads that hops report, and takes the place of windows \

@@ -54,7 +54,7 @@ impl LayerOptions for VegasControl {
 impl EndControl for VegasControl {
     fn info(&self) -> &'static Info {
         static INFO: Info = Info {
-            provides: Features::BOUND.and(Features::LEG_RANK),
+            provides: Features::BOUND.or(Features::LEG_RANK),
             requires: &[EVERY_CELL_ARRIVES],
             metrics: &[
                 Metric {

@@ -63,9 +63,9 @@ impl fmt::Debug for PredictedRates {
 
 impl HopControl for PredictedRates {
     const INFO: Info = Info {
-        provides: Features::BOUND.and(Features::TICK),
+        provides: Features::BOUND.or(Features::TICK),
         requires: &[(
-            Features::STREAMS.and(Features::HOP_REPAIR),
+            Features::STREAMS.or(Features::HOP_REPAIR),
             "Acknowledgements of hops bound what PredicTor has under way: without them the first \
              lost datagrams would stop a circuit for good.",
         )],

@@ -55,18 +55,12 @@ struct Notes {
 impl PathChoice for Switching {
     fn info(&self) -> &'static Info {
         static INFO: Info = Info {
-            excludes: &[
-                (
-                    Features::TICK,
-                    "The regular call of nodes and the messages between neighbours are \
-                     switching's, and another layer of the transport uses them.",
-                ),
-                (
-                    Features::END_REPAIR,
-                    "Circuits are switched by relay commands, which a connection between the ends \
-                     of a circuit does not carry.",
-                ),
-            ],
+            provides: Features::TICK,
+            excludes: &[(
+                Features::END_REPAIR,
+                "Circuits are switched by relay commands, which a connection between the ends of \
+                 a circuit does not carry.",
+            )],
             driver: Features::LEGS,
             ..Info::new(
                 "switching",
