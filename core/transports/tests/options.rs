@@ -1,7 +1,7 @@
 //! Whatever options are accepted, nodes live with them.
 
 use hopflow_overlay::{
-    ConfigError, Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Tick, Violation,
+    Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Tick, Violation,
 };
 use hopflow_testkit::{Chain, Counted, End, Manner};
 use hopflow_transports::{NoOptions, build, register_hop};
