@@ -34,6 +34,8 @@ pub struct Hop {
 pub struct Limits {
     /// Links that others opened.
     pub links: usize,
+    /// Links that we opened, for their circuits or our own.
+    pub opened: usize,
     /// Links that others opened and whose handshake is not over.
     pub handshakes: usize,
     /// Circuits on one link.
@@ -44,6 +46,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             links: 16_384,
+            opened: 16_384,
             handshakes: 1024,
             circuits_per_link: 32_768,
         }

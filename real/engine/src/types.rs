@@ -144,7 +144,7 @@ pub struct Counters {
     pub handshakes: u64,
     /// Those that failed.
     pub handshakes_failed: u64,
-    /// Links that were refused because there were too many.
+    /// Links that were refused, or not opened, because there were too many.
     pub links_refused: u64,
     /// Circuits closed because a cell was not from the other end.
     pub forged: u64,

@@ -14,8 +14,6 @@ use crate::{FlowId, MAX_DATAGRAM};
     reason = "each is a state of its own, and any may come with any"
 )]
 pub(crate) struct Link<P> {
-    /// Whether the number belongs to a link at present.
-    pub(crate) there: bool,
     pub(crate) carrier: Carrier,
     /// Circuits on the link by their name there, with the flow in whose direction cells arrive.
     pub(crate) arriving: Vec<Option<FlowId>>,
@@ -38,7 +36,6 @@ pub(crate) struct Link<P> {
 impl<P: Payload> Link<P> {
     pub(crate) fn new(carrier: Carrier, feedback_len: Bytes) -> Self {
         Self {
-            there: false,
             carrier,
             arriving: Vec::new(),
             room: 0,

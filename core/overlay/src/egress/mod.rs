@@ -27,6 +27,8 @@ pub(crate) struct Egress<P> {
     /// Encoded bytes of feedback, at most.
     feedback_len: Bytes,
     links: Vec<Link<P>>,
+    /// Which numbers belong to a link at present.
+    there: Vec<bool>,
     /// Links that are gone, whose numbers may be used again.
     free: Vec<LinkId>,
     pub(crate) scheduler: Scheduler,
@@ -48,6 +50,7 @@ impl<P: Payload> Egress<P> {
             plan: plan.link.clone(),
             feedback_len: plan.feedback_len(),
             links: Vec::new(),
+            there: Vec::new(),
             free: Vec::new(),
             scheduler,
             bucket: bucket.map(TokenBucket::new),
@@ -61,10 +64,11 @@ impl<P: Payload> Egress<P> {
     pub(crate) fn add_link(&mut self) -> LinkId {
         let link = self.free.pop().unwrap_or_else(|| {
             self.links.push(self.fresh_link());
+            self.there.push(false);
             self.scheduler.add_link();
             LinkId::new(self.links.len() as u32 - 1)
         });
-        self.links[link.index()].there = true;
+        self.there[link.index()] = true;
         link
     }
 
@@ -75,12 +79,13 @@ impl<P: Payload> Egress<P> {
     /// Whether the number belongs to a link.
     #[inline]
     pub(crate) fn has(&self, link: LinkId) -> bool {
-        self.links.get(link.index()).is_some_and(|link| link.there)
+        self.there.get(link.index()).is_some_and(|there| *there)
     }
 
     /// Forgets a link without circuits, whose number may be given to another one.
     pub(crate) fn remove_link(&mut self, link: LinkId) {
         self.links[link.index()] = self.fresh_link();
+        self.there[link.index()] = false;
         self.flush.retain(|&other| other != link);
         self.complete.retain(|&other| other != link);
         self.scheduler.unblock(link);

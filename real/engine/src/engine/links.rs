@@ -2,6 +2,7 @@
 
 use hopflow_channel::{DatagramChannel, State, StreamChannel};
 use hopflow_onion::OnionPayload;
+use hopflow_onion::setup::Refusal;
 use hopflow_overlay::Multiplexing;
 use hopflow_units::{Bytes, CircuitId as Name, Instant, LinkId};
 use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Reason, Setup};
@@ -57,11 +58,11 @@ impl Engine {
     /// Takes a link that a neighbour opens, if there is room for it.
     pub(super) fn admit(&mut self, now: Instant, peer: Peer, channel: Channel) -> Option<LinkId> {
         let limits = self.config.limits;
-        if self.links.len() >= limits.links {
+        if self.links.accepted().all >= limits.links {
             self.counters.links_refused += 1;
             return None;
         }
-        if self.links.handshaking() >= limits.handshakes {
+        if self.links.accepted().handshaking >= limits.handshakes {
             // Who forges many first messages finishes none of them: the oldest goes.
             self.counters.links_refused += 1;
             let oldest = self.links.oldest_handshake()?;
@@ -73,19 +74,25 @@ impl Engine {
         Some(id)
     }
 
-    /// The link to a relay for a new circuit, opened if need be. `None` if another relay is said
-    /// to be at that address.
-    pub(super) fn link_to(&mut self, now: Instant, target: Target) -> Option<LinkId> {
+    /// The link to a relay for a new circuit, opened if need be.
+    ///
+    /// # Errors
+    /// If there are too many links that we opened, or another relay is said to be at that address.
+    pub(super) fn link_to(&mut self, now: Instant, target: Target) -> Result<LinkId, Refusal> {
         let shared = self.plan.link.multiplexing == Multiplexing::Shared;
         if shared && let Some(link) = self.links.find_target(&target) {
-            return Some(link);
+            return Ok(link);
         }
-        let (peer, channel) = self.begin_channel(target)?;
+        if self.links.opened().all >= self.config.limits.opened {
+            self.counters.links_refused += 1;
+            return Err(Refusal::Busy);
+        }
+        let (peer, channel) = self.begin_channel(target).ok_or(Refusal::Identity)?;
         let id = self.host.add_link();
         let link = LinkEnd::opened(target, peer, channel, now);
         self.links.insert(id, link, shared);
         self.after_channel(now, id);
-        Some(id)
+        Ok(id)
     }
 
     /// Our end of a new channel to a relay, and where it leads.

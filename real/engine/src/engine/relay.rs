@@ -177,7 +177,7 @@ impl Engine {
         if !self.may_extend(&request.target) {
             return Err(Refusal::NotAllowed);
         }
-        let link = self.link_to(now, request.target).ok_or(Refusal::Identity)?;
+        let link = self.link_to(now, request.target)?;
         let name = self.join(link, key).ok_or(Refusal::Busy)?;
         let create = SetupMessage::Create {
             queue_limit: self.plan.link.queue_limit,

@@ -20,10 +20,18 @@ pub(crate) struct LinkTable {
     by_target: BTreeMap<Target, LinkId>,
     /// Links whose channel wants to hear the time.
     timed: BTreeSet<(Instant, LinkId)>,
-    /// Links whose handshake is not over.
-    handshaking: usize,
+    /// How many links others opened, and how many we did.
+    counts: [Count; 2],
     sending: SendQueue,
     connections: u64,
+}
+
+/// How many links one side opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Count {
+    pub(crate) all: usize,
+    /// Those whose handshake is not over.
+    pub(crate) handshaking: usize,
 }
 
 /// What the driver takes next.
@@ -77,9 +85,14 @@ impl LinkTable {
         self.by_peer.len()
     }
 
-    /// Links whose handshake is not over.
-    pub(crate) const fn handshaking(&self) -> usize {
-        self.handshaking
+    /// Links that others opened.
+    pub(crate) const fn accepted(&self) -> Count {
+        self.counts[0]
+    }
+
+    /// Links that we opened.
+    pub(crate) const fn opened(&self) -> Count {
+        self.counts[1]
     }
 
     #[inline]
@@ -134,7 +147,9 @@ impl LinkTable {
         if let Some(target) = link.opened_to.filter(|_| shared) {
             self.by_target.insert(target, id);
         }
-        self.handshaking += usize::from(!link.open);
+        let count = &mut self.counts[usize::from(link.opened_to.is_some())];
+        count.all += 1;
+        count.handshaking += usize::from(!link.open);
         self.links[id.index()] = Some(link);
     }
 
@@ -143,7 +158,9 @@ impl LinkTable {
         let link = self.links.get_mut(id.index())?.take()?;
         self.by_peer.remove(&link.peer);
         self.timed.remove(&(link.alarm, id));
-        self.handshaking -= usize::from(!link.open);
+        let count = &mut self.counts[usize::from(link.opened_to.is_some())];
+        count.all -= 1;
+        count.handshaking -= usize::from(!link.open);
         if let Some(target) = link.opened_to
             && self.by_target.get(&target) == Some(&id)
         {
@@ -186,7 +203,7 @@ impl LinkTable {
             State::Closed(_) => return Settled::Closed,
             State::Open if !link.open => {
                 link.on_open(now);
-                self.handshaking -= 1;
+                self.counts[usize::from(link.opened_to.is_some())].handshaking -= 1;
             }
             _ => {}
         }
@@ -312,12 +329,17 @@ mod tests {
         let link = datagrams(5);
         let peer = link.peer;
         table.insert(id, link, true);
-        assert_eq!((table.len(), table.handshaking()), (1, 1));
+        let one = Count {
+            all: 1,
+            handshaking: 1,
+        };
+        let none = Count::default();
+        assert_eq!((table.accepted(), table.opened()), (none, one));
         assert_eq!(table.find(&peer), Some(id));
         assert_eq!(table.find_target(&target(5)), Some(id));
         assert!(table.remove(id).is_some());
         assert!(table.remove(id).is_none());
-        assert_eq!((table.len(), table.handshaking()), (0, 0));
+        assert_eq!((table.len(), table.opened()), (0, none));
         assert_eq!(
             (table.find(&peer), table.find_target(&target(5))),
             (None, None)
@@ -380,5 +402,9 @@ mod tests {
         }
         table.insert(LinkId::new(7), datagrams(7), true);
         assert_eq!(table.oldest_handshake(), Some(LinkId::new(2)));
+        assert_eq!(
+            (table.accepted().handshaking, table.opened().handshaking),
+            (3, 1)
+        );
     }
 }

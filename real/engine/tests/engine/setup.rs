@@ -115,3 +115,23 @@ fn a_circuit_waits_ten_minutes_for_its_first_stream() {
         assert!(network.heard(0, near).finished, "{name}");
     }
 }
+
+#[test]
+fn links_that_a_relay_opens_take_no_place_of_links_that_others_open() {
+    for name in ["backtap", "vanilla"] {
+        let factory = transport(name);
+        let mut network = Network::new(&*factory, 4);
+        network.restart(1, &*factory, |config| {
+            config.limits.links = 2;
+            config.limits.opened = 1;
+        });
+        network.circuit(&[1, 2]);
+        network.circuit_of(3, &[1, 2]);
+        let refused = network.begin_circuit(0, network.path(&[1, 4]));
+        network.run_for(Duration::from_secs(5));
+        let failure = network.failure(0, refused);
+        assert_eq!(failure, Some(Failure::Hop { hop: 1 }), "{name}");
+        assert_eq!(network.engine(1).counters().links_refused, 1, "{name}");
+        assert_eq!(network.engine(4).counters().links, 0, "{name}");
+    }
+}
