@@ -9,10 +9,6 @@ use crate::{FlowId, MAX_DATAGRAM};
 
 /// What a node keeps per link.
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a state of its own, and any may come with any"
-)]
 pub(crate) struct Link<P> {
     pub(crate) carrier: Carrier,
     /// Circuits on the link by their name there, with the flow in whose direction cells arrive.
