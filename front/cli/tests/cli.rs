@@ -411,7 +411,7 @@ fn an_interrupted_command_keeps_what_is_finished_and_goes_on_with_the_rest() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{error}");
     assert!(
-        error.contains("the same command makes what is missing"),
+        error.contains("the same command makes the missing runs"),
         "{error}"
     );
     let kept = finished();

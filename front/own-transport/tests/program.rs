@@ -6,25 +6,24 @@ use std::process::Command;
 
 const SCENARIO: &str = r#"
 name = "two-relays"
+about = "Two circuits."
 duration = "5 s"
-seeds = [1]
-
-[[network.relays]]
-name = "relay"
-count = 3
-rate = "1 MB/s"
-delay = "10 ms"
-
-[[users]]
-class = "bulk"
-count = 2
-path = ["relay", "relay"]
-response = "1 MB"
-
+seeds = 1
 [transports.backtap]
 [transports.delay-aimd]
 options = { target = "20 ms" }
 [transports.source-window]
+[record]
+hops = "100 ms"
+[network]
+bucket = { rate = "1500 kB/s" }
+[[network.relays]]
+name = "relay"
+count = 3
+[[circuits]]
+count = 2
+path = ["relay", "relay"]
+workload = { class = "bulk", response = "100 KiB" }
 "#;
 
 /// What the program prints, which succeeds.
@@ -57,8 +56,7 @@ fn lists_schema_and_sweep_know_them() {
 #[test]
 fn they_run_in_the_simulator_and_their_metrics_are_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let scenario = format!("{SCENARIO}\n[record]\nhops = \"100 ms\"\n");
-    fs::write(folder.path().join("two.toml"), scenario).unwrap();
+    fs::write(folder.path().join("two.toml"), SCENARIO).unwrap();
     let printed = hopflow(
         folder.path(),
         &["run", "two.toml", "--out", "out", "--json"],

@@ -146,7 +146,7 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
         (
             "[transports.vanilla]",
             "[transports.vanilla]\noptions = { circuit-window = [100, 200] }",
-            "small.toml:7: transports.vanilla.options.circuit-window: is [100, 200]; allowed is a whole",
+            "small.toml:7: transports.vanilla.options.circuit-window: is [100, 200]; allowed is one value, a whole",
         ),
         ("count = 4", "count = = 4", "small.toml:20: "),
     ] {
@@ -165,7 +165,7 @@ fn messages_about_transports_say_how_to_go_on() {
     assert!(label.contains("add `preset = "), "{label}");
     let list = "[transports.vanilla]\noptions = { circuit-window = [100, 200] }";
     let list = message("[transports.vanilla]", list);
-    assert!(list.contains("add a transport for each"), "{list}");
+    assert!(list.contains("give each a label"), "{list}");
 }
 
 #[test]

@@ -208,9 +208,7 @@ fn build(
             "" => String::new(),
             value => format!("is {value}; allowed is "),
         };
-        let hint = if error.value.starts_with('[') {
-            "; to compare several values, add a transport for each, with `preset`"
-        } else if error.key == "preset" && !named {
+        let hint = if error.key == "preset" && !named {
             "; or add `preset = \"...\"` to a label of your own"
         } else {
             ""

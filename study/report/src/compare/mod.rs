@@ -87,7 +87,7 @@ fn unfinished(manifest: &Manifest) -> Option<String> {
     (finished < planned).then(|| {
         format!(
             "The command was interrupted: {finished} of {planned} runs are finished, and the \
-             numbers are over these. The same command makes what is missing."
+             numbers are over these. The same command makes the missing runs."
         )
     })
 }
