@@ -167,7 +167,9 @@ impl World {
     /// Packets have reached their machine.
     fn on_downlink(&mut self, number: usize) {
         let (shared, machine) = (&mut self.shared, &mut self.machines[number]);
+        let mut received = false;
         while let Some(packet) = machine.down.receive(shared.now()) {
+            received = true;
             let LinkEnd { node, link } = packet.to;
             let to = machine.node_mut(node.position);
             match packet.content() {
@@ -187,6 +189,10 @@ impl World {
             shared.packets.free(packet);
         }
         machine.down.settle(shared);
+        if !received {
+            // A packet has left the queue, and has not arrived.
+            return;
+        }
         self.pump(NodeAt::new(number, 0));
         self.pump_others(number);
     }
