@@ -239,19 +239,21 @@ impl Connections {
         state.arm(&mut shared.timeline);
     }
 
-    /// Handles the timers of a connection that are due.
+    /// Handles the timers of a connection that are due; returns whether its node heard of room.
     pub(crate) fn on_timer(
         &mut self,
         end: ConnectionEnd,
         machine: &mut Machine,
         shared: &mut Shared,
-    ) {
+    ) -> bool {
         let state = &mut self.ends[end.index()];
         state.handle_timeout(&mut shared.timeline);
-        if state.kist {
-            // A time-out shrinks what can be sent soon.
+        let kist = state.kist;
+        if kist {
+            // A time-out changes what can be sent soon.
             self.offer_room(end, machine, shared.now());
         }
         self.pump(end, machine, shared);
+        kist
     }
 }

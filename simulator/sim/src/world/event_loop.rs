@@ -136,8 +136,11 @@ impl World {
                 }
             }
             EventSource::Connection(end) => {
-                let machine = &mut self.machines[self.connections.node(end).machine()];
-                self.connections.on_timer(end, machine, &mut self.shared);
+                let node = self.connections.node(end);
+                let machine = &mut self.machines[node.machine()];
+                if self.connections.on_timer(end, machine, &mut self.shared) {
+                    self.pump(node);
+                }
             }
         }
     }
