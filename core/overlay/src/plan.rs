@@ -74,8 +74,9 @@ pub struct HopPlan {
     /// Cells that a source may package ahead of their departure, where the control paces sources
     /// itself; it then takes the place of [`EndPlan::source_high_water`].
     pub source_queue: Option<Cells>,
-    /// Whether neighbours get messages outside of all links, which only simulators can do.
-    pub out_of_band: bool,
+    /// The least delay of messages that neighbours get outside of all links, which only simulators
+    /// can do; `None` without such messages.
+    pub out_of_band: Option<Duration>,
     /// The share of a node's capacity that the control uses at most, above 0 and up to 1.
     pub target_utilization: f64,
     /// Regular calls of [`HopControl::on_tick`](crate::HopControl::on_tick).
@@ -257,7 +258,7 @@ impl Default for HopPlan {
         Self {
             feedback: FeedbackPlan::every_cell(false, Duration::ZERO),
             source_queue: None,
-            out_of_band: false,
+            out_of_band: None,
             target_utilization: 1.0,
             tick: None,
         }

@@ -72,7 +72,7 @@ impl<H: HopControl> Stack<H> {
 
     /// What the layers need of the driver.
     pub fn driver(&self) -> Features {
-        let out_of_band = if self.plan.hop.out_of_band {
+        let out_of_band = if self.plan.hop.out_of_band.is_some() {
             Features::OUT_OF_BAND
         } else {
             Features::NONE

@@ -92,6 +92,13 @@ impl<P: Copy> CoDel<P> {
         head
     }
 
+    /// Calls `change` for every packet, waiting or dropped and not yet taken.
+    pub(crate) fn for_each_packet(&mut self, change: &mut impl FnMut(&mut P)) {
+        let waiting = self.waiting.iter_mut();
+        let waiting = waiting.filter_map(|waiting| waiting.packet.as_mut());
+        waiting.chain(&mut self.dropped).for_each(change);
+    }
+
     /// When the packet at the head entered the queue.
     pub(crate) fn head_since(&self) -> Option<Instant> {
         self.waiting.front().map(|head| head.since)

@@ -18,8 +18,8 @@ pub(crate) struct Airborne<P> {
 /// The packets under way on one link.
 #[derive(Clone, Debug)]
 pub(crate) enum Flight<P> {
-    /// A ring: nothing overtakes.
-    InOrder(VecDeque<Airborne<P>>),
+    /// A ring, and the latest arrival of all packets so far: nothing overtakes.
+    InOrder(VecDeque<Airborne<P>>, Instant),
     /// A heap: packets overtake.
     ByArrival(Overtaking<P>),
 }
@@ -30,7 +30,7 @@ impl<P: Copy> Flight<P> {
         if overtaking {
             Self::ByArrival(Overtaking::new())
         } else {
-            Self::InOrder(VecDeque::new())
+            Self::InOrder(VecDeque::new(), Instant::ZERO)
         }
     }
 
@@ -38,10 +38,9 @@ impl<P: Copy> Flight<P> {
     #[inline]
     pub(crate) fn push(&mut self, mut packet: Airborne<P>) {
         match self {
-            Self::InOrder(ring) => {
-                if let Some(last) = ring.back() {
-                    packet.arrives = packet.arrives.max(last.arrives);
-                }
+            Self::InOrder(ring, latest) => {
+                packet.arrives = packet.arrives.max(*latest);
+                *latest = packet.arrives;
                 ring.push_back(packet);
             }
             Self::ByArrival(heap) => heap.push(packet),
@@ -52,7 +51,7 @@ impl<P: Copy> Flight<P> {
     #[inline]
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
         match self {
-            Self::InOrder(ring) => ring.front().map(|packet| packet.arrives),
+            Self::InOrder(ring, _) => ring.front().map(|packet| packet.arrives),
             Self::ByArrival(heap) => heap.front().map(|packet| packet.arrives),
         }
     }
@@ -63,16 +62,36 @@ impl<P: Copy> Flight<P> {
         if self.next_arrival()? > now {
             return None;
         }
+        self.pop()
+    }
+
+    /// Takes the next packet, whenever it arrives.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Airborne<P>> {
         match self {
-            Self::InOrder(ring) => ring.pop_front(),
+            Self::InOrder(ring, _) => ring.pop_front(),
             Self::ByArrival(heap) => heap.pop(),
+        }
+    }
+
+    /// Calls `change` for every packet.
+    pub(crate) fn for_each_packet(&mut self, change: &mut impl FnMut(&mut P)) {
+        match self {
+            Self::InOrder(ring, _) => ring.iter_mut().for_each(|next| change(&mut next.packet)),
+            Self::ByArrival(heap) => {
+                let mut ranking = std::mem::take(&mut heap.ranking).into_vec();
+                for Reverse(next) in &mut ranking {
+                    change(&mut next.packet.packet);
+                }
+                heap.ranking = ranking.into();
+            }
         }
     }
 
     /// Packets under way.
     pub(crate) fn len(&self) -> usize {
         match self {
-            Self::InOrder(ring) => ring.len(),
+            Self::InOrder(ring, _) => ring.len(),
             Self::ByArrival(heap) => heap.ranking.len(),
         }
     }

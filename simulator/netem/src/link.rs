@@ -158,26 +158,79 @@ impl<P: Copy> Link<P> {
     /// When the link needs to be asked for packets again.
     #[inline]
     pub fn next_event(&self) -> Option<Instant> {
-        let arrival = self.flight.next_arrival();
+        let times = [self.next_arrival(), self.next_service()];
+        times.into_iter().flatten().min()
+    }
+
+    /// When the next of the packets arrives that have left the queue.
+    #[inline]
+    pub fn next_arrival(&self) -> Option<Instant> {
+        self.flight.next_arrival()
+    }
+
+    /// When the next packet leaves the queue, if that is decided only then (`CoDel`).
+    #[inline]
+    pub fn next_service(&self) -> Option<Instant> {
         match &self.queue {
-            Queue::CoDel(codel) if codel.load().0 > 0 => {
-                Some(arrival.map_or(self.free_at, |arrival| arrival.min(self.free_at)))
-            }
-            _ => arrival,
+            Queue::CoDel(codel) if codel.load().0 > 0 => Some(self.free_at),
+            _ => None,
+        }
+    }
+
+    /// Lets all packets leave the queue whose time has come.
+    #[inline]
+    pub fn serve(&mut self, now: Instant) {
+        // What a drop-tail queue holds does not matter to what has left it.
+        if let Queue::CoDel(_) = self.queue {
+            self.serve_codel(now);
         }
     }
 
     /// Takes the next packet that has arrived by `now`; ask until there is none.
     #[inline]
     pub fn receive(&mut self, now: Instant) -> Option<P> {
-        // What a drop-tail queue holds does not matter to what has arrived.
-        if let Queue::CoDel(_) = self.queue {
-            self.serve_codel(now);
-        }
+        self.serve(now);
+        self.take_arrived(now)
+    }
+
+    /// Takes the next packet that has arrived by `now`, and leaves the queue as it is; for drivers
+    /// that [`serve`](Self::serve) the queue themselves.
+    #[inline]
+    pub fn take_arrived(&mut self, now: Instant) -> Option<P> {
         let Airborne { packet, size, .. } = self.flight.pop_arrived(now)?;
+        self.count_delivered(size);
+        Some(packet)
+    }
+
+    /// Takes the next packet that has left the queue, and when it arrives; ask until there is none
+    /// after each call that changes the link. For drivers that keep what is under way themselves.
+    /// Counts what arrives by `end` as delivered.
+    #[inline]
+    pub fn take_departed(&mut self, end: Instant) -> Option<(Instant, P)> {
+        let Airborne {
+            arrives,
+            packet,
+            size,
+        } = self.flight.pop()?;
+        if arrives <= end {
+            self.count_delivered(size);
+        }
+        Some((arrives, packet))
+    }
+
+    /// Calls `change` for every packet that the link holds, so that the caller can name what it
+    /// stands for anew.
+    pub fn for_each_packet(&mut self, mut change: impl FnMut(&mut P)) {
+        if let Queue::CoDel(codel) = &mut self.queue {
+            codel.for_each_packet(&mut change);
+        }
+        self.flight.for_each_packet(&mut change);
+    }
+
+    #[inline]
+    fn count_delivered(&mut self, size: u32) {
         self.counters.delivered += 1;
         self.counters.bytes += Bytes::new(u64::from(size));
-        Some(packet)
     }
 
     /// Takes a packet that `CoDel` dropped, for the caller to free; ask until there is none.

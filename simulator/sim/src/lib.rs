@@ -7,7 +7,6 @@
 //!
 //! The same specification gives the same outcome, bit for bit.
 
-pub mod engine;
 mod histogram;
 mod outcome;
 mod payload;

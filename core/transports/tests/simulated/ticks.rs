@@ -48,7 +48,10 @@ impl HopControl for Gossip {
     fn plan(config: &GossipConfig) -> HopPlan {
         HopPlan {
             feedback: FeedbackPlan::every_cell(true, Duration::from_millis(1)),
-            out_of_band: config.way != Way::InBand,
+            out_of_band: match config.way {
+                Way::OutOfBand(delay) => Some(delay),
+                Way::InBand => None,
+            },
             tick: Some(Tick {
                 interval: INTERVAL,
                 in_phase: config.in_phase,

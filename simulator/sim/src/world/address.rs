@@ -35,8 +35,8 @@ pub(crate) struct LinkEnd {
     pub(crate) link: LinkId,
 }
 
-/// One side of a TCP connection: connection `n` has the ends `2 n` and `2 n + 1`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// One end of a TCP connection, among those of its machine.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct ConnectionEnd(u32);
 
 impl ConnectionEnd {
@@ -48,12 +48,21 @@ impl ConnectionEnd {
     pub(crate) const fn index(self) -> usize {
         self.0 as usize
     }
+}
 
-    /// The other side.
-    #[inline]
-    pub(crate) const fn peer(self) -> Self {
-        Self(self.0 ^ 1)
-    }
+/// One end of a TCP connection: its machine, and which of the machine's ends it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ConnectionAt {
+    pub(crate) machine: u32,
+    pub(crate) end: ConnectionEnd,
+}
+
+/// A user at one end of its circuit: the machine, and which of the clients or servers there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct UserAt {
+    pub(crate) machine: u32,
+    pub(crate) end: CircuitEnd,
+    pub(crate) index: u32,
 }
 
 /// The two ends of a circuit.
@@ -64,19 +73,11 @@ pub(crate) enum CircuitEnd {
 }
 
 impl CircuitEnd {
-    /// The end where what flows in `direction` begins.
-    pub(crate) const fn source(direction: Direction) -> Self {
+    /// The end where what flows in `direction` arrives.
+    pub(crate) const fn sink(direction: Direction) -> Self {
         match direction {
-            Direction::Forward => Self::Client,
-            Direction::Backward => Self::Exit,
-        }
-    }
-
-    /// The direction of what arrives here.
-    pub(crate) const fn incoming(self) -> Direction {
-        match self {
-            Self::Client => Direction::Backward,
-            Self::Exit => Direction::Forward,
+            Direction::Forward => Self::Exit,
+            Direction::Backward => Self::Client,
         }
     }
 }
@@ -90,12 +91,5 @@ mod tests {
         let nodes = [(0, 0), (7, 0), (0, 1), (3, 1)];
         let nodes = nodes.map(|(machine, position)| NodeAt::new(machine, position));
         assert!(nodes.is_sorted());
-    }
-
-    #[test]
-    fn what_arrives_at_an_end_begins_at_the_other() {
-        for end in [CircuitEnd::Client, CircuitEnd::Exit] {
-            assert_ne!(CircuitEnd::source(end.incoming()), end);
-        }
     }
 }

@@ -1,32 +1,37 @@
 //! Building a world from its specification.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hopflow_netem::LinkConfig;
 use hopflow_overlay::{
     CircuitHandle, CircuitSpec as OverlayCircuit, Factory, HopSpec, Multiplexing, NodeEnv, Plan,
-    StreamHandle, StreamSpec,
+    StreamSpec,
 };
 use hopflow_random::Streams;
-use hopflow_units::{Cells, CircuitId, Instant, LinkId, NodeId, StreamId};
+use hopflow_tcp::Connection;
+use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::Carrier;
 
-use super::address::{CircuitEnd, ConnectionEnd, LinkEnd, NodeAt};
-use super::connections::Connections;
+use super::address::{CircuitEnd, ConnectionAt, ConnectionEnd, LinkEnd, NodeAt, UserAt};
+use super::balance::Partitions;
+use super::connection::TcpEnd;
+use super::cross::{CrossEnd, CrossFlow};
 use super::deployment::Deployment;
-use super::event_loop::World;
+use super::lane::Lane;
 use super::machine::{Machine, Neighbour, Node};
 use super::pipe::Pipe;
 use super::reading::Reading;
-use super::recorders::Recorders;
-use super::routers::Routers;
-use super::schedule::{Schedule, Scheduled};
+use super::recorders::{Sampler, WatchedHop};
+use super::routes::Routes;
+use super::schedule::Scheduled;
 use super::share::{Part, bucket_of};
 use super::shared::Shared;
-use super::slots::Slots;
-use super::timeline::Timeline;
-use super::users::{Leg, User};
-use crate::engine::Slot;
+use super::trunks::Trunks;
+use super::users::{Client, Endpoint, Leg, Server, Sink};
+use super::world::{Directions, Least, World};
+use crate::histogram::LatencyHistogram;
+use crate::outcome::CircuitOutcome;
 use crate::payload::Simulated;
 use crate::spec::{CircuitSpec, CrossSpec, SpecError, WorldSpec};
 
@@ -40,14 +45,12 @@ struct Builder<'a> {
     /// The plan of each transport.
     plans: Vec<Plan>,
     random: Streams,
-    shared: Shared,
-    machines: Vec<Machine>,
+    lanes: Vec<Lane>,
     /// The node of each transport on each machine, if there is one.
     nodes: Vec<Vec<Option<NodeAt>>>,
-    connections: Connections,
     /// Circuits so far; a user has one for each of its legs.
     circuits: u32,
-    users: Vec<User>,
+    users: Vec<Directions>,
     /// Links by the pair of nodes, lower one first, and the circuit if it has its own.
     links: BTreeMap<(NodeAt, NodeAt, Option<u32>), SharedLink>,
 }
@@ -84,35 +87,32 @@ impl World {
             .iter()
             .map(|counts| Part::of_machine(counts))
             .collect();
-        let nodes: Vec<_> = parts.iter().map(Vec::len).collect();
-        let mut timeline = Timeline::new();
-        let slots = Slots::new(&mut timeline, &nodes, 2 * spec.backbone.links.len());
-        let mut builder = Builder::new(spec, deployment, Shared::new(timeline));
+        let mut builder = Builder::new(spec, deployment);
         for (machine, parts) in parts.into_iter().enumerate() {
-            builder.add_machine(machine, parts, &slots);
+            builder.add_machine(machine, parts);
         }
         for (index, circuit) in spec.circuits.iter().enumerate() {
             builder.add_user(index, circuit)?;
         }
-        for flow in &spec.cross {
-            builder.add_cross(flow);
+        for (number, flow) in (0..).zip(&spec.cross) {
+            builder.add_cross(number, flow);
         }
-        Ok(builder.finish(slots))
+        let mut world = builder.finish();
+        world.record_legs();
+        Ok(world)
     }
 }
 
 impl<'a> Builder<'a> {
-    fn new(spec: &'a WorldSpec, deployment: &'a Deployment<'a>, shared: Shared) -> Self {
+    fn new(spec: &'a WorldSpec, deployment: &'a Deployment<'a>) -> Self {
         let transports = deployment.transports().iter();
         let plans: Vec<Plan> = transports.map(|transport| transport.plan()).collect();
         Self {
             spec,
             deployment,
             random: Streams::new(spec.seed),
-            shared,
-            machines: Vec::new(),
+            lanes: Vec::new(),
             nodes: vec![vec![None; plans.len()]; spec.nodes.len()],
-            connections: Connections::default(),
             circuits: 0,
             users: Vec::new(),
             links: BTreeMap::new(),
@@ -121,30 +121,28 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a machine with a node for each part.
-    fn add_machine(&mut self, machine: usize, parts: Vec<Part>, slots: &Slots) {
-        let timers = slots.nodes[machine].iter();
-        let mut nodes = (0..).zip(parts.into_iter().zip(timers));
+    fn add_machine(&mut self, number: usize, parts: Vec<Part>) {
+        let mut parts = (0..).zip(parts);
         let mut node = |builder: &mut Self| {
-            let (position, (part, timer)) = nodes.next()?;
-            let at = NodeAt::new(machine, position);
-            builder.nodes[machine][part.transport] = Some(at);
-            Some(builder.node(at, part, *timer))
+            let (position, part) = parts.next()?;
+            let at = NodeAt::new(number, position);
+            builder.nodes[number][part.transport] = Some(at);
+            Some(builder.node(at, part))
         };
         let first = node(self).expect("a machine has a node");
-        let spec = &self.spec.nodes[machine];
-        let pipe = |stream, slots: &[Slot]| {
-            let random = self.random.stream(stream, machine as u64);
-            Pipe::new(LinkConfig::from(&spec.access), random, slots[machine])
-        };
-        let (up, down) = (pipe("uplink", &slots.up), pipe("downlink", &slots.down));
-        let mut state = Machine::new(spec.name.clone(), up, down, first);
+        let spec = &self.spec.nodes[number];
+        let pipes = ["uplink", "downlink"].map(|stream| {
+            let random = self.random.stream(stream, number as u64);
+            Pipe::new(LinkConfig::from(&spec.access), random)
+        });
+        let mut machine = Machine::new(spec.name.clone(), number as u32, pipes, first);
         while let Some(other) = node(self) {
-            state.add_node(other);
+            machine.add_node(other);
         }
-        self.machines.push(state);
+        self.lanes.push(Lane::new(number as u32, machine));
     }
 
-    fn node(&self, at: NodeAt, Part { transport, share }: Part, timer: Slot) -> Node {
+    fn node(&self, at: NodeAt, Part { transport, share }: Part) -> Node {
         // The names of random streams are part of the results: another name draws other numbers.
         let stream = if at.position == 0 {
             "node"
@@ -171,11 +169,11 @@ impl<'a> Builder<'a> {
             phase: random.unit(),
         };
         let host = self.deployment.transports()[transport].node(&env);
-        Node::new(host, reading, timer)
+        Node::new(host, reading)
     }
 
     fn node_mut(&mut self, node: NodeAt) -> &mut Node {
-        self.machines[node.machine()].node_mut(node.position)
+        self.lanes[node.machine()].machine.node_mut(node.position)
     }
 
     /// The link between two nodes for a circuit, and the circuit's name on it.
@@ -193,7 +191,7 @@ impl<'a> Builder<'a> {
             None => self.add_link([low, high], transport),
         };
         let Some(circuits) = link.circuits.checked_add(1) else {
-            let [low, high] = [low, high].map(|node| &self.machines[node.machine()].name);
+            let [low, high] = [low, high].map(|node| &self.lanes[node.machine()].machine.name);
             let text = format!("{low} and {high} share more than 65535 circuits");
             return Err(SpecError(text));
         };
@@ -208,21 +206,33 @@ impl<'a> Builder<'a> {
             node,
             link: self.node_mut(node).host.add_link(),
         });
-        let plan = &self.plans[transport];
-        let connection = (plan.link.carrier == Carrier::Stream).then(|| {
-            let timeline = &mut self.shared.timeline;
-            self.connections.add(ends, &self.spec.tcp, timeline)
-        });
-        if plan.link.scheduler.kist.is_some() {
-            for end in connection.into_iter().flatten() {
-                self.connections.enable_kist_limit(end);
-            }
-        }
+        let link = &self.plans[transport].link;
+        let (carrier, kist) = (link.carrier, link.scheduler.kist.is_some());
+        let connection = (carrier == Carrier::Stream).then(|| self.add_connection(ends, kist));
         self.join(ends, connection);
         SharedLink {
             ends: ends.map(|end| end.link),
             circuits: 0,
         }
+    }
+
+    /// A TCP connection that the first end opens.
+    fn add_connection(&mut self, ends: [LinkEnd; 2], kist: bool) -> [ConnectionEnd; 2] {
+        let machines = ends.map(|end| end.node.machine());
+        let numbers = machines.map(|machine| self.lanes[machine].connections.next_end());
+        let config = &self.spec.tcp;
+        for (side, tcp) in [Connection::connect(config), Connection::listen(config)]
+            .into_iter()
+            .enumerate()
+        {
+            let peer = ConnectionAt {
+                machine: machines[1 - side] as u32,
+                end: numbers[1 - side],
+            };
+            let end = TcpEnd::new([ends[side], ends[1 - side]], peer, kist, tcp);
+            self.lanes[machines[side]].connections.add(end);
+        }
+        numbers
     }
 
     /// Makes two ends of a link lead to each other.
@@ -237,17 +247,24 @@ impl<'a> Builder<'a> {
 
     /// A connection outside the overlay: a link of the two machines' first nodes that no circuit
     /// uses.
-    fn add_cross(&mut self, spec: &CrossSpec) {
-        let ends = [spec.from, spec.to].map(|machine| {
-            let node = NodeAt::new(machine.index(), 0);
+    fn add_cross(&mut self, number: u32, spec: &CrossSpec) {
+        let machines = [spec.from, spec.to].map(NodeId::index);
+        let ends = machines.map(|machine| {
+            let node = NodeAt::new(machine, 0);
             let link = self.node_mut(node).host.add_link();
             LinkEnd { node, link }
         });
-        let timeline = &mut self.shared.timeline;
-        let connection = self.connections.add(ends, &self.spec.tcp, timeline);
+        let connection = self.add_connection(ends, false);
         let from = Instant::ZERO + self.spec.sampling.from;
-        self.connections.carry_flow(connection, from);
+        let flow = CrossEnd::Receiver(CrossFlow::new(number, from));
+        for (side, cross) in [CrossEnd::Sender, flow].into_iter().enumerate() {
+            let lane = &mut self.lanes[machines[side]];
+            lane.connections.carry(connection[side], cross);
+        }
         self.join(ends, Some(connection));
+        let start = Instant::ZERO + spec.start;
+        let schedule = &mut self.lanes[machines[0]].schedule;
+        schedule.add(start, Scheduled::Connect(connection[0]));
     }
 
     /// Opens a circuit at all nodes of its path.
@@ -301,68 +318,151 @@ impl<'a> Builder<'a> {
         let transport = self.deployment.of(index);
         let legs = spec.paths().map(|path| self.add_leg(path, transport));
         let legs = legs.collect::<Result<Vec<_>, _>>()?;
-        let number = index as u32;
-        let streams = [CircuitEnd::Client, CircuitEnd::Exit]
-            .map(|end| self.open_stream((number, end), &legs, transport));
-        let random = self.random.stream("user", u64::from(number));
-        self.users
-            .push(User::new(number, spec, legs, streams, random));
+        let user = index as u32;
+        let ends = [CircuitEnd::Client, CircuitEnd::Exit].map(|end| self.user_at(end, &legs));
+        let endpoints = ends.map(|at| self.endpoint(user, at, &legs, transport));
+        let measured = spec.workload.measured();
+        let sink_at = CircuitEnd::sink(measured);
+        let [client_sink, server_sink] = [CircuitEnd::Client, CircuitEnd::Exit]
+            .map(|end| (end == sink_at).then(|| Sink::new(user, spec.class, measured)));
+        let [client, server] = endpoints;
+        let random = self.random.stream("user", u64::from(user));
+        let [client_at, server_at] = ends;
+        let session = spec.workload.session();
+        let lane = &mut self.lanes[client_at.machine as usize];
+        let client = Client::new(client, server_at, session, random, client_sink);
+        lane.clients.push(client);
+        let start = Instant::ZERO + spec.start;
+        lane.schedule
+            .add(start, Scheduled::Request(client_at.index));
+        let lane = &mut self.lanes[server_at.machine as usize];
+        lane.servers.push(Server::new(server, server_sink));
+        self.users.push(Directions {
+            legs,
+            ends,
+            measured,
+        });
         Ok(())
     }
 
+    /// Where one end of the next user is.
+    fn user_at(&self, end: CircuitEnd, legs: &[Leg]) -> UserAt {
+        let machine = legs[0].end(end).0.machine();
+        let lane = &self.lanes[machine];
+        let index = match end {
+            CircuitEnd::Client => lane.clients.len(),
+            CircuitEnd::Exit => lane.servers.len(),
+        };
+        UserAt {
+            machine: machine as u32,
+            end,
+            index: index as u32,
+        }
+    }
+
     /// Opens a user's stream at one end.
-    fn open_stream(
-        &mut self,
-        (user, end): (u32, CircuitEnd),
-        legs: &[Leg],
-        transport: usize,
-    ) -> StreamHandle {
+    fn endpoint(&mut self, user: u32, at: UserAt, legs: &[Leg], transport: usize) -> Endpoint {
         // What waits for the cells of other circuits is bounded as a circuit's queue is.
         let hold = match legs.len() {
             1 => Cells::ZERO,
             _ => self.plans[transport].link.queue_limit,
         };
-        let node = self.node_mut(legs[0].end(end).0);
+        let circuits: Vec<_> = legs.iter().map(|leg| leg.end(at.end).1).collect();
+        let position = legs[0].end(at.end).0.position;
+        let node = self.node_mut(NodeAt::new(at.machine as usize, position));
         let stream = node.host.open_stream(&StreamSpec {
             id: STREAM,
-            legs: legs.iter().map(|leg| leg.end(end).1).collect(),
+            legs: circuits.clone(),
             hold,
         });
         let stream = stream.expect("a circuit that was just opened is open");
         if node.ends.len() <= stream.index() {
             node.ends.resize(stream.index() + 1, None);
         }
-        node.ends[stream.index()] = Some((user, end));
-        stream
+        node.ends[stream.index()] = Some((at.end, at.index));
+        Endpoint {
+            user,
+            position,
+            stream,
+            circuits,
+            closed: false,
+        }
     }
 
-    fn finish(mut self, slots: Slots) -> World {
-        let mut schedule = Schedule::new(slots.schedule);
-        let timeline = &mut self.shared.timeline;
-        for (user, circuit) in (0..).zip(&self.spec.circuits) {
-            let start = Instant::ZERO + circuit.start;
-            schedule.add(start, Scheduled::Request(user), timeline);
+    /// Adds samplers wherever there is something to sample.
+    fn add_samplers(&mut self) {
+        let sampling = &self.spec.sampling;
+        if sampling.circuits.is_none() && sampling.hops.is_none() {
+            return;
         }
-        for (flow, spec) in self.connections.flows().iter().zip(&self.spec.cross) {
-            let start = Instant::ZERO + spec.start;
-            schedule.add(start, Scheduled::Connect(flow.sender()), timeline);
+        for lane in &mut self.lanes {
+            if !lane.clients.is_empty() || !lane.servers.is_empty() {
+                lane.records.sampler = Some(Box::new(Sampler::new(sampling)));
+            }
         }
-        for end in self.connections.overlay_ends() {
-            let machine = &mut self.machines[self.connections.node(end).machine()];
-            self.connections.open(end, machine, &mut self.shared);
+        for (number, user) in (0..).zip(&self.users) {
+            let senders = |leg: &Leg| leg.senders(user.measured);
+            for (hop, (node, circuit)) in (0..).zip(user.legs.iter().flat_map(senders)) {
+                let sampler = &mut self.lanes[node.machine()].records.sampler;
+                let sampler = sampler.get_or_insert_with(|| Box::new(Sampler::new(sampling)));
+                sampler.watched.push(WatchedHop {
+                    user: number,
+                    hop,
+                    position: node.position,
+                    circuit,
+                    direction: user.measured,
+                });
+            }
         }
-        let Self { spec, random, .. } = self;
-        let machines = self.machines.len();
-        let timeline = &mut self.shared.timeline;
+    }
+
+    /// The least delays between lanes.
+    fn least(&self) -> Least {
+        let least = |of: fn(&Machine) -> Duration| {
+            let delays = self.lanes.iter().map(|lane| of(&lane.machine));
+            delays.min().unwrap_or(Duration::ZERO)
+        };
+        let messages = self.plans.iter().filter_map(|plan| plan.hop.out_of_band);
+        Least {
+            up: least(|machine| machine.up.delay()),
+            down: least(|machine| machine.down.delay()),
+            message: messages.min(),
+        }
+    }
+
+    fn finish(mut self) -> World {
+        self.add_samplers();
+        let end = Instant::ZERO + self.spec.end;
+        let routes = Arc::new(Routes::new(&self.spec.backbone, self.lanes.len()));
+        let trunks = routes.wait().then(|| {
+            let shared = Shared::new(end, Arc::clone(&routes));
+            Trunks::new(&self.spec.backbone, self.random, shared)
+        });
+        let circuits = self.spec.circuits.iter();
         World {
-            end: Instant::ZERO + spec.end,
-            routers: Routers::new(&spec.backbone, machines, random, slots.trunks),
-            recorders: Recorders::new(&spec.sampling, &self.users, slots.sampler, timeline),
-            shared: self.shared,
-            machines: self.machines,
-            connections: self.connections,
+            end,
+            from: Instant::ZERO + self.spec.sampling.from,
+            least: self.least(),
+            routes,
+            trunks,
+            circuits: circuits.map(circuit_outcome).collect(),
+            lanes: self.lanes,
             users: self.users,
-            schedule,
+            partitions: Partitions::UpTo(1),
+            begun: false,
         }
+    }
+}
+
+/// What is known of a circuit before the simulation.
+fn circuit_outcome(spec: &CircuitSpec) -> CircuitOutcome {
+    CircuitOutcome {
+        class: spec.class,
+        hops: spec.path.len() as u32 - 1,
+        packaged: Bytes::ZERO,
+        delivered: Bytes::ZERO,
+        delivered_cells: Cells::ZERO,
+        latency: LatencyHistogram::default(),
+        closed: false,
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use hopflow_tcp::{Config, Connection};
+use hopflow_tcp::Connection;
 use hopflow_units::{Bytes, Instant};
 use hopflow_wire::{Carrier, Frame};
 
-use super::address::LinkEnd;
+use super::address::{ConnectionAt, LinkEnd};
+use super::cross::CrossEnd;
+use super::outbox::Written;
 use super::packets::{Packet, Packets};
-use super::timeline::Timeline;
-use crate::engine::Slot;
 use crate::payload::Simulated;
 
 /// One end of a connection.
@@ -20,49 +20,55 @@ pub(crate) struct TcpEnd {
     pub(crate) at: LinkEnd,
     /// The same link at the peer.
     to: LinkEnd,
-    /// The flow outside the overlay whose connection this is.
-    pub(crate) flow: Option<u32>,
+    /// The peer's end of the connection.
+    peer: ConnectionAt,
+    /// The use of the connection outside the overlay, if it carries no link.
+    pub(crate) cross: Option<CrossEnd>,
     /// Whether the node may write only what TCP can send soon, for KIST, rather than what its
     /// buffer takes.
     pub(crate) kist: bool,
-    /// Frames written here and not yet read by the peer, with the stream offset of their end.
-    under_way: VecDeque<(u64, Frame<Simulated>)>,
+    /// Frames that the peer has written and nobody has read, with the stream offset of their end.
+    arriving: VecDeque<Written>,
     written: u64,
     read: u64,
     /// The pending event of this end; may be earlier than needed.
     alarm: Option<Instant>,
-    slot: Slot,
 }
 
 impl TcpEnd {
-    /// The two ends of a connection; the first one opens it.
-    pub(crate) fn pair(ends: [LinkEnd; 2], config: &Config, slots: [Slot; 2]) -> [Self; 2] {
-        let new = |tcp, side: usize| Self {
+    /// One end of a connection of two link ends, its own first.
+    pub(crate) fn new(
+        [at, to]: [LinkEnd; 2],
+        peer: ConnectionAt,
+        kist: bool,
+        tcp: Connection,
+    ) -> Self {
+        Self {
             tcp,
-            at: ends[side],
-            to: ends[1 - side],
-            flow: None,
-            kist: false,
-            under_way: VecDeque::new(),
+            at,
+            to,
+            peer,
+            cross: None,
+            kist,
+            arriving: VecDeque::new(),
             written: 0,
             read: 0,
             alarm: None,
-            slot: slots[side],
-        };
-        [
-            new(Connection::connect(config), 0),
-            new(Connection::listen(config), 1),
-        ]
+        }
     }
 
-    /// Writes all frames.
-    pub(crate) fn write(&mut self, frames: &mut Vec<Frame<Simulated>>) {
-        let mut len = Bytes::ZERO;
+    /// Writes all frames; they are passed to the peer with `out`.
+    pub(crate) fn write(
+        &mut self,
+        frames: &mut Vec<Frame<Simulated>>,
+        out: &mut Vec<(ConnectionAt, Written)>,
+    ) {
+        let before = self.written;
         for frame in frames.drain(..) {
-            len += frame.wire_len(Carrier::Stream);
-            self.under_way.push_back((self.written + len.get(), frame));
+            self.written += frame.wire_len(Carrier::Stream).get();
+            out.push((self.peer, (self.written, frame)));
         }
-        self.written += len.get();
+        let len = Bytes::new(self.written - before);
         let accepted = self.tcp.write(len);
         assert!(
             accepted == len,
@@ -70,27 +76,28 @@ impl TcpEnd {
         );
     }
 
+    /// Takes a frame that the peer has written; the segments that carry it come later.
+    #[inline]
+    pub(crate) fn expect(&mut self, frame: Written) {
+        self.arriving.push_back(frame);
+    }
+
     /// Writes as much as the connection takes.
     pub(crate) fn fill(&mut self) {
         self.tcp.write(self.tcp.send_space());
     }
 
-    /// Reads up to `most` bytes, and moves the frames that are complete with them from `peer`,
-    /// which wrote them, to `out`. Returns how many bytes there were.
+    /// Reads up to `most` bytes, and moves the frames that are complete with them to `out`. Returns
+    /// how many bytes there were.
     #[inline]
-    pub(crate) fn read(
-        &mut self,
-        most: Bytes,
-        peer: &mut Self,
-        out: &mut Vec<Frame<Simulated>>,
-    ) -> Bytes {
+    pub(crate) fn read(&mut self, most: Bytes, out: &mut Vec<Frame<Simulated>>) -> Bytes {
         let bytes = self.tcp.readable().min(most);
         self.tcp.read(bytes);
         self.read += bytes.get();
-        while let Some((offset, _)) = peer.under_way.front()
+        while let Some((offset, _)) = self.arriving.front()
             && *offset <= self.read
         {
-            out.extend(peer.under_way.pop_front().map(|(_, frame)| frame));
+            out.extend(self.arriving.pop_front().map(|(_, frame)| frame));
         }
         bytes
     }
@@ -112,24 +119,27 @@ impl TcpEnd {
         Some(packets.segment(self.to, segment))
     }
 
-    /// Makes sure that an event serves the timers. An event that turns out to be early costs less
-    /// than moving it with every segment.
+    /// When an event is to serve the timers, if none is pending that is early enough. An event that
+    /// turns out to be early costs less than moving it with every segment.
     #[inline]
-    pub(crate) fn arm(&mut self, timeline: &mut Timeline) {
-        let Some(timeout) = self.tcp.poll_timeout() else {
-            return;
-        };
-        if self.alarm.is_none_or(|alarm| alarm > timeout) {
-            self.alarm = Some(timeout);
-            timeline.set(self.slot, Some(timeout));
+    pub(crate) fn arm(&mut self) -> Option<Instant> {
+        let timeout = self.tcp.poll_timeout()?;
+        if self.alarm.is_some_and(|alarm| alarm <= timeout) {
+            return None;
         }
+        self.alarm = Some(timeout);
+        self.alarm
+    }
+
+    /// When an event serves the timers.
+    pub(crate) const fn alarm(&self) -> Option<Instant> {
+        self.alarm
     }
 
     /// Handles the timers that are due.
-    pub(crate) fn handle_timeout(&mut self, timeline: &mut Timeline) {
-        timeline.set(self.slot, None);
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.alarm = None;
-        self.tcp.handle_timeout(timeline.now());
+        self.tcp.handle_timeout(now);
     }
 }
 
@@ -142,12 +152,12 @@ fn sent_soon(tcp: &Connection) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use hopflow_tcp::Config;
     use hopflow_units::{CircuitId, LinkId};
 
     use super::*;
     use crate::world::address::{ConnectionEnd, NodeAt};
     use crate::world::packets::Content;
-    use crate::world::timeline::EventSource;
 
     /// Passes segments from one end to the other at once, until neither has any.
     fn exchange(ends: &mut [TcpEnd; 2], packets: &mut Packets) {
@@ -174,21 +184,35 @@ mod tests {
             node: NodeAt::new(machine, 0),
             link: LinkId::new(0),
         });
-        let mut timeline = Timeline::new();
-        let slots =
-            [0, 1].map(|end| timeline.add(EventSource::Connection(ConnectionEnd::new(end))));
-        let mut ends = TcpEnd::pair(links, &Config::default(), slots);
+        let at = |machine| ConnectionAt {
+            machine,
+            end: ConnectionEnd::new(0),
+        };
+        let config = Config::default();
+        let mut ends = [
+            TcpEnd::new(links, at(1), false, Connection::connect(&config)),
+            TcpEnd::new(
+                [links[1], links[0]],
+                at(0),
+                false,
+                Connection::listen(&config),
+            ),
+        ];
         let mut packets = Packets::default();
         exchange(&mut ends, &mut packets);
         let probe = |number| Frame::<Simulated>::Probe(CircuitId::new(number));
         let len = probe(0).wire_len(Carrier::Stream);
         let mut frames: Vec<_> = (0..3).map(probe).collect();
-        ends[0].write(&mut frames);
+        let mut out = Vec::new();
+        ends[0].write(&mut frames, &mut out);
+        for (to, frame) in out {
+            assert_eq!(to, at(1));
+            ends[1].expect(frame);
+        }
         exchange(&mut ends, &mut packets);
-        let [sender, receiver] = &mut ends;
         for (most, expected) in [(1, vec![]), (2 * len.get(), vec![0, 1]), (99, vec![2])] {
             frames.clear();
-            receiver.read(Bytes::new(most), sender, &mut frames);
+            ends[1].read(Bytes::new(most), &mut frames);
             let expected: Vec<_> = expected.into_iter().map(probe).collect();
             assert_eq!(frames, expected);
         }

@@ -1,79 +1,85 @@
-//! All TCP connections, and how they share their machines' uplinks.
+//! The TCP connections of a machine, and how they share its uplink.
 
-use hopflow_tcp::{Config, Segment};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hopflow_tcp::Segment;
 use hopflow_units::{Bytes, Instant};
 
-use super::address::{ConnectionEnd, LinkEnd, NodeAt};
+use super::address::{ConnectionEnd, LinkEnd};
 use super::connection::TcpEnd;
-use super::cross::CrossFlow;
+use super::cross::{CrossEnd, CrossFlow};
 use super::machine::Machine;
+use super::outbox::Written;
 use super::reading::Next;
 use super::shared::Shared;
-use super::timeline::{EventSource, Timeline};
 
-/// All ends of all connections.
-///
-/// Where a function takes a machine, it is that of the connection's end.
+/// All ends of connections at one machine.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     ends: Vec<TcpEnd>,
-    /// Connections outside the overlay.
-    flows: Vec<CrossFlow>,
+    /// When ends want their timers served; entries that an end has forgotten are skipped.
+    alarms: BinaryHeap<Reverse<(Instant, ConnectionEnd)>>,
 }
 
 impl Connections {
-    /// Adds a connection that carries an overlay link; its first end opens it.
-    pub(crate) fn add(
-        &mut self,
-        ends: [LinkEnd; 2],
-        config: &Config,
-        timeline: &mut Timeline,
-    ) -> [ConnectionEnd; 2] {
-        let numbers = [0, 1].map(|side| ConnectionEnd::new(self.ends.len() + side));
-        let slots = numbers.map(|end| timeline.add(EventSource::Connection(end)));
-        self.ends.extend(TcpEnd::pair(ends, config, slots));
-        numbers
+    /// The end that would be added next.
+    pub(crate) const fn next_end(&self) -> ConnectionEnd {
+        ConnectionEnd::new(self.ends.len())
     }
 
-    /// Lets the node at an end write only what TCP can send soon, for KIST.
-    pub(crate) fn enable_kist_limit(&mut self, end: ConnectionEnd) {
-        self.ends[end.index()].kist = true;
+    pub(crate) fn add(&mut self, end: TcpEnd) {
+        self.ends.push(end);
     }
 
-    /// Makes a connection carry no frames but a flow outside the overlay, from its first end to the
-    /// other, that is measured from a time on.
-    pub(crate) fn carry_flow(&mut self, connection: [ConnectionEnd; 2], from: Instant) {
-        for end in connection {
-            self.ends[end.index()].flow = Some(self.flows.len() as u32);
+    /// Makes an end carry no frames but data outside the overlay.
+    pub(crate) fn carry(&mut self, end: ConnectionEnd, cross: CrossEnd) {
+        self.ends[end.index()].cross = Some(cross);
+    }
+
+    /// What ends here have counted outside the overlay.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = &CrossFlow> {
+        self.ends.iter().filter_map(|end| match &end.cross {
+            Some(CrossEnd::Receiver(flow)) => Some(flow),
+            _ => None,
+        })
+    }
+
+    /// Opens all connections of the overlay, or waits for their peers to do it.
+    pub(crate) fn open_all(&mut self, machine: &mut Machine, shared: &mut Shared) {
+        for end in (0..self.ends.len()).map(ConnectionEnd::new) {
+            if self.ends[end.index()].cross.is_none() {
+                self.open(end, machine, shared);
+            }
         }
-        self.flows.push(CrossFlow::new(connection[0], from));
     }
 
-    /// The flows outside the overlay.
-    pub(crate) fn flows(&self) -> &[CrossFlow] {
-        &self.flows
+    /// Takes a frame that the peer of an end has written.
+    #[inline]
+    pub(crate) fn expect(&mut self, end: ConnectionEnd, frame: Written) {
+        self.ends[end.index()].expect(frame);
     }
 
-    /// The ends of connections of the overlay.
-    pub(crate) fn overlay_ends(&self) -> Vec<ConnectionEnd> {
-        let ends = (0..self.ends.len()).map(ConnectionEnd::new);
-        ends.filter(|end| self.ends[end.index()].flow.is_none())
-            .collect()
-    }
-
-    /// The node at an end.
-    pub(crate) fn node(&self, end: ConnectionEnd) -> NodeAt {
-        self.ends[end.index()].at.node
+    /// When the timers of an end are to be served next, and which.
+    #[inline]
+    pub(crate) fn next_alarm(&mut self) -> Option<(Instant, ConnectionEnd)> {
+        while let Some(&Reverse((at, end))) = self.alarms.peek() {
+            if self.ends[end.index()].alarm() == Some(at) {
+                return Some((at, end));
+            }
+            self.alarms.pop();
+        }
+        None
     }
 
     /// Opens a connection of the overlay, or waits for the peer to do it.
-    pub(crate) fn open(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
+    fn open(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
         self.offer_room(end, machine, shared.now());
         self.pump(end, machine, shared);
     }
 
-    /// Opens the connection of a flow.
-    pub(crate) fn open_flow(
+    /// Opens a connection outside the overlay.
+    pub(crate) fn open_cross(
         &mut self,
         sender: ConnectionEnd,
         machine: &mut Machine,
@@ -85,7 +91,7 @@ impl Connections {
 
     /// Writes the frames at hand.
     pub(crate) fn write(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
-        self.ends[end.index()].write(&mut shared.frames);
+        self.ends[end.index()].write(&mut shared.frames, &mut shared.out.written);
         self.pump(end, machine, shared);
     }
 
@@ -101,8 +107,8 @@ impl Connections {
         state.tcp.receive(shared.now(), segment);
         let readable = state.tcp.readable();
         let position = state.at.node.position;
-        if let Some(flow) = state.flow {
-            return self.receive_flow((end, flow), readable, machine, shared);
+        if state.cross.is_some() {
+            return self.receive_cross(end, readable, machine, shared);
         }
         let reading = machine.node_mut(position).reading.as_mut();
         if readable.is_zero() {
@@ -118,21 +124,19 @@ impl Connections {
         }
     }
 
-    /// A segment of a flow has arrived: the sender writes what fits, the receiver counts.
-    fn receive_flow(
+    /// A segment outside the overlay has arrived: the sender writes what fits, the receiver counts.
+    fn receive_cross(
         &mut self,
-        (end, flow): (ConnectionEnd, u32),
+        end: ConnectionEnd,
         readable: Bytes,
         machine: &mut Machine,
         shared: &mut Shared,
     ) {
         let state = &mut self.ends[end.index()];
         state.tcp.read(readable);
-        let flow = &mut self.flows[flow as usize];
-        if flow.sender() == end {
-            state.fill();
-        } else {
-            flow.count(shared.now(), readable);
+        match &mut state.cross {
+            Some(CrossEnd::Receiver(flow)) => flow.count(shared.now(), readable),
+            _ => state.fill(),
         }
         self.pump(end, machine, shared);
     }
@@ -153,8 +157,7 @@ impl Connections {
                     }
                 }
                 Next::Wait(at) => {
-                    let timer = machine.node_mut(position).timer;
-                    return shared.timeline.wake_by(timer, at);
+                    return machine.node_mut(position).wake_by(at);
                 }
                 Next::Idle => return,
             }
@@ -169,12 +172,8 @@ impl Connections {
         machine: &mut Machine,
         shared: &mut Shared,
     ) -> Bytes {
-        let both = [end.index(), end.peer().index()];
-        let [state, peer] = self
-            .ends
-            .get_disjoint_mut(both)
-            .expect("a connection has two ends");
-        let read = state.read(most, peer, &mut shared.frames);
+        let state = &mut self.ends[end.index()];
+        let read = state.read(most, &mut shared.frames);
         let LinkEnd { node, link } = state.at;
         let host = &mut machine.node_mut(node.position).host;
         host.receive(shared.now(), link, &mut shared.frames);
@@ -197,15 +196,15 @@ impl Connections {
         let state = &mut self.ends[end.index()];
         loop {
             if let Some(at) = machine.full_until(shared.now()) {
-                machine.stop_connection(end, at, shared);
+                machine.stop_connection(end, at);
                 break;
             }
             let Some(packet) = state.poll_transmit(shared.now(), &mut shared.packets) else {
                 break;
             };
-            machine.up.send(packet, shared);
+            machine.send(packet, shared);
         }
-        state.arm(&mut shared.timeline);
+        self.alarms.extend(state.arm().map(|at| Reverse((at, end))));
     }
 
     /// Lets the connections that wait for a machine's uplink send a segment each in turn, until it
@@ -233,27 +232,28 @@ impl Connections {
     fn serve(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
         let state = &mut self.ends[end.index()];
         if let Some(packet) = state.poll_transmit(shared.now(), &mut shared.packets) {
-            machine.up.send(packet, shared);
+            machine.send(packet, shared);
             machine.requeue(end);
         }
-        state.arm(&mut shared.timeline);
+        self.alarms.extend(state.arm().map(|at| Reverse((at, end))));
     }
 
-    /// Handles the timers of a connection that are due; returns whether its node heard of room.
+    /// Handles the timers of a connection that are due; returns the position of its node if that
+    /// heard of room.
     pub(crate) fn on_timer(
         &mut self,
         end: ConnectionEnd,
         machine: &mut Machine,
         shared: &mut Shared,
-    ) -> bool {
+    ) -> Option<u16> {
         let state = &mut self.ends[end.index()];
-        state.handle_timeout(&mut shared.timeline);
-        let kist = state.kist;
-        if kist {
+        state.handle_timeout(shared.now());
+        let heard = state.kist.then_some(state.at.node.position);
+        if heard.is_some() {
             // A time-out changes what can be sent soon.
             self.offer_room(end, machine, shared.now());
         }
         self.pump(end, machine, shared);
-        kist
+        heard
     }
 }

@@ -2,38 +2,36 @@
 
 use hopflow_units::{Bytes, Instant};
 
-use super::address::ConnectionEnd;
+/// One end of a connection that transfers data without end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CrossEnd {
+    /// Data is written here.
+    Sender,
+    /// Data is read and counted here.
+    Receiver(CrossFlow),
+}
 
-/// A connection that transfers data without end.
-#[derive(Debug)]
+/// What the receiver of a connection has counted.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct CrossFlow {
-    sender: ConnectionEnd,
+    /// The number of the connection among all outside the overlay.
+    pub(crate) number: u32,
     /// When measurements begin.
     from: Instant,
     /// Bytes received since then.
-    measured: Bytes,
+    pub(crate) measured: Bytes,
 }
 
 impl CrossFlow {
-    pub(crate) const fn new(sender: ConnectionEnd, from: Instant) -> Self {
+    pub(crate) const fn new(number: u32, from: Instant) -> Self {
         Self {
-            sender,
+            number,
             from,
             measured: Bytes::ZERO,
         }
     }
 
-    /// The end that sends.
-    pub(crate) const fn sender(&self) -> ConnectionEnd {
-        self.sender
-    }
-
-    /// Bytes received since measurements began.
-    pub(crate) const fn measured(&self) -> Bytes {
-        self.measured
-    }
-
-    /// Counts what the receiver has received.
+    /// Counts what has been received.
     pub(crate) fn count(&mut self, now: Instant, bytes: Bytes) {
         if now >= self.from {
             self.measured += bytes;

@@ -10,18 +10,23 @@ use hopflow_overlay::Host;
 use hopflow_units::{Bytes, Instant};
 
 use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
+use super::outbox::Arrival;
+use super::packets::Packet;
 use super::pipe::Pipe;
 use super::reading::Reading;
+use super::routes::Path;
 use super::shared::Shared;
-use crate::engine::Slot;
 use crate::payload::Simulated;
 
 /// An access link to a router, and the overlay nodes behind it.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) name: String,
+    number: u32,
     pub(crate) up: Pipe,
     pub(crate) down: Pipe,
+    /// Packets that have left the uplink's queue.
+    departed: u64,
     /// The node at position 0; apart from the others because most machines have no other.
     first: Node,
     others: Vec<Node>,
@@ -34,11 +39,12 @@ pub(crate) struct Node {
     pub(crate) host: Box<dyn Host<Simulated>>,
     /// What its links lead to, by link.
     pub(crate) links: Vec<Neighbour>,
-    /// Ends of circuits at this node, by stream: the user and which end it is.
-    pub(crate) ends: Vec<Option<(u32, CircuitEnd)>>,
+    /// Ends of circuits at this node, by stream: which of the machine's clients or servers it is.
+    pub(crate) ends: Vec<Option<(CircuitEnd, u32)>>,
     /// What the node pays for reading, if it does.
     pub(crate) reading: Option<Reading>,
-    pub(crate) timer: Slot,
+    /// When the node or what it waits for has something to do.
+    pub(crate) due: Instant,
 }
 
 /// Where a node's link leads.
@@ -68,27 +74,32 @@ pub(crate) enum Turn {
 }
 
 impl Node {
-    pub(crate) fn new(
-        host: Box<dyn Host<Simulated>>,
-        reading: Option<Reading>,
-        timer: Slot,
-    ) -> Self {
+    pub(crate) fn new(host: Box<dyn Host<Simulated>>, reading: Option<Reading>) -> Self {
         Self {
             host,
             links: Vec::new(),
             ends: Vec::new(),
             reading,
-            timer,
+            due: Instant::FAR_FUTURE,
         }
     }
 }
 
+impl Node {
+    /// Makes sure that the node's timer expires at `time` or before.
+    pub(crate) fn wake_by(&mut self, time: Instant) {
+        self.due = self.due.min(time);
+    }
+}
+
 impl Machine {
-    pub(crate) fn new(name: String, up: Pipe, down: Pipe, first: Node) -> Self {
+    pub(crate) fn new(name: String, number: u32, [up, down]: [Pipe; 2], first: Node) -> Self {
         Self {
             name,
+            number,
             up,
             down,
+            departed: 0,
             first,
             others: Vec::new(),
             queue: UplinkQueue::default(),
@@ -131,7 +142,49 @@ impl Machine {
     pub(crate) fn send_datagram(&mut self, to: LinkEnd, len: Bytes, shared: &mut Shared) {
         let packet = shared.packets.datagram(to, len, &shared.frames);
         shared.frames.clear();
-        self.up.send(packet, shared);
+        self.send(packet, shared);
+    }
+
+    /// Sends a packet.
+    #[inline]
+    pub(crate) fn send(&mut self, packet: Packet, shared: &mut Shared) {
+        self.up.send(shared.now, packet, &mut shared.packets);
+        self.depart(shared);
+    }
+
+    /// Lets packets leave the uplink's queue whose time has come.
+    pub(crate) fn serve_up(&mut self, shared: &mut Shared) {
+        self.up.serve(shared.now, &mut shared.packets);
+        self.depart(shared);
+    }
+
+    /// Passes on what has left the uplink's queue: when it will arrive is known.
+    #[inline]
+    fn depart(&mut self, shared: &mut Shared) {
+        while let Some((at, packet)) = self.up.take_departed(shared.end) {
+            let order = self.departed;
+            self.departed += 1;
+            let router = shared.routes.router_of(self.number as usize);
+            let mut arrival = Arrival {
+                at,
+                via: 0,
+                from: self.number,
+                order,
+                packet,
+            };
+            match shared.routes.path(router, packet.to.node.machine()) {
+                Path::Here => {}
+                Path::Delay(delay, last) => {
+                    arrival.at += delay;
+                    arrival.via = last + 1;
+                }
+                Path::Trunk(_) => {
+                    shared.out.entries.push(arrival);
+                    continue;
+                }
+            }
+            shared.out.arrivals.push(arrival);
+        }
     }
 
     /// When the uplink has room again, if it is full or others wait for it already.
@@ -142,26 +195,21 @@ impl Machine {
     /// Notes that a node found the uplink full.
     ///
     /// The timer of the first node serves the uplink. The first node itself sets it after sending.
-    pub(crate) fn stop_node(&mut self, position: u16, until: Instant, shared: &mut Shared) {
+    pub(crate) fn stop_node(&mut self, position: u16, until: Instant) {
         self.queue.room_at = Some(until);
         if position > 0 {
-            shared.timeline.wake_by(self.first.timer, until);
+            self.first.wake_by(until);
         }
     }
 
     /// Notes that a connection found the uplink full.
     #[cold]
-    pub(crate) fn stop_connection(
-        &mut self,
-        end: ConnectionEnd,
-        until: Instant,
-        shared: &mut Shared,
-    ) {
+    pub(crate) fn stop_connection(&mut self, end: ConnectionEnd, until: Instant) {
         self.queue.room_at = Some(until);
         if !self.queue.connections.contains(&end) {
             self.queue.connections.push_back(end);
         }
-        shared.timeline.wake_by(self.first.timer, until);
+        self.first.wake_by(until);
     }
 
     /// Takes the first of the connections that wait for the uplink.
@@ -199,17 +247,16 @@ impl Machine {
 
     /// Sets when a node's timer expires.
     #[inline]
-    pub(crate) fn set_timer(&mut self, position: u16, shared: &mut Shared) {
+    pub(crate) fn set_timer(&mut self, position: u16, now: Instant) {
         let room_at = self.queue.room_at.filter(|_| position == 0);
-        let node = self.node(position);
+        let node = self.node_mut(position);
         let tokens_at = node.reading.as_ref().and_then(Reading::ready_at);
         let timeout = node.host.poll_timeout();
         let next = [room_at, tokens_at]
             .into_iter()
             .flatten()
-            .fold(timeout, Instant::min)
-            .max(shared.now());
-        shared.timeline.set(node.timer, Some(next));
+            .fold(timeout, Instant::min);
+        node.due = next.max(now);
     }
 }
 
@@ -221,13 +268,9 @@ mod tests {
     use hopflow_units::{Duration, NodeId};
 
     use super::*;
-    use crate::world::slots::Slots;
-    use crate::world::timeline::{EventSource, Timeline};
 
     /// A machine with two nodes.
-    fn machine() -> (Machine, Shared) {
-        let mut timeline = Timeline::new();
-        let slots = Slots::new(&mut timeline, &[2], 0);
+    fn machine() -> Machine {
         let factory = hopflow_transports::build::<Simulated>("vanilla", &toml::Table::new());
         let factory = factory.expect("presets can be built");
         let env = NodeEnv {
@@ -236,21 +279,19 @@ mod tests {
             access: None,
             phase: 0.0,
         };
-        let [first, second] = [0, 1]
-            .map(|position: usize| Node::new(factory.node(&env), None, slots.nodes[0][position]));
-        let pipe = |slot| {
+        let [first, second] = [0, 1].map(|_| Node::new(factory.node(&env), None));
+        let pipes = [0, 1].map(|_| {
             let config = LinkConfig::pure_delay(Duration::ZERO);
-            Pipe::new(config, Streams::new(1).stream("test", 0), slot)
-        };
-        let (up, down) = (pipe(slots.up[0]), pipe(slots.down[0]));
-        let mut machine = Machine::new("machine".to_owned(), up, down, first);
+            Pipe::new(config, Streams::new(1).stream("test", 0))
+        });
+        let mut machine = Machine::new("machine".to_owned(), 0, pipes, first);
         machine.add_node(second);
-        (machine, Shared::new(timeline))
+        machine
     }
 
     #[test]
     fn connections_and_nodes_take_turns() {
-        let (mut machine, _) = machine();
+        let mut machine = machine();
         let round = [Turn::Connections, Turn::Node(0), Turn::Node(1)];
         for turn in round.into_iter().chain(round) {
             assert_eq!(machine.next_turn(), turn);
@@ -259,15 +300,12 @@ mod tests {
 
     #[test]
     fn the_first_node_wakes_when_the_uplink_of_any_has_room() {
-        let (mut machine, mut shared) = machine();
+        let mut machine = machine();
         let until = Instant::from_nanos(5);
-        machine.stop_node(1, until, &mut shared);
-        assert_eq!(machine.full_until(shared.now()), Some(until));
-        let event = shared.timeline.advance(Instant::FAR_FUTURE);
-        let EventSource::Node(node) = event.expect("a timer is set") else {
-            panic!("{event:?}");
-        };
-        assert_eq!((node.position, shared.now()), (0, until));
+        machine.stop_node(1, until);
+        assert_eq!(machine.full_until(Instant::ZERO), Some(until));
+        assert_eq!(machine.node(0).due, until);
+        assert_eq!(machine.node(1).due, Instant::FAR_FUTURE);
         assert!(!machine.take_room(1, until), "the first node serves it");
         assert!(machine.take_room(0, until));
         assert_eq!(machine.full_until(until), None);
@@ -275,11 +313,11 @@ mod tests {
 
     #[test]
     fn a_connection_that_finds_the_uplink_full_keeps_its_place() {
-        let (mut machine, mut shared) = machine();
+        let mut machine = machine();
         let [first, second] = [0, 2].map(ConnectionEnd::new);
         let until = Instant::from_nanos(5);
         for end in [first, second, first] {
-            machine.stop_connection(end, until, &mut shared);
+            machine.stop_connection(end, until);
         }
         assert_eq!(machine.next_connection(), Some(first));
         machine.keep_turn(first, until);

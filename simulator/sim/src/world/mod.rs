@@ -1,45 +1,52 @@
 //! The simulated world: machines on a network, what travels between them, and their users.
 //!
-//! A [`World`] consists of parts with state of their own. Each part acts on what it owns and on what
-//! is passed to it; the world takes the events in their order and routes each to the parts that it
-//! concerns.
+//! A [`World`] consists of lanes: each is a machine with all that happens there. The world runs them
+//! over one window of time after the other.
 //!
 //! | part | file |
 //! | --- | --- |
-//! | machines: access links, nodes, who waits for the uplink | `machine.rs`, `reading.rs` |
-//! | routers and the links between them | `routers.rs` |
-//! | TCP connections, of the overlay and outside it | `connections.rs`, `connection.rs`, `cross.rs` |
-//! | users and their servers | `users/` |
-//! | what happens at known times | `schedule.rs` |
-//! | recorders | `recorders/` |
-//! | shared by all: time and pending events, contents of packets | `shared.rs`, `timeline.rs`, `packets.rs` |
+//! | the world and its windows | `world.rs`, built by `build.rs` |
+//! | partitions: lanes that one thread runs | `partition.rs`, `mail.rs` |
+//! | a lane: the events of one machine | `lane.rs`, `schedule.rs`; what leaves it: `outbox.rs` |
+//! | its access links, its nodes, who waits for the uplink | `machine.rs`, `pipe.rs`, `reading.rs` |
+//! | its TCP connections, of the overlay and outside it | `connections.rs`, `connection.rs`, `cross.rs` |
+//! | its users and servers | `users/` |
+//! | its recorders, and the results of all | `recorders/` |
+//! | routers and the links between them | `routes.rs`, `trunks.rs` |
+//! | what the lanes of a partition use in turn | `shared.rs`, `packets.rs` |
 
 mod address;
+mod balance;
 mod build;
 mod connection;
 mod connections;
 mod cross;
 mod deployment;
-mod event_loop;
+mod lane;
 mod machine;
+mod mail;
+mod outbox;
 mod packets;
+mod partition;
 mod pipe;
 mod reading;
 mod recorders;
-mod routers;
+mod routes;
 mod schedule;
 mod share;
 mod shared;
-mod slots;
-mod timeline;
+mod trunks;
 mod users;
+mod windows;
+#[expect(clippy::module_inception, reason = "it is what the folder is about")]
+mod world;
 
 use std::ops::ControlFlow;
 
 use hopflow_overlay::Factory;
 
 pub use self::deployment::Deployment;
-pub use self::event_loop::{Progress, World};
+pub use self::world::{Progress, World};
 use crate::outcome::Outcome;
 use crate::payload::Simulated;
 use crate::spec::{SpecError, WorldSpec};

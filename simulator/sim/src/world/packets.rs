@@ -113,6 +113,16 @@ impl Packets {
         self.segments[place as usize]
     }
 
+    /// Takes a packet with its content out of these into others.
+    pub(crate) fn pass(&mut self, packet: Packet, to: &mut Self) -> Packet {
+        let content = match packet.content {
+            Content::Datagram { start, len } => to.add_frames(self.frames_of(start, len)),
+            Content::Segment(place) => to.add_segment(self.segment_at(place)),
+        };
+        self.free(packet);
+        Packet { content, ..packet }
+    }
+
     /// Frees the content of a packet that has arrived or was dropped.
     #[inline]
     pub(crate) fn free(&mut self, packet: Packet) {

@@ -1,32 +1,33 @@
-//! Links of the simulated network, each with all that it needs to act by itself.
+//! Links of the simulated network, each with the random numbers that it draws.
 
 use hopflow_netem::{Link, LinkConfig, Verdict};
 use hopflow_random::Stream;
-use hopflow_units::Instant;
+use hopflow_units::{Duration, Instant};
 
-use super::packets::Packet;
-use super::shared::Shared;
-use crate::engine::Slot;
+use super::packets::{Packet, Packets};
 
-/// A one-way link with its random stream and its place in the agenda.
+/// A one-way link with its random stream.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     link: Link<Packet>,
     random: Stream,
-    slot: Slot,
 }
 
 impl Pipe {
-    pub(crate) fn new(config: LinkConfig, random: Stream, slot: Slot) -> Self {
+    pub(crate) fn new(config: LinkConfig, random: Stream) -> Self {
         Self {
             link: Link::new(config),
             random,
-            slot,
         }
     }
 
     pub(crate) const fn link(&self) -> &Link<Packet> {
         &self.link
+    }
+
+    /// The propagation delay: nothing sent arrives sooner.
+    pub(crate) const fn delay(&self) -> Duration {
+        self.link.config().delay
     }
 
     /// When a sender that a full queue stops may try again; `None` if there is room.
@@ -37,8 +38,7 @@ impl Pipe {
 
     /// Sends a packet, and a copy of it where the link duplicates it.
     #[inline]
-    pub(crate) fn send(&mut self, packet: Packet, shared: &mut Shared) {
-        let (now, packets) = (shared.now(), &mut shared.packets);
+    pub(crate) fn send(&mut self, now: Instant, packet: Packet, packets: &mut Packets) {
         let (link, random) = (&mut self.link, &mut self.random);
         match link.send(now, packet, packet.size(), random) {
             Verdict::Queued => {}
@@ -50,23 +50,54 @@ impl Pipe {
                 }
             }
         }
-        shared.timeline.set(self.slot, link.next_event());
+        self.free_dropped(packets);
     }
 
-    /// Takes the next packet that has arrived; ask until there is none, then
-    /// [`settle`](Self::settle).
+    /// When the next packet leaves the queue, if that is decided only then (`CoDel`).
     #[inline]
-    pub(crate) fn receive(&mut self, now: Instant) -> Option<Packet> {
-        self.link.receive(now)
+    pub(crate) fn next_service(&self) -> Option<Instant> {
+        self.link.next_service()
     }
 
-    /// Frees packets that the queue dropped, and sets when the next packet arrives.
+    /// Lets all packets leave the queue whose time has come.
     #[inline]
-    pub(crate) fn settle(&mut self, shared: &mut Shared) {
-        while let Some(packet) = self.link.take_dropped() {
-            shared.packets.free(packet);
+    pub(crate) fn serve(&mut self, now: Instant, packets: &mut Packets) {
+        if self.link.next_service().is_some_and(|at| at <= now) {
+            self.link.serve(now);
+            self.free_dropped(packets);
         }
-        shared.timeline.set(self.slot, self.link.next_event());
+    }
+
+    /// When the next of the packets arrives that have left the queue.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Option<Instant> {
+        self.link.next_arrival()
+    }
+
+    /// Takes the next packet that has arrived; ask until there is none.
+    #[inline]
+    pub(crate) fn take_arrived(&mut self, now: Instant) -> Option<Packet> {
+        self.link.take_arrived(now)
+    }
+
+    /// Takes the next packet that has left the queue, and when it arrives; it counts as delivered
+    /// if it does so by `end`. Ask until there is none after each change.
+    #[inline]
+    pub(crate) fn take_departed(&mut self, end: Instant) -> Option<(Instant, Packet)> {
+        self.link.take_departed(end)
+    }
+
+    /// Moves the contents of all packets that the link holds.
+    pub(crate) fn move_packets(&mut self, from: &mut Packets, to: &mut Packets) {
+        self.link
+            .for_each_packet(|packet| *packet = from.pass(*packet, to));
+    }
+
+    #[inline]
+    fn free_dropped(&mut self, packets: &mut Packets) {
+        while let Some(packet) = self.link.take_dropped() {
+            packets.free(packet);
+        }
     }
 }
 
@@ -74,77 +105,71 @@ impl Pipe {
 mod tests {
     use hopflow_netem::QueueConfig;
     use hopflow_random::Streams;
-    use hopflow_units::{Bytes, CircuitId, Duration, LinkId, Rate};
+    use hopflow_units::{Bytes, CircuitId, LinkId, Rate};
     use hopflow_wire::Frame;
 
     use super::*;
     use crate::world::address::{LinkEnd, NodeAt};
     use crate::world::packets::Content;
-    use crate::world::timeline::{EventSource, Timeline};
 
     const TO: LinkEnd = LinkEnd {
         node: NodeAt::new(0, 0),
         link: LinkId::new(0),
     };
 
-    fn pipe(config: LinkConfig) -> (Pipe, Shared) {
-        let mut timeline = Timeline::new();
-        let slot = timeline.add(EventSource::Uplink(0));
-        let pipe = Pipe::new(config, Streams::new(1).stream("test", 0), slot);
-        (pipe, Shared::new(timeline))
+    fn pipe(config: LinkConfig) -> (Pipe, Packets) {
+        let random = Streams::new(1).stream("test", 0);
+        (Pipe::new(config, random), Packets::default())
     }
 
-    fn send(pipe: &mut Pipe, shared: &mut Shared, number: u16) {
+    fn send(pipe: &mut Pipe, packets: &mut Packets, number: u16) {
         let frames = [Frame::Probe(CircuitId::new(number))];
-        let packet = shared.packets.datagram(TO, Bytes::new(1000), &frames);
-        pipe.send(packet, shared);
+        let packet = packets.datagram(TO, Bytes::new(1000), &frames);
+        pipe.send(Instant::ZERO, packet, packets);
     }
 
     /// What arrives, each with the number that its frame carries.
-    fn arrivals(pipe: &mut Pipe, shared: &mut Shared) -> Vec<u16> {
+    fn arrivals(pipe: &mut Pipe, packets: &mut Packets) -> Vec<u16> {
         let mut numbers = Vec::new();
-        while shared.timeline.advance(Instant::FAR_FUTURE).is_some() {
-            while let Some(packet) = pipe.receive(shared.now()) {
-                let Content::Datagram { start, len } = packet.content() else {
-                    panic!("no segment was sent");
-                };
-                let [Frame::Probe(circuit)] = shared.packets.frames_of(start, len) else {
-                    panic!("a datagram has one frame");
-                };
-                numbers.push(circuit.get());
-                shared.packets.free(packet);
-            }
-            pipe.settle(shared);
+        while let Some(packet) = pipe.take_arrived(Instant::FAR_FUTURE) {
+            let Content::Datagram { start, len } = packet.content() else {
+                panic!("no segment was sent");
+            };
+            let [Frame::Probe(circuit)] = packets.frames_of(start, len) else {
+                panic!("a datagram has one frame");
+            };
+            numbers.push(circuit.get());
+            packets.free(packet);
         }
         numbers
     }
 
     #[test]
     fn a_copy_has_a_content_of_its_own() {
-        let (mut pipe, mut shared) = pipe(LinkConfig {
+        let (mut pipe, mut packets) = pipe(LinkConfig {
             duplicate: 1.0,
             ..LinkConfig::pure_delay(Duration::from_millis(1))
         });
         for number in [7, 8] {
-            send(&mut pipe, &mut shared, number);
+            send(&mut pipe, &mut packets, number);
         }
-        assert_eq!(arrivals(&mut pipe, &mut shared), [7, 7, 8, 8]);
+        assert_eq!(arrivals(&mut pipe, &mut packets), [7, 7, 8, 8]);
     }
 
     #[test]
     fn the_places_of_dropped_packets_are_used_again() {
-        let (mut pipe, mut shared) = pipe(LinkConfig {
+        let (mut pipe, mut packets) = pipe(LinkConfig {
             queue: QueueConfig::drop_tail(1),
             ..LinkConfig::with_rate(Rate::from_kilobytes_per_sec(1), Duration::ZERO)
         });
         for number in 0..100 {
-            send(&mut pipe, &mut shared, number);
+            send(&mut pipe, &mut packets, number);
         }
         // One is serialised, one waits, and one place serves all that were dropped.
         let frames = [Frame::Probe(CircuitId::new(0))];
-        let next = shared.packets.datagram(TO, Bytes::new(1), &frames);
+        let next = packets.datagram(TO, Bytes::new(1), &frames);
         assert!(matches!(next.content(), Content::Datagram { start: 2, .. }));
-        assert!(pipe.room_at(shared.now()).is_some());
-        assert_eq!(arrivals(&mut pipe, &mut shared), [0, 1]);
+        assert!(pipe.room_at(Instant::ZERO).is_some());
+        assert_eq!(arrivals(&mut pipe, &mut packets), [0, 1]);
     }
 }

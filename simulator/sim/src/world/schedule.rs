@@ -1,89 +1,136 @@
-//! What happens at known times: requests, answers, connections and messages out of band.
+//! What happens at a machine at known times: requests, answers, connections and messages out of
+//! band.
 
-use std::collections::BTreeMap;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
 
-use hopflow_units::Instant;
+use hopflow_units::{Instant, LinkId};
 use hopflow_wire::Message;
 
-use super::address::{ConnectionEnd, LinkEnd};
-use super::timeline::Timeline;
-use crate::engine::Slot;
+use super::address::ConnectionEnd;
+use super::outbox::Envelope;
 
 /// Something that happens at a known time.
 #[derive(Clone, Debug)]
 pub(crate) enum Scheduled {
     /// A connection outside the overlay opens.
     Connect(ConnectionEnd),
-    /// A user sends a request.
+    /// A user sends a request: which of the machine's clients.
     Request(u32),
-    /// The server of a user answers.
+    /// A server answers: which of the machine's.
     Respond(u32),
-    /// A message arrives out of band.
-    Message { to: LinkEnd, message: Message },
+    /// A message arrives out of band at a node.
+    Message {
+        position: u16,
+        link: LinkId,
+        message: Message,
+    },
 }
 
-/// All that is scheduled, by time and then in the order of adding.
-///
-/// One event source for all of it: such events are rare compared with packets.
-#[derive(Debug)]
+/// All that is scheduled at a machine: by time, then what the machine has scheduled itself, then by
+/// sender, then in the order of adding.
+#[derive(Debug, Default)]
 pub(crate) struct Schedule {
-    pending: BTreeMap<(Instant, u64), Scheduled>,
+    pending: BinaryHeap<Reverse<Entry>>,
     added: u64,
-    slot: Slot,
+}
+
+#[derive(Debug)]
+struct Entry {
+    at: Instant,
+    /// 0 for the machine itself, else one more than the number of the machine that sent it.
+    from: u32,
+    order: u64,
+    what: Scheduled,
 }
 
 impl Schedule {
-    pub(crate) const fn new(slot: Slot) -> Self {
-        Self {
-            pending: BTreeMap::new(),
-            added: 0,
-            slot,
-        }
+    pub(crate) fn add(&mut self, at: Instant, what: Scheduled) {
+        let order = self.next_order();
+        let entry = Entry {
+            at,
+            from: 0,
+            order,
+            what,
+        };
+        self.pending.push(Reverse(entry));
     }
 
-    pub(crate) fn add(&mut self, at: Instant, what: Scheduled, timeline: &mut Timeline) {
-        self.pending.insert((at, self.added), what);
+    /// Adds a message of another machine.
+    pub(crate) fn deliver(&mut self, envelope: Envelope) {
+        self.pending.push(Reverse(Entry {
+            at: envelope.at,
+            from: envelope.from + 1,
+            order: envelope.order,
+            what: Scheduled::Message {
+                position: envelope.to.node.position,
+                link: envelope.to.link,
+                message: envelope.message,
+            },
+        }));
+    }
+
+    /// A number that rises with everything that the machine schedules or sends.
+    pub(crate) const fn next_order(&mut self) -> u64 {
         self.added += 1;
-        self.rearm(timeline);
+        self.added
     }
 
-    /// Takes the next thing that is due; without one, sets when the next will be.
-    pub(crate) fn pop_due(&mut self, timeline: &mut Timeline) -> Option<Scheduled> {
-        if let Some(first) = self.pending.first_entry()
-            && first.key().0 <= timeline.now()
-        {
-            return Some(first.remove());
-        }
-        self.rearm(timeline);
-        None
+    /// When the next thing happens.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<Instant> {
+        self.pending.peek().map(|Reverse(entry)| entry.at)
     }
 
-    fn rearm(&self, timeline: &mut Timeline) {
-        let next = self.pending.first_key_value().map(|((at, _), _)| *at);
-        timeline.set(self.slot, next);
+    /// Takes the next thing that is due.
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Scheduled> {
+        self.next().filter(|at| *at <= now)?;
+        self.pending.pop().map(|Reverse(entry)| entry.what)
+    }
+}
+
+impl Entry {
+    const fn rank(&self) -> (Instant, u32, u64) {
+        (self.at, self.from, self.order)
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::timeline::EventSource;
 
     #[test]
     fn simultaneous_entries_come_in_the_order_of_adding() {
-        let mut timeline = Timeline::new();
-        let mut schedule = Schedule::new(timeline.add(EventSource::Schedule));
+        let mut schedule = Schedule::default();
+        let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
         for (millis, user) in [(7, 0), (5, 1), (7, 2), (5, 3), (9, 4)] {
-            let at = Instant::from_nanos(millis * 1_000_000);
-            schedule.add(at, Scheduled::Request(user), &mut timeline);
+            schedule.add(at(millis), Scheduled::Request(user));
         }
         let mut order = Vec::new();
-        while timeline.advance(Instant::from_nanos(8_000_000)).is_some() {
-            while let Some(Scheduled::Request(user)) = schedule.pop_due(&mut timeline) {
-                order.push(user);
-            }
+        while let Some(Scheduled::Request(user)) = schedule.pop_due(at(8)) {
+            order.push(user);
         }
         assert_eq!(order, [1, 3, 0, 2]);
-        assert_eq!(timeline.events(), 2);
+        assert_eq!(schedule.next(), Some(at(9)));
     }
 }

@@ -1,32 +1,43 @@
-//! What all parts of a world use.
+//! What all lanes of a partition use in turn.
+
+use std::sync::Arc;
 
 use hopflow_units::Instant;
 use hopflow_wire::Frame;
 
+use super::outbox::Outbox;
 use super::packets::Packets;
-use super::timeline::Timeline;
+use super::routes::Routes;
 use crate::payload::Simulated;
 
-/// The time with its pending events, the contents of packets, and scratch space.
+/// The time, the contents of packets, what leaves the lane at work, and scratch space.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) timeline: Timeline,
+    /// The time in the lane at work.
+    pub(crate) now: Instant,
+    /// When the simulation ends.
+    pub(crate) end: Instant,
     pub(crate) packets: Packets,
     /// What a node sends or receives at the moment.
     pub(crate) frames: Vec<Frame<Simulated>>,
+    pub(crate) out: Outbox,
+    pub(crate) routes: Arc<Routes>,
 }
 
 impl Shared {
-    pub(crate) fn new(timeline: Timeline) -> Self {
+    pub(crate) fn new(end: Instant, routes: Arc<Routes>) -> Self {
         Self {
-            timeline,
+            now: Instant::ZERO,
+            end,
             packets: Packets::default(),
             frames: Vec::new(),
+            out: Outbox::default(),
+            routes,
         }
     }
 
     #[inline]
     pub(crate) const fn now(&self) -> Instant {
-        self.timeline.now()
+        self.now
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hopflow_results::{Fingerprint, Folder, Manifest, RunEntry};
 
 use super::job::canonical_world;
-use super::{Error, Job, Monitor, execute};
+use super::{Error, Job, Monitor, Threads, execute};
 use crate::scenario::Scenario;
 
 /// Runs to be made in one result folder.
@@ -17,6 +17,8 @@ pub struct Campaign {
     manifest: Manifest,
     /// Name of the folder that holds these results and no others.
     folder_name: String,
+    /// Threads for each run, if that is not left to the program.
+    each: Option<usize>,
 }
 
 /// The results of a campaign.
@@ -76,6 +78,7 @@ impl Campaign {
             jobs,
             manifest,
             folder_name,
+            each: None,
         })
     }
 
@@ -89,12 +92,19 @@ impl Campaign {
             jobs: Vec::new(),
             manifest,
             folder_name: name.to_owned(),
+            each: None,
         }
     }
 
     /// Notes the command that makes the results.
     pub fn set_command(&mut self, command: String) {
         self.manifest.command = Some(command);
+    }
+
+    /// Makes each run use exactly so many threads, be there work for them or not, in order to show
+    /// that results do not depend on it.
+    pub fn split_runs(&mut self, threads: usize) {
+        self.each = Some(threads);
     }
 
     /// The folder below `parent` that holds these results, whatever the seeds, and no others.
@@ -119,6 +129,10 @@ impl Campaign {
             // Claims the folder, so that no other scenario mixes its runs with these.
             folder.write_manifest(&self.manifest)?;
         }
+        let threads = Threads {
+            all: threads,
+            each: self.each,
+        };
         let made = execute(&self.jobs, &folder, threads, monitor);
         if let Err(error) = made {
             self.list(&folder)?;

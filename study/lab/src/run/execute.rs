@@ -1,10 +1,11 @@
 //! Making runs on all cores.
 
 use std::any::Any;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hopflow_results::{Folder, RunEntry};
 use hopflow_sim::{Deployment, World};
@@ -51,7 +52,17 @@ impl Monitor for Silent {
     }
 }
 
-/// Makes the runs that `folder` does not hold yet, on so many threads; all cores for `None`.
+/// On how many threads runs are made. Results do not depend on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Threads {
+    /// All runs together; all cores for `None`. Many runs are made side by side on a thread each,
+    /// few on up to several threads each.
+    pub all: Option<usize>,
+    /// Each run: exactly so many, be there work for them or not.
+    pub each: Option<usize>,
+}
+
+/// Makes the runs that `folder` does not hold yet.
 ///
 /// Returns the entries of all runs, in the order of `jobs`. Results do not depend on the number
 /// of threads.
@@ -61,7 +72,7 @@ impl Monitor for Silent {
 pub fn execute(
     jobs: &[Job],
     folder: &Folder,
-    threads: Option<usize>,
+    threads: Threads,
     monitor: &dyn Monitor,
 ) -> Result<Vec<RunEntry>, Error> {
     let mut entries: Vec<_> = jobs.iter().map(|job| folder.finished(&job.key)).collect();
@@ -69,14 +80,19 @@ pub fn execute(
     let simulated = missing.iter().map(|n| jobs[*n].scenario.duration.0);
     let simulated = simulated.fold(Duration::ZERO, |sum, duration| sum + duration);
     monitor.begin(jobs.len(), jobs.len() - missing.len(), simulated);
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let all = threads.all.unwrap_or_else(cores);
     let shared = Shared {
         folder,
         monitor,
+        all,
+        each: threads.each,
+        left: AtomicUsize::new(missing.len()),
         stop: AtomicBool::new(false),
         made: Mutex::new(Vec::new()),
     };
     let pool = ThreadPoolBuilder::new()
-        .num_threads(threads.map_or(0, |threads| threads.min(missing.len().max(1))))
+        .num_threads(all.min(missing.len().max(1)))
         .build()
         .expect("threads can be started");
     // First in, first out: with few threads as with many, runs are made in the order of the plan.
@@ -101,6 +117,11 @@ pub fn execute(
 struct Shared<'a> {
     folder: &'a Folder,
     monitor: &'a dyn Monitor,
+    /// Threads for all runs together, and for each.
+    all: usize,
+    each: Option<usize>,
+    /// Runs that are not finished.
+    left: AtomicUsize,
     /// Whether nothing more is to be begun.
     stop: AtomicBool,
     made: Mutex<Vec<(usize, Result<RunEntry, Failure>)>>,
@@ -151,10 +172,17 @@ impl Shared<'_> {
                 Err(folder)
             }
         };
+        self.left.fetch_sub(1, Ordering::Relaxed);
         self.made
             .lock()
             .expect("no thread panics with the lock")
             .push((n, made));
+    }
+
+    /// Threads for a run that begins: when fewer runs are left than there are threads, each has
+    /// several.
+    fn threads_for_one(&self) -> usize {
+        self.all / self.left.load(Ordering::Relaxed).max(1)
     }
 
     fn stopped(&self) -> bool {
@@ -191,6 +219,10 @@ impl Shared<'_> {
         }
         if let Some(interval) = job.scenario.record.traces {
             running.record_traces(interval.0);
+        }
+        match self.each {
+            Some(threads) => running.split(threads),
+            None => running.use_threads(self.threads_for_one()),
         }
         if !running.run(&mut observer) {
             return Ok(None);
@@ -258,7 +290,11 @@ mod tests {
         jobs[1].factory = Arc::new(Defective(Arc::clone(&jobs[1].factory)));
         let folder = tempfile::tempdir().unwrap();
         let folder = Folder::create(folder.path()).unwrap();
-        let error = execute(&jobs, &folder, Some(2), &Silent).unwrap_err();
+        let threads = Threads {
+            all: Some(2),
+            ..Threads::default()
+        };
+        let error = execute(&jobs, &folder, threads, &Silent).unwrap_err();
         let message = "1 run failed: backtap with seed 1: no node today";
         assert_eq!(error.to_string(), message);
         let finished = jobs

@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 pub use campaign::{Campaign, Finished};
-pub use execute::{Monitor, Silent, execute};
+pub use execute::{Monitor, Silent, Threads, execute};
 pub use job::Job;
 
 use crate::scenario::InputError;

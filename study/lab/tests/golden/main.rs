@@ -35,8 +35,8 @@ fn transports() -> BTreeMap<String, Choice> {
     presets.chain(variants).collect()
 }
 
-/// The hashes of a network's runs, a line each.
-fn hashes(network: &str, transports: &BTreeMap<String, Choice>) -> String {
+/// The hashes of a network's runs, a line each; of runs on so many threads each.
+fn hashes(network: &str, transports: &BTreeMap<String, Choice>, threads: Option<usize>) -> String {
     let table = transports
         .iter()
         .map(|(label, choice)| {
@@ -52,7 +52,10 @@ fn hashes(network: &str, transports: &BTreeMap<String, Choice>) -> String {
     let path = folder().join(&file);
     let scenario = Scenario::parse(&text, path.to_str().expect("a path of this project"));
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-    let campaign = Campaign::new(scenario, &text, "golden").expect("it can be planned");
+    let mut campaign = Campaign::new(scenario, &text, "golden").expect("it can be planned");
+    if let Some(threads) = threads {
+        campaign.split_runs(threads);
+    }
     let results = tempfile::tempdir().expect("a folder for results");
     let finished = campaign
         .run(results.path(), None, &Silent)
@@ -70,7 +73,7 @@ fn results_have_not_changed() {
     let transports = transports();
     let mut found = String::new();
     for network in NETWORKS {
-        found += &hashes(network, &transports);
+        found += &hashes(network, &transports, None);
     }
     if std::env::var_os("HOPFLOW_FREEZE").is_some() {
         std::fs::write(folder().join("hashes.txt"), &found).expect("the file can be written");
@@ -92,4 +95,18 @@ fn results_have_not_changed() {
         expected.lines().count(),
         "a run is missing"
     );
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let transports = transports();
+    let expected = read("hashes.txt");
+    for network in NETWORKS {
+        for threads in [2, 3, 4, 7, 16] {
+            for line in hashes(network, &transports, Some(threads)).lines() {
+                let known = expected.lines().any(|other| other == line);
+                assert!(known, "on {threads} threads: {line}");
+            }
+        }
+    }
 }

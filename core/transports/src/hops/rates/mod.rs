@@ -107,7 +107,7 @@ impl HopControl for PredictedRates {
             feedback: FeedbackPlan::every_cell(false, delay),
             // The end's gate decides how much waits here.
             source_queue: Some(config.queue_limit),
-            out_of_band: config.exchange.way == Feedback::OutOfBand,
+            out_of_band: config.message_delay(),
             target_utilization: config.target_utilization,
             tick: Some(Tick {
                 interval: config.step,
@@ -184,10 +184,8 @@ impl HopControl for PredictedRates {
                 self.apply(&mut entry, &mut messages);
             }
         });
-        let way = match (self.config.exchange.way, self.config.exchange.hop_delay) {
-            (Feedback::OutOfBand, Some(delay)) => Way::OutOfBand(delay.saturating_sub(EARLY)),
-            _ => Way::InBand,
-        };
+        let delay = self.config.message_delay();
+        let way = delay.map_or(Way::InBand, Way::OutOfBand);
         // Nothing changes while nothing is planned and no neighbour must hear of it.
         if self.problem.is_empty() && messages.is_empty() {
             cx.rest();
@@ -207,6 +205,15 @@ impl HopControl for PredictedRates {
 }
 
 type Messages = Vec<(FlowId, Neighbour, Vec<u8>)>;
+
+impl RatesConfig {
+    /// How long messages outside of all links take, if plans travel so.
+    fn message_delay(&self) -> Option<Duration> {
+        let delay = self.exchange.hop_delay?;
+        let outside = self.exchange.way == Feedback::OutOfBand;
+        outside.then(|| delay.saturating_sub(EARLY))
+    }
+}
 
 impl PredictedRates {
     /// Whether plans are made for a flow.

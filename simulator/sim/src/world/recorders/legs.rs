@@ -9,7 +9,7 @@ use crate::outcome::LegTraffic;
 
 /// The use of the legs of users that have several.
 #[derive(Debug, Default)]
-pub(super) struct LegRecorder {
+pub(crate) struct LegRecorder {
     /// By user, leg and hop.
     uses: BTreeMap<(u32, u32, u32), LegTraffic>,
 }
@@ -33,8 +33,8 @@ impl LegRecorder {
         entry.cells += Cells::new(1);
     }
 
-    /// What was seen, by user, leg and hop.
-    pub(super) fn finish(self) -> Vec<LegTraffic> {
-        self.uses.into_values().collect()
+    /// What was seen.
+    pub(super) fn finish(self) -> impl Iterator<Item = LegTraffic> {
+        self.uses.into_values()
     }
 }

@@ -1,23 +1,38 @@
 //! Regular samples of circuits and hops.
 
-use hopflow_overlay::Measured;
+use hopflow_overlay::{CircuitHandle, Direction, Measured};
 use hopflow_units::{Bytes, Duration, Instant};
 
-use crate::outcome::{HopSample, MetricSample, Sample};
+use crate::outcome::{HopSample, MetricSample};
 use crate::spec::Sampling;
 use crate::world::machine::Machine;
-use crate::world::users::{Leg, User};
+use crate::world::users::{Client, Endpoint, Server, Sink};
 
-/// What is sampled while the simulation runs.
+/// What is sampled at a machine while the simulation runs.
 #[derive(Debug)]
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     circuits: Option<Series>,
     hops: Option<Series>,
-    pub(super) samples: Vec<Sample>,
+    pub(crate) watched: Vec<WatchedHop>,
+    /// What sources here have packaged: when, and of which circuit.
+    pub(super) packaged: Vec<(Instant, u32, Bytes)>,
+    /// What has been delivered here: when, and of which circuit.
+    pub(super) delivered: Vec<(Instant, u32, Bytes)>,
     pub(super) hop_samples: Vec<HopSample>,
     pub(super) metrics: Vec<MetricSample>,
     /// What one flow measured; keeps its memory.
     measured: Vec<Measured>,
+}
+
+/// A node that sends what is measured of a user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WatchedHop {
+    pub(crate) user: u32,
+    /// Nodes from the source, over all legs of the user.
+    pub(crate) hop: u32,
+    pub(crate) position: u16,
+    pub(crate) circuit: CircuitHandle,
+    pub(crate) direction: Direction,
 }
 
 /// When a regular sample is due.
@@ -48,12 +63,14 @@ impl Series {
 }
 
 impl Sampler {
-    pub(super) fn new(sampling: &Sampling) -> Self {
+    pub(crate) fn new(sampling: &Sampling) -> Self {
         let from = Instant::ZERO + sampling.from;
         Self {
             circuits: Series::new(sampling.circuits, from),
             hops: Series::new(sampling.hops, from),
-            samples: Vec::new(),
+            watched: Vec::new(),
+            packaged: Vec::new(),
+            delivered: Vec::new(),
             hop_samples: Vec::new(),
             metrics: Vec::new(),
             measured: Vec::new(),
@@ -61,64 +78,77 @@ impl Sampler {
     }
 
     /// When the next sample is due.
-    pub(super) fn next(&self) -> Option<Instant> {
+    pub(crate) fn next(&self) -> Option<Instant> {
         let series = [self.circuits, self.hops];
         series.into_iter().flatten().map(|series| series.next).min()
     }
 
     /// Takes the samples that are due.
-    pub(super) fn sample(&mut self, now: Instant, users: &[User], machines: &[Machine]) {
+    pub(crate) fn sample(
+        &mut self,
+        now: Instant,
+        machine: &Machine,
+        clients: &[Client],
+        servers: &[Server],
+    ) {
         if Series::take(&mut self.circuits, now) {
-            self.sample_circuits(now, users, machines);
+            for client in clients {
+                self.sample_end(now, machine, &client.endpoint, client.sink.as_ref());
+            }
+            for server in servers {
+                self.sample_end(now, machine, &server.endpoint, server.sink.as_ref());
+            }
         }
         if Series::take(&mut self.hops, now) {
-            self.sample_hops(now, users, machines);
+            self.sample_hops(now, machine);
         }
     }
 
-    fn sample_circuits(&mut self, now: Instant, users: &[User], machines: &[Machine]) {
-        self.samples.extend(users.iter().map(|user| Sample {
-            at: now,
-            circuit: user.number(),
-            packaged: packaged(user, machines),
-            delivered: user.delivered(),
-        }));
+    /// Samples what is measured of a user at one of its ends: there it is delivered, or packaged.
+    fn sample_end(
+        &mut self,
+        now: Instant,
+        machine: &Machine,
+        endpoint: &Endpoint,
+        sink: Option<&Sink>,
+    ) {
+        let user = endpoint.user;
+        match sink {
+            Some(sink) => self.delivered.push((now, user, sink.bytes)),
+            None => self.packaged.push((now, user, packaged(endpoint, machine))),
+        }
     }
 
-    fn sample_hops(&mut self, now: Instant, users: &[User], machines: &[Machine]) {
-        for user in users {
-            let senders = |leg: &Leg| leg.senders(user.measured());
-            let senders = user.legs().iter().flat_map(senders);
-            for (hop, (node, circuit)) in (0..).zip(senders) {
-                let host = &machines[node.machine()].node(node.position).host;
-                let Some(view) = host.flow_view(circuit, user.measured()) else {
-                    continue;
-                };
-                self.hop_samples.push(HopSample {
-                    at: now,
-                    circuit: user.number(),
-                    hop,
-                    queue: view.queued,
-                    outstanding: view.outstanding,
-                    window: view.window,
-                });
-                host.measure(circuit, user.measured(), &mut self.measured);
-                let sample = |measured| MetricSample {
-                    at: now,
-                    circuit: user.number(),
-                    hop,
-                    measured,
-                };
-                self.metrics.extend(self.measured.drain(..).map(sample));
-            }
+    fn sample_hops(&mut self, at: Instant, machine: &Machine) {
+        for watched in &self.watched {
+            let host = &machine.node(watched.position).host;
+            let Some(view) = host.flow_view(watched.circuit, watched.direction) else {
+                continue;
+            };
+            let (circuit, hop) = (watched.user, watched.hop);
+            self.hop_samples.push(HopSample {
+                at,
+                circuit,
+                hop,
+                queue: view.queued,
+                outstanding: view.outstanding,
+                window: view.window,
+            });
+            host.measure(watched.circuit, watched.direction, &mut self.measured);
+            let sample = |measured| MetricSample {
+                at,
+                circuit,
+                hop,
+                measured,
+            };
+            self.metrics.extend(self.measured.drain(..).map(sample));
         }
     }
 }
 
-/// Bytes that the source of what is measured has packaged.
-pub(super) fn packaged(user: &User, machines: &[Machine]) -> Bytes {
-    let (node, stream) = user.source();
-    let host = &machines[node.machine()].node(node.position).host;
-    let view = host.stream_view(stream);
+/// Bytes that a source has packaged.
+pub(super) fn packaged(endpoint: &Endpoint, machine: &Machine) -> Bytes {
+    let host = &machine.node(endpoint.position).host;
+    let view = host.stream_view(endpoint.stream);
     view.map_or(Bytes::ZERO, |view| view.packaged)
 }

@@ -1,47 +1,41 @@
 //! What an observer of a circuit's ends sees.
 
+use std::collections::BTreeMap;
+
 use hopflow_overlay::Direction;
 use hopflow_units::{Bytes, Duration, Instant};
 
 use super::index::Sender;
 use crate::outcome::{Tally, TraceBin, Vantage};
 use crate::payload::Simulated;
-use crate::world::address::CircuitEnd;
-use crate::world::users::{Leg, User};
 
-/// Counts what passes the two places of each circuit, in bins of time.
+/// Counts what passes the places of circuits that are at a machine, in bins of time.
 #[derive(Debug)]
-pub(super) struct TraceRecorder {
+pub(crate) struct TraceRecorder {
     from: Instant,
     interval: Duration,
-    /// For each machine, the circuit whose client is alone there.
-    clients: Vec<Option<u32>>,
-    /// The bin that is being filled, for each circuit and place.
-    open: Vec<[Option<TraceBin>; 2]>,
+    /// The circuit whose client is alone at the machine.
+    client: Option<u32>,
+    /// The bin that is being filled, for each circuit, place and direction.
+    open: BTreeMap<(u32, Vantage, bool), TraceBin>,
     bins: Vec<TraceBin>,
 }
 
 impl TraceRecorder {
-    pub(super) fn new(users: &[User], machines: usize, from: Instant, interval: Duration) -> Self {
+    pub(crate) const fn new(client: Option<u32>, from: Instant, interval: Duration) -> Self {
         Self {
             from,
             interval,
-            clients: lone_clients(users, machines),
-            open: vec![[None; 2]; users.len()],
+            client,
+            open: BTreeMap::new(),
             bins: Vec::new(),
         }
     }
 
-    /// Notes a packet between a machine and its router.
-    pub(super) fn on_wire(
-        &mut self,
-        now: Instant,
-        machine: usize,
-        direction: Direction,
-        size: Bytes,
-    ) {
-        if let Some(circuit) = self.clients[machine] {
-            self.count((now, circuit), Vantage::Entry, direction, size);
+    /// Notes a packet between the machine and its router.
+    pub(super) fn on_wire(&mut self, at: Instant, direction: Direction, size: Bytes) {
+        if let Some(circuit) = self.client {
+            self.count((at, circuit), Vantage::Entry, direction, size);
         }
     }
 
@@ -77,17 +71,18 @@ impl TraceRecorder {
         let elapsed = now.saturating_since(self.from).as_nanos();
         let begun = elapsed - elapsed % self.interval.as_nanos();
         let at = self.from + Duration::from_nanos(begun);
-        let open = &mut self.open[circuit as usize][place as usize];
-        if open.is_some_and(|bin| bin.at != at) {
-            self.bins.extend(open.take());
-        }
-        let bin = open.get_or_insert(TraceBin {
+        let empty = TraceBin {
             circuit,
             place,
             at,
             up: Tally::default(),
             down: Tally::default(),
-        });
+        };
+        let key = (circuit, place, direction == Direction::Forward);
+        let bin = self.open.entry(key).or_insert(empty);
+        if bin.at != at {
+            self.bins.push(std::mem::replace(bin, empty));
+        }
         let tally = match direction {
             Direction::Forward => &mut bin.up,
             Direction::Backward => &mut bin.down,
@@ -96,32 +91,25 @@ impl TraceRecorder {
         tally.bytes += size;
     }
 
-    /// All bins, ordered by circuit, then place, then time.
-    pub(super) fn finish(self) -> Vec<TraceBin> {
-        let mut bins = self.bins;
-        bins.extend(self.open.into_iter().flatten().flatten());
-        bins.sort_by_key(|bin| (bin.circuit, bin.place, bin.at));
-        bins
+    /// All bins in any order; several may be of the same time.
+    pub(super) fn finish(self) -> impl Iterator<Item = TraceBin> {
+        self.bins.into_iter().chain(self.open.into_values())
     }
 }
 
-/// For each machine, the circuit whose client has the machine for itself.
-fn lone_clients(users: &[User], machines: usize) -> Vec<Option<u32>> {
-    let mut circuits = vec![0; machines];
-    let mut clients = vec![None; machines];
-    for user in users {
-        let hops = user.legs().iter().flat_map(Leg::hops);
-        let mut nodes: Vec<_> = hops.map(|(node, _)| *node).collect();
-        nodes.sort();
-        nodes.dedup();
-        for node in nodes {
-            circuits[node.machine()] += 1;
+/// Bins ordered by circuit, then place, then time; those of the same time are one.
+pub(super) fn merge(mut bins: Vec<TraceBin>) -> Vec<TraceBin> {
+    let key = |bin: &TraceBin| (bin.circuit, bin.place, bin.at);
+    bins.sort_by_key(key);
+    bins.dedup_by(|next, bin| {
+        let same = key(next) == key(bin);
+        if same {
+            for (sum, more) in [(&mut bin.up, next.up), (&mut bin.down, next.down)] {
+                sum.packets += more.packets;
+                sum.bytes += more.bytes;
+            }
         }
-        let (client, _) = user.end(CircuitEnd::Client);
-        clients[client.machine()] = Some(user.number());
-    }
-    let alone = clients.into_iter().zip(circuits);
-    alone
-        .map(|(user, circuits)| user.filter(|_| circuits == 1))
-        .collect()
+        same
+    });
+    bins
 }

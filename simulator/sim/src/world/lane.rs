@@ -1,0 +1,478 @@
+//! A lane: one machine and all that happens there.
+//!
+//! A lane acts on what it owns and on what the [`Shared`] of its partition lends it. What it does
+//! for other lanes it puts into the [`Outbox`](super::outbox::Outbox). So lanes can be run one after
+//! the other or side by side, each over a whole window of time.
+//!
+//! Simultaneous events of a lane happen in the order of [`Due`].
+
+use hopflow_overlay::{CircuitHandle, Direction, Event, StreamHandle};
+use hopflow_units::{Duration, Instant};
+
+use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
+use super::connections::Connections;
+use super::machine::{Machine, Node, Turn};
+use super::outbox::{Arrival, Envelope, Left, Request};
+use super::packets::{Content, Packets};
+use super::recorders::Records;
+use super::schedule::{Schedule, Scheduled};
+use super::shared::Shared;
+use super::users::{Client, Server, Sink, StreamWrite};
+use crate::payload::{DataOffset, Simulated};
+
+/// A machine with its links, connections, users, and all that is pending there.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) number: u32,
+    pub(crate) machine: Machine,
+    pub(crate) connections: Connections,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) servers: Vec<Server>,
+    pub(crate) schedule: Schedule,
+    /// Packets that will be at the machine's router, in time for the next run.
+    inbox: Vec<Arrival>,
+    pub(crate) records: Records,
+    /// Events so far.
+    pub(crate) events: u64,
+}
+
+/// What acts by itself, in the order in which simultaneous events happen.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Due {
+    /// A packet leaves the uplink's queue.
+    Uplink,
+    /// Packets reach the machine.
+    Downlink,
+    /// The timers of the node at a position.
+    Node(u16),
+    /// What is scheduled for later, such as requests of users.
+    Schedule,
+    /// The regular samples.
+    Sample,
+    /// The timers of one end of a TCP connection.
+    Connection(ConnectionEnd),
+}
+
+impl Lane {
+    pub(crate) fn new(number: u32, machine: Machine) -> Self {
+        Self {
+            number,
+            machine,
+            connections: Connections::default(),
+            clients: Vec::new(),
+            servers: Vec::new(),
+            schedule: Schedule::default(),
+            inbox: Vec::new(),
+            records: Records::default(),
+            events: 0,
+        }
+    }
+
+    /// Takes a packet that will be at the machine's router, in time for the next run; returns
+    /// whether it is the first.
+    #[inline]
+    pub(crate) fn accept(&mut self, arrival: Arrival) -> bool {
+        self.inbox.push(arrival);
+        self.inbox.len() == 1
+    }
+
+    /// Takes a user's request: its server will receive it.
+    pub(crate) fn expect_request(&mut self, server: u32, request: Request) {
+        self.servers[server as usize].begin(request);
+    }
+
+    /// Takes the time when a cell left its source for a user here.
+    pub(crate) fn note_left(&mut self, (end, index): (CircuitEnd, u32), left: Left) {
+        if let Some(sink) = self.sink_mut(end, index) {
+            sink.on_left(left);
+        }
+    }
+
+    fn sink_mut(&mut self, end: CircuitEnd, index: u32) -> Option<&mut Sink> {
+        match end {
+            CircuitEnd::Client => self.clients[index as usize].sink.as_mut(),
+            CircuitEnd::Exit => self.servers[index as usize].sink.as_mut(),
+        }
+    }
+
+    /// All that is measured of users here.
+    pub(crate) fn sinks_mut(&mut self) -> impl Iterator<Item = &mut Sink> {
+        let clients = self.clients.iter_mut().map(|client| &mut client.sink);
+        let servers = self.servers.iter_mut().map(|server| &mut server.sink);
+        clients.chain(servers).flatten()
+    }
+
+    /// Opens connections, and lets the nodes send what they have to send at the beginning.
+    pub(crate) fn begin(&mut self, shared: &mut Shared) {
+        shared.now = Instant::ZERO;
+        self.connections.open_all(&mut self.machine, shared);
+        self.pump(0, shared);
+        self.pump_others(shared);
+        self.records.on_departed(shared);
+    }
+
+    /// Handles what happens at the machine before `limit`, when all is known that reaches its router
+    /// before `at_router`. Returns how many events there were.
+    pub(crate) fn run(&mut self, limit: Instant, at_router: Instant, shared: &mut Shared) -> u64 {
+        let mut events = self.offer(at_router, shared);
+        loop {
+            let (time, due) = self.next();
+            if time >= limit || time > shared.end {
+                break;
+            }
+            shared.now = time;
+            events += 1;
+            self.handle(due, shared);
+        }
+        self.records.on_departed(shared);
+        self.events += events;
+        events
+    }
+
+    /// Moves the contents of all packets that wait at the machine or are on its links.
+    pub(crate) fn move_packets(&mut self, from: &mut Packets, to: &mut Packets) {
+        self.machine.up.move_packets(from, to);
+        self.machine.down.move_packets(from, to);
+    }
+
+    /// When the lane must be run next, apart from packets that are on their way: something is due at
+    /// the machine, or may be because of a packet that leaves the downlink's queue.
+    pub(crate) fn wake_at(&mut self) -> Instant {
+        let (time, _) = self.next();
+        let service = self.machine.down.next_service();
+        service.map_or(time, |at| time.min(at + self.down_delay()))
+    }
+
+    /// How long packets take from the router to the machine.
+    #[inline]
+    pub(crate) const fn down_delay(&self) -> Duration {
+        self.machine.down.delay()
+    }
+
+    /// Offers to the downlink what reaches the router, all of it before `limit`; returns how many
+    /// packets there were.
+    fn offer(&mut self, limit: Instant, shared: &mut Shared) -> u64 {
+        let mut inbox = std::mem::take(&mut self.inbox);
+        inbox.sort_unstable();
+        let (mut offered, end) = (0, shared.end);
+        for arrival in inbox.drain(..).filter(|arrival| arrival.at <= end) {
+            let (at, packet) = (arrival.at, arrival.packet);
+            self.sample_down((at, arrival.via > 0), shared);
+            self.records.on_wire(at, Direction::Backward, packet.size());
+            self.machine.down.send(at, packet, &mut shared.packets);
+            offered += 1;
+        }
+        self.inbox = inbox;
+        self.sample_down((limit, false), shared);
+        if self
+            .machine
+            .down
+            .next_service()
+            .is_some_and(|at| at < limit)
+        {
+            let last = Instant::from_nanos(limit.as_nanos() - 1).min(shared.end);
+            self.machine.down.serve(last, &mut shared.packets);
+        }
+        offered
+    }
+
+    /// Samples the downlink's queue at all times before `limit`, or up to it.
+    fn sample_down(&mut self, (limit, inclusive): (Instant, bool), shared: &mut Shared) {
+        let Some(queues) = &mut self.records.queues else {
+            return;
+        };
+        let (series, down) = (&mut queues.down, &mut self.machine.down);
+        while (series.next < limit || inclusive && series.next == limit)
+            && series.next <= shared.end
+        {
+            down.serve(series.next, &mut shared.packets);
+            series.sample(down.link());
+        }
+    }
+
+    /// What is due first at the machine.
+    #[inline]
+    fn next(&mut self) -> (Instant, Due) {
+        let machine = &self.machine;
+        let mut first = (machine.node(0).due, Due::Node(0));
+        if let Some(at) = machine.down.next_arrival() {
+            first = first.min((at, Due::Downlink));
+        }
+        if let Some(at) = machine.up.next_service() {
+            first = first.min((at, Due::Uplink));
+        }
+        for position in 1..=machine.others() {
+            first = first.min((machine.node(position).due, Due::Node(position)));
+        }
+        if let Some(at) = self.schedule.next() {
+            first = first.min((at, Due::Schedule));
+        }
+        if let Some(at) = self.records.next_sample() {
+            first = first.min((at, Due::Sample));
+        }
+        if let Some((at, end)) = self.connections.next_alarm() {
+            first = first.min((at, Due::Connection(end)));
+        }
+        first
+    }
+
+    fn handle(&mut self, due: Due, shared: &mut Shared) {
+        match due {
+            Due::Uplink => self.machine.serve_up(shared),
+            Due::Downlink => self.on_downlink(shared),
+            Due::Node(position) => self.on_node_timer(position, shared),
+            Due::Schedule => self.on_schedule(shared),
+            Due::Sample => self.sample(shared.now),
+            Due::Connection(end) => {
+                let heard = self.connections.on_timer(end, &mut self.machine, shared);
+                if let Some(position) = heard {
+                    self.pump(position, shared);
+                }
+            }
+        }
+    }
+
+    /// Takes the samples that are due.
+    fn sample(&mut self, now: Instant) {
+        if let Some(sampler) = &mut self.records.sampler {
+            sampler.sample(now, &self.machine, &self.clients, &self.servers);
+        }
+        if let Some(queues) = &mut self.records.queues
+            && queues.up.next <= now
+        {
+            queues.up.sample(self.machine.up.link());
+        }
+    }
+
+    /// Packets have reached the machine.
+    fn on_downlink(&mut self, shared: &mut Shared) {
+        let machine = &mut self.machine;
+        while let Some(packet) = machine.down.take_arrived(shared.now()) {
+            let LinkEnd { node, link } = packet.to;
+            let to = machine.node_mut(node.position);
+            match packet.content() {
+                Content::Datagram { start, len } => {
+                    let frames = shared.packets.frames_of(start, len);
+                    shared.frames.extend_from_slice(frames);
+                    to.host.receive(shared.now, link, &mut shared.frames);
+                }
+                Content::Segment(place) => {
+                    let segment = shared.packets.segment_at(place);
+                    let end = to.links[link.index()].connection;
+                    let end = end.expect("segments travel on connections");
+                    self.connections.receive(end, &segment, machine, shared);
+                }
+            }
+            shared.packets.free(packet);
+        }
+        self.pump(0, shared);
+        self.pump_others(shared);
+    }
+
+    fn on_node_timer(&mut self, position: u16, shared: &mut Shared) {
+        let now = shared.now();
+        if self.machine.take_room(position, now) {
+            self.serve_uplink(shared);
+        }
+        let machine = &mut self.machine;
+        let reading = machine.node_mut(position).reading.as_mut();
+        if reading.is_some_and(|reading| reading.take_ready(now)) {
+            self.connections.serve_reading(position, machine, shared);
+        }
+        machine.node_mut(position).host.handle_timeout(now);
+        self.pump(position, shared);
+    }
+
+    /// Handles everything that a node reports and sends everything that it has to send.
+    fn pump(&mut self, position: u16, shared: &mut Shared) {
+        loop {
+            while let Some(event) = self.machine.node_mut(position).host.poll_event() {
+                self.on_event(position, event, shared);
+            }
+            if !self.transmit(position, shared) {
+                break;
+            }
+        }
+        self.machine.set_timer(position, shared.now());
+    }
+
+    /// Does the same for all nodes of the machine but the first.
+    #[inline]
+    fn pump_others(&mut self, shared: &mut Shared) {
+        for position in 1..=self.machine.others() {
+            self.pump(position, shared);
+        }
+    }
+
+    /// Sends what a node has to send while the uplink takes it; true if all was sent and there was
+    /// something.
+    fn transmit(&mut self, position: u16, shared: &mut Shared) -> bool {
+        let mut sent = false;
+        loop {
+            if let Some(until) = self.machine.up.room_at(shared.now()) {
+                self.machine.stop_node(position, until);
+                return false;
+            }
+            if !self.transmit_next(position, shared) {
+                return sent;
+            }
+            sent = true;
+        }
+    }
+
+    /// Sends the next of what a node has to send; false if there is nothing.
+    #[inline]
+    fn transmit_next(&mut self, position: u16, shared: &mut Shared) -> bool {
+        let machine = &mut self.machine;
+        let sender = machine.node_mut(position);
+        let next = sender.host.poll_transmit(shared.now, &mut shared.frames);
+        let Some((link, len)) = next else {
+            return false;
+        };
+        let neighbour = sender.links[link.index()];
+        self.records.on_sent(position, link, shared);
+        match neighbour.connection {
+            Some(end) => self.connections.write(end, machine, shared),
+            None => machine.send_datagram(neighbour.to, len, shared),
+        }
+        true
+    }
+
+    /// Lets all that waits for the uplink send in turn, until it is full again.
+    fn serve_uplink(&mut self, shared: &mut Shared) {
+        let machine = &mut self.machine;
+        if machine.others() == 0 {
+            return self.connections.serve_uplink(machine, shared);
+        }
+        let mut idle = 0;
+        while idle < self.machine.turns() {
+            let machine = &mut self.machine;
+            if let Some(until) = machine.up.room_at(shared.now()) {
+                return machine.stop_node(0, until);
+            }
+            let sent = match machine.next_turn() {
+                Turn::Connections => self.connections.serve_next(machine, shared),
+                Turn::Node(position) => self.transmit_next(position, shared),
+            };
+            idle = if sent { 0 } else { idle + 1 };
+        }
+        self.pump_others(shared);
+    }
+
+    #[inline]
+    fn node_mut(&mut self, position: u16) -> &mut Node {
+        self.machine.node_mut(position)
+    }
+
+    fn on_event(&mut self, position: u16, event: Event<Simulated>, shared: &mut Shared) {
+        match event {
+            Event::Delivered { stream, payload } => {
+                self.on_delivered(position, stream, &payload, shared.now);
+            }
+            Event::Message {
+                link,
+                message,
+                delay,
+            } => {
+                let to = self.machine.node(position).links[link.index()].to;
+                let order = self.schedule.next_order();
+                shared.out.messages.push(Envelope {
+                    at: shared.now + delay,
+                    from: self.number,
+                    order,
+                    to,
+                    message,
+                });
+            }
+            Event::Begun { .. } | Event::Finished { .. } | Event::Drained { .. } => {}
+            Event::StreamClosed { stream } => {
+                self.node_mut(position).ends[stream.index()] = None;
+            }
+            Event::Closed { circuit, .. } => self.on_closed(position, circuit),
+        }
+    }
+
+    fn on_delivered(
+        &mut self,
+        position: u16,
+        stream: StreamHandle,
+        cell: &Simulated,
+        now: Instant,
+    ) {
+        let ends = &self.machine.node(position).ends;
+        let Some((end, index)) = ends.get(stream.index()).copied().flatten() else {
+            return;
+        };
+        let journal = &mut self.records.journal;
+        match end {
+            CircuitEnd::Client => {
+                let client = &mut self.clients[index as usize];
+                if let Some(at) = client.on_delivered(cell, now, journal) {
+                    self.schedule.add(at, Scheduled::Request(index));
+                }
+            }
+            CircuitEnd::Exit => {
+                let server = &mut self.servers[index as usize];
+                let user = server.endpoint.user;
+                if let Some(at) = server.on_delivered(cell, now, journal) {
+                    self.schedule.add(at, Scheduled::Respond(index));
+                }
+                self.records.at_server(now, user, cell);
+            }
+        }
+    }
+
+    fn on_closed(&mut self, position: u16, circuit: CircuitHandle) {
+        let clients = self.clients.iter_mut().map(|client| &mut client.endpoint);
+        let servers = self.servers.iter_mut().map(|server| &mut server.endpoint);
+        for endpoint in clients.chain(servers) {
+            endpoint.on_closed(position, circuit);
+        }
+    }
+
+    fn on_schedule(&mut self, shared: &mut Shared) {
+        let now = shared.now();
+        while let Some(what) = self.schedule.pop_due(now) {
+            match what {
+                Scheduled::Connect(sender) => {
+                    self.connections
+                        .open_cross(sender, &mut self.machine, shared);
+                }
+                Scheduled::Request(client) => {
+                    let journal = &mut self.records.journal;
+                    let client = &mut self.clients[client as usize];
+                    let request = client.request(now, journal, &mut shared.out.requests);
+                    self.write(request, shared);
+                }
+                Scheduled::Respond(server) => {
+                    let response = self.servers[server as usize].respond();
+                    self.write(response, shared);
+                }
+                Scheduled::Message {
+                    position,
+                    link,
+                    message,
+                } => {
+                    let host = &mut self.node_mut(position).host;
+                    host.receive_message(now, link, &message);
+                    self.pump(position, shared);
+                }
+            }
+        }
+    }
+
+    /// Passes what a user or server writes to its node.
+    fn write(&mut self, write: Option<StreamWrite>, shared: &mut Shared) {
+        let Some(StreamWrite {
+            position,
+            stream,
+            len,
+        }) = write
+        else {
+            return;
+        };
+        let host = &mut self.node_mut(position).host;
+        host.write(shared.now, stream, DataOffset::default(), len);
+        self.pump(position, shared);
+    }
+}

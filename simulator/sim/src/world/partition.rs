@@ -1,0 +1,311 @@
+//! Partitions: lanes that one thread runs, window by window.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hopflow_units::{Duration, Instant};
+
+use super::lane::Lane;
+use super::mail::Mail;
+use super::outbox::{Arrival, Envelope, Outbox};
+use super::shared::Shared;
+use super::trunks::Trunks;
+use super::windows::Frame;
+
+/// Lanes that are run in turn, and what they use in turn.
+#[derive(Debug)]
+pub(crate) struct Partition {
+    /// The partition's number.
+    number: u32,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) shared: Shared,
+    /// Where all lanes are.
+    places: Arc<Vec<Place>>,
+    pending: Pending,
+    /// What is for other partitions, by partition, and behind them what is for the links between
+    /// routers.
+    pub(crate) mail: Vec<Mail>,
+    /// Events so far.
+    pub(crate) events: u64,
+}
+
+/// Where a lane is: its partition, and its position there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) partition: u32,
+    pub(crate) index: u32,
+}
+
+/// What is to be done in which window.
+#[derive(Debug, Default)]
+struct Pending {
+    windows: BTreeMap<u64, Work>,
+    /// When each lane must be run.
+    times: Vec<Instant>,
+    /// How long packets take to each lane from its router.
+    delays: Vec<Duration>,
+    /// Vectors to be used again.
+    spare: Vec<Work>,
+    width: u64,
+}
+
+/// What is to be done in one window.
+#[derive(Debug, Default)]
+struct Work {
+    /// Lanes to be run, apart from those for which packets arrive; a lane may stand in several
+    /// windows, of which the first counts.
+    lanes: Vec<u32>,
+    /// Packets that can be delivered in this window at the earliest.
+    arrivals: Vec<Arrival>,
+}
+
+impl Pending {
+    fn new(lanes: &mut [Lane], window: Duration) -> Self {
+        let mut pending = Self {
+            width: window.as_nanos(),
+            times: vec![Instant::FAR_FUTURE; lanes.len()],
+            delays: lanes.iter().map(Lane::down_delay).collect(),
+            ..Self::default()
+        };
+        for (index, lane) in lanes.iter_mut().enumerate() {
+            pending.wake(index, lane.wake_at());
+        }
+        pending
+    }
+
+    /// The work of the window of `at`.
+    #[inline]
+    fn work_at(&mut self, at: Instant) -> &mut Work {
+        let spare = &mut self.spare;
+        let window = self.windows.entry(at.as_nanos() / self.width);
+        window.or_insert_with(|| spare.pop().unwrap_or_default())
+    }
+
+    /// Makes sure that a lane is run in the window of `at`, or before.
+    #[inline]
+    fn wake(&mut self, lane: usize, at: Instant) {
+        if at < self.times[lane] {
+            self.times[lane] = at;
+            self.work_at(at).lanes.push(lane as u32);
+        }
+    }
+
+    /// Takes a packet that will be at the router of a lane.
+    #[inline]
+    fn accept(&mut self, lane: usize, arrival: Arrival) {
+        let at = arrival.at + self.delays[lane];
+        self.work_at(at).arrivals.push(arrival);
+    }
+
+    /// The first window in which something is to be done.
+    fn first(&self) -> Option<u64> {
+        self.windows.first_key_value().map(|(window, _)| *window)
+    }
+
+    /// Takes what is to be done in a window.
+    fn take(&mut self, window: u64) -> Work {
+        let mut work = self.windows.remove(&window).unwrap_or_default();
+        let limit = Instant::from_nanos((window + 1) * self.width);
+        work.lanes.retain(|lane| self.times[*lane as usize] < limit);
+        work
+    }
+
+    /// Keeps vectors to be used again.
+    fn give_back(&mut self, mut work: Work) {
+        if work.lanes.capacity() + work.arrivals.capacity() > 0 {
+            work.lanes.clear();
+            work.arrivals.clear();
+            self.spare.push(work);
+        }
+    }
+}
+
+impl Partition {
+    /// Partition `number` of so many.
+    pub(crate) fn new(
+        (number, count): (u32, usize),
+        mut lanes: Vec<Lane>,
+        frame: &Frame,
+        shared: Shared,
+    ) -> Self {
+        Self {
+            number,
+            pending: Pending::new(&mut lanes, frame.window),
+            shared,
+            places: Arc::clone(&frame.places),
+            mail: (0..=count).map(|_| Mail::default()).collect(),
+            events: 0,
+            lanes,
+        }
+    }
+
+    /// Lets all lanes begin.
+    pub(crate) fn begin(&mut self) {
+        for lane in 0..self.lanes.len() {
+            self.lanes[lane].begin(&mut self.shared);
+            let at = self.lanes[lane].wake_at();
+            self.pending.wake(lane, at);
+            self.post();
+        }
+    }
+
+    /// Hands over what is for the links between routers.
+    pub(crate) fn mail_trunks(&mut self, trunks: &mut Trunks) {
+        trunks.receive(self.mail.last_mut().expect("the links have a place"));
+    }
+
+    /// The first window in which a lane has something to do.
+    pub(crate) fn first_window(&self) -> Option<u64> {
+        self.pending.first()
+    }
+
+    /// Runs all lanes that have something to do in a window.
+    pub(crate) fn run_window(&mut self, window: u64) {
+        let limit = Instant::from_nanos((window + 1) * self.pending.width);
+        let mut work = self.pending.take(window);
+        self.hand_out(&mut work);
+        for &lane in &work.lanes {
+            let index = lane as usize;
+            let delay = self.pending.delays[index].as_nanos();
+            let at_router = Instant::from_nanos(limit.as_nanos().saturating_sub(delay));
+            let lane = &mut self.lanes[index];
+            self.events += lane.run(limit, at_router, &mut self.shared);
+            let next = lane.wake_at().max(limit);
+            self.pending.times[index] = Instant::FAR_FUTURE;
+            if next <= self.shared.end {
+                self.pending.wake(index, next);
+            }
+            self.post();
+        }
+        self.pending.give_back(work);
+    }
+
+    /// Gives lanes the packets that will be at their routers, and notes that these lanes are to be
+    /// run.
+    fn hand_out(&mut self, work: &mut Work) {
+        for arrival in work.arrivals.drain(..) {
+            let machine = arrival.packet.to.node.machine();
+            let index = self.places[machine].index;
+            if self.lanes[index as usize].accept(arrival) {
+                work.lanes.push(index);
+            }
+        }
+        work.lanes.sort_unstable();
+        work.lanes.dedup();
+    }
+
+    /// Takes all packets that will be at the routers of lanes, with their contents in the packets of
+    /// this partition.
+    pub(crate) fn take_arrivals(&mut self) -> Vec<Arrival> {
+        let windows = std::mem::take(&mut self.pending.windows);
+        windows
+            .into_values()
+            .flat_map(|work| work.arrivals)
+            .collect()
+    }
+
+    /// Takes a packet whose content is among the packets of this partition.
+    pub(crate) fn accept(&mut self, arrival: Arrival) {
+        let machine = arrival.packet.to.node.machine();
+        let lane = self.places[machine].index as usize;
+        self.pending.accept(lane, arrival);
+    }
+
+    /// Offers all that reaches routers before the end.
+    pub(crate) fn finish(&mut self) {
+        let limit = Instant::from_nanos(self.shared.end.as_nanos() + 1);
+        let arrivals = self.take_arrivals();
+        self.hand_out(&mut Work {
+            arrivals,
+            ..Work::default()
+        });
+        for lane in &mut self.lanes {
+            lane.run(Instant::ZERO, limit, &mut self.shared);
+        }
+    }
+
+    /// Delivers what a lane has put into the outbox to lanes of this partition, and mails the rest.
+    pub(crate) fn post(&mut self) {
+        let mut out = std::mem::take(&mut self.shared.out);
+        let Outbox {
+            arrivals,
+            entries,
+            written,
+            requests,
+            messages,
+            left,
+        } = &mut out;
+        for arrival in arrivals.drain(..) {
+            let place = self.places[arrival.packet.to.node.machine()];
+            if place.partition == self.number {
+                self.pending.accept(place.index as usize, arrival);
+            } else {
+                let mail = &mut self.mail[place.partition as usize];
+                mail.add(arrival, &mut self.shared.packets);
+            }
+        }
+        for entry in entries.drain(..) {
+            let trunks = self.mail.last_mut().expect("the links have a place");
+            trunks.add(entry, &mut self.shared.packets);
+        }
+        for (to, frame) in written.drain(..) {
+            match self.find(to.machine) {
+                Ok((_, lane)) => lane.connections.expect(to.end, frame),
+                Err(mail) => mail.written.push((to, frame)),
+            }
+        }
+        for (to, request) in requests.drain(..) {
+            match self.find(to.machine) {
+                Ok((_, lane)) => lane.expect_request(to.index, request),
+                Err(mail) => mail.requests.push((to, request)),
+            }
+        }
+        for message in messages.drain(..) {
+            self.post_message(message);
+        }
+        for (to, at) in left.drain(..) {
+            match self.find(to.machine) {
+                Ok((_, lane)) => lane.note_left((to.end, to.index), at),
+                Err(mail) => mail.left.push((to, at)),
+            }
+        }
+        self.shared.out = out;
+    }
+
+    /// Delivers what another partition has mailed.
+    pub(crate) fn receive(&mut self, mail: &mut Mail) {
+        let (places, pending) = (&self.places, &mut self.pending);
+        mail.take_arrivals(&mut self.shared.packets, |arrival| {
+            let machine = arrival.packet.to.node.machine();
+            pending.accept(places[machine].index as usize, arrival);
+        });
+        let out = &mut self.shared.out;
+        out.written.append(&mut mail.written);
+        out.requests.append(&mut mail.requests);
+        out.messages.append(&mut mail.messages);
+        out.left.append(&mut mail.left);
+        self.post();
+    }
+
+    fn post_message(&mut self, message: Envelope) {
+        let at = message.at;
+        match self.find(message.to.node.machine() as u32) {
+            Ok((index, lane)) => {
+                lane.schedule.deliver(message);
+                self.pending.wake(index, at);
+            }
+            Err(mail) => mail.messages.push(message),
+        }
+    }
+
+    /// The lane of a machine with its position, or what is mailed to the lane's partition.
+    #[inline]
+    fn find(&mut self, machine: u32) -> Result<(usize, &mut Lane), &mut Mail> {
+        let Place { partition, index } = self.places[machine as usize];
+        if partition == self.number {
+            Ok((index as usize, &mut self.lanes[index as usize]))
+        } else {
+            Err(&mut self.mail[partition as usize])
+        }
+    }
+}

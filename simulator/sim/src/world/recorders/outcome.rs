@@ -1,0 +1,190 @@
+//! The results of all machines as one.
+
+use hopflow_overlay::NodeCounters;
+use hopflow_units::{Bytes, Cells, Instant};
+
+use super::samples::{Sampler, packaged};
+use super::traces;
+use crate::outcome::{
+    CircuitOutcome, Counters, Download, HopSample, Latencies, LegTraffic, MetricSample,
+    NodeOutcome, Outcome, QueueOutcome, Sample, TraceBin,
+};
+use crate::world::lane::Lane;
+use crate::world::machine::{Machine, Node};
+use crate::world::users::{Endpoint, Sink};
+
+/// Everything that was recorded at the machines of so many users, in the order of machines.
+pub(crate) fn collect(lanes: Vec<Lane>, circuits: Vec<CircuitOutcome>, events: u64) -> Outcome {
+    let mut all = Collected {
+        circuits,
+        ..Collected::default()
+    };
+    for lane in lanes {
+        all.add(lane);
+    }
+    all.finish(events)
+}
+
+/// What was collected so far.
+#[derive(Default)]
+struct Collected {
+    downloads: Vec<Download>,
+    visits: Vec<crate::outcome::Visit>,
+    circuits: Vec<CircuitOutcome>,
+    latencies: Vec<(u32, Latencies)>,
+    packaged: Vec<(Instant, u32, Bytes)>,
+    delivered: Vec<(Instant, u32, Bytes)>,
+    hops: Vec<HopSample>,
+    metrics: Vec<MetricSample>,
+    legs: Vec<LegTraffic>,
+    traces: Vec<TraceBin>,
+    machines: Vec<OfMachine>,
+    cross: Vec<(u32, Bytes)>,
+}
+
+/// What is known of one machine.
+struct OfMachine {
+    node: NodeOutcome,
+    queues: Option<[QueueOutcome; 2]>,
+    cell_hops: u64,
+}
+
+impl Collected {
+    fn add(&mut self, lane: Lane) {
+        let Lane {
+            machine,
+            connections,
+            mut clients,
+            mut servers,
+            records,
+            ..
+        } = lane;
+        for client in &mut clients {
+            self.add_end(&machine, &client.endpoint, client.sink.as_mut());
+        }
+        for server in &mut servers {
+            self.add_end(&machine, &server.endpoint, server.sink.as_mut());
+        }
+        self.downloads.extend(records.journal.downloads);
+        self.visits.extend(records.journal.visits);
+        self.add_samples(records.sampler);
+        self.legs
+            .extend(records.legs.into_iter().flat_map(|legs| legs.finish()));
+        let bins = records
+            .traces
+            .into_iter()
+            .flat_map(|traces| traces.finish());
+        self.traces.extend(bins);
+        let flows = connections.flows().map(|flow| (flow.number, flow.measured));
+        self.cross.extend(flows);
+        self.machines.push(OfMachine {
+            queues: records.queues.map(|queues| queues.finish(&machine)),
+            cell_hops: machine.nodes().map(cells_sent).sum(),
+            node: node_outcome(machine),
+        });
+    }
+
+    /// Notes what is known of a user at one of its ends.
+    fn add_end(&mut self, machine: &Machine, endpoint: &Endpoint, sink: Option<&mut Sink>) {
+        let circuit = &mut self.circuits[endpoint.user as usize];
+        circuit.closed |= endpoint.closed;
+        let Some(sink) = sink else {
+            circuit.packaged = packaged(endpoint, machine);
+            return;
+        };
+        circuit.delivered = sink.bytes;
+        circuit.delivered_cells = sink.cells;
+        circuit.latency = std::mem::take(&mut sink.latency);
+        let latencies = sink.latencies().map(|latencies| (endpoint.user, latencies));
+        self.latencies.extend(latencies);
+    }
+
+    fn add_samples(&mut self, sampler: Option<Box<Sampler>>) {
+        let Some(sampler) = sampler else { return };
+        self.packaged.extend(sampler.packaged);
+        self.delivered.extend(sampler.delivered);
+        self.hops.extend(sampler.hop_samples);
+        self.metrics.extend(sampler.metrics);
+    }
+
+    fn finish(mut self, events: u64) -> Outcome {
+        // Of what is simultaneous, that of the first machine comes first: the sort is stable.
+        self.downloads
+            .sort_by_key(|download| download.requested + download.ttlb);
+        self.visits
+            .sort_by_key(|visit| (visit.begin, visit.circuit));
+        self.latencies.sort_by_key(|(user, _)| *user);
+        self.hops
+            .sort_by_key(|sample| (sample.at, sample.circuit, sample.hop));
+        self.metrics
+            .sort_by_key(|sample| (sample.at, sample.circuit, sample.hop));
+        self.legs
+            .sort_by_key(|used| (used.circuit, used.leg, used.hop));
+        self.cross.sort_unstable();
+        let samples = self.samples();
+        let cell_hops = self.machines.iter().map(|machine| machine.cell_hops).sum();
+        let (nodes, queues): (Vec<_>, Vec<_>) = self
+            .machines
+            .into_iter()
+            .map(|machine| (machine.node, machine.queues))
+            .unzip();
+        Outcome {
+            downloads: self.downloads,
+            circuits: self.circuits,
+            samples,
+            hops: self.hops,
+            metrics: self.metrics,
+            legs: self.legs,
+            latencies: self.latencies.into_iter().map(|(_, of)| of).collect(),
+            traces: traces::merge(self.traces),
+            visits: self.visits,
+            nodes,
+            queues: queues.into_iter().flatten().collect(),
+            cross: self.cross.into_iter().map(|(_, bytes)| bytes).collect(),
+            counters: Counters { events, cell_hops },
+        }
+    }
+
+    /// What was packaged at one end and delivered at the other.
+    fn samples(&mut self) -> Vec<Sample> {
+        let key = |(at, circuit, _): &(Instant, u32, Bytes)| (*at, *circuit);
+        self.packaged.sort_unstable_by_key(key);
+        self.delivered.sort_unstable_by_key(key);
+        let both = self.packaged.iter().zip(&self.delivered);
+        both.map(|(source, sink)| {
+            assert!(
+                key(source) == key(sink),
+                "both ends are sampled at the same times"
+            );
+            Sample {
+                at: source.0,
+                circuit: source.1,
+                packaged: source.2,
+                delivered: sink.2,
+            }
+        })
+        .collect()
+    }
+}
+
+fn cells_sent(node: &Node) -> u64 {
+    node.host.counters().cells_sent
+}
+
+/// What the nodes on one machine did together.
+fn node_outcome(machine: Machine) -> NodeOutcome {
+    let counters: Vec<_> = machine.nodes().map(|node| node.host.counters()).collect();
+    let sum = |of: fn(&NodeCounters) -> u64| Cells::new(counters.iter().map(of).sum());
+    let largest_queue = counters.iter().map(|counters| counters.largest_queue).max();
+    let (up, down) = (machine.up.link().counters(), machine.down.link().counters());
+    NodeOutcome {
+        cells_sent: sum(|counters| counters.cells_sent),
+        cells_retransmitted: sum(|counters| counters.cells_resent),
+        cells_dropped: sum(|counters| counters.cells_dropped),
+        drops_up: up.dropped(),
+        drops_down: down.dropped(),
+        bytes_up: up.bytes,
+        largest_queue: Cells::new(largest_queue.unwrap_or(0)),
+        name: machine.name,
+    }
+}

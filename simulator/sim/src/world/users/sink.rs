@@ -1,0 +1,231 @@
+//! What is delivered of the data that is measured of a user.
+
+use std::collections::BTreeMap;
+
+use hopflow_overlay::Direction;
+use hopflow_units::{Bytes, Cells, Duration, Instant};
+
+use super::journal::Journal;
+use crate::histogram::LatencyHistogram;
+use crate::outcome::{Download, Latencies};
+use crate::payload::Simulated;
+use crate::spec::{Class, Fetch};
+use crate::world::outbox::{Left, Request};
+
+/// The end at which the data arrives that is measured of a user.
+#[derive(Debug)]
+pub(crate) struct Sink {
+    /// The user's number.
+    user: u32,
+    class: Class,
+    /// The direction of the data that is measured.
+    measured: Direction,
+    pub(crate) bytes: Bytes,
+    pub(crate) cells: Cells,
+    pub(crate) latency: LatencyHistogram,
+    /// The transfer under way.
+    transfer: Option<Transfer>,
+    /// The transfers so far of a download that continues.
+    begun: Option<Whole>,
+    /// Downloads that are complete.
+    completed: u32,
+    /// How long cells are under way, if that is recorded.
+    course: Option<Box<Course>>,
+}
+
+/// What is measured of a fetch under way.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    fetch: Fetch,
+    requested: Instant,
+    first_byte: Option<Instant>,
+    received: Bytes,
+}
+
+/// Transfers of one download that are complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Whole {
+    requested: Instant,
+    first_byte: Instant,
+    size: Bytes,
+}
+
+/// The cells of a user that are under way.
+#[derive(Debug)]
+struct Course {
+    from: Instant,
+    /// The offset behind the last cell that was delivered.
+    delivered: u32,
+    /// When cells first left their source, by their offset. With several circuits they leave in any
+    /// order.
+    left: BTreeMap<u32, Instant>,
+    latencies: Latencies,
+}
+
+impl Sink {
+    pub(crate) fn new(user: u32, class: Class, measured: Direction) -> Self {
+        Self {
+            user,
+            class,
+            measured,
+            bytes: Bytes::ZERO,
+            cells: Cells::ZERO,
+            latency: LatencyHistogram::default(),
+            transfer: None,
+            begun: None,
+            completed: 0,
+            course: None,
+        }
+    }
+
+    /// Records the latencies of cells that are delivered from a time on.
+    pub(crate) fn record_latency(&mut self, from: Instant) {
+        self.course = Some(Box::new(Course {
+            from,
+            delivered: 0,
+            left: BTreeMap::new(),
+            latencies: Latencies::default(),
+        }));
+    }
+
+    /// The latencies of cells, if they were recorded.
+    pub(crate) fn latencies(&mut self) -> Option<Latencies> {
+        self.course.take().map(|course| course.latencies)
+    }
+
+    /// A fetch begins.
+    pub(crate) fn begin(&mut self, request: Request) {
+        self.transfer = Some(Transfer {
+            fetch: request.fetch,
+            requested: request.at,
+            first_byte: None,
+            received: Bytes::ZERO,
+        });
+    }
+
+    /// Notes when a cell left its source. A cell that the source sends again has its time already,
+    /// or was delivered.
+    pub(crate) fn on_left(&mut self, left: Left) {
+        let Some(course) = &mut self.course else {
+            return;
+        };
+        if left.offset.wrapping_sub(course.delivered) <= u32::MAX / 2 {
+            course.left.entry(left.offset).or_insert(left.at);
+        }
+    }
+
+    /// Counts a delivered cell, and notes the download that is complete with it.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, cell: &Simulated, now: Instant, journal: &mut Journal) {
+        assert!(
+            cell.offset() == self.bytes.get() as u32,
+            "cells are delivered once and in order"
+        );
+        let len = Bytes::new(u64::from(cell.len()));
+        self.bytes += len;
+        self.cells += Cells::new(1);
+        self.latency.record(now.saturating_since(cell.packaged()));
+        if let Some(course) = &mut self.course {
+            course.on_delivered(cell, now);
+        }
+        if let Some(download) = self.advance(len, now) {
+            journal.downloads.push(download);
+        }
+    }
+
+    /// Counts what has arrived of the transfer; returns the download that is complete with it.
+    #[inline]
+    fn advance(&mut self, len: Bytes, now: Instant) -> Option<Download> {
+        let transfer = self.transfer.as_mut()?;
+        transfer.received += len;
+        let first_byte = *transfer.first_byte.get_or_insert(now);
+        let size = transfer.fetch.size(self.measured);
+        if transfer.received < size {
+            return None;
+        }
+        let (requested, continued) = (transfer.requested, transfer.fetch.continued);
+        self.transfer = None;
+        let part = Whole {
+            requested,
+            first_byte,
+            size,
+        };
+        let whole = self.begun.take().map_or(part, |begun| Whole {
+            size: begun.size + size,
+            ..begun
+        });
+        if continued {
+            self.begun = Some(whole);
+            return None;
+        }
+        let index = self.completed;
+        self.completed += 1;
+        Some(Download {
+            circuit: self.user,
+            class: self.class,
+            index,
+            requested: whole.requested,
+            ttfb: whole.first_byte - whole.requested,
+            ttlb: now - whole.requested,
+            size: whole.size,
+        })
+    }
+}
+
+impl Course {
+    /// Counts a delivered cell; they are delivered in order.
+    fn on_delivered(&mut self, cell: &Simulated, now: Instant) {
+        self.delivered = cell.offset().wrapping_add(u32::from(cell.len()));
+        let left = self.left.remove(&cell.offset());
+        let left = left.expect("what is delivered has left its source");
+        if now < self.from {
+            return;
+        }
+        let Latencies { packaged, sent } = &mut self.latencies;
+        let since = |then: Instant| -> Duration { now.saturating_since(then) };
+        packaged.record(since(cell.packaged()));
+        sent.record(since(left));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RESPONSE: Bytes = Bytes::new(1000);
+
+    const fn at(millis: u64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn fetches_that_continue_are_one_download() {
+        let mut sink = Sink::new(3, Class::Web, Direction::Backward);
+        let half = Bytes::new(500);
+        for (begin, continued) in [(10, true), (30, false)] {
+            sink.begin(Request {
+                at: at(begin),
+                fetch: Fetch {
+                    request: Bytes::new(498),
+                    server_delay: Duration::from_millis(3),
+                    response: Some(RESPONSE),
+                    pause: Duration::from_millis(7),
+                    continued,
+                },
+            });
+            assert_eq!(sink.advance(half, at(begin + 5)), None);
+            let download = sink.advance(half, at(begin + 6));
+            let expected = Download {
+                circuit: 3,
+                class: Class::Web,
+                index: 0,
+                requested: at(10),
+                ttfb: Duration::from_millis(5),
+                ttlb: Duration::from_millis(26),
+                size: RESPONSE + RESPONSE,
+            };
+            assert_eq!(download, (!continued).then_some(expected));
+        }
+        assert_eq!(sink.advance(half, at(40)), None, "nothing is under way");
+    }
+}

@@ -1,0 +1,245 @@
+//! Running partitions side by side, window by window.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+
+use hopflow_units::{Duration, Instant};
+
+use super::mail::Mail;
+use super::partition::{Partition, Place};
+use super::routes::Routes;
+use super::shared::Shared;
+use super::trunks::Trunks;
+
+/// What is the same for all partitions.
+#[derive(Clone, Debug)]
+pub(super) struct Frame {
+    /// How long a window is.
+    pub(super) window: Duration,
+    /// The least delay of an uplink.
+    pub(super) least_up: Duration,
+    pub(super) end: Instant,
+    pub(super) routes: Arc<Routes>,
+    /// Where all lanes are.
+    pub(super) places: Arc<Vec<Place>>,
+}
+
+impl Frame {
+    /// What the lanes of a new partition use in turn.
+    pub(super) fn shared(&self) -> Shared {
+        Shared::new(self.end, Arc::clone(&self.routes))
+    }
+
+    /// The window after which the links between routers handle what happens there at `at`.
+    fn window_of_trunks(&self, at: Instant) -> u64 {
+        at.as_nanos().saturating_sub(self.least_up.as_nanos()) / self.window.as_nanos()
+    }
+}
+
+/// How a run of windows ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ended {
+    /// There is more to run.
+    Paused,
+    /// Nothing happens before the end of the simulation.
+    Finished,
+    /// The observer stopped it.
+    Stopped,
+}
+
+/// Runs so many windows of all partitions, or up to the end, each partition on a thread of its own.
+///
+/// `observe` is called on this thread before each window, with the events that this thread has handled
+/// since its partition was made and the time at which the window begins; it stops the run by
+/// returning true.
+pub(super) fn run(
+    frame: &Frame,
+    partitions: &mut [Partition],
+    trunks: Option<&mut Trunks>,
+    windows: u64,
+    observe: &mut dyn FnMut(u64, Instant) -> bool,
+) -> Ended {
+    let exchange = Exchange::new(partitions.len(), trunks.is_some());
+    let worker = |(number, partition)| Worker {
+        frame,
+        exchange: &exchange,
+        number,
+        partition,
+        trunks: None,
+        panic: None,
+    };
+    let mut workers: Vec<_> = partitions.iter_mut().enumerate().map(worker).collect();
+    workers[0].trunks = trunks;
+    let panics: Vec<_> = std::thread::scope(|scope| {
+        let mut workers = workers.into_iter();
+        let here = workers.next().expect("there is a partition");
+        let threads: Vec<_> = workers
+            .map(|worker| scope.spawn(move || worker.run(windows, &mut |_, _| false)))
+            .collect();
+        let first = here.run(windows, observe);
+        let others = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(Some));
+        std::iter::once(first).chain(others).collect()
+    });
+    if let Some(panic) = panics.into_iter().flatten().next() {
+        resume_unwind(panic);
+    }
+    let next = exchange.next().saturating_mul(frame.window.as_nanos());
+    if exchange.stop.load(Ordering::Relaxed) {
+        Ended::Stopped
+    } else if next > frame.end.as_nanos() {
+        Ended::Finished
+    } else {
+        Ended::Paused
+    }
+}
+
+/// What threads tell each other between windows.
+#[derive(Debug)]
+struct Exchange {
+    gate: Barrier,
+    /// The first window in which each partition has something to do, and behind them the links
+    /// between routers.
+    first: Vec<AtomicU64>,
+    /// By receiver, then by sender; the links between routers follow the partitions in both.
+    mail: Vec<Vec<Mutex<Mail>>>,
+    /// Whether there are links between routers that are run after the partitions.
+    has_trunks: bool,
+    /// Set between the first and the last gate of a window only, so that all threads see the same.
+    stop: AtomicBool,
+}
+
+/// No window.
+const NEVER: u64 = u64::MAX;
+
+impl Exchange {
+    fn new(partitions: usize, has_trunks: bool) -> Self {
+        let row = |_| (0..=partitions).map(|_| Mutex::default()).collect();
+        Self {
+            gate: Barrier::new(partitions),
+            first: (0..=partitions).map(|_| AtomicU64::new(NEVER)).collect(),
+            mail: (0..=partitions).map(row).collect(),
+            has_trunks,
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    fn publish(&self, who: usize, first: Option<u64>) {
+        self.first[who].store(first.unwrap_or(NEVER), Ordering::Relaxed);
+    }
+
+    /// The first window in which there is something to do.
+    fn next(&self) -> u64 {
+        let first = self.first.iter().map(|first| first.load(Ordering::Relaxed));
+        first.min().unwrap_or(NEVER)
+    }
+
+    /// Hands over what one has for all others.
+    fn send(&self, from: usize, mail: &mut [Mail]) {
+        for (to, mail) in mail.iter_mut().enumerate() {
+            if !mail.is_empty() {
+                let mut slot = self.mail[to][from].lock().expect("nobody panics here");
+                std::mem::swap(&mut *slot, mail);
+            }
+        }
+    }
+
+    /// Takes what all others have for one.
+    fn receive(&self, to: usize, mut each: impl FnMut(&mut Mail)) {
+        for slot in &self.mail[to] {
+            let mut mail = slot.lock().expect("nobody panics here");
+            if !mail.is_empty() {
+                each(&mut mail);
+            }
+        }
+    }
+}
+
+/// The partition of a thread.
+struct Worker<'a> {
+    frame: &'a Frame,
+    exchange: &'a Exchange,
+    number: usize,
+    partition: &'a mut Partition,
+    /// The links between routers: one thread runs them, after the partitions.
+    trunks: Option<&'a mut Trunks>,
+    /// What made this thread give up.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+impl Worker<'_> {
+    /// Runs so many windows, or up to the end; returns what made this thread give up.
+    fn run(
+        mut self,
+        windows: u64,
+        observe: &mut dyn FnMut(u64, Instant) -> bool,
+    ) -> Option<Box<dyn Any + Send>> {
+        let (frame, exchange) = (self.frame, self.exchange);
+        let mut stop = false;
+        self.guarded(Self::publish);
+        exchange.gate.wait();
+        for _ in 0..windows {
+            let window = exchange.next();
+            let begin = window.saturating_mul(frame.window.as_nanos());
+            if begin > frame.end.as_nanos() {
+                break;
+            }
+            self.guarded(|worker| {
+                stop = observe(worker.partition.events, Instant::from_nanos(begin));
+                worker.partition.run_window(window);
+                exchange.send(worker.number, &mut worker.partition.mail);
+            });
+            exchange.gate.wait();
+            if exchange.has_trunks {
+                self.guarded(|worker| worker.run_trunks(window));
+                exchange.gate.wait();
+            }
+            self.guarded(|worker| {
+                let partition = &mut worker.partition;
+                exchange.receive(worker.number, |mail| partition.receive(mail));
+                worker.publish();
+            });
+            if stop || self.panic.is_some() {
+                exchange.stop.store(true, Ordering::Relaxed);
+            }
+            exchange.gate.wait();
+            if exchange.stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        self.panic
+    }
+
+    /// Does some work. After a panic this thread only keeps step, until all stop with the window.
+    fn guarded(&mut self, work: impl FnOnce(&mut Self)) {
+        if self.panic.is_none() {
+            self.panic = catch_unwind(AssertUnwindSafe(|| work(self))).err();
+        }
+    }
+
+    /// Tells when there is something to do here.
+    fn publish(&mut self) {
+        let first = self.partition.first_window();
+        self.exchange.publish(self.number, first);
+        if let Some(trunks) = &self.trunks {
+            let next = trunks.next().map(|at| self.frame.window_of_trunks(at));
+            self.exchange.publish(self.exchange.first.len() - 1, next);
+        }
+    }
+
+    /// Runs the links between routers up to what partitions may send in the next window.
+    fn run_trunks(&mut self, window: u64) {
+        let Some(trunks) = &mut self.trunks else {
+            return;
+        };
+        let (frame, exchange) = (self.frame, self.exchange);
+        let last = exchange.first.len() - 1;
+        exchange.receive(last, |mail| trunks.receive(mail));
+        let limit = Instant::from_nanos((window + 1) * frame.window.as_nanos());
+        trunks.run(limit + frame.least_up);
+        exchange.send(last, trunks.post(&frame.places));
+    }
+}

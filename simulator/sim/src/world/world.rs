@@ -1,0 +1,288 @@
+//! The world: all lanes, run window by window.
+//!
+//! # Windows
+//! Nothing that a lane does is felt by another lane before the least delay of an uplink plus the
+//! least delay of a downlink has passed, nor by way of a message out of band before the least delay
+//! of such messages. Windows of time are that long. At the beginning of a window each lane knows all
+//! that reaches its machine in it, so lanes can be run over the window in any order, and side by
+//! side. Between windows the partitions exchange what their lanes have sent each other
+//! (`docs/adr/0018-lanes.md`).
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hopflow_overlay::Direction;
+use hopflow_units::{Duration, Instant};
+
+use super::address::{CircuitEnd, UserAt};
+use super::balance::{self, Balance, Partitions};
+use super::lane::Lane;
+use super::partition::Partition;
+use super::recorders::{self, LegRecorder, QueueRecorder, Sender, TraceRecorder};
+use super::routes::Routes;
+use super::trunks::Trunks;
+use super::users::Leg;
+use super::windows::{self, Ended, Frame};
+use crate::outcome::{CircuitOutcome, Outcome};
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Duration,
+    /// When the simulation ends.
+    pub end: Duration,
+}
+
+/// Events between two calls of the observer.
+const OBSERVE_EVERY: u64 = 1 << 16;
+
+/// The shortest window: it holds one time.
+const INSTANT: Duration = Duration::from_nanos(1);
+
+/// Windows until the lanes are first distributed anew by what they were seen to do, and at most
+/// between two such times.
+const FIRST_EPOCH: u64 = 16;
+const LONGEST_EPOCH: u64 = 1024;
+
+/// A simulation.
+#[derive(Debug)]
+pub struct World {
+    pub(super) end: Instant,
+    /// When recording begins.
+    pub(super) from: Instant,
+    /// In the order of machines.
+    pub(super) lanes: Vec<Lane>,
+    pub(super) routes: Arc<Routes>,
+    /// Links between routers, if packets may wait there.
+    pub(super) trunks: Option<Trunks>,
+    pub(super) users: Vec<Directions>,
+    /// What is known of each circuit before the simulation.
+    pub(super) circuits: Vec<CircuitOutcome>,
+    /// The least delays of an uplink and a downlink, and of messages out of band.
+    pub(super) least: Least,
+    pub(super) partitions: Partitions,
+    pub(super) begun: bool,
+}
+
+/// The least delays between lanes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Least {
+    pub(super) up: Duration,
+    pub(super) down: Duration,
+    pub(super) message: Option<Duration>,
+}
+
+/// Where a user's data goes.
+#[derive(Debug)]
+pub(super) struct Directions {
+    pub(super) legs: Vec<Leg>,
+    /// The client and the server.
+    pub(super) ends: [UserAt; 2],
+    /// The direction of the data that is measured.
+    pub(super) measured: Direction,
+}
+
+impl Least {
+    /// How long nothing that a lane does is felt by another one.
+    fn window(self) -> Duration {
+        let links = self.up + self.down;
+        let least = self.message.map_or(links, |message| links.min(message));
+        // With no delay the lanes are run from one instant to the next.
+        least.max(INSTANT)
+    }
+}
+
+impl World {
+    /// Makes the world record the latency of every cell of data that is delivered from the time on
+    /// at which recording begins ([`Sampling::from`](crate::spec::Sampling::from)).
+    ///
+    /// Must be called before the world runs.
+    pub fn record_latency(&mut self) {
+        self.index_senders();
+        for lane in &mut self.lanes {
+            lane.records.latency = true;
+            lane.sinks_mut()
+                .for_each(|sink| sink.record_latency(self.from));
+        }
+    }
+
+    /// Makes the world record what an observer sees of each circuit, in bins of `interval` from the
+    /// time on at which recording begins ([`Sampling::from`](crate::spec::Sampling::from)).
+    ///
+    /// Must be called before the world runs.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn record_traces(&mut self, interval: Duration) {
+        assert!(!interval.is_zero(), "bins have a width");
+        self.index_senders();
+        let clients = self.lone_clients();
+        for (lane, client) in self.lanes.iter_mut().zip(clients) {
+            let traces = TraceRecorder::new(client, self.from, interval);
+            lane.records.traces = Some(Box::new(traces));
+        }
+    }
+
+    /// Samples the queues of all access links so often, from when recording begins
+    /// ([`Sampling::from`](crate::spec::Sampling)).
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn record_queues(&mut self, interval: Duration) {
+        assert!(!interval.is_zero(), "samples need an interval");
+        for lane in &mut self.lanes {
+            let queues = QueueRecorder::new(interval, self.from);
+            lane.records.queues = Some(Box::new(queues));
+        }
+    }
+
+    /// Records the use of the legs of users that have several.
+    pub(super) fn record_legs(&mut self) {
+        if self.users.iter().any(|user| user.legs.len() > 1) {
+            self.index_senders();
+            for lane in &mut self.lanes {
+                lane.records.legs = Some(Box::new(LegRecorder::default()));
+            }
+        }
+    }
+
+    /// Makes all machines know whose cells they send, of sources, and of users with several legs of
+    /// the next node, too.
+    fn index_senders(&mut self) {
+        assert!(!self.begun, "nothing has been sent");
+        for (number, user) in (0..).zip(&self.users) {
+            let several = user.legs.len() > 1;
+            for (leg, path) in (0..).zip(&user.legs) {
+                for direction in [Direction::Forward, Direction::Backward] {
+                    let hops = if several { 2 } else { 1 };
+                    for (hop, (at, circuit)) in (0..).zip(path.names(direction).take(hops)) {
+                        let sink = CircuitEnd::sink(direction);
+                        let sender = Sender {
+                            user: number,
+                            leg,
+                            hop,
+                            direction,
+                            sink: user.ends[sink as usize],
+                            measured: direction == user.measured,
+                            several,
+                        };
+                        let records = &mut self.lanes[at.node.machine()].records;
+                        let index = records.index.get_or_insert_default();
+                        index.add((at.node.position, at.link, circuit), sender);
+                    }
+                }
+            }
+        }
+    }
+
+    /// For each machine, the circuit whose client has the machine for itself.
+    fn lone_clients(&self) -> Vec<Option<u32>> {
+        let mut circuits = vec![0; self.lanes.len()];
+        let mut clients = vec![None; self.lanes.len()];
+        for (number, user) in (0..).zip(&self.users) {
+            let hops = user.legs.iter().flat_map(Leg::hops);
+            let mut nodes: Vec<_> = hops.map(|(node, _)| *node).collect();
+            nodes.sort();
+            nodes.dedup();
+            for node in nodes {
+                circuits[node.machine()] += 1;
+            }
+            clients[user.ends[CircuitEnd::Client as usize].machine as usize] = Some(number);
+        }
+        let alone = clients.into_iter().zip(circuits);
+        alone
+            .map(|(user, circuits)| user.filter(|_| circuits == 1))
+            .collect()
+    }
+
+    /// Makes the world run on up to so many threads, as many as there is work for; without, on one.
+    /// The results are the same.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.partitions = Partitions::UpTo(threads);
+    }
+
+    /// Makes the world run on exactly so many threads, be there work for them or not, if there are as
+    /// many machines and a delay between them. The results are the same.
+    pub fn split(&mut self, threads: usize) {
+        self.partitions = Partitions::Exactly(threads);
+    }
+
+    /// Runs to the end; false if the observer stopped the run.
+    ///
+    /// # Panics
+    /// If it has run already.
+    pub fn run(&mut self, observer: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
+        assert!(!self.begun, "a world runs once");
+        self.begun = true;
+        let mut frame = self.frame();
+        let mut balance = Balance::new(self.partitions(), self.lanes.len(), &self.users);
+        self.users = Vec::new();
+        let mut all = balance::join(std::mem::take(&mut self.lanes), &mut frame);
+        all.begin();
+        if let Some(trunks) = &mut self.trunks {
+            all.mail_trunks(trunks);
+        }
+        let mut partitions = vec![all];
+        let (mut windows, mut epoch) = (0, FIRST_EPOCH);
+        let ended = loop {
+            partitions = balance.balance(partitions, windows, &mut frame);
+            let mut observed = 0;
+            let mut observe = |events: u64, begin: Instant| {
+                let due = events >= observed + OBSERVE_EVERY;
+                if due {
+                    observed = events;
+                }
+                due && observer(progress(begin, frame.end)).is_break()
+            };
+            let trunks = self.trunks.as_mut();
+            match windows::run(&frame, &mut partitions, trunks, epoch, &mut observe) {
+                Ended::Paused => {
+                    windows = epoch;
+                    epoch = (2 * epoch).min(LONGEST_EPOCH);
+                }
+                ended => break ended,
+            }
+        };
+        partitions.iter_mut().for_each(Partition::finish);
+        let lanes = partitions.into_iter().flat_map(|partition| partition.lanes);
+        self.lanes = lanes.collect();
+        self.lanes.sort_by_key(|lane| lane.number);
+        ended == Ended::Finished
+    }
+
+    /// How many partitions to run side by side: without any delay between lanes they have nothing to
+    /// do at the same time.
+    fn partitions(&self) -> Partitions {
+        if self.least.window() > INSTANT {
+            self.partitions
+        } else {
+            Partitions::Exactly(1)
+        }
+    }
+
+    fn frame(&self) -> Frame {
+        Frame {
+            window: self.least.window(),
+            least_up: self.least.up,
+            end: self.end,
+            routes: Arc::clone(&self.routes),
+            places: Arc::default(),
+        }
+    }
+
+    /// Everything that was recorded.
+    pub fn into_outcome(self) -> Outcome {
+        let of_lanes: u64 = self.lanes.iter().map(|lane| lane.events).sum();
+        let of_trunks = self.trunks.as_ref().map_or(0, |trunks| trunks.events);
+        recorders::collect(self.lanes, self.circuits, of_lanes + of_trunks)
+    }
+}
+
+fn progress(now: Instant, end: Instant) -> Progress {
+    let since_start = |time: Instant| time.saturating_since(Instant::ZERO);
+    Progress {
+        now: since_start(now),
+        end: since_start(end),
+    }
+}

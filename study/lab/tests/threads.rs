@@ -1,0 +1,235 @@
+//! One simulation on several threads has the results of one thread, bit for bit, for random
+//! combinations of transports, features of the network, recorders and partitions.
+//!
+//! `HOPFLOW_COMBINATIONS=1000` tries more of them.
+
+use std::ops::ControlFlow;
+
+use hopflow_lab::scenario::Scenario;
+use hopflow_random::{Stream, Streams};
+use hopflow_sim::spec::{BackboneLink, BucketSpec, CrossSpec, QueueSpec, Sampling, WorldSpec};
+use hopflow_sim::{Deployment, Outcome, World};
+use hopflow_units::{Duration, NodeId, Rate};
+
+const NETWORK: &str = r#"
+name = "threads"
+duration = "2 s"
+seeds = 1
+[transports]
+vanilla = {}
+kist = { preset = "vanilla", options = { scheduler = "kist" } }
+tor-vegas = {}
+pctcp = {}
+n23 = {}
+backtap = {}
+marut = {}
+predictor = {}
+udp-or = {}
+outside = { preset = "predictor", options = { feedback = "out-of-band", hop-delay = "30 ms" } }
+[network]
+topology = { dumbbell = {} }
+source = { population = { relays = 15 } }
+[[circuits]]
+count = 5
+path = { tor = 3 }
+workload = "bulk"
+start = { uniform = ["0 s", "500 ms"] }
+[[circuits]]
+count = 10
+path = { tor = 3 }
+workload = "web"
+start = { uniform = ["0 s", "1 s"] }
+"#;
+
+/// What can be changed about a network, each on its own.
+const FEATURES: &[(&str, fn(&mut WorldSpec))] = &[
+    ("codel", |spec| {
+        for node in &mut spec.nodes {
+            node.access.queue = QueueSpec::CoDel {
+                target: Duration::from_millis(5),
+                interval: Duration::from_millis(100),
+                packets: 1000,
+            };
+        }
+    }),
+    ("small queues", |spec| {
+        for node in &mut spec.nodes {
+            node.access.queue = QueueSpec::DropTail { packets: 20 };
+        }
+    }),
+    ("slow links", |spec| {
+        for node in &mut spec.nodes {
+            node.access.rate = Rate::from_megabits_per_sec(10);
+        }
+    }),
+    ("jitter", |spec| {
+        for node in &mut spec.nodes {
+            node.access.jitter = Duration::from_millis(4);
+        }
+    }),
+    ("reordering", |spec| {
+        for node in &mut spec.nodes {
+            node.access.jitter = Duration::from_millis(4);
+            node.access.reorder = true;
+        }
+    }),
+    ("loss", |spec| {
+        for node in &mut spec.nodes {
+            node.access.loss = 0.005;
+        }
+    }),
+    ("copies", |spec| {
+        for node in &mut spec.nodes {
+            node.access.duplicate = 0.01;
+        }
+    }),
+    ("round times", |spec| {
+        for node in &mut spec.nodes {
+            node.access.delay = Duration::from_millis(3);
+            node.access.rate = Rate::from_kilobytes_per_sec(1000);
+        }
+        for link in &mut spec.backbone.links {
+            link.delay = Duration::from_millis(20);
+        }
+        for (circuit, tenth) in spec.circuits.iter_mut().zip((0..10).cycle()) {
+            circuit.start = Duration::from_millis(100 * tenth);
+        }
+    }),
+    ("no delay", |spec| {
+        for node in &mut spec.nodes {
+            node.access.delay = Duration::ZERO;
+        }
+    }),
+    ("buckets for reading", |spec| {
+        for node in spec.nodes.iter_mut().filter(|node| node.bucket.is_some()) {
+            node.bucket = Some(BucketSpec {
+                rate: Rate::from_megabits_per_sec(8),
+                depth: None,
+                interval: None,
+                reading: true,
+            });
+        }
+    }),
+    ("cross traffic", |spec| {
+        let nodes = spec.nodes.len() as u32;
+        spec.cross.extend((0..5).map(|flow| CrossSpec {
+            from: NodeId::new(flow * 7 % nodes),
+            to: NodeId::new((flow * 7 + 3) % nodes),
+            start: Duration::from_millis(100 * u64::from(flow)),
+        }));
+    }),
+    ("slow backbone", |spec| {
+        for link in &mut spec.backbone.links {
+            link.rate = Some(Rate::from_megabits_per_sec(20));
+        }
+    }),
+    ("three routers", |spec| {
+        let link = spec.backbone.links[0];
+        let between = [([0, 1], 7, None), ([1, 2], 7, Some(20)), ([0, 2], 40, None)];
+        let links = between.map(|(between, millis, megabits)| BackboneLink {
+            between,
+            delay: Duration::from_millis(millis),
+            rate: megabits.map(Rate::from_megabits_per_sec),
+            ..link
+        });
+        spec.backbone.links = links.to_vec();
+        let nodes = 0..spec.nodes.len() as u32;
+        spec.backbone.router_of = nodes.map(|node| node % 3).collect();
+    }),
+    ("several legs", |spec| {
+        let paths: Vec<_> = spec
+            .circuits
+            .iter()
+            .map(|circuit| circuit.path.clone())
+            .collect();
+        for (circuit, other) in spec.circuits.iter_mut().zip(paths.iter().cycle().skip(1)) {
+            let mut leg = circuit.path.clone();
+            // Another middle relay, unless it is on the path already.
+            if !leg.contains(&other[2]) {
+                leg[2] = other[2];
+                circuit.legs = vec![leg];
+            }
+        }
+    }),
+];
+
+/// A random network, and what is recorded there.
+#[derive(Debug)]
+struct Combination {
+    seed: u64,
+    transport: String,
+    features: Vec<&'static str>,
+    /// Whether a third of the circuits have BackTap.
+    rollout: bool,
+    records: bool,
+}
+
+impl Combination {
+    fn draw(random: &mut Stream, scenario: &Scenario) -> Self {
+        let labels: Vec<_> = scenario.transports.labels().collect();
+        let transport = labels[random.integer(0, labels.len() as u64 - 1) as usize];
+        let chosen = FEATURES.iter().filter(|_| random.bernoulli(0.3));
+        Self {
+            features: chosen.map(|(name, _)| *name).collect(),
+            transport: transport.to_owned(),
+            seed: random.integer(1, 1000),
+            rollout: random.bernoulli(0.2),
+            records: random.bernoulli(0.5),
+        }
+    }
+
+    fn world(&self, scenario: &Scenario) -> World {
+        let mut spec = scenario.sample(self.seed);
+        let wanted = |name: &str| self.features.contains(&name);
+        for (_, change) in FEATURES.iter().filter(|(name, _)| wanted(name)) {
+            change(&mut spec);
+        }
+        let every = self.records.then(|| Duration::from_millis(50));
+        spec.sampling = Sampling {
+            circuits: every,
+            hops: every,
+            from: Duration::from_millis(200),
+        };
+        let transport = |label| scenario.transport(label).expect("it can be built");
+        let (first, second) = (transport(&self.transport), transport("backtap"));
+        let mut world = if self.rollout {
+            let both = [&*first, &*second];
+            World::mixed(
+                &spec,
+                &Deployment::mixed(both, &spec, |circuit| circuit % 3 == 0),
+            )
+        } else {
+            World::new(&spec, &*first)
+        }
+        .unwrap_or_else(|error| panic!("{self:?}: {error}"));
+        if let Some(every) = every {
+            world.record_latency();
+            world.record_queues(every);
+            world.record_traces(every);
+        }
+        world
+    }
+
+    /// Everything that a run records, on so many threads.
+    fn run(&self, scenario: &Scenario, threads: usize) -> Outcome {
+        let mut world = self.world(scenario);
+        world.split(threads);
+        assert!(world.run(&mut |_| ControlFlow::Continue(())));
+        world.into_outcome()
+    }
+}
+
+#[test]
+fn any_network_has_the_same_results_on_any_number_of_threads() {
+    let scenario = Scenario::parse(NETWORK, "threads.toml").expect("it makes sense");
+    let wanted = std::env::var("HOPFLOW_COMBINATIONS").ok();
+    let wanted = wanted.map_or(40, |text| text.parse().expect("a number of combinations"));
+    let mut random = Streams::new(7).stream("combinations", 0);
+    for _ in 0..wanted {
+        let combination = Combination::draw(&mut random, &scenario);
+        let alone = format!("{:?}", combination.run(&scenario, 1));
+        let threads = random.integer(2, 8) as usize;
+        let split = format!("{:?}", combination.run(&scenario, threads));
+        assert!(alone == split, "{threads} threads: {combination:?}");
+    }
+}
