@@ -11,7 +11,11 @@ fn presets() -> Vec<&'static Preset> {
     let mut presets = hopflow_transports::presets();
     if let Ok(chosen) = std::env::var("HOPFLOW_PRESET") {
         presets.retain(|preset| preset.name == chosen);
-        assert!(!presets.is_empty(), "HOPFLOW_PRESET={chosen} is unknown");
+        assert!(
+            !presets.is_empty(),
+            "HOPFLOW_PRESET={chosen} is no preset of the tree (`hopflow list transports`); controls \
+             of other crates run the battery as tests/example/main.rs does"
+        );
     }
     presets
 }

@@ -1,7 +1,7 @@
 //! Control from end to end: how much data a circuit's source may have under way.
 //!
 //! The sink returns SENDME cells; the source's gate before its queue opens with them. A control is
-//! one file here and one line in `registry.rs`.
+//! one file here, and a line each in this file, `registry.rs` and `presets.rs`.
 
 mod circuit_ack;
 mod gradient;

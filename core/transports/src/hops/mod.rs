@@ -1,6 +1,6 @@
 //! Control on hops: how fast a node may forward each circuit to its successor.
 //!
-//! A control is one file here and one line in `registry.rs`.
+//! A control is one file here, and a line each in this file, `registry.rs` and `presets.rs`.
 
 mod credit;
 mod delay_window;
