@@ -240,7 +240,8 @@ impl LinkPlan {
 }
 
 impl FeedbackPlan {
-    /// Feedback about every cell, which waits for company at most as long as `delay`.
+    /// Feedback about every cell: that it arrived, and with `forwarded` that it was forwarded, too. It
+    /// waits for company at most as long as `delay`.
     pub const fn every_cell(forwarded: bool, delay: Duration) -> Self {
         Self {
             forwarded,
@@ -252,16 +253,23 @@ impl FeedbackPlan {
     }
 }
 
-impl Default for HopPlan {
-    /// No feedback about forwarded cells, no messages, no regular calls.
-    fn default() -> Self {
+impl HopPlan {
+    /// This feedback, and no messages or regular calls.
+    pub const fn new(feedback: FeedbackPlan) -> Self {
         Self {
-            feedback: FeedbackPlan::every_cell(false, Duration::ZERO),
+            feedback,
             source_queue: None,
             out_of_band: None,
             target_utilization: 1.0,
             tick: None,
         }
+    }
+}
+
+impl Default for HopPlan {
+    /// No feedback about forwarded cells, no messages, no regular calls.
+    fn default() -> Self {
+        Self::new(FeedbackPlan::every_cell(false, Duration::ZERO))
     }
 }
 

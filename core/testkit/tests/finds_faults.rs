@@ -41,10 +41,7 @@ impl HopControl for Faulty {
             _ => Duration::from_millis(1),
         };
         let forwarded = *fault != Fault::NeverHoldsBack;
-        HopPlan {
-            feedback: FeedbackPlan::every_cell(forwarded, delay),
-            ..HopPlan::default()
-        }
+        HopPlan::new(FeedbackPlan::every_cell(forwarded, delay))
     }
 
     fn new(fault: &Fault, _: &NodeEnv) -> Self {

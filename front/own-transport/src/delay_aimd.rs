@@ -91,10 +91,7 @@ impl HopControl for DelayAimd {
     type Flow = Flow;
 
     fn plan(_: &Config) -> HopPlan {
-        HopPlan {
-            feedback: FeedbackPlan::every_cell(true, FEEDBACK_DELAY),
-            ..HopPlan::default()
-        }
+        HopPlan::new(FeedbackPlan::every_cell(true, FEEDBACK_DELAY))
     }
 
     fn new(config: &Config, _: &NodeEnv) -> Self {

@@ -35,7 +35,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
 /// Names the values of a layer; a value that is not finite says that nothing was measured.
 fn append(metrics: &'static [Metric], values: &[f64], out: &mut Vec<Measured>) {
-    debug_assert_eq!(metrics.len(), values.len(), "a value for each metric");
+    debug_assert!(
+        metrics.len() == values.len(),
+        "`sample` gave {} values, `Info::metrics` declares {}",
+        values.len(),
+        metrics.len()
+    );
     let named = metrics.iter().zip(values);
     let measured = named.filter(|(_, value)| value.is_finite());
     out.extend(measured.map(|(metric, &value)| Measured { metric, value }));

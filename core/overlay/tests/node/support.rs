@@ -114,10 +114,10 @@ impl HopControl for Plain {
 
 /// Feedback that waits for a millisecond at most.
 pub(crate) fn hop_plan(forwarded: bool) -> HopPlan {
-    HopPlan {
-        feedback: FeedbackPlan::every_cell(forwarded, Duration::from_millis(1)),
-        ..HopPlan::default()
-    }
+    HopPlan::new(FeedbackPlan::every_cell(
+        forwarded,
+        Duration::from_millis(1),
+    ))
 }
 
 /// Sinks that return a command for each cell that they deliver; with the time of the last signal.

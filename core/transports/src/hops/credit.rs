@@ -83,15 +83,11 @@ impl HopControl for Credit {
     type Flow = ();
 
     fn plan(config: &CreditConfig) -> HopPlan {
-        let feedback = FeedbackPlan {
+        HopPlan::new(FeedbackPlan {
             every: config.n2,
             padded: true,
             ..FeedbackPlan::every_cell(true, Duration::ZERO)
-        };
-        HopPlan {
-            feedback,
-            ..HopPlan::default()
-        }
+        })
     }
 
     fn new(config: &CreditConfig, _: &NodeEnv) -> Self {

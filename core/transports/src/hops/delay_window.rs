@@ -146,14 +146,10 @@ impl HopControl for DelayWindow {
     type Flow = Flow;
 
     fn plan(config: &DelayWindowConfig) -> HopPlan {
-        let feedback = FeedbackPlan {
+        HopPlan::new(FeedbackPlan {
             hold: config.feedback_hold,
             ..FeedbackPlan::every_cell(true, config.feedback_delay)
-        };
-        HopPlan {
-            feedback,
-            ..HopPlan::default()
-        }
+        })
     }
 
     fn new(config: &DelayWindowConfig, _: &NodeEnv) -> Self {

@@ -84,10 +84,7 @@ impl HopControl for LoadReport {
     type Flow = Flow;
 
     fn plan(config: &LoadReportConfig) -> HopPlan {
-        HopPlan {
-            feedback: FeedbackPlan::every_cell(true, config.feedback_delay),
-            ..HopPlan::default()
-        }
+        HopPlan::new(FeedbackPlan::every_cell(true, config.feedback_delay))
     }
 
     fn new(config: &LoadReportConfig, _: &NodeEnv) -> Self {

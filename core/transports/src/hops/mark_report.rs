@@ -69,10 +69,7 @@ impl HopControl for MarkReport {
     type Flow = Flow;
 
     fn plan(config: &MarkReportConfig) -> HopPlan {
-        HopPlan {
-            feedback: FeedbackPlan::every_cell(true, config.feedback_delay),
-            ..HopPlan::default()
-        }
+        HopPlan::new(FeedbackPlan::every_cell(true, config.feedback_delay))
     }
 
     fn new(config: &MarkReportConfig, _: &NodeEnv) -> Self {

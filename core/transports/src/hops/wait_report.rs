@@ -71,10 +71,7 @@ impl HopControl for WaitReport {
     type Flow = Flow;
 
     fn plan(config: &WaitReportConfig) -> HopPlan {
-        HopPlan {
-            feedback: FeedbackPlan::every_cell(true, config.feedback_delay),
-            ..HopPlan::default()
-        }
+        HopPlan::new(FeedbackPlan::every_cell(true, config.feedback_delay))
     }
 
     fn new(config: &WaitReportConfig, _: &NodeEnv) -> Self {

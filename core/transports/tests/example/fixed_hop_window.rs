@@ -67,10 +67,7 @@ impl HopControl for FixedHopWindow {
     type Flow = ();
 
     fn plan(_: &Config) -> HopPlan {
-        HopPlan {
-            feedback: FeedbackPlan::every_cell(true, Duration::from_millis(1)),
-            ..HopPlan::default()
-        }
+        HopPlan::new(FeedbackPlan::every_cell(true, Duration::from_millis(1)))
     }
 
     fn new(config: &Config, _: &NodeEnv) -> Self {

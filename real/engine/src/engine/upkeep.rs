@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Duration, Instant, LinkId};
 use hopflow_wire::{Carrier, Reason};
 
@@ -104,20 +105,11 @@ impl Engine {
 
     /// The memory that each circuit's data takes, that of its streams included.
     fn held(&self) -> BTreeMap<CircuitKey, u64> {
-        let mut held: BTreeMap<CircuitKey, u64> = self
-            .flows()
-            .map(|(key, flows)| {
-                (
-                    key,
-                    flows
-                        .into_iter()
-                        .flatten()
-                        .map(|flow| flow.held.get())
-                        .sum(),
-                )
-            })
-            .map(|(key, cells): (_, u64)| (key, cells * CELL_MEMORY))
-            .collect();
+        let of_flows = |(key, flows): (CircuitKey, [Option<FlowView>; 2])| {
+            let cells = flows.iter().flatten().map(|flow| flow.held.get());
+            (key, cells.sum::<u64>() * CELL_MEMORY)
+        };
+        let mut held: BTreeMap<_, _> = self.flows().map(of_flows).collect();
         for (stream, circuit) in self.circuits.streams() {
             if let Some(view) = self.host.stream_view(stream)
                 && let Some(held) = held.get_mut(&circuit)

@@ -147,7 +147,7 @@ impl LinkTable {
         if let Some(target) = link.opened_to.filter(|_| shared) {
             self.by_target.insert(target, id);
         }
-        let count = &mut self.counts[usize::from(link.opened_to.is_some())];
+        let count = &mut self.counts[side(&link)];
         count.all += 1;
         count.handshaking += usize::from(!link.open);
         self.links[id.index()] = Some(link);
@@ -158,7 +158,7 @@ impl LinkTable {
         let link = self.links.get_mut(id.index())?.take()?;
         self.by_peer.remove(&link.peer);
         self.timed.remove(&(link.alarm, id));
-        let count = &mut self.counts[usize::from(link.opened_to.is_some())];
+        let count = &mut self.counts[side(&link)];
         count.all -= 1;
         count.handshaking -= usize::from(!link.open);
         if let Some(target) = link.opened_to
@@ -203,7 +203,7 @@ impl LinkTable {
             State::Closed(_) => return Settled::Closed,
             State::Open if !link.open => {
                 link.on_open(now);
-                self.counts[usize::from(link.opened_to.is_some())].handshaking -= 1;
+                self.counts[side(link)].handshaking -= 1;
             }
             _ => {}
         }
@@ -280,6 +280,11 @@ impl LinkTable {
             Batch::Of(id, taken) => self.get(*id).map_or(&[], |link| link.out.get(taken)),
         }
     }
+}
+
+/// Which of the counts a link belongs to: 0 if the peer opened it, 1 if this host did.
+fn side(link: &LinkEnd) -> usize {
+    usize::from(link.opened_to.is_some())
 }
 
 #[cfg(test)]
