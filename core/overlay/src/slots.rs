@@ -33,6 +33,10 @@ impl<T> Default for Slots<T> {
 impl<T> Slots<T> {
     pub(crate) fn insert(&mut self, value: T) -> SlotId {
         let index = self.free.pop().unwrap_or_else(|| {
+            if self.entries.len() == self.entries.capacity() {
+                // By a quarter: entries are large, and most nodes have one.
+                self.entries.reserve_exact(self.entries.len() / 4 + 1);
+            }
             self.entries.push(Entry {
                 generation: 0,
                 value: None,

@@ -63,6 +63,10 @@ impl<P: Payload> Egress<P> {
 
     pub(crate) fn add_link(&mut self) -> LinkId {
         let link = self.free.pop().unwrap_or_else(|| {
+            if self.links.len() == self.links.capacity() {
+                // By a quarter: clients have one.
+                self.links.reserve_exact(self.links.len() / 4 + 1);
+            }
             self.links.push(self.fresh_link());
             self.there.push(false);
             self.scheduler.add_link();
