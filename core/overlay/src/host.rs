@@ -113,6 +113,14 @@ pub trait Host<P: Payload>: Debug + Send {
     /// The present state of a stream, for measurement; `None` if there is none.
     fn stream_view(&self, stream: StreamHandle) -> Option<StreamView>;
 
+    /// Reads what the node will read first when it receives such frames on a link, and returns a
+    /// number without meaning. A driver that knows ahead what will arrive touches all of it, so that
+    /// reads from memory overlap; nothing else changes.
+    fn touch(&self, link: LinkId, frames: &[Frame<P>]) -> u64 {
+        let _ = (link, frames);
+        0
+    }
+
     /// What the node has done so far.
     fn counters(&self) -> NodeCounters;
 }

@@ -73,6 +73,14 @@ impl<S, P: Payload> Flow<S, P> {
         }
     }
 
+    /// Reads a field of each part; the number means nothing.
+    #[inline]
+    pub(crate) fn touch(&self) -> u64 {
+        let alarm = self.wakes.alarm.map_or(0, Instant::as_nanos);
+        let part = self.queue.next() ^ self.gate.released().get() ^ self.report.forwarded;
+        part ^ alarm ^ self.repair.touch() ^ u64::from(self.scheduled)
+    }
+
     /// Whether there is a cell to send that its gate does not hold back.
     #[inline]
     pub(crate) fn is_ready(&self, now: Instant) -> bool {

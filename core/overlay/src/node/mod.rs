@@ -286,6 +286,18 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.streams.view(stream)
     }
 
+    fn touch(&self, link: LinkId, frames: &[Frame<P>]) -> u64 {
+        let link = self.egress.link_ref(link);
+        let flow = |frame: &Frame<P>| match frame {
+            Frame::Cell(cell) => link.flow(cell.circuit),
+            Frame::Feedback(feedback) => Some(link.flow(feedback.circuit)?.reverse()),
+            _ => None,
+        };
+        let flows = frames.iter().filter_map(flow);
+        let flows = flows.filter_map(|id| self.circuits.flow(id));
+        flows.fold(0, |sum, flow| sum ^ flow.touch())
+    }
+
     fn counters(&self) -> NodeCounters {
         self.outbox.counters
     }

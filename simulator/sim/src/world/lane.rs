@@ -6,6 +6,8 @@
 //!
 //! Simultaneous events of a lane happen in the order of [`Due`].
 
+use std::hint::black_box;
+
 use hopflow_overlay::{CircuitHandle, Direction, Event, StreamHandle};
 use hopflow_units::{Duration, Instant};
 
@@ -154,6 +156,7 @@ impl Lane {
     fn offer(&mut self, limit: Instant, shared: &mut Shared) -> u64 {
         let mut inbox = std::mem::take(&mut self.inbox);
         inbox.sort_unstable();
+        self.touch(&inbox, &shared.packets);
         let (mut offered, end) = (0, shared.end);
         for arrival in inbox.drain(..).filter(|arrival| arrival.at <= end) {
             let (at, packet) = (arrival.at, arrival.packet);
@@ -174,6 +177,24 @@ impl Lane {
             self.machine.down.serve(last, &mut shared.packets);
         }
         offered
+    }
+
+    /// Reads what packets will need when they are delivered. One read after the other would wait for
+    /// memory each time; these overlap.
+    fn touch(&self, arrivals: &[Arrival], packets: &Packets) {
+        for Arrival { packet, .. } in arrivals {
+            let LinkEnd { node, link } = packet.to;
+            let node = self.machine.node(node.position);
+            black_box(match packet.content() {
+                Content::Datagram { start, len } => {
+                    node.host.touch(link, packets.frames_of(start, len))
+                }
+                Content::Segment(_) => {
+                    let end = node.links[link.index()].connection;
+                    end.map_or(0, |end| self.connections.touch(end))
+                }
+            });
+        }
     }
 
     /// Samples the downlink's queue at all times before `limit`, or up to it.
