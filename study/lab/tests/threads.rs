@@ -41,8 +41,11 @@ workload = "web"
 start = { uniform = ["0 s", "1 s"] }
 "#;
 
+/// A change of a network, with its name.
+type Feature = (&'static str, fn(&mut WorldSpec));
+
 /// What can be changed about a network, each on its own.
-const FEATURES: &[(&str, fn(&mut WorldSpec))] = &[
+const FEATURES: &[Feature] = &[
     ("codel", |spec| {
         for node in &mut spec.nodes {
             node.access.queue = QueueSpec::CoDel {

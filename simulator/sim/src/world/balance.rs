@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::address::CircuitEnd;
+use super::grid::{Grid, Place};
 use super::lane::Lane;
 use super::outbox::Arrival;
-use super::partition::{Partition, Place};
+use super::partition::Partition;
 use super::shared::Shared;
-use super::users::Leg;
-use super::windows::Frame;
-use super::world::Directions;
+use super::users::{Directions, Leg};
 
 /// Lanes that belong together: a client with its guard, to which it sends most.
 #[derive(Debug)]
@@ -99,7 +98,7 @@ impl Balance {
         &mut self,
         old: Vec<Partition>,
         windows: u64,
-        frame: &mut Frame,
+        grid: &mut Grid,
     ) -> Vec<Partition> {
         let loads = self.loads(&old);
         let lanes = loads.len().max(1);
@@ -114,7 +113,7 @@ impl Balance {
             return old;
         }
         self.partition_of = self.clusters.assign(&loads, count);
-        distribute(old, &self.partition_of, count, frame)
+        distribute(old, &self.partition_of, count, grid)
     }
 
     /// Events of each lane since the last call.
@@ -140,14 +139,14 @@ fn is_uneven(loads: &[u64], partition_of: &[u32], partitions: usize) -> bool {
 }
 
 /// All lanes as one partition.
-pub(super) fn join(lanes: Vec<Lane>, frame: &mut Frame) -> Partition {
+pub(super) fn join(lanes: Vec<Lane>, grid: &mut Grid) -> Partition {
     let places = (0..lanes.len() as u32).map(|index| Place {
         partition: 0,
         index,
     });
-    frame.places = Arc::new(places.collect());
-    let shared = frame.shared();
-    Partition::new((0, 1), lanes, frame, shared)
+    grid.places = Arc::new(places.collect());
+    let shared = grid.shared();
+    Partition::new((0, 1), lanes, grid, shared)
 }
 
 /// The lanes of some partitions as others: `partition_of` tells which, for each lane.
@@ -155,10 +154,10 @@ fn distribute(
     old: Vec<Partition>,
     partition_of: &[u32],
     count: usize,
-    frame: &mut Frame,
+    grid: &mut Grid,
 ) -> Vec<Partition> {
     let mut new: Vec<(Vec<Lane>, Shared)> = Vec::new();
-    new.resize_with(count, || (Vec::new(), frame.shared()));
+    new.resize_with(count, || (Vec::new(), grid.shared()));
     let unknown = Place {
         partition: 0,
         index: 0,
@@ -189,10 +188,10 @@ fn distribute(
         };
         to.push(lane);
     }
-    frame.places = Arc::new(places);
+    grid.places = Arc::new(places);
     let new = (0..).zip(new);
     let mut new: Vec<_> = new
-        .map(|(number, (lanes, shared))| Partition::new((number, count), lanes, frame, shared))
+        .map(|(number, (lanes, shared))| Partition::new((number, count), lanes, grid, shared))
         .collect();
     for (partition, arrival) in arrivals {
         new[partition as usize].accept(arrival);

@@ -5,8 +5,9 @@
 //!
 //! | part | file |
 //! | --- | --- |
-//! | the world and its windows | `world.rs`, built by `build.rs` |
-//! | partitions: lanes that one thread runs | `partition.rs`, `mail.rs` |
+//! | the world | `world.rs`, built by `build.rs` |
+//! | windows of time, and threads that run them | `windows.rs`, `grid.rs` |
+//! | partitions: lanes that one thread runs | `partition.rs`, `mail.rs`; which lanes: `balance.rs` |
 //! | a lane: the events of one machine | `lane.rs`, `schedule.rs`; what leaves it: `outbox.rs` |
 //! | its access links, its nodes, who waits for the uplink | `machine.rs`, `pipe.rs`, `reading.rs` |
 //! | its TCP connections, of the overlay and outside it | `connections.rs`, `connection.rs`, `cross.rs` |
@@ -22,6 +23,7 @@ mod connection;
 mod connections;
 mod cross;
 mod deployment;
+mod grid;
 mod lane;
 mod machine;
 mod mail;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use hopflow_units::{Duration, Instant};
 
+use super::grid::{Grid, Place};
 use super::lane::Lane;
 use super::mail::Mail;
 use super::outbox::{Arrival, Envelope, Outbox};
 use super::shared::Shared;
 use super::trunks::Trunks;
-use super::windows::Frame;
 
 /// Lanes that are run in turn, and what they use in turn.
 #[derive(Debug)]
@@ -27,13 +27,6 @@ pub(crate) struct Partition {
     pub(crate) mail: Vec<Mail>,
     /// Events so far.
     pub(crate) events: u64,
-}
-
-/// Where a lane is: its partition, and its position there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) partition: u32,
-    pub(crate) index: u32,
 }
 
 /// What is to be done in which window.
@@ -125,14 +118,14 @@ impl Partition {
     pub(crate) fn new(
         (number, count): (u32, usize),
         mut lanes: Vec<Lane>,
-        frame: &Frame,
+        grid: &Grid,
         shared: Shared,
     ) -> Self {
         Self {
             number,
-            pending: Pending::new(&mut lanes, frame.window),
+            pending: Pending::new(&mut lanes, grid.window),
             shared,
-            places: Arc::clone(&frame.places),
+            places: Arc::clone(&grid.places),
             mail: (0..=count).map(|_| Mail::default()).collect(),
             events: 0,
             lanes,

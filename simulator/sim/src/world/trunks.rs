@@ -7,10 +7,10 @@ use hopflow_netem::LinkConfig;
 use hopflow_random::Streams;
 use hopflow_units::Instant;
 
+use super::grid::Place;
 use super::mail::Mail;
 use super::outbox::Arrival;
 use super::packets::Packet;
-use super::partition::Place;
 use super::pipe::Pipe;
 use super::routes::Path;
 use super::shared::Shared;
@@ -20,7 +20,7 @@ use crate::spec::Backbone;
 #[derive(Debug)]
 pub(crate) struct Trunks {
     /// Each direction of each link: those of link `n` are `2 n` and `2 n + 1`.
-    trunks: Vec<Trunk>,
+    directions: Vec<Trunk>,
     /// When something happens on each of them that is in use; of simultaneous events, that of the
     /// first link comes first.
     agenda: BTreeSet<(Instant, usize)>,
@@ -45,9 +45,9 @@ struct Trunk {
 
 impl Trunks {
     pub(crate) fn new(spec: &Backbone, random: Streams, shared: Shared) -> Self {
-        let directions = spec.links.iter().flat_map(|link| [(link, 1), (link, 0)]);
+        let sides = spec.links.iter().flat_map(|link| [(link, 1), (link, 0)]);
         let mut trunks = Vec::new();
-        for (link, side) in directions {
+        for (link, side) in sides {
             let config = LinkConfig {
                 rate: link.rate,
                 queue: link.queue.into(),
@@ -62,7 +62,7 @@ impl Trunks {
         }
         Self {
             agenda: BTreeSet::new(),
-            trunks,
+            directions: trunks,
             entries: BinaryHeap::new(),
             departed: 0,
             mail: Vec::new(),
@@ -75,7 +75,7 @@ impl Trunks {
     pub(crate) fn receive(&mut self, mail: &mut Mail) {
         let entries = &mut self.entries;
         mail.take_arrivals(&mut self.shared.packets, |entry| {
-            entries.push(Reverse(entry))
+            entries.push(Reverse(entry));
         });
     }
 
@@ -123,10 +123,10 @@ impl Trunks {
     /// Packets have come to the end of the link that acts first.
     fn arrive(&mut self) {
         let (now, number) = *self.agenda.first().expect("a link acts");
-        let trunk = &mut self.trunks[number];
+        let trunk = &mut self.directions[number];
         let router = trunk.to;
         trunk.pipe.serve(now, &mut self.shared.packets);
-        while let Some(packet) = self.trunks[number].pipe.take_arrived(now) {
+        while let Some(packet) = self.directions[number].pipe.take_arrived(now) {
             self.forward(router, number as u32 + 1, packet);
         }
         self.rearm(number);
@@ -138,7 +138,7 @@ impl Trunks {
         let (at, via) = match shared.routes.path(router, packet.to.node.machine()) {
             Path::Trunk(trunk) => {
                 let number = trunk as usize;
-                let pipe = &mut self.trunks[number].pipe;
+                let pipe = &mut self.directions[number].pipe;
                 pipe.send(shared.now, packet, &mut shared.packets);
                 return self.rearm(number);
             }
@@ -157,7 +157,7 @@ impl Trunks {
     }
 
     fn rearm(&mut self, number: usize) {
-        let trunk = &mut self.trunks[number];
+        let trunk = &mut self.directions[number];
         let next = [trunk.pipe.next_arrival(), trunk.pipe.next_service()];
         let next = next.into_iter().flatten().min();
         if next != trunk.next {

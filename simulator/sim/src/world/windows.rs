@@ -3,40 +3,14 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Barrier, Mutex};
 
-use hopflow_units::{Duration, Instant};
+use hopflow_units::Instant;
 
+use super::grid::Grid;
 use super::mail::Mail;
-use super::partition::{Partition, Place};
-use super::routes::Routes;
-use super::shared::Shared;
+use super::partition::Partition;
 use super::trunks::Trunks;
-
-/// What is the same for all partitions.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
-    /// How long a window is.
-    pub(super) window: Duration,
-    /// The least delay of an uplink.
-    pub(super) least_up: Duration,
-    pub(super) end: Instant,
-    pub(super) routes: Arc<Routes>,
-    /// Where all lanes are.
-    pub(super) places: Arc<Vec<Place>>,
-}
-
-impl Frame {
-    /// What the lanes of a new partition use in turn.
-    pub(super) fn shared(&self) -> Shared {
-        Shared::new(self.end, Arc::clone(&self.routes))
-    }
-
-    /// The window after which the links between routers handle what happens there at `at`.
-    fn window_of_trunks(&self, at: Instant) -> u64 {
-        at.as_nanos().saturating_sub(self.least_up.as_nanos()) / self.window.as_nanos()
-    }
-}
 
 /// How a run of windows ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,7 +29,7 @@ pub(super) enum Ended {
 /// since its partition was made and the time at which the window begins; it stops the run by
 /// returning true.
 pub(super) fn run(
-    frame: &Frame,
+    grid: &Grid,
     partitions: &mut [Partition],
     trunks: Option<&mut Trunks>,
     windows: u64,
@@ -63,7 +37,7 @@ pub(super) fn run(
 ) -> Ended {
     let exchange = Exchange::new(partitions.len(), trunks.is_some());
     let worker = |(number, partition)| Worker {
-        frame,
+        grid,
         exchange: &exchange,
         number,
         partition,
@@ -87,10 +61,10 @@ pub(super) fn run(
     if let Some(panic) = panics.into_iter().flatten().next() {
         resume_unwind(panic);
     }
-    let next = exchange.next().saturating_mul(frame.window.as_nanos());
+    let next = exchange.next().saturating_mul(grid.window.as_nanos());
     if exchange.stop.load(Ordering::Relaxed) {
         Ended::Stopped
-    } else if next > frame.end.as_nanos() {
+    } else if next > grid.end.as_nanos() {
         Ended::Finished
     } else {
         Ended::Paused
@@ -160,7 +134,7 @@ impl Exchange {
 
 /// The partition of a thread.
 struct Worker<'a> {
-    frame: &'a Frame,
+    grid: &'a Grid,
     exchange: &'a Exchange,
     number: usize,
     partition: &'a mut Partition,
@@ -177,14 +151,14 @@ impl Worker<'_> {
         windows: u64,
         observe: &mut dyn FnMut(u64, Instant) -> bool,
     ) -> Option<Box<dyn Any + Send>> {
-        let (frame, exchange) = (self.frame, self.exchange);
+        let (grid, exchange) = (self.grid, self.exchange);
         let mut stop = false;
         self.guarded(Self::publish);
         exchange.gate.wait();
         for _ in 0..windows {
             let window = exchange.next();
-            let begin = window.saturating_mul(frame.window.as_nanos());
-            if begin > frame.end.as_nanos() {
+            let begin = window.saturating_mul(grid.window.as_nanos());
+            if begin > grid.end.as_nanos() {
                 break;
             }
             self.guarded(|worker| {
@@ -198,7 +172,7 @@ impl Worker<'_> {
                 exchange.gate.wait();
             }
             self.guarded(|worker| {
-                let partition = &mut worker.partition;
+                let partition = &mut *worker.partition;
                 exchange.receive(worker.number, |mail| partition.receive(mail));
                 worker.publish();
             });
@@ -225,7 +199,7 @@ impl Worker<'_> {
         let first = self.partition.first_window();
         self.exchange.publish(self.number, first);
         if let Some(trunks) = &self.trunks {
-            let next = trunks.next().map(|at| self.frame.window_of_trunks(at));
+            let next = trunks.next().map(|at| self.grid.window_of_trunks(at));
             self.exchange.publish(self.exchange.first.len() - 1, next);
         }
     }
@@ -235,11 +209,11 @@ impl Worker<'_> {
         let Some(trunks) = &mut self.trunks else {
             return;
         };
-        let (frame, exchange) = (self.frame, self.exchange);
+        let (grid, exchange) = (self.grid, self.exchange);
         let last = exchange.first.len() - 1;
         exchange.receive(last, |mail| trunks.receive(mail));
-        let limit = Instant::from_nanos((window + 1) * frame.window.as_nanos());
-        trunks.run(limit + frame.least_up);
-        exchange.send(last, trunks.post(&frame.places));
+        let limit = Instant::from_nanos((window + 1) * grid.window.as_nanos());
+        trunks.run(limit + grid.least_up);
+        exchange.send(last, trunks.post(&grid.places));
     }
 }

@@ -14,15 +14,16 @@ use std::sync::Arc;
 use hopflow_overlay::Direction;
 use hopflow_units::{Duration, Instant};
 
-use super::address::{CircuitEnd, UserAt};
+use super::address::CircuitEnd;
 use super::balance::{self, Balance, Partitions};
+use super::grid::Grid;
 use super::lane::Lane;
 use super::partition::Partition;
 use super::recorders::{self, LegRecorder, QueueRecorder, Sender, TraceRecorder};
 use super::routes::Routes;
 use super::trunks::Trunks;
-use super::users::Leg;
-use super::windows::{self, Ended, Frame};
+use super::users::{Directions, Leg};
+use super::windows::{self, Ended};
 use crate::outcome::{CircuitOutcome, Outcome};
 
 /// How far a run has come.
@@ -71,16 +72,6 @@ pub(super) struct Least {
     pub(super) up: Duration,
     pub(super) down: Duration,
     pub(super) message: Option<Duration>,
-}
-
-/// Where a user's data goes.
-#[derive(Debug)]
-pub(super) struct Directions {
-    pub(super) legs: Vec<Leg>,
-    /// The client and the server.
-    pub(super) ends: [UserAt; 2],
-    /// The direction of the data that is measured.
-    pub(super) measured: Direction,
 }
 
 impl Least {
@@ -215,10 +206,10 @@ impl World {
     pub fn run(&mut self, observer: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
         assert!(!self.begun, "a world runs once");
         self.begun = true;
-        let mut frame = self.frame();
+        let mut grid = self.grid();
         let mut balance = Balance::new(self.partitions(), self.lanes.len(), &self.users);
         self.users = Vec::new();
-        let mut all = balance::join(std::mem::take(&mut self.lanes), &mut frame);
+        let mut all = balance::join(std::mem::take(&mut self.lanes), &mut grid);
         all.begin();
         if let Some(trunks) = &mut self.trunks {
             all.mail_trunks(trunks);
@@ -226,17 +217,17 @@ impl World {
         let mut partitions = vec![all];
         let (mut windows, mut epoch) = (0, FIRST_EPOCH);
         let ended = loop {
-            partitions = balance.balance(partitions, windows, &mut frame);
+            partitions = balance.balance(partitions, windows, &mut grid);
             let mut observed = 0;
             let mut observe = |events: u64, begin: Instant| {
                 let due = events >= observed + OBSERVE_EVERY;
                 if due {
                     observed = events;
                 }
-                due && observer(progress(begin, frame.end)).is_break()
+                due && observer(progress(begin, grid.end)).is_break()
             };
             let trunks = self.trunks.as_mut();
-            match windows::run(&frame, &mut partitions, trunks, epoch, &mut observe) {
+            match windows::run(&grid, &mut partitions, trunks, epoch, &mut observe) {
                 Ended::Paused => {
                     windows = epoch;
                     epoch = (2 * epoch).min(LONGEST_EPOCH);
@@ -261,8 +252,8 @@ impl World {
         }
     }
 
-    fn frame(&self) -> Frame {
-        Frame {
+    fn grid(&self) -> Grid {
+        Grid {
             window: self.least.window(),
             least_up: self.least.up,
             end: self.end,

@@ -1,12 +1,14 @@
 //! Users: clients that fetch or upload, and the servers that answer them.
 
 mod client;
+mod directions;
 mod journal;
 mod leg;
 mod server;
 mod sink;
 
 pub(crate) use client::Client;
+pub(crate) use directions::Directions;
 pub(crate) use journal::Journal;
 pub(crate) use leg::Leg;
 pub(crate) use server::Server;
