@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use dyn_clone::DynClone;
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, Rate, StreamId};
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
@@ -23,7 +24,7 @@ use crate::{BucketConfig, Direction, Features, Metric, Plan};
 ///
 /// What still comes of a link that is gone is ignored, and so is what concerns circuits and streams
 /// that are. What peers send can close circuits; it cannot make a node panic or hold unbounded memory.
-pub trait Host<P: Payload>: Debug + Send {
+pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Adds a link to a neighbour and returns its number; numbers count from zero, and those of
     /// removed links are used again.
     fn add_link(&mut self) -> LinkId;
@@ -124,6 +125,8 @@ pub trait Host<P: Payload>: Debug + Send {
     /// What the node has done so far.
     fn counters(&self) -> NodeCounters;
 }
+
+dyn_clone::clone_trait_object!(<P> Host<P> where P: Payload);
 
 /// A circuit, as its node numbers it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,13 +2,13 @@
 
 /// A table of values; a place that is freed is used again with the next generation, so that an old
 /// name never means a new value.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Slots<T> {
     entries: Vec<Entry<T>>,
     free: Vec<u32>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry<T> {
     generation: u32,
     value: Option<T>,

@@ -26,7 +26,7 @@ pub(crate) enum Timer {
 ///
 /// Timers are never removed early: the node that takes one checks whether it is still wanted.
 /// Feedback timers all have the same delay, so a queue holds them in order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, Timer)>>,
     feedback: VecDeque<(Instant, LinkId)>,

@@ -27,7 +27,7 @@ enum Fault {
     TooLazy,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Faulty(Fault);
 
 impl HopControl for Faulty {
@@ -72,7 +72,7 @@ impl HopControl for Faulty {
 }
 
 /// A window at the source that nobody releases.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Unreleased;
 
 impl EndControl for Unreleased {

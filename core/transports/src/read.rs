@@ -34,14 +34,14 @@ pub(crate) fn properties<T: JsonSchema>() -> Properties {
 }
 
 /// The options of a transport. Each layer takes those that its struct has; none may be left.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reader {
     given: Table,
     settled: Settled,
 }
 
 /// What came of a transport's options.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Settled {
     /// The options that its layers know; of two layers with the same option the first counts.
     pub(crate) known: Properties,
@@ -215,7 +215,7 @@ mod tests {
 
     use super::*;
 
-    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(default, rename_all = "kebab-case")]
     struct Example {
         #[schemars(range(min = 1))]
@@ -229,7 +229,7 @@ mod tests {
         order: Order,
     }
 
-    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
     enum Order {
         RoundRobin,

@@ -7,7 +7,7 @@ use hopflow_units::{Cells, Duration, LinkId};
 ///
 /// Feedback that waits for company makes samples longer: compare with no less than
 /// [`FeedbackPlan::delay`](hopflow_overlay::FeedbackPlan::delay).
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BaseRtts(Vec<Duration>);
 
 impl BaseRtts {
@@ -37,7 +37,7 @@ impl BaseRtts {
 }
 
 /// A round trip: it is over when all cells are reported that had been sent when it began.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Round {
     /// Cells reported so far.
     reported: u64,

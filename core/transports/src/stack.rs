@@ -15,7 +15,7 @@ use crate::presets::Family;
 use crate::read::{Properties, Reader, Settled, properties, shown};
 
 /// The layers that were chosen by name, before their parameters are read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Chosen {
     pub(crate) family: &'static Family,
     pub(crate) reader: Reader,
@@ -94,7 +94,7 @@ pub(crate) fn settle_links(
 }
 
 /// A stack of layers with a name: a factory of nodes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Configured<H: HopControl> {
     name: &'static str,
     stack: Stack<H>,

@@ -99,7 +99,7 @@ impl RuleOptions {
 }
 
 /// A window's control.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Window {
     cells: u64,
     /// By how many cells the window grows next.

@@ -78,7 +78,7 @@ fn every_reading_of_marut_completes() {
 }
 
 /// A control on hops that bounds nothing, and is called regularly although it does not say so.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Onlooker;
 
 impl HopControl for Onlooker {

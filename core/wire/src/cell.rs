@@ -12,7 +12,7 @@ use crate::{CELL_PAYLOAD, CellAck, CellSeq, DecodeError, RelayCommand, RelayHead
 /// ([`RawPayload`]), or a small stand-in for them in a simulation.
 pub trait Payload: Clone + Debug + Send + 'static {
     /// Application data that waits to be cut into cells.
-    type Data: Default + Debug + Send;
+    type Data: Clone + Default + Debug + Send;
 
     /// Appends data that the application wrote later.
     fn append(data: &mut Self::Data, more: Self::Data);

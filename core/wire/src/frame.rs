@@ -284,7 +284,7 @@ fn take<const N: usize>(bytes: &[u8]) -> Result<([u8; N], &[u8]), DecodeError> {
 }
 
 /// The frames of one datagram, decoded one by one; stops at the first error.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Frames<'a, P> {
     rest: &'a [u8],
     carrier: Carrier,

@@ -31,7 +31,7 @@ const CELL: u64 = 1000;
 const FEEDBACK_DELAY: Duration = Duration::from_millis(1);
 
 /// What the flows of a node share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DelayAimd {
     config: Config,
     base_rtts: BaseRtts,
@@ -49,7 +49,7 @@ pub(crate) struct Config {
 }
 
 /// What one flow remembers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flow {
     window: u64,
     last: Option<Duration>,

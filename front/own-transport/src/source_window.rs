@@ -38,7 +38,7 @@ pub(crate) struct SourceWindow {
 }
 
 /// What an end of a circuit knows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     window: SendmeWindow,
     delivered: Acknowledger,

@@ -161,7 +161,7 @@ impl TrafficModel for Script {
 }
 
 /// A script that is being played.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Telling(std::vec::IntoIter<Fetch>);
 
 impl Session for Telling {

@@ -117,7 +117,7 @@ impl TrafficModel for Users {
 }
 
 /// A user and what is left of its step.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Playing {
     users: Users,
     next: VecDeque<Fetch>,

@@ -1,5 +1,6 @@
-//! One simulation on several threads has the results of one thread, bit for bit, for random
-//! combinations of transports, features of the network, recorders and partitions.
+//! One simulation on several threads has the results of one thread, bit for bit, and so have a run
+//! with a break and its clone, for random combinations of transports, features of the network,
+//! recorders and partitions.
 //!
 //! `HOPFLOW_COMBINATIONS=1000` tries more of them.
 
@@ -215,11 +216,24 @@ impl Combination {
 
     /// Everything that a run records, on so many threads.
     fn run(&self, scenario: &Scenario, threads: usize) -> Outcome {
-        let mut world = self.world(scenario);
-        world.split(threads);
-        assert!(world.run(&mut |_| ControlFlow::Continue(())));
-        world.into_outcome()
+        finish(self.world(scenario), threads)
     }
+
+    /// Everything that is recorded by a run with a break, and by its clone.
+    fn branch(&self, scenario: &Scenario, at: Duration, threads: [usize; 3]) -> [Outcome; 2] {
+        let mut world = self.world(scenario);
+        world.split(threads[0]);
+        assert!(world.run_until(at, &mut |_| ControlFlow::Continue(())));
+        let branch = world.clone();
+        [finish(world, threads[1]), finish(branch, threads[2])]
+    }
+}
+
+/// Everything that a run records, on so many threads from now on.
+fn finish(mut world: World, threads: usize) -> Outcome {
+    world.split(threads);
+    assert!(world.run(&mut |_| ControlFlow::Continue(())));
+    world.into_outcome()
 }
 
 #[test]
@@ -234,5 +248,14 @@ fn any_network_has_the_same_results_on_any_number_of_threads() {
         let threads = random.integer(2, 8) as usize;
         let split = format!("{:?}", combination.run(&scenario, threads));
         assert!(alone == split, "{threads} threads: {combination:?}");
+        let at = random.uniform(Duration::ZERO, Duration::from_millis(2500));
+        let threads = [(); 3].map(|()| random.integer(1, 4) as usize);
+        for outcome in combination.branch(&scenario, at, threads) {
+            let goes_on = alone == format!("{outcome:?}");
+            assert!(
+                goes_on,
+                "a break at {at}, {threads:?} threads: {combination:?}"
+            );
+        }
     }
 }

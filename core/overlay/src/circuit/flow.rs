@@ -10,7 +10,7 @@ use crate::repair::{Repairing, Tag};
 use crate::{FlowView, Gate, Site};
 
 /// The state of a flow: the node's part and the hop control's.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flow<S, P> {
     pub(crate) site: Site,
     pub(crate) inbound: Option<Port>,
@@ -28,7 +28,7 @@ pub(crate) struct Flow<S, P> {
 }
 
 /// What the predecessor is to hear.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     /// Whether feedback is pending.
     pub(crate) pending: bool,
@@ -39,7 +39,7 @@ pub(crate) struct Report {
 }
 
 /// The earliest pending timers that serve the flow; later ones mean nothing.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Wakes {
     /// The deadline of the hop's repair.
     pub(crate) alarm: Option<Instant>,

@@ -19,7 +19,7 @@ use crate::slots::{SlotId, Slots};
 use crate::{CircuitHandle, Direction, FlowId, Role};
 
 /// A circuit at a node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Circuit<S, P: Payload> {
     flows: [Flow<S, P>; 2],
     /// Where the circuit begins or ends here: what packages and delivers.
@@ -74,7 +74,7 @@ impl<S, P: Payload> IndexMut<Direction> for Circuit<S, P> {
 }
 
 /// The table of circuits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Circuits<S, P: Payload>(Slots<Circuit<S, P>>);
 
 impl<S, P: Payload> Default for Circuits<S, P> {

@@ -9,7 +9,7 @@ use hopflow_units::Cells;
 /// Three marks divide them, as in the BackTap paper, section 3.2: `head` is the frontmost cell
 /// that the successor has not acknowledged, `next` the first that was never sent, `tail` the end.
 /// Where nobody acknowledges (stream carriers, the sink) `head` equals `next`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CellQueue<P> {
     cells: VecDeque<P>,
     head: u64,

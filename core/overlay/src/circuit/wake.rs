@@ -4,7 +4,7 @@ use hopflow_units::{Duration, Instant};
 
 /// When a layer wants to be called, and the earliest pending timer that serves it; later ones mean
 /// nothing.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Wake {
     wanted: Option<Instant>,
     pending: Option<Instant>,

@@ -11,7 +11,7 @@ const MOST: usize = 4096;
 ///
 /// They have left the circuit's queue, so that one reader who stalls does not hold up the
 /// circuit's other streams.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Inbox<P> {
     cells: VecDeque<P>,
     /// Whether the far end was asked to pause.

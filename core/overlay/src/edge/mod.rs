@@ -16,7 +16,7 @@ use hopflow_units::StreamId;
 use crate::{EndState, Gate, Preference};
 
 /// An end of a circuit: its control from end to end, and the streams that begin or end here.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Edge {
     /// Lets data be packaged into cells.
     pub(crate) gate: Gate,

@@ -4,7 +4,7 @@ use hopflow_units::{Bytes, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
 /// Data of a stream that waits to be packaged.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Outgoing<P: Payload> {
     data: P::Data,
     pending: u64,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Holds cells that came before their turn; bounded.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Resequencer<P> {
     next: u32,
     limit: u32,

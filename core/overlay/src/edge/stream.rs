@@ -13,7 +13,7 @@ use crate::Violation;
 /// The source assigns each cell to a leg when that leg may take it: a leg whose gate is open pulls
 /// the next cell, unless the stream is pinned to another one. With several legs the cells are
 /// numbered, and the sink restores the order.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Stream<P: Payload> {
     pub(crate) id: StreamId,
     /// The circuits, as the node numbers them.

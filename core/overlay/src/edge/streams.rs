@@ -8,7 +8,7 @@ use crate::slots::Slots;
 use crate::{Gate, StreamHandle, StreamView};
 
 /// The table of streams.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Streams<P: Payload> {
     table: Slots<Stream<P>>,
     /// Windows of the streams, next to them so that layers can borrow these alone.

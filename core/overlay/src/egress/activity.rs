@@ -12,7 +12,7 @@ const RESCALE: f64 = 256.0;
 ///
 /// Counts are kept relative to an epoch: in place of letting all old cells decay, new ones weigh
 /// more. So a count changes only when its flow sends, and its order among others stays.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Activity {
     half_life: Duration,
     epoch: Instant,

@@ -7,7 +7,7 @@ use hopflow_wire::{Carrier, Frame, Message, Payload};
 const MAX_ANSWERS: usize = 64;
 
 /// Control frames in the order in which they leave.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ControlQueue<P> {
     carrier: Carrier,
     frames: Vec<Frame<P>>,

@@ -8,7 +8,7 @@ use super::reports::Reports;
 use crate::{FlowId, MAX_DATAGRAM};
 
 /// What a node keeps per link.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Link<P> {
     pub(crate) carrier: Carrier,
     /// Circuits on the link by their name there, with the flow in whose direction cells arrive.

@@ -21,7 +21,7 @@ use crate::flow::Port;
 use crate::{Charging, FlowId, LinkPlan, Plan, Scope, Turn};
 
 /// Links, scheduler and token bucket of a node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Egress<P> {
     plan: LinkPlan,
     /// Encoded bytes of feedback, at most.

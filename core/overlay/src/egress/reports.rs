@@ -6,7 +6,7 @@ use hopflow_wire::{Carrier, Frame, Payload};
 use crate::{FlowId, MAX_DATAGRAM};
 
 /// Flows that owe the neighbour feedback, and when it leaves.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reports {
     /// Encoded bytes of one report, at most.
     len: Bytes,

@@ -13,7 +13,7 @@ use crate::{FlowId, Order, Scope};
 /// Flows stand in rings: one ring for the node, or one per link, and then the links take turns.
 /// Within a ring they take turns as well, or the one goes first that sent least of late.
 /// A flow may have become unable to send while it waits; the node checks again when it takes the flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
     scope: Scope,
     /// What every flow sent of late, if the order goes by that.
@@ -27,7 +27,7 @@ pub(crate) struct Scheduler {
     arrivals: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Ring {
     flows: Waiting,
     /// Whether the ring stands among the turns.
@@ -37,7 +37,7 @@ struct Ring {
 }
 
 /// The flows of a ring.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Waiting {
     /// In the order of their turns.
     InTurn(VecDeque<FlowId>),

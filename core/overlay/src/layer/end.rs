@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use dyn_clone::DynClone;
 use hopflow_units::{Instant, StreamId};
 use hopflow_wire::{RelayCommand, RelayHeader};
 
@@ -30,7 +31,7 @@ pub trait EndControl: Debug + Send + Sync + 'static {
 }
 
 /// What an end of a circuit knows.
-pub trait EndState: Debug + Send {
+pub trait EndState: DynClone + Debug + Send {
     /// Something happened at this end.
     ///
     /// # Errors
@@ -43,6 +44,8 @@ pub trait EndState: Debug + Send {
         let _ = out;
     }
 }
+
+dyn_clone::clone_trait_object!(EndState);
 
 /// What happens at an end of a circuit.
 #[derive(Clone, Copy, Debug)]

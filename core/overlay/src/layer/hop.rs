@@ -14,13 +14,13 @@ use crate::{FlowId, Gate, HopPlan, NodeEnv, Site, Violation};
 /// `self` is what all flows of a node share, [`HopControl::Flow`] what one flow has for itself. The
 /// node calls [`on`](HopControl::on) for everything that happens on a hop; the control sets the
 /// window, credit or rate of the hop's gate.
-pub trait HopControl: Debug + Sized + Send + 'static {
+pub trait HopControl: Clone + Debug + Sized + Send + 'static {
     /// The name, what the control needs of other layers and of the driver, and what it measures.
     const INFO: Info;
     /// Parameters; valid, because they are checked where they are read.
     type Config: Clone + Debug + Send + Sync + 'static;
     /// State of one flow.
-    type Flow: Debug + Send;
+    type Flow: Clone + Debug + Send;
 
     /// What the control needs of the node.
     fn plan(config: &Self::Config) -> HopPlan;
@@ -237,7 +237,7 @@ pub struct FlowEntry<'a, S> {
 }
 
 /// A message of a layer to a neighbour.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OutgoingMessage {
     pub(crate) flow: FlowId,
     pub(crate) to: Neighbour,

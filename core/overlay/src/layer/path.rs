@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use dyn_clone::DynClone;
 use hopflow_units::{Bytes, Duration, Instant};
 use hopflow_wire::{Neighbour, RelayCommand, RelayHeader};
 
@@ -24,7 +25,7 @@ pub trait PathChoice: Debug + Send + Sync + 'static {
 }
 
 /// What a node's choice among circuits knows.
-pub trait PathState: Debug + Send {
+pub trait PathState: DynClone + Debug + Send {
     /// Something happened to a flow.
     ///
     /// # Errors
@@ -41,6 +42,8 @@ pub trait PathState: Debug + Send {
     /// A flow ends. Its number may be given to another one.
     fn close(&mut self, flow: FlowId);
 }
+
+dyn_clone::clone_trait_object!(PathState);
 
 /// What happens to a flow.
 #[derive(Clone, Copy, Debug)]

@@ -33,7 +33,7 @@ use ticks::Ticks;
 use visit::Visit;
 
 /// An overlay node with hop control `H` whose cells carry payloads `P`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Node<H: HopControl, P: Payload> {
     plan: Plan,
     layers: Layers<H>,
@@ -46,7 +46,7 @@ pub struct Node<H: HopControl, P: Payload> {
 }
 
 /// The layers of a node, with what each shares among the node's circuits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Layers<H> {
     hop: H,
     end: Arc<dyn EndControl>,

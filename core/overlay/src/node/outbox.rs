@@ -16,7 +16,7 @@ pub(super) enum LegWork {
 }
 
 /// Events for the driver, counters, and work that is left.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Outbox<P> {
     pub(super) events: VecDeque<Event<P>>,
     pub(super) counters: NodeCounters,

@@ -5,7 +5,7 @@ use hopflow_units::{Duration, Instant};
 use crate::Tick;
 
 /// When the layers are called regularly, if one asks for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ticks {
     interval: Option<Duration>,
     next: Instant,

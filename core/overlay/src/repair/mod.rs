@@ -14,7 +14,7 @@ pub(crate) use per_hop::{Accepted, Expired, Forwards, News, Receiver, Sender};
 pub use per_hop::{RttConfig, RttEstimator};
 
 /// What repairs the losses of one flow at one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Repairing<P> {
     /// Nothing; where the plan asks for it, the successor reports what it forwarded.
     Nothing(Option<Forwards>),

@@ -8,7 +8,7 @@ use hopflow_testkit::{Bench, Chain, End, Manner, Medium};
 use hopflow_units::{Bytes, Cells, Duration};
 
 /// Credits as in N23: a successor's queue is lent to its predecessor, cell by cell.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Credits;
 
 /// Cells that a relay lends.

@@ -10,7 +10,7 @@ use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId, StreamId};
 use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand};
 
 /// A window of a cell, and one more for each link that is gone.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Closings(u64);
 
 impl HopControl for Closings {
@@ -106,7 +106,7 @@ fn a_stream_without_a_target_begins_before_it_ends() {
 }
 
 /// Rests as soon as it is called.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Rests;
 
 impl HopControl for Rests {

@@ -79,7 +79,7 @@ impl PlainConfig {
 }
 
 /// A window and a pace on each hop that never change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plain(PlainConfig);
 
 impl HopControl for Plain {

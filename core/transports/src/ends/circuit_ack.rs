@@ -18,7 +18,7 @@ use crate::round::Round;
 const LONGEST: Duration = Duration::from_secs(1);
 
 /// The sink's count of a circuit.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Deliveries(Acknowledger);
 
 impl Deliveries {
@@ -31,7 +31,7 @@ impl Deliveries {
 }
 
 /// The source's measure of the round trip to the sink and back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct CircuitTrip {
     /// When the last cells of acknowledgements to come departed.
     departures: VecDeque<Instant>,

@@ -55,7 +55,7 @@ pub(crate) struct GradientWindow {
 }
 
 /// What an end knows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     config: GradientWindow,
     edge: Edge,
@@ -67,7 +67,7 @@ struct State {
 }
 
 /// The source's view of how waits change.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Gradient {
     last: f64,
     diff: f64,

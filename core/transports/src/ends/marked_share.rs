@@ -37,7 +37,7 @@ pub(crate) struct MarkedShareWindow {
 }
 
 /// What an end knows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     edge: Edge,
     source: Source,

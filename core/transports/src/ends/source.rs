@@ -32,7 +32,7 @@ pub(super) struct Edge {
 }
 
 /// The source's side.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Source {
     /// The window, in cells.
     pub(super) window: f64,

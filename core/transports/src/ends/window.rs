@@ -46,7 +46,7 @@ struct Windows {
 }
 
 /// What an end knows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     windows: Windows,
     /// What it delivered.

@@ -57,7 +57,7 @@ enum Update {
 }
 
 /// What an end knows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     config: WorstHopWindow,
     rule: Rule,

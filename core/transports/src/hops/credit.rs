@@ -21,7 +21,7 @@ use super::shared::ignore;
 use crate::layer::{Around, LayerOptions};
 
 /// N23 at one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Credit(CreditConfig);
 
 /// Parameters of N23.

@@ -40,7 +40,7 @@ const LONGEST_HOLD: Duration = Duration::from_millis(500);
 const INITIAL: Cells = Cells::new(2);
 
 /// BackTap's window control at one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DelayWindow {
     config: DelayWindowConfig,
     rule: Rule,
@@ -63,7 +63,7 @@ pub(crate) struct DelayWindowConfig {
 }
 
 /// A flow's window control.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flow {
     window: Window,
     round: Round,

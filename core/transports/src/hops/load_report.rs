@@ -28,7 +28,7 @@ use crate::round::{BaseRtts, Round};
 use crate::waiting::{Finding, PARTS};
 
 /// Marut's measurement at one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LoadReport {
     config: LoadReportConfig,
     base_rtts: BaseRtts,
@@ -47,7 +47,7 @@ pub(crate) struct LoadReportConfig {
 }
 
 /// What a node knows of a flow's hop.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flow {
     /// The hop's round trip.
     round: Round,

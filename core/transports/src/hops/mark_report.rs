@@ -19,7 +19,7 @@ use crate::layer::LayerOptions;
 use crate::round::BaseRtts;
 
 /// Marking at one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MarkReport {
     config: MarkReportConfig,
     base_rtts: BaseRtts,
@@ -37,7 +37,7 @@ pub(crate) struct MarkReportConfig {
 }
 
 /// The marks of a flow.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flow {
     /// Cells marked here, modulo 2^16.
     own: u16,

@@ -5,7 +5,7 @@ use hopflow_overlay::HopCx;
 use hopflow_units::{Duration, Instant};
 
 /// The worst hop of a flow from its node on, as far as it is known.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WorstHop {
     own: Reading,
     downstream: Reading,

@@ -22,7 +22,7 @@ use crate::round::BaseRtts;
 use crate::waiting::WAIT_UNIT;
 
 /// The measurement of waits at one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WaitReport {
     config: WaitReportConfig,
     base_rtts: BaseRtts,
@@ -39,7 +39,7 @@ pub(crate) struct WaitReportConfig {
 }
 
 /// What a node knows of a flow's hop.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Flow {
     /// How long cells wait on the slowest hop, in units of the extension.
     wait: WorstHop,

@@ -27,7 +27,7 @@ pub(crate) static PRESET: Preset = Preset {
 };
 
 /// A fixed window on every hop.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FixedHopWindow(Config);
 
 /// Parameters of the fixed window.

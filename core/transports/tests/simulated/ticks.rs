@@ -14,7 +14,7 @@ use hopflow_wire::Neighbour;
 use crate::world::{circuit, node, run, world};
 
 /// Sends its neighbours the time at every tick.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Gossip {
     config: GossipConfig,
     node: u32,

@@ -20,7 +20,7 @@ const RATE: u64 = 1500;
 const QUEUE: u64 = 1000;
 
 /// A transport that lets everything pass at once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Reckless;
 
 impl HopControl for Reckless {

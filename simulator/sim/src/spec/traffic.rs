@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use dyn_clone::DynClone;
 use hopflow_overlay::Direction;
 use hopflow_random::Stream;
 use hopflow_units::{Bytes, Duration};
@@ -34,7 +35,7 @@ pub trait TrafficModel: Debug + Send + Sync {
 }
 
 /// What one user does, fetch after fetch.
-pub trait Session: Debug + Send {
+pub trait Session: DynClone + Debug + Send {
     /// The next fetch; `None` ends the session.
     fn next(&mut self, random: &mut Stream) -> Option<Fetch>;
 
@@ -43,6 +44,8 @@ pub trait Session: Debug + Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(Session);
 
 /// The page that a fetch is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

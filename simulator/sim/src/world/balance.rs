@@ -12,7 +12,7 @@ use super::shared::Shared;
 use super::users::{Directions, Leg};
 
 /// Lanes that belong together: a client with its guard, to which it sends most.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Clusters {
     /// The lane that stands for the cluster of each lane.
     head: Vec<u32>,
@@ -72,10 +72,9 @@ pub(super) enum Partitions {
 }
 
 /// Keeps partitions about equally busy.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Balance {
     clusters: Clusters,
-    wanted: Partitions,
     /// The partition of each lane.
     partition_of: Vec<u32>,
     /// Events of each lane until the lanes were last looked at.
@@ -83,10 +82,9 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    pub(super) fn new(wanted: Partitions, lanes: usize, users: &[Directions]) -> Self {
+    pub(super) fn new(lanes: usize, users: &[Directions]) -> Self {
         Self {
             clusters: Clusters::new(lanes, users),
-            wanted,
             partition_of: vec![0; lanes],
             before: vec![0; lanes],
         }
@@ -97,12 +95,13 @@ impl Balance {
     pub(super) fn balance(
         &mut self,
         old: Vec<Partition>,
+        wanted: Partitions,
         windows: u64,
         grid: &mut Grid,
     ) -> Vec<Partition> {
         let loads = self.loads(&old);
         let lanes = loads.len().max(1);
-        let count = match self.wanted {
+        let count = match wanted {
             Partitions::Exactly(count) => count.clamp(1, lanes),
             Partitions::UpTo(most) => {
                 let events = loads.iter().sum::<u64>() / windows.max(1);
@@ -114,6 +113,15 @@ impl Balance {
         }
         self.partition_of = self.clusters.assign(&loads, count);
         distribute(old, &self.partition_of, count, grid)
+    }
+
+    /// All lanes in one partition, in the order of machines.
+    pub(super) fn join(&mut self, old: Vec<Partition>, grid: &mut Grid) -> Vec<Partition> {
+        if old.len() == 1 {
+            return old;
+        }
+        self.partition_of.fill(0);
+        distribute(old, &self.partition_of, 1, grid)
     }
 
     /// Events of each lane since the last call.

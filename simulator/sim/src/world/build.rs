@@ -14,10 +14,11 @@ use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, 
 use hopflow_wire::Carrier;
 
 use super::address::{CircuitEnd, ConnectionAt, ConnectionEnd, LinkEnd, NodeAt, UserAt};
-use super::balance::Partitions;
+use super::balance::{self, Partitions};
 use super::connection::TcpEnd;
 use super::cross::{CrossEnd, CrossFlow};
 use super::deployment::Deployment;
+use super::grid::Grid;
 use super::lane::Lane;
 use super::machine::{Machine, Neighbour, Node};
 use super::pipe::Pipe;
@@ -26,7 +27,6 @@ use super::recorders::{Sampler, WatchedHop};
 use super::routes::Routes;
 use super::schedule::Scheduled;
 use super::share::{Part, bucket_of};
-use super::shared::Shared;
 use super::trunks::Trunks;
 use super::users::{Client, Directions, Endpoint, Leg, Server, Sink};
 use super::world::{Least, World};
@@ -432,24 +432,26 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self) -> World {
         self.add_samplers();
-        let end = Instant::ZERO + self.spec.end;
-        let routes = Arc::new(Routes::new(&self.spec.backbone, self.lanes.len()));
-        let trunks = routes.wait().then(|| {
-            let shared = Shared::new(end, Arc::clone(&routes));
-            Trunks::new(&self.spec.backbone, self.random, shared)
-        });
+        let least = self.least();
+        let routes = Routes::new(&self.spec.backbone, self.lanes.len());
+        let waits = routes.wait();
+        let mut grid = Grid {
+            window: least.window(),
+            least_up: least.up,
+            end: Instant::ZERO + self.spec.end,
+            routes: Arc::new(routes),
+            places: Arc::default(),
+        };
         let circuits = self.spec.circuits.iter();
         World {
-            end,
             from: Instant::ZERO + self.spec.sampling.from,
-            least: self.least(),
-            routes,
-            trunks,
+            partitions: vec![balance::join(self.lanes, &mut grid)],
+            trunks: waits.then(|| Trunks::new(&self.spec.backbone, self.random, grid.shared())),
+            grid,
             circuits: circuits.map(circuit_outcome).collect(),
-            lanes: self.lanes,
             users: self.users,
-            partitions: Partitions::UpTo(1),
-            begun: false,
+            wanted: Partitions::UpTo(1),
+            balance: None,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::packets::{Packet, Packets};
 use crate::payload::Simulated;
 
 /// One end of a connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TcpEnd {
     pub(crate) tcp: Connection,
     /// The link that the connection carries, at this end.

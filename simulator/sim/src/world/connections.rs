@@ -15,7 +15,7 @@ use super::reading::Next;
 use super::shared::Shared;
 
 /// All ends of connections at one machine.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Connections {
     ends: Vec<TcpEnd>,
     /// When ends want their timers served; entries that an end has forgotten are skipped.

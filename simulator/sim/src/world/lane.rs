@@ -23,7 +23,7 @@ use super::users::{Client, Server, Sink, StreamWrite};
 use crate::payload::{DataOffset, Simulated};
 
 /// A machine with its links, connections, users, and all that is pending there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Lane {
     pub(crate) number: u32,
     pub(crate) machine: Machine,

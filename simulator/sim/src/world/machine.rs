@@ -19,7 +19,7 @@ use super::shared::Shared;
 use crate::payload::Simulated;
 
 /// An access link to a router, and the overlay nodes behind it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub(crate) name: String,
     number: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Machine {
 }
 
 /// An overlay node and what it has to do with the rest of the world.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) host: Box<dyn Host<Simulated>>,
     /// What its links lead to, by link.
@@ -55,7 +55,7 @@ pub(crate) struct Neighbour {
 }
 
 /// What found the uplink full.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct UplinkQueue {
     /// When the uplink will have room, if something waits for it.
     room_at: Option<Instant>,

@@ -5,7 +5,7 @@ use super::outbox::{Arrival, Envelope, Left, Request, Written};
 use super::packets::Packets;
 
 /// What lanes of one partition have sent to lanes of another.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Mail {
     pub(crate) arrivals: Vec<Arrival>,
     /// The contents of the packets that arrive.

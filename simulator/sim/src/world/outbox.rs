@@ -13,7 +13,7 @@ use crate::spec::Fetch;
 /// What a lane has sent to others and nobody has delivered yet.
 ///
 /// Nothing of it concerns its destination before the next window begins.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     /// Packets that will be at the routers of their destinations.
     pub(crate) arrivals: Vec<Arrival>,

@@ -56,7 +56,7 @@ impl Packet {
 /// The contents of all packets.
 ///
 /// Freed places are used again, the latest first, so that what is under way stays close together.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Packets {
     frames: Vec<Frame<Simulated>>,
     /// Starts of free runs, by class.

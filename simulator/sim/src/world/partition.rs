@@ -13,7 +13,7 @@ use super::shared::Shared;
 use super::trunks::Trunks;
 
 /// Lanes that are run in turn, and what they use in turn.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Partition {
     /// The partition's number.
     number: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Partition {
 }
 
 /// What is to be done in which window.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Pending {
     windows: BTreeMap<u64, Work>,
     /// When each lane must be run.
@@ -43,7 +43,7 @@ struct Pending {
 }
 
 /// What is to be done in one window.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Work {
     /// Lanes to be run, apart from those for which packets arrive; a lane may stand in several
     /// windows, of which the first counts.

@@ -7,7 +7,7 @@ use hopflow_units::{Duration, Instant};
 use super::packets::{Packet, Packets};
 
 /// A one-way link with its random stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     link: Link<Packet>,
     random: Stream,

@@ -13,7 +13,7 @@ use super::address::ConnectionEnd;
 const SHARE: (i64, i64) = (4 * 514, 32 * 514);
 
 /// A node's bucket for reading, and the connections that wait for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reading {
     bucket: TokenBucket,
     /// Connections with unread data, in the order of their turns.

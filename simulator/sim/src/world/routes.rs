@@ -8,7 +8,7 @@ use hopflow_units::Duration;
 use crate::spec::Backbone;
 
 /// Which links packets take between routers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Routes {
     /// The router of each machine.
     router_of: Vec<u32>,

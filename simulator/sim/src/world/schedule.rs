@@ -29,13 +29,13 @@ pub(crate) enum Scheduled {
 
 /// All that is scheduled at a machine: by time, then what the machine has scheduled itself, then by
 /// sender, then in the order of adding.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Schedule {
     pending: BinaryHeap<Reverse<Entry>>,
     added: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry {
     at: Instant,
     /// 0 for the machine itself, else one more than the number of the machine that sent it.

@@ -11,7 +11,7 @@ use super::routes::Routes;
 use crate::payload::Simulated;
 
 /// The time, the contents of packets, what leaves the lane at work, and scratch space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shared {
     /// The time in the lane at work.
     pub(crate) now: Instant,

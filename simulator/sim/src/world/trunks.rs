@@ -17,7 +17,7 @@ use super::shared::Shared;
 use crate::spec::Backbone;
 
 /// All links between routers, with what is on them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Trunks {
     /// Each direction of each link: those of link `n` are `2 n` and `2 n + 1`.
     directions: Vec<Trunk>,
@@ -35,7 +35,7 @@ pub(crate) struct Trunks {
 }
 
 /// One direction of a link between routers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Trunk {
     pipe: Pipe,
     to: u32,

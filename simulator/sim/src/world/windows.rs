@@ -17,13 +17,29 @@ use super::trunks::Trunks;
 pub(super) enum Ended {
     /// There is more to run.
     Paused,
-    /// Nothing happens before the end of the simulation.
-    Finished,
+    /// Nothing is left to run.
+    Reached,
     /// The observer stopped it.
     Stopped,
 }
 
-/// Runs so many windows of all partitions, or up to the end, each partition on a thread of its own.
+/// Which windows to run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    /// So many at most.
+    pub(super) windows: u64,
+    /// Those that begin before this time, and not after the end of the simulation.
+    pub(super) until: Instant,
+}
+
+impl Span {
+    /// Whether no window is to be run that begins at a time or later.
+    fn is_over(&self, begin: u64, grid: &Grid) -> bool {
+        begin > grid.end.as_nanos() || begin >= self.until.as_nanos()
+    }
+}
+
+/// Runs windows of all partitions, each partition on a thread of its own.
 ///
 /// `observe` is called on this thread before each window, with the events that this thread has handled
 /// since its partition was made and the time at which the window begins; it stops the run by
@@ -32,7 +48,7 @@ pub(super) fn run(
     grid: &Grid,
     partitions: &mut [Partition],
     trunks: Option<&mut Trunks>,
-    windows: u64,
+    span: Span,
     observe: &mut dyn FnMut(u64, Instant) -> bool,
 ) -> Ended {
     let exchange = Exchange::new(partitions.len(), trunks.is_some());
@@ -50,9 +66,9 @@ pub(super) fn run(
         let mut workers = workers.into_iter();
         let here = workers.next().expect("there is a partition");
         let threads: Vec<_> = workers
-            .map(|worker| scope.spawn(move || worker.run(windows, &mut |_, _| false)))
+            .map(|worker| scope.spawn(move || worker.run(span, &mut |_, _| false)))
             .collect();
-        let first = here.run(windows, observe);
+        let first = here.run(span, observe);
         let others = threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(Some));
@@ -64,8 +80,8 @@ pub(super) fn run(
     let next = exchange.next().saturating_mul(grid.window.as_nanos());
     if exchange.stop.load(Ordering::Relaxed) {
         Ended::Stopped
-    } else if next > grid.end.as_nanos() {
-        Ended::Finished
+    } else if span.is_over(next, grid) {
+        Ended::Reached
     } else {
         Ended::Paused
     }
@@ -145,20 +161,20 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Runs so many windows, or up to the end; returns what made this thread give up.
+    /// Runs windows; returns what made this thread give up.
     fn run(
         mut self,
-        windows: u64,
+        span: Span,
         observe: &mut dyn FnMut(u64, Instant) -> bool,
     ) -> Option<Box<dyn Any + Send>> {
         let (grid, exchange) = (self.grid, self.exchange);
         let mut stop = false;
         self.guarded(Self::publish);
         exchange.gate.wait();
-        for _ in 0..windows {
+        for _ in 0..span.windows {
             let window = exchange.next();
             let begin = window.saturating_mul(grid.window.as_nanos());
-            if begin > grid.end.as_nanos() {
+            if span.is_over(begin, grid) {
                 break;
             }
             self.guarded(|worker| {

@@ -9,21 +9,19 @@
 //! (`docs/adr/0018-lanes.md`).
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use hopflow_overlay::Direction;
 use hopflow_units::{Duration, Instant};
 
 use super::address::CircuitEnd;
-use super::balance::{self, Balance, Partitions};
+use super::balance::{Balance, Partitions};
 use super::grid::Grid;
 use super::lane::Lane;
 use super::partition::Partition;
 use super::recorders::{self, LegRecorder, QueueRecorder, Sender, TraceRecorder};
-use super::routes::Routes;
 use super::trunks::Trunks;
 use super::users::{Directions, Leg};
-use super::windows::{self, Ended};
+use super::windows::{self, Ended, Span};
 use crate::outcome::{CircuitOutcome, Outcome};
 
 /// How far a run has come.
@@ -47,23 +45,23 @@ const FIRST_EPOCH: u64 = 16;
 const LONGEST_EPOCH: u64 = 1024;
 
 /// A simulation.
-#[derive(Debug)]
+///
+/// A clone goes on as the original does: from one run up to some time, several can go different ways.
+#[derive(Clone, Debug)]
 pub struct World {
-    pub(super) end: Instant,
+    pub(super) grid: Grid,
     /// When recording begins.
     pub(super) from: Instant,
-    /// In the order of machines.
-    pub(super) lanes: Vec<Lane>,
-    pub(super) routes: Arc<Routes>,
+    /// All lanes; in one partition while the world does not run.
+    pub(super) partitions: Vec<Partition>,
     /// Links between routers, if packets may wait there.
     pub(super) trunks: Option<Trunks>,
     pub(super) users: Vec<Directions>,
     /// What is known of each circuit before the simulation.
     pub(super) circuits: Vec<CircuitOutcome>,
-    /// The least delays of an uplink and a downlink, and of messages out of band.
-    pub(super) least: Least,
-    pub(super) partitions: Partitions,
-    pub(super) begun: bool,
+    pub(super) wanted: Partitions,
+    /// Which partition is to have which lanes, once the simulation has begun.
+    pub(super) balance: Option<Balance>,
 }
 
 /// The least delays between lanes.
@@ -76,7 +74,7 @@ pub(super) struct Least {
 
 impl Least {
     /// How long nothing that a lane does is felt by another one.
-    fn window(self) -> Duration {
+    pub(super) fn window(self) -> Duration {
         let links = self.up + self.down;
         let least = self.message.map_or(links, |message| links.min(message));
         // With no delay the lanes are run from one instant to the next.
@@ -91,10 +89,10 @@ impl World {
     /// Must be called before the world runs.
     pub fn record_latency(&mut self) {
         self.index_senders();
-        for lane in &mut self.lanes {
+        let from = self.from;
+        for lane in self.lanes_mut() {
             lane.records.latency = true;
-            lane.sinks_mut()
-                .for_each(|sink| sink.record_latency(self.from));
+            lane.sinks_mut().for_each(|sink| sink.record_latency(from));
         }
     }
 
@@ -108,9 +106,9 @@ impl World {
     pub fn record_traces(&mut self, interval: Duration) {
         assert!(!interval.is_zero(), "bins have a width");
         self.index_senders();
-        let clients = self.lone_clients();
-        for (lane, client) in self.lanes.iter_mut().zip(clients) {
-            let traces = TraceRecorder::new(client, self.from, interval);
+        let (clients, from) = (self.lone_clients(), self.from);
+        for (lane, client) in self.lanes_mut().iter_mut().zip(clients) {
+            let traces = TraceRecorder::new(client, from, interval);
             lane.records.traces = Some(Box::new(traces));
         }
     }
@@ -122,8 +120,9 @@ impl World {
     /// If the interval is zero.
     pub fn record_queues(&mut self, interval: Duration) {
         assert!(!interval.is_zero(), "samples need an interval");
-        for lane in &mut self.lanes {
-            let queues = QueueRecorder::new(interval, self.from);
+        let from = self.from;
+        for lane in self.lanes_mut() {
+            let queues = QueueRecorder::new(interval, from);
             lane.records.queues = Some(Box::new(queues));
         }
     }
@@ -132,7 +131,7 @@ impl World {
     pub(super) fn record_legs(&mut self) {
         if self.users.iter().any(|user| user.legs.len() > 1) {
             self.index_senders();
-            for lane in &mut self.lanes {
+            for lane in self.lanes_mut() {
                 lane.records.legs = Some(Box::new(LegRecorder::default()));
             }
         }
@@ -141,7 +140,8 @@ impl World {
     /// Makes all machines know whose cells they send, of sources, and of users with several legs of
     /// the next node, too.
     fn index_senders(&mut self) {
-        assert!(!self.begun, "nothing has been sent");
+        assert!(self.balance.is_none(), "nothing has been sent");
+        let lanes = &mut self.partitions[0].lanes;
         for (number, user) in (0..).zip(&self.users) {
             let several = user.legs.len() > 1;
             for (leg, path) in (0..).zip(&user.legs) {
@@ -158,7 +158,7 @@ impl World {
                             measured: direction == user.measured,
                             several,
                         };
-                        let records = &mut self.lanes[at.node.machine()].records;
+                        let records = &mut lanes[at.node.machine()].records;
                         let index = records.index.get_or_insert_default();
                         index.add((at.node.position, at.link, circuit), sender);
                     }
@@ -169,8 +169,9 @@ impl World {
 
     /// For each machine, the circuit whose client has the machine for itself.
     fn lone_clients(&self) -> Vec<Option<u32>> {
-        let mut circuits = vec![0; self.lanes.len()];
-        let mut clients = vec![None; self.lanes.len()];
+        let lanes = self.partitions[0].lanes.len();
+        let mut circuits = vec![0; lanes];
+        let mut clients = vec![None; lanes];
         for (number, user) in (0..).zip(&self.users) {
             let hops = user.legs.iter().flat_map(Leg::hops);
             let mut nodes: Vec<_> = hops.map(|(node, _)| *node).collect();
@@ -190,44 +191,62 @@ impl World {
     /// Makes the world run on up to so many threads, as many as there is work for; without, on one.
     /// The results are the same.
     pub fn use_threads(&mut self, threads: usize) {
-        self.partitions = Partitions::UpTo(threads);
+        self.wanted = Partitions::UpTo(threads);
     }
 
     /// Makes the world run on exactly so many threads, be there work for them or not, if there are as
     /// many machines and a delay between them. The results are the same.
     pub fn split(&mut self, threads: usize) {
-        self.partitions = Partitions::Exactly(threads);
+        self.wanted = Partitions::Exactly(threads);
     }
 
     /// Runs to the end; false if the observer stopped the run.
-    ///
-    /// # Panics
-    /// If it has run already.
     pub fn run(&mut self, observer: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
-        assert!(!self.begun, "a world runs once");
-        self.begun = true;
-        let mut grid = self.grid();
-        let mut balance = Balance::new(self.partitions(), self.lanes.len(), &self.users);
-        self.users = Vec::new();
-        let mut all = balance::join(std::mem::take(&mut self.lanes), &mut grid);
-        all.begin();
-        if let Some(trunks) = &mut self.trunks {
-            all.mail_trunks(trunks);
+        let finished = self.run_windows(Instant::FAR_FUTURE, observer);
+        if finished {
+            self.partitions.iter_mut().for_each(Partition::finish);
         }
-        let mut partitions = vec![all];
+        finished
+    }
+
+    /// Runs until everything before `time` has happened, and as much more as the lanes do at once;
+    /// false if the observer stopped the run. The world can then be cloned and run on, with the
+    /// results of a run without a break.
+    pub fn run_until(
+        &mut self,
+        time: Duration,
+        observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> bool {
+        self.run_windows(Instant::ZERO + time, observer)
+    }
+
+    /// Runs all windows that begin before a time.
+    fn run_windows(
+        &mut self,
+        until: Instant,
+        observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> bool {
+        let mut balance = self.begin();
         let (mut windows, mut epoch) = (0, FIRST_EPOCH);
+        let end = self.grid.end;
         let ended = loop {
-            partitions = balance.balance(partitions, windows, &mut grid);
+            let partitions = std::mem::take(&mut self.partitions);
+            let wanted = self.wanted_partitions();
+            self.partitions = balance.balance(partitions, wanted, windows, &mut self.grid);
             let mut observed = 0;
             let mut observe = |events: u64, begin: Instant| {
                 let due = events >= observed + OBSERVE_EVERY;
                 if due {
                     observed = events;
                 }
-                due && observer(progress(begin, grid.end)).is_break()
+                due && observer(progress(begin, end)).is_break()
             };
-            let trunks = self.trunks.as_mut();
-            match windows::run(&grid, &mut partitions, trunks, epoch, &mut observe) {
+            let span = Span {
+                windows: epoch,
+                until,
+            };
+            let (partitions, trunks) = (&mut self.partitions, self.trunks.as_mut());
+            match windows::run(&self.grid, partitions, trunks, span, &mut observe) {
                 Ended::Paused => {
                     windows = epoch;
                     epoch = (2 * epoch).min(LONGEST_EPOCH);
@@ -235,38 +254,49 @@ impl World {
                 ended => break ended,
             }
         };
-        partitions.iter_mut().for_each(Partition::finish);
-        let lanes = partitions.into_iter().flat_map(|partition| partition.lanes);
-        self.lanes = lanes.collect();
-        self.lanes.sort_by_key(|lane| lane.number);
-        ended == Ended::Finished
+        let partitions = std::mem::take(&mut self.partitions);
+        self.partitions = balance.join(partitions, &mut self.grid);
+        self.balance = Some(balance);
+        ended == Ended::Reached
+    }
+
+    /// Begins the simulation, unless it has begun.
+    fn begin(&mut self) -> Balance {
+        if let Some(balance) = self.balance.take() {
+            return balance;
+        }
+        let all = &mut self.partitions[0];
+        all.begin();
+        if let Some(trunks) = &mut self.trunks {
+            all.mail_trunks(trunks);
+        }
+        let balance = Balance::new(all.lanes.len(), &self.users);
+        self.users = Vec::new();
+        balance
     }
 
     /// How many partitions to run side by side: without any delay between lanes they have nothing to
     /// do at the same time.
-    fn partitions(&self) -> Partitions {
-        if self.least.window() > INSTANT {
-            self.partitions
+    fn wanted_partitions(&self) -> Partitions {
+        if self.grid.window > INSTANT {
+            self.wanted
         } else {
             Partitions::Exactly(1)
         }
     }
 
-    fn grid(&self) -> Grid {
-        Grid {
-            window: self.least.window(),
-            least_up: self.least.up,
-            end: self.end,
-            routes: Arc::clone(&self.routes),
-            places: Arc::default(),
-        }
+    /// All lanes, in the order of machines.
+    fn lanes_mut(&mut self) -> &mut [Lane] {
+        assert!(self.balance.is_none(), "nothing has been sent");
+        &mut self.partitions[0].lanes
     }
 
     /// Everything that was recorded.
     pub fn into_outcome(self) -> Outcome {
-        let of_lanes: u64 = self.lanes.iter().map(|lane| lane.events).sum();
-        let of_trunks = self.trunks.as_ref().map_or(0, |trunks| trunks.events);
-        recorders::collect(self.lanes, self.circuits, of_lanes + of_trunks)
+        let trunks = self.trunks.as_ref().map_or(0, |trunks| trunks.events);
+        let lanes = self.partitions.into_iter();
+        let lanes: Vec<_> = lanes.flat_map(|partition| partition.lanes).collect();
+        recorders::collect(lanes, self.circuits, trunks)
     }
 }
 

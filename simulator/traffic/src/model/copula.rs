@@ -15,10 +15,10 @@ use crate::step::Object;
 use crate::tensors::{Matrix, Tensors};
 
 /// The copulas of classes of users.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Copula(BTreeMap<Class, OfClass>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct OfClass {
     marginals: Marginals,
     factor: Matrix<f64>,

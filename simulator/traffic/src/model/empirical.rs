@@ -15,7 +15,7 @@ use crate::step::{Object, upload};
 use crate::tensors::Tensors;
 
 /// The sessions of classes of users.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Empirical(BTreeMap<Class, Vec<Vec<Object>>>);
 
 impl Empirical {

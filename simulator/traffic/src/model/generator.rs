@@ -29,7 +29,7 @@ pub(super) struct Shape {
 }
 
 /// A net, and the distributions of the features of its classes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Generator {
     net: Net,
     noise: usize,
@@ -38,13 +38,13 @@ pub(super) struct Generator {
 }
 
 /// Layers that are rectified, but for the last, which ends in a sigmoid.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Net {
     layers: Vec<Layer>,
     inputs: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Layer {
     /// One row per input.
     weight: Matrix<f32>,

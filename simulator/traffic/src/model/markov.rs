@@ -48,7 +48,7 @@ pub(super) struct Symbols {
 }
 
 /// The two chains.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Markov {
     streams: Chain,
     packets: Chain,
@@ -57,7 +57,7 @@ pub(super) struct Markov {
 }
 
 /// A hidden Markov model: each state emits a symbol.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Chain {
     symbols: Vec<String>,
     /// Cumulative probabilities.

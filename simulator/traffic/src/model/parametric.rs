@@ -29,7 +29,7 @@ pub(super) struct Parameters {
 }
 
 /// The distributions of classes of users.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Parametric(BTreeMap<Class, OfClass>);
 
 /// `log(1 + value)` has a normal distribution.

@@ -200,7 +200,7 @@ impl TrafficModel for Replay {
 }
 
 /// One user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Visitor {
     replay: Replay,
     load: usize,

@@ -22,7 +22,7 @@ pub(crate) use sink::Sink;
 pub(crate) use source::Source;
 
 /// What a flow keeps of its circuit's connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Connected<P> {
     /// The tags of the cells in the flow's queue, in its order.
     pub(crate) tags: VecDeque<Tag>,
@@ -32,7 +32,7 @@ pub(crate) struct Connected<P> {
 }
 
 /// A node's part in a connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Part<P> {
     Source(Source<P>),
     Relay,

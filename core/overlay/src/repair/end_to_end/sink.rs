@@ -9,7 +9,7 @@ use crate::circuit::CellQueue;
 use crate::repair::per_hop::{Accepted, Receiver};
 
 /// The receiving end of a circuit's connection. Cells in order go to the flow's queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sink<P> {
     connection: Connection,
     /// Cells beyond those taken that are accepted.

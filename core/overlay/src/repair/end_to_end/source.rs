@@ -10,7 +10,7 @@ use super::segment::{CELL, EndToEnd, Tag};
 use crate::Violation;
 
 /// The sending end of a circuit's connection.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Source<P> {
     connection: Connection,
     buffer: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Source<P> {
 }
 
 /// A cell, and when it was sent.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Kept<P> {
     payload: P,
     first: Instant,

@@ -7,7 +7,7 @@ use crate::Violation;
 use crate::circuit::CellQueue;
 
 /// Counts the cells that the successor has forwarded.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Forwards(u64);
 
 impl Forwards {

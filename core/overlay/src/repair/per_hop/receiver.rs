@@ -7,7 +7,7 @@ use hopflow_wire::{CellSeq, Feedback};
 use crate::circuit::CellQueue;
 
 /// Restores the order of a flow's cells and bounds what it holds.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Receiver<P> {
     expected: u64,
     held: BTreeMap<u64, P>,

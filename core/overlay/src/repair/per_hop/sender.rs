@@ -20,7 +20,7 @@ const SILENCES: u32 = 12;
 /// window is not touched, for it follows delay (BackTap paper, section 3.4). Recovery sends the
 /// first missing cell again, and then one more per partial acknowledgement (RFC 6582), or, after a
 /// time-out, two per acknowledgement as slow start would.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sender {
     /// Bounds of the time-out.
     config: RttConfig,
@@ -54,7 +54,7 @@ impl SentAt {
 }
 
 /// Retransmission until all that was outstanding when loss was detected is acknowledged.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Recovery {
     end: u64,
     cursor: u64,

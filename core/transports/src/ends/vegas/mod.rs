@@ -30,7 +30,7 @@ pub(crate) struct VegasControl {
 }
 
 /// What an end knows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     config: VegasConfig,
     control: Vegas,

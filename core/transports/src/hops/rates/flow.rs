@@ -27,7 +27,7 @@ const CATCH_UP: f64 = 0.25;
 const LAST_WORDS: u32 = 2;
 
 /// What a node knows of a flow.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RatesFlow {
     predecessor: Option<Heard<Downstream>>,
     successor: Option<Heard<Upstream>>,
@@ -51,7 +51,7 @@ pub(crate) struct RatesFlow {
 /// Bounds what is under way on a hop of datagrams, whatever the plan says: nobody knows how full
 /// the network below is before something arrives, and what is lost there shows that a plan is
 /// wrong. It grows with acknowledgements and halves with losses, as TCP's window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Guard {
     window: f64,
     /// What the plan needs: above this the window does not grow.
@@ -82,7 +82,7 @@ impl Default for RatesFlow {
 }
 
 /// How many cells were sent at the last steps.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Sent {
     /// All that were sent until each of them, the latest first.
     totals: VecDeque<u64>,
@@ -153,7 +153,7 @@ pub(super) struct Outlook {
 }
 
 /// A flow's data for the problem; kept, so that nothing is allocated for each flow.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     queue: f64,
     source_queue: Vec<f64>,

@@ -40,6 +40,7 @@ use trajectory::{Downstream, Upstream};
 const EARLY: Duration = Duration::from_millis(2);
 
 /// PredicTor at one node.
+#[derive(Clone)]
 pub(crate) struct PredictedRates {
     config: RatesConfig,
     /// Cells per step that the node takes, and that it sends.

@@ -18,7 +18,7 @@ pub(super) struct Patience {
 /// Which circuits the streams of a client use.
 ///
 /// Of the circuits of a stream the first that was not given up is in use, the others are spares.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Client {
     /// Circuits that streams have left, and spares that did not answer.
     given_up: BTreeSet<FlowId>,

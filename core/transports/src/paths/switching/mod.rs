@@ -32,7 +32,7 @@ use monitor::{Memory, Watch, Watched};
 const ORDER: &[u8] = &[1];
 
 /// Circuit switching at one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct State {
     watch: Watch,
     patience: Patience,

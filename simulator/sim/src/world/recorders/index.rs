@@ -26,7 +26,7 @@ pub(crate) struct Sender {
 
 /// The senders at a machine that recorders want to know: all sources, and of users with several
 /// legs the next node, too.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SenderIndex {
     senders: BTreeMap<(u16, LinkId, CircuitId), Sender>,
 }

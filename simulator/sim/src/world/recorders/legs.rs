@@ -8,7 +8,7 @@ use super::index::Sender;
 use crate::outcome::LegTraffic;
 
 /// The use of the legs of users that have several.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LegRecorder {
     /// By user, leg and hop.
     uses: BTreeMap<(u32, u32, u32), LegTraffic>,

@@ -26,7 +26,7 @@ use crate::payload::Simulated;
 ///
 /// Some of it is recorded only on request: a run without costs one branch for each packet that a
 /// node sends.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     pub(crate) journal: Journal,
     pub(crate) sampler: Option<Box<Sampler>>,

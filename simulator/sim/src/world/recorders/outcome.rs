@@ -13,13 +13,15 @@ use crate::world::lane::Lane;
 use crate::world::machine::{Machine, Node};
 use crate::world::users::{Endpoint, Sink};
 
-/// Everything that was recorded at the machines of so many users, in the order of machines.
-pub(crate) fn collect(lanes: Vec<Lane>, circuits: Vec<CircuitOutcome>, events: u64) -> Outcome {
+/// Everything that was recorded at machines, in their order. `circuits` says what was known of each
+/// circuit before, `events` how many happened elsewhere.
+pub(crate) fn collect(lanes: Vec<Lane>, circuits: Vec<CircuitOutcome>, mut events: u64) -> Outcome {
     let mut all = Collected {
         circuits,
         ..Collected::default()
     };
     for lane in lanes {
+        events += lane.events;
         all.add(lane);
     }
     all.finish(events)

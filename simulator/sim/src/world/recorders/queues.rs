@@ -8,7 +8,7 @@ use crate::world::machine::Machine;
 use crate::world::packets::Packet;
 
 /// The queues of an access link, sampled from a time on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct QueueRecorder {
     pub(crate) up: QueueSeries,
     pub(crate) down: QueueSeries,

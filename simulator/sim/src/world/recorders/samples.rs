@@ -9,7 +9,7 @@ use crate::world::machine::Machine;
 use crate::world::users::{Client, Endpoint, Server, Sink};
 
 /// What is sampled at a machine while the simulation runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     circuits: Option<Series>,
     hops: Option<Series>,

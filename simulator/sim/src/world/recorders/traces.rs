@@ -10,7 +10,7 @@ use crate::outcome::{Tally, TraceBin, Vantage};
 use crate::payload::Simulated;
 
 /// Counts what passes the places of circuits that are at a machine, in bins of time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TraceRecorder {
     from: Instant,
     interval: Duration,

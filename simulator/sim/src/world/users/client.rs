@@ -14,7 +14,7 @@ use crate::world::address::UserAt;
 use crate::world::outbox::Request;
 
 /// A user of one or several circuits.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Client {
     pub(crate) endpoint: Endpoint,
     /// Its server.

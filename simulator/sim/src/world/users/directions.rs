@@ -6,7 +6,7 @@ use super::leg::Leg;
 use crate::world::address::UserAt;
 
 /// Where a user's data goes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Directions {
     pub(crate) legs: Vec<Leg>,
     /// The client and the server.

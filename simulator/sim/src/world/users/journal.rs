@@ -5,7 +5,7 @@ use hopflow_units::Instant;
 use crate::outcome::{Download, Visit};
 
 /// Downloads and visits of all users.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     /// In order of their completion.
     pub(crate) downloads: Vec<Download>,

@@ -6,7 +6,7 @@ use hopflow_units::{CircuitId, LinkId};
 use crate::world::address::{CircuitEnd, LinkEnd, NodeAt};
 
 /// One of the circuits that carry a user's stream, and the path that it takes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Leg {
     /// The circuit at each of its nodes, from the client to the exit.
     hops: Vec<(NodeAt, CircuitHandle)>,

@@ -18,7 +18,7 @@ use hopflow_overlay::{CircuitHandle, StreamHandle};
 use hopflow_units::Bytes;
 
 /// What a user has at the machine of one of its ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     /// The user's number.
     pub(crate) user: u32,

@@ -11,7 +11,7 @@ use crate::spec::Fetch;
 use crate::world::outbox::Request;
 
 /// A user's server.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Server {
     pub(crate) endpoint: Endpoint,
     requests: Requests,
@@ -20,7 +20,7 @@ pub(crate) struct Server {
 }
 
 /// What a user has asked for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Requests {
     /// The fetch under way.
     fetch: Option<Fetch>,

@@ -13,7 +13,7 @@ use crate::spec::{Class, Fetch};
 use crate::world::outbox::{Left, Request};
 
 /// The end at which the data arrives that is measured of a user.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sink {
     /// The user's number.
     user: u32,
@@ -51,7 +51,7 @@ struct Whole {
 }
 
 /// The cells of a user that are under way.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Course {
     from: Instant,
     /// The offset behind the last cell that was delivered.
