@@ -32,14 +32,15 @@ pub enum DropReason {
 
 /// What a link has done so far.
 ///
-/// `sent + duplicated` equals `delivered + dropped()` plus the packets that the link holds.
+/// `sent + duplicated` equals `delivered + dropped()` plus the packets that the link holds, as long as
+/// none was taken by [`Link::take_departed`] that arrives after the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Packets handed to [`Link::send`], whatever became of them.
     pub sent: u64,
     /// Packets handed to [`Link::send_copy`], whatever became of them.
     pub duplicated: u64,
-    /// Packets taken from the link by [`Link::receive`].
+    /// Packets taken from the link.
     pub delivered: u64,
     /// Packets dropped because the queue had no room.
     pub dropped_queue: u64,
@@ -68,9 +69,11 @@ impl LinkCounters {
 /// jitter is not zero.
 ///
 /// # Contract
-/// Time never goes back from call to call. After each call that changes the link, its
-/// [`next_event`](Self::next_event) is the time at which the driver takes everything that
-/// [`receive`](Self::receive) and [`take_dropped`](Self::take_dropped) yield.
+/// Time never goes back from call to call; a driver that serves the queue itself has a clock for it that
+/// may run ahead of that for arrivals ([`serve`](Self::serve), [`take_arrived`](Self::take_arrived)).
+/// After each call that changes the link, its [`next_event`](Self::next_event) is the time at which the
+/// driver takes everything that [`receive`](Self::receive) and [`take_dropped`](Self::take_dropped)
+/// yield.
 #[derive(Clone, Debug)]
 pub struct Link<P> {
     config: LinkConfig,

@@ -27,6 +27,8 @@ marut = {}
 predictor = {}
 udp-or = {}
 outside = { preset = "predictor", options = { feedback = "out-of-band", hop-delay = "30 ms" } }
+outside-soon = { preset = "predictor", options = { feedback = "out-of-band", hop-delay = "4 ms" } }
+outside-now = { preset = "predictor", options = { feedback = "out-of-band", hop-delay = "2 ms" } }
 [network]
 topology = { dumbbell = {} }
 source = { population = { relays = 15 } }

@@ -217,7 +217,8 @@ impl<S> NodeCx<'_, S> {
 pub enum Way {
     /// With cells and feedback on the link.
     InBand,
-    /// Outside of all links, in this time. Only simulators can do this.
+    /// Outside of all links, in this time, which is at least what
+    /// [`HopPlan::out_of_band`](crate::HopPlan::out_of_band) says. Only simulators can do this.
     OutOfBand(Duration),
 }
 

@@ -42,7 +42,8 @@ impl Clusters {
     fn assign(&self, loads: &[u64], partitions: usize) -> Vec<u32> {
         let mut of_cluster = vec![0; loads.len()];
         for (&head, load) in self.head.iter().zip(loads) {
-            of_cluster[head as usize] += load;
+            // Idle lanes count, so that they do not all come to one partition.
+            of_cluster[head as usize] += load + 1;
         }
         let mut order: Vec<_> = (0..loads.len()).collect();
         order.sort_by_key(|&head| (Reverse(of_cluster[head]), head));
@@ -90,8 +91,8 @@ impl Balance {
         }
     }
 
-    /// Distributes the lanes anew if there are to be more or fewer partitions, or one is much busier
-    /// than the others, by what they did in the latest windows.
+    /// Distributes the lanes anew by what they did in the latest windows: if there are to be more or
+    /// fewer partitions, or the busiest one would have 5 % less to do.
     pub(super) fn balance(
         &mut self,
         old: Vec<Partition>,
@@ -99,6 +100,10 @@ impl Balance {
         windows: u64,
         grid: &mut Grid,
     ) -> Vec<Partition> {
+        if old.len() == 1 && matches!(wanted, Partitions::UpTo(0 | 1) | Partitions::Exactly(0 | 1))
+        {
+            return old;
+        }
         let loads = self.loads(&old);
         let lanes = loads.len().max(1);
         let count = match wanted {
@@ -108,10 +113,12 @@ impl Balance {
                 ((events / WORTH_A_THREAD) as usize).clamp(1, most.clamp(1, lanes))
             }
         };
-        if old.len() == count && !is_uneven(&loads, &self.partition_of, count) {
+        let partition_of = self.clusters.assign(&loads, count);
+        let now = heaviest(&loads, &self.partition_of, old.len());
+        if old.len() == count && heaviest(&loads, &partition_of, count) * 100 > now * 95 {
             return old;
         }
-        self.partition_of = self.clusters.assign(&loads, count);
+        self.partition_of = partition_of;
         distribute(old, &self.partition_of, count, grid)
     }
 
@@ -136,14 +143,13 @@ impl Balance {
     }
 }
 
-/// Whether a partition has more than 5 % above its part of these loads.
-fn is_uneven(loads: &[u64], partition_of: &[u32], partitions: usize) -> bool {
+/// The load of the partition that has most.
+fn heaviest(loads: &[u64], partition_of: &[u32], partitions: usize) -> u64 {
     let mut sums = vec![0; partitions];
     for (load, &partition) in loads.iter().zip(partition_of) {
         sums[partition as usize] += load;
     }
-    let (most, all) = (sums.iter().max().copied(), sums.iter().sum::<u64>());
-    most.unwrap_or(0) * partitions as u64 * 100 > all * 105
+    sums.into_iter().max().unwrap_or(0)
 }
 
 /// All lanes as one partition.
@@ -219,8 +225,7 @@ mod tests {
         let loads = [50, 90, 31, 10, 10];
         assert_eq!(clusters.assign(&loads, 2), [1, 0, 1, 1, 0]);
         assert_eq!(clusters.assign(&loads, 1), [0; 5]);
-        assert!(!is_uneven(&loads, &[1, 0, 1, 1, 0], 2));
-        assert!(is_uneven(&loads, &[1, 0, 0, 1, 0], 2));
-        assert!(!is_uneven(&loads, &[0; 5], 1));
+        assert_eq!(heaviest(&loads, &[1, 0, 1, 1, 0], 2), 100);
+        assert_eq!(heaviest(&loads, &[1, 0, 0, 1, 0], 2), 131);
     }
 }

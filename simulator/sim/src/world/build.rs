@@ -267,8 +267,8 @@ impl<'a> Builder<'a> {
         schedule.add(start, Scheduled::Connect(connection[0]));
     }
 
-    /// Opens a circuit at all nodes of its path.
-    fn add_leg(&mut self, path: &[NodeId], transport: usize) -> Result<Leg, SpecError> {
+    /// Opens a circuit of a user at all nodes of its path.
+    fn add_leg(&mut self, user: u32, path: &[NodeId], transport: usize) -> Result<Leg, SpecError> {
         let node = |node: &NodeId| self.nodes[node.index()][transport];
         let path = path.iter().map(node).collect::<Option<Vec<NodeAt>>>();
         let path = path.expect("a transport has a node wherever its circuits lead");
@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
         let prev = prev.filter_map(|side| side.prev.as_ref().map(name));
         let names: [Vec<(LinkId, CircuitId)>; 2] = [next.collect(), prev.collect()];
         let open = |(node, side): (NodeAt, &OverlayCircuit)| -> (NodeAt, CircuitHandle) {
-            (node, self.node_mut(node).host.open_circuit(side))
+            (node, self.node_mut(node).open_circuit(user, side))
         };
         let hops = path.into_iter().zip(&sides).map(open).collect();
         Ok(Leg::new(hops, names))
@@ -316,9 +316,9 @@ impl<'a> Builder<'a> {
 
     fn add_user(&mut self, index: usize, spec: &CircuitSpec) -> Result<(), SpecError> {
         let transport = self.deployment.of(index);
-        let legs = spec.paths().map(|path| self.add_leg(path, transport));
-        let legs = legs.collect::<Result<Vec<_>, _>>()?;
         let user = index as u32;
+        let legs = spec.paths().map(|path| self.add_leg(user, path, transport));
+        let legs = legs.collect::<Result<Vec<_>, _>>()?;
         let ends = [CircuitEnd::Client, CircuitEnd::Exit].map(|end| self.user_at(end, &legs));
         let endpoints = ends.map(|at| self.endpoint(user, at, &legs, transport));
         let measured = spec.workload.measured();

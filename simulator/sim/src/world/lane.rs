@@ -444,6 +444,8 @@ impl Lane {
     }
 
     fn on_closed(&mut self, position: u16, circuit: CircuitHandle) {
+        let user = self.machine.node(position).users[circuit.index()];
+        self.records.closed.push(user);
         let clients = self.clients.iter_mut().map(|client| &mut client.endpoint);
         let servers = self.servers.iter_mut().map(|server| &mut server.endpoint);
         for endpoint in clients.chain(servers) {

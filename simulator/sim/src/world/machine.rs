@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use hopflow_overlay::Host;
+use hopflow_overlay::{CircuitHandle, CircuitSpec, Host};
 use hopflow_units::{Bytes, Instant};
 
 use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
@@ -41,6 +41,8 @@ pub(crate) struct Node {
     pub(crate) links: Vec<Neighbour>,
     /// Ends of circuits at this node, by stream: which of the machine's clients or servers it is.
     pub(crate) ends: Vec<Option<(CircuitEnd, u32)>>,
+    /// The users of the circuits at this node, by circuit.
+    pub(crate) users: Vec<u32>,
     /// What the node pays for reading, if it does.
     pub(crate) reading: Option<Reading>,
     /// When the node or what it waits for has something to do.
@@ -79,6 +81,7 @@ impl Node {
             host,
             links: Vec::new(),
             ends: Vec::new(),
+            users: Vec::new(),
             reading,
             due: Instant::FAR_FUTURE,
         }
@@ -86,6 +89,16 @@ impl Node {
 }
 
 impl Node {
+    /// Opens a user's circuit.
+    pub(crate) fn open_circuit(&mut self, user: u32, circuit: &CircuitSpec) -> CircuitHandle {
+        let handle = self.host.open_circuit(circuit);
+        if self.users.len() <= handle.index() {
+            self.users.resize(handle.index() + 1, u32::MAX);
+        }
+        self.users[handle.index()] = user;
+        handle
+    }
+
     /// Makes sure that the node's timer expires at `time` or before.
     pub(crate) fn wake_by(&mut self, time: Instant) {
         self.due = self.due.min(time);

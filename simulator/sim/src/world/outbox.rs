@@ -12,7 +12,7 @@ use crate::spec::Fetch;
 
 /// What a lane has sent to others and nobody has delivered yet.
 ///
-/// Nothing of it concerns its destination before the next window begins.
+/// Nothing of it is used by its destination before the next window begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outbox {
     /// Packets that will be at the routers of their destinations.
@@ -37,9 +37,10 @@ pub(crate) struct Arrival {
     /// How it comes there: 0 from an access link of the same router, else one more than the number
     /// of the last link between routers.
     pub(crate) via: u32,
-    /// The machine that sent it.
+    /// The machine that sent it; the greatest number if it comes from a link between routers on which
+    /// it may have waited.
     pub(crate) from: u32,
-    /// Packets of the machine before this one.
+    /// Packets of that machine, or of all such links, before this one.
     pub(crate) order: u64,
     pub(crate) packet: Packet,
 }
@@ -67,7 +68,7 @@ pub(crate) struct Envelope {
     pub(crate) message: Message,
 }
 
-/// When a cell first left its source.
+/// When a cell left its source, for the first time or again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {
     pub(crate) at: Instant,

@@ -53,7 +53,7 @@ impl Packet {
     }
 }
 
-/// The contents of all packets.
+/// The contents of the packets of a partition.
 ///
 /// Freed places are used again, the latest first, so that what is under way stays close together.
 #[derive(Clone, Debug, Default)]

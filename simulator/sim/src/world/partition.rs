@@ -35,12 +35,19 @@ struct Pending {
     windows: BTreeMap<u64, Work>,
     /// When each lane must be run.
     times: Vec<Instant>,
+    /// The window to which each lane was added last, while that is to come.
+    added: Vec<u64>,
+    /// The end of the window at work.
+    limit: Instant,
     /// How long packets take to each lane from its router.
     delays: Vec<Duration>,
     /// Vectors to be used again.
     spare: Vec<Work>,
     width: u64,
 }
+
+/// No window.
+const NONE: u64 = u64::MAX;
 
 /// What is to be done in one window.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +64,7 @@ impl Pending {
         let mut pending = Self {
             width: window.as_nanos(),
             times: vec![Instant::FAR_FUTURE; lanes.len()],
+            added: vec![NONE; lanes.len()],
             delays: lanes.iter().map(Lane::down_delay).collect(),
             ..Self::default()
         };
@@ -79,7 +87,11 @@ impl Pending {
     fn wake(&mut self, lane: usize, at: Instant) {
         if at < self.times[lane] {
             self.times[lane] = at;
-            self.work_at(at).lanes.push(lane as u32);
+            let window = at.as_nanos() / self.width;
+            if self.added[lane] != window {
+                self.added[lane] = window;
+                self.work_at(at).lanes.push(lane as u32);
+            }
         }
     }
 
@@ -98,8 +110,15 @@ impl Pending {
     /// Takes what is to be done in a window.
     fn take(&mut self, window: u64) -> Work {
         let mut work = self.windows.remove(&window).unwrap_or_default();
-        let limit = Instant::from_nanos((window + 1) * self.width);
-        work.lanes.retain(|lane| self.times[*lane as usize] < limit);
+        self.limit = Instant::from_nanos((window + 1) * self.width);
+        for lane in &work.lanes {
+            let added = &mut self.added[*lane as usize];
+            if *added == window {
+                *added = NONE;
+            }
+        }
+        work.lanes
+            .retain(|lane| self.times[*lane as usize] < self.limit);
         work
     }
 
@@ -282,6 +301,11 @@ impl Partition {
 
     fn post_message(&mut self, message: Envelope) {
         let at = message.at;
+        // In windows that hold one time, what is due at once is done in the same window.
+        assert!(
+            at >= self.pending.limit || self.pending.width == 1,
+            "a message takes less than `HopPlan::out_of_band` says, or the plan has none"
+        );
         match self.find(message.to.node.machine() as u32) {
             Ok((index, lane)) => {
                 lane.schedule.deliver(message);

@@ -150,7 +150,7 @@ impl Trunks {
         shared.out.arrivals.push(Arrival {
             at,
             via,
-            from: 0,
+            from: u32::MAX,
             order,
             packet,
         });

@@ -41,16 +41,17 @@ impl Span {
 
 /// Runs windows of all partitions, each partition on a thread of its own.
 ///
-/// `observe` is called on this thread before each window, with the events that this thread has handled
-/// since its partition was made and the time at which the window begins; it stops the run by
-/// returning true.
+/// `observe` is called on this thread before each window, with the events of all partitions so far and
+/// the time at which the window begins; it stops the run by returning true.
+///
+/// Returns how the run ended, and how many events the partitions had.
 pub(super) fn run(
     grid: &Grid,
     partitions: &mut [Partition],
     trunks: Option<&mut Trunks>,
     span: Span,
     observe: &mut dyn FnMut(u64, Instant) -> bool,
-) -> Ended {
+) -> (Ended, u64) {
     let exchange = Exchange::new(partitions.len(), trunks.is_some());
     let worker = |(number, partition)| Worker {
         grid,
@@ -78,13 +79,14 @@ pub(super) fn run(
         resume_unwind(panic);
     }
     let next = exchange.next().saturating_mul(grid.window.as_nanos());
-    if exchange.stop.load(Ordering::Relaxed) {
+    let ended = if exchange.stop.load(Ordering::Relaxed) {
         Ended::Stopped
     } else if span.is_over(next, grid) {
         Ended::Reached
     } else {
         Ended::Paused
-    }
+    };
+    (ended, exchange.events.load(Ordering::Relaxed))
 }
 
 /// What threads tell each other between windows.
@@ -96,6 +98,8 @@ struct Exchange {
     first: Vec<AtomicU64>,
     /// By receiver, then by sender; the links between routers follow the partitions in both.
     mail: Vec<Vec<Mutex<Mail>>>,
+    /// Events of all partitions in this exchange.
+    events: AtomicU64,
     /// Whether there are links between routers that are run after the partitions.
     has_trunks: bool,
     /// Set between the first and the last gate of a window only, so that all threads see the same.
@@ -112,6 +116,7 @@ impl Exchange {
             gate: Barrier::new(partitions),
             first: (0..=partitions).map(|_| AtomicU64::new(NEVER)).collect(),
             mail: (0..=partitions).map(row).collect(),
+            events: AtomicU64::new(0),
             has_trunks,
             stop: AtomicBool::new(false),
         }
@@ -178,8 +183,12 @@ impl Worker<'_> {
                 break;
             }
             self.guarded(|worker| {
-                stop = observe(worker.partition.events, Instant::from_nanos(begin));
+                let events = exchange.events.load(Ordering::Relaxed);
+                stop = observe(events, Instant::from_nanos(begin));
+                let before = worker.partition.events;
                 worker.partition.run_window(window);
+                let done = worker.partition.events - before;
+                exchange.events.fetch_add(done, Ordering::Relaxed);
                 exchange.send(worker.number, &mut worker.partition.mail);
             });
             exchange.gate.wait();

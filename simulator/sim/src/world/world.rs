@@ -228,16 +228,15 @@ impl World {
     ) -> bool {
         let mut balance = self.begin();
         let (mut windows, mut epoch) = (0, FIRST_EPOCH);
-        let end = self.grid.end;
+        let (end, mut before, mut observed) = (self.grid.end, 0, 0);
         let ended = loop {
             let partitions = std::mem::take(&mut self.partitions);
             let wanted = self.wanted_partitions();
             self.partitions = balance.balance(partitions, wanted, windows, &mut self.grid);
-            let mut observed = 0;
             let mut observe = |events: u64, begin: Instant| {
-                let due = events >= observed + OBSERVE_EVERY;
+                let due = before + events >= observed + OBSERVE_EVERY;
                 if due {
-                    observed = events;
+                    observed = before + events;
                 }
                 due && observer(progress(begin, end)).is_break()
             };
@@ -247,11 +246,12 @@ impl World {
             };
             let (partitions, trunks) = (&mut self.partitions, self.trunks.as_mut());
             match windows::run(&self.grid, partitions, trunks, span, &mut observe) {
-                Ended::Paused => {
+                (Ended::Paused, events) => {
                     windows = epoch;
+                    before += events;
                     epoch = (2 * epoch).min(LONGEST_EPOCH);
                 }
-                ended => break ended,
+                (ended, _) => break ended,
             }
         };
         let partitions = std::mem::take(&mut self.partitions);

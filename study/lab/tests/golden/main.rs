@@ -103,10 +103,14 @@ fn results_do_not_depend_on_the_number_of_threads() {
     let expected = read("hashes.txt");
     for network in NETWORKS {
         for threads in [2, 3, 4, 7, 16] {
-            for line in hashes(network, &transports, Some(threads)).lines() {
+            let found = hashes(network, &transports, Some(threads));
+            for line in found.lines() {
                 let known = expected.lines().any(|other| other == line);
                 assert!(known, "on {threads} threads: {line}");
             }
+            let of_network = |line: &&str| line.starts_with(&format!("{network} "));
+            let wanted = expected.lines().filter(of_network).count();
+            assert_eq!(found.lines().count(), wanted, "a run is missing");
         }
     }
 }

@@ -29,6 +29,8 @@ use crate::payload::Simulated;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     pub(crate) journal: Journal,
+    /// Users with a circuit that was closed here.
+    pub(crate) closed: Vec<u32>,
     pub(crate) sampler: Option<Box<Sampler>>,
     pub(crate) queues: Option<Box<QueueRecorder>>,
     /// Whose cells the machine's nodes send, if a recorder wants to know.

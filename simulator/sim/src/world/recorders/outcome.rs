@@ -67,6 +67,9 @@ impl Collected {
         for server in &mut servers {
             self.add_end(&machine, &server.endpoint, server.sink.as_mut());
         }
+        for user in records.closed {
+            self.circuits[user as usize].closed = true;
+        }
         self.downloads.extend(records.journal.downloads);
         self.visits.extend(records.journal.visits);
         self.add_samples(records.sampler);
@@ -89,7 +92,6 @@ impl Collected {
     /// Notes what is known of a user at one of its ends.
     fn add_end(&mut self, machine: &Machine, endpoint: &Endpoint, sink: Option<&mut Sink>) {
         let circuit = &mut self.circuits[endpoint.user as usize];
-        circuit.closed |= endpoint.closed;
         let Some(sink) = sink else {
             circuit.packaged = packaged(endpoint, machine);
             return;

@@ -4,7 +4,7 @@ use hopflow_units::Instant;
 
 use crate::outcome::{Download, Visit};
 
-/// Downloads and visits of all users.
+/// Downloads and visits of the users at a machine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     /// In order of their completion.
