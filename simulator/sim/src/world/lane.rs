@@ -165,7 +165,9 @@ impl Lane {
             self.machine.down.send(at, packet, &mut shared.packets);
             offered += 1;
         }
-        self.inbox = inbox;
+        if inbox.capacity() <= 4 * (offered as usize).max(16) {
+            self.inbox = inbox;
+        }
         self.sample_down((limit, false), shared);
         if self
             .machine

@@ -41,8 +41,10 @@ struct Pending {
     limit: Instant,
     /// How long packets take to each lane from its router.
     delays: Vec<Duration>,
-    /// Vectors to be used again.
-    spare: Vec<Work>,
+    /// Vectors to be used again. Windows far ahead have timers and no packets, so the two are kept
+    /// apart.
+    spare_lanes: Vec<Vec<u32>>,
+    spare_arrivals: Vec<Vec<Arrival>>,
     width: u64,
 }
 
@@ -74,14 +76,6 @@ impl Pending {
         pending
     }
 
-    /// The work of the window of `at`.
-    #[inline]
-    fn work_at(&mut self, at: Instant) -> &mut Work {
-        let spare = &mut self.spare;
-        let window = self.windows.entry(at.as_nanos() / self.width);
-        window.or_insert_with(|| spare.pop().unwrap_or_default())
-    }
-
     /// Makes sure that a lane is run in the window of `at`, or before.
     #[inline]
     fn wake(&mut self, lane: usize, at: Instant) {
@@ -90,7 +84,11 @@ impl Pending {
             let window = at.as_nanos() / self.width;
             if self.added[lane] != window {
                 self.added[lane] = window;
-                self.work_at(at).lanes.push(lane as u32);
+                let work = self.windows.entry(window).or_default();
+                if work.lanes.capacity() == 0 {
+                    work.lanes = self.spare_lanes.pop().unwrap_or_default();
+                }
+                work.lanes.push(lane as u32);
             }
         }
     }
@@ -99,7 +97,12 @@ impl Pending {
     #[inline]
     fn accept(&mut self, lane: usize, arrival: Arrival) {
         let at = arrival.at + self.delays[lane];
-        self.work_at(at).arrivals.push(arrival);
+        let window = at.as_nanos() / self.width;
+        let work = self.windows.entry(window).or_default();
+        if work.arrivals.capacity() == 0 {
+            work.arrivals = self.spare_arrivals.pop().unwrap_or_default();
+        }
+        work.arrivals.push(arrival);
     }
 
     /// The first window in which something is to be done.
@@ -122,12 +125,16 @@ impl Pending {
         work
     }
 
-    /// Keeps vectors to be used again.
-    fn give_back(&mut self, mut work: Work) {
-        if work.lanes.capacity() + work.arrivals.capacity() > 0 {
-            work.lanes.clear();
-            work.arrivals.clear();
-            self.spare.push(work);
+    /// Keeps vectors to be used again, unless they are far larger than what they held: a burst at the
+    /// beginning would hold its memory for ever.
+    fn give_back(&mut self, mut work: Work, arrivals: usize) {
+        work.lanes.clear();
+        if work.lanes.capacity() > 0 {
+            self.spare_lanes.push(work.lanes);
+        }
+        let capacity = work.arrivals.capacity();
+        if capacity > 0 && capacity <= 4 * arrivals.max(64) {
+            self.spare_arrivals.push(work.arrivals);
         }
     }
 }
@@ -175,6 +182,7 @@ impl Partition {
     pub(crate) fn run_window(&mut self, window: u64) {
         let limit = Instant::from_nanos((window + 1) * self.pending.width);
         let mut work = self.pending.take(window);
+        let arrivals = work.arrivals.len();
         self.hand_out(&mut work);
         for &lane in &work.lanes {
             let index = lane as usize;
@@ -189,7 +197,7 @@ impl Partition {
             }
             self.post();
         }
-        self.pending.give_back(work);
+        self.pending.give_back(work, arrivals);
     }
 
     /// Gives lanes the packets that will be at their routers, and notes that these lanes are to be
