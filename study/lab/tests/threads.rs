@@ -5,10 +5,15 @@
 //! `HOPFLOW_COMBINATIONS=1000` tries more of them.
 
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use hopflow_lab::scenario::Scenario;
 use hopflow_random::{Stream, Streams};
-use hopflow_sim::spec::{BackboneLink, BucketSpec, CrossSpec, QueueSpec, Sampling, WorldSpec};
+use hopflow_sim::spec::{
+    BackboneLink, BucketSpec, CrossSpec, Fetch, QueueSpec, Sampling, Session, TrafficModel,
+    WorldSpec,
+};
 use hopflow_sim::{Deployment, Outcome, World};
 use hopflow_units::{Duration, NodeId, Rate};
 
@@ -260,4 +265,59 @@ fn any_network_has_the_same_results_on_any_number_of_threads() {
             );
         }
     }
+}
+
+/// A user that breaks the program with its first request.
+#[derive(Clone, Copy, Debug)]
+struct Broken;
+
+impl TrafficModel for Broken {
+    fn session(&self) -> Box<dyn Session> {
+        Box::new(*self)
+    }
+
+    fn is_greedy(&self) -> bool {
+        false
+    }
+}
+
+impl Session for Broken {
+    fn next(&mut self, _: &mut Stream) -> Option<Fetch> {
+        panic!("a broken user")
+    }
+}
+
+#[test]
+fn a_panic_on_any_thread_ends_the_run() {
+    let scenario = Scenario::parse(NETWORK, "threads.toml").expect("it makes sense");
+    let factory = scenario.transport("vanilla").expect("it can be built");
+    for circuit in [0, 3, 6, 9, 12] {
+        let mut spec = scenario.sample(1);
+        spec.circuits[circuit].workload = Arc::new(Broken);
+        let run = || {
+            let mut world = World::new(&spec, &*factory).expect("it makes sense");
+            world.split(4);
+            world.run(&mut |_| ControlFlow::Continue(()))
+        };
+        let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("a user is broken");
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"a broken user"));
+    }
+}
+
+#[test]
+fn an_observer_stops_all_threads() {
+    let scenario = Scenario::parse(NETWORK, "threads.toml").expect("it makes sense");
+    let factory = scenario.transport("backtap").expect("it can be built");
+    let mut spec = scenario.sample(1);
+    // Long enough for the observer to be called.
+    spec.end = Duration::from_secs(60);
+    let mut world = World::new(&spec, &*factory).expect("it makes sense");
+    world.split(3);
+    let mut seen = 0;
+    let finished = world.run(&mut |_| {
+        seen += 1;
+        ControlFlow::Break(())
+    });
+    assert!(!finished);
+    assert_eq!(seen, 1, "nothing is observed after the stop");
 }
