@@ -202,11 +202,7 @@ impl World {
 
     /// Runs to the end; false if the observer stopped the run.
     pub fn run(&mut self, observer: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
-        let finished = self.run_windows(Instant::FAR_FUTURE, observer);
-        if finished {
-            self.partitions.iter_mut().for_each(Partition::finish);
-        }
-        finished
+        self.run_windows(Instant::FAR_FUTURE, observer)
     }
 
     /// Runs until everything before `time` has happened, and as much more as the lanes do at once;
@@ -257,7 +253,11 @@ impl World {
         let partitions = std::mem::take(&mut self.partitions);
         self.partitions = balance.join(partitions, &mut self.grid);
         self.balance = Some(balance);
-        ended == Ended::Reached
+        let reached = ended == Ended::Reached;
+        if reached && until > end {
+            self.partitions.iter_mut().for_each(Partition::finish);
+        }
+        reached
     }
 
     /// Begins the simulation, unless it has begun.
