@@ -21,6 +21,13 @@ pub(crate) struct SlotId {
     pub(crate) generation: u32,
 }
 
+/// Makes room for an entry, and then for a quarter more: entries are large, and most nodes have one.
+pub(crate) fn make_room<T>(entries: &mut Vec<T>) {
+    if entries.len() == entries.capacity() {
+        entries.reserve_exact(entries.len() / 4 + 1);
+    }
+}
+
 impl<T> Default for Slots<T> {
     fn default() -> Self {
         Self {
@@ -33,10 +40,7 @@ impl<T> Default for Slots<T> {
 impl<T> Slots<T> {
     pub(crate) fn insert(&mut self, value: T) -> SlotId {
         let index = self.free.pop().unwrap_or_else(|| {
-            if self.entries.len() == self.entries.capacity() {
-                // By a quarter: entries are large, and most nodes have one.
-                self.entries.reserve_exact(self.entries.len() / 4 + 1);
-            }
+            make_room(&mut self.entries);
             self.entries.push(Entry {
                 generation: 0,
                 value: None,

@@ -18,6 +18,7 @@ pub(crate) use link::Link;
 use scheduler::Scheduler;
 
 use crate::flow::Port;
+use crate::slots::make_room;
 use crate::{Charging, FlowId, LinkPlan, Plan, Scope, Turn};
 
 /// Links, scheduler and token bucket of a node.
@@ -63,10 +64,7 @@ impl<P: Payload> Egress<P> {
 
     pub(crate) fn add_link(&mut self) -> LinkId {
         let link = self.free.pop().unwrap_or_else(|| {
-            if self.links.len() == self.links.capacity() {
-                // By a quarter: clients have one.
-                self.links.reserve_exact(self.links.len() / 4 + 1);
-            }
+            make_room(&mut self.links);
             self.links.push(self.fresh_link());
             self.there.push(false);
             self.scheduler.add_link();

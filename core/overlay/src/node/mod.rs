@@ -287,6 +287,9 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     }
 
     fn touch(&self, link: LinkId, frames: &[Frame<P>]) -> u64 {
+        if !self.egress.has(link) {
+            return 0;
+        }
         let link = self.egress.link_ref(link);
         let flow = |frame: &Frame<P>| match frame {
             Frame::Cell(cell) => link.flow(cell.circuit),
