@@ -114,21 +114,25 @@ impl Lane {
     }
 
     /// Handles what happens at the machine before `limit`, when all is known that reaches its router
-    /// before `at_router`. Returns how many events there were.
-    pub(crate) fn run(&mut self, limit: Instant, at_router: Instant, shared: &mut Shared) -> u64 {
-        let mut events = self.offer(at_router, shared);
-        loop {
+    /// before `at_router`. Returns when the lane must be run next, as [`wake_at`](Self::wake_at).
+    pub(crate) fn run(
+        &mut self,
+        limit: Instant,
+        at_router: Instant,
+        shared: &mut Shared,
+    ) -> Instant {
+        self.events += self.offer(at_router, shared);
+        let next = loop {
             let (time, due) = self.next();
             if time >= limit || time > shared.end {
-                break;
+                break time;
             }
             shared.now = time;
-            events += 1;
+            self.events += 1;
             self.handle(due, shared);
-        }
+        };
         self.records.on_departed(shared);
-        self.events += events;
-        events
+        self.wake_before(next)
     }
 
     /// Moves the contents of all packets that wait at the machine or are on its links.
@@ -141,8 +145,15 @@ impl Lane {
     /// the machine, or may be because of a packet that leaves the downlink's queue.
     pub(crate) fn wake_at(&mut self) -> Instant {
         let (time, _) = self.next();
+        self.wake_before(time)
+    }
+
+    /// The time at which something is due at the machine, or an earlier one at which a packet may be
+    /// delivered that leaves the downlink's queue.
+    #[inline]
+    fn wake_before(&self, due: Instant) -> Instant {
         let service = self.machine.down.next_service();
-        service.map_or(time, |at| time.min(at + self.down_delay()))
+        service.map_or(due, |at| due.min(at + self.down_delay()))
     }
 
     /// How long packets take from the router to the machine.

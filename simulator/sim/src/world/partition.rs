@@ -180,8 +180,8 @@ impl Partition {
 
     /// Runs all lanes that have something to do in a window.
     pub(crate) fn run_window(&mut self, window: u64) {
-        let limit = Instant::from_nanos((window + 1) * self.pending.width);
         let mut work = self.pending.take(window);
+        let limit = self.pending.limit;
         let arrivals = work.arrivals.len();
         self.hand_out(&mut work);
         for &lane in &work.lanes {
@@ -189,8 +189,9 @@ impl Partition {
             let delay = self.pending.delays[index].as_nanos();
             let at_router = Instant::from_nanos(limit.as_nanos().saturating_sub(delay));
             let lane = &mut self.lanes[index];
-            self.events += lane.run(limit, at_router, &mut self.shared);
-            let next = lane.wake_at().max(limit);
+            let before = lane.events;
+            let next = lane.run(limit, at_router, &mut self.shared).max(limit);
+            self.events += lane.events - before;
             self.pending.times[index] = Instant::FAR_FUTURE;
             if next <= self.shared.end {
                 self.pending.wake(index, next);
