@@ -1,5 +1,7 @@
 //! Models of users that were learned from published traffic, for the simulator.
 //!
+//! [`LiveCircuits`] are circuits of the live Tor network by published counts. All others are learned:
+//!
 //! A [`Model`] draws [`Step`]s: page loads, or groups of files, each with the pause behind it.
 //! [`Users`] play them in a simulation. Everything is a function of the random stream that a draw
 //! is given, and the same bits on every machine.
@@ -26,12 +28,14 @@
 //! [safetensors]: https://github.com/huggingface/safetensors
 
 mod error;
+mod live;
 mod model;
 mod step;
 mod tensors;
 mod users;
 
 pub use error::ModelError;
+pub use live::LiveCircuits;
 pub use model::Model;
 pub use step::{Object, Step};
 pub use users::{Server, Users};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hopflow_traffic::{LiveCircuits, Model};
 use hopflow_units::{Bytes, Duration};
 
 use super::check_path::check_path;
@@ -317,14 +318,13 @@ impl Workload {
                 None => Ok(()),
             };
         };
-        let model = models.get(name);
-        if !model.has(self.class.into()) {
-            let classes: Vec<_> = model.classes().collect();
-            let problem = format!(
-                "the model \"{name}\" has no users of this class; allowed: {}",
-                classes.join(", ")
-            );
-            return fail(&format!("{key}.class"), problem);
+        if name == LiveCircuits::NAME {
+            if self.parallel.is_some() {
+                let problem = format!("is for pages with objects; \"{name}\" has streams");
+                return fail(&format!("{key}.parallel"), problem);
+            }
+        } else {
+            self.check_class(key, name, &models.get(name))?;
         }
         let replaced = [
             ("response", self.response.is_some()),
@@ -343,5 +343,17 @@ impl Workload {
             ),
             None => Ok(()),
         }
+    }
+
+    fn check_class(&self, key: &str, name: &str, model: &Model) -> Check {
+        if model.has(self.class.into()) {
+            return Ok(());
+        }
+        let classes: Vec<_> = model.classes().collect();
+        let problem = format!(
+            "the model \"{name}\" has no users of this class; allowed: {}",
+            classes.join(", ")
+        );
+        fail(&format!("{key}.class"), problem)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::{env, fs};
 
 use hopflow_paths::{CircuitFile, Population};
-use hopflow_traffic::Model;
+use hopflow_traffic::{LiveCircuits, Model};
 use hopflow_units::Rate;
 
 use super::replay::Recording;
@@ -133,7 +133,7 @@ impl Loaded {
             let Some(name) = &group.workload.model else {
                 continue;
             };
-            if self.traffic.holds(name) {
+            if name == LiveCircuits::NAME || self.traffic.holds(name) {
                 continue;
             }
             let key = format!("circuits[{number}].workload.model");
@@ -151,7 +151,8 @@ impl Loaded {
                 (path.display().to_string(), bytes)
             }
             None => {
-                let allowed = allowed(name, Model::builtin_names());
+                let names = Model::builtin_names().chain([LiveCircuits::NAME]);
+                let allowed = allowed(name, names);
                 let problem = format!(
                     "\"{name}\" is no model of users; {allowed}, or a file that ends in {MODEL_FILE}"
                 );

@@ -19,6 +19,7 @@ mod queue;
 mod read;
 mod replay;
 mod sample;
+mod scale;
 mod schema;
 mod source;
 mod tcp;
@@ -66,6 +67,11 @@ pub struct Scenario {
     /// Time at the beginning of each run that is not evaluated; none by default.
     #[serde(default)]
     pub warm_up: Text<Duration>,
+    /// The share of the network that is simulated: the relays of its source, and the circuits and
+    /// cross connections of every group, are this many times what is written; 1 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub scale: Option<f64>,
     /// The seeds: their number, or a list.
     pub seeds: Seeds,
     /// The transports under test, by the label that results call them by.

@@ -56,7 +56,8 @@ impl Scenario {
         let in_text = |error: InputError| error.in_text(file, text);
         let mut scenario: Self = read::toml(text).map_err(in_text)?;
         scenario
-            .load_files(Path::new(file), circuits)
+            .resolve_counts()
+            .and_then(|()| scenario.load_files(Path::new(file), circuits))
             .and_then(|()| scenario.check())
             .map_err(in_text)?;
         Ok(scenario)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hopflow_sim::spec;
-use hopflow_traffic::{Model, Server, Users};
+use hopflow_traffic::{LiveCircuits, Model, Server, Users};
 use hopflow_units::{Bytes, Duration};
 use hopflow_wire::CELL_DATA;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -25,6 +25,12 @@ pub struct Circuits {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub count: u32,
+    /// Circuits that begin per second, in place of `count` and `start`: so many times the duration,
+    /// at times that are drawn uniformly, as a Poisson process has them. Users that do nothing in
+    /// the simulated time need no circuit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0))]
+    pub arrivals_per_second: Option<f64>,
     /// The relays from entry to exit.
     pub path: Path,
     /// For a user with several circuits to the same exit over which its stream may go: the number
@@ -148,19 +154,23 @@ impl Workload {
     /// The workload as the simulator knows it, with the class's values where nothing else is said.
     pub(super) fn traffic(&self, loaded: &Loaded) -> Arc<dyn spec::TrafficModel> {
         match &self.model {
+            Some(name) if name == LiveCircuits::NAME => Arc::new(LiveCircuits::new(self.server())),
             Some(name) => Arc::new(self.users(loaded.traffic.get(name))),
             None => self.plain(loaded),
         }
     }
 
-    /// Users of a learned model.
-    fn users(&self, model: Arc<Model>) -> Users {
+    fn server(&self) -> Server {
         let resolved = self.resolve();
-        let server = Server {
+        Server {
             delay: resolved.server_delay,
             longest: resolved.server_delay_max,
-        };
-        let users = Users::new(model, self.class.into(), server);
+        }
+    }
+
+    /// Users of a learned model.
+    fn users(&self, model: Arc<Model>) -> Users {
+        let users = Users::new(model, self.class.into(), self.server());
         match self.parallel {
             Some(parallel) => users.with_parallel(parallel as usize),
             None => users,
