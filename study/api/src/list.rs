@@ -1,6 +1,7 @@
 //! What there is, and whether a scenario is valid.
 
 use hopflow_lab::builtin;
+use hopflow_lab::run::Needs;
 use hopflow_lab::scenario::Scenario;
 use hopflow_reproductions::Expectations;
 
@@ -50,7 +51,7 @@ pub fn experiments() -> Result<Entries, Failure> {
     Ok(entries)
 }
 
-/// Checks a scenario; returns a line that says what it would run.
+/// Checks a scenario; returns lines that say what it would run, and what that needs.
 ///
 /// # Errors
 /// If it is not valid: what is wrong, where, and what is allowed.
@@ -58,11 +59,12 @@ pub fn validate(source: &Source) -> Result<String, Failure> {
     let (scenario, _) = source.load(&Order::default())?;
     let (transports, seeds) = (scenario.transports.len(), scenario.seeds.list().len());
     let world = scenario.sample(scenario.seeds.list()[0]);
+    let (runs, needs) = (transports * seeds, Needs::of(&scenario));
     Ok(format!(
-        "{} is valid: {} runs ({transports} transports, {seeds} seeds) of {} each, \
-         {} relays, {} circuits\n",
+        "{} is valid: {runs} runs ({transports} transports, {seeds} seeds) of {} each, \
+         {} relays, {} circuits\n\
+         A run needs about {needs}.\n",
         source.name(),
-        transports * seeds,
         scenario.duration.0,
         scenario.relay_count(),
         world.circuits.len(),

@@ -12,7 +12,7 @@ use hopflow_sim::{Deployment, World};
 use hopflow_units::Duration;
 use rayon::ThreadPoolBuilder;
 
-use super::{Error, Job, rows};
+use super::{Error, Job, needs, rows};
 
 /// Watches runs, and may interrupt them. Called from several threads.
 pub trait Monitor: Sync {
@@ -68,7 +68,8 @@ pub struct Threads {
 /// of threads.
 ///
 /// # Errors
-/// If the user interrupts, runs fail, or the folder cannot be written; what was finished is kept.
+/// If a run does not fit into memory, the user interrupts, runs fail, or the folder cannot be written;
+/// what was finished is kept.
 pub fn execute(
     jobs: &[Job],
     folder: &Folder,
@@ -82,17 +83,19 @@ pub fn execute(
     monitor.begin(jobs.len(), jobs.len() - missing.len(), simulated);
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let all = threads.all.unwrap_or_else(cores);
+    let fitting = needs::that_fit(missing.iter().map(|n| &jobs[*n]))?.unwrap_or(all);
     let shared = Shared {
         folder,
         monitor,
         all,
         each: threads.each,
+        fitting,
         left: AtomicUsize::new(missing.len()),
         stop: AtomicBool::new(false),
         made: Mutex::new(Vec::new()),
     };
     let pool = ThreadPoolBuilder::new()
-        .num_threads(all.min(missing.len().max(1)))
+        .num_threads(all.min(fitting).min(missing.len().max(1)))
         .build()
         .expect("threads can be started");
     // First in, first out: with few threads as with many, runs are made in the order of the plan.
@@ -120,6 +123,8 @@ struct Shared<'a> {
     /// Threads for all runs together, and for each.
     all: usize,
     each: Option<usize>,
+    /// Runs that fit into memory side by side.
+    fitting: usize,
     /// Runs that are not finished.
     left: AtomicUsize,
     /// Whether nothing more is to be begun.
@@ -179,10 +184,11 @@ impl Shared<'_> {
             .push((n, made));
     }
 
-    /// Threads for a run that begins: when fewer runs are left than there are threads, each has
-    /// several.
+    /// Threads for a run that begins: when fewer runs are left, or fit into memory, than there are
+    /// threads, each has several.
     fn threads_for_one(&self) -> usize {
-        self.all / self.left.load(Ordering::Relaxed).max(1)
+        let side_by_side = self.left.load(Ordering::Relaxed).clamp(1, self.fitting);
+        self.all / side_by_side
     }
 
     fn stopped(&self) -> bool {

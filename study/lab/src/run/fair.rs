@@ -10,7 +10,7 @@ use hopflow_wire::{CELL, CELL_DATA};
 
 /// What a node can do, as one of the links that are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Resource {
+pub(super) enum Resource {
     /// Sending: the token bucket or the access link, whichever is slower.
     Send(NodeId),
     /// Receiving, over the access link.
@@ -18,14 +18,14 @@ enum Resource {
 }
 
 impl Resource {
-    const fn node(self) -> NodeId {
+    pub(super) const fn node(self) -> NodeId {
         match self {
             Self::Send(node) | Self::Receive(node) => node,
         }
     }
 
     /// Bytes of data per second, in full cells.
-    fn capacity(self, nodes: &[NodeSpec]) -> f64 {
+    pub(super) fn capacity(self, nodes: &[NodeSpec]) -> f64 {
         let node = &nodes[self.node().index()];
         let access = node.access.rate.as_f64();
         let rate = match (self, node.bucket) {
@@ -98,7 +98,7 @@ pub(super) fn rates(world: &WorldSpec, goodputs: &[f64]) -> Vec<Option<Fair>> {
 }
 
 /// What data passes on its way from the exit to the client, or of uploads the other way.
-fn resources(circuit: &CircuitSpec) -> impl Iterator<Item = Resource> {
+pub(super) fn resources(circuit: &CircuitSpec) -> impl Iterator<Item = Resource> {
     let measured = circuit.workload.measured();
     circuit.path.windows(2).flat_map(move |hop| {
         let (receiver, sender) = match measured {

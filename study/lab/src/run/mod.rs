@@ -4,6 +4,7 @@ mod campaign;
 mod execute;
 mod fair;
 mod job;
+mod needs;
 mod rollout;
 mod rows;
 
@@ -13,6 +14,9 @@ use std::path::PathBuf;
 pub use campaign::{Campaign, Finished};
 pub use execute::{Monitor, Silent, Threads, execute};
 pub use job::Job;
+pub use needs::Needs;
+
+use hopflow_units::Bytes;
 
 use crate::scenario::InputError;
 
@@ -29,6 +33,13 @@ pub enum Error {
         folder: PathBuf,
         /// What it holds.
         contents: String,
+    },
+    /// A run needs more memory than there is.
+    Memory {
+        /// What it needs, about.
+        needed: Bytes,
+        /// What there is.
+        available: Bytes,
     },
     /// Runs failed by a defect of the program; the others were finished.
     Failed(Vec<String>),
@@ -51,6 +62,15 @@ impl fmt::Display for Error {
                 "{} holds {contents}, which is left as it is; allowed is a folder that is new, \
                  empty, or holds results of the same scenario: choose another (`out`)",
                 folder.display()
+            ),
+            Self::Memory { needed, available } => write!(
+                f,
+                "a run needs about {} of memory, and {} are available; allowed is what fits: fewer \
+                 circuits or a smaller `scale` ({:.2} times as many would fit), or longer intervals \
+                 in `[record]`; HOPFLOW_MEMORY says how much runs may use if that is wrong",
+                needs::size(*needed),
+                needs::size(*available),
+                available.get() as f64 / needed.get() as f64,
             ),
             Self::Failed(runs) => write!(
                 f,

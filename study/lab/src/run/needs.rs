@@ -1,0 +1,254 @@
+//! What runs need of the machine, estimated before they begin.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::{env, fmt, fs};
+
+use hopflow_random::Streams;
+use hopflow_sim::spec::{CircuitSpec, Fetch, WorldSpec};
+use hopflow_stats::{FairFlow, max_min};
+use hopflow_units::{Bytes, Duration};
+use hopflow_wire::CELL_DATA;
+
+use super::fair::{Resource, resources};
+use super::{Error, Job};
+use crate::scenario::{CLIENT_PREFIX, InputError, Scenario};
+
+/// What one run of a scenario needs, about: within a factor of two for networks like Tor's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Needs {
+    /// Memory.
+    pub memory: Bytes,
+    /// Disk for its results.
+    pub disk: Bytes,
+    /// Time of one core.
+    pub time: Duration,
+}
+
+/// Memory of the program itself.
+const PROGRAM: f64 = 60e6;
+/// Memory of a circuit with its client, and of one that is never idle: `scenarios/tor.toml` with
+/// `tor-vegas`, and the benchmark `forwarding`.
+const CIRCUIT: f64 = 70e3;
+const BUSY_CIRCUIT: f64 = 120e3;
+/// Memory of a relay, and of a sample.
+const RELAY: f64 = 20e3;
+const SAMPLE: f64 = 80.0;
+/// Disk for the table of circuits and those of their nodes, and for a sample.
+const CIRCUIT_ROWS: f64 = 120.0;
+const SAMPLE_ROW: f64 = 6.0;
+/// Cells that one core forwards in a second.
+const CELLS_PER_SECOND: f64 = 1.5e6;
+/// Circuits whose load is looked at.
+const LOOKED_AT: usize = 1000;
+
+impl Needs {
+    /// What a run of the scenario needs, by the network of its first seed.
+    pub fn of(scenario: &Scenario) -> Self {
+        let seed = scenario.seeds.list()[0];
+        let world = scenario.sample(seed);
+        let samples = samples(&world);
+        let circuits = world.circuits.len() as f64;
+        let busy = world.circuits.iter().filter(|it| it.workload.is_greedy());
+        let busy = busy.count() as f64;
+        let relays = scenario.relay_count() as f64;
+        let memory = PROGRAM
+            + RELAY * relays
+            + CIRCUIT * (circuits - busy)
+            + BUSY_CIRCUIT * busy
+            + SAMPLE * samples;
+        let disk = CIRCUIT_ROWS * circuits + SAMPLE_ROW * samples;
+        Self {
+            memory: Bytes::new(memory as u64),
+            disk: Bytes::new(disk as u64),
+            time: Duration::from_nanos((cell_hops(&world) / CELLS_PER_SECOND * 1e9) as u64),
+        }
+    }
+
+    /// What so many such runs need, one after the other.
+    pub fn times(self, runs: usize) -> Self {
+        Self {
+            memory: self.memory,
+            disk: Bytes::new(self.disk.get() * runs as u64),
+            time: Duration::from_nanos(self.time.as_nanos() * runs as u64),
+        }
+    }
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { memory, disk, time } = self;
+        let (memory, disk) = (size(*memory), size(*disk));
+        let secs = time.as_secs_f64();
+        let time = match secs {
+            0.0..120.0 => format!("{} s", two_digits(secs)),
+            120.0..7200.0 => format!("{} min", two_digits(secs / 60.0)),
+            _ => format!("{} h", two_digits(secs / 3600.0)),
+        };
+        write!(f, "{memory} of memory, {disk} of disk, {time} of one core")
+    }
+}
+
+/// An amount of data with two digits.
+pub(super) fn size(bytes: Bytes) -> String {
+    let bytes = bytes.get() as f64;
+    match bytes {
+        0.0..1e6 => format!("{} kB", two_digits(bytes / 1e3)),
+        1e6..1e9 => format!("{} MB", two_digits(bytes / 1e6)),
+        _ => format!("{} GB", two_digits(bytes / 1e9)),
+    }
+}
+
+fn two_digits(value: f64) -> String {
+    if value < 10.0 {
+        return format!("{value:.1}");
+    }
+    let digit = 10_f64.powf(value.log10().floor() - 1.0);
+    format!("{}", (value / digit).round() * digit)
+}
+
+/// Names the memory that runs may use together, in place of what the system has.
+const MEMORY: &str = "HOPFLOW_MEMORY";
+
+/// How many of these runs fit into memory side by side; `None` if the memory is not known.
+///
+/// # Errors
+/// If not even one does.
+pub(super) fn that_fit<'a>(jobs: impl Iterator<Item = &'a Job>) -> Result<Option<usize>, Error> {
+    let circuits = |job: &&Job| -> u64 {
+        let groups = job.scenario.circuits.iter();
+        groups.map(|group| u64::from(group.count)).sum()
+    };
+    let (Some(available), Some(largest)) = (memory()?, jobs.max_by_key(circuits)) else {
+        return Ok(None);
+    };
+    let needed = Needs::of(&largest.scenario).memory;
+    match available.get() / needed.get() {
+        0 => Err(Error::Memory { needed, available }),
+        runs => Ok(Some(runs as usize)),
+    }
+}
+
+/// Memory that runs may use: what the user says, or else what the system can give to new programs.
+fn memory() -> Result<Option<Bytes>, InputError> {
+    if let Ok(text) = env::var(MEMORY) {
+        let memory = text.parse().map_err(|error| {
+            InputError::new(format!(
+                "{MEMORY} is \"{text}\": {error}; such as \"16 GB\""
+            ))
+        })?;
+        return Ok(Some(memory));
+    }
+    let Ok(text) = fs::read_to_string("/proc/meminfo") else {
+        return Ok(None);
+    };
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"));
+    let kibibytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    Ok(kibibytes.map(|kibibytes| Bytes::new(kibibytes * 1024)))
+}
+
+/// Samples that a run records, of circuits and of hops.
+fn samples(world: &WorldSpec) -> f64 {
+    let sampling = &world.sampling;
+    let span = (world.end.as_nanos()).saturating_sub(sampling.from.as_nanos()) as f64;
+    let per = |interval: Option<Duration>| {
+        interval.map_or(0.0, |interval| 1.0 + span / interval.as_nanos() as f64)
+    };
+    let paths = world.circuits.iter().flat_map(CircuitSpec::paths);
+    let hops: usize = paths.map(|path| path.len() - 1).sum();
+    per(sampling.circuits) * world.circuits.len() as f64 + per(sampling.hops) * hops as f64
+}
+
+/// Cells that all nodes forward in a run: each circuit carries what its user asks for at the rate that
+/// its path allows, unless the circuits of a relay ask for more than it has, which is then shared in
+/// the max-min fair way.
+fn cell_hops(world: &WorldSpec) -> f64 {
+    let step = world.circuits.len().div_ceil(LOOKED_AT).max(1);
+    let circuits: Vec<_> = world.circuits.iter().enumerate().step_by(step).collect();
+    let used: BTreeSet<_> = circuits
+        .iter()
+        .flat_map(|(_, circuit)| resources(circuit))
+        .collect();
+    let places: BTreeMap<_, usize> = used.iter().zip(0..).collect();
+    let capacity = |resource: &Resource| resource.capacity(&world.nodes);
+    // The circuits that are looked at have their share of what relays can do.
+    let shared = |resource: &Resource| {
+        let own = world.nodes[resource.node().index()]
+            .name
+            .starts_with(CLIENT_PREFIX);
+        capacity(resource) / if own { 1.0 } else { step as f64 }
+    };
+    let flow = |&(number, circuit): &(usize, &CircuitSpec)| {
+        let full = resources(circuit).map(|it| capacity(&it));
+        FairFlow {
+            links: resources(circuit).map(|it| places[&it]).collect(),
+            demand: Some(demand(world, number, full.fold(f64::INFINITY, f64::min))),
+        }
+    };
+    let capacities: Vec<f64> = used.iter().map(shared).collect();
+    let flows: Vec<FairFlow> = circuits.iter().map(flow).collect();
+    let shares = max_min(&capacities, &flows).expect("rates and demands are finite");
+    let cells = world.end.as_secs_f64() / CELL_DATA as f64;
+    let carried = circuits.iter().zip(shares).map(|((_, circuit), share)| {
+        let hops = circuit.path.len() - 1;
+        share.rate * cells * hops as f64
+    });
+    carried.sum::<f64>() * step as f64
+}
+
+/// The mean rate, in bytes per second of the whole run, of a user that gets `rate` while it transfers.
+fn demand(world: &WorldSpec, number: usize, rate: f64) -> f64 {
+    let circuit = &world.circuits[number];
+    let mut session = circuit.workload.session();
+    let mut random = Streams::new(world.seed).stream("user", number as u64);
+    let end = world.end.as_secs_f64();
+    let (mut now, mut bytes) = (circuit.start.as_secs_f64(), 0.0);
+    while now < end {
+        let Some(fetch) = session.next(&mut random) else {
+            break;
+        };
+        let wanted = (fetch.request.get() + fetch.response.unwrap_or(Fetch::ENDLESS).get()) as f64;
+        let got = wanted.min((end - now) * rate);
+        bytes += got;
+        let pause = fetch.pause + fetch.server_delay;
+        now += got / rate + pause.as_secs_f64();
+    }
+    bytes / end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endless_downloads_carry_what_their_bottleneck_can() {
+        let (scenario, _) = Scenario::load("single-circuit").unwrap();
+        let world = scenario.sample(1);
+        let rate = resources(&world.circuits[0]).map(|it| it.capacity(&world.nodes));
+        let rate = rate.fold(f64::INFINITY, f64::min);
+        let hops = (world.circuits[0].path.len() - 1) as f64;
+        let seconds = world.end.as_secs_f64() - world.circuits[0].start.as_secs_f64();
+        let expected = rate * seconds / CELL_DATA as f64 * hops;
+        let found = cell_hops(&world);
+        assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
+    }
+
+    #[test]
+    fn needs_grow_with_the_network_and_are_shown_with_two_digits() {
+        let needs = |scale: &str| {
+            let text = include_str!("../../../../scenarios/tor.toml");
+            let text = text.replace("scale = 0.01", scale);
+            Needs::of(&Scenario::parse(&text, "tor.toml").unwrap())
+        };
+        let (small, large) = (needs("scale = 0.01"), needs("scale = 0.05"));
+        assert!(large.memory > small.memory);
+        let ratio = large.time.as_secs_f64() / small.time.as_secs_f64();
+        assert!((3.0..7.0).contains(&ratio), "{ratio}");
+        let shown = Needs {
+            memory: Bytes::new(7_123_000_000),
+            disk: Bytes::new(19_700_000),
+            time: Duration::from_secs(330),
+        };
+        let expected = "7.1 GB of memory, 20 MB of disk, 5.5 min of one core";
+        assert_eq!(shown.to_string(), expected);
+    }
+}
