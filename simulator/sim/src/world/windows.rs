@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex};
+use std::sync::{Barrier, Mutex, OnceLock};
+use std::thread::Builder;
 
 use hopflow_units::Instant;
 
@@ -63,19 +64,7 @@ pub(super) fn run(
     };
     let mut workers: Vec<_> = partitions.iter_mut().enumerate().map(worker).collect();
     workers[0].trunks = trunks;
-    let panics: Vec<_> = std::thread::scope(|scope| {
-        let mut workers = workers.into_iter();
-        let here = workers.next().expect("there is a partition");
-        let threads: Vec<_> = workers
-            .map(|worker| scope.spawn(move || worker.run(span, &mut |_, _| false)))
-            .collect();
-        let first = here.run(span, observe);
-        let others = threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(Some));
-        std::iter::once(first).chain(others).collect()
-    });
-    if let Some(panic) = panics.into_iter().flatten().next() {
+    if let Some(panic) = side_by_side(workers, span, observe).into_iter().next() {
         resume_unwind(panic);
     }
     let next = exchange.next().saturating_mul(grid.window.as_nanos());
@@ -87,6 +76,41 @@ pub(super) fn run(
         Ended::Paused
     };
     (ended, exchange.events.load(Ordering::Relaxed))
+}
+
+/// Lets all workers run, the first on this thread and each other on one of its own; returns what made
+/// threads give up.
+///
+/// # Panics
+/// If a thread cannot be started.
+fn side_by_side(
+    workers: Vec<Worker<'_>>,
+    span: Span,
+    observe: &mut dyn FnMut(u64, Instant) -> bool,
+) -> Vec<Box<dyn Any + Send>> {
+    // Whether all threads are there: none waits at the gate for one that could not be started.
+    let complete: OnceLock<bool> = OnceLock::new();
+    std::thread::scope(|scope| {
+        let mut workers = workers.into_iter();
+        let here = workers.next().expect("there is a partition");
+        let complete = &complete;
+        let threads: Result<Vec<_>, _> = workers
+            .map(|worker| {
+                let run = move || complete.wait().then(|| worker.run(span, &mut |_, _| false));
+                Builder::new().spawn_scoped(scope, run)
+            })
+            .collect();
+        complete.set(threads.is_ok()).expect("it is set once");
+        let threads = threads.unwrap_or_else(|error| {
+            panic!("cannot start a thread: {error}; allowed are as many threads as the system gives")
+        });
+        let first = here.run(span, observe);
+        let others = threads.into_iter().map(|thread| {
+            let ended = thread.join();
+            ended.map_or_else(Some, Option::flatten)
+        });
+        std::iter::once(first).chain(others).flatten().collect()
+    })
 }
 
 /// What threads tell each other between windows.
