@@ -4,6 +4,9 @@ use std::collections::VecDeque;
 
 use hopflow_units::Cells;
 
+/// An empty queue keeps room for no more cells: most circuits are idle most of the time.
+const IDLE_ROOM: usize = 32;
+
 /// A flow's cells, numbered from zero in order of arrival.
 ///
 /// Three marks divide them, as in the BackTap paper, section 3.2: `head` is the frontmost cell
@@ -67,6 +70,7 @@ impl<P: Clone> CellQueue<P> {
         let cell = self.cells.pop_front()?;
         self.head += 1;
         self.next += 1;
+        self.rest();
         Some(cell)
     }
 
@@ -93,6 +97,15 @@ impl<P: Clone> CellQueue<P> {
         while self.head < seq {
             self.cells.pop_front();
             self.head += 1;
+        }
+        self.rest();
+    }
+
+    /// Gives back what an empty queue does not need.
+    #[inline]
+    fn rest(&mut self) {
+        if self.cells.is_empty() && self.cells.capacity() > IDLE_ROOM {
+            self.cells = VecDeque::new();
         }
     }
 }

@@ -42,6 +42,9 @@ pub(crate) struct Egress<P> {
     flush: VecDeque<LinkId>,
     /// Links whose datagram is full, or whose turn on a stream is over.
     complete: VecDeque<LinkId>,
+    /// Room for the cells of links, for those that begin to fill a datagram or a turn: most links have
+    /// nothing to send most of the time.
+    spare: Vec<Vec<Frame<P>>>,
 }
 
 impl<P: Payload> Egress<P> {
@@ -59,6 +62,7 @@ impl<P: Payload> Egress<P> {
             last_run: None,
             flush: VecDeque::new(),
             complete: VecDeque::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -213,6 +217,9 @@ impl<P: Payload> Egress<P> {
     pub(crate) fn enqueue(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {
         let len = self.plan.cell_len();
         let state = &mut self.links[link.index()];
+        if state.outbox.capacity() == 0 {
+            state.outbox = self.spare.pop().unwrap_or_default();
+        }
         state.outbox.push(Frame::Cell(cell));
         state.room -= len.get() as i64;
         let full = state.outbox_is_full(len);
@@ -267,7 +274,7 @@ impl<P: Payload> Egress<P> {
         }
     }
 
-    /// Fills `out` with a link's cells and control frames, and with feedback of flows that owe it,
+    /// Fills `out`, which is empty, with a link's cells and control frames, and with feedback of flows that owe it,
     /// which `feedback` makes; returns their length.
     #[inline]
     pub(crate) fn pack(
@@ -277,7 +284,10 @@ impl<P: Payload> Egress<P> {
         feedback: impl FnMut(FlowId) -> Option<Frame<P>>,
     ) -> Bytes {
         let state = &mut self.links[link.index()];
-        std::mem::swap(out, &mut state.outbox);
+        if !state.outbox.is_empty() {
+            let cells = std::mem::take(&mut state.outbox);
+            self.spare.push(std::mem::replace(out, cells));
+        }
         let cells = self.plan.cell_len() * out.len() as u64;
         let most = state.capacity(cells);
         let used = state.control.take(out, cells, most);

@@ -102,7 +102,9 @@ fn side_by_side(
             .collect();
         complete.set(threads.is_ok()).expect("it is set once");
         let threads = threads.unwrap_or_else(|error| {
-            panic!("cannot start a thread: {error}; allowed are as many threads as the system gives")
+            panic!(
+                "cannot start a thread: {error}; allowed are as many threads as the system gives"
+            )
         });
         let first = here.run(span, observe);
         let others = threads.into_iter().map(|thread| {
