@@ -135,11 +135,7 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// # Errors
     /// If the layers are others, or an option cannot change in a running node; nothing has changed
     /// then.
-    fn reconfigure(
-        &mut self,
-        now: Instant,
-        factory: &dyn Factory<P>,
-    ) -> Result<(), ConfigError>;
+    fn reconfigure(&mut self, now: Instant, factory: &dyn Factory<P>) -> Result<(), ConfigError>;
 }
 
 dyn_clone::clone_trait_object!(<P> Host<P> where P: Payload);

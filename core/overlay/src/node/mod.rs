@@ -26,9 +26,9 @@ use crate::edge::{Stream, Streams};
 use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
 use crate::{
-    CircuitHandle, CircuitSpec, ConfigError, Direction, EndControl, Event, Factory, Features, FlowId, FlowView,
-    HopControl, Host, Measured, NodeCounters, NodeEnv, PathState, Plan, Stack, StreamHandle,
-    StreamSpec, StreamView,
+    CircuitHandle, CircuitSpec, ConfigError, Direction, EndControl, Event, Factory, Features,
+    FlowId, FlowView, HopControl, Host, Measured, NodeCounters, NodeEnv, PathState, Plan, Stack,
+    StreamHandle, StreamSpec, StreamView,
 };
 use outbox::Outbox;
 use ticks::Ticks;

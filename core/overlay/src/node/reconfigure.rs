@@ -21,7 +21,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let stack = factory.stack().downcast::<Stack<H>>();
         let stack = stack.map_err(|_| {
             let name = factory.name();
-            stays("hop-control", &format!("another one, of {name}"), H::INFO.name)
+            stays(
+                "hop-control",
+                &format!("another one, of {name}"),
+                H::INFO.name,
+            )
         })?;
         self.stack.check_change(&stack)?;
         self.plan = stack.plan().clone();

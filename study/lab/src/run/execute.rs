@@ -247,6 +247,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
     use std::sync::Arc;
 
     use hopflow_overlay::{Factory, Features, Host, NodeEnv, Plan};
@@ -274,6 +275,10 @@ mod tests {
 
         fn describe(&self) -> String {
             self.0.describe()
+        }
+
+        fn stack(&self) -> Arc<dyn Any + Send + Sync> {
+            self.0.stack()
         }
 
         fn node(&self, _: &NodeEnv) -> Box<dyn Host<Simulated>> {
