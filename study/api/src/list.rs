@@ -57,12 +57,17 @@ pub fn experiments() -> Result<Entries, Failure> {
 pub fn validate(source: &Source) -> Result<String, Failure> {
     let (scenario, _) = source.load(&Order::default())?;
     let (transports, seeds) = (scenario.transports.len(), scenario.seeds.list().len());
+    let runs = scenario.labels().len();
+    let variants = match runs - transports {
+        0 => String::new(),
+        variants => format!("{variants} variants of them, "),
+    };
     let world = scenario.sample(scenario.seeds.list()[0]);
     Ok(format!(
-        "{} is valid: {} runs ({transports} transports, {seeds} seeds) of {} each, \
+        "{} is valid: {} runs ({transports} transports, {variants}{seeds} seeds) of {} each, \
          {} relays, {} circuits\n",
         source.name(),
-        transports * seeds,
+        runs * seeds,
         scenario.duration.0,
         scenario.relay_count(),
         world.circuits.len(),
