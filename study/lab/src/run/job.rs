@@ -8,6 +8,7 @@ use hopflow_sim::Simulated;
 use hopflow_sim::spec::WorldSpec;
 use serde::Serialize;
 
+use super::change::Change;
 use super::rollout::Rollout;
 use crate::scenario::{Circuits, InputError, Network, Record, Scenario, Text};
 
@@ -20,10 +21,15 @@ pub struct Job {
     pub(super) factory: Arc<dyn Factory<Simulated>>,
     /// The transport that is rolled out, if there is one.
     pub(super) rollout: Option<Rollout>,
+    /// What distinguishes the run from that which nothing changes, if it is of a variant.
+    pub(super) change: Option<Change>,
+    /// Jobs with the same number have the beginning of their runs in common.
+    pub(super) warm_up: usize,
 }
 
 impl Job {
-    /// The runs of a scenario: all transports with the first seed, then with the next.
+    /// The runs of a scenario: all transports with the first seed, each before its variants, then with
+    /// the next.
     ///
     /// `build` identifies the program beyond its version, so that results of a program that was
     /// changed since are not taken for its own.
@@ -33,26 +39,38 @@ impl Job {
     pub fn plan(scenario: &Arc<Scenario>, build: &str) -> Result<Vec<Self>, InputError> {
         scenario.check()?;
         let world = canonical_world(scenario);
+        let waiting = Change::waiting(scenario);
+        let version = env!("CARGO_PKG_VERSION");
         let mut transports = Vec::new();
         for label in scenario.transports.labels() {
             let factory: Arc<dyn Factory<Simulated>> = scenario.transport(label)?.into();
-            transports.push((label, factory, Rollout::of(scenario, label)?));
+            let parameters = factory.describe();
+            let content = [&*world, factory.name(), &parameters, version, build];
+            let mut content: Vec<_> = content.map(str::to_owned).into();
+            let rollout = Rollout::of(scenario, label)?;
+            content.extend(rollout.as_ref().map(Rollout::content));
+            content.extend(waiting.clone());
+            let changes = Change::of(scenario, label)?;
+            transports.push((label, factory, rollout, content, changes));
         }
-        let mut jobs = Vec::new();
-        for seed in scenario.seeds.list() {
-            // Each seed samples a network of its own, which the transports share.
-            let network = seed as u32;
-            for (label, factory, rollout) in &transports {
-                let parameters = factory.describe();
-                let version = env!("CARGO_PKG_VERSION");
-                let mut content = vec![&*world, factory.name(), &parameters, version, build];
-                let upgrade = rollout.as_ref().map(Rollout::content);
-                content.extend(upgrade.as_deref());
+        let mut jobs: Vec<Self> = Vec::new();
+        let seeds = scenario.seeds.list();
+        let families = seeds
+            .iter()
+            .flat_map(|seed| transports.iter().map(move |of| (*seed, of)));
+        for (warm_up, (seed, (label, factory, rollout, content, changes))) in families.enumerate() {
+            for change in std::iter::once(None).chain(changes.iter().map(Some)) {
+                let content = content.iter().chain(change.map(|change| &change.content));
+                let content: Vec<_> = content.map(String::as_str).collect();
+                let label = change.map_or(*label, |change| &change.label);
                 jobs.push(Self {
-                    key: RunKey::new(label, network, seed, &content),
+                    // Each seed samples a network of its own, which the transports share.
+                    key: RunKey::new(label, seed as u32, seed, &content),
                     scenario: Arc::clone(scenario),
                     factory: Arc::clone(factory),
                     rollout: rollout.clone(),
+                    change: change.cloned(),
+                    warm_up,
                 });
             }
         }

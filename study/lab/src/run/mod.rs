@@ -1,11 +1,13 @@
 //! Running scenarios: jobs over all cores, results on disk, interrupted and resumed.
 
 mod campaign;
+mod change;
 mod execute;
 mod fair;
 mod job;
 mod rollout;
 mod rows;
+mod running;
 
 use std::fmt;
 use std::path::PathBuf;
