@@ -110,7 +110,7 @@ fn hashes(finished: &Finished) -> BTreeMap<(String, u64), Fingerprint> {
     runs.map(|run| {
         (
             (run.key.transport.clone(), run.key.seed),
-            run.results.clone(),
+            run.results,
         )
     })
     .collect()

@@ -11,6 +11,7 @@ use hopflow_results::{Folder, RunEntry};
 use hopflow_units::Duration;
 use rayon::{ScopeFifo, ThreadPoolBuilder};
 
+use super::family::{self, Warm};
 use super::running::Running;
 use super::{Error, Job};
 
@@ -78,9 +79,11 @@ pub fn execute(
     let mut entries: Vec<_> = jobs.iter().map(|job| folder.finished(&job.key)).collect();
     let missing: Vec<_> = (0..jobs.len()).filter(|n| entries[*n].is_none()).collect();
     let families: Vec<_> = missing
-        .chunk_by(|a, b| are_family(&jobs[*a], &jobs[*b]))
+        .chunk_by(|a, b| family::is_one(&jobs[*a], &jobs[*b]))
         .collect();
-    let simulated = families.iter().map(|family| simulated(jobs, family));
+    let simulated = families
+        .iter()
+        .map(|family| family::simulated(jobs, family));
     let simulated = simulated.fold(Duration::ZERO, |sum, duration| sum + duration);
     monitor.begin(jobs.len(), jobs.len() - missing.len(), simulated);
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -115,19 +118,6 @@ pub fn execute(
         return Err(Error::Interrupted { finished, planned });
     }
     Ok(finished)
-}
-
-/// Whether two jobs have the beginning of their runs in common.
-fn are_family(one: &Job, other: &Job) -> bool {
-    Arc::ptr_eq(&one.scenario, &other.scenario) && one.warm_up == other.warm_up
-}
-
-/// Simulated time of some jobs that have the beginning of their runs in common.
-fn simulated(jobs: &[Job], family: &[usize]) -> Duration {
-    let scenario = &jobs[family[0]].scenario;
-    let (all, runs) = (scenario.duration.0, family.len() as u64);
-    let common = scenario.branch_at().unwrap_or_default();
-    common + all.saturating_sub(common) * runs
 }
 
 /// What the threads share.
@@ -177,7 +167,7 @@ impl Shared<'_> {
             return family.iter().for_each(|&n| self.make(n, || self.begin(n)));
         };
         let begun = self.monitor.seconds();
-        let warm = self.guarded(|| self.warm_up(first));
+        let warm = guarded(|| self.warm_up(first));
         let seconds = self.monitor.seconds() - begun;
         let warm = match warm {
             Ok(Some(running)) => running,
@@ -191,7 +181,7 @@ impl Shared<'_> {
         }));
         for &n in family {
             let warm = Arc::clone(&warm);
-            scope.spawn_fifo(move |_| self.make(n, || Ok(take(warm))));
+            scope.spawn_fifo(move |_| self.make(n, || Ok(Warm::take(warm))));
         }
     }
 
@@ -199,7 +189,7 @@ impl Shared<'_> {
         if self.stopped() {
             return;
         }
-        match self.guarded(|| self.simulate(&self.jobs[n], begin()?)) {
+        match guarded(|| self.simulate(&self.jobs[n], begin()?)) {
             Ok(None) => {}
             Ok(Some(entry)) => {
                 self.monitor.finished(&entry);
@@ -207,12 +197,6 @@ impl Shared<'_> {
             }
             Err(failure) => self.note(n, Err(failure)),
         }
-    }
-
-    /// Does something that may fail by a defect of the program.
-    fn guarded<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-        catch_unwind(AssertUnwindSafe(work))
-            .unwrap_or_else(|panic| Err(Failure::Defect(message(&*panic).to_owned())))
     }
 
     /// Notes what became of a run.
@@ -294,24 +278,10 @@ impl Shared<'_> {
     }
 }
 
-/// A run on its way, with the seconds that it took so far.
-#[derive(Clone)]
-struct Warm {
-    running: Running,
-    seconds: f64,
-}
-
-/// Takes a run on its way that others may take, too; the first has the seconds that it took.
-fn take(warm: Arc<Mutex<Warm>>) -> Warm {
-    match Arc::try_unwrap(warm) {
-        Ok(last) => last.into_inner().expect("no thread panics with the lock"),
-        Err(shared) => {
-            let mut warm = shared.lock().expect("no thread panics with the lock");
-            let taken = warm.clone();
-            warm.seconds = 0.0;
-            taken
-        }
-    }
+/// Does something that may fail by a defect of the program.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(Failure::Defect(message(&*panic).to_owned())))
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {

@@ -38,40 +38,14 @@ impl Job {
     /// If the scenario cannot be run.
     pub fn plan(scenario: &Arc<Scenario>, build: &str) -> Result<Vec<Self>, InputError> {
         scenario.check()?;
-        let world = canonical_world(scenario);
-        let waiting = Change::waiting(scenario);
-        let version = env!("CARGO_PKG_VERSION");
-        let mut transports = Vec::new();
-        for label in scenario.transports.labels() {
-            let factory: Arc<dyn Factory<Simulated>> = scenario.transport(label)?.into();
-            let parameters = factory.describe();
-            let content = [&*world, factory.name(), &parameters, version, build];
-            let mut content: Vec<_> = content.map(str::to_owned).into();
-            let rollout = Rollout::of(scenario, label)?;
-            content.extend(rollout.as_ref().map(Rollout::content));
-            content.extend(waiting.clone());
-            let changes = Change::of(scenario, label)?;
-            transports.push((label, factory, rollout, content, changes));
-        }
-        let mut jobs: Vec<Self> = Vec::new();
-        let seeds = scenario.seeds.list();
-        let families = seeds
-            .iter()
-            .flat_map(|seed| transports.iter().map(move |of| (*seed, of)));
-        for (warm_up, (seed, (label, factory, rollout, content, changes))) in families.enumerate() {
-            for change in std::iter::once(None).chain(changes.iter().map(Some)) {
-                let content = content.iter().chain(change.map(|change| &change.content));
-                let content: Vec<_> = content.map(String::as_str).collect();
-                let label = change.map_or(*label, |change| &change.label);
-                jobs.push(Self {
-                    // Each seed samples a network of its own, which the transports share.
-                    key: RunKey::new(label, seed as u32, seed, &content),
-                    scenario: Arc::clone(scenario),
-                    factory: Arc::clone(factory),
-                    rollout: rollout.clone(),
-                    change: change.cloned(),
-                    warm_up,
-                });
+        let labels = scenario.transports.labels();
+        let transports = labels.map(|label| Planned::new(scenario, label, build));
+        let transports = transports.collect::<Result<Vec<_>, _>>()?;
+        let mut jobs = Vec::new();
+        for (number, seed) in scenario.seeds.list().into_iter().enumerate() {
+            for (transport, planned) in transports.iter().enumerate() {
+                let warm_up = number * transports.len() + transport;
+                jobs.extend(planned.jobs(scenario, seed, warm_up));
             }
         }
         if let Some(job) = jobs.first() {
@@ -84,6 +58,65 @@ impl Job {
     /// The world that the run simulates.
     pub(super) fn world(&self) -> WorldSpec {
         self.scenario.sample(self.key.seed)
+    }
+}
+
+/// A transport and its variants, whatever the seed.
+struct Planned<'a> {
+    label: &'a str,
+    factory: Arc<dyn Factory<Simulated>>,
+    rollout: Option<Rollout>,
+    /// What decides results, besides label and seed.
+    content: Vec<String>,
+    changes: Vec<Change>,
+}
+
+impl<'a> Planned<'a> {
+    fn new(scenario: &'a Scenario, label: &'a str, build: &str) -> Result<Self, InputError> {
+        let factory: Arc<dyn Factory<Simulated>> = scenario.transport(label)?.into();
+        let (parameters, version) = (factory.describe(), env!("CARGO_PKG_VERSION"));
+        let world = canonical_world(scenario);
+        let content = [&world, factory.name(), &parameters, version, build];
+        let mut content: Vec<_> = content.map(str::to_owned).into();
+        let rollout = Rollout::of(scenario, label)?;
+        content.extend(rollout.as_ref().map(Rollout::content));
+        content.extend(Change::waiting(scenario));
+        Ok(Self {
+            label,
+            factory,
+            rollout,
+            content,
+            changes: Change::of(scenario, label)?,
+        })
+    }
+
+    /// The jobs of a seed: the run that nothing changes, then its variants.
+    fn jobs(
+        &self,
+        scenario: &Arc<Scenario>,
+        seed: u64,
+        warm_up: usize,
+    ) -> impl Iterator<Item = Job> {
+        let job = move |change: Option<&Change>| {
+            let content = self
+                .content
+                .iter()
+                .chain(change.map(|change| &change.content));
+            let content: Vec<_> = content.map(String::as_str).collect();
+            let label = change.map_or(self.label, |change| &change.label);
+            Job {
+                // Each seed samples a network of its own, which the transports share.
+                key: RunKey::new(label, seed as u32, seed, &content),
+                scenario: Arc::clone(scenario),
+                factory: Arc::clone(&self.factory),
+                rollout: self.rollout.clone(),
+                change: change.cloned(),
+                warm_up,
+            }
+        };
+        std::iter::once(None)
+            .chain(self.changes.iter().map(Some))
+            .map(job)
     }
 }
 

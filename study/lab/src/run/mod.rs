@@ -4,6 +4,7 @@ mod campaign;
 mod change;
 mod execute;
 mod fair;
+mod family;
 mod job;
 mod rollout;
 mod rows;

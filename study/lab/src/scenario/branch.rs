@@ -40,18 +40,17 @@ pub struct Variant {
     /// Labels of the transports that have this variant; all by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transports: Option<Vec<String>>,
-    /// Options of the transport from then on, those that it keeps left out. Only such options can
-    /// change as no neighbours have agreed on.
+    /// A seed from which all is drawn anew that is drawn from then on: what users fetch, and what
+    /// links lose, repeat and delay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Options of the transport that change then; what neighbours have agreed on cannot.
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     #[schemars(schema_with = "any")]
     pub options: toml::Table,
     /// Circuits whose users start then: `start` counts from when the variants part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub circuits: Vec<Circuits>,
-    /// A seed from which all is drawn anew that is drawn from then on: what users fetch, and what
-    /// links lose, repeat and delay.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
 }
 
 impl Variant {
