@@ -107,13 +107,8 @@ fn campaign(text: &str, folder: &Path, threads: Option<usize>) -> Finished {
 /// The results of all runs by label and seed.
 fn hashes(finished: &Finished) -> BTreeMap<(String, u64), Fingerprint> {
     let runs = finished.runs.iter();
-    runs.map(|run| {
-        (
-            (run.key.transport.clone(), run.key.seed),
-            run.results,
-        )
-    })
-    .collect()
+    runs.map(|run| ((run.key.transport.clone(), run.key.seed), run.results))
+        .collect()
 }
 
 fn tables(folder: &Path, finished: &Finished, label: &str) -> Tables {
