@@ -3,7 +3,6 @@
 use hopflow_units::{Bytes, Cells, Duration};
 use hopflow_wire::{Carrier, Feedback, Frame, RawPayload};
 
-use crate::ConfigError;
 use crate::repair::{EndToEnd, RttConfig};
 
 /// What all layers of a transport need of the node.
@@ -234,34 +233,6 @@ impl LinkPlan {
         }
     }
 
-    /// Whether nodes that run with these links can go on with `new`, which must be the same.
-    ///
-    /// # Errors
-    /// Names an option that differs.
-    pub(crate) fn check_change(&self, new: &Self) -> Result<(), ConfigError> {
-        let changed = [
-            ("carrier", self.carrier != new.carrier),
-            ("connections", self.multiplexing != new.multiplexing),
-            ("scheduler", self.scheduler != new.scheduler),
-            ("charging", self.charging != new.charging),
-            ("refill", self.refill != new.refill),
-            ("repair", self.excess != new.excess),
-        ];
-        if let Some((key, _)) = changed.into_iter().find(|(_, changed)| *changed) {
-            let problem = "differs, with what belongs to it; nodes that run keep their links";
-            return Err(ConfigError::new(key, "", problem));
-        }
-        let [old, new] = [self, new].map(|link| link.queue_limit.get());
-        if old == new {
-            return Ok(());
-        }
-        let allowed = format!(
-            "{old}, as neighbours agreed when circuits were opened; larger windows may need a larger \
-             `queue-limit` from the start"
-        );
-        Err(ConfigError::new("queue-limit", new, allowed))
-    }
-
     /// Encoded bytes of a cell on this carrier.
     pub const fn cell_len(&self) -> Bytes {
         Frame::<RawPayload>::cell_len(self.carrier)
@@ -292,26 +263,6 @@ impl HopPlan {
             target_utilization: 1.0,
             tick: None,
         }
-    }
-}
-
-impl HopPlan {
-    /// Whether nodes that run with this plan can go on with `new`: neighbours count on the feedback
-    /// and the messages, drivers on their delay.
-    ///
-    /// # Errors
-    /// If they differ, in the name of the control.
-    pub(crate) fn check_change(&self, new: &Self, control: &str) -> Result<(), ConfigError> {
-        let kept = |plan: &Self| {
-            let FeedbackPlan {
-                forwarded,
-                every,
-                padded,
-                ..
-            } = plan.feedback;
-            (forwarded, every, padded, plan.out_of_band, plan.tick)
-        };
-        ConfigError::if_changed(control, &kept(self), &kept(new))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::ConfigError;
 use crate::layer::{EndControl, Features, HopControl, Info, PathChoice};
 use crate::plan::{LinkPlan, Plan, Repair, Tick};
 
@@ -71,25 +70,6 @@ impl<H: HopControl> Stack<H> {
         [carrier, multiplexing, scheduler, repair, hop, end, path]
     }
 
-    /// Whether nodes of this stack can go on with `new` while they run.
-    ///
-    /// # Errors
-    /// Names a layer or an option that cannot change.
-    pub fn check_change(&self, new: &Self) -> Result<(), ConfigError> {
-        let (old_plan, new_plan) = (&self.plan, &new.plan);
-        old_plan.link.check_change(&new_plan.link)?;
-        ConfigError::if_changed("repair", &old_plan.repair, &new_plan.repair)?;
-        H::check_change(&self.hop, &new.hop)?;
-        let [old, control] = [&self.end, &new.end].map(|end| end.info().name);
-        if control != old {
-            return Err(stays("end-to-end", control, old));
-        }
-        new.end.check_change(&*self.end)?;
-        let name = new.path.info().name;
-        ConfigError::if_changed(name, &self.path, &new.path)?;
-        old_plan.hop.check_change(&new_plan.hop, H::INFO.name)
-    }
-
     /// What the layers need of the driver.
     pub fn driver(&self) -> Features {
         let out_of_band = if self.plan.hop.out_of_band.is_some() {
@@ -108,10 +88,4 @@ const fn ticking(mut info: Info, tick: Option<Tick>) -> Info {
         info.provides = info.provides.or(Features::TICK);
     }
     info
-}
-
-/// Refuses another layer than running nodes have.
-pub(crate) fn stays(key: &str, new: &str, old: &str) -> ConfigError {
-    let allowed = format!("{old}, for nodes that run keep their layers");
-    ConfigError::new(key, new, allowed)
 }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use crate::read::shown;
+use crate::shown::shown;
 
 /// The options of a layer: a plain struct with a default for every field.
 ///

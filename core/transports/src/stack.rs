@@ -15,7 +15,8 @@ use crate::entry::{EndEntry, PathEntry};
 use crate::layer::{Around, LayerOptions};
 use crate::link;
 use crate::presets::Family;
-use crate::read::{Properties, Reader, Settled, properties, shown};
+use crate::read::{Properties, Reader, Settled, properties};
+use crate::shown::shown;
 
 /// The layers that were chosen by name, before their parameters are read.
 #[derive(Clone, Debug)]

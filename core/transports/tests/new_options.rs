@@ -135,78 +135,81 @@ fn windows_are_those_of_the_new_options() {
     assert_eq!(window(&chain), Some(Cells::new(30)));
 }
 
+/// A preset and its options, another preset and its options, and how the refusal begins.
+const REFUSED: &[(&str, &str, &str, &str, &str)] = &[
+    (
+        "backtap",
+        "",
+        "vanilla",
+        "",
+        "`hop-control` is another one, of vanilla; allowed is delay-window",
+    ),
+    ("vanilla", "", "tor-vegas", "", "`scheduler`"),
+    (
+        "vanilla",
+        "",
+        "vanilla",
+        "end-to-end = \"vegas\"",
+        "`end-to-end` is vegas; allowed is window",
+    ),
+    ("vanilla", "", "pctcp", "", "`connections`: differs"),
+    (
+        "vanilla",
+        "",
+        "vanilla",
+        "scheduler = \"ewma\"",
+        "`scheduler`: differs",
+    ),
+    (
+        "vanilla",
+        "",
+        "vanilla",
+        "circuit-increment = 50",
+        "`circuit-increment` is 50; allowed is 100",
+    ),
+    (
+        "vanilla",
+        "",
+        "vanilla",
+        "stream-window = 0",
+        "`stream-window` is 0; allowed is 500",
+    ),
+    (
+        "tor-vegas",
+        "",
+        "tor-vegas",
+        "vegas-increment = 20",
+        "`vegas-increment` is 20; allowed is 31",
+    ),
+    ("n23", "", "n23", "n2 = 10", "`n2` is 10; allowed is 20"),
+    ("n23", "", "n23", "n3 = 20000", "`queue-limit` is "),
+    (
+        "marut",
+        "",
+        "marut",
+        "ack-every = 4",
+        "`ack-every` is 4; allowed is 16",
+    ),
+    (
+        "predictor",
+        "",
+        "predictor",
+        "step = \"10 ms\"",
+        "`step` is 10 ms; allowed is 40 ms",
+    ),
+    ("udp-or", "", "udp-or", "sack = false", "`options`"),
+    (
+        "switching-backtap",
+        "",
+        "switching-backtap",
+        "switch-beta = 0.9",
+        "`options`: `switching`",
+    ),
+];
+
 #[test]
 fn what_neighbours_count_on_is_refused() {
-    for (preset, first, other, options, expected) in [
-        (
-            "backtap",
-            "",
-            "vanilla",
-            "",
-            "`hop-control` is another one, of vanilla; allowed is delay-window",
-        ),
-        ("vanilla", "", "tor-vegas", "", "`scheduler`"),
-        (
-            "vanilla",
-            "",
-            "vanilla",
-            "end-to-end = \"vegas\"",
-            "`end-to-end` is vegas; allowed is window",
-        ),
-        ("vanilla", "", "pctcp", "", "`connections`: differs"),
-        (
-            "vanilla",
-            "",
-            "vanilla",
-            "scheduler = \"ewma\"",
-            "`scheduler`: differs",
-        ),
-        (
-            "vanilla",
-            "",
-            "vanilla",
-            "circuit-increment = 50",
-            "`circuit-increment` is 50; allowed is 100",
-        ),
-        (
-            "vanilla",
-            "",
-            "vanilla",
-            "stream-window = 0",
-            "`stream-window` is 0; allowed is 500",
-        ),
-        (
-            "tor-vegas",
-            "",
-            "tor-vegas",
-            "vegas-increment = 20",
-            "`vegas-increment` is 20; allowed is 31",
-        ),
-        ("n23", "", "n23", "n2 = 10", "`n2` is 10; allowed is 20"),
-        ("n23", "", "n23", "n3 = 20000", "`queue-limit` is "),
-        (
-            "marut",
-            "",
-            "marut",
-            "ack-every = 4",
-            "`ack-every` is 4; allowed is 16",
-        ),
-        (
-            "predictor",
-            "",
-            "predictor",
-            "step = \"10 ms\"",
-            "`step` is 10 ms; allowed is 40 ms",
-        ),
-        ("udp-or", "", "udp-or", "sack = false", "`options`"),
-        (
-            "switching-backtap",
-            "",
-            "switching-backtap",
-            "switch-beta = 0.9",
-            "`options`: `switching`",
-        ),
-    ] {
+    for (preset, first, other, options, expected) in REFUSED {
         let (start, next) = (factory(preset, first), factory(other, options));
         let mut chain = Chain::new(start.as_ref(), 1, Manner::Orderly, 1);
         let error = chain.reconfigure(next.as_ref()).unwrap_err().to_string();

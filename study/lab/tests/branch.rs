@@ -147,6 +147,20 @@ fn a_variant_that_changes_nothing_is_the_run_without_a_break() {
 }
 
 #[test]
+fn variants_do_not_depend_on_the_number_of_threads() {
+    let text = format!("{NETWORK}{TRANSPORTS}{VARIANTS}{CROWDS}");
+    let of = |threads| {
+        let folder = tempfile::tempdir().unwrap();
+        hashes(&campaign(&text, folder.path(), threads))
+    };
+    let alone = of(Some(1));
+    assert_eq!(alone.len(), 24);
+    for threads in [2, 5] {
+        assert_eq!(of(Some(threads)), alone, "{threads} threads");
+    }
+}
+
+#[test]
 fn runs_of_variants_are_in_the_order_of_the_scenario_and_kept() {
     let text = format!("{NETWORK}{TRANSPORTS}{VARIANTS}");
     let folder = tempfile::tempdir().unwrap();
@@ -178,6 +192,27 @@ fn runs_of_variants_are_in_the_order_of_the_scenario_and_kept() {
     assert_eq!(again.results, first.results);
 }
 
+/// The run has so many circuits and nodes, numbered and named as if there were no others.
+fn assert_part(run: &Tables, circuits: u32, nodes: usize) {
+    let numbers: Vec<_> = run.circuits.iter().map(|row| row.circuit).collect();
+    assert_eq!(numbers, (0..circuits).collect::<Vec<_>>());
+    assert_eq!((run.relays.len(), run.queues.len()), (nodes, 2 * nodes));
+    let mut names: Vec<_> = run.relays.iter().map(|row| row.name.as_str()).collect();
+    let clients = names
+        .iter()
+        .filter(|name| name.starts_with("client-"))
+        .count();
+    assert!(
+        names.contains(&format!("client-{}", clients - 1).as_str()),
+        "{names:?}"
+    );
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), nodes);
+    let samples = run.samples.iter().map(|row| row.circuit).max();
+    assert_eq!(samples, Some(circuits - 1));
+}
+
 #[test]
 fn users_of_a_variant_are_in_its_run_alone() {
     let text = format!("{NETWORK}{TRANSPORTS}{VARIANTS}{CROWDS}");
@@ -192,27 +227,7 @@ fn users_of_a_variant_are_in_its_run_alone() {
         ("vanilla/crowd", 8, 14),
     ] {
         let run = of(label);
-        let numbers: Vec<_> = run.circuits.iter().map(|row| row.circuit).collect();
-        assert_eq!(numbers, (0..circuits).collect::<Vec<_>>(), "{label}");
-        assert_eq!(
-            (run.relays.len(), run.queues.len()),
-            (nodes, 2 * nodes),
-            "{label}"
-        );
-        let mut names: Vec<_> = run.relays.iter().map(|row| row.name.as_str()).collect();
-        let clients = names
-            .iter()
-            .filter(|name| name.starts_with("client-"))
-            .count();
-        assert!(
-            names.contains(&format!("client-{}", clients - 1).as_str()),
-            "{names:?}"
-        );
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), nodes, "{label}");
-        let samples = run.samples.iter().map(|row| row.circuit).max();
-        assert_eq!(samples, Some(circuits - 1), "{label}");
+        assert_part(&run, circuits, nodes);
     }
     let more = of("backtap/one-more");
     let new: Vec<_> = more.samples.iter().filter(|row| row.circuit == 4).collect();

@@ -6,8 +6,8 @@ use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
 use super::{Layers, Node};
+use crate::change::stays;
 use crate::circuit::Circuit;
-use crate::stack::stays;
 use crate::{ConfigError, Direction, EndGates, Factory, Gates, HopControl, Stack};
 
 impl<H: HopControl, P: Payload> Node<H, P> {

@@ -13,12 +13,12 @@ use super::world::World;
 use crate::payload::Simulated;
 
 impl World {
-    /// Lets all nodes go on with the options of `factory`; what it allows gates to let pass leaves at
-    /// the time at which the world stands.
+    /// Lets all nodes, which must have one transport, go on with the options of `factory`. What their
+    /// gates then let pass leaves at the time at which the world stands.
     ///
     /// # Errors
     /// If the nodes refuse ([`Host::reconfigure`](hopflow_overlay::Host::reconfigure)): nothing has
-    /// changed then. In a world of several transports all must take the options.
+    /// changed then.
     pub fn reconfigure(&mut self, factory: &dyn Factory<Simulated>) -> Result<(), ConfigError> {
         let now = self.now;
         for partition in &mut self.partitions {

@@ -2,6 +2,7 @@
 
 mod branch;
 mod check;
+mod check_branch;
 mod check_path;
 mod check_places;
 mod check_source;
@@ -27,6 +28,7 @@ mod topology;
 mod traffic;
 mod transports;
 mod users;
+mod variants;
 
 pub use hopflow_config::{InputError, allowed};
 use hopflow_overlay::{ConfigError, Factory};
