@@ -74,6 +74,26 @@ impl ConfigError {
             allowed: allowed.into(),
         }
     }
+
+    /// Refuses options that differ from those that a running node has, where its `layer` takes no
+    /// others. Options are the same if they are written the same.
+    ///
+    /// # Errors
+    /// If they differ; the key is [`OPTIONS`](Self::OPTIONS).
+    pub(crate) fn if_changed(
+        layer: &str,
+        old: &dyn fmt::Debug,
+        new: &dyn fmt::Debug,
+    ) -> Result<(), Self> {
+        if format!("{old:?}") == format!("{new:?}") {
+            return Ok(());
+        }
+        let problem = format!("`{layer}` takes no other options while nodes run");
+        Err(Self::new(Self::OPTIONS, "", problem))
+    }
+
+    /// The key that stands for all options of a layer.
+    pub const OPTIONS: &str = "options";
 }
 
 impl fmt::Display for ConfigError {

@@ -1,13 +1,15 @@
 //! The rim of a node: what drivers see.
 
+use std::any::Any;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use dyn_clone::DynClone;
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, Rate, StreamId};
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
 use crate::slots::SlotId;
-use crate::{BucketConfig, Direction, Features, Metric, Plan};
+use crate::{BucketConfig, ConfigError, Direction, Features, Metric, Plan};
 
 /// An overlay node without its I/O.
 ///
@@ -124,6 +126,16 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
 
     /// What the node has done so far.
     fn counters(&self) -> NodeCounters;
+
+    /// Goes on with the options of another factory of the same layers. Controls on hops and from end
+    /// to end take new options as far as they say, and keep what they know; links, repair and the
+    /// choice among circuits stay as they are. All nodes of a circuit are to change at about the
+    /// same time.
+    ///
+    /// # Errors
+    /// If the layers are others, or an option cannot change in a running node; nothing has changed
+    /// then.
+    fn reconfigure(&mut self, now: Instant, factory: &dyn Factory<P>) -> Result<(), ConfigError>;
 }
 
 dyn_clone::clone_trait_object!(<P> Host<P> where P: Payload);
@@ -324,6 +336,9 @@ pub trait Factory<P: Payload>: Debug + Send + Sync {
 
     /// What the transport needs of the driver.
     fn driver(&self) -> Features;
+
+    /// The [`Stack`](crate::Stack) of layers, for [`Host::reconfigure`].
+    fn stack(&self) -> Arc<dyn Any + Send + Sync>;
 
     /// A node.
     fn node(&self, env: &NodeEnv) -> Box<dyn Host<P>>;

@@ -21,6 +21,7 @@
 //!
 //! The crate does no I/O, reads no clock and holds no global state: time is an argument.
 
+mod change;
 mod circuit;
 mod edge;
 mod egress;

@@ -6,6 +6,9 @@ use hopflow_wire::Carrier;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use toml::Table;
+
+use crate::shown::shown;
 
 /// The options of a layer: a plain struct with a default for every field.
 ///
@@ -50,6 +53,22 @@ pub trait LayerOptions: Serialize + DeserializeOwned + JsonSchema + Default {
     fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
         let _ = around;
         Ok(())
+    }
+
+    /// Whether nodes that run with the options `old` can go on with these, of which those at `keys`
+    /// must not differ, for the `reason`. What `check_change` of a control may answer with.
+    ///
+    /// # Errors
+    /// Names the option that differs.
+    fn keeps(&self, old: &Self, keys: &[&str], reason: &str) -> Result<(), ConfigError> {
+        let [old, new] =
+            [old, self].map(|options| Table::try_from(options).expect("options are a table"));
+        let differs = keys.iter().find(|key| old.get(**key) != new.get(**key));
+        let Some(key) = differs else { return Ok(()) };
+        let [old, new] =
+            [old, new].map(|options| options.get(*key).map_or("none".to_owned(), shown));
+        let allowed = format!("{old}, as before, in nodes that run: {reason}");
+        Err(ConfigError::new(key, new, allowed))
     }
 }
 

@@ -22,6 +22,7 @@ mod read;
 mod registry;
 mod round;
 mod schema;
+mod shown;
 mod stack;
 mod waiting;
 

@@ -117,15 +117,6 @@ impl Reader {
     }
 }
 
-/// A value as the lines of a transport's parameters show it.
-pub(crate) fn shown(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Float(number) => number.to_string(),
-        value => value.to_string(),
-    }
-}
-
 /// Says that a name is unknown, which one may have been meant, and which there are.
 pub(crate) fn unknown<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<_> = known.into_iter().collect();
@@ -214,6 +205,7 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
+    use crate::shown::shown;
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(default, rename_all = "kebab-case")]

@@ -1,5 +1,8 @@
 //! From options to a stack of layers, and to nodes of it.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use hopflow_overlay::{
     ConfigError, Factory, Features, HopControl, Host, Info, Multiplexing, Node, NodeEnv, Plan,
     Stack,
@@ -12,7 +15,8 @@ use crate::entry::{EndEntry, PathEntry};
 use crate::layer::{Around, LayerOptions};
 use crate::link;
 use crate::presets::Family;
-use crate::read::{Properties, Reader, Settled, properties, shown};
+use crate::read::{Properties, Reader, Settled, properties};
+use crate::shown::shown;
 
 /// The layers that were chosen by name, before their parameters are read.
 #[derive(Clone, Debug)]
@@ -97,7 +101,7 @@ pub(crate) fn settle_links(
 #[derive(Clone, Debug)]
 struct Configured<H: HopControl> {
     name: &'static str,
-    stack: Stack<H>,
+    stack: Arc<Stack<H>>,
     settled: Settled,
 }
 
@@ -117,7 +121,7 @@ impl<H: HopControl<Config: LayerOptions>> Configured<H> {
         check(&stack.infos()).map_err(|misfit| misfit.error())?;
         Ok(Self {
             name: family.name,
-            stack,
+            stack: Arc::new(stack),
             settled: reader.finish()?,
         })
     }
@@ -140,6 +144,10 @@ impl<H: HopControl, P: Payload> Factory<P> for Configured<H> {
         let resolved = self.settled.resolved.iter();
         let lines = resolved.map(|(key, value)| format!("{key} = {}", shown(value)));
         lines.collect::<Vec<_>>().join("\n")
+    }
+
+    fn stack(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(&self.stack) as _
     }
 
     fn node(&self, env: &NodeEnv) -> Box<dyn Host<P>> {

@@ -77,6 +77,7 @@ battery! {
     a_pinned_stream_uses_one_leg,
     a_closed_leg_ends_its_stream_and_nothing_else,
     metrics_are_as_declared,
+    the_same_options_again_change_nothing,
     excess_is_dropped_unacknowledged_and_closes_the_circuit,
     feedback_that_lies_closes_the_circuit,
     a_neighbour_that_never_acknowledges_gets_a_bounded_number_of_cells,

@@ -58,15 +58,20 @@ pub fn experiments() -> Result<Entries, Failure> {
 pub fn validate(source: &Source) -> Result<String, Failure> {
     let (scenario, _) = source.load(&Order::default())?;
     let (transports, seeds) = (scenario.transports.len(), scenario.seeds.list().len());
-    let world = scenario.sample(scenario.seeds.list()[0]);
-    let (runs, needs) = (transports * seeds, Needs::of(&scenario));
+    let runs = scenario.labels().len();
+    let variants = match runs - transports {
+        0 => String::new(),
+        variants => format!("{variants} variants of them, "),
+    };
+    let circuits: u32 = scenario.circuits.iter().map(|group| group.count).sum();
+    let needs = Needs::of(&scenario);
     Ok(format!(
-        "{} is valid: {runs} runs ({transports} transports, {seeds} seeds) of {} each, \
-         {} relays, {} circuits\n\
+        "{} is valid: {} runs ({transports} transports, {variants}{seeds} seeds) of {} each, \
+         {} relays, {circuits} circuits\n\
          A run needs about {needs}.\n",
         source.name(),
+        runs * seeds,
         scenario.duration.0,
         scenario.relay_count(),
-        world.circuits.len(),
     ))
 }

@@ -28,6 +28,7 @@ pub const fn scenarios() -> &'static [Builtin] {
         "two-neighbours",
         "design-space",
         "rollout",
+        "branch",
         "tor"
     ]
 }

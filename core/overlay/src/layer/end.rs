@@ -1,5 +1,6 @@
 //! Control from end to end: how much data a circuit's source may have under way.
 
+use std::any::Any;
 use std::fmt::Debug;
 
 use dyn_clone::DynClone;
@@ -8,12 +9,12 @@ use hopflow_wire::{RelayCommand, RelayHeader};
 
 use super::{HopReport, Info};
 use crate::circuit::QueueView;
-use crate::{EndPlan, Gate, Site, Violation};
+use crate::{ConfigError, EndPlan, Gate, Site, Violation};
 
 /// How much data a circuit's source may have under way: the parameters, shared by all circuits.
 ///
 /// Ends of circuits alone have control from end to end; at a relay it costs nothing.
-pub trait EndControl: Debug + Send + Sync + 'static {
+pub trait EndControl: Any + Debug + Send + Sync {
     /// The name, and what the control needs of other layers and of the driver.
     fn info(&self) -> &'static Info;
 
@@ -24,14 +25,31 @@ pub trait EndControl: Debug + Send + Sync + 'static {
     /// sink of its reverse: sets up the gates of the source. `None`: nothing is to be known.
     fn open(&self, site: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>>;
 
-    /// A stream begins at this end: sets up the window of what it sends.
+    /// A stream begins at this end, or goes on with new options: sets the window of what it sends.
     fn open_stream(&self, gate: &mut Gate) {
         let _ = gate;
+    }
+
+    /// Whether ends of circuits that run with the options `old` can go on with these: `old` is a
+    /// control of the same name. What both ends have agreed on cannot change, for what is under way
+    /// counts by it.
+    ///
+    /// # Errors
+    /// Names an option that stays as it is; by default all of them do.
+    fn check_change(&self, old: &dyn EndControl) -> Result<(), ConfigError> {
+        ConfigError::if_changed(self.info().name, &old, &self)
+    }
+
+    /// The state of an end goes on with these options, which
+    /// [`check_change`](Self::check_change) allows: a control of the same name made it. Options that
+    /// are as they were change nothing.
+    fn reconfigure(&self, state: &mut dyn EndState, gates: &mut EndGates<'_>) {
+        let _ = (state, gates);
     }
 }
 
 /// What an end of a circuit knows.
-pub trait EndState: DynClone + Debug + Send {
+pub trait EndState: Any + DynClone + Debug + Send {
     /// Something happened at this end.
     ///
     /// # Errors

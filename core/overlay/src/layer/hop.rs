@@ -7,7 +7,7 @@ use hopflow_wire::Neighbour;
 
 use super::Info;
 use crate::circuit::QueueView;
-use crate::{FlowId, Gate, HopPlan, NodeEnv, Site, Violation};
+use crate::{ConfigError, FlowId, Gate, HopPlan, NodeEnv, Site, Violation};
 
 /// How fast a node may forward each circuit to its successor.
 ///
@@ -51,6 +51,27 @@ pub trait HopControl: Clone + Debug + Sized + Send + 'static {
     /// was measured of this one.
     fn close_link(&mut self, link: LinkId) {
         let _ = link;
+    }
+
+    /// Whether nodes that run with the options `old` can go on with `new`. What neighbours have
+    /// agreed on cannot change, for what is under way counts by it.
+    ///
+    /// # Errors
+    /// Names an option that stays as it is; by default all of them do.
+    fn check_change(old: &Self::Config, new: &Self::Config) -> Result<(), ConfigError> {
+        ConfigError::if_changed(Self::INFO.name, old, new)
+    }
+
+    /// Takes options that [`check_change`](Self::check_change) allows, and keeps all that it knows.
+    /// Options that are as they were change nothing.
+    fn reconfigure(&mut self, config: &Self::Config) {
+        let _ = config;
+    }
+
+    /// The options have changed: sets a flow's gate by them, where what happens next on the hop
+    /// would not.
+    fn reopen(&mut self, flow: &mut Self::Flow, site: &Site, gates: &mut Gates<'_>) {
+        let _ = (flow, site, gates);
     }
 
     /// The load that the control reports to the end control at the source, in a unit that both

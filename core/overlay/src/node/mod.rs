@@ -8,12 +8,14 @@ mod measure;
 mod outbox;
 mod package;
 mod receive;
+mod reconfigure;
 mod send;
 mod setup;
 mod tick;
 mod ticks;
 mod visit;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use hopflow_units::{Bytes, Instant, LinkId};
@@ -24,9 +26,9 @@ use crate::edge::{Stream, Streams};
 use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
 use crate::{
-    CircuitHandle, CircuitSpec, Direction, EndControl, Event, Factory, Features, FlowId, FlowView,
-    HopControl, Host, Measured, NodeCounters, NodeEnv, PathState, Plan, Stack, StreamHandle,
-    StreamSpec, StreamView,
+    CircuitHandle, CircuitSpec, ConfigError, Direction, EndControl, Event, Factory, Features,
+    FlowId, FlowView, HopControl, Host, Measured, NodeCounters, NodeEnv, PathState, Plan, Stack,
+    StreamHandle, StreamSpec, StreamView,
 };
 use outbox::Outbox;
 use ticks::Ticks;
@@ -36,6 +38,8 @@ use visit::Visit;
 #[derive(Clone, Debug)]
 pub struct Node<H: HopControl, P: Payload> {
     plan: Plan,
+    /// The layers' options.
+    stack: Arc<Stack<H>>,
     layers: Layers<H>,
     circuits: Circuits<H::Flow, P>,
     streams: Streams<P>,
@@ -55,7 +59,7 @@ struct Layers<H> {
 
 impl<H: HopControl, P: Payload> Node<H, P> {
     /// A node without links.
-    pub fn new(stack: &Stack<H>, env: &NodeEnv) -> Self {
+    pub fn new(stack: &Arc<Stack<H>>, env: &NodeEnv) -> Self {
         let plan = stack.plan().clone();
         Self {
             layers: Layers {
@@ -70,6 +74,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             ticks: Ticks::new(plan.tick(), env.phase),
             outbox: Outbox::default(),
             plan,
+            stack: Arc::clone(stack),
         }
     }
 
@@ -304,6 +309,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     fn counters(&self) -> NodeCounters {
         self.outbox.counters
     }
+
+    fn reconfigure(&mut self, now: Instant, factory: &dyn Factory<P>) -> Result<(), ConfigError> {
+        self.take_options(now, factory)
+    }
 }
 
 impl<H: HopControl, P: Payload> Node<H, P> {
@@ -352,7 +361,11 @@ impl<H: HopControl, P: Payload> Factory<P> for Stack<H> {
         format!("{self:?}")
     }
 
+    fn stack(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::new(self.clone())
+    }
+
     fn node(&self, env: &NodeEnv) -> Box<dyn Host<P>> {
-        Box::new(Node::<H, P>::new(self, env))
+        Box::new(Node::<H, P>::new(&Arc::new(self.clone()), env))
     }
 }

@@ -13,8 +13,8 @@ mod watch;
 mod wires;
 
 use hopflow_overlay::{
-    BucketConfig, CircuitSpec, Direction, Factory, FlowView, HopSpec, Measured, Multiplexing,
-    NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec, StreamView,
+    BucketConfig, CircuitSpec, ConfigError, Direction, Factory, FlowView, HopSpec, Measured,
+    Multiplexing, NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec, StreamView,
 };
 use hopflow_units::{Cells, CircuitId, Instant, NodeId, StreamId};
 use hopflow_wire::{Carrier, Reason};
@@ -173,6 +173,20 @@ impl<'f> Chain<'f> {
         });
         self.streams.push(StreamState::new(number, ends));
         StreamNo(number)
+    }
+
+    /// Lets all nodes go on with the options of another factory.
+    ///
+    /// # Errors
+    /// If a node refuses; those before it have them then.
+    pub fn reconfigure(&mut self, factory: &dyn Factory<Counted>) -> Result<(), ConfigError> {
+        let now = self.now;
+        for node in 0..self.nodes.len() {
+            let mut taken = Ok(());
+            self.input(node, |host| taken = host.reconfigure(now, factory));
+            taken?;
+        }
+        Ok(())
     }
 
     /// Circuits may be closed from now on.

@@ -10,6 +10,7 @@ mod hostile;
 mod legs;
 mod liveness;
 mod metrics;
+mod options;
 mod sharing;
 
 use hopflow_overlay::Factory;
@@ -47,6 +48,7 @@ checks! {
     legs::a_pinned_stream_uses_one_leg,
     legs::a_closed_leg_ends_its_stream_and_nothing_else,
     metrics::metrics_are_as_declared,
+    options::the_same_options_again_change_nothing,
     hostile::excess_is_dropped_unacknowledged_and_closes_the_circuit,
     hostile::feedback_that_lies_closes_the_circuit,
     hostile::a_neighbour_that_never_acknowledges_gets_a_bounded_number_of_cells,

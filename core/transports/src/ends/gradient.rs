@@ -25,6 +25,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::circuit_ack::Deliveries;
+use super::shared::{BOTH_ENDS, former, state_of};
 use super::source::{Edge, EdgeOptions, RoundEnd, Source};
 use crate::layer::{Around, LayerOptions};
 use crate::waiting::WAIT_UNIT;
@@ -137,6 +138,18 @@ impl EndControl for GradientWindow {
             gradient: Gradient::default(),
             deliveries: Deliveries::default(),
         }))
+    }
+
+    fn check_change(&self, old: &dyn EndControl) -> Result<(), ConfigError> {
+        let keys = &["ack-every"];
+        self.keeps(former(old), keys, BOTH_ENDS)
+    }
+
+    fn reconfigure(&self, state: &mut dyn EndState, _: &mut EndGates<'_>) {
+        let state: &mut State = state_of(state);
+        state.config = *self;
+        state.edge = self.edge.edge();
+        state.high = self.high().get();
     }
 }
 

@@ -22,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::circuit_ack::Deliveries;
+use super::shared::{BOTH_ENDS, former, state_of};
 use super::source::{Edge, EdgeOptions, RoundEnd, Source};
 use crate::layer::{Around, LayerOptions};
 
@@ -87,6 +88,15 @@ impl EndControl for MarkedShareWindow {
             before: (0, 0),
             deliveries: Deliveries::default(),
         }))
+    }
+
+    fn check_change(&self, old: &dyn EndControl) -> Result<(), ConfigError> {
+        let keys = &["ack-every"];
+        self.keeps(former(old), keys, BOTH_ENDS)
+    }
+
+    fn reconfigure(&self, state: &mut dyn EndState, _: &mut EndGates<'_>) {
+        state_of::<State>(state).edge = self.edge.edge();
     }
 }
 

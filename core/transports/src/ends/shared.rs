@@ -1,6 +1,8 @@
 //! What several controls from end to end say.
 
-use hopflow_overlay::{Condition, ConfigError, Features};
+use std::any::Any;
+
+use hopflow_overlay::{Condition, ConfigError, EndControl, EndState, Features};
 use hopflow_units::{Cells, StreamId};
 
 use crate::layer::Around;
@@ -34,4 +36,22 @@ pub(super) fn settle_source_queue(
         return Err(ConfigError::new("source-queue", "", reason));
     }
     Ok(())
+}
+
+/// What both ends of a circuit count by.
+pub(super) const BOTH_ENDS: &str = "both ends of a circuit count by it";
+
+/// The former options of a control whose options change.
+pub(super) fn former<E: EndControl>(old: &dyn EndControl) -> &E {
+    let old: &dyn Any = old;
+    old.downcast_ref()
+        .expect("controls of one name are of one type")
+}
+
+/// The state of an end whose options change.
+pub(super) fn state_of<S: EndState>(state: &mut dyn EndState) -> &mut S {
+    let state: &mut dyn Any = state;
+    state
+        .downcast_mut()
+        .expect("a control of the same type made it")
 }

@@ -15,7 +15,7 @@
 //! two relays of a circuit can find that they see the same cells, and each how many were lost
 //! before it; acknowledgements show as the cells of the reverse direction.
 
-use hopflow_overlay::{EndControl, EndGates, EndPlan, EndState, Features, Info, Site};
+use hopflow_overlay::{ConfigError, EndControl, EndGates, EndPlan, EndState, Features, Info, Site};
 use hopflow_units::Cells;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -69,5 +69,9 @@ impl EndControl for EndTcp {
 
     fn open(&self, _: &Site, _: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
         None
+    }
+
+    fn check_change(&self, _: &dyn EndControl) -> Result<(), ConfigError> {
+        Ok(())
     }
 }

@@ -13,7 +13,9 @@ use hopflow_wire::{RelayCommand, RelayHeader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shared::{CIRCUIT, EVERY_CELL_ARRIVES, settle_source_queue};
+use super::shared::{
+    BOTH_ENDS, CIRCUIT, EVERY_CELL_ARRIVES, former, settle_source_queue, state_of,
+};
 use crate::layer::{Around, LayerOptions};
 
 /// Fixed windows.
@@ -140,6 +142,27 @@ impl EndControl for FixedWindows {
         if let Some(window) = &self.windows().stream {
             window.open(gate);
         }
+    }
+
+    fn check_change(&self, old: &dyn EndControl) -> Result<(), ConfigError> {
+        let old: &Self = former(old);
+        let limits = |control: &Self| {
+            let Windows { circuit, stream } = control.windows();
+            [circuit.is_some(), stream.is_some()]
+        };
+        let [circuit, stream] = [0, 1].map(|of| limits(self)[of] != limits(old)[of]);
+        let mut keys = vec!["circuit-increment", "stream-increment"];
+        keys.extend(circuit.then_some("circuit-window"));
+        keys.extend(stream.then_some("stream-window"));
+        self.keeps(old, &keys, BOTH_ENDS)
+    }
+
+    fn reconfigure(&self, state: &mut dyn EndState, gates: &mut EndGates<'_>) {
+        let windows = self.windows();
+        if let Some(window) = &windows.circuit {
+            window.open(gates.end);
+        }
+        state_of::<State>(state).windows = windows;
     }
 }
 

@@ -18,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::circuit_ack::{CircuitTrip, Deliveries};
+use super::shared::{BOTH_ENDS, former, state_of};
 use crate::layer::{Around, LayerOptions};
 use crate::waiting::{Finding, PARTS, Rule, RuleOptions, Window};
 
@@ -162,6 +163,21 @@ impl EndControl for WorstHopWindow {
             deliveries: Deliveries::default(),
             quiet_until: Instant::ZERO,
         }))
+    }
+
+    fn check_change(&self, old: &dyn EndControl) -> Result<(), ConfigError> {
+        let old: &Self = former(old);
+        let mut keys = vec!["window-counts", "ack-every"];
+        // Sinks would begin to acknowledge, or stop.
+        let begins = self.acknowledges() != old.acknowledges();
+        keys.extend(begins.then_some("update-every"));
+        self.keeps(old, &keys, BOTH_ENDS)
+    }
+
+    fn reconfigure(&self, state: &mut dyn EndState, _: &mut EndGates<'_>) {
+        let state: &mut State = state_of(state);
+        state.config = *self;
+        state.rule = self.rule();
     }
 }
 

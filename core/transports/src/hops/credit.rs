@@ -95,9 +95,19 @@ impl HopControl for Credit {
     }
 
     fn open(&mut self, site: &Site, gates: &mut Gates<'_>) {
-        if self.0.enforce == Enforce::EveryHop || site.role == Role::Source {
-            gates.hop.set_window(self.0.n2 + self.0.n3);
-        }
+        gates.hop.set_window(self.window(site));
+    }
+
+    fn check_change(old: &CreditConfig, new: &CreditConfig) -> Result<(), ConfigError> {
+        new.keeps(old, &["n2"], "neighbours count reports by it")
+    }
+
+    fn reconfigure(&mut self, config: &CreditConfig) {
+        self.0 = *config;
+    }
+
+    fn reopen(&mut self, (): &mut (), site: &Site, gates: &mut Gates<'_>) {
+        gates.hop.set_window(self.window(site));
     }
 
     #[inline]
@@ -108,5 +118,16 @@ impl HopControl for Credit {
         signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
         ignore(signal)
+    }
+}
+
+impl Credit {
+    /// Cells that a node may have under way.
+    fn window(&self, site: &Site) -> Cells {
+        if self.0.enforce == Enforce::EveryHop || site.role == Role::Source {
+            self.0.n2 + self.0.n3
+        } else {
+            Cells::new(u64::MAX)
+        }
     }
 }

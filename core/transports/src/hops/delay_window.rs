@@ -169,6 +169,15 @@ impl HopControl for DelayWindow {
         }
     }
 
+    fn check_change(_: &DelayWindowConfig, _: &DelayWindowConfig) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn reconfigure(&mut self, config: &DelayWindowConfig) {
+        self.config = *config;
+        self.rule = config.rule.rule(INITIAL);
+    }
+
     #[inline]
     fn on(
         &mut self,

@@ -14,8 +14,8 @@
 //! not which one that is; besides, what BackTap leaks.
 
 use hopflow_overlay::{
-    Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
-    Info, NodeEnv, Role, Site, Violation,
+    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
+    HopSignal, Info, NodeEnv, Role, Site, Violation,
 };
 use hopflow_units::{Duration, Instant, Interval, LinkId};
 use schemars::JsonSchema;
@@ -101,6 +101,14 @@ impl HopControl for LoadReport {
             measured: Instant::ZERO,
             load: WorstHop::default(),
         }
+    }
+
+    fn check_change(_: &LoadReportConfig, _: &LoadReportConfig) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn reconfigure(&mut self, config: &LoadReportConfig) {
+        self.config = *config;
     }
 
     #[inline]

@@ -7,8 +7,8 @@
 //! What leaks: every node learns how many cells were marked beyond it; besides, what Marut leaks.
 
 use hopflow_overlay::{
-    Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
-    Info, NodeEnv, Role, Site, Violation,
+    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
+    HopSignal, Info, NodeEnv, Role, Site, Violation,
 };
 use hopflow_units::{Cells, Duration, Instant, LinkId};
 use schemars::JsonSchema;
@@ -81,6 +81,14 @@ impl HopControl for MarkReport {
 
     fn open(&mut self, _: &Site, _: &mut Gates<'_>) -> Flow {
         Flow::default()
+    }
+
+    fn check_change(_: &MarkReportConfig, _: &MarkReportConfig) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn reconfigure(&mut self, config: &MarkReportConfig) {
+        self.config = *config;
     }
 
     #[inline]

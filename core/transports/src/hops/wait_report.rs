@@ -8,8 +8,8 @@
 //! Marut leaks.
 
 use hopflow_overlay::{
-    Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
-    Info, NodeEnv, Role, Site, Violation,
+    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
+    HopSignal, Info, NodeEnv, Role, Site, Violation,
 };
 use hopflow_units::{Duration, Instant, Interval, LinkId};
 use schemars::JsonSchema;
@@ -86,6 +86,14 @@ impl HopControl for WaitReport {
             wait: WorstHop::default(),
             least: None,
         }
+    }
+
+    fn check_change(_: &WaitReportConfig, _: &WaitReportConfig) -> Result<(), ConfigError> {
+        Ok(())
+    }
+
+    fn reconfigure(&mut self, config: &WaitReportConfig) {
+        self.config = *config;
     }
 
     #[inline]

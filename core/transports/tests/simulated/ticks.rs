@@ -1,5 +1,6 @@
 //! Regular calls and messages out of band, through a test transport.
 
+use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use hopflow_overlay::{
@@ -112,14 +113,14 @@ impl HopControl for Gossip {
 
 /// Nodes with BackTap's links and repair.
 #[derive(Debug)]
-struct Gossips(Stack<Gossip>);
+struct Gossips(Arc<Stack<Gossip>>);
 
 impl Gossips {
     fn new(config: GossipConfig) -> Self {
         let link = LinkPlan::datagrams(Cells::new(4000), Duration::from_millis(10));
         let repair = Repair::PerHop(RttConfig::default());
         let (end, path) = (Arc::new(NoEndControl), Arc::new(GatesChoose));
-        Self(Stack::new((link, repair), config, end, path))
+        Self(Arc::new(Stack::new((link, repair), config, end, path)))
     }
 }
 
@@ -138,6 +139,10 @@ impl Factory<Simulated> for Gossips {
 
     fn describe(&self) -> String {
         String::new()
+    }
+
+    fn stack(&self) -> Arc<dyn Any + Send + Sync> {
+        Arc::clone(&self.0) as _
     }
 
     fn node(&self, env: &NodeEnv) -> Box<dyn Host<Simulated>> {

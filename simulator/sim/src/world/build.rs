@@ -450,6 +450,7 @@ impl<'a> Builder<'a> {
             grid,
             circuits: circuits.map(circuit_outcome).collect(),
             users: self.users,
+            now: Instant::ZERO,
             wanted: Partitions::UpTo(1),
             balance: None,
         }

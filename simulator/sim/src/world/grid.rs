@@ -26,6 +26,12 @@ impl Grid {
         Shared::new(self.end, Arc::clone(&self.routes))
     }
 
+    /// When the first window begins that does not begin before `time`.
+    pub(crate) fn next_boundary(&self, time: Instant) -> Instant {
+        let width = self.window.as_nanos();
+        Instant::from_nanos(time.as_nanos().div_ceil(width).saturating_mul(width))
+    }
+
     /// The window after which the links between routers handle what happens there at `at`.
     pub(crate) fn window_of_trunks(&self, at: Instant) -> u64 {
         at.as_nanos().saturating_sub(self.least_up.as_nanos()) / self.window.as_nanos()

@@ -5,7 +5,7 @@
 //!
 //! | part | file |
 //! | --- | --- |
-//! | the world | `world.rs`, built by `build.rs` |
+//! | the world | `world.rs`, built by `build.rs`, changed between windows by `change.rs` |
 //! | windows of time, and threads that run them | `windows.rs`, `grid.rs` |
 //! | partitions: lanes that one thread runs | `partition.rs`, `mail.rs`; which lanes: `balance.rs` |
 //! | a lane: the events of one machine | `lane.rs`, `schedule.rs`; what leaves it: `outbox.rs` |
@@ -19,6 +19,7 @@
 mod address;
 mod balance;
 mod build;
+mod change;
 mod connection;
 mod connections;
 mod cross;

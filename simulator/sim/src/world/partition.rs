@@ -168,6 +168,24 @@ impl Partition {
         }
     }
 
+    /// Changes lanes between windows, each of which is run when it asks for it then.
+    ///
+    /// # Errors
+    /// The first that a change returns; lanes behind it are not changed.
+    pub(crate) fn change_lanes<E>(
+        &mut self,
+        mut change: impl FnMut(&mut Lane) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            change(lane)?;
+            let at = lane.wake_at();
+            if at <= self.shared.end {
+                self.pending.wake(index, at);
+            }
+        }
+        Ok(())
+    }
+
     /// Hands over what is for the links between routers.
     pub(crate) fn mail_trunks(&mut self, trunks: &mut Trunks) {
         trunks.receive(self.mail.last_mut().expect("the links have a place"));

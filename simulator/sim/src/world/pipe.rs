@@ -21,6 +21,11 @@ impl Pipe {
         }
     }
 
+    /// Draws from another stream from now on.
+    pub(crate) fn reseed(&mut self, random: Stream) {
+        self.random = random;
+    }
+
     pub(crate) const fn link(&self) -> &Link<Packet> {
         &self.link
     }

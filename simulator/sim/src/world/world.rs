@@ -59,6 +59,8 @@ pub struct World {
     pub(super) users: Vec<Directions>,
     /// What is known of each circuit before the simulation.
     pub(super) circuits: Vec<CircuitOutcome>,
+    /// Everything before this time has happened.
+    pub(super) now: Instant,
     pub(super) wanted: Partitions,
     /// Which partition is to have which lanes, once the simulation has begun.
     pub(super) balance: Option<Balance>,
@@ -254,6 +256,9 @@ impl World {
         self.partitions = balance.join(partitions, &mut self.grid);
         self.balance = Some(balance);
         let reached = ended == Ended::Reached;
+        if reached {
+            self.now = self.grid.next_boundary(until.min(end));
+        }
         if reached && until > end {
             self.partitions.iter_mut().for_each(Partition::finish);
         }

@@ -42,7 +42,15 @@ impl Campaign {
     pub fn new(scenario: Scenario, text: &str, build: &str) -> Result<Self, Error> {
         let transports = serde_json::to_string(&scenario.transports);
         let transports = transports.expect("a scenario is plain data");
-        let hash = Fingerprint::of(&[&canonical_world(&scenario), &transports]).to_string();
+        let mut content = vec![canonical_world(&scenario), transports];
+        content.extend(
+            scenario
+                .branch
+                .as_ref()
+                .map(|branch| serde_json::to_string(branch).expect("a scenario is plain data")),
+        );
+        let content: Vec<_> = content.iter().map(String::as_str).collect();
+        let hash = Fingerprint::of(&content).to_string();
         let folder_name = format!("{}-{}", scenario.name, &hash[..8]);
         let name = scenario.name.clone();
         let about = Some(scenario.about.clone()).filter(|about| !about.is_empty());
@@ -66,7 +74,7 @@ impl Campaign {
     ) -> Result<Self, Error> {
         let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), name, text);
         if let Some(scenario) = scenarios.first() {
-            manifest.transports = scenario.transports.labels().map(str::to_owned).collect();
+            manifest.transports = scenario.labels();
             manifest.seeds = scenario.seeds.list();
         }
         let mut jobs = Vec::new();

@@ -4,15 +4,16 @@ use std::any::Any;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hopflow_results::{Folder, RunEntry};
-use hopflow_sim::{Deployment, World};
 use hopflow_units::Duration;
-use rayon::ThreadPoolBuilder;
+use rayon::{ScopeFifo, ThreadPoolBuilder};
 
-use super::{Error, Job, needs, rows};
+use super::family::{self, Warm};
+use super::running::Running;
+use super::{Error, Job, needs};
 
 /// Watches runs, and may interrupt them. Called from several threads.
 pub trait Monitor: Sync {
@@ -78,19 +79,25 @@ pub fn execute(
 ) -> Result<Vec<RunEntry>, Error> {
     let mut entries: Vec<_> = jobs.iter().map(|job| folder.finished(&job.key)).collect();
     let missing: Vec<_> = (0..jobs.len()).filter(|n| entries[*n].is_none()).collect();
-    let simulated = missing.iter().map(|n| jobs[*n].scenario.duration.0);
+    let families: Vec<_> = missing
+        .chunk_by(|a, b| family::is_one(&jobs[*a], &jobs[*b]))
+        .collect();
+    let simulated = families
+        .iter()
+        .map(|family| family::simulated(jobs, family));
     let simulated = simulated.fold(Duration::ZERO, |sum, duration| sum + duration);
     monitor.begin(jobs.len(), jobs.len() - missing.len(), simulated);
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let all = threads.all.unwrap_or_else(cores);
     let fitting = needs::that_fit(missing.iter().map(|n| &jobs[*n]))?.unwrap_or(all);
     let shared = Shared {
+        jobs,
         folder,
         monitor,
         all,
         each: threads.each,
         fitting,
-        left: AtomicUsize::new(missing.len()),
+        left: AtomicUsize::new(families.len()),
         stop: AtomicBool::new(false),
         made: Mutex::new(Vec::new()),
     };
@@ -100,9 +107,9 @@ pub fn execute(
         .expect("threads can be started");
     // First in, first out: with few threads as with many, runs are made in the order of the plan.
     pool.scope_fifo(|scope| {
-        for n in missing {
+        for family in families {
             let shared = &shared;
-            scope.spawn_fifo(move |_| shared.make(n, &jobs[n]));
+            scope.spawn_fifo(move |scope| shared.make_family(scope, family));
         }
     });
     for (n, entry) in shared.into_made()? {
@@ -118,6 +125,7 @@ pub fn execute(
 
 /// What the threads share.
 struct Shared<'a> {
+    jobs: &'a [Job],
     folder: &'a Folder,
     monitor: &'a dyn Monitor,
     /// Threads for all runs together, and for each.
@@ -125,7 +133,7 @@ struct Shared<'a> {
     each: Option<usize>,
     /// Runs that fit into memory side by side.
     fitting: usize,
-    /// Runs that are not finished.
+    /// Runs that are not finished, of those that can be made now.
     left: AtomicUsize,
     /// Whether nothing more is to be begun.
     stop: AtomicBool,
@@ -158,25 +166,57 @@ impl Shared<'_> {
         Err(Error::Failed(texts.collect()))
     }
 
-    fn make(&self, n: usize, job: &Job) {
+    /// Makes runs that have their beginning in common, which is run once.
+    fn make_family<'s>(&'s self, scope: &ScopeFifo<'s>, family: &'s [usize]) {
+        let &[first, _, ..] = family else {
+            return family.iter().for_each(|&n| self.make(n, || self.begin(n)));
+        };
+        let begun = self.monitor.seconds();
+        let warm = guarded(|| self.warm_up(first));
+        let seconds = self.monitor.seconds() - begun;
+        let warm = match warm {
+            Ok(Some(running)) => running,
+            Ok(None) => return,
+            Err(failure) => return self.note(first, Err(failure)),
+        };
+        self.left.fetch_add(family.len() - 1, Ordering::Relaxed);
+        let warm = Arc::new(Mutex::new(Warm {
+            running: warm,
+            seconds,
+        }));
+        for &n in family {
+            let warm = Arc::clone(&warm);
+            scope.spawn_fifo(move |_| self.make(n, || Ok(Warm::take(warm))));
+        }
+    }
+
+    fn make(&self, n: usize, begin: impl FnOnce() -> Result<Warm, Failure>) {
         if self.stopped() {
             return;
         }
-        let name = format!("{} with seed {}", job.key.transport, job.key.seed);
-        let made = catch_unwind(AssertUnwindSafe(|| self.simulate(job)))
-            .unwrap_or_else(|panic| Err(Failure::Defect(message(&*panic).to_owned())));
-        let made = match made {
-            Ok(None) => return,
+        match guarded(|| self.simulate(&self.jobs[n], begin()?)) {
+            Ok(None) => {}
             Ok(Some(entry)) => {
                 self.monitor.finished(&entry);
-                Ok(entry)
+                self.note(n, Ok(entry));
             }
-            Err(Failure::Defect(text)) => Err(Failure::Defect(format!("{name}: {text}"))),
-            Err(folder) => {
+            Err(failure) => self.note(n, Err(failure)),
+        }
+    }
+
+    /// Notes what became of a run.
+    fn note(&self, n: usize, made: Result<RunEntry, Failure>) {
+        let key = &self.jobs[n].key;
+        let made = made.map_err(|failure| match failure {
+            Failure::Defect(text) => {
+                let (transport, seed) = (&key.transport, key.seed);
+                Failure::Defect(format!("{transport} with seed {seed}: {text}"))
+            }
+            folder @ Failure::Folder(_) => {
                 self.stop.store(true, Ordering::Relaxed);
-                Err(folder)
+                folder
             }
-        };
+        });
         self.left.fetch_sub(1, Ordering::Relaxed);
         self.made
             .lock()
@@ -195,54 +235,59 @@ impl Shared<'_> {
         self.stop.load(Ordering::Relaxed) || self.monitor.interrupted()
     }
 
-    fn simulate(&self, job: &Job) -> Result<Option<RunEntry>, Failure> {
-        let begun = self.monitor.seconds();
-        let world = job.world();
-        let mut reached = Duration::ZERO;
-        let mut observer = |progress: hopflow_sim::Progress| {
-            self.monitor.advanced(progress.now.saturating_sub(reached));
-            reached = progress.now;
-            if self.stopped() {
-                return ControlFlow::Break(());
+    /// The run of a job, which begins.
+    fn begin(&self, n: usize) -> Result<Warm, Failure> {
+        let running = Running::new(&self.jobs[n]);
+        let running = running.map_err(|error| Failure::Defect(error.to_string()))?;
+        let seconds = 0.0;
+        Ok(Warm { running, seconds })
+    }
+
+    /// Runs a job until its variants part; `None` if it was stopped.
+    fn warm_up(&self, n: usize) -> Result<Option<Running>, Failure> {
+        let Warm { mut running, .. } = self.begin(n)?;
+        running.set_threads(self.threads_for_one(), self.each);
+        let at = self.jobs[n].scenario.branch_at();
+        Ok(running
+            .run(at, &|time| self.advanced(time))
+            .then_some(running))
+    }
+
+    /// Tells that runs came forward, and whether to go on.
+    fn advanced(&self, time: Duration) -> ControlFlow<()> {
+        self.monitor.advanced(time);
+        if self.stopped() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Runs a job to its end; `None` if it was stopped.
+    fn simulate(&self, job: &Job, warm: Warm) -> Result<Option<RunEntry>, Failure> {
+        let begun = self.monitor.seconds() - warm.seconds;
+        let mut running = warm.running;
+        running.set_threads(self.threads_for_one(), self.each);
+        let advanced = |time| self.advanced(time);
+        if let Some(change) = &job.change {
+            if !running.run(Some(change.at), &advanced) {
+                return Ok(None);
             }
-            ControlFlow::Continue(())
-        };
-        let upgraded = job.rollout.as_ref().map(|rollout| rollout.upgraded(&world));
-        let mut running = match job.rollout.as_ref().zip(upgraded.as_ref()) {
-            None => World::new(&world, &*job.factory),
-            Some((rollout, upgraded)) => {
-                let transports = [&*job.factory, &*rollout.factory];
-                let upgraded = |circuit: usize| upgraded[circuit];
-                World::mixed(&world, &Deployment::mixed(transports, &world, upgraded))
-            }
+            running.change(job);
         }
-        .map_err(|error| Failure::Defect(error.to_string()))?;
-        if job.scenario.record.latency {
-            running.record_latency();
-        }
-        if let Some(interval) = job.scenario.record.queues {
-            running.record_queues(interval.0);
-        }
-        if let Some(interval) = job.scenario.record.traces {
-            running.record_traces(interval.0);
-        }
-        match self.each {
-            Some(threads) => running.split(threads),
-            None => running.use_threads(self.threads_for_one()),
-        }
-        if !running.run(&mut observer) {
+        if !running.run(None, &advanced) {
             return Ok(None);
         }
-        let outcome = running.into_outcome();
-        self.monitor.advanced(world.end.saturating_sub(reached));
-        let mut tables = rows::tables(&world, &outcome);
-        if let Some((rollout, upgraded)) = job.rollout.as_ref().zip(upgraded) {
-            tables.deployments = rollout.rows(&upgraded);
-        }
+        let tables = running.into_tables(job);
         let seconds = self.monitor.seconds() - begun;
         let entry = self.folder.write_run(&job.key, &tables, seconds);
         entry.map(Some).map_err(Failure::Folder)
     }
+}
+
+/// Does something that may fail by a defect of the program.
+fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(Failure::Defect(message(&*panic).to_owned())))
 }
 
 fn message(panic: &(dyn Any + Send)) -> &str {
@@ -253,6 +298,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
     use std::sync::Arc;
 
     use hopflow_overlay::{Factory, Features, Host, NodeEnv, Plan};
@@ -280,6 +326,10 @@ mod tests {
 
         fn describe(&self) -> String {
             self.0.describe()
+        }
+
+        fn stack(&self) -> Arc<dyn Any + Send + Sync> {
+            self.0.stack()
         }
 
         fn node(&self, _: &NodeEnv) -> Box<dyn Host<Simulated>> {

@@ -8,6 +8,7 @@ use hopflow_sim::Simulated;
 use hopflow_sim::spec::WorldSpec;
 use serde::Serialize;
 
+use super::change::Change;
 use super::rollout::Rollout;
 use crate::scenario::{Circuits, InputError, Network, Record, Scenario, Text};
 
@@ -20,10 +21,15 @@ pub struct Job {
     pub(super) factory: Arc<dyn Factory<Simulated>>,
     /// The transport that is rolled out, if there is one.
     pub(super) rollout: Option<Rollout>,
+    /// What distinguishes the run from that which nothing changes, if it is of a variant.
+    pub(super) change: Option<Change>,
+    /// Jobs with the same number have the beginning of their runs in common.
+    pub(super) warm_up: usize,
 }
 
 impl Job {
-    /// The runs of a scenario: all transports with the first seed, then with the next.
+    /// The runs of a scenario: all transports with the first seed, each before its variants, then with
+    /// the next.
     ///
     /// `build` identifies the program beyond its version, so that results of a program that was
     /// changed since are not taken for its own.
@@ -32,28 +38,14 @@ impl Job {
     /// If the scenario cannot be run.
     pub fn plan(scenario: &Arc<Scenario>, build: &str) -> Result<Vec<Self>, InputError> {
         scenario.check()?;
-        let world = canonical_world(scenario);
-        let mut transports = Vec::new();
-        for label in scenario.transports.labels() {
-            let factory: Arc<dyn Factory<Simulated>> = scenario.transport(label)?.into();
-            transports.push((label, factory, Rollout::of(scenario, label)?));
-        }
+        let labels = scenario.transports.labels();
+        let transports = labels.map(|label| Planned::new(scenario, label, build));
+        let transports = transports.collect::<Result<Vec<_>, _>>()?;
         let mut jobs = Vec::new();
-        for seed in scenario.seeds.list() {
-            // Each seed samples a network of its own, which the transports share.
-            let network = seed as u32;
-            for (label, factory, rollout) in &transports {
-                let parameters = factory.describe();
-                let version = env!("CARGO_PKG_VERSION");
-                let mut content = vec![&*world, factory.name(), &parameters, version, build];
-                let upgrade = rollout.as_ref().map(Rollout::content);
-                content.extend(upgrade.as_deref());
-                jobs.push(Self {
-                    key: RunKey::new(label, network, seed, &content),
-                    scenario: Arc::clone(scenario),
-                    factory: Arc::clone(factory),
-                    rollout: rollout.clone(),
-                });
+        for (number, seed) in scenario.seeds.list().into_iter().enumerate() {
+            for (transport, planned) in transports.iter().enumerate() {
+                let warm_up = number * transports.len() + transport;
+                jobs.extend(planned.jobs(scenario, seed, warm_up));
             }
         }
         if let Some(job) = jobs.first() {
@@ -66,6 +58,65 @@ impl Job {
     /// The world that the run simulates.
     pub(super) fn world(&self) -> WorldSpec {
         self.scenario.sample(self.key.seed)
+    }
+}
+
+/// A transport and its variants, whatever the seed.
+struct Planned<'a> {
+    label: &'a str,
+    factory: Arc<dyn Factory<Simulated>>,
+    rollout: Option<Rollout>,
+    /// What decides results, besides label and seed.
+    content: Vec<String>,
+    changes: Vec<Change>,
+}
+
+impl<'a> Planned<'a> {
+    fn new(scenario: &'a Scenario, label: &'a str, build: &str) -> Result<Self, InputError> {
+        let factory: Arc<dyn Factory<Simulated>> = scenario.transport(label)?.into();
+        let (parameters, version) = (factory.describe(), env!("CARGO_PKG_VERSION"));
+        let world = canonical_world(scenario);
+        let content = [&world, factory.name(), &parameters, version, build];
+        let mut content: Vec<_> = content.map(str::to_owned).into();
+        let rollout = Rollout::of(scenario, label)?;
+        content.extend(rollout.as_ref().map(Rollout::content));
+        content.extend(Change::waiting(scenario));
+        Ok(Self {
+            label,
+            factory,
+            rollout,
+            content,
+            changes: Change::of(scenario, label)?,
+        })
+    }
+
+    /// The jobs of a seed: the run that nothing changes, then its variants.
+    fn jobs(
+        &self,
+        scenario: &Arc<Scenario>,
+        seed: u64,
+        warm_up: usize,
+    ) -> impl Iterator<Item = Job> {
+        let job = move |change: Option<&Change>| {
+            let content = self
+                .content
+                .iter()
+                .chain(change.map(|change| &change.content));
+            let content: Vec<_> = content.map(String::as_str).collect();
+            let label = change.map_or(self.label, |change| &change.label);
+            Job {
+                // Each seed samples a network of its own, which the transports share.
+                key: RunKey::new(label, seed as u32, seed, &content),
+                scenario: Arc::clone(scenario),
+                factory: Arc::clone(&self.factory),
+                rollout: self.rollout.clone(),
+                change: change.cloned(),
+                warm_up,
+            }
+        };
+        std::iter::once(None)
+            .chain(self.changes.iter().map(Some))
+            .map(job)
     }
 }
 

@@ -1,12 +1,15 @@
 //! Running scenarios: jobs over all cores, results on disk, interrupted and resumed.
 
 mod campaign;
+mod change;
 mod execute;
 mod fair;
+mod family;
 mod job;
 mod needs;
 mod rollout;
 mod rows;
+mod running;
 
 use std::fmt;
 use std::path::PathBuf;

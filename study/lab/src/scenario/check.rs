@@ -34,16 +34,13 @@ impl Scenario {
         if self.circuits.is_empty() {
             return fail("circuits", "a scenario has at least one circuit");
         }
-        for (index, circuits) in self.circuits.iter().enumerate() {
-            circuits.check(&format!("circuits[{index}]"), self)?;
+        for (key, circuits) in self.groups() {
+            circuits.check(&key, self)?;
         }
-        let circuits: u64 = self
-            .circuits
-            .iter()
-            .map(|group| u64::from(group.count))
-            .sum();
-        check_count("circuits", circuits)?;
-        self.check_places()
+        let circuits = self.groups().map(|(_, group)| u64::from(group.count));
+        check_count("circuits", circuits.sum())?;
+        self.check_places()?;
+        self.check_branch()
     }
 
     fn check_upgrade(&self, label: &str) -> Check {
@@ -117,7 +114,7 @@ impl Scenario {
     }
 }
 
-fn check_name(key: &str, name: &str) -> Check {
+pub(super) fn check_name(key: &str, name: &str) -> Check {
     let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     if name.is_empty() || name.starts_with('-') || !name.chars().all(good) {
         let allowed = "allowed are lower-case letters, digits, - and _";

@@ -12,8 +12,7 @@ impl Scenario {
             self.check_at(&key, relays.at.as_deref())?;
             self.check_delay(&format!("{key}.access"), &relays.access)?;
         }
-        for (index, circuits) in self.circuits.iter().enumerate() {
-            let key = format!("circuits[{index}]");
+        for (key, circuits) in self.groups() {
             self.check_at(&key, circuits.at.as_deref())?;
             self.check_delay(&format!("{key}.access"), &circuits.access)?;
         }

@@ -111,7 +111,8 @@ mod tests {
         for builtin in builtin::scenarios() {
             let (scenario, _) = Scenario::load(builtin.name).unwrap();
             let world = scenario.sample(1);
-            let clients = scenario.circuits.iter().filter(|group| group.client);
+            let groups = scenario.groups().map(|(_, group)| group);
+            let clients = groups.filter(|group| group.client);
             let clients: u32 = clients.map(|group| group.count).sum();
             let others = clients as usize + world.cross.len();
             let relays = (world.nodes.len() - others) as u64;

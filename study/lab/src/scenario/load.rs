@@ -11,7 +11,7 @@ use hopflow_units::Rate;
 
 use super::replay::Recording;
 use super::topology::{Graph, Topology};
-use super::{Circuits, InputError, Loaded, PopulationSource, Scenario, Source, allowed};
+use super::{InputError, Loaded, PopulationSource, Scenario, Source, allowed};
 
 /// The folder of data files, by the name of the environment variable that names it.
 const DATA: &str = "HOPFLOW_DATA";
@@ -61,12 +61,16 @@ impl Scenario {
             Topology::Tree(tree) => loaded.graph = Some(Arc::new(tree.graph())),
             Topology::Star | Topology::Dumbbell(_) => {}
         }
-        for (group, number) in self.circuits.iter().zip(0..) {
+        for (key, group) in self.groups() {
             if let Some(name) = &group.workload.replay {
-                loaded.read_recording(name, beside, number)?;
+                loaded.read_recording(name, beside, &key)?;
             }
         }
-        loaded.read_traffic(&self.circuits, beside)?;
+        for (key, group) in self.groups() {
+            if let Some(name) = &group.workload.model {
+                loaded.read_traffic(name, beside, &key)?;
+            }
+        }
         self.loaded = loaded;
         Ok(())
     }
@@ -98,16 +102,11 @@ impl Loaded {
     }
 
     /// Reads the page loads that the circuits of a group replay.
-    fn read_recording(
-        &mut self,
-        name: &str,
-        beside: &Path,
-        group: usize,
-    ) -> Result<(), InputError> {
+    fn read_recording(&mut self, name: &str, beside: &Path, group: &str) -> Result<(), InputError> {
         if self.recordings.contains_key(name) {
             return Ok(());
         }
-        let key = format!("circuits[{group}].workload.replay");
+        let key = format!("{group}.workload.replay");
         let (path, bytes) = find(&key, name, beside)?;
         self.note(&bytes);
         let recording = Recording::parse(&bytes)
@@ -127,16 +126,10 @@ impl Loaded {
         Ok(())
     }
 
-    /// Reads the models of all groups of circuits.
-    fn read_traffic(&mut self, circuits: &[Circuits], beside: &Path) -> Result<(), InputError> {
-        for (number, group) in circuits.iter().enumerate() {
-            let Some(name) = &group.workload.model else {
-                continue;
-            };
-            if name == LiveCircuits::NAME || self.traffic.holds(name) {
-                continue;
-            }
-            let key = format!("circuits[{number}].workload.model");
+    /// Reads the model that the users of a group follow.
+    fn read_traffic(&mut self, name: &str, beside: &Path, group: &str) -> Result<(), InputError> {
+        if name != LiveCircuits::NAME && !self.traffic.holds(name) {
+            let key = format!("{group}.workload.model");
             let model = self.read_model(&key, name, beside)?;
             self.traffic.add(name, model);
         }

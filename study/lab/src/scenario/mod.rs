@@ -1,6 +1,8 @@
 //! Scenarios: a network, its users, the transports under test and the seeds, as TOML.
 
+mod branch;
 mod check;
+mod check_branch;
 mod check_path;
 mod check_places;
 mod check_source;
@@ -27,14 +29,16 @@ mod topology;
 mod traffic;
 mod transports;
 mod users;
+mod variants;
 
 pub use hopflow_config::{InputError, allowed};
-use hopflow_overlay::Factory;
+use hopflow_overlay::{ConfigError, Factory};
 use hopflow_sim::Simulated;
 use hopflow_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use branch::{Branch, Variant};
 pub use legs::Legs;
 pub use loaded::Loaded;
 pub use network::{Access, Bucket, Cross, Network, Relays, Shaping};
@@ -83,6 +87,9 @@ pub struct Scenario {
     /// What is recorded over time.
     #[serde(default)]
     pub record: Record,
+    /// Variants that have the beginning of their runs in common; none by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Branch>,
     /// What was in the files that the scenario names.
     #[serde(skip)]
     pub loaded: Loaded,
@@ -188,8 +195,10 @@ impl Scenario {
         build(&key, &upgrade.preset, true, &upgrade.options).map(Some)
     }
 
-    /// Puts `presets` with their standard options in place of the transports under test.
+    /// Puts `presets` with their standard options in place of the transports under test, and leaves
+    /// out all variants.
     pub fn compare<'a>(&mut self, presets: impl IntoIterator<Item = &'a str>) {
+        self.branch = None;
         self.transports = presets
             .into_iter()
             .map(|preset| (preset.to_owned(), Choice::default()))
@@ -205,20 +214,27 @@ fn build(
     options: &toml::Table,
 ) -> Result<Box<dyn Factory<Simulated>>, InputError> {
     hopflow_simulated_hosts::build(preset, options).map_err(|error| {
-        let key = match error.key.as_str() {
-            "preset" if named => format!("{key}.preset"),
-            "preset" => key.to_owned(),
-            option => format!("{key}.options.{option}"),
-        };
-        let value = match error.value.as_str() {
-            "" => String::new(),
-            value => format!("is {value}; allowed is "),
-        };
-        let hint = if error.key == "preset" && !named {
-            "; or add `preset = \"...\"` to a label of your own"
-        } else {
-            ""
-        };
-        InputError::at(key, format!("{value}{}{hint}", error.allowed))
+        let (key, problem) = bad_option(key, named, &error);
+        InputError::at(key, problem)
     })
+}
+
+/// What is wrong with a transport of a table at `key`, whose preset is `named` by it or its label.
+fn bad_option(key: &str, named: bool, error: &ConfigError) -> (String, String) {
+    let key = match error.key.as_str() {
+        "preset" if named => format!("{key}.preset"),
+        "preset" => key.to_owned(),
+        ConfigError::OPTIONS => format!("{key}.options"),
+        option => format!("{key}.options.{option}"),
+    };
+    let value = match error.value.as_str() {
+        "" => String::new(),
+        value => format!("is {value}; allowed is "),
+    };
+    let hint = if error.key == "preset" && !named {
+        "; or add `preset = \"...\"` to a label of your own"
+    } else {
+        ""
+    };
+    (key, format!("{value}{}{hint}", error.allowed))
 }

@@ -10,7 +10,7 @@ use hopflow_random::Streams;
 use hopflow_sim::spec::{
     AccessSpec, BucketSpec, CircuitSpec, CrossSpec, NodeSpec, Sampling, WorldSpec,
 };
-use hopflow_units::NodeId;
+use hopflow_units::{Duration, NodeId};
 
 use super::paths::Paths;
 use super::place::{Map, Place, Resident};
@@ -24,10 +24,14 @@ impl Scenario {
     ///
     /// The scenario must have passed [`check`](Self::check).
     pub fn sample(&self, seed: u64) -> WorldSpec {
-        let mut sampler = Sampler::new(self, Streams::new(seed));
+        let streams = Streams::new(seed);
+        let mut sampler = Sampler::new(self, streams);
         sampler.relays();
-        sampler.circuits();
+        let relays = sampler.nodes.clone();
+        let mut paths = Paths::new(self, sampler.population.clone(), &relays, streams);
+        sampler.circuits(&mut paths);
         sampler.cross();
+        sampler.variants(&mut paths);
         let Sampler {
             nodes,
             circuits,
@@ -146,31 +150,46 @@ impl<'a> Sampler<'a> {
         NodeId::new(self.nodes.len() as u32 - 1)
     }
 
-    fn circuits(&mut self) {
-        let streams = self.streams;
-        let relays = self.nodes.clone();
-        let mut paths = Paths::new(self.scenario, self.population.clone(), &relays, streams);
+    fn circuits(&mut self, paths: &mut Paths<'_>) {
         for group in &self.scenario.circuits {
-            for _ in 0..group.count {
-                let number = self.circuits.len() as u64;
-                let mut path = paths
-                    .draw(&group.path, &mut streams.stream("path", number))
-                    .expect("the check drew such paths");
-                let mut legs = paths.draw_legs(group, &path, &mut streams.stream("legs", number));
-                if group.client {
-                    let client = self.client(group, number);
-                    for path in std::iter::once(&mut path).chain(&mut legs) {
-                        path.insert(0, client);
-                    }
+            self.group(group, paths);
+        }
+    }
+
+    /// Adds the circuits of variants, whose users wait until they are started.
+    fn variants(&mut self, paths: &mut Paths<'_>) {
+        let own = self.circuits.len();
+        let variants = self.scenario.variants().iter();
+        for group in variants.flat_map(|variant| &variant.circuits) {
+            self.group(group, paths);
+        }
+        for circuit in &mut self.circuits[own..] {
+            circuit.start = Duration::MAX;
+        }
+    }
+
+    /// Adds the circuits of a group.
+    fn group(&mut self, group: &Circuits, paths: &mut Paths<'_>) {
+        let streams = self.streams;
+        for _ in 0..group.count {
+            let number = self.circuits.len() as u64;
+            let mut path = paths
+                .draw(&group.path, &mut streams.stream("path", number))
+                .expect("the check drew such paths");
+            let mut legs = paths.draw_legs(group, &path, &mut streams.stream("legs", number));
+            if group.client {
+                let client = self.client(group, number);
+                for path in std::iter::once(&mut path).chain(&mut legs) {
+                    path.insert(0, client);
                 }
-                self.circuits.push(CircuitSpec {
-                    path,
-                    legs,
-                    class: group.workload.class.into(),
-                    workload: group.workload.traffic(&self.scenario.loaded),
-                    start: group.start.sample(&mut streams.stream("start", number)),
-                });
             }
+            self.circuits.push(CircuitSpec {
+                path,
+                legs,
+                class: group.workload.class.into(),
+                workload: group.workload.traffic(&self.scenario.loaded),
+                start: group.start.sample(&mut streams.stream("start", number)),
+            });
         }
     }
 

@@ -10,9 +10,15 @@ impl Scenario {
     /// Puts numbers in place of `scale` and `arrivals-per-second`, so that nothing else needs to know
     /// of them.
     pub(super) fn resolve_counts(&mut self) -> Check {
-        let duration = self.duration.0;
-        for (number, group) in self.circuits.iter_mut().enumerate() {
-            group.resolve_arrivals(&format!("circuits[{number}]"), duration)?;
+        let (duration, part) = (self.duration.0, self.branch_at().unwrap_or_default());
+        for (key, group) in self.groups_mut() {
+            let own = key.starts_with("circuits");
+            let span = if own {
+                duration
+            } else {
+                duration.saturating_sub(part)
+            };
+            group.resolve_arrivals(&key, span)?;
         }
         match self.scale.take() {
             Some(scale) => self.resize(scale),
@@ -35,7 +41,7 @@ impl Scenario {
             return fail("scale", problem);
         };
         source.relays = scaled(source.relays, scale).max(TorPath::SHORTEST);
-        for group in &mut self.circuits {
+        for (_, group) in self.groups_mut() {
             group.count = scaled(group.count, scale);
         }
         for group in &mut self.network.cross {

@@ -63,6 +63,7 @@ impl Sweep {
             return Err(InputError::new(problem));
         }
         let labelled = |(point, choice): &(Point, Choice)| (point.label(), choice.clone());
+        scenario.branch = None;
         scenario.transports = points.iter().map(labelled).collect();
         // Results of sweeps are told apart from runs of the scenario's own transports.
         scenario.name = format!("sweep-{}", scenario.name);

@@ -19,7 +19,8 @@ use crate::text::{decimals, fixed};
 /// of Student's t distribution over networks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The labels of the transports; differences are to the first.
+    /// The labels of the transports; differences are to the first, those of a variant
+    /// `TRANSPORT/NAME` to its transport.
     pub transports: Vec<String>,
     /// Number of sampled networks.
     pub networks: usize,
@@ -41,17 +42,17 @@ pub struct Compared {
 pub struct Entry {
     /// Mean over the networks that have the quantity.
     pub value: Option<Mean>,
-    /// What it is more than that of the first transport; `None` for the first itself.
+    /// What it is more than that of the transport it is compared with; `None` for the first itself.
     pub difference: Option<Difference>,
 }
 
-/// A difference over pairs: a transport less the first one, on the same network with the same
-/// users.
+/// A difference over pairs: a transport less the one it is compared with, on the same network with
+/// the same users.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// In the quantity's unit, over the networks on which both have the quantity.
     pub absolute: Mean,
-    /// In percent of the first transport's mean over these networks; `None` if that is zero.
+    /// In percent of the other transport's mean over these networks; `None` if that is zero.
     pub percent: Option<Mean>,
     /// What can be said.
     pub finding: Finding,
@@ -152,8 +153,10 @@ impl Comparison {
             } else {
                 ""
             };
+            let of_variants = self.of_variants();
             notes.push(format!(
-                "Differences are to {first}, on the same networks with the same users{rule}."
+                "Differences are to {first}{of_variants}, on the same networks with the same \
+                 users{rule}."
             ));
         }
         notes.push(
@@ -165,6 +168,24 @@ impl Comparison {
     }
 }
 
+impl Comparison {
+    /// What to say besides of what variants are compared with, if there are some.
+    pub(super) fn of_variants(&self) -> &'static str {
+        if self.transports.iter().any(|label| label.contains('/')) {
+            ", and of variants to the transport before the slash"
+        } else {
+            ""
+        }
+    }
+}
+
+/// What a transport is compared with: a variant with its transport, others with the first.
+fn reference(number: usize, transports: &[Transport]) -> usize {
+    let variant = transports[number].label.split_once('/');
+    let plain = variant.and_then(|(label, _)| transports.iter().position(|t| t.label == label));
+    plain.unwrap_or(0)
+}
+
 fn compare(measure: &Measure, transports: &[Transport]) -> Compared {
     let values: Vec<BTreeMap<u32, f64>> = transports
         .iter()
@@ -173,7 +194,10 @@ fn compare(measure: &Measure, transports: &[Transport]) -> Compared {
     let entry = |(number, of_networks): (usize, &BTreeMap<u32, f64>)| Entry {
         value: Mean::of(&of_networks.values().copied().collect::<Vec<_>>()),
         difference: (number > 0)
-            .then(|| difference(&values[0], of_networks, measure.quantity.better))
+            .then(|| {
+                let with = &values[reference(number, transports)];
+                difference(with, of_networks, measure.quantity.better)
+            })
             .flatten(),
     };
     Compared {

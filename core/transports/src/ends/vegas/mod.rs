@@ -13,7 +13,9 @@ use hopflow_wire::{RelayCommand, RelayHeader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shared::{BLOCKED, CIRCUIT, EVERY_CELL_ARRIVES, settle_source_queue};
+use super::shared::{
+    BLOCKED, BOTH_ENDS, CIRCUIT, EVERY_CELL_ARRIVES, former, settle_source_queue, state_of,
+};
 use crate::layer::{Around, LayerOptions};
 use window::{Local, Vegas, VegasConfig};
 
@@ -98,6 +100,15 @@ impl EndControl for VegasControl {
             delivered: Acknowledger::default(),
             blocked: false,
         }))
+    }
+
+    fn check_change(&self, old: &dyn EndControl) -> Result<(), ConfigError> {
+        let keys = &["vegas-increment"];
+        self.keeps(former(old), keys, BOTH_ENDS)
+    }
+
+    fn reconfigure(&self, state: &mut dyn EndState, _: &mut EndGates<'_>) {
+        state_of::<State>(state).config = self.config;
     }
 }
 

@@ -231,6 +231,22 @@ impl LayerOptions for RatesOptions {
 }
 
 impl RatesOptions {
+    /// Options that running nodes keep.
+    pub(super) const FIXED: &[&str] = &[
+        "form",
+        "horizon",
+        "pin",
+        "step",
+        "hop-delay",
+        "feedback",
+        "in-phase",
+        "capacity",
+        "grant",
+        "enforce",
+        "downloads-only",
+        "feedback-delay",
+    ];
+
     /// The optimal control problem.
     fn problem(&self) -> Config {
         let own = Config::new(match self.form {

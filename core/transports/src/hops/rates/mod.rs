@@ -22,13 +22,14 @@ use std::fmt;
 
 use hopflow_mpc::{Budget, Method, Problem, Solver};
 use hopflow_overlay::{
-    Direction, Features, FeedbackPlan, FlowEntry, FlowId, Gates, HopControl, HopCx, HopPlan,
-    HopSignal, Info, Metric, NodeCx, NodeEnv, Site, Tick, Violation, Way,
+    ConfigError, Direction, Features, FeedbackPlan, FlowEntry, FlowId, Gates, HopControl, HopCx,
+    HopPlan, HopSignal, Info, Metric, NodeCx, NodeEnv, Site, Tick, Violation, Way,
 };
 use hopflow_units::{Duration, Instant, LinkId, Rate};
 use hopflow_wire::{Carrier, Frame, Neighbour, RawPayload};
 
 use crate::hops::shared::ignore;
+use crate::layer::LayerOptions;
 use crate::round::BaseRtts;
 
 use config::{Feedback, RatesConfig, RatesOptions};
@@ -43,6 +44,8 @@ const EARLY: Duration = Duration::from_millis(2);
 #[derive(Clone)]
 pub(crate) struct PredictedRates {
     config: RatesConfig,
+    /// Cells per second that the node could take, and send.
+    cells: f64,
     /// Cells per step that the node takes, and that it sends.
     capacity: f64,
     problem: Problem,
@@ -124,10 +127,11 @@ impl HopControl for PredictedRates {
         let rate = known.into_iter().min().unwrap_or(config.capacity);
         let cells = rate.as_f64() / Frame::<RawPayload>::cell_len(config.carrier).as_f64();
         Self {
-            capacity: cells * config.step.as_secs_f64() * config.target_utilization,
+            cells,
+            capacity: capacity(&config, cells),
             problem: Problem::new(&config.problem),
             solved: Problem::new(&config.problem),
-            solver: Solver::new(config.problem.clone()).expect("options are checked where read"),
+            solver: solver(&config),
             scratch: Scratch::default(),
             base_rtts: BaseRtts::default(),
             config,
@@ -140,6 +144,25 @@ impl HopControl for PredictedRates {
             flow.enforce(&self.config, None, (site, gates), Duration::ZERO);
         }
         flow
+    }
+
+    fn check_change(old: &RatesOptions, new: &RatesOptions) -> Result<(), ConfigError> {
+        new.keeps(
+            old,
+            RatesOptions::FIXED,
+            "plans of neighbours and of other times count on it",
+        )
+    }
+
+    fn reconfigure(&mut self, options: &RatesOptions) {
+        let config = options.config();
+        self.capacity = capacity(&config, self.cells);
+        if config.problem != self.config.problem {
+            self.problem = Problem::new(&config.problem);
+            self.solved = Problem::new(&config.problem);
+            self.solver = solver(&config);
+        }
+        self.config = config;
     }
 
     #[inline]
@@ -203,6 +226,15 @@ impl HopControl for PredictedRates {
     fn sample(&self, flow: &RatesFlow, out: &mut Vec<f64>) {
         out.extend(flow.rates(self.config.step));
     }
+}
+
+/// Cells per step that plans of a node may fill which could send so many `cells` per second.
+fn capacity(config: &RatesConfig, cells: f64) -> f64 {
+    cells * config.step.as_secs_f64() * config.target_utilization
+}
+
+fn solver(config: &RatesConfig) -> Solver {
+    Solver::new(config.problem.clone()).expect("options are checked where read")
 }
 
 type Messages = Vec<(FlowId, Neighbour, Vec<u8>)>;

@@ -48,6 +48,11 @@ impl Client {
         }
     }
 
+    /// Draws what the user fetches next from another stream.
+    pub(crate) fn reseed(&mut self, random: Stream) {
+        self.random = random;
+    }
+
     /// The user sends its next request, if there is one, of which its server will hear.
     pub(crate) fn request(
         &mut self,
