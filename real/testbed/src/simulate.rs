@@ -109,6 +109,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         backbone: Backbone::default(),
         circuits: vec![circuit; settings.downloads as usize],
         cross: Vec::new(),
+        faults: Vec::new(),
         end: settings.duration.map_or(LATEST, |limit| limit + LATEST),
         seed,
         sampling: Sampling::default(),

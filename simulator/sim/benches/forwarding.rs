@@ -81,6 +81,7 @@ fn star(circuits: u32) -> WorldSpec {
         circuits: circuits.collect(),
         backbone: Backbone::default(),
         cross: Vec::new(),
+        faults: Vec::new(),
         nodes,
         end: SIMULATED,
         seed: 1,

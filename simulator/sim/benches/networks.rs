@@ -144,6 +144,7 @@ fn network() -> WorldSpec {
             }],
         },
         cross: Vec::new(),
+        faults: Vec::new(),
         nodes,
         end: SIMULATED,
         seed: 1,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use hopflow_lab::scenario::Scenario;
 use hopflow_random::{Stream, Streams};
 use hopflow_sim::spec::{
-    BackboneLink, BucketSpec, CrossSpec, Fetch, QueueSpec, Sampling, Session, TrafficModel,
-    WorldSpec,
+    BackboneLink, BucketSpec, CrossSpec, Fault, FaultKind, Fetch, QueueSpec, Sampling, Session,
+    TrafficModel, WorldSpec,
 };
 use hopflow_sim::{Deployment, Outcome, World};
 use hopflow_units::{Duration, NodeId, Rate};
@@ -146,6 +146,26 @@ const FEATURES: &[Feature] = &[
         spec.backbone.links = links.to_vec();
         let nodes = 0..spec.nodes.len() as u32;
         spec.backbone.router_of = nodes.map(|node| node % 3).collect();
+    }),
+    ("faults", |spec| {
+        let kinds = [
+            FaultKind::Outage,
+            FaultKind::Delay(Duration::from_millis(1)),
+            FaultKind::Rate(Rate::from_megabits_per_sec(2)),
+            FaultKind::Bucket(Rate::from_megabits_per_sec(1)),
+            FaultKind::Delay(Duration::from_millis(90)),
+            FaultKind::Outage,
+            FaultKind::Bucket(Rate::from_megabits_per_sec(100)),
+        ];
+        for (node, kind) in (0..spec.nodes.len() as u32 * 2).zip(kinds.into_iter().cycle()) {
+            let from = Duration::from_millis(u64::from(node) * 331 % 1900);
+            spec.faults.push(Fault {
+                node: NodeId::new(node / 2),
+                from,
+                until: (node % 5 > 0).then(|| from + Duration::from_millis(150)),
+                kind,
+            });
+        }
     }),
     ("several legs", |spec| {
         let paths: Vec<_> = spec

@@ -11,7 +11,7 @@ use crate::run::{RunEntry, TableFile, Tables};
 use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
-    Circuit, CrossFlow, Deployment, Download, Error, HopSample, Latency, LatencyClass, Link,
+    Circuit, CrossFlow, Deployment, Download, Error, Fault, HopSample, Latency, LatencyClass, Link,
     Metric, MetricUnit, Queue, Relay, Sample, Trace, Visit,
 };
 
@@ -114,6 +114,7 @@ impl Folder {
             deployments: self.read_optional::<Deployment>(entry)?,
             traces: self.read_optional::<Trace>(entry)?,
             visits: self.read_optional::<Visit>(entry)?,
+            faults: self.read_optional::<Fault>(entry)?,
         })
     }
 
@@ -322,6 +323,9 @@ fn write_tables(
     }
     if !tables.visits.is_empty() {
         writer.write(&tables.visits)?;
+    }
+    if !tables.faults.is_empty() {
+        writer.write(&tables.faults)?;
     }
     Ok(files)
 }

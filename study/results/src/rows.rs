@@ -49,6 +49,20 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// What goes wrong at a relay, or changes there.
+    pub enum FaultKind {
+        /// Its access link loses every packet.
+        Outage = "outage",
+        /// Its access link has another rate.
+        Rate = "rate",
+        /// Its access link has another propagation delay.
+        Delay = "delay",
+        /// Its token bucket has another rate.
+        Bucket = "bucket",
+    }
+}
+
 row! {
     /// A completed download.
     pub struct Download in "downloads" {
@@ -293,6 +307,24 @@ row! {
         pub start_s: f64,
         /// When the last byte so far arrived.
         pub end_s: f64,
+    }
+}
+
+row! {
+    /// What went wrong at a relay, or changed there.
+    pub struct Fault in "faults" {
+        /// The relay's name.
+        pub name: String,
+        /// What it was.
+        pub what: FaultKind,
+        /// When it began, in seconds of simulated time.
+        pub from_s: f64,
+        /// When it was over; empty if it lasted to the end.
+        pub until_s: Option<f64>,
+        /// The rate that the access link or the token bucket had meanwhile.
+        pub rate_bytes_per_s: Option<f64>,
+        /// The propagation delay that the access link had meanwhile.
+        pub delay_s: Option<f64>,
     }
 }
 

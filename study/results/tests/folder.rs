@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, Folder, HopSample, Latency,
-    LatencyClass, Link, Manifest, Metric, MetricUnit, Queue, Relay, RunEntry, RunKey, Sample,
-    Since, Tables, Trace, Value, Vantage, Verdict, Visit,
+    Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, Fault, FaultKind, Folder,
+    HopSample, Latency, LatencyClass, Link, Manifest, Metric, MetricUnit, Queue, Relay, RunEntry,
+    RunKey, Sample, Since, Tables, Trace, Value, Vantage, Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -144,6 +144,14 @@ fn tables() -> Tables {
             start_s: 0.1,
             end_s: 4.5,
         }],
+        faults: vec![Fault {
+            name: "relay-1".to_owned(),
+            what: FaultKind::Bucket,
+            from_s: 2.5,
+            until_s: None,
+            rate_bytes_per_s: Some(5e5),
+            delay_s: None,
+        }],
     }
 }
 
@@ -216,6 +224,9 @@ fn the_hash_of_results_depends_on_every_row_but_metrics_and_on_nothing_else() {
     let mut other = tables();
     other.queues.clear();
     assert_ne!(other.fingerprint(), tables().fingerprint());
+    let before = other.fingerprint();
+    other.faults.clear();
+    assert_ne!(other.fingerprint(), before);
     other.visits.clear();
     let before = other.fingerprint();
     other.traces.clear();

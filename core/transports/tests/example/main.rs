@@ -130,6 +130,7 @@ fn it_runs_in_the_simulator() {
         }],
         backbone: Backbone::default(),
         cross: Vec::new(),
+        faults: Vec::new(),
         end: Duration::from_secs(5),
         seed: 1,
         sampling: Sampling::default(),

@@ -58,6 +58,7 @@ pub(crate) fn world(nodes: Vec<NodeSpec>, circuits: Vec<CircuitSpec>, end: Durat
         circuits,
         backbone: Backbone::default(),
         cross: Vec::new(),
+        faults: Vec::new(),
         end,
         seed: 1,
         sampling: Sampling::default(),

@@ -18,6 +18,7 @@ use super::balance::{self, Partitions};
 use super::connection::TcpEnd;
 use super::cross::{CrossEnd, CrossFlow};
 use super::deployment::Deployment;
+use super::faults::Faults;
 use super::grid::Grid;
 use super::lane::Lane;
 use super::machine::{Machine, Neighbour, Node};
@@ -33,7 +34,7 @@ use super::world::{Least, World};
 use crate::histogram::LatencyHistogram;
 use crate::outcome::CircuitOutcome;
 use crate::payload::Simulated;
-use crate::spec::{CircuitSpec, CrossSpec, SpecError, WorldSpec};
+use crate::spec::{BucketSpec, CircuitSpec, CrossSpec, SpecError, WorldSpec};
 
 /// The stream of a user on its circuits.
 const STREAM: StreamId = StreamId::new(1);
@@ -44,6 +45,7 @@ struct Builder<'a> {
     deployment: &'a Deployment<'a>,
     /// The plan of each transport.
     plans: Vec<Plan>,
+    faults: Faults,
     random: Streams,
     lanes: Vec<Lane>,
     /// The node of each transport on each machine, if there is one.
@@ -110,6 +112,7 @@ impl<'a> Builder<'a> {
         Self {
             spec,
             deployment,
+            faults: Faults::new(&spec.faults, spec.end),
             random: Streams::new(spec.seed),
             lanes: Vec::new(),
             nodes: vec![vec![None; plans.len()]; spec.nodes.len()],
@@ -122,6 +125,8 @@ impl<'a> Builder<'a> {
 
     /// Adds a machine with a node for each part.
     fn add_machine(&mut self, number: usize, parts: Vec<Part>) {
+        let spec = &self.spec.nodes[number];
+        let buckets = self.bucket_changes(number, &parts);
         let mut parts = (0..).zip(parts);
         let mut node = |builder: &mut Self| {
             let (position, part) = parts.next()?;
@@ -130,16 +135,35 @@ impl<'a> Builder<'a> {
             Some(builder.node(at, part))
         };
         let first = node(self).expect("a machine has a node");
-        let spec = &self.spec.nodes[number];
+        let changes = self.faults.link_changes(number, &spec.access);
         let pipes = ["uplink", "downlink"].map(|stream| {
             let random = self.random.stream(stream, number as u64);
-            Pipe::new(LinkConfig::from(&spec.access), random)
+            Pipe::new(LinkConfig::from(&spec.access), random).with_changes(changes.clone())
         });
         let mut machine = Machine::new(spec.name.clone(), number as u32, pipes, first);
         while let Some(other) = node(self) {
             machine.add_node(other);
         }
-        self.lanes.push(Lane::new(number as u32, machine));
+        let mut lane = Lane::new(number as u32, machine);
+        for (at, change) in buckets {
+            lane.schedule.add(at, change);
+        }
+        self.lanes.push(lane);
+    }
+
+    /// How the token buckets of a machine's nodes change.
+    fn bucket_changes(&self, machine: usize, parts: &[Part]) -> Vec<(Instant, Scheduled)> {
+        let usual = self.spec.nodes[machine].bucket;
+        let changes = self.faults.bucket_changes(machine, usual);
+        let of_nodes = |(at, bucket): (Instant, Option<BucketSpec>)| {
+            let of_node = move |(position, part): (u16, &Part)| {
+                let plan = &self.plans[part.transport];
+                let bucket = bucket.map(|bucket| bucket_of(&bucket, plan, part.share, 0.0));
+                (at, Scheduled::Bucket { position, bucket })
+            };
+            (0..).zip(parts).map(of_node)
+        };
+        changes.into_iter().flat_map(of_nodes).collect()
     }
 
     fn node(&self, at: NodeAt, Part { transport, share }: Part) -> Node {
@@ -424,8 +448,8 @@ impl<'a> Builder<'a> {
         };
         let messages = self.plans.iter().filter_map(|plan| plan.hop.out_of_band);
         Least {
-            up: least(|machine| machine.up.delay()),
-            down: least(|machine| machine.down.delay()),
+            up: least(|machine| machine.up.least_delay()),
+            down: least(|machine| machine.down.least_delay()),
             message: messages.min(),
         }
     }

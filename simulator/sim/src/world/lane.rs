@@ -8,7 +8,7 @@
 
 use std::hint::black_box;
 
-use hopflow_overlay::{CircuitHandle, Direction, Event, StreamHandle};
+use hopflow_overlay::{BucketConfig, CircuitHandle, Direction, Event, StreamHandle};
 use hopflow_units::{Duration, Instant};
 
 use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
@@ -156,10 +156,10 @@ impl Lane {
         service.map_or(due, |at| due.min(at + self.down_delay()))
     }
 
-    /// How long packets take from the router to the machine.
+    /// How long packets take from the router to the machine, at least.
     #[inline]
     pub(crate) const fn down_delay(&self) -> Duration {
-        self.machine.down.delay()
+        self.machine.down.least_delay()
     }
 
     /// Offers to the downlink what reaches the router, all of it before `limit`; returns how many
@@ -484,6 +484,9 @@ impl Lane {
                     let response = self.servers[server as usize].respond();
                     self.write(response, shared);
                 }
+                Scheduled::Bucket { position, bucket } => {
+                    self.set_bucket(position, bucket, shared);
+                }
                 Scheduled::Message {
                     position,
                     link,
@@ -495,6 +498,19 @@ impl Lane {
                 }
             }
         }
+    }
+
+    /// Changes the token bucket of a node.
+    fn set_bucket(&mut self, position: u16, bucket: Option<BucketConfig>, shared: &mut Shared) {
+        let (now, machine) = (shared.now, &mut self.machine);
+        let node = machine.node_mut(position);
+        if let (Some(reading), Some(bucket)) = (&mut node.reading, bucket) {
+            reading.set_bucket(now, bucket);
+            self.connections.serve_reading(position, machine, shared);
+        } else {
+            node.host.set_bucket(now, bucket);
+        }
+        self.pump(position, shared);
     }
 
     /// Passes what a user or server writes to its node.

@@ -1,9 +1,10 @@
-//! What happens at a machine at known times: requests, answers, connections and messages out of
-//! band.
+//! What happens at a machine at known times: requests, answers, connections, changes of
+//! buckets, and messages out of band.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use hopflow_overlay::BucketConfig;
 use hopflow_units::{Instant, LinkId};
 use hopflow_wire::Message;
 
@@ -19,6 +20,11 @@ pub(crate) enum Scheduled {
     Request(u32),
     /// A server answers: which of the machine's.
     Respond(u32),
+    /// The operator changes the token bucket of a node.
+    Bucket {
+        position: u16,
+        bucket: Option<BucketConfig>,
+    },
     /// A message arrives out of band at a node.
     Message {
         position: u16,

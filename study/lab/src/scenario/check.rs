@@ -42,6 +42,7 @@ impl Scenario {
             .map(|group| u64::from(group.count))
             .sum();
         check_count("circuits", circuits)?;
+        self.check_faults()?;
         self.check_places()
     }
 

@@ -1,9 +1,11 @@
 //! Scenarios: a network, its users, the transports under test and the seeds, as TOML.
 
 mod check;
+mod check_faults;
 mod check_path;
 mod check_places;
 mod check_source;
+mod faults;
 mod legs;
 mod limits;
 mod load;
@@ -34,6 +36,7 @@ use hopflow_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use faults::{FaultKind, Faults};
 pub use legs::Legs;
 pub use loaded::Loaded;
 pub use network::{Access, Bucket, Cross, Network, Relays, Shaping};
@@ -74,6 +77,9 @@ pub struct Scenario {
     pub network: Network,
     /// The circuits, one or a group at a time.
     pub circuits: Vec<Circuits>,
+    /// What goes wrong at relays, or changes there; nothing by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Faults>,
     /// What is recorded over time.
     #[serde(default)]
     pub record: Record,

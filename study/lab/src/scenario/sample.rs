@@ -8,10 +8,11 @@ use std::sync::Arc;
 use hopflow_paths::{Population, PopulationRelay};
 use hopflow_random::Streams;
 use hopflow_sim::spec::{
-    AccessSpec, BucketSpec, CircuitSpec, CrossSpec, NodeSpec, Sampling, WorldSpec,
+    AccessSpec, BucketSpec, CircuitSpec, CrossSpec, Fault, NodeSpec, Sampling, WorldSpec,
 };
 use hopflow_units::NodeId;
 
+use super::faults;
 use super::paths::Paths;
 use super::place::{Map, Place, Resident};
 use super::{Access, Bucket, Circuits, Scenario, Shaping};
@@ -26,6 +27,7 @@ impl Scenario {
     pub fn sample(&self, seed: u64) -> WorldSpec {
         let mut sampler = Sampler::new(self, Streams::new(seed));
         sampler.relays();
+        let faults = sampler.faults();
         sampler.circuits();
         sampler.cross();
         let Sampler {
@@ -40,6 +42,7 @@ impl Scenario {
             backbone: map.into_backbone(),
             circuits,
             cross,
+            faults,
             end: self.duration.0,
             seed,
             sampling: Sampling {
@@ -105,6 +108,17 @@ impl<'a> Sampler<'a> {
             }
         }
         self.relays_of_source();
+    }
+
+    /// What goes wrong at the relays.
+    fn faults(&self) -> Vec<Fault> {
+        let Scenario {
+            faults: groups,
+            network,
+            duration,
+            ..
+        } = self.scenario;
+        faults::draw(groups, network, &self.nodes, duration.0, self.streams)
     }
 
     fn relays_of_source(&mut self) {
