@@ -103,6 +103,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         class: Class::Bulk,
         workload: Arc::new(Script::of(settings)),
         start: Duration::ZERO,
+        leave: None,
     };
     WorldSpec {
         nodes: names.enumerate().map(node).collect(),

@@ -75,6 +75,7 @@ fn star(circuits: u32) -> WorldSpec {
                 server_delay_max: Duration::from_millis(200),
             }),
             start: random.uniform(Duration::ZERO, Duration::from_secs(1)),
+            leave: None,
         }
     });
     WorldSpec {

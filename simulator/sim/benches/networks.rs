@@ -119,6 +119,7 @@ fn circuit(index: u32, relays: &[NodeSpec], random: &mut Stream) -> CircuitSpec 
             server_delay_max: Duration::from_millis(200),
         }),
         start: random.uniform(Duration::ZERO, Duration::from_secs(10)),
+        leave: None,
     }
 }
 

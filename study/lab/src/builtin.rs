@@ -27,7 +27,8 @@ pub const fn scenarios() -> &'static [Builtin] {
         "start-up",
         "two-neighbours",
         "design-space",
-        "rollout"
+        "rollout",
+        "faults"
     ]
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hopflow_lab::run::{Campaign, Silent};
 use hopflow_lab::scenario::Scenario;
-use hopflow_results::{FaultKind, Folder, Tables};
+use hopflow_results::{FailCause, FaultKind, Folder, Tables};
 use hopflow_sim::spec::{Fault, FaultKind as Kind};
 use hopflow_units::{Duration, Rate};
 
@@ -41,8 +41,8 @@ fn errors_name_key_value_and_what_is_allowed() {
     let cases = [
         (
             "what = 'outtage'\nat = '1 s'",
-            "faults[0].what: unknown value \"outtage\"; did you mean \"outage\"? allowed: outage, \
-             rate, delay, bucket",
+            "faults[0].what: unknown value \"outtage\"; did you mean \"outage\"? allowed: stop, \
+             outage, rate, delay, bucket",
         ),
         (
             "what = 'outage'",
@@ -64,6 +64,10 @@ fn errors_name_key_value_and_what_is_allowed() {
         (
             "what = 'outage'\nmttf = '1 s'\nmttr = '1 s'\nfor = '1 s'",
             "faults[0].for: belongs to `at`; with `mttf`, `mttr` says how long faults last",
+        ),
+        (
+            "what = 'outage'\nat = '1 s'\ndetected = '2 s'",
+            "faults[0].detected: belongs to `what = \"stop\"`; nobody closes a circuit for other faults",
         ),
         (
             "what = 'outage'\nat = '1 s'\nshare = 1.5",
@@ -168,4 +172,64 @@ fn results_list_all_faults_and_no_fair_rates_beside_them() {
     assert_eq!((delay.until_s, delay.delay_s), (Some(4.0), Some(0.07)));
     assert_eq!(with.circuits[0].fair_bytes_per_s, None);
     assert!(with.circuits[0].delivered_bytes < without.circuits[0].delivered_bytes / 2);
+}
+
+#[test]
+fn users_arrive_with_the_load_and_leave_after_their_stay() {
+    let text = NETWORK.replace(
+        "workload = \"bulk\"",
+        "count = 200\nworkload = \"web\"\narrivals = [[\"2 s\", 1], [\"4 s\", 0], [\"8 s\", 0.5]]\n\
+         stay = { uniform = [\"1 s\", \"2 s\"] }",
+    );
+    let scenario = Scenario::parse(&text, "faults.toml").unwrap_or_else(|error| panic!("{error}"));
+    let circuits = scenario.sample(1).circuits;
+    let secs = Duration::from_secs;
+    let early = circuits.iter().filter(|user| user.start < secs(4)).count();
+    // Half of them, with a standard deviation of 7.
+    assert!((70..130).contains(&early), "{early}");
+    for user in &circuits {
+        assert!((secs(2)..=secs(8)).contains(&user.start));
+        let stay = user.leave.expect("it leaves") - user.start;
+        assert!((secs(1)..=secs(2)).contains(&stay));
+    }
+    let wrong = |from: &str, to: &str| {
+        let text = text.replace(from, to);
+        let error = Scenario::parse(&text, "faults.toml").expect_err(to);
+        error.to_string()
+    };
+    let error = wrong("\"4 s\", 0]", "\"2 s\", 0]");
+    assert!(
+        error.contains("circuits[0].arrivals[1]: \"2 s\" does not come after"),
+        "{error}"
+    );
+    let error = wrong("\"2 s\", 1]", "\"2 s\", -1]");
+    assert!(
+        error.contains("arrivals[0]: -1 is outside of what is allowed: 0 or more"),
+        "{error}"
+    );
+    let error = wrong("stay", "start = \"1 s\"\nstay");
+    assert!(
+        error.contains("circuits[0].start: conflicts with `arrivals`"),
+        "{error}"
+    );
+    let error = wrong("[\"1 s\", \"2 s\"]", "[\"0 s\", \"2 s\"]");
+    assert!(error.contains("circuits[0].stay: may be zero"), "{error}");
+}
+
+#[test]
+fn downloads_that_are_broken_off_are_listed_with_their_cause() {
+    let found = tables("stay = \"3 s\"\n");
+    let [failure] = &found.failures[..] else {
+        panic!("{:?}", found.failures);
+    };
+    assert_eq!((failure.circuit, failure.cause), (0, FailCause::Left));
+    assert!(failure.end_s >= 3.0 && failure.end_s < 3.2, "{failure:?}");
+    assert_eq!(failure.request as usize, found.downloads.len());
+    let found = tables("[[faults]]\nwhat = \"stop\"\nrelays = [\"exit\"]\nat = \"3 s\"\n");
+    let [failure] = &found.failures[..] else {
+        panic!("{:?}", found.failures);
+    };
+    assert_eq!((failure.circuit, failure.cause), (0, FailCause::Closed));
+    assert!(failure.end_s >= 4.0 && failure.end_s < 4.2, "{failure:?}");
+    assert!(found.circuits[0].closed);
 }

@@ -149,6 +149,9 @@ const FEATURES: &[Feature] = &[
     }),
     ("faults", |spec| {
         let kinds = [
+            FaultKind::Stop {
+                detected: Duration::from_millis(60),
+            },
             FaultKind::Outage,
             FaultKind::Delay(Duration::from_millis(1)),
             FaultKind::Rate(Rate::from_megabits_per_sec(2)),
@@ -165,6 +168,11 @@ const FEATURES: &[Feature] = &[
                 until: (node % 5 > 0).then(|| from + Duration::from_millis(150)),
                 kind,
             });
+        }
+    }),
+    ("users that leave", |spec| {
+        for (circuit, tenth) in spec.circuits.iter_mut().zip(1..) {
+            circuit.leave = Some(circuit.start + Duration::from_millis(100 * tenth));
         }
     }),
     ("several legs", |spec| {

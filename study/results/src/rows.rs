@@ -52,6 +52,8 @@ text_enum! {
 text_enum! {
     /// What goes wrong at a relay, or changes there.
     pub enum FaultKind {
+        /// Its process stops, and all circuits over it are closed.
+        Stop = "stop",
         /// Its access link loses every packet.
         Outage = "outage",
         /// Its access link has another rate.
@@ -60,6 +62,16 @@ text_enum! {
         Delay = "delay",
         /// Its token bucket has another rate.
         Bucket = "bucket",
+    }
+}
+
+text_enum! {
+    /// Why a download was broken off.
+    pub enum FailCause {
+        /// Its user left.
+        Left = "left",
+        /// A node closed the circuit.
+        Closed = "closed",
     }
 }
 
@@ -80,6 +92,26 @@ row! {
         pub ttlb_s: f64,
         /// Bytes of the response.
         pub bytes: u64,
+    }
+}
+
+row! {
+    /// A download that was broken off because a circuit of its user was closed.
+    pub struct Failure in "failures" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// The class of its user.
+        pub class: Class,
+        /// Number of this request on its circuit: how many were completed before.
+        pub request: u32,
+        /// When the client sent the request, in seconds of simulated time.
+        pub start_s: f64,
+        /// When the end at which it arrives learned that the circuit is closed.
+        pub end_s: f64,
+        /// Bytes of the response that had arrived.
+        pub bytes: u64,
+        /// Why the circuit was closed.
+        pub cause: FailCause,
     }
 }
 

@@ -127,6 +127,7 @@ fn it_runs_in_the_simulator() {
                 server_delay_max: Duration::ZERO,
             }),
             start: Duration::ZERO,
+            leave: None,
         }],
         backbone: Backbone::default(),
         cross: Vec::new(),

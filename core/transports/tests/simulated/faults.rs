@@ -1,7 +1,7 @@
 //! What happens while something is wrong at a relay, and after it.
 
-use hopflow_sim::Outcome;
 use hopflow_sim::spec::{BucketSpec, Fault, FaultKind, Workload, WorldSpec};
+use hopflow_sim::{FailCause, Outcome};
 use hopflow_units::{Bytes, Duration, Instant, NodeId, Rate};
 
 use crate::world::{circuit, node, preset, run, world};
@@ -133,5 +133,89 @@ fn packets_take_the_delay_that_the_access_link_has_at_the_time() {
             }
         }
         assert!(seen[0] > 5 && seen[1] > 3, "{seen:?}");
+    }
+}
+
+/// Two downloads over relays 2 and 3; the first comes over relay 1, which stops, the other over relay
+/// 4.
+fn two_downloads(detected: Duration, until: Option<Duration>) -> WorldSpec {
+    let mut nodes: Vec<_> = (0..6).map(node).collect();
+    for node in &mut nodes {
+        node.access.rate = Rate::from_megabits_per_sec(4);
+    }
+    let circuits = vec![circuit(&[0, 1, 2, 3], None), circuit(&[5, 4, 2, 3], None)];
+    let mut spec = world(nodes, circuits, secs(15));
+    spec.sampling.circuits = Some(Duration::from_millis(100));
+    spec.faults = vec![Fault {
+        node: NodeId::new(1),
+        from: secs(5),
+        until,
+        kind: FaultKind::Stop { detected },
+    }];
+    spec
+}
+
+#[test]
+fn a_relay_that_stops_closes_its_circuits_and_its_neighbours_notice() {
+    let delays = Duration::from_millis(20);
+    for name in [
+        "backtap",
+        "vanilla",
+        "tor-vegas",
+        "pctcp",
+        "marut",
+        "udp-or",
+    ] {
+        for (until, noticed) in [(None, 3), (Some(secs(7)), 2)] {
+            let outcome = run(&two_downloads(secs(3), until), &*preset(name));
+            let [failure] = &outcome.failures[..] else {
+                panic!("{name}: {:?}", outcome.failures);
+            };
+            assert_eq!((failure.circuit, failure.cause), (0, FailCause::Closed));
+            assert_eq!(failure.received, outcome.circuits[0].delivered);
+            // The client is a neighbour of the relay: it notices by itself, unless its transport gave
+            // up before.
+            let failed = failure.failed.saturating_since(Instant::ZERO);
+            assert!(failed <= secs(5 + noticed), "{name}: {failed}");
+            if name == "vanilla" {
+                assert_eq!(failed, secs(5 + noticed));
+            }
+            assert!(outcome.circuits[0].closed && !outcome.circuits[1].closed);
+            let alone = |at: u64| {
+                let at = Instant::ZERO + secs(at) + delays;
+                let sample = |s: &&hopflow_sim::Sample| s.circuit == 0 && s.at <= at;
+                let sample = outcome.samples.iter().rev().find(sample);
+                sample.expect("there is one").delivered
+            };
+            assert_eq!(alone(6), alone(14), "{name}");
+            let other = |at: u64| {
+                let at = Instant::ZERO + secs(at);
+                let sample = |s: &&hopflow_sim::Sample| s.circuit == 1 && s.at == at;
+                outcome.samples.iter().find(sample).unwrap().delivered
+            };
+            assert!(other(14) > other(9), "{name}: the other one goes on");
+        }
+    }
+}
+
+#[test]
+fn what_is_under_way_when_a_user_leaves_is_broken_off() {
+    for name in ["backtap", "vanilla"] {
+        let mut spec = two_downloads(secs(1), None);
+        spec.faults.clear();
+        spec.circuits[0].leave = Some(secs(5));
+        let outcome = run(&spec, &*preset(name));
+        let [failure] = &outcome.failures[..] else {
+            panic!("{name}: {:?}", outcome.failures);
+        };
+        assert_eq!((failure.circuit, failure.cause), (0, FailCause::Left));
+        assert_eq!(failure.failed, Instant::ZERO + secs(5));
+        assert!(outcome.circuits[0].closed && !outcome.circuits[1].closed);
+        // The exit hears of it and sends nothing more.
+        let late = outcome
+            .samples
+            .iter()
+            .filter(|s| s.circuit == 0 && s.at > failure.failed);
+        assert!(late.into_iter().all(|s| s.delivered == failure.received));
     }
 }

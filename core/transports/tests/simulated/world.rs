@@ -48,6 +48,7 @@ pub(crate) fn circuit(path: &[u32], response: Option<Bytes>) -> CircuitSpec {
             server_delay_max: Duration::ZERO,
         }),
         start: Duration::ZERO,
+        leave: None,
     }
 }
 

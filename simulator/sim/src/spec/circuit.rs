@@ -20,6 +20,8 @@ pub struct CircuitSpec {
     pub workload: Arc<dyn TrafficModel>,
     /// When the user starts.
     pub start: Duration,
+    /// When the user leaves and its client closes the circuits; `None`: it stays to the end.
+    pub leave: Option<Duration>,
 }
 
 /// The classes of users that the papers distinguish.
@@ -46,6 +48,12 @@ impl CircuitSpec {
         let ends = |path: &[NodeId]| (path.first().copied(), path.last().copied());
         if self.paths().any(|path| ends(path) != ends(&self.path)) {
             return Err("has paths between different ends".to_owned());
+        }
+        if let Some(leave) = self.leave.filter(|leave| *leave <= self.start) {
+            let start = self.start;
+            return Err(format!(
+                "has a user that starts at {start} and leaves at {leave}"
+            ));
         }
         if self.paths().count() > Self::MOST_PATHS {
             return Err(format!("has more than {} paths", Self::MOST_PATHS));

@@ -25,6 +25,13 @@ pub struct Fault {
 /// Of several rates, delays or buckets that hold at the same time, the one that began last counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
+    /// The node's process stops: all circuits over it are closed, and until it is back its machine
+    /// neither sends nor receives. Its neighbours notice after `detected`, or when it is back, if that
+    /// comes first: they close what they have of these circuits, and tell the others on the path.
+    Stop {
+        /// How long its neighbours take to notice.
+        detected: Duration,
+    },
     /// The access link loses every packet that it is handed, in both directions. What was handed to it
     /// before still arrives.
     Outage,

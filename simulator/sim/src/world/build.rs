@@ -28,6 +28,7 @@ use super::recorders::{Sampler, WatchedHop};
 use super::routes::Routes;
 use super::schedule::Scheduled;
 use super::share::{Part, bucket_of};
+use super::stops;
 use super::trunks::Trunks;
 use super::users::{Client, Directions, Endpoint, Leg, Server, Sink};
 use super::world::{Least, World};
@@ -359,6 +360,10 @@ impl<'a> Builder<'a> {
         let start = Instant::ZERO + spec.start;
         lane.schedule
             .add(start, Scheduled::Request(client_at.index));
+        if let Some(leave) = spec.leave {
+            let leave = Instant::ZERO + leave;
+            lane.schedule.add(leave, Scheduled::Leave(client_at.index));
+        }
         let lane = &mut self.lanes[server_at.machine as usize];
         lane.servers.push(Server::new(server, server_sink));
         self.users.push(Directions {
@@ -456,6 +461,7 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self) -> World {
         self.add_samplers();
+        stops::schedule(&self.faults, &mut self.lanes, &self.users);
         let least = self.least();
         let routes = Routes::new(&self.spec.backbone, self.lanes.len());
         let waits = routes.wait();

@@ -37,6 +37,18 @@ impl Connections {
         self.ends[end.index()].cross = Some(cross);
     }
 
+    /// All ends of connections of the overlay, each with the machine of its peer.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = (ConnectionEnd, usize)> {
+        let ends = (0..).map(ConnectionEnd::new).zip(&self.ends);
+        let ends = ends.filter(|(_, state)| state.cross.is_none());
+        ends.map(|(end, state)| (end, state.peer_machine()))
+    }
+
+    /// Breaks a connection off: nothing comes of this end any more.
+    pub(crate) fn break_off(&mut self, end: ConnectionEnd) {
+        self.ends[end.index()].break_off();
+    }
+
     /// What ends here have counted outside the overlay.
     pub(crate) fn flows(&self) -> impl Iterator<Item = &CrossFlow> {
         self.ends.iter().filter_map(|end| match &end.cross {
@@ -110,6 +122,9 @@ impl Connections {
         shared: &mut Shared,
     ) {
         let state = &mut self.ends[end.index()];
+        if state.is_broken() {
+            return;
+        }
         state.tcp.receive(shared.now(), segment);
         let readable = state.tcp.readable();
         let position = state.at.node.position;

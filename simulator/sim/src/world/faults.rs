@@ -15,6 +15,14 @@ pub(crate) enum LinkChange {
     Cut(bool),
 }
 
+/// A machine stops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stop {
+    pub(crate) at: Instant,
+    /// When its neighbours notice.
+    pub(crate) noticed: Instant,
+}
+
 /// The faults of all machines.
 #[derive(Debug)]
 pub(crate) struct Faults {
@@ -53,9 +61,7 @@ impl Faults {
             FaultKind::Delay(delay) => Some(delay),
             _ => None,
         });
-        let cuts = values(faults, false, |kind| {
-            (kind == FaultKind::Outage).then_some(true)
-        });
+        let cuts = values(faults, false, |kind| cuts(kind).then_some(true));
         let rates = rates.into_iter().map(|(at, it)| (at, LinkChange::Rate(it)));
         let delays = delays
             .into_iter()
@@ -64,6 +70,27 @@ impl Faults {
         let mut changes: Vec<_> = rates.chain(delays).chain(cuts).collect();
         changes.sort_by_key(|(at, _)| *at);
         changes
+    }
+
+    /// Whether any machine stops.
+    pub(crate) fn any_stops(&self) -> bool {
+        let mut machines = self.of_machine.keys();
+        machines.any(|machine| self.stops(*machine).next().is_some())
+    }
+
+    /// When a machine stops, and its neighbours notice.
+    pub(crate) fn stops(&self, machine: usize) -> impl Iterator<Item = Stop> {
+        self.of(machine).iter().filter_map(|fault| {
+            let FaultKind::Stop { detected } = fault.kind else {
+                return None;
+            };
+            let detected = fault.from + detected;
+            let noticed = fault.until.map_or(detected, |back| back.min(detected));
+            Some(Stop {
+                at: Instant::ZERO + fault.from,
+                noticed: Instant::ZERO + noticed,
+            })
+        })
     }
 
     /// How the token bucket of a machine changes, in order of time.
@@ -85,6 +112,11 @@ impl Faults {
             _ => None,
         })
     }
+}
+
+/// Whether the access link is cut meanwhile.
+const fn cuts(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::Outage | FaultKind::Stop { .. })
 }
 
 /// The value that holds from each time on: of the faults that `value` concerns and that hold then, the

@@ -10,6 +10,7 @@ use std::hint::black_box;
 
 use hopflow_overlay::{BucketConfig, CircuitHandle, Direction, Event, StreamHandle};
 use hopflow_units::{Duration, Instant};
+use hopflow_wire::Reason;
 
 use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
 use super::connections::Connections;
@@ -20,6 +21,7 @@ use super::recorders::Records;
 use super::schedule::{Schedule, Scheduled};
 use super::shared::Shared;
 use super::users::{Client, Server, Sink, StreamWrite};
+use crate::outcome::FailCause;
 use crate::payload::{DataOffset, Simulated};
 
 /// A machine with its links, connections, users, and all that is pending there.
@@ -422,7 +424,9 @@ impl Lane {
             Event::StreamClosed { stream } => {
                 self.node_mut(position).ends[stream.index()] = None;
             }
-            Event::Closed { circuit, .. } => self.on_closed(position, circuit),
+            Event::Closed { circuit, reason } => {
+                self.on_closed((position, circuit), reason, shared.now);
+            }
         }
     }
 
@@ -456,14 +460,40 @@ impl Lane {
         }
     }
 
-    fn on_closed(&mut self, position: u16, circuit: CircuitHandle) {
+    fn on_closed(
+        &mut self,
+        (position, circuit): (u16, CircuitHandle),
+        reason: Reason,
+        now: Instant,
+    ) {
         let user = self.machine.node(position).users[circuit.index()];
         self.records.closed.push(user);
-        let clients = self.clients.iter_mut().map(|client| &mut client.endpoint);
-        let servers = self.servers.iter_mut().map(|server| &mut server.endpoint);
-        for endpoint in clients.chain(servers) {
-            endpoint.on_closed(position, circuit);
+        let cause = match reason {
+            Reason::Requested => FailCause::Left,
+            _ => FailCause::Closed,
+        };
+        let clients = self.clients.iter_mut();
+        let clients = clients.map(|client| (&mut client.endpoint, &mut client.sink));
+        let servers = self.servers.iter_mut();
+        let servers = servers.map(|server| (&mut server.endpoint, &mut server.sink));
+        for (endpoint, sink) in clients.chain(servers) {
+            if endpoint.on_closed(position, circuit)
+                && let Some(sink) = sink
+            {
+                sink.fail(now, cause, &mut self.records.journal);
+            }
         }
+    }
+
+    /// A user leaves, and with it its circuits.
+    fn leave(&mut self, client: u32, shared: &mut Shared) {
+        let endpoint = &self.clients[client as usize].endpoint;
+        let position = endpoint.position;
+        for circuit in endpoint.circuits.clone() {
+            let host = &mut self.node_mut(position).host;
+            host.close_circuit(shared.now, circuit, Reason::Requested);
+        }
+        self.pump(position, shared);
     }
 
     fn on_schedule(&mut self, shared: &mut Shared) {
@@ -483,6 +513,13 @@ impl Lane {
                 Scheduled::Respond(server) => {
                     let response = self.servers[server as usize].respond();
                     self.write(response, shared);
+                }
+                Scheduled::Leave(client) => self.leave(client, shared),
+                Scheduled::Break(end) => self.connections.break_off(end),
+                Scheduled::Close { position, circuit } => {
+                    let host = &mut self.node_mut(position).host;
+                    host.close_circuit(now, circuit, Reason::Unreachable);
+                    self.pump(position, shared);
                 }
                 Scheduled::Bucket { position, bucket } => {
                     self.set_bucket(position, bucket, shared);

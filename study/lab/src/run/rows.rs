@@ -1,9 +1,9 @@
 //! What a simulation measured, as rows of a result folder.
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Direction, Download, Fault, FaultKind, HopSample, Latency,
-    LatencyClass, Link, Metric, MetricUnit, Queue, Relay, Sample, Since, Tables, Trace, Vantage,
-    Visit,
+    Circuit, Class, CrossFlow, Direction, Download, FailCause, Failure, Fault, FaultKind,
+    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, Queue, Relay, Sample, Since,
+    Tables, Trace, Vantage, Visit,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
@@ -49,6 +49,12 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
         deployments: Vec::new(),
         traces: outcome.traces.iter().map(trace).collect(),
         visits: outcome.visits.iter().map(visit).collect(),
+        failures: outcome
+            .failures
+            .iter()
+            .filter(|failure| failure.requested >= evaluated.from)
+            .map(failure)
+            .collect(),
         faults: world.faults.iter().map(|it| fault(world, it)).collect(),
     }
 }
@@ -138,6 +144,21 @@ fn download(download: &hopflow_sim::Download) -> Download {
     }
 }
 
+fn failure(failure: &hopflow_sim::Failure) -> Failure {
+    Failure {
+        circuit: failure.circuit,
+        class: class(failure.class),
+        request: failure.index,
+        start_s: failure.requested.as_secs_f64(),
+        end_s: failure.failed.as_secs_f64(),
+        bytes: failure.received.get(),
+        cause: match failure.cause {
+            hopflow_sim::FailCause::Left => FailCause::Left,
+            hopflow_sim::FailCause::Closed => FailCause::Closed,
+        },
+    }
+}
+
 fn sample(sample: &hopflow_sim::Sample) -> Sample {
     Sample {
         circuit: sample.circuit,
@@ -211,6 +232,7 @@ fn visit(visit: &hopflow_sim::Visit) -> Visit {
 
 fn fault(world: &WorldSpec, fault: &spec::Fault) -> Fault {
     let (what, rate, delay) = match fault.kind {
+        spec::FaultKind::Stop { .. } => (FaultKind::Stop, None, None),
         spec::FaultKind::Outage => (FaultKind::Outage, None, None),
         spec::FaultKind::Rate(rate) => (FaultKind::Rate, Some(rate), None),
         spec::FaultKind::Delay(delay) => (FaultKind::Delay, None, Some(delay)),

@@ -6,6 +6,7 @@ use hopflow_units::{Bytes, Duration};
 
 use super::check_path::check_path;
 use super::limits::{Check, check_count, fail};
+use super::network::at_once;
 use super::traffic::TrafficModels;
 use super::{
     Access, Bucket, Circuits, Network, Path, Record, Relays, Response, Scenario, Shaping, Workload,
@@ -221,6 +222,7 @@ impl Circuits {
     fn check(&self, key: &str, scenario: &Scenario) -> Check {
         check_count(&format!("{key}.count"), u64::from(self.count))?;
         self.access.check(&format!("{key}.access"))?;
+        self.check_times(key)?;
         let workload = format!("{key}.workload");
         self.workload.check(&workload)?;
         self.workload
@@ -247,6 +249,27 @@ impl Circuits {
             return fail(&format!("{key}.path"), problem);
         }
         self.check_legs(key, scenario)
+    }
+}
+
+impl Circuits {
+    fn check_times(&self, key: &str) -> Check {
+        if let Some(arrivals) = &self.arrivals {
+            arrivals.check(&format!("{key}.arrivals"))?;
+            if self.start != at_once() {
+                let problem = "conflicts with `arrivals`, which says when users start; remove one of \
+                               the two";
+                return fail(&format!("{key}.start"), problem);
+            }
+        }
+        let stay = self.stay.as_ref();
+        if stay.is_some_and(|stay| stay.smallest().is_zero()) {
+            return fail(
+                &format!("{key}.stay"),
+                "may be zero; allowed is a time above zero",
+            );
+        }
+        Ok(())
     }
 }
 

@@ -33,7 +33,11 @@ impl Scenario {
             if !names.iter().any(|known| is_meant(known)) {
                 // Groups come first; the names of all relays would be too many.
                 let some = names.iter().map(|name| name.as_str());
-                let some = some.take(self.network.relays.len().max(5));
+                let few = match self.network.relays.len() {
+                    0 => 5,
+                    groups => groups,
+                };
+                let some = some.take(few);
                 let problem = format!(
                     "there is no relay \"{name}\"; {}, relays of these groups, or the beginning of \
                      names with a * behind",
@@ -69,6 +73,12 @@ impl Faults {
             return fail(
                 &format!("{key}.what"),
                 "is a rate of zero; allowed is one above it, or \"outage\"",
+            );
+        }
+        if self.detected.is_some() && self.what != FaultKind::Stop {
+            return fail(
+                &format!("{key}.detected"),
+                "belongs to `what = \"stop\"`; nobody closes a circuit for other faults",
             );
         }
         match (&self.at, self.mttf, self.mttr) {

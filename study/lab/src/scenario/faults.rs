@@ -34,6 +34,10 @@ pub struct Faults {
     /// are exponentially distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mttf: Option<Text<Duration>>,
+    /// With `what = "stop"`, how long neighbours take to notice that a relay has stopped; 1 s by
+    /// default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detected: Option<Text<Duration>>,
     /// The mean time to repair, with `mttf`. Times are exponentially distributed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mttr: Option<Text<Duration>>,
@@ -43,6 +47,8 @@ pub struct Faults {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
+    /// The relay's process stops: all circuits over it are closed.
+    Stop,
     /// The access link loses every packet, in both directions.
     Outage,
     /// The access link has this rate, in both directions.
@@ -53,18 +59,20 @@ pub enum FaultKind {
     Bucket(Text<Rate>),
 }
 
-impl From<FaultKind> for spec::FaultKind {
-    fn from(kind: FaultKind) -> Self {
-        match kind {
-            FaultKind::Outage => Self::Outage,
-            FaultKind::Rate(Text(rate)) => Self::Rate(rate),
-            FaultKind::Delay(Text(delay)) => Self::Delay(delay),
-            FaultKind::Bucket(Text(rate)) => Self::Bucket(rate),
+impl Faults {
+    /// What happens, as the simulator knows it.
+    fn kind(&self) -> spec::FaultKind {
+        match self.what {
+            FaultKind::Stop => spec::FaultKind::Stop {
+                detected: self.detected.map_or(Duration::from_secs(1), |time| time.0),
+            },
+            FaultKind::Outage => spec::FaultKind::Outage,
+            FaultKind::Rate(Text(rate)) => spec::FaultKind::Rate(rate),
+            FaultKind::Delay(Text(delay)) => spec::FaultKind::Delay(delay),
+            FaultKind::Bucket(Text(rate)) => spec::FaultKind::Bucket(rate),
         }
     }
-}
 
-impl Faults {
     /// Whether a relay of this name is one of those meant, in a network with these groups.
     pub(super) fn names(&self, relay: &str, network: &Network) -> bool {
         let is_meant = |name: &String| match name.strip_suffix('*') {
@@ -122,7 +130,7 @@ pub(super) fn draw(
                 node: NodeId::new(number as u32),
                 from,
                 until,
-                kind: of_group.what.into(),
+                kind: of_group.kind(),
             }));
         }
     }

@@ -1,5 +1,6 @@
 //! Scenarios: a network, its users, the transports under test and the seeds, as TOML.
 
+mod arrivals;
 mod check;
 mod check_faults;
 mod check_path;
@@ -36,6 +37,7 @@ use hopflow_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use arrivals::Load;
 pub use faults::{FaultKind, Faults};
 pub use legs::Legs;
 pub use loaded::Loaded;

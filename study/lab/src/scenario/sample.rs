@@ -177,12 +177,14 @@ impl<'a> Sampler<'a> {
                         path.insert(0, client);
                     }
                 }
+                let (start, leave) = group.times(streams, number);
                 self.circuits.push(CircuitSpec {
                     path,
                     legs,
                     class: group.workload.class.into(),
                     workload: group.workload.traffic(&self.scenario.loaded),
-                    start: group.start.sample(&mut streams.stream("start", number)),
+                    start,
+                    leave,
                 });
             }
         }

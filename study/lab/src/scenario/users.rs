@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hopflow_random::Streams;
 use hopflow_sim::spec;
 use hopflow_traffic::{Model, Server, Users};
 use hopflow_units::{Bytes, Duration};
@@ -10,6 +11,7 @@ use hopflow_wire::CELL_DATA;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::arrivals::Load;
 use super::legs::Legs;
 use super::loaded::Loaded;
 use super::network::{Access, at_once};
@@ -49,6 +51,14 @@ pub struct Circuits {
     /// When the user starts; at once by default.
     #[serde(default = "at_once")]
     pub start: Distribution<Duration>,
+    /// In place of `start`: the load over time, in proportion to which users arrive, as pairs of a
+    /// time and a factor that changes linearly between two of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Load>,
+    /// How long the user stays before it leaves and its client closes its circuits; to the end by
+    /// default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stay: Option<Distribution<Duration>>,
 }
 
 const fn one() -> u32 {
@@ -228,6 +238,19 @@ impl Workload {
             server_delay: or_millis(self.server_delay, 20),
             server_delay_max: or_millis(self.server_delay_max, 200),
         }
+    }
+}
+
+impl Circuits {
+    /// When a user starts, and when it leaves, if it does not stay to the end.
+    pub(super) fn times(&self, streams: Streams, number: u64) -> (Duration, Option<Duration>) {
+        let start = match &self.arrivals {
+            Some(load) => load.sample(&mut streams.stream("arrival", number)),
+            None => self.start.sample(&mut streams.stream("start", number)),
+        };
+        let stay = self.stay.as_ref();
+        let stay = stay.map(|stay| stay.sample(&mut streams.stream("stay", number)));
+        (start, stay.map(|stay| start + stay))
     }
 }
 

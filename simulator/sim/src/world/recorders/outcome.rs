@@ -6,7 +6,7 @@ use hopflow_units::{Bytes, Cells, Instant};
 use super::samples::{Sampler, packaged};
 use super::traces;
 use crate::outcome::{
-    CircuitOutcome, Counters, Download, HopSample, Latencies, LegTraffic, MetricSample,
+    CircuitOutcome, Counters, Download, Failure, HopSample, Latencies, LegTraffic, MetricSample,
     NodeOutcome, Outcome, QueueOutcome, Sample, TraceBin,
 };
 use crate::world::lane::Lane;
@@ -31,6 +31,7 @@ pub(crate) fn collect(lanes: Vec<Lane>, circuits: Vec<CircuitOutcome>, mut event
 #[derive(Default)]
 struct Collected {
     downloads: Vec<Download>,
+    failures: Vec<Failure>,
     visits: Vec<crate::outcome::Visit>,
     circuits: Vec<CircuitOutcome>,
     latencies: Vec<(u32, Latencies)>,
@@ -71,6 +72,7 @@ impl Collected {
             self.circuits[user as usize].closed = true;
         }
         self.downloads.extend(records.journal.downloads);
+        self.failures.extend(records.journal.failures);
         self.visits.extend(records.journal.visits);
         self.add_samples(records.sampler);
         self.legs
@@ -115,6 +117,8 @@ impl Collected {
         // Of what is simultaneous, that of the first machine comes first: the sort is stable.
         self.downloads
             .sort_by_key(|download| download.requested + download.ttlb);
+        self.failures
+            .sort_by_key(|failure| (failure.failed, failure.circuit));
         self.visits
             .sort_by_key(|visit| (visit.begin, visit.circuit));
         self.latencies.sort_by_key(|(user, _)| *user);
@@ -134,6 +138,7 @@ impl Collected {
             .unzip();
         Outcome {
             downloads: self.downloads,
+            failures: self.failures,
             circuits: self.circuits,
             samples,
             hops: self.hops,

@@ -40,9 +40,12 @@ pub(crate) struct StreamWrite {
 }
 
 impl Endpoint {
-    /// Notes that a circuit at a node of the machine is closed.
-    pub(crate) fn on_closed(&mut self, position: u16, circuit: CircuitHandle) {
-        self.closed |= self.position == position && self.circuits.contains(&circuit);
+    /// Notes that a circuit at a node of the machine is closed; returns whether it is the first one
+    /// of the user.
+    pub(crate) fn on_closed(&mut self, position: u16, circuit: CircuitHandle) -> bool {
+        let first = !self.closed && self.position == position && self.circuits.contains(&circuit);
+        self.closed |= first;
+        first
     }
 
     fn write(&self, len: Bytes) -> StreamWrite {
