@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hopflow_results::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, FailCause, Failure, Fault,
-    FaultKind, Folder, HopSample, Latency, LatencyClass, Link, Manifest, Metric, MetricUnit, Queue,
-    Relay, RunEntry, RunKey, Sample, Since, Tables, Trace, Value, Vantage, Verdict, Visit,
+    FaultKind, Folder, HopSample, Latency, LatencyClass, Link, Manifest, Metric, MetricUnit,
+    NewCircuit, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Trace, Value, Vantage,
+    Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -153,6 +154,11 @@ fn tables() -> Tables {
             bytes: 1_000_000,
             cause: FailCause::Left,
         }],
+        rebuilt: vec![NewCircuit {
+            circuit: 7,
+            closed_s: 3.5,
+            ready_s: 4.5,
+        }],
         faults: vec![Fault {
             name: "relay-1".to_owned(),
             what: FaultKind::Bucket,
@@ -235,6 +241,9 @@ fn the_hash_of_results_depends_on_every_row_but_metrics_and_on_nothing_else() {
     assert_ne!(other.fingerprint(), tables().fingerprint());
     let before = other.fingerprint();
     other.faults.clear();
+    assert_ne!(other.fingerprint(), before);
+    let before = other.fingerprint();
+    other.rebuilt.clear();
     assert_ne!(other.fingerprint(), before);
     let before = other.fingerprint();
     other.failures.clear();
