@@ -89,6 +89,10 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// than before. What the node writes it counts itself. Datagram links have no such limit.
     fn set_room(&mut self, now: Instant, link: LinkId, room: Bytes);
 
+    /// Changes the node's token bucket, as its operator may at any time. What layers know of it from
+    /// [`NodeEnv`] stays as it is.
+    fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>);
+
     /// Handles all timers that are due.
     fn handle_timeout(&mut self, now: Instant);
 

@@ -103,12 +103,15 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         class: Class::Bulk,
         workload: Arc::new(Script::of(settings)),
         start: Duration::ZERO,
+        leave: None,
+        rebuilt: Vec::new(),
     };
     WorldSpec {
         nodes: names.enumerate().map(node).collect(),
         backbone: Backbone::default(),
         circuits: vec![circuit; settings.downloads as usize],
         cross: Vec::new(),
+        faults: Vec::new(),
         end: settings.duration.map_or(LATEST, |limit| limit + LATEST),
         seed,
         sampling: Sampling::default(),

@@ -1,7 +1,7 @@
 //! A one-way link.
 
 use hopflow_random::Stream;
-use hopflow_units::{Bytes, Duration, Instant};
+use hopflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::backlog::Backlog;
 use crate::codel::{CoDel, Waiting};
@@ -79,6 +79,8 @@ pub struct Link<P> {
     config: LinkConfig,
     /// Whether the random stream is needed at all.
     impaired: bool,
+    /// Whether every packet is lost.
+    cut: bool,
     queue: Queue<P>,
     flight: Flight<P>,
     /// When the transmitter has sent all that was handed to it.
@@ -125,6 +127,7 @@ impl<P: Copy> Link<P> {
                 None => Queue::DropTail(Backlog::default()),
                 Some(codel) => Queue::CoDel(Box::new(CoDel::new(codel))),
             },
+            cut: false,
             flight: Flight::new(config.reorder),
             free_at: Instant::ZERO,
             busy: Duration::ZERO,
@@ -297,6 +300,24 @@ impl<P: Copy> Link<P> {
         &self.config
     }
 
+    /// Changes the serialisation rate of packets whose serialisation has not been planned: with
+    /// drop-tail of those sent from now on, with `CoDel` of those that wait, too.
+    pub const fn set_rate(&mut self, rate: Option<Rate>) {
+        self.config.rate = rate;
+    }
+
+    /// Changes the propagation delay, of the same packets. Without reordering nothing overtakes what
+    /// is under way.
+    pub const fn set_delay(&mut self, delay: Duration) {
+        self.config.delay = delay;
+    }
+
+    /// Makes the link lose every packet that it is handed from now on, or ends that. Lost packets take
+    /// their place in the queue and their time on the link, as with loss.
+    pub const fn set_cut(&mut self, cut: bool) {
+        self.cut = cut;
+    }
+
     #[inline]
     fn offer(&mut self, now: Instant, packet: P, size: Bytes, rng: &mut Stream) -> Verdict {
         let size = u32::try_from(size.get()).expect("a packet is smaller than 4 GiB");
@@ -306,7 +327,12 @@ impl<P: Copy> Link<P> {
             self.counters.dropped_queue += 1;
             return Verdict::Dropped(DropReason::QueueFull);
         }
-        let fate = if self.impaired {
+        let fate = if self.cut {
+            Fate {
+                lost: true,
+                ..Fate::default()
+            }
+        } else if self.impaired {
             self.draw(rng)
         } else {
             Fate::default()

@@ -75,12 +75,15 @@ fn star(circuits: u32) -> WorldSpec {
                 server_delay_max: Duration::from_millis(200),
             }),
             start: random.uniform(Duration::ZERO, Duration::from_secs(1)),
+            leave: None,
+            rebuilt: Vec::new(),
         }
     });
     WorldSpec {
         circuits: circuits.collect(),
         backbone: Backbone::default(),
         cross: Vec::new(),
+        faults: Vec::new(),
         nodes,
         end: SIMULATED,
         seed: 1,

@@ -119,6 +119,8 @@ fn circuit(index: u32, relays: &[NodeSpec], random: &mut Stream) -> CircuitSpec 
             server_delay_max: Duration::from_millis(200),
         }),
         start: random.uniform(Duration::ZERO, Duration::from_secs(10)),
+        leave: None,
+        rebuilt: Vec::new(),
     }
 }
 
@@ -144,6 +146,7 @@ fn network() -> WorldSpec {
             }],
         },
         cross: Vec::new(),
+        faults: Vec::new(),
         nodes,
         end: SIMULATED,
         seed: 1,

@@ -11,6 +11,10 @@ use crate::spec::{Class, Page};
 pub struct Outcome {
     /// Downloads in order of their completion.
     pub downloads: Vec<Download>,
+    /// Downloads that were broken off, in order of their end.
+    pub failures: Vec<Failure>,
+    /// Circuits that users had anew, in order of time.
+    pub rebuilt: Vec<NewCircuit>,
     /// One summary per circuit.
     pub circuits: Vec<CircuitOutcome>,
     /// R(t) and W(t), ordered by time, then circuit.
@@ -57,6 +61,46 @@ pub struct Download {
     pub ttlb: Duration,
     /// Bytes of the responses, or of the uploads.
     pub size: Bytes,
+}
+
+/// A download, or upload where the user's uploads are measured, that was broken off because a circuit
+/// of its user was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// The class of its user.
+    pub class: Class,
+    /// Number of the download on its circuit: how many were completed before.
+    pub index: u32,
+    /// When the client sent the request.
+    pub requested: Instant,
+    /// When the end at which it arrives learned that the circuit is closed.
+    pub failed: Instant,
+    /// Bytes that had arrived.
+    pub received: Bytes,
+    /// Why the circuit was closed.
+    pub cause: FailCause,
+}
+
+/// A user has a circuit in place of one that was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewCircuit {
+    /// The number of its circuit, which stays the same.
+    pub circuit: u32,
+    /// When the client learned that the one before was closed.
+    pub closed: Instant,
+    /// When the client could use the new one.
+    pub ready: Instant,
+}
+
+/// Why a download was broken off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailCause {
+    /// Its user left.
+    Left,
+    /// A node closed the circuit.
+    Closed,
 }
 
 /// What one user's circuits carried: downloads to its client, or uploads to the exit.

@@ -29,6 +29,7 @@ pub const fn scenarios() -> &'static [Builtin] {
         "design-space",
         "rollout",
         "branch",
+        "faults",
         "tor"
     ]
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use hopflow_lab::scenario::Scenario;
 use hopflow_random::{Stream, Streams};
 use hopflow_sim::spec::{
-    BackboneLink, BucketSpec, CrossSpec, Fetch, QueueSpec, Sampling, Session, TrafficModel,
-    WorldSpec,
+    BackboneLink, BucketSpec, CrossSpec, Fault, FaultKind, Fetch, QueueSpec, Rebuilt, Sampling,
+    Session, TrafficModel, WorldSpec,
 };
 use hopflow_sim::{Deployment, Outcome, World};
 use hopflow_units::{Duration, NodeId, Rate};
@@ -146,6 +146,65 @@ const FEATURES: &[Feature] = &[
         spec.backbone.links = links.to_vec();
         let nodes = 0..spec.nodes.len() as u32;
         spec.backbone.router_of = nodes.map(|node| node % 3).collect();
+    }),
+    ("faults", |spec| {
+        let kinds = [
+            FaultKind::Stop {
+                detected: Duration::from_millis(60),
+            },
+            FaultKind::Outage,
+            FaultKind::Delay(Duration::from_millis(1)),
+            FaultKind::Rate(Rate::from_megabits_per_sec(2)),
+            FaultKind::Bucket(Rate::from_megabits_per_sec(1)),
+            FaultKind::Delay(Duration::from_millis(90)),
+            FaultKind::Outage,
+            FaultKind::Bucket(Rate::from_megabits_per_sec(100)),
+        ];
+        for (node, kind) in (0..spec.nodes.len() as u32 * 2).zip(kinds.into_iter().cycle()) {
+            let from = Duration::from_millis(u64::from(node) * 331 % 1900);
+            spec.faults.push(Fault {
+                node: NodeId::new(node / 2),
+                from,
+                until: (node % 5 > 0).then(|| from + Duration::from_millis(150)),
+                kind,
+            });
+        }
+    }),
+    ("rebuilt circuits", |spec| {
+        let paths: Vec<_> = spec
+            .circuits
+            .iter()
+            .map(|circuit| circuit.path.clone())
+            .collect();
+        for (number, circuit) in spec.circuits.iter_mut().enumerate() {
+            let again = |turn: usize| {
+                let mut path = paths[(number + turn) % paths.len()].clone();
+                path[0] = circuit.path[0];
+                Rebuilt {
+                    path,
+                    legs: Vec::new(),
+                    after: Duration::from_millis(40 * turn as u64),
+                    from: Duration::from_millis(300 * turn as u64 + number as u64),
+                }
+            };
+            circuit.rebuilt = (1..4).map(again).collect();
+        }
+        for node in (0..spec.nodes.len() as u32).step_by(2) {
+            let from = Duration::from_millis(150 + u64::from(node) * 231 % 1700);
+            spec.faults.push(Fault {
+                node: NodeId::new(node),
+                from,
+                until: Some(from + Duration::from_millis(100)),
+                kind: FaultKind::Stop {
+                    detected: Duration::from_millis(50),
+                },
+            });
+        }
+    }),
+    ("users that leave", |spec| {
+        for (circuit, tenth) in spec.circuits.iter_mut().zip(1..) {
+            circuit.leave = Some(circuit.start + Duration::from_millis(100 * tenth));
+        }
     }),
     ("several legs", |spec| {
         let paths: Vec<_> = spec

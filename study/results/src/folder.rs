@@ -11,8 +11,8 @@ use crate::run::{RunEntry, TableFile, Tables};
 use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
-    Circuit, CrossFlow, Deployment, Download, Error, HopSample, Latency, LatencyClass, Link,
-    Metric, MetricUnit, Queue, Relay, Sample, Trace, Visit,
+    Circuit, CrossFlow, Deployment, Download, Error, Failure, Fault, HopSample, Latency,
+    LatencyClass, Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample, Trace, Visit,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -114,6 +114,9 @@ impl Folder {
             deployments: self.read_optional::<Deployment>(entry)?,
             traces: self.read_optional::<Trace>(entry)?,
             visits: self.read_optional::<Visit>(entry)?,
+            failures: self.read_optional::<Failure>(entry)?,
+            rebuilt: self.read_optional::<NewCircuit>(entry)?,
+            faults: self.read_optional::<Fault>(entry)?,
         })
     }
 
@@ -322,6 +325,15 @@ fn write_tables(
     }
     if !tables.visits.is_empty() {
         writer.write(&tables.visits)?;
+    }
+    if !tables.failures.is_empty() {
+        writer.write(&tables.failures)?;
+    }
+    if !tables.rebuilt.is_empty() {
+        writer.write(&tables.rebuilt)?;
+    }
+    if !tables.faults.is_empty() {
+        writer.write(&tables.faults)?;
     }
     Ok(files)
 }

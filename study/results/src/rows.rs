@@ -49,6 +49,32 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// What goes wrong at a relay, or changes there.
+    pub enum FaultKind {
+        /// Its process stops, and all circuits over it are closed.
+        Stop = "stop",
+        /// Its access link loses every packet.
+        Outage = "outage",
+        /// Its access link has another rate.
+        Rate = "rate",
+        /// Its access link has another propagation delay.
+        Delay = "delay",
+        /// Its token bucket has another rate.
+        Bucket = "bucket",
+    }
+}
+
+text_enum! {
+    /// Why a download was broken off.
+    pub enum FailCause {
+        /// Its user left.
+        Left = "left",
+        /// A node closed the circuit.
+        Closed = "closed",
+    }
+}
+
 row! {
     /// A completed download.
     pub struct Download in "downloads" {
@@ -66,6 +92,38 @@ row! {
         pub ttlb_s: f64,
         /// Bytes of the response.
         pub bytes: u64,
+    }
+}
+
+row! {
+    /// A download that was broken off because a circuit of its user was closed.
+    pub struct Failure in "failures" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// The class of its user.
+        pub class: Class,
+        /// Number of this request on its circuit: how many were completed before.
+        pub request: u32,
+        /// When the client sent the request, in seconds of simulated time.
+        pub start_s: f64,
+        /// When the end at which it arrives learned that the circuit is closed.
+        pub end_s: f64,
+        /// Bytes of the response that had arrived.
+        pub bytes: u64,
+        /// Why the circuit was closed.
+        pub cause: FailCause,
+    }
+}
+
+row! {
+    /// A user has a circuit in place of one that was closed.
+    pub struct NewCircuit in "rebuilt" {
+        /// The number of its circuit, which stays the same.
+        pub circuit: u32,
+        /// When the client learned that the one before was closed, in seconds of simulated time.
+        pub closed_s: f64,
+        /// When the client could use the new one.
+        pub ready_s: f64,
     }
 }
 
@@ -293,6 +351,24 @@ row! {
         pub start_s: f64,
         /// When the last byte so far arrived.
         pub end_s: f64,
+    }
+}
+
+row! {
+    /// What went wrong at a relay, or changed there.
+    pub struct Fault in "faults" {
+        /// The relay's name.
+        pub name: String,
+        /// What it was.
+        pub what: FaultKind,
+        /// When it began, in seconds of simulated time.
+        pub from_s: f64,
+        /// When it was over; empty if it lasted to the end.
+        pub until_s: Option<f64>,
+        /// The rate that the access link or the token bucket had meanwhile.
+        pub rate_bytes_per_s: Option<f64>,
+        /// The propagation delay that the access link had meanwhile.
+        pub delay_s: Option<f64>,
     }
 }
 

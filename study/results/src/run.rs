@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::fingerprint::{Fingerprint, Hasher};
 use crate::key::RunKey;
 use crate::rows::{
-    Circuit, CrossFlow, Deployment, Download, HopSample, Latency, LatencyClass, Link, Metric,
-    MetricUnit, Queue, Relay, Sample, Trace, Visit,
+    Circuit, CrossFlow, Deployment, Download, Failure, Fault, HopSample, Latency, LatencyClass,
+    Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample, Trace, Visit,
 };
 use crate::table::Row;
 
@@ -47,6 +47,12 @@ pub struct Tables {
     pub traces: Vec<Trace>,
     /// Visited pages by their beginning, where users visit such; no file otherwise.
     pub visits: Vec<Visit>,
+    /// Downloads that were broken off, in order of their end, where some were; no file otherwise.
+    pub failures: Vec<Failure>,
+    /// Circuits that users had anew, in order of time, where some did; no file otherwise.
+    pub rebuilt: Vec<NewCircuit>,
+    /// What went wrong at relays, by relay, where something did; no file otherwise.
+    pub faults: Vec<Fault>,
 }
 
 impl Tables {
@@ -85,6 +91,15 @@ impl Tables {
         }
         if !self.visits.is_empty() {
             add(&self.visits, &mut hasher);
+        }
+        if !self.failures.is_empty() {
+            add(&self.failures, &mut hasher);
+        }
+        if !self.rebuilt.is_empty() {
+            add(&self.rebuilt, &mut hasher);
+        }
+        if !self.faults.is_empty() {
+            add(&self.faults, &mut hasher);
         }
         hasher.finish()
     }

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, Folder, HopSample, Latency,
-    LatencyClass, Link, Manifest, Metric, MetricUnit, Queue, Relay, RunEntry, RunKey, Sample,
-    Since, Tables, Trace, Value, Vantage, Verdict, Visit,
+    Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, FailCause, Failure, Fault,
+    FaultKind, Folder, HopSample, Latency, LatencyClass, Link, Manifest, Metric, MetricUnit,
+    NewCircuit, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Trace, Value, Vantage,
+    Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -144,6 +145,28 @@ fn tables() -> Tables {
             start_s: 0.1,
             end_s: 4.5,
         }],
+        failures: vec![Failure {
+            circuit: 7,
+            class: Class::Bulk,
+            request: 2,
+            start_s: 0.5,
+            end_s: 3.5,
+            bytes: 1_000_000,
+            cause: FailCause::Left,
+        }],
+        rebuilt: vec![NewCircuit {
+            circuit: 7,
+            closed_s: 3.5,
+            ready_s: 4.5,
+        }],
+        faults: vec![Fault {
+            name: "relay-1".to_owned(),
+            what: FaultKind::Bucket,
+            from_s: 2.5,
+            until_s: None,
+            rate_bytes_per_s: Some(5e5),
+            delay_s: None,
+        }],
     }
 }
 
@@ -216,6 +239,15 @@ fn the_hash_of_results_depends_on_every_row_but_metrics_and_on_nothing_else() {
     let mut other = tables();
     other.queues.clear();
     assert_ne!(other.fingerprint(), tables().fingerprint());
+    let before = other.fingerprint();
+    other.faults.clear();
+    assert_ne!(other.fingerprint(), before);
+    let before = other.fingerprint();
+    other.rebuilt.clear();
+    assert_ne!(other.fingerprint(), before);
+    let before = other.fingerprint();
+    other.failures.clear();
+    assert_ne!(other.fingerprint(), before);
     other.visits.clear();
     let before = other.fingerprint();
     other.traces.clear();

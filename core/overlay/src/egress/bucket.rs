@@ -41,12 +41,24 @@ impl TokenBucket {
                 interval: Duration::from_nanos(interval),
                 ..config
             },
-            tokens: config.depth.get().min(i64::MAX as u64) as i64,
+            tokens: capacity(&config),
             next_refill: Instant::ZERO + config.phase,
             step: (product / NANOS) as i64,
             step_rest: (product % NANOS) as u64,
             rest: 0,
         }
+    }
+
+    /// Gives the bucket other parameters from now on. Tokens that it holds stay, as far as they have
+    /// room; the next refill comes when it was to come, with the new rate.
+    pub fn change(&mut self, now: Instant, config: BucketConfig) {
+        let tokens = self.tokens(now).min(capacity(&config));
+        let next_refill = self.next_refill;
+        *self = Self {
+            tokens,
+            next_refill,
+            ..Self::new(config)
+        };
     }
 
     /// The parameters.
@@ -98,6 +110,11 @@ impl TokenBucket {
     }
 }
 
+/// Tokens that a bucket holds at most.
+fn capacity(config: &BucketConfig) -> i64 {
+    config.depth.get().min(i64::MAX as u64) as i64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +155,25 @@ mod tests {
             earned += tokens;
         }
         assert_eq!(earned as u64, 1_000_003 * 7 * steps / 1000);
+    }
+
+    #[test]
+    fn a_change_keeps_the_tokens_and_the_time_of_the_next_refill() {
+        let mut bucket = bucket(1_000_000, Duration::from_millis(10));
+        bucket.pay(Bytes::new(900_000));
+        let now = Instant::from_nanos(8_000_000);
+        assert_eq!(bucket.tokens(now), 110_000);
+        let config = BucketConfig {
+            rate: Rate::from_bytes_per_sec(50_000).unwrap(),
+            depth: Bytes::new(50_000),
+            interval: Duration::from_millis(10),
+            phase: Duration::ZERO,
+        };
+        bucket.change(now, config);
+        assert_eq!(bucket.tokens(now), 50_000, "more has no room");
+        bucket.pay(Bytes::new(50_000));
+        assert_eq!(bucket.tokens(Instant::from_nanos(12_999_999)), 0);
+        assert_eq!(bucket.tokens(Instant::from_nanos(13_000_000)), 500);
     }
 
     #[test]

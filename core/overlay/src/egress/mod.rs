@@ -181,6 +181,14 @@ impl<P: Payload> Egress<P> {
         false
     }
 
+    /// Changes the token bucket. What waits for it asks again with the next call.
+    pub(crate) fn set_bucket(&mut self, now: Instant, config: Option<BucketConfig>) {
+        match (&mut self.bucket, config) {
+            (Some(bucket), Some(config)) => bucket.change(now, config),
+            (bucket, config) => *bucket = config.map(TokenBucket::new),
+        }
+    }
+
     /// Whether KIST and the token bucket let a cell leave now; if not, notes when they will.
     #[inline]
     pub(crate) fn may_send(&mut self, now: Instant) -> bool {

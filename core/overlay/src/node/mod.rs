@@ -26,9 +26,9 @@ use crate::edge::{Stream, Streams};
 use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
 use crate::{
-    CircuitHandle, CircuitSpec, ConfigError, Direction, EndControl, Event, Factory, Features,
-    FlowId, FlowView, HopControl, Host, Measured, NodeCounters, NodeEnv, PathState, Plan, Stack,
-    StreamHandle, StreamSpec, StreamView,
+    BucketConfig, CircuitHandle, CircuitSpec, ConfigError, Direction, EndControl, Event, Factory,
+    Features, FlowId, FlowView, HopControl, Host, Measured, NodeCounters, NodeEnv, PathState, Plan,
+    Stack, StreamHandle, StreamSpec, StreamView,
 };
 use outbox::Outbox;
 use ticks::Ticks;
@@ -250,6 +250,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn set_room(&mut self, _: Instant, link: LinkId, room: Bytes) {
         self.egress.set_room(link, room);
+    }
+
+    fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>) {
+        self.egress.set_bucket(now, bucket);
     }
 
     fn handle_timeout(&mut self, now: Instant) {

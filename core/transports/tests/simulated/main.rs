@@ -1,6 +1,7 @@
-//! Transports in the simulator: random worlds, nested budgets, ticks and messages, plans.
+//! Transports in the simulator: random worlds, faults, nested budgets, ticks and messages, plans.
 
 mod budgets;
+mod faults;
 mod legs;
 mod metrics;
 mod predictor;

@@ -48,6 +48,8 @@ pub(crate) fn circuit(path: &[u32], response: Option<Bytes>) -> CircuitSpec {
             server_delay_max: Duration::ZERO,
         }),
         start: Duration::ZERO,
+        leave: None,
+        rebuilt: Vec::new(),
     }
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn world(nodes: Vec<NodeSpec>, circuits: Vec<CircuitSpec>, end: Durat
         circuits,
         backbone: Backbone::default(),
         cross: Vec::new(),
+        faults: Vec::new(),
         end,
         seed: 1,
         sampling: Sampling::default(),

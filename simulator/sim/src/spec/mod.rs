@@ -3,6 +3,7 @@
 mod backbone;
 mod circuit;
 mod error;
+mod fault;
 mod node;
 mod traffic;
 mod world;
@@ -10,8 +11,9 @@ mod world;
 pub use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
 
 pub use backbone::{Backbone, BackboneLink};
-pub use circuit::{CircuitSpec, Class};
+pub use circuit::{CircuitSpec, Class, Rebuilt};
 pub use error::SpecError;
+pub use fault::{Fault, FaultKind};
 pub use node::{AccessSpec, BucketSpec, NodeSpec, QueueSpec};
 pub use traffic::{Exchange, Fetch, Page, Session, TrafficModel, Workload};
 pub use world::{CrossSpec, Sampling, WorldSpec};

@@ -6,6 +6,7 @@ use hopflow_units::{Duration, NodeId};
 use super::backbone::Backbone;
 use super::circuit::CircuitSpec;
 use super::error::SpecError;
+use super::fault::Fault;
 use super::node::NodeSpec;
 
 /// A world: nodes on a network, circuits over them, and what is recorded.
@@ -19,6 +20,8 @@ pub struct WorldSpec {
     pub circuits: Vec<CircuitSpec>,
     /// TCP connections of other applications on the nodes' machines.
     pub cross: Vec<CrossSpec>,
+    /// What goes wrong at nodes, and when.
+    pub faults: Vec<Fault>,
     /// When the simulation ends.
     pub end: Duration,
     /// Seeds every random stream of the run.
@@ -60,7 +63,7 @@ impl WorldSpec {
         self.nodes.iter().try_for_each(NodeSpec::validate)?;
         for (number, circuit) in self.circuits.iter().enumerate() {
             let paths = circuit
-                .paths()
+                .all_paths()
                 .try_for_each(|path| self.validate_path(path));
             paths
                 .and_then(|()| circuit.validate())
@@ -69,6 +72,8 @@ impl WorldSpec {
         self.cross
             .iter()
             .try_for_each(|flow| self.validate_flow(*flow))?;
+        let mut faults = self.faults.iter();
+        faults.try_for_each(|fault| fault.validate(&self.nodes))?;
         self.backbone.validate()?;
         self.tcp
             .validate()

@@ -1,12 +1,12 @@
 //! Building a world from its specification.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use hopflow_netem::LinkConfig;
 use hopflow_overlay::{
-    CircuitHandle, CircuitSpec as OverlayCircuit, Factory, HopSpec, Multiplexing, NodeEnv, Plan,
-    StreamSpec,
+    CircuitHandle, CircuitSpec as OverlayCircuit, Direction, Factory, HopSpec, Multiplexing,
+    NodeEnv, Plan, StreamSpec,
 };
 use hopflow_random::Streams;
 use hopflow_tcp::Connection;
@@ -18,6 +18,7 @@ use super::balance::{self, Partitions};
 use super::connection::TcpEnd;
 use super::cross::{CrossEnd, CrossFlow};
 use super::deployment::Deployment;
+use super::faults::Faults;
 use super::grid::Grid;
 use super::lane::Lane;
 use super::machine::{Machine, Neighbour, Node};
@@ -27,13 +28,14 @@ use super::recorders::{Sampler, WatchedHop};
 use super::routes::Routes;
 use super::schedule::Scheduled;
 use super::share::{Part, bucket_of};
+use super::stops;
 use super::trunks::Trunks;
-use super::users::{Client, Directions, Endpoint, Leg, Server, Sink};
+use super::users::{Client, Directions, Endpoint, Later, Leg, Server, Sink};
 use super::world::{Least, World};
 use crate::histogram::LatencyHistogram;
 use crate::outcome::CircuitOutcome;
 use crate::payload::Simulated;
-use crate::spec::{CircuitSpec, CrossSpec, SpecError, WorldSpec};
+use crate::spec::{BucketSpec, CircuitSpec, CrossSpec, SpecError, WorldSpec};
 
 /// The stream of a user on its circuits.
 const STREAM: StreamId = StreamId::new(1);
@@ -44,6 +46,7 @@ struct Builder<'a> {
     deployment: &'a Deployment<'a>,
     /// The plan of each transport.
     plans: Vec<Plan>,
+    faults: Faults,
     random: Streams,
     lanes: Vec<Lane>,
     /// The node of each transport on each machine, if there is one.
@@ -51,9 +54,14 @@ struct Builder<'a> {
     /// Circuits so far; a user has one for each of its legs.
     circuits: u32,
     users: Vec<Directions>,
-    /// Links by the pair of nodes, lower one first, and the circuit if it has its own.
-    links: BTreeMap<(NodeAt, NodeAt, Option<u32>), SharedLink>,
+    links: BTreeMap<LinkKey, SharedLink>,
+    /// From when on the user may have the circuit that is being added.
+    from: Instant,
 }
+
+/// Two nodes, lower one first, the circuit if it has a link of its own, and how often the machines have
+/// stopped before the link.
+type LinkKey = (NodeAt, NodeAt, Option<u32>, usize);
 
 /// A link between two nodes, as each of them numbers it.
 #[derive(Clone, Copy)]
@@ -110,18 +118,22 @@ impl<'a> Builder<'a> {
         Self {
             spec,
             deployment,
+            faults: Faults::new(&spec.faults, spec.end),
             random: Streams::new(spec.seed),
             lanes: Vec::new(),
             nodes: vec![vec![None; plans.len()]; spec.nodes.len()],
             circuits: 0,
             users: Vec::new(),
             links: BTreeMap::new(),
+            from: Instant::ZERO,
             plans,
         }
     }
 
     /// Adds a machine with a node for each part.
     fn add_machine(&mut self, number: usize, parts: Vec<Part>) {
+        let spec = &self.spec.nodes[number];
+        let buckets = self.bucket_changes(number, &parts);
         let mut parts = (0..).zip(parts);
         let mut node = |builder: &mut Self| {
             let (position, part) = parts.next()?;
@@ -130,16 +142,35 @@ impl<'a> Builder<'a> {
             Some(builder.node(at, part))
         };
         let first = node(self).expect("a machine has a node");
-        let spec = &self.spec.nodes[number];
+        let changes = self.faults.link_changes(number, &spec.access);
         let pipes = ["uplink", "downlink"].map(|stream| {
             let random = self.random.stream(stream, number as u64);
-            Pipe::new(LinkConfig::from(&spec.access), random)
+            Pipe::new(LinkConfig::from(&spec.access), random).with_changes(changes.clone())
         });
         let mut machine = Machine::new(spec.name.clone(), number as u32, pipes, first);
         while let Some(other) = node(self) {
             machine.add_node(other);
         }
-        self.lanes.push(Lane::new(number as u32, machine));
+        let mut lane = Lane::new(number as u32, machine);
+        for (at, change) in buckets {
+            lane.schedule.add(at, change);
+        }
+        self.lanes.push(lane);
+    }
+
+    /// How the token buckets of a machine's nodes change.
+    fn bucket_changes(&self, machine: usize, parts: &[Part]) -> Vec<(Instant, Scheduled)> {
+        let usual = self.spec.nodes[machine].bucket;
+        let changes = self.faults.bucket_changes(machine, usual);
+        let of_nodes = |(at, bucket): (Instant, Option<BucketSpec>)| {
+            let of_node = move |(position, part): (u16, &Part)| {
+                let plan = &self.plans[part.transport];
+                let bucket = bucket.map(|bucket| bucket_of(&bucket, plan, part.share, 0.0));
+                (at, Scheduled::Bucket { position, bucket })
+            };
+            (0..).zip(parts).map(of_node)
+        };
+        changes.into_iter().flat_map(of_nodes).collect()
     }
 
     fn node(&self, at: NodeAt, Part { transport, share }: Part) -> Node {
@@ -185,7 +216,9 @@ impl<'a> Builder<'a> {
     ) -> Result<SharedLink, SpecError> {
         let per_circuit = self.plans[transport].link.multiplexing == Multiplexing::PerCircuit;
         let (low, high) = (from.min(to), from.max(to));
-        let key = (low, high, per_circuit.then_some(circuit));
+        let machines = [low, high].map(NodeAt::machine);
+        let stops = self.faults.stops_before(machines, self.from);
+        let key = (low, high, per_circuit.then_some(circuit), stops);
         let mut link = match self.links.get(&key) {
             Some(link) => *link,
             None => self.add_link([low, high], transport),
@@ -229,8 +262,13 @@ impl<'a> Builder<'a> {
                 machine: machines[1 - side] as u32,
                 end: numbers[1 - side],
             };
-            let end = TcpEnd::new([ends[side], ends[1 - side]], peer, kist, tcp);
-            self.lanes[machines[side]].connections.add(end);
+            let mut end = TcpEnd::new([ends[side], ends[1 - side]], peer, kist, tcp);
+            end.opens = self.from;
+            let lane = &mut self.lanes[machines[side]];
+            lane.connections.add(end);
+            if self.from > Instant::ZERO {
+                lane.schedule.add(self.from, Scheduled::Open(numbers[side]));
+            }
         }
         numbers
     }
@@ -315,34 +353,66 @@ impl<'a> Builder<'a> {
     }
 
     fn add_user(&mut self, index: usize, spec: &CircuitSpec) -> Result<(), SpecError> {
-        let transport = self.deployment.of(index);
         let user = index as u32;
-        let legs = spec.paths().map(|path| self.add_leg(user, path, transport));
-        let legs = legs.collect::<Result<Vec<_>, _>>()?;
-        let ends = [CircuitEnd::Client, CircuitEnd::Exit].map(|end| self.user_at(end, &legs));
-        let endpoints = ends.map(|at| self.endpoint(user, at, &legs, transport));
+        let first = self.add_turn(user, 0, spec.paths().collect(), spec)?;
+        let mut later = VecDeque::new();
+        for (turn, rebuilt) in (1..).zip(&spec.rebuilt) {
+            self.from = Instant::ZERO + rebuilt.from;
+            let (endpoint, server) = self.add_turn(user, turn, rebuilt.paths().collect(), spec)?;
+            later.push_back(Later {
+                endpoint,
+                server,
+                after: rebuilt.after,
+                from: self.from,
+            });
+        }
+        self.from = Instant::ZERO;
+        let (endpoint, server) = first;
         let measured = spec.workload.measured();
-        let sink_at = CircuitEnd::sink(measured);
-        let [client_sink, server_sink] = [CircuitEnd::Client, CircuitEnd::Exit]
-            .map(|end| (end == sink_at).then(|| Sink::new(user, spec.class, measured)));
-        let [client, server] = endpoints;
+        let sink = (measured == Direction::Backward).then(|| Sink::new(user, spec.class, measured));
         let random = self.random.stream("user", u64::from(user));
-        let [client_at, server_at] = ends;
         let session = spec.workload.session();
-        let lane = &mut self.lanes[client_at.machine as usize];
-        let client = Client::new(client, server_at, session, random, client_sink);
+        let lane = &mut self.lanes[spec.path[0].index()];
+        let number = lane.clients.len() as u32;
+        let client = Client::new(endpoint, server, session, random, sink, later);
         lane.clients.push(client);
         let start = Instant::ZERO + spec.start;
-        lane.schedule
-            .add(start, Scheduled::Request(client_at.index));
-        let lane = &mut self.lanes[server_at.machine as usize];
-        lane.servers.push(Server::new(server, server_sink));
+        lane.schedule.add(start, Scheduled::Request(number));
+        if let Some(leave) = spec.leave {
+            let leave = Instant::ZERO + leave;
+            lane.schedule.add(leave, Scheduled::Leave(number));
+        }
+        Ok(())
+    }
+
+    /// Adds one of the circuits that a user has one after the other, with its server. Returns what the
+    /// next client has of it.
+    fn add_turn(
+        &mut self,
+        user: u32,
+        turn: u32,
+        paths: Vec<&[NodeId]>,
+        spec: &CircuitSpec,
+    ) -> Result<(Endpoint, UserAt), SpecError> {
+        let transport = self.deployment.of(user as usize);
+        let legs = paths.into_iter();
+        let legs = legs.map(|path| self.add_leg(user, path, transport));
+        let legs = legs.collect::<Result<Vec<_>, _>>()?;
+        let ends = [CircuitEnd::Client, CircuitEnd::Exit].map(|end| self.user_at(end, &legs));
+        let [client, server] = ends.map(|at| self.endpoint(user, at, &legs, transport));
+        let measured = spec.workload.measured();
+        let sink = (measured == Direction::Forward).then(|| Sink::new(user, spec.class, measured));
+        let lane = &mut self.lanes[ends[1].machine as usize];
+        lane.servers.push(Server::new(server, sink));
         self.users.push(Directions {
+            user,
+            turn,
+            from: self.from,
             legs,
             ends,
             measured,
         });
-        Ok(())
+        Ok((client, ends[1]))
     }
 
     /// Where one end of the next user is.
@@ -400,17 +470,23 @@ impl<'a> Builder<'a> {
                 lane.records.sampler = Some(Box::new(Sampler::new(sampling)));
             }
         }
-        for (number, user) in (0..).zip(&self.users) {
+        // Hops of further circuits of a user follow, circuit after circuit.
+        let mut hops = vec![0; self.spec.circuits.len()];
+        for user in &self.users {
             let senders = |leg: &Leg| leg.senders(user.measured);
-            for (hop, (node, circuit)) in (0..).zip(user.legs.iter().flat_map(senders)) {
+            for (node, circuit) in user.legs.iter().flat_map(senders) {
+                let next = &mut hops[user.user as usize];
+                let hop = *next;
+                *next += 1;
                 let sampler = &mut self.lanes[node.machine()].records.sampler;
                 let sampler = sampler.get_or_insert_with(|| Box::new(Sampler::new(sampling)));
                 sampler.watched.push(WatchedHop {
-                    user: number,
+                    user: user.user,
                     hop,
                     position: node.position,
                     circuit,
                     direction: user.measured,
+                    from: user.from,
                 });
             }
         }
@@ -424,14 +500,15 @@ impl<'a> Builder<'a> {
         };
         let messages = self.plans.iter().filter_map(|plan| plan.hop.out_of_band);
         Least {
-            up: least(|machine| machine.up.delay()),
-            down: least(|machine| machine.down.delay()),
+            up: least(|machine| machine.up.least_delay()),
+            down: least(|machine| machine.down.least_delay()),
             message: messages.min(),
         }
     }
 
     fn finish(mut self) -> World {
         self.add_samplers();
+        stops::schedule(&self.faults, &mut self.lanes, &self.users);
         let least = self.least();
         let routes = Routes::new(&self.spec.backbone, self.lanes.len());
         let waits = routes.wait();

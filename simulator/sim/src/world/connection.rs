@@ -37,6 +37,10 @@ pub(crate) struct TcpEnd {
     read: u64,
     /// The pending event of this end; may be earlier than needed.
     alarm: Option<Instant>,
+    /// When the connection opens.
+    pub(crate) opens: Instant,
+    /// Whether this end or its peer is gone.
+    broken: bool,
 }
 
 impl TcpEnd {
@@ -58,7 +62,26 @@ impl TcpEnd {
             written: 0,
             read: 0,
             alarm: None,
+            opens: Instant::ZERO,
+            broken: false,
         }
+    }
+
+    /// The machine of the peer.
+    pub(crate) const fn peer_machine(&self) -> usize {
+        self.peer.machine as usize
+    }
+
+    /// Breaks the connection off: what it holds is lost, and so is all that is still written.
+    pub(crate) fn break_off(&mut self) {
+        self.broken = true;
+        self.alarm = None;
+        self.arriving.clear();
+    }
+
+    #[inline]
+    pub(crate) const fn is_broken(&self) -> bool {
+        self.broken
     }
 
     /// Reads a field of each part; the number means nothing.
@@ -76,6 +99,9 @@ impl TcpEnd {
         frames: &mut Vec<Frame<Simulated>>,
         out: &mut Vec<(ConnectionAt, Written)>,
     ) {
+        if self.broken {
+            return frames.clear();
+        }
         let before = self.written;
         for frame in frames.drain(..) {
             self.written += frame.wire_len(Carrier::Stream).get();
@@ -92,7 +118,9 @@ impl TcpEnd {
     /// Takes a frame that the peer has written; the segments that carry it come later.
     #[inline]
     pub(crate) fn expect(&mut self, frame: Written) {
-        self.arriving.push_back(frame);
+        if !self.broken {
+            self.arriving.push_back(frame);
+        }
     }
 
     /// Writes as much as the connection takes.
@@ -104,6 +132,9 @@ impl TcpEnd {
     /// how many bytes there were.
     #[inline]
     pub(crate) fn read(&mut self, most: Bytes, out: &mut Vec<Frame<Simulated>>) -> Bytes {
+        if self.broken {
+            return Bytes::ZERO;
+        }
         let bytes = self.tcp.readable().min(most);
         self.tcp.read(bytes);
         self.read += bytes.get();
@@ -131,6 +162,9 @@ impl TcpEnd {
     /// The next segment, if there is one to send.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant, packets: &mut Packets) -> Option<Packet> {
+        if self.broken {
+            return None;
+        }
         let segment = self.tcp.poll_transmit(now)?;
         Some(packets.segment(self.to, segment))
     }
@@ -139,6 +173,9 @@ impl TcpEnd {
     /// turns out to be early costs less than moving it with every segment.
     #[inline]
     pub(crate) fn arm(&mut self) -> Option<Instant> {
+        if self.broken {
+            return None;
+        }
         let timeout = self.tcp.poll_timeout()?;
         if self.alarm.is_some_and(|alarm| alarm <= timeout) {
             return None;

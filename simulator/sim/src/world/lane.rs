@@ -8,8 +8,9 @@
 
 use std::hint::black_box;
 
-use hopflow_overlay::{CircuitHandle, Direction, Event, StreamHandle};
+use hopflow_overlay::{BucketConfig, CircuitHandle, Direction, Event, StreamHandle};
 use hopflow_units::{Duration, Instant};
+use hopflow_wire::Reason;
 
 use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
 use super::connections::Connections;
@@ -20,6 +21,7 @@ use super::recorders::Records;
 use super::schedule::{Schedule, Scheduled};
 use super::shared::Shared;
 use super::users::{Client, Server, Sink, StreamWrite};
+use crate::outcome::{FailCause, NewCircuit};
 use crate::payload::{DataOffset, Simulated};
 
 /// A machine with its links, connections, users, and all that is pending there.
@@ -156,10 +158,10 @@ impl Lane {
         service.map_or(due, |at| due.min(at + self.down_delay()))
     }
 
-    /// How long packets take from the router to the machine.
+    /// How long packets take from the router to the machine, at least.
     #[inline]
     pub(crate) const fn down_delay(&self) -> Duration {
-        self.machine.down.delay()
+        self.machine.down.least_delay()
     }
 
     /// Offers to the downlink what reaches the router, all of it before `limit`; returns how many
@@ -422,7 +424,9 @@ impl Lane {
             Event::StreamClosed { stream } => {
                 self.node_mut(position).ends[stream.index()] = None;
             }
-            Event::Closed { circuit, .. } => self.on_closed(position, circuit),
+            Event::Closed { circuit, reason } => {
+                self.on_closed((position, circuit), reason, shared.now);
+            }
         }
     }
 
@@ -456,14 +460,70 @@ impl Lane {
         }
     }
 
-    fn on_closed(&mut self, position: u16, circuit: CircuitHandle) {
+    fn on_closed(
+        &mut self,
+        (position, circuit): (u16, CircuitHandle),
+        reason: Reason,
+        now: Instant,
+    ) {
         let user = self.machine.node(position).users[circuit.index()];
         self.records.closed.push(user);
-        let clients = self.clients.iter_mut().map(|client| &mut client.endpoint);
-        let servers = self.servers.iter_mut().map(|server| &mut server.endpoint);
-        for endpoint in clients.chain(servers) {
-            endpoint.on_closed(position, circuit);
+        let cause = match reason {
+            Reason::Requested => FailCause::Left,
+            _ => FailCause::Closed,
+        };
+        let journal = &mut self.records.journal;
+        for (index, client) in (0..).zip(&mut self.clients) {
+            client.renewal.on_closed(position, circuit);
+            if client.endpoint.on_closed(position, circuit) {
+                if let Some(sink) = &mut client.sink {
+                    sink.fail(now, cause, journal);
+                }
+                if let Some(at) = client.renewal.begin(now) {
+                    self.schedule.add(at, Scheduled::Renew(index));
+                }
+            }
         }
+        for server in &mut self.servers {
+            if server.endpoint.on_closed(position, circuit)
+                && let Some(sink) = &mut server.sink
+            {
+                sink.fail(now, cause, journal);
+            }
+        }
+    }
+
+    /// A user has its next circuit, unless that is closed, too: then it waits for the one after it.
+    fn renew(&mut self, index: u32, shared: &mut Shared) {
+        let now = shared.now;
+        let client = &mut self.clients[index as usize];
+        let closed = client.renewal.closed;
+        let journal = &mut self.records.journal;
+        let request = client.renew(now, journal, &mut shared.out.requests);
+        if client.endpoint.closed {
+            if let Some(at) = client.renewal.begin(now) {
+                self.schedule.add(at, Scheduled::Renew(index));
+            }
+            return;
+        }
+        self.records.rebuilt.push(NewCircuit {
+            circuit: client.endpoint.user,
+            closed,
+            ready: now,
+        });
+        self.write(request, shared);
+    }
+
+    /// A user leaves, and with it its circuits.
+    fn leave(&mut self, client: u32, shared: &mut Shared) {
+        let client = &mut self.clients[client as usize];
+        client.renewal.end();
+        let position = client.endpoint.position;
+        for circuit in client.endpoint.circuits.clone() {
+            let host = &mut self.node_mut(position).host;
+            host.close_circuit(shared.now, circuit, Reason::Requested);
+        }
+        self.pump(position, shared);
     }
 
     fn on_schedule(&mut self, shared: &mut Shared) {
@@ -484,6 +544,20 @@ impl Lane {
                     let response = self.servers[server as usize].respond();
                     self.write(response, shared);
                 }
+                Scheduled::Renew(client) => self.renew(client, shared),
+                Scheduled::Open(end) => {
+                    self.connections.open(end, &mut self.machine, shared);
+                }
+                Scheduled::Leave(client) => self.leave(client, shared),
+                Scheduled::Break(end) => self.connections.break_off(end),
+                Scheduled::Close { position, circuit } => {
+                    let host = &mut self.node_mut(position).host;
+                    host.close_circuit(now, circuit, Reason::Unreachable);
+                    self.pump(position, shared);
+                }
+                Scheduled::Bucket { position, bucket } => {
+                    self.set_bucket(position, bucket, shared);
+                }
                 Scheduled::Message {
                     position,
                     link,
@@ -495,6 +569,19 @@ impl Lane {
                 }
             }
         }
+    }
+
+    /// Changes the token bucket of a node.
+    fn set_bucket(&mut self, position: u16, bucket: Option<BucketConfig>, shared: &mut Shared) {
+        let (now, machine) = (shared.now, &mut self.machine);
+        let node = machine.node_mut(position);
+        if let (Some(reading), Some(bucket)) = (&mut node.reading, bucket) {
+            reading.set_bucket(now, bucket);
+            self.connections.serve_reading(position, machine, shared);
+        } else {
+            node.host.set_bucket(now, bucket);
+        }
+        self.pump(position, shared);
     }
 
     /// Passes what a user or server writes to its node.

@@ -9,6 +9,7 @@
 //! | windows of time, and threads that run them | `windows.rs`, `grid.rs` |
 //! | partitions: lanes that one thread runs | `partition.rs`, `mail.rs`; which lanes: `balance.rs` |
 //! | a lane: the events of one machine | `lane.rs`, `schedule.rs`; what leaves it: `outbox.rs` |
+//! | what becomes of machines by their faults | `faults.rs`, `stops.rs` |
 //! | its access links, its nodes, who waits for the uplink | `machine.rs`, `pipe.rs`, `reading.rs` |
 //! | its TCP connections, of the overlay and outside it | `connections.rs`, `connection.rs`, `cross.rs` |
 //! | its users and servers | `users/` |
@@ -24,6 +25,7 @@ mod connection;
 mod connections;
 mod cross;
 mod deployment;
+mod faults;
 mod grid;
 mod lane;
 mod machine;
@@ -38,6 +40,7 @@ mod routes;
 mod schedule;
 mod share;
 mod shared;
+mod stops;
 mod trunks;
 mod users;
 mod windows;

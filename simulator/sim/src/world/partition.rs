@@ -39,7 +39,7 @@ struct Pending {
     added: Vec<u64>,
     /// The end of the window at work.
     limit: Instant,
-    /// How long packets take to each lane from its router.
+    /// How long packets take to each lane from its router, at least.
     delays: Vec<Duration>,
     /// Vectors to be used again. Windows far ahead have timers and no packets, so the two are kept
     /// apart.

@@ -4,20 +4,30 @@ use hopflow_netem::{Link, LinkConfig, Verdict};
 use hopflow_random::Stream;
 use hopflow_units::{Duration, Instant};
 
+use super::faults::LinkChange;
 use super::packets::{Packet, Packets};
 
-/// A one-way link with its random stream.
+/// A one-way link with its random stream, and how it changes with time.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     link: Link<Packet>,
     random: Stream,
+    /// Changes to come, the last one first.
+    changes: Vec<(Instant, LinkChange)>,
+    /// When the next one comes.
+    change_at: Instant,
+    /// The least propagation delay at any time.
+    least_delay: Duration,
 }
 
 impl Pipe {
     pub(crate) fn new(config: LinkConfig, random: Stream) -> Self {
         Self {
+            least_delay: config.delay,
             link: Link::new(config),
             random,
+            changes: Vec::new(),
+            change_at: Instant::FAR_FUTURE,
         }
     }
 
@@ -26,13 +36,55 @@ impl Pipe {
         self.random = random;
     }
 
+    /// The link with changes, in order of time.
+    pub(crate) fn with_changes(mut self, mut changes: Vec<(Instant, LinkChange)>) -> Self {
+        for (_, change) in &changes {
+            if let LinkChange::Delay(delay) = change {
+                self.least_delay = self.least_delay.min(*delay);
+            }
+        }
+        changes.reverse();
+        self.changes = changes;
+        self.change_at = self.next_change();
+        self
+    }
+
+    fn next_change(&self) -> Instant {
+        self.changes
+            .last()
+            .map_or(Instant::FAR_FUTURE, |(at, _)| *at)
+    }
+
+    /// Makes the changes that are due. What left the queue before a change did so without it.
+    #[inline]
+    fn change(&mut self, now: Instant) {
+        if self.change_at <= now {
+            self.make_changes(now);
+        }
+    }
+
+    #[cold]
+    fn make_changes(&mut self, now: Instant) {
+        while let Some((at, change)) = self.changes.pop_if(|(at, _)| *at <= now) {
+            if let Some(before) = at.as_nanos().checked_sub(1) {
+                self.link.serve(Instant::from_nanos(before));
+            }
+            match change {
+                LinkChange::Rate(rate) => self.link.set_rate(Some(rate)),
+                LinkChange::Delay(delay) => self.link.set_delay(delay),
+                LinkChange::Cut(cut) => self.link.set_cut(cut),
+            }
+        }
+        self.change_at = self.next_change();
+    }
+
     pub(crate) const fn link(&self) -> &Link<Packet> {
         &self.link
     }
 
-    /// The propagation delay: nothing sent arrives sooner.
-    pub(crate) const fn delay(&self) -> Duration {
-        self.link.config().delay
+    /// The least propagation delay at any time: nothing sent arrives sooner.
+    pub(crate) const fn least_delay(&self) -> Duration {
+        self.least_delay
     }
 
     /// When a sender that a full queue stops may try again; `None` if there is room.
@@ -44,6 +96,7 @@ impl Pipe {
     /// Sends a packet, and a copy of it where the link duplicates it.
     #[inline]
     pub(crate) fn send(&mut self, now: Instant, packet: Packet, packets: &mut Packets) {
+        self.change(now);
         let (link, random) = (&mut self.link, &mut self.random);
         match link.send(now, packet, packet.size(), random) {
             Verdict::Queued => {}
@@ -68,6 +121,7 @@ impl Pipe {
     #[inline]
     pub(crate) fn serve(&mut self, now: Instant, packets: &mut Packets) {
         if self.link.next_service().is_some_and(|at| at <= now) {
+            self.change(now);
             self.link.serve(now);
             self.free_dropped(packets);
         }

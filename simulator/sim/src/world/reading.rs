@@ -42,6 +42,12 @@ impl Reading {
         }
     }
 
+    /// Changes the bucket. Who waits for tokens must ask again.
+    pub(crate) fn set_bucket(&mut self, now: Instant, config: BucketConfig) {
+        self.bucket.change(now, config);
+        self.ready_at = None;
+    }
+
     /// When there will be tokens, if a connection waits for them.
     pub(crate) const fn ready_at(&self) -> Option<Instant> {
         self.ready_at

@@ -1,9 +1,10 @@
-//! What happens at a machine at known times: requests, answers, connections and messages out of
-//! band.
+//! What happens at a machine at known times: requests, answers, connections, what users and
+//! operators do, what breaks, and messages out of band.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use hopflow_overlay::{BucketConfig, CircuitHandle};
 use hopflow_units::{Instant, LinkId};
 use hopflow_wire::Message;
 
@@ -19,6 +20,24 @@ pub(crate) enum Scheduled {
     Request(u32),
     /// A server answers: which of the machine's.
     Respond(u32),
+    /// A user has the next of its circuits: which of the machine's clients.
+    Renew(u32),
+    /// A connection of the overlay opens that was not there from the beginning.
+    Open(ConnectionEnd),
+    /// A user leaves: which of the machine's clients.
+    Leave(u32),
+    /// The far end of a connection is gone, or this one.
+    Break(ConnectionEnd),
+    /// A node closes a circuit, because it or its neighbour stops.
+    Close {
+        position: u16,
+        circuit: CircuitHandle,
+    },
+    /// The operator changes the token bucket of a node.
+    Bucket {
+        position: u16,
+        bucket: Option<BucketConfig>,
+    },
     /// A message arrives out of band at a node.
     Message {
         position: u16,

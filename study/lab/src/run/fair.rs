@@ -51,13 +51,11 @@ pub(super) struct Fair {
 /// got is taken off the capacities, and greedy circuits share what is left by progressive filling
 /// (`PredicTor`, section 5, compares with such rates). Feedback, retransmissions and the headers
 /// below cells are not reckoned. Where a user has several paths, what it takes of each is its
-/// transport's choice, and nothing is said about any circuit of the world.
+/// transport's choice, and nothing is said about any circuit of the world; nor is it where
+/// capacities change with time, by faults, or users leave.
 pub(super) fn rates(world: &WorldSpec, goodputs: &[f64]) -> Vec<Option<Fair>> {
-    if world
-        .circuits
-        .iter()
-        .any(|circuit| !circuit.legs.is_empty())
-    {
+    let changes = |circuit: &CircuitSpec| !circuit.legs.is_empty() || circuit.leave.is_some();
+    if !world.faults.is_empty() || world.circuits.iter().any(changes) {
         return vec![None; world.circuits.len()];
     }
     let mut left: BTreeMap<Resource, f64> = BTreeMap::new();

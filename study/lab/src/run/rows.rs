@@ -1,8 +1,9 @@
 //! What a simulation measured, as rows of a result folder.
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Direction, Download, HopSample, Latency, LatencyClass, Link, Metric,
-    MetricUnit, Queue, Relay, Sample, Since, Tables, Trace, Vantage, Visit,
+    Circuit, Class, CrossFlow, Direction, Download, FailCause, Failure, Fault, FaultKind,
+    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample,
+    Since, Tables, Trace, Vantage, Visit,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
@@ -48,6 +49,14 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
         deployments: Vec::new(),
         traces: outcome.traces.iter().map(trace).collect(),
         visits: outcome.visits.iter().map(visit).collect(),
+        failures: outcome
+            .failures
+            .iter()
+            .filter(|failure| failure.requested >= evaluated.from)
+            .map(failure)
+            .collect(),
+        rebuilt: outcome.rebuilt.iter().map(new_circuit).collect(),
+        faults: world.faults.iter().map(|it| fault(world, it)).collect(),
     }
 }
 
@@ -136,6 +145,29 @@ fn download(download: &hopflow_sim::Download) -> Download {
     }
 }
 
+fn failure(failure: &hopflow_sim::Failure) -> Failure {
+    Failure {
+        circuit: failure.circuit,
+        class: class(failure.class),
+        request: failure.index,
+        start_s: failure.requested.as_secs_f64(),
+        end_s: failure.failed.as_secs_f64(),
+        bytes: failure.received.get(),
+        cause: match failure.cause {
+            hopflow_sim::FailCause::Left => FailCause::Left,
+            hopflow_sim::FailCause::Closed => FailCause::Closed,
+        },
+    }
+}
+
+fn new_circuit(rebuilt: &hopflow_sim::NewCircuit) -> NewCircuit {
+    NewCircuit {
+        circuit: rebuilt.circuit,
+        closed_s: rebuilt.closed.as_secs_f64(),
+        ready_s: rebuilt.ready.as_secs_f64(),
+    }
+}
+
 fn sample(sample: &hopflow_sim::Sample) -> Sample {
     Sample {
         circuit: sample.circuit,
@@ -204,6 +236,24 @@ fn visit(visit: &hopflow_sim::Visit) -> Visit {
         instance: visit.instance,
         start_s: visit.begin.as_secs_f64(),
         end_s: visit.end.as_secs_f64(),
+    }
+}
+
+fn fault(world: &WorldSpec, fault: &spec::Fault) -> Fault {
+    let (what, rate, delay) = match fault.kind {
+        spec::FaultKind::Stop { .. } => (FaultKind::Stop, None, None),
+        spec::FaultKind::Outage => (FaultKind::Outage, None, None),
+        spec::FaultKind::Rate(rate) => (FaultKind::Rate, Some(rate), None),
+        spec::FaultKind::Delay(delay) => (FaultKind::Delay, None, Some(delay)),
+        spec::FaultKind::Bucket(rate) => (FaultKind::Bucket, Some(rate), None),
+    };
+    Fault {
+        name: world.nodes[fault.node.index()].name.clone(),
+        what,
+        from_s: fault.from.as_secs_f64(),
+        until_s: fault.until.map(Duration::as_secs_f64),
+        rate_bytes_per_s: rate.map(Rate::as_f64),
+        delay_s: delay.map(Duration::as_secs_f64),
     }
 }
 

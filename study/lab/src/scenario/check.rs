@@ -7,9 +7,11 @@ use hopflow_units::{Bytes, Duration};
 
 use super::check_path::check_path;
 use super::limits::{Check, check_count, fail};
+use super::network::at_once;
 use super::traffic::TrafficModels;
 use super::{
-    Access, Bucket, Circuits, Network, Path, Record, Relays, Response, Scenario, Shaping, Workload,
+    Access, Bucket, Circuits, Network, Path, Rebuild, Record, Relays, Response, Scenario, Shaping,
+    Workload,
 };
 
 impl Scenario {
@@ -39,6 +41,7 @@ impl Scenario {
         }
         let circuits = self.groups().map(|(_, group)| u64::from(group.count));
         check_count("circuits", circuits.sum())?;
+        self.check_faults()?;
         self.check_places()?;
         self.check_branch()
     }
@@ -218,6 +221,7 @@ impl Circuits {
     fn check(&self, key: &str, scenario: &Scenario) -> Check {
         check_count(&format!("{key}.count"), u64::from(self.count))?;
         self.access.check(&format!("{key}.access"))?;
+        self.check_times(key)?;
         let workload = format!("{key}.workload");
         self.workload.check(&workload)?;
         self.workload
@@ -244,6 +248,31 @@ impl Circuits {
             return fail(&format!("{key}.path"), problem);
         }
         self.check_legs(key, scenario)
+    }
+}
+
+impl Circuits {
+    fn check_times(&self, key: &str) -> Check {
+        if let Some(arrivals) = &self.arrivals {
+            arrivals.check(&format!("{key}.arrivals"))?;
+            if self.start != at_once() {
+                let problem = "conflicts with `arrivals`, which says when users start; remove one of \
+                               the two";
+                return fail(&format!("{key}.start"), problem);
+            }
+        }
+        if self.workload.uploads() && matches!(self.rebuild, Some(Rebuild::After(_))) {
+            let problem = "is for users that download; allowed here is \"never\"";
+            return fail(&format!("{key}.rebuild"), problem);
+        }
+        let stay = self.stay.as_ref();
+        if stay.is_some_and(|stay| stay.smallest().is_zero()) {
+            return fail(
+                &format!("{key}.stay"),
+                "may be zero; allowed is a time above zero",
+            );
+        }
+        Ok(())
     }
 }
 

@@ -50,6 +50,11 @@ impl Scenario {
                 let problem = "\"published\" paths are for the scenario's own circuits";
                 return fail(&format!("{key}.circuits[{group}].path"), problem);
             }
+            if circuits.stay.is_some() {
+                let problem = "users of variants stay to the end; allowed is this key for the \
+                               scenario's own circuits";
+                return fail(&format!("{key}.circuits[{group}].stay"), problem);
+            }
         }
         for label in self
             .transports

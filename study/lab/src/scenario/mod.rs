@@ -1,11 +1,14 @@
 //! Scenarios: a network, its users, the transports under test and the seeds, as TOML.
 
+mod arrivals;
 mod branch;
 mod check;
 mod check_branch;
+mod check_faults;
 mod check_path;
 mod check_places;
 mod check_source;
+mod faults;
 mod legs;
 mod limits;
 mod load;
@@ -19,6 +22,7 @@ mod population;
 mod quantity;
 mod queue;
 mod read;
+mod rebuild;
 mod replay;
 mod sample;
 mod scale;
@@ -38,13 +42,16 @@ use hopflow_units::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use arrivals::Load;
 pub use branch::{Branch, Variant};
+pub use faults::{FaultKind, Faults};
 pub use legs::Legs;
 pub use loaded::Loaded;
 pub use network::{Access, Bucket, Cross, Network, Relays, Shaping};
 pub use path::{Path, RandomPath, TorPath};
 pub use quantity::{Distribution, Quantity, Text};
 pub use queue::Queue;
+pub use rebuild::Rebuild;
 pub use sample::CLIENT_PREFIX;
 pub use schema::schema;
 pub use source::{PopulationSource, Source};
@@ -84,6 +91,9 @@ pub struct Scenario {
     pub network: Network,
     /// The circuits, one or a group at a time.
     pub circuits: Vec<Circuits>,
+    /// What goes wrong at relays, or changes there; nothing by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Faults>,
     /// What is recorded over time.
     #[serde(default)]
     pub record: Record,

@@ -64,6 +64,14 @@ impl<Q: Quantity> Distribution<Q> {
         }
     }
 
+    /// The smallest value that can be drawn.
+    pub fn smallest(&self) -> Q {
+        match self {
+            Self::Fixed(value) | Self::Uniform(value, _) => *value,
+            Self::Points(points) => points.first().expect("checked when it was read").0,
+        }
+    }
+
     /// The largest value that can be drawn.
     pub fn largest(&self) -> Q {
         match self {

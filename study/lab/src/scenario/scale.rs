@@ -7,7 +7,7 @@ use super::network::at_once;
 use super::{Circuits, Distribution, Scenario, Source, TorPath};
 
 impl Scenario {
-    /// Puts numbers in place of `scale` and `arrivals-per-second`, so that nothing else needs to know
+    /// Puts numbers in place of `scale` and `per-second`, so that nothing else needs to know
     /// of them.
     pub(super) fn resolve_counts(&mut self) -> Check {
         let (duration, part) = (self.duration.0, self.branch_at().unwrap_or_default());
@@ -18,7 +18,7 @@ impl Scenario {
             } else {
                 duration.saturating_sub(part)
             };
-            group.resolve_arrivals(&key, span)?;
+            group.resolve_rate(&key, span)?;
         }
         match self.scale.take() {
             Some(scale) => self.resize(scale),
@@ -52,17 +52,15 @@ impl Scenario {
 }
 
 impl Circuits {
-    fn resolve_arrivals(&mut self, key: &str, duration: Duration) -> Check {
-        let Some(rate) = self.arrivals_per_second.take() else {
+    fn resolve_rate(&mut self, key: &str, duration: Duration) -> Check {
+        let Some(rate) = self.per_second.take() else {
             return Ok(());
         };
-        let key = format!("{key}.arrivals-per-second");
-        if self.count != 1 || self.start != at_once() {
-            return fail(
-                &key,
-                "says how many circuits there are, and when they start: allowed is \
-                               either this key, or `count` and `start`",
-            );
+        let key = format!("{key}.per-second");
+        if self.count != 1 {
+            let problem =
+                "says how many circuits there are: allowed is either this key, or `count`";
+            return fail(&key, problem);
         }
         let count = (rate * duration.as_secs_f64()).round();
         if !(1.0..=LARGEST_COUNT as f64).contains(&count) {
@@ -75,7 +73,9 @@ impl Circuits {
             );
         }
         self.count = count as u32;
-        self.start = Distribution::Uniform(Duration::ZERO, duration);
+        if self.start == at_once() && self.arrivals.is_none() {
+            self.start = Distribution::Uniform(Duration::ZERO, duration);
+        }
         Ok(())
     }
 }
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn circuits_arrive_over_the_whole_duration() {
-        let scenario = parse("scale = 0.5", "arrivals-per-second = 12.5").unwrap();
+        let scenario = parse("scale = 0.5", "per-second = 12.5").unwrap();
         let group = &scenario.circuits[0];
         assert_eq!(group.count, 125);
         let span = Distribution::Uniform(Duration::ZERO, Duration::from_secs(20));
@@ -130,12 +130,12 @@ mod tests {
             ("scale = 0.0", "", "scale: is 0; allowed is above 0 to 1000"),
             (
                 "",
-                "arrivals-per-second = 5.0\ncount = 3",
-                "circuits[0].arrivals-per-second: says how many circuits there are",
+                "per-second = 5.0\ncount = 3",
+                "circuits[0].per-second: says how many circuits there are",
             ),
             (
                 "",
-                "arrivals-per-second = 1e9",
+                "per-second = 1e9",
                 "1000000000 per second are 20000000000 circuits in 20 s; allowed are 1 to 1000000",
             ),
         ] {

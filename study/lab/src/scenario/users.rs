@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hopflow_random::Streams;
 use hopflow_sim::spec;
 use hopflow_traffic::{LiveCircuits, Model, Server, Users};
 use hopflow_units::{Bytes, Duration};
@@ -10,11 +11,13 @@ use hopflow_wire::CELL_DATA;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::arrivals::Load;
 use super::legs::Legs;
 use super::loaded::Loaded;
 use super::network::{Access, at_once};
 use super::path::Path;
 use super::quantity::{Distribution, Text, TextOr};
+use super::rebuild::Rebuild;
 use super::replay::Replay;
 
 /// A group of circuits that are alike but for what they draw.
@@ -25,12 +28,12 @@ pub struct Circuits {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub count: u32,
-    /// Circuits that begin per second, in place of `count` and `start`: so many times the duration,
-    /// at times that are drawn uniformly, as a Poisson process has them. Users that do nothing in
-    /// the simulated time need no circuit.
+    /// Circuits that begin per second, in place of `count`: so many times the duration. Without
+    /// `start` and `arrivals` they begin at times that are drawn uniformly, as a Poisson process has
+    /// them. Users that do nothing in the simulated time need no circuit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
-    pub arrivals_per_second: Option<f64>,
+    pub per_second: Option<f64>,
     /// The relays from entry to exit.
     pub path: Path,
     /// For a user with several circuits to the same exit over which its stream may go: the number
@@ -55,6 +58,19 @@ pub struct Circuits {
     /// When the user starts; at once by default.
     #[serde(default = "at_once")]
     pub start: Distribution<Duration>,
+    /// In place of `start`: the load over time, in proportion to which users arrive, as pairs of a
+    /// time and a factor that changes linearly between two of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Load>,
+    /// How long the user stays before it leaves and its client closes its circuits; to the end by
+    /// default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stay: Option<Distribution<Duration>>,
+    /// How long a user takes to have a new circuit, drawn as the first one was, after its client learned
+    /// that a relay of its circuit has stopped; or `"never"`. 1 s by default, and for users that upload
+    /// never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<Rebuild>,
 }
 
 const fn one() -> u32 {
@@ -237,6 +253,28 @@ impl Workload {
             think: (low.0, high.0),
             server_delay: or_millis(self.server_delay, 20),
             server_delay_max: or_millis(self.server_delay_max, 200),
+        }
+    }
+}
+
+impl Circuits {
+    /// When a user starts, and when it leaves, if it does not stay to the end.
+    pub(super) fn times(&self, streams: Streams, number: u64) -> (Duration, Option<Duration>) {
+        let start = match &self.arrivals {
+            Some(load) => load.sample(&mut streams.stream("arrival", number)),
+            None => self.start.sample(&mut streams.stream("start", number)),
+        };
+        let stay = self.stay.as_ref();
+        let stay = stay.map(|stay| stay.sample(&mut streams.stream("stay", number)));
+        (start, stay.map(|stay| start + stay))
+    }
+
+    /// How long the user takes to have a new circuit, if it has one.
+    pub(super) fn rebuilds_after(&self) -> Option<Duration> {
+        match self.rebuild {
+            Some(Rebuild::After(time)) => Some(time),
+            None if !self.workload.uploads() => Some(Duration::from_secs(1)),
+            None | Some(Rebuild::Never) => None,
         }
     }
 }

@@ -84,8 +84,8 @@ impl Scenario {
         let groups = self.variants()[variant].circuits.iter();
         let groups = groups.flat_map(|group| (0..group.count).map(move |_| group));
         let start = |(number, group): (usize, &Circuits)| {
-            let mut stream = streams.stream("start", number as u64);
-            (number as u32, at + group.start.sample(&mut stream))
+            let (start, _) = group.times(streams, number as u64);
+            (number as u32, at + start)
         };
         self.circuits_of(variant).zip(groups).map(start).collect()
     }

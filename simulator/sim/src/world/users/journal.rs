@@ -2,13 +2,15 @@
 
 use hopflow_units::Instant;
 
-use crate::outcome::{Download, Visit};
+use crate::outcome::{Download, Failure, Visit};
 
-/// Downloads and visits of the users at a machine.
+/// Downloads, those that failed, and visits of the users at a machine.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Journal {
     /// In order of their completion.
     pub(crate) downloads: Vec<Download>,
+    /// In order of their end.
+    pub(crate) failures: Vec<Failure>,
     /// In order of their beginning.
     pub(crate) visits: Vec<Visit>,
 }

@@ -7,7 +7,7 @@ use hopflow_units::{Bytes, Cells, Duration, Instant};
 
 use super::journal::Journal;
 use crate::histogram::LatencyHistogram;
-use crate::outcome::{Download, Latencies};
+use crate::outcome::{Download, FailCause, Failure, Latencies};
 use crate::payload::Simulated;
 use crate::spec::{Class, Fetch};
 use crate::world::outbox::{Left, Request};
@@ -21,6 +21,10 @@ pub(crate) struct Sink {
     /// The direction of the data that is measured.
     measured: Direction,
     pub(crate) bytes: Bytes,
+    /// What came over circuits that were closed before.
+    pub(crate) before: Bytes,
+    /// How many such circuits there were.
+    turn: u32,
     pub(crate) cells: Cells,
     pub(crate) latency: LatencyHistogram,
     /// The transfer under way.
@@ -69,6 +73,8 @@ impl Sink {
             class,
             measured,
             bytes: Bytes::ZERO,
+            before: Bytes::ZERO,
+            turn: 0,
             cells: Cells::ZERO,
             latency: LatencyHistogram::default(),
             transfer: None,
@@ -109,7 +115,7 @@ impl Sink {
         let Some(course) = &mut self.course else {
             return;
         };
-        if left.offset.wrapping_sub(course.delivered) <= u32::MAX / 2 {
+        if left.turn == self.turn && left.offset.wrapping_sub(course.delivered) <= u32::MAX / 2 {
             course.left.entry(left.offset).or_insert(left.at);
         }
     }
@@ -118,7 +124,7 @@ impl Sink {
     #[inline]
     pub(crate) fn on_delivered(&mut self, cell: &Simulated, now: Instant, journal: &mut Journal) {
         assert!(
-            cell.offset() == self.bytes.get() as u32,
+            cell.offset() == (self.bytes.get() - self.before.get()) as u32,
             "cells are delivered once and in order"
         );
         let len = Bytes::new(u64::from(cell.len()));
@@ -131,6 +137,35 @@ impl Sink {
         if let Some(download) = self.advance(len, now) {
             journal.downloads.push(download);
         }
+    }
+
+    /// The user has a new circuit, whose stream begins anew.
+    pub(crate) fn renew(&mut self) {
+        self.before = self.bytes;
+        self.turn += 1;
+        if let Some(course) = &mut self.course {
+            course.delivered = 0;
+            course.left.clear();
+        }
+    }
+
+    /// The circuit is closed: notes the download that will not be complete, if there is one.
+    pub(crate) fn fail(&mut self, now: Instant, cause: FailCause, journal: &mut Journal) {
+        let (transfer, begun) = (self.transfer.take(), self.begun.take());
+        let first = begun.map(|begun| begun.requested);
+        let Some(requested) = first.or(transfer.map(|transfer| transfer.requested)) else {
+            return;
+        };
+        let before = begun.map_or(Bytes::ZERO, |begun| begun.size);
+        journal.failures.push(Failure {
+            circuit: self.user,
+            class: self.class,
+            index: self.completed,
+            requested,
+            failed: now,
+            received: before + transfer.map_or(Bytes::ZERO, |transfer| transfer.received),
+            cause,
+        });
     }
 
     /// Counts what has arrived of the transfer; returns the download that is complete with it.
@@ -196,6 +231,38 @@ mod tests {
 
     const fn at(millis: u64) -> Instant {
         Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn a_download_that_fails_is_noted_with_all_that_arrived_of_it() {
+        let mut sink = Sink::new(3, Class::Web, Direction::Backward);
+        let mut journal = Journal::default();
+        sink.fail(at(5), FailCause::Closed, &mut journal);
+        assert!(journal.failures.is_empty(), "nothing was under way");
+        for (begin, received) in [(10, RESPONSE), (30, Bytes::new(400))] {
+            sink.begin(Request {
+                at: at(begin),
+                fetch: Fetch {
+                    request: Bytes::new(498),
+                    server_delay: Duration::ZERO,
+                    response: Some(RESPONSE),
+                    pause: Duration::ZERO,
+                    continued: true,
+                },
+            });
+            assert_eq!(sink.advance(received, at(begin + 5)), None);
+        }
+        sink.fail(at(40), FailCause::Left, &mut journal);
+        let expected = Failure {
+            circuit: 3,
+            class: Class::Web,
+            index: 0,
+            requested: at(10),
+            failed: at(40),
+            received: Bytes::new(1400),
+            cause: FailCause::Left,
+        };
+        assert_eq!(journal.failures, [expected]);
     }
 
     #[test]
