@@ -104,6 +104,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         workload: Arc::new(Script::of(settings)),
         start: Duration::ZERO,
         leave: None,
+        rebuilt: Vec::new(),
     };
     WorldSpec {
         nodes: names.enumerate().map(node).collect(),

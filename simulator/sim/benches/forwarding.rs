@@ -76,6 +76,7 @@ fn star(circuits: u32) -> WorldSpec {
             }),
             start: random.uniform(Duration::ZERO, Duration::from_secs(1)),
             leave: None,
+            rebuilt: Vec::new(),
         }
     });
     WorldSpec {

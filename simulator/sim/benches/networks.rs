@@ -120,6 +120,7 @@ fn circuit(index: u32, relays: &[NodeSpec], random: &mut Stream) -> CircuitSpec 
         }),
         start: random.uniform(Duration::ZERO, Duration::from_secs(10)),
         leave: None,
+        rebuilt: Vec::new(),
     }
 }
 

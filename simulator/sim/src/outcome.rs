@@ -13,6 +13,8 @@ pub struct Outcome {
     pub downloads: Vec<Download>,
     /// Downloads that were broken off, in order of their end.
     pub failures: Vec<Failure>,
+    /// Circuits that users had anew, in order of time.
+    pub rebuilt: Vec<NewCircuit>,
     /// One summary per circuit.
     pub circuits: Vec<CircuitOutcome>,
     /// R(t) and W(t), ordered by time, then circuit.
@@ -79,6 +81,17 @@ pub struct Failure {
     pub received: Bytes,
     /// Why the circuit was closed.
     pub cause: FailCause,
+}
+
+/// A user has a circuit in place of one that was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewCircuit {
+    /// The number of its circuit, which stays the same.
+    pub circuit: u32,
+    /// When the client learned that the one before was closed.
+    pub closed: Instant,
+    /// When the client could use the new one.
+    pub ready: Instant,
 }
 
 /// Why a download was broken off.

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use hopflow_lab::scenario::Scenario;
 use hopflow_random::{Stream, Streams};
 use hopflow_sim::spec::{
-    BackboneLink, BucketSpec, CrossSpec, Fault, FaultKind, Fetch, QueueSpec, Sampling, Session,
-    TrafficModel, WorldSpec,
+    BackboneLink, BucketSpec, CrossSpec, Fault, FaultKind, Fetch, QueueSpec, Rebuilt, Sampling,
+    Session, TrafficModel, WorldSpec,
 };
 use hopflow_sim::{Deployment, Outcome, World};
 use hopflow_units::{Duration, NodeId, Rate};
@@ -167,6 +167,37 @@ const FEATURES: &[Feature] = &[
                 from,
                 until: (node % 5 > 0).then(|| from + Duration::from_millis(150)),
                 kind,
+            });
+        }
+    }),
+    ("rebuilt circuits", |spec| {
+        let paths: Vec<_> = spec
+            .circuits
+            .iter()
+            .map(|circuit| circuit.path.clone())
+            .collect();
+        for (number, circuit) in spec.circuits.iter_mut().enumerate() {
+            let again = |turn: usize| {
+                let mut path = paths[(number + turn) % paths.len()].clone();
+                path[0] = circuit.path[0];
+                Rebuilt {
+                    path,
+                    legs: Vec::new(),
+                    after: Duration::from_millis(40 * turn as u64),
+                    from: Duration::from_millis(300 * turn as u64 + number as u64),
+                }
+            };
+            circuit.rebuilt = (1..4).map(again).collect();
+        }
+        for node in (0..spec.nodes.len() as u32).step_by(2) {
+            let from = Duration::from_millis(150 + u64::from(node) * 231 % 1700);
+            spec.faults.push(Fault {
+                node: NodeId::new(node),
+                from,
+                until: Some(from + Duration::from_millis(100)),
+                kind: FaultKind::Stop {
+                    detected: Duration::from_millis(50),
+                },
             });
         }
     }),

@@ -12,7 +12,7 @@ use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
     Circuit, CrossFlow, Deployment, Download, Error, Failure, Fault, HopSample, Latency,
-    LatencyClass, Link, Metric, MetricUnit, Queue, Relay, Sample, Trace, Visit,
+    LatencyClass, Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample, Trace, Visit,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -115,6 +115,7 @@ impl Folder {
             traces: self.read_optional::<Trace>(entry)?,
             visits: self.read_optional::<Visit>(entry)?,
             failures: self.read_optional::<Failure>(entry)?,
+            rebuilt: self.read_optional::<NewCircuit>(entry)?,
             faults: self.read_optional::<Fault>(entry)?,
         })
     }
@@ -327,6 +328,9 @@ fn write_tables(
     }
     if !tables.failures.is_empty() {
         writer.write(&tables.failures)?;
+    }
+    if !tables.rebuilt.is_empty() {
+        writer.write(&tables.rebuilt)?;
     }
     if !tables.faults.is_empty() {
         writer.write(&tables.faults)?;

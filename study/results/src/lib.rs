@@ -21,6 +21,7 @@
 //!     traces.parquet                      [`Trace`], where it was recorded
 //!     visits.parquet                      [`Visit`], where users visit pages
 //!     failures.parquet                    [`Failure`], where downloads were broken off
+//!     rebuilt.parquet                     [`NewCircuit`], where users had circuits anew
 //!     faults.parquet                      [`Fault`], where relays had some
 //! DIR/values.csv                          values of a reproduced figure: [`Value`]
 //! DIR/sections/*.json                     sections that other programs add to the report
@@ -86,8 +87,8 @@ pub use key::RunKey;
 pub use manifest::{FORMAT, Manifest};
 pub use rows::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, FailCause, Failure, Fault,
-    FaultKind, HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, Queue, Relay, Sample,
-    Since, Trace, Vantage, Visit,
+    FaultKind, HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, Queue,
+    Relay, Sample, Since, Trace, Vantage, Visit,
 };
 pub use run::{RunEntry, TableFile, Tables};
 pub use table::Row;

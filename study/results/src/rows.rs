@@ -116,6 +116,18 @@ row! {
 }
 
 row! {
+    /// A user has a circuit in place of one that was closed.
+    pub struct NewCircuit in "rebuilt" {
+        /// The number of its circuit, which stays the same.
+        pub circuit: u32,
+        /// When the client learned that the one before was closed, in seconds of simulated time.
+        pub closed_s: f64,
+        /// When the client could use the new one.
+        pub ready_s: f64,
+    }
+}
+
+row! {
     /// What one circuit carried towards its client.
     pub struct Circuit in "circuits" {
         /// The circuit's number.

@@ -8,7 +8,7 @@ use crate::fingerprint::{Fingerprint, Hasher};
 use crate::key::RunKey;
 use crate::rows::{
     Circuit, CrossFlow, Deployment, Download, Failure, Fault, HopSample, Latency, LatencyClass,
-    Link, Metric, MetricUnit, Queue, Relay, Sample, Trace, Visit,
+    Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample, Trace, Visit,
 };
 use crate::table::Row;
 
@@ -49,6 +49,8 @@ pub struct Tables {
     pub visits: Vec<Visit>,
     /// Downloads that were broken off, in order of their end, where some were; no file otherwise.
     pub failures: Vec<Failure>,
+    /// Circuits that users had anew, in order of time, where some did; no file otherwise.
+    pub rebuilt: Vec<NewCircuit>,
     /// What went wrong at relays, by relay, where something did; no file otherwise.
     pub faults: Vec<Fault>,
 }
@@ -92,6 +94,9 @@ impl Tables {
         }
         if !self.failures.is_empty() {
             add(&self.failures, &mut hasher);
+        }
+        if !self.rebuilt.is_empty() {
+            add(&self.rebuilt, &mut hasher);
         }
         if !self.faults.is_empty() {
             add(&self.faults, &mut hasher);

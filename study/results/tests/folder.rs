@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hopflow_results::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, FailCause, Failure, Fault,
-    FaultKind, Folder, HopSample, Latency, LatencyClass, Link, Manifest, Metric, MetricUnit, Queue,
-    Relay, RunEntry, RunKey, Sample, Since, Tables, Trace, Value, Vantage, Verdict, Visit,
+    FaultKind, Folder, HopSample, Latency, LatencyClass, Link, Manifest, Metric, MetricUnit,
+    NewCircuit, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Trace, Value, Vantage,
+    Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -41,6 +42,47 @@ fn metric_unit() -> MetricUnit {
         metric: "round_trip".into(),
         unit: "seconds".into(),
         about: "the latest round trip of the hop".into(),
+    }
+}
+
+fn failure() -> Failure {
+    Failure {
+        circuit: 7,
+        class: Class::Bulk,
+        request: 2,
+        start_s: 0.5,
+        end_s: 3.5,
+        bytes: 1_000_000,
+        cause: FailCause::Left,
+    }
+}
+
+fn new_circuit() -> NewCircuit {
+    NewCircuit {
+        circuit: 7,
+        closed_s: 3.5,
+        ready_s: 4.5,
+    }
+}
+
+fn fault() -> Fault {
+    Fault {
+        name: "relay-1".to_owned(),
+        what: FaultKind::Bucket,
+        from_s: 2.5,
+        until_s: None,
+        rate_bytes_per_s: Some(5e5),
+        delay_s: None,
+    }
+}
+
+fn visit() -> Visit {
+    Visit {
+        circuit: 7,
+        page: 3,
+        instance: 24,
+        start_s: 0.1,
+        end_s: 4.5,
     }
 }
 
@@ -137,30 +179,10 @@ fn tables() -> Tables {
             down_packets: 30,
             down_bytes: 14_940,
         }],
-        visits: vec![Visit {
-            circuit: 7,
-            page: 3,
-            instance: 24,
-            start_s: 0.1,
-            end_s: 4.5,
-        }],
-        failures: vec![Failure {
-            circuit: 7,
-            class: Class::Bulk,
-            request: 2,
-            start_s: 0.5,
-            end_s: 3.5,
-            bytes: 1_000_000,
-            cause: FailCause::Left,
-        }],
-        faults: vec![Fault {
-            name: "relay-1".to_owned(),
-            what: FaultKind::Bucket,
-            from_s: 2.5,
-            until_s: None,
-            rate_bytes_per_s: Some(5e5),
-            delay_s: None,
-        }],
+        visits: vec![visit()],
+        failures: vec![failure()],
+        rebuilt: vec![new_circuit()],
+        faults: vec![fault()],
     }
 }
 
@@ -235,6 +257,9 @@ fn the_hash_of_results_depends_on_every_row_but_metrics_and_on_nothing_else() {
     assert_ne!(other.fingerprint(), tables().fingerprint());
     let before = other.fingerprint();
     other.faults.clear();
+    assert_ne!(other.fingerprint(), before);
+    let before = other.fingerprint();
+    other.rebuilt.clear();
     assert_ne!(other.fingerprint(), before);
     let before = other.fingerprint();
     other.failures.clear();

@@ -128,6 +128,7 @@ fn it_runs_in_the_simulator() {
             }),
             start: Duration::ZERO,
             leave: None,
+            rebuilt: Vec::new(),
         }],
         backbone: Backbone::default(),
         cross: Vec::new(),

@@ -1,7 +1,9 @@
 //! What happens while something is wrong at a relay, and after it.
 
-use hopflow_sim::spec::{BucketSpec, Fault, FaultKind, Workload, WorldSpec};
-use hopflow_sim::{FailCause, Outcome};
+use std::ops::ControlFlow;
+
+use hopflow_sim::spec::{BucketSpec, Fault, FaultKind, Rebuilt, Workload, WorldSpec};
+use hopflow_sim::{FailCause, NewCircuit, Outcome, World};
 use hopflow_units::{Bytes, Duration, Instant, NodeId, Rate};
 
 use crate::world::{circuit, node, preset, run, world};
@@ -217,5 +219,72 @@ fn what_is_under_way_when_a_user_leaves_is_broken_off() {
             .iter()
             .filter(|s| s.circuit == 0 && s.at > failure.failed);
         assert!(late.into_iter().all(|s| s.delivered == failure.received));
+    }
+}
+
+#[test]
+fn a_user_whose_circuit_is_closed_goes_on_over_the_next_one() {
+    for name in [
+        "backtap",
+        "vanilla",
+        "pctcp",
+        "n23",
+        "marut",
+        "predictor",
+        "udp-or",
+    ] {
+        let mut spec = two_downloads(Duration::from_millis(500), Some(secs(8)));
+        // Pages: one is under way when the relay stops.
+        spec.circuits[0].workload = std::sync::Arc::new(Workload {
+            response: Some(Bytes::new(100_000)),
+            think: (Duration::ZERO, Duration::ZERO),
+            server_delay: Duration::ZERO,
+            server_delay_max: Duration::ZERO,
+        });
+        let again = |path: [u32; 4], from: u64| Rebuilt {
+            path: path.map(NodeId::new).to_vec(),
+            legs: Vec::new(),
+            after: secs(1),
+            from: Duration::from_millis(from),
+        };
+        // Another exit; then the first one, when it is back.
+        spec.circuits[0].rebuilt = vec![again([0, 4, 3, 2], 6500), again([0, 1, 2, 3], 11_500)];
+        spec.faults.push(Fault {
+            node: NodeId::new(4),
+            from: secs(10),
+            until: None,
+            kind: FaultKind::Stop {
+                detected: Duration::from_millis(500),
+            },
+        });
+        spec.sampling.hops = Some(Duration::from_millis(100));
+        let mut world = World::new(&spec, &*preset(name)).unwrap();
+        world.record_latency();
+        assert!(world.run(&mut |_| ControlFlow::Continue(())));
+        let outcome = world.into_outcome();
+        let ready = |rebuilt: &&NewCircuit| rebuilt.circuit == 0;
+        let rebuilt: Vec<_> = outcome.rebuilt.iter().filter(ready).collect();
+        assert_eq!(rebuilt.len(), 2, "{name}");
+        for (rebuilt, at) in rebuilt.iter().zip([6500, 11_500]) {
+            let at = Instant::ZERO + Duration::from_millis(at);
+            // The client is a neighbour of the relay, unless its transport gave up before.
+            assert_eq!(rebuilt.ready, at, "{name}");
+            assert!(rebuilt.closed + secs(1) <= at, "{name}");
+            let mut after = outcome.downloads.iter().filter(|it| it.circuit == 0);
+            assert!(after.any(|it| it.requested == at), "{name} asks again");
+        }
+        let failed = outcome.failures.iter().filter(|it| it.circuit == 0);
+        assert_eq!(failed.count(), 2, "{name}");
+        let downloads = outcome.downloads.iter().filter(|it| it.circuit == 0);
+        let (mut indices, mut bytes) = (Vec::new(), Bytes::ZERO);
+        for download in downloads {
+            indices.push(download.index);
+            bytes += download.size;
+        }
+        assert_eq!(indices, (0..indices.len() as u32).collect::<Vec<_>>());
+        let circuit = &outcome.circuits[0];
+        assert!(circuit.delivered > bytes && circuit.packaged >= circuit.delivered);
+        let cells = circuit.delivered_cells.get();
+        assert_eq!(outcome.latencies[0].sent.count(), cells, "{name}");
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn circuit(path: &[u32], response: Option<Bytes>) -> CircuitSpec {
         }),
         start: Duration::ZERO,
         leave: None,
+        rebuilt: Vec::new(),
     }
 }
 

@@ -11,7 +11,7 @@ mod world;
 pub use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
 
 pub use backbone::{Backbone, BackboneLink};
-pub use circuit::{CircuitSpec, Class};
+pub use circuit::{CircuitSpec, Class, Rebuilt};
 pub use error::SpecError;
 pub use fault::{Fault, FaultKind};
 pub use node::{AccessSpec, BucketSpec, NodeSpec, QueueSpec};

@@ -63,7 +63,7 @@ impl WorldSpec {
         self.nodes.iter().try_for_each(NodeSpec::validate)?;
         for (number, circuit) in self.circuits.iter().enumerate() {
             let paths = circuit
-                .paths()
+                .all_paths()
                 .try_for_each(|path| self.validate_path(path));
             paths
                 .and_then(|()| circuit.validate())

@@ -29,7 +29,8 @@ impl Clusters {
         let mut head: Vec<_> = (0..lanes as u32).collect();
         for user in users {
             let client = user.ends[CircuitEnd::Client as usize].machine as usize;
-            if !relays[client] {
+            // The first circuit counts.
+            if !relays[client] && user.turn == 0 {
                 let (guard, _) = user.legs[0].hops()[1];
                 head[client] = guard.machine() as u32;
             }

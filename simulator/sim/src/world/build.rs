@@ -1,12 +1,12 @@
 //! Building a world from its specification.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use hopflow_netem::LinkConfig;
 use hopflow_overlay::{
-    CircuitHandle, CircuitSpec as OverlayCircuit, Factory, HopSpec, Multiplexing, NodeEnv, Plan,
-    StreamSpec,
+    CircuitHandle, CircuitSpec as OverlayCircuit, Direction, Factory, HopSpec, Multiplexing,
+    NodeEnv, Plan, StreamSpec,
 };
 use hopflow_random::Streams;
 use hopflow_tcp::Connection;
@@ -30,7 +30,7 @@ use super::schedule::Scheduled;
 use super::share::{Part, bucket_of};
 use super::stops;
 use super::trunks::Trunks;
-use super::users::{Client, Directions, Endpoint, Leg, Server, Sink};
+use super::users::{Client, Directions, Endpoint, Later, Leg, Server, Sink};
 use super::world::{Least, World};
 use crate::histogram::LatencyHistogram;
 use crate::outcome::CircuitOutcome;
@@ -54,9 +54,14 @@ struct Builder<'a> {
     /// Circuits so far; a user has one for each of its legs.
     circuits: u32,
     users: Vec<Directions>,
-    /// Links by the pair of nodes, lower one first, and the circuit if it has its own.
-    links: BTreeMap<(NodeAt, NodeAt, Option<u32>), SharedLink>,
+    links: BTreeMap<LinkKey, SharedLink>,
+    /// From when on the user may have the circuit that is being added.
+    from: Instant,
 }
+
+/// Two nodes, lower one first, the circuit if it has a link of its own, and how often the machines have
+/// stopped before the link.
+type LinkKey = (NodeAt, NodeAt, Option<u32>, usize);
 
 /// A link between two nodes, as each of them numbers it.
 #[derive(Clone, Copy)]
@@ -120,6 +125,7 @@ impl<'a> Builder<'a> {
             circuits: 0,
             users: Vec::new(),
             links: BTreeMap::new(),
+            from: Instant::ZERO,
             plans,
         }
     }
@@ -210,7 +216,9 @@ impl<'a> Builder<'a> {
     ) -> Result<SharedLink, SpecError> {
         let per_circuit = self.plans[transport].link.multiplexing == Multiplexing::PerCircuit;
         let (low, high) = (from.min(to), from.max(to));
-        let key = (low, high, per_circuit.then_some(circuit));
+        let machines = [low, high].map(NodeAt::machine);
+        let stops = self.faults.stops_before(machines, self.from);
+        let key = (low, high, per_circuit.then_some(circuit), stops);
         let mut link = match self.links.get(&key) {
             Some(link) => *link,
             None => self.add_link([low, high], transport),
@@ -254,8 +262,13 @@ impl<'a> Builder<'a> {
                 machine: machines[1 - side] as u32,
                 end: numbers[1 - side],
             };
-            let end = TcpEnd::new([ends[side], ends[1 - side]], peer, kist, tcp);
-            self.lanes[machines[side]].connections.add(end);
+            let mut end = TcpEnd::new([ends[side], ends[1 - side]], peer, kist, tcp);
+            end.opens = self.from;
+            let lane = &mut self.lanes[machines[side]];
+            lane.connections.add(end);
+            if self.from > Instant::ZERO {
+                lane.schedule.add(self.from, Scheduled::Open(numbers[side]));
+            }
         }
         numbers
     }
@@ -340,38 +353,66 @@ impl<'a> Builder<'a> {
     }
 
     fn add_user(&mut self, index: usize, spec: &CircuitSpec) -> Result<(), SpecError> {
-        let transport = self.deployment.of(index);
         let user = index as u32;
-        let legs = spec.paths().map(|path| self.add_leg(user, path, transport));
-        let legs = legs.collect::<Result<Vec<_>, _>>()?;
-        let ends = [CircuitEnd::Client, CircuitEnd::Exit].map(|end| self.user_at(end, &legs));
-        let endpoints = ends.map(|at| self.endpoint(user, at, &legs, transport));
+        let first = self.add_turn(user, 0, spec.paths().collect(), spec)?;
+        let mut later = VecDeque::new();
+        for (turn, rebuilt) in (1..).zip(&spec.rebuilt) {
+            self.from = Instant::ZERO + rebuilt.from;
+            let (endpoint, server) = self.add_turn(user, turn, rebuilt.paths().collect(), spec)?;
+            later.push_back(Later {
+                endpoint,
+                server,
+                after: rebuilt.after,
+                from: self.from,
+            });
+        }
+        self.from = Instant::ZERO;
+        let (endpoint, server) = first;
         let measured = spec.workload.measured();
-        let sink_at = CircuitEnd::sink(measured);
-        let [client_sink, server_sink] = [CircuitEnd::Client, CircuitEnd::Exit]
-            .map(|end| (end == sink_at).then(|| Sink::new(user, spec.class, measured)));
-        let [client, server] = endpoints;
+        let sink = (measured == Direction::Backward).then(|| Sink::new(user, spec.class, measured));
         let random = self.random.stream("user", u64::from(user));
-        let [client_at, server_at] = ends;
         let session = spec.workload.session();
-        let lane = &mut self.lanes[client_at.machine as usize];
-        let client = Client::new(client, server_at, session, random, client_sink);
+        let lane = &mut self.lanes[spec.path[0].index()];
+        let number = lane.clients.len() as u32;
+        let client = Client::new(endpoint, server, session, random, sink, later);
         lane.clients.push(client);
         let start = Instant::ZERO + spec.start;
-        lane.schedule
-            .add(start, Scheduled::Request(client_at.index));
+        lane.schedule.add(start, Scheduled::Request(number));
         if let Some(leave) = spec.leave {
             let leave = Instant::ZERO + leave;
-            lane.schedule.add(leave, Scheduled::Leave(client_at.index));
+            lane.schedule.add(leave, Scheduled::Leave(number));
         }
-        let lane = &mut self.lanes[server_at.machine as usize];
-        lane.servers.push(Server::new(server, server_sink));
+        Ok(())
+    }
+
+    /// Adds one of the circuits that a user has one after the other, with its server. Returns what the
+    /// next client has of it.
+    fn add_turn(
+        &mut self,
+        user: u32,
+        turn: u32,
+        paths: Vec<&[NodeId]>,
+        spec: &CircuitSpec,
+    ) -> Result<(Endpoint, UserAt), SpecError> {
+        let transport = self.deployment.of(user as usize);
+        let legs = paths.into_iter();
+        let legs = legs.map(|path| self.add_leg(user, path, transport));
+        let legs = legs.collect::<Result<Vec<_>, _>>()?;
+        let ends = [CircuitEnd::Client, CircuitEnd::Exit].map(|end| self.user_at(end, &legs));
+        let [client, server] = ends.map(|at| self.endpoint(user, at, &legs, transport));
+        let measured = spec.workload.measured();
+        let sink = (measured == Direction::Forward).then(|| Sink::new(user, spec.class, measured));
+        let lane = &mut self.lanes[ends[1].machine as usize];
+        lane.servers.push(Server::new(server, sink));
         self.users.push(Directions {
+            user,
+            turn,
+            from: self.from,
             legs,
             ends,
             measured,
         });
-        Ok(())
+        Ok((client, ends[1]))
     }
 
     /// Where one end of the next user is.
@@ -429,17 +470,23 @@ impl<'a> Builder<'a> {
                 lane.records.sampler = Some(Box::new(Sampler::new(sampling)));
             }
         }
-        for (number, user) in (0..).zip(&self.users) {
+        // Hops of further circuits of a user follow, circuit after circuit.
+        let mut hops = vec![0; self.spec.circuits.len()];
+        for user in &self.users {
             let senders = |leg: &Leg| leg.senders(user.measured);
-            for (hop, (node, circuit)) in (0..).zip(user.legs.iter().flat_map(senders)) {
+            for (node, circuit) in user.legs.iter().flat_map(senders) {
+                let next = &mut hops[user.user as usize];
+                let hop = *next;
+                *next += 1;
                 let sampler = &mut self.lanes[node.machine()].records.sampler;
                 let sampler = sampler.get_or_insert_with(|| Box::new(Sampler::new(sampling)));
                 sampler.watched.push(WatchedHop {
-                    user: number,
+                    user: user.user,
                     hop,
                     position: node.position,
                     circuit,
                     direction: user.measured,
+                    from: user.from,
                 });
             }
         }

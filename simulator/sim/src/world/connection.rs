@@ -33,6 +33,8 @@ pub(crate) struct TcpEnd {
     read: u64,
     /// The pending event of this end; may be earlier than needed.
     alarm: Option<Instant>,
+    /// When the connection opens.
+    pub(crate) opens: Instant,
     /// Whether this end or its peer is gone.
     broken: bool,
 }
@@ -56,6 +58,7 @@ impl TcpEnd {
             written: 0,
             read: 0,
             alarm: None,
+            opens: Instant::ZERO,
             broken: false,
         }
     }

@@ -37,11 +37,11 @@ impl Connections {
         self.ends[end.index()].cross = Some(cross);
     }
 
-    /// All ends of connections of the overlay, each with the machine of its peer.
-    pub(crate) fn peers(&self) -> impl Iterator<Item = (ConnectionEnd, usize)> {
+    /// All ends of connections of the overlay, each with the machine of its peer, and when it opens.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = (ConnectionEnd, usize, Instant)> {
         let ends = (0..).map(ConnectionEnd::new).zip(&self.ends);
         let ends = ends.filter(|(_, state)| state.cross.is_none());
-        ends.map(|(end, state)| (end, state.peer_machine()))
+        ends.map(|(end, state)| (end, state.peer_machine(), state.opens))
     }
 
     /// Breaks a connection off: nothing comes of this end any more.
@@ -57,10 +57,11 @@ impl Connections {
         })
     }
 
-    /// Opens all connections of the overlay, or waits for their peers to do it.
+    /// Opens all connections of the overlay that are there from the beginning, or waits for their peers to do it.
     pub(crate) fn open_all(&mut self, machine: &mut Machine, shared: &mut Shared) {
         for end in (0..self.ends.len()).map(ConnectionEnd::new) {
-            if self.ends[end.index()].cross.is_none() {
+            let state = &self.ends[end.index()];
+            if state.cross.is_none() && state.opens == Instant::ZERO {
                 self.open(end, machine, shared);
             }
         }
@@ -91,7 +92,7 @@ impl Connections {
     }
 
     /// Opens a connection of the overlay, or waits for the peer to do it.
-    fn open(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
+    pub(crate) fn open(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
         self.offer_room(end, machine, shared.now());
         self.pump(end, machine, shared);
     }

@@ -68,7 +68,7 @@ impl<'a> Deployment<'a> {
     pub(crate) fn circuits_at(&self, spec: &WorldSpec) -> Vec<Vec<u64>> {
         let mut counts = vec![vec![0; self.transports.len()]; spec.nodes.len()];
         for (number, circuit) in spec.circuits.iter().enumerate() {
-            for node in circuit.paths().flatten() {
+            for node in circuit.all_paths().flatten() {
                 counts[node.index()][self.of(number)] += 1;
             }
         }

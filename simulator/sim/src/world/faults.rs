@@ -93,6 +93,17 @@ impl Faults {
         })
     }
 
+    /// The same of stops from a time on.
+    pub(crate) fn stops_since(&self, machine: usize, from: Instant) -> impl Iterator<Item = Stop> {
+        self.stops(machine).filter(move |stop| stop.at >= from)
+    }
+
+    /// How often any of these machines stops before a time.
+    pub(crate) fn stops_before(&self, machines: [usize; 2], time: Instant) -> usize {
+        let stops = machines.into_iter().flat_map(|machine| self.stops(machine));
+        stops.filter(|stop| stop.at < time).count()
+    }
+
     /// How the token bucket of a machine changes, in order of time.
     pub(crate) fn bucket_changes(
         &self,

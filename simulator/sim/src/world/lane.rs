@@ -21,7 +21,7 @@ use super::recorders::Records;
 use super::schedule::{Schedule, Scheduled};
 use super::shared::Shared;
 use super::users::{Client, Server, Sink, StreamWrite};
-use crate::outcome::FailCause;
+use crate::outcome::{FailCause, NewCircuit};
 use crate::payload::{DataOffset, Simulated};
 
 /// A machine with its links, connections, users, and all that is pending there.
@@ -472,24 +472,54 @@ impl Lane {
             Reason::Requested => FailCause::Left,
             _ => FailCause::Closed,
         };
-        let clients = self.clients.iter_mut();
-        let clients = clients.map(|client| (&mut client.endpoint, &mut client.sink));
-        let servers = self.servers.iter_mut();
-        let servers = servers.map(|server| (&mut server.endpoint, &mut server.sink));
-        for (endpoint, sink) in clients.chain(servers) {
-            if endpoint.on_closed(position, circuit)
-                && let Some(sink) = sink
+        let journal = &mut self.records.journal;
+        for (index, client) in (0..).zip(&mut self.clients) {
+            client.renewal.on_closed(position, circuit);
+            if client.endpoint.on_closed(position, circuit) {
+                if let Some(sink) = &mut client.sink {
+                    sink.fail(now, cause, journal);
+                }
+                if let Some(at) = client.renewal.begin(now) {
+                    self.schedule.add(at, Scheduled::Renew(index));
+                }
+            }
+        }
+        for server in &mut self.servers {
+            if server.endpoint.on_closed(position, circuit)
+                && let Some(sink) = &mut server.sink
             {
-                sink.fail(now, cause, &mut self.records.journal);
+                sink.fail(now, cause, journal);
             }
         }
     }
 
+    /// A user has its next circuit, unless that is closed, too: then it waits for the one after it.
+    fn renew(&mut self, index: u32, shared: &mut Shared) {
+        let now = shared.now;
+        let client = &mut self.clients[index as usize];
+        let closed = client.renewal.closed;
+        let journal = &mut self.records.journal;
+        let request = client.renew(now, journal, &mut shared.out.requests);
+        if client.endpoint.closed {
+            if let Some(at) = client.renewal.begin(now) {
+                self.schedule.add(at, Scheduled::Renew(index));
+            }
+            return;
+        }
+        self.records.rebuilt.push(NewCircuit {
+            circuit: client.endpoint.user,
+            closed,
+            ready: now,
+        });
+        self.write(request, shared);
+    }
+
     /// A user leaves, and with it its circuits.
     fn leave(&mut self, client: u32, shared: &mut Shared) {
-        let endpoint = &self.clients[client as usize].endpoint;
-        let position = endpoint.position;
-        for circuit in endpoint.circuits.clone() {
+        let client = &mut self.clients[client as usize];
+        client.renewal.end();
+        let position = client.endpoint.position;
+        for circuit in client.endpoint.circuits.clone() {
             let host = &mut self.node_mut(position).host;
             host.close_circuit(shared.now, circuit, Reason::Requested);
         }
@@ -513,6 +543,10 @@ impl Lane {
                 Scheduled::Respond(server) => {
                     let response = self.servers[server as usize].respond();
                     self.write(response, shared);
+                }
+                Scheduled::Renew(client) => self.renew(client, shared),
+                Scheduled::Open(end) => {
+                    self.connections.open(end, &mut self.machine, shared);
                 }
                 Scheduled::Leave(client) => self.leave(client, shared),
                 Scheduled::Break(end) => self.connections.break_off(end),

@@ -74,6 +74,8 @@ pub(crate) struct Left {
     pub(crate) at: Instant,
     /// The cell's offset in its stream.
     pub(crate) offset: u32,
+    /// Which of the user's circuits it left on.
+    pub(crate) turn: u32,
 }
 
 impl Arrival {

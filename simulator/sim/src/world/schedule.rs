@@ -20,6 +20,10 @@ pub(crate) enum Scheduled {
     Request(u32),
     /// A server answers: which of the machine's.
     Respond(u32),
+    /// A user has the next of its circuits: which of the machine's clients.
+    Renew(u32),
+    /// A connection of the overlay opens that was not there from the beginning.
+    Open(ConnectionEnd),
     /// A user leaves: which of the machine's clients.
     Leave(u32),
     /// The far end of a connection is gone, or this one.

@@ -18,17 +18,19 @@ pub(crate) fn schedule(faults: &Faults, lanes: &mut [Lane], users: &[Directions]
     for lane in &mut *lanes {
         break_connections(faults, lane);
     }
-    for leg in users.iter().flat_map(|user| &user.legs) {
-        close_circuit(faults, lanes, leg);
+    for user in users {
+        for leg in &user.legs {
+            close_circuit(faults, lanes, leg, user.from);
+        }
     }
 }
 
 fn break_connections(faults: &Faults, lane: &mut Lane) {
-    let here: Vec<_> = faults.stops(lane.number as usize).map(|it| it.at).collect();
     let mut breaks = Vec::new();
-    for (end, peer) in lane.connections.peers() {
-        let there = faults.stops(peer).map(|it| it.noticed);
-        let times = here.iter().copied().chain(there);
+    for (end, peer, opens) in lane.connections.peers() {
+        let here = faults.stops_since(lane.number as usize, opens);
+        let there = faults.stops_since(peer, opens);
+        let times = here.map(|it| it.at).chain(there.map(|it| it.noticed));
         breaks.extend(times.map(|at| (at, Scheduled::Break(end))));
     }
     for (at, what) in breaks {
@@ -36,14 +38,15 @@ fn break_connections(faults: &Faults, lane: &mut Lane) {
     }
 }
 
-/// Closes a circuit at each node that stops, and at the neighbours of such a node.
-fn close_circuit(faults: &Faults, lanes: &mut [Lane], leg: &Leg) {
+/// Closes a circuit at each node that stops from a time on, and at the neighbours of such a node.
+fn close_circuit(faults: &Faults, lanes: &mut [Lane], leg: &Leg, from: Instant) {
     let hops = leg.hops();
     for (place, &(node, circuit)) in hops.iter().enumerate() {
-        let here = faults.stops(node.machine()).map(|it| it.at);
+        let here = faults.stops_since(node.machine(), from);
+        let here = here.map(|it| it.at);
         let beside = [place.checked_sub(1), Some(place + 1)];
         let beside = beside.into_iter().flatten().filter_map(|it| hops.get(it));
-        let there = beside.flat_map(|(node, _)| faults.stops(node.machine()));
+        let there = beside.flat_map(|(node, _)| faults.stops_since(node.machine(), from));
         let times: Vec<Instant> = here.chain(there.map(|it| it.noticed)).collect();
         let position = node.position;
         let schedule = &mut lanes[node.machine()].schedule;

@@ -8,6 +8,7 @@
 //! side. Between windows the partitions exchange what their lanes have sent each other
 //! (`docs/adr/0018-lanes.md`).
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use hopflow_overlay::Direction;
@@ -142,7 +143,7 @@ impl World {
     fn index_senders(&mut self) {
         assert!(self.balance.is_none(), "nothing has been sent");
         let lanes = &mut self.partitions[0].lanes;
-        for (number, user) in (0..).zip(&self.users) {
+        for user in &self.users {
             let several = user.legs.len() > 1;
             for (leg, path) in (0..).zip(&user.legs) {
                 for direction in [Direction::Forward, Direction::Backward] {
@@ -150,7 +151,8 @@ impl World {
                     for (hop, (at, circuit)) in (0..).zip(path.names(direction).take(hops)) {
                         let sink = CircuitEnd::sink(direction);
                         let sender = Sender {
-                            user: number,
+                            user: user.user,
+                            turn: user.turn,
                             leg,
                             hop,
                             direction,
@@ -170,17 +172,16 @@ impl World {
     /// For each machine, the circuit whose client has the machine for itself.
     fn lone_clients(&self) -> Vec<Option<u32>> {
         let lanes = self.partitions[0].lanes.len();
-        let mut circuits = vec![0; lanes];
         let mut clients = vec![None; lanes];
-        for (number, user) in (0..).zip(&self.users) {
+        let mut users = BTreeSet::new();
+        for user in &self.users {
             let hops = user.legs.iter().flat_map(Leg::hops);
-            let mut nodes: Vec<_> = hops.map(|(node, _)| *node).collect();
-            nodes.sort();
-            nodes.dedup();
-            for node in nodes {
-                circuits[node.machine()] += 1;
-            }
-            clients[user.ends[CircuitEnd::Client as usize].machine as usize] = Some(number);
+            users.extend(hops.map(|(node, _)| (*node, user.user)));
+            clients[user.ends[CircuitEnd::Client as usize].machine as usize] = Some(user.user);
+        }
+        let mut circuits = vec![0; lanes];
+        for (node, _) in users {
+            circuits[node.machine()] += 1;
         }
         let alone = clients.into_iter().zip(circuits);
         alone

@@ -55,7 +55,7 @@ impl Rollout {
         };
         let circuits = world.circuits.iter().enumerate();
         let all = |(number, circuit): (usize, &CircuitSpec)| {
-            circuit.paths().all(|path| nodes.all_have(path, number))
+            circuit.all_paths().all(|path| nodes.all_have(path, number))
         };
         circuits.map(all).collect()
     }

@@ -2,8 +2,8 @@
 
 use hopflow_results::{
     Circuit, Class, CrossFlow, Direction, Download, FailCause, Failure, Fault, FaultKind,
-    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, Queue, Relay, Sample, Since,
-    Tables, Trace, Vantage, Visit,
+    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample,
+    Since, Tables, Trace, Vantage, Visit,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
@@ -55,6 +55,7 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
             .filter(|failure| failure.requested >= evaluated.from)
             .map(failure)
             .collect(),
+        rebuilt: outcome.rebuilt.iter().map(new_circuit).collect(),
         faults: world.faults.iter().map(|it| fault(world, it)).collect(),
     }
 }
@@ -156,6 +157,14 @@ fn failure(failure: &hopflow_sim::Failure) -> Failure {
             hopflow_sim::FailCause::Left => FailCause::Left,
             hopflow_sim::FailCause::Closed => FailCause::Closed,
         },
+    }
+}
+
+fn new_circuit(rebuilt: &hopflow_sim::NewCircuit) -> NewCircuit {
+    NewCircuit {
+        circuit: rebuilt.circuit,
+        closed_s: rebuilt.closed.as_secs_f64(),
+        ready_s: rebuilt.ready.as_secs_f64(),
     }
 }
 

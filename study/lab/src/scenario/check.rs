@@ -9,7 +9,8 @@ use super::limits::{Check, check_count, fail};
 use super::network::at_once;
 use super::traffic::TrafficModels;
 use super::{
-    Access, Bucket, Circuits, Network, Path, Record, Relays, Response, Scenario, Shaping, Workload,
+    Access, Bucket, Circuits, Network, Path, Rebuild, Record, Relays, Response, Scenario, Shaping,
+    Workload,
 };
 
 impl Scenario {
@@ -261,6 +262,10 @@ impl Circuits {
                                the two";
                 return fail(&format!("{key}.start"), problem);
             }
+        }
+        if self.workload.uploads() && matches!(self.rebuild, Some(Rebuild::After(_))) {
+            let problem = "is for users that download; allowed here is \"never\"";
+            return fail(&format!("{key}.rebuild"), problem);
         }
         let stay = self.stay.as_ref();
         if stay.is_some_and(|stay| stay.smallest().is_zero()) {

@@ -6,15 +6,16 @@
 use std::sync::Arc;
 
 use hopflow_paths::{Population, PopulationRelay};
-use hopflow_random::Streams;
+use hopflow_random::{Stream, Streams};
 use hopflow_sim::spec::{
-    AccessSpec, BucketSpec, CircuitSpec, CrossSpec, Fault, NodeSpec, Sampling, WorldSpec,
+    AccessSpec, BucketSpec, CircuitSpec, CrossSpec, Fault, NodeSpec, Rebuilt, Sampling, WorldSpec,
 };
 use hopflow_units::NodeId;
 
 use super::faults;
 use super::paths::Paths;
 use super::place::{Map, Place, Resident};
+use super::rebuild::Stops;
 use super::{Access, Bucket, Circuits, Scenario, Shaping};
 
 /// What the names of clients begin with.
@@ -28,6 +29,7 @@ impl Scenario {
         let mut sampler = Sampler::new(self, Streams::new(seed));
         sampler.relays();
         let faults = sampler.faults();
+        sampler.stops = Stops::new(&faults, self.duration.0);
         sampler.circuits();
         sampler.cross();
         let Sampler {
@@ -68,6 +70,7 @@ struct Sampler<'a> {
     /// The relays of the scenario's source in this network.
     population: Option<Arc<Population>>,
     map: Map<'a>,
+    stops: Stops,
     nodes: Vec<NodeSpec>,
     circuits: Vec<CircuitSpec>,
     cross: Vec<CrossSpec>,
@@ -81,6 +84,7 @@ impl<'a> Sampler<'a> {
             streams,
             population: scenario.population(streams),
             map: Map::new(&scenario.network.topology, graph, streams),
+            stops: Stops::new(&[], scenario.duration.0),
             nodes: Vec::new(),
             circuits: Vec::new(),
             cross: Vec::new(),
@@ -167,16 +171,12 @@ impl<'a> Sampler<'a> {
         for group in &self.scenario.circuits {
             for _ in 0..group.count {
                 let number = self.circuits.len() as u64;
-                let mut path = paths
-                    .draw(&group.path, &mut streams.stream("path", number))
-                    .expect("the check drew such paths");
-                let mut legs = paths.draw_legs(group, &path, &mut streams.stream("legs", number));
-                if group.client {
-                    let client = self.client(group, number);
-                    for path in std::iter::once(&mut path).chain(&mut legs) {
-                        path.insert(0, client);
-                    }
-                }
+                let mut drawn_from = ["path", "legs"].map(|what| streams.stream(what, number));
+                let first = draw_paths(&mut paths, group, &mut drawn_from);
+                let (path, legs) = first.expect("the check drew such paths");
+                let client = group.client.then(|| self.client(group, number));
+                let (path, legs) = with_client(client, (path, legs));
+                let rebuilt = self.rebuilt(&mut paths, (group, client), (&path, &legs));
                 let (start, leave) = group.times(streams, number);
                 self.circuits.push(CircuitSpec {
                     path,
@@ -185,9 +185,35 @@ impl<'a> Sampler<'a> {
                     workload: group.workload.traffic(&self.scenario.loaded),
                     start,
                     leave,
+                    rebuilt,
                 });
             }
         }
+    }
+
+    /// The circuits that the next user has after relays stopped.
+    fn rebuilt(
+        &self,
+        paths: &mut Paths<'_>,
+        (group, client): (&Circuits, Option<NodeId>),
+        (path, legs): (&[NodeId], &[Vec<NodeId>]),
+    ) -> Vec<Rebuilt> {
+        let Some(after) = group.rebuilds_after() else {
+            return Vec::new();
+        };
+        let number = self.circuits.len() as u64;
+        let names = ["path again", "legs again"];
+        let mut drawn_from = names.map(|what| self.streams.stream(what, number));
+        // A published path is one line of a file, and a relay that acts as the client stays.
+        let fixed = client.is_none() || group.path == super::Path::Published;
+        let first = (path.to_vec(), legs.to_vec());
+        self.stops.rebuilt(first, after, || {
+            if fixed {
+                return None;
+            }
+            let drawn = draw_paths(paths, group, &mut drawn_from)?;
+            Some(with_client(client, drawn))
+        })
     }
 
     fn client(&mut self, group: &Circuits, number: u64) -> NodeId {
@@ -238,6 +264,31 @@ impl<'a> Sampler<'a> {
             }
         }
     }
+}
+
+/// The path of a circuit of a group, and its further ones, each drawn from a stream; none if there is
+/// no such path.
+fn draw_paths(
+    paths: &mut Paths<'_>,
+    group: &Circuits,
+    [of_path, of_legs]: &mut [Stream; 2],
+) -> Option<(Vec<NodeId>, Vec<Vec<NodeId>>)> {
+    let path = paths.draw(&group.path, of_path)?;
+    let legs = paths.draw_legs(group, &path, of_legs);
+    Some((path, legs))
+}
+
+/// The paths with the client in front, if it is a node of its own.
+fn with_client(
+    client: Option<NodeId>,
+    (mut path, mut legs): (Vec<NodeId>, Vec<Vec<NodeId>>),
+) -> (Vec<NodeId>, Vec<Vec<NodeId>>) {
+    if let Some(client) = client {
+        for path in std::iter::once(&mut path).chain(&mut legs) {
+            path.insert(0, client);
+        }
+    }
+    (path, legs)
 }
 
 /// Draws an access link; what the place says counts, but for the rate that the scenario gives.

@@ -17,6 +17,7 @@ use super::loaded::Loaded;
 use super::network::{Access, at_once};
 use super::path::Path;
 use super::quantity::{Distribution, Text, TextOr};
+use super::rebuild::Rebuild;
 use super::replay::Replay;
 
 /// A group of circuits that are alike but for what they draw.
@@ -59,6 +60,11 @@ pub struct Circuits {
     /// default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stay: Option<Distribution<Duration>>,
+    /// How long a user takes to have a new circuit, drawn as the first one was, after its client learned
+    /// that a relay of its circuit has stopped; or `"never"`. 1 s by default, and for users that upload
+    /// never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<Rebuild>,
 }
 
 const fn one() -> u32 {
@@ -251,6 +257,15 @@ impl Circuits {
         let stay = self.stay.as_ref();
         let stay = stay.map(|stay| stay.sample(&mut streams.stream("stay", number)));
         (start, stay.map(|stay| start + stay))
+    }
+
+    /// How long the user takes to have a new circuit, if it has one.
+    pub(super) fn rebuilds_after(&self) -> Option<Duration> {
+        match self.rebuild {
+            Some(Rebuild::After(time)) => Some(time),
+            None if !self.workload.uploads() => Some(Duration::from_secs(1)),
+            None | Some(Rebuild::Never) => None,
+        }
     }
 }
 

@@ -11,6 +11,8 @@ use crate::world::address::UserAt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Sender {
     pub(crate) user: u32,
+    /// Which of the circuits that the user has one after the other.
+    pub(crate) turn: u32,
     /// Which of the user's legs.
     pub(crate) leg: u32,
     /// Nodes from the source: 0 is the source itself.

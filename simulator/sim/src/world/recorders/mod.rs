@@ -20,6 +20,7 @@ pub(crate) use self::traces::TraceRecorder;
 use super::outbox::Left;
 use super::shared::Shared;
 use super::users::Journal;
+use crate::outcome::NewCircuit;
 use crate::payload::Simulated;
 
 /// All that is recorded at a machine while the simulation runs.
@@ -31,6 +32,8 @@ pub(crate) struct Records {
     pub(crate) journal: Journal,
     /// Users with a circuit that was closed here.
     pub(crate) closed: Vec<u32>,
+    /// Circuits that users had anew.
+    pub(crate) rebuilt: Vec<NewCircuit>,
     pub(crate) sampler: Option<Box<Sampler>>,
     pub(crate) queues: Option<Box<QueueRecorder>>,
     /// Whose cells the machine's nodes send, if a recorder wants to know.
@@ -70,10 +73,14 @@ impl Records {
             };
             if self.latency && sender.measured && sender.hop == 0 {
                 let offset = cell.payload.offset();
-                shared
-                    .out
-                    .left
-                    .push((sender.sink, Left { at: now, offset }));
+                shared.out.left.push((
+                    sender.sink,
+                    Left {
+                        at: now,
+                        offset,
+                        turn: sender.turn,
+                    },
+                ));
             }
             if let Some(legs) = &mut self.legs {
                 legs.on_sent(now, sender);

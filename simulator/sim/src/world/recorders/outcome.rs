@@ -7,7 +7,7 @@ use super::samples::{Sampler, packaged};
 use super::traces;
 use crate::outcome::{
     CircuitOutcome, Counters, Download, Failure, HopSample, Latencies, LegTraffic, MetricSample,
-    NodeOutcome, Outcome, QueueOutcome, Sample, TraceBin,
+    NewCircuit, NodeOutcome, Outcome, QueueOutcome, Sample, TraceBin,
 };
 use crate::world::lane::Lane;
 use crate::world::machine::{Machine, Node};
@@ -32,11 +32,12 @@ pub(crate) fn collect(lanes: Vec<Lane>, circuits: Vec<CircuitOutcome>, mut event
 struct Collected {
     downloads: Vec<Download>,
     failures: Vec<Failure>,
+    rebuilt: Vec<NewCircuit>,
     visits: Vec<crate::outcome::Visit>,
     circuits: Vec<CircuitOutcome>,
     latencies: Vec<(u32, Latencies)>,
     packaged: Vec<(Instant, u32, Bytes)>,
-    delivered: Vec<(Instant, u32, Bytes)>,
+    delivered: Vec<(Instant, u32, [Bytes; 2])>,
     hops: Vec<HopSample>,
     metrics: Vec<MetricSample>,
     legs: Vec<LegTraffic>,
@@ -72,6 +73,7 @@ impl Collected {
             self.circuits[user as usize].closed = true;
         }
         self.downloads.extend(records.journal.downloads);
+        self.rebuilt.extend(records.rebuilt);
         self.failures.extend(records.journal.failures);
         self.visits.extend(records.journal.visits);
         self.add_samples(records.sampler);
@@ -95,9 +97,10 @@ impl Collected {
     fn add_end(&mut self, machine: &Machine, endpoint: &Endpoint, sink: Option<&mut Sink>) {
         let circuit = &mut self.circuits[endpoint.user as usize];
         let Some(sink) = sink else {
-            circuit.packaged = packaged(endpoint, machine);
+            circuit.packaged += packaged(endpoint, machine);
             return;
         };
+        circuit.packaged += sink.before;
         circuit.delivered = sink.bytes;
         circuit.delivered_cells = sink.cells;
         circuit.latency = std::mem::take(&mut sink.latency);
@@ -119,6 +122,8 @@ impl Collected {
             .sort_by_key(|download| download.requested + download.ttlb);
         self.failures
             .sort_by_key(|failure| (failure.failed, failure.circuit));
+        self.rebuilt
+            .sort_by_key(|rebuilt| (rebuilt.ready, rebuilt.circuit));
         self.visits
             .sort_by_key(|visit| (visit.begin, visit.circuit));
         self.latencies.sort_by_key(|(user, _)| *user);
@@ -139,6 +144,7 @@ impl Collected {
         Outcome {
             downloads: self.downloads,
             failures: self.failures,
+            rebuilt: self.rebuilt,
             circuits: self.circuits,
             samples,
             hops: self.hops,
@@ -156,20 +162,29 @@ impl Collected {
 
     /// What was packaged at one end and delivered at the other.
     fn samples(&mut self) -> Vec<Sample> {
-        let key = |(at, circuit, _): &(Instant, u32, Bytes)| (*at, *circuit);
-        self.packaged.sort_unstable_by_key(key);
-        self.delivered.sort_unstable_by_key(key);
+        self.packaged
+            .sort_unstable_by_key(|(at, circuit, _)| (*at, *circuit));
+        self.delivered
+            .sort_unstable_by_key(|(at, circuit, _)| (*at, *circuit));
+        // A user whose circuit is rebuilt has several sources, most of which have packaged nothing.
+        self.packaged.dedup_by(|other, first| {
+            let same = (other.0, other.1) == (first.0, first.1);
+            if same {
+                first.2 += other.2;
+            }
+            same
+        });
         let both = self.packaged.iter().zip(&self.delivered);
         both.map(|(source, sink)| {
             assert!(
-                key(source) == key(sink),
+                (source.0, source.1) == (sink.0, sink.1),
                 "both ends are sampled at the same times"
             );
             Sample {
                 at: source.0,
                 circuit: source.1,
-                packaged: source.2,
-                delivered: sink.2,
+                packaged: source.2 + sink.2[1],
+                delivered: sink.2[0],
             }
         })
         .collect()

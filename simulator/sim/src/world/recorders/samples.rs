@@ -16,8 +16,9 @@ pub(crate) struct Sampler {
     pub(crate) watched: Vec<WatchedHop>,
     /// What sources here have packaged: when, and of which circuit.
     pub(super) packaged: Vec<(Instant, u32, Bytes)>,
-    /// What has been delivered here: when, and of which circuit.
-    pub(super) delivered: Vec<(Instant, u32, Bytes)>,
+    /// What has been delivered here, and of it over circuits that were closed before: when, and of
+    /// which circuit.
+    pub(super) delivered: Vec<(Instant, u32, [Bytes; 2])>,
     pub(super) hop_samples: Vec<HopSample>,
     pub(super) metrics: Vec<MetricSample>,
     /// What one flow measured; keeps its memory.
@@ -33,6 +34,8 @@ pub(crate) struct WatchedHop {
     pub(crate) position: u16,
     pub(crate) circuit: CircuitHandle,
     pub(crate) direction: Direction,
+    /// From when on the user may have the circuit.
+    pub(crate) from: Instant,
 }
 
 /// When a regular sample is due.
@@ -114,13 +117,13 @@ impl Sampler {
     ) {
         let user = endpoint.user;
         match sink {
-            Some(sink) => self.delivered.push((now, user, sink.bytes)),
+            Some(sink) => self.delivered.push((now, user, [sink.bytes, sink.before])),
             None => self.packaged.push((now, user, packaged(endpoint, machine))),
         }
     }
 
     fn sample_hops(&mut self, at: Instant, machine: &Machine) {
-        for watched in &self.watched {
+        for watched in self.watched.iter().filter(|watched| watched.from <= at) {
             let host = &machine.node(watched.position).host;
             let Some(view) = host.flow_view(watched.circuit, watched.direction) else {
                 continue;

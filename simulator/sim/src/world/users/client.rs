@@ -1,12 +1,15 @@
 //! A user at its client.
 
+use std::collections::VecDeque;
+
 use hopflow_overlay::Direction;
 use hopflow_random::Stream;
 use hopflow_units::{Bytes, Instant};
 
+use super::endpoint::{Endpoint, StreamWrite};
 use super::journal::Journal;
+use super::renewal::{Later, Renewal};
 use super::sink::Sink;
-use super::{Endpoint, StreamWrite};
 use crate::outcome::Visit;
 use crate::payload::Simulated;
 use crate::spec::{Fetch, Session};
@@ -27,6 +30,7 @@ pub(crate) struct Client {
     visit: Option<usize>,
     /// What is measured, if that is what the client receives.
     pub(crate) sink: Option<Sink>,
+    pub(crate) renewal: Renewal,
 }
 
 impl Client {
@@ -36,8 +40,10 @@ impl Client {
         session: Box<dyn Session>,
         random: Stream,
         sink: Option<Sink>,
+        later: VecDeque<Later>,
     ) -> Self {
         Self {
+            renewal: Renewal::new(later),
             endpoint,
             server,
             session,
@@ -56,20 +62,57 @@ impl Client {
         out: &mut Vec<(UserAt, Request)>,
     ) -> Option<StreamWrite> {
         if self.endpoint.closed {
+            self.renewal.wanted = true;
             return None;
         }
         let fetch = self.session.next(&mut self.random)?;
+        let write = self.begin(now, fetch, out);
+        if let Some(page) = self.session.page().filter(|page| page.begins) {
+            let visit = Visit::new(self.endpoint.user, now, &page);
+            self.visit = Some(journal.begin_visit(visit));
+        }
+        Some(write)
+    }
+
+    /// The client takes its next circuit, on which it asks again for what it was fetching, or for what
+    /// it was to ask for when it had none.
+    pub(crate) fn renew(
+        &mut self,
+        now: Instant,
+        journal: &mut Journal,
+        out: &mut Vec<(UserAt, Request)>,
+    ) -> Option<StreamWrite> {
+        let later = self.renewal.take()?;
+        self.endpoint = later.endpoint;
+        self.server = later.server;
+        if let Some(sink) = &mut self.sink {
+            sink.renew();
+        }
+        if self.endpoint.closed {
+            return None;
+        }
+        let wanted = std::mem::take(&mut self.renewal.wanted);
+        match self.fetching {
+            Some((fetch, _)) => Some(self.begin(now, fetch, out)),
+            None if wanted => self.request(now, journal, out),
+            None => None,
+        }
+    }
+
+    /// Begins a fetch, of which the server will hear.
+    fn begin(
+        &mut self,
+        now: Instant,
+        fetch: Fetch,
+        out: &mut Vec<(UserAt, Request)>,
+    ) -> StreamWrite {
         let request = Request { at: now, fetch };
         self.fetching = Some((fetch, Bytes::ZERO));
         if let Some(sink) = &mut self.sink {
             sink.begin(request);
         }
         out.push((self.server, request));
-        if let Some(page) = self.session.page().filter(|page| page.begins) {
-            let visit = Visit::new(self.endpoint.user, now, &page);
-            self.visit = Some(journal.begin_visit(visit));
-        }
-        Some(self.endpoint.write(fetch.request))
+        self.endpoint.write(fetch.request)
     }
 
     /// A cell has reached the client: returns when the next request follows, if the response is

@@ -3,9 +3,9 @@
 use hopflow_overlay::Direction;
 use hopflow_units::{Bytes, Duration, Instant};
 
+use super::endpoint::{Endpoint, StreamWrite};
 use super::journal::Journal;
 use super::sink::Sink;
-use super::{Endpoint, StreamWrite};
 use crate::payload::Simulated;
 use crate::spec::Fetch;
 use crate::world::outbox::Request;

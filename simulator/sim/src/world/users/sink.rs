@@ -21,6 +21,10 @@ pub(crate) struct Sink {
     /// The direction of the data that is measured.
     measured: Direction,
     pub(crate) bytes: Bytes,
+    /// What came over circuits that were closed before.
+    pub(crate) before: Bytes,
+    /// How many such circuits there were.
+    turn: u32,
     pub(crate) cells: Cells,
     pub(crate) latency: LatencyHistogram,
     /// The transfer under way.
@@ -69,6 +73,8 @@ impl Sink {
             class,
             measured,
             bytes: Bytes::ZERO,
+            before: Bytes::ZERO,
+            turn: 0,
             cells: Cells::ZERO,
             latency: LatencyHistogram::default(),
             transfer: None,
@@ -109,7 +115,7 @@ impl Sink {
         let Some(course) = &mut self.course else {
             return;
         };
-        if left.offset.wrapping_sub(course.delivered) <= u32::MAX / 2 {
+        if left.turn == self.turn && left.offset.wrapping_sub(course.delivered) <= u32::MAX / 2 {
             course.left.entry(left.offset).or_insert(left.at);
         }
     }
@@ -118,7 +124,7 @@ impl Sink {
     #[inline]
     pub(crate) fn on_delivered(&mut self, cell: &Simulated, now: Instant, journal: &mut Journal) {
         assert!(
-            cell.offset() == self.bytes.get() as u32,
+            cell.offset() == (self.bytes.get() - self.before.get()) as u32,
             "cells are delivered once and in order"
         );
         let len = Bytes::new(u64::from(cell.len()));
@@ -130,6 +136,16 @@ impl Sink {
         }
         if let Some(download) = self.advance(len, now) {
             journal.downloads.push(download);
+        }
+    }
+
+    /// The user has a new circuit, whose stream begins anew.
+    pub(crate) fn renew(&mut self) {
+        self.before = self.bytes;
+        self.turn += 1;
+        if let Some(course) = &mut self.course {
+            course.delivered = 0;
+            course.left.clear();
         }
     }
 
