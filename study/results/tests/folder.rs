@@ -45,6 +45,47 @@ fn metric_unit() -> MetricUnit {
     }
 }
 
+fn failure() -> Failure {
+    Failure {
+        circuit: 7,
+        class: Class::Bulk,
+        request: 2,
+        start_s: 0.5,
+        end_s: 3.5,
+        bytes: 1_000_000,
+        cause: FailCause::Left,
+    }
+}
+
+fn new_circuit() -> NewCircuit {
+    NewCircuit {
+        circuit: 7,
+        closed_s: 3.5,
+        ready_s: 4.5,
+    }
+}
+
+fn fault() -> Fault {
+    Fault {
+        name: "relay-1".to_owned(),
+        what: FaultKind::Bucket,
+        from_s: 2.5,
+        until_s: None,
+        rate_bytes_per_s: Some(5e5),
+        delay_s: None,
+    }
+}
+
+fn visit() -> Visit {
+    Visit {
+        circuit: 7,
+        page: 3,
+        instance: 24,
+        start_s: 0.1,
+        end_s: 4.5,
+    }
+}
+
 fn tables() -> Tables {
     let circuit = Circuit {
         circuit: 7,
@@ -138,35 +179,10 @@ fn tables() -> Tables {
             down_packets: 30,
             down_bytes: 14_940,
         }],
-        visits: vec![Visit {
-            circuit: 7,
-            page: 3,
-            instance: 24,
-            start_s: 0.1,
-            end_s: 4.5,
-        }],
-        failures: vec![Failure {
-            circuit: 7,
-            class: Class::Bulk,
-            request: 2,
-            start_s: 0.5,
-            end_s: 3.5,
-            bytes: 1_000_000,
-            cause: FailCause::Left,
-        }],
-        rebuilt: vec![NewCircuit {
-            circuit: 7,
-            closed_s: 3.5,
-            ready_s: 4.5,
-        }],
-        faults: vec![Fault {
-            name: "relay-1".to_owned(),
-            what: FaultKind::Bucket,
-            from_s: 2.5,
-            until_s: None,
-            rate_bytes_per_s: Some(5e5),
-            delay_s: None,
-        }],
+        visits: vec![visit()],
+        failures: vec![failure()],
+        rebuilt: vec![new_circuit()],
+        faults: vec![fault()],
     }
 }
 
