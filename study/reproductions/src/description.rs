@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hopflow_lab::scenario::InputError;
-use hopflow_results::{Value, Verdict};
+use hopflow_results::Value;
 use serde::Deserialize;
 
 /// What an experiment shows and what it is compared with.
@@ -72,12 +72,42 @@ pub(super) struct Claim {
     pub(super) is: Direction,
 }
 
+/// That a curve rises, falls or stays over x, as the paper says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Trend {
+    /// The figure or table.
+    pub(super) figure: String,
+    /// The quantity that is the curve.
+    pub(super) quantity: String,
+    /// The transports whose curves do so.
+    pub(super) transports: Vec<String>,
+    /// The swept values between which they do, in their order: two or more.
+    pub(super) x: Vec<f64>,
+    /// How the value at each differs from that before.
+    pub(super) is: Direction,
+}
+
 /// The direction of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Direction {
     Lower,
     Higher,
+    /// By so many percent at most, up or down.
+    Within(f64),
+}
+
+impl Direction {
+    /// The band of a difference, in percent or in the quantity's own unit.
+    pub(super) const fn band(self, in_percent: bool) -> [Option<f64>; 2] {
+        match self {
+            Self::Lower => [None, Some(0.0)],
+            Self::Higher => [Some(0.0), None],
+            Self::Within(most) if in_percent => [Some(-most), Some(most)],
+            Self::Within(_) => [None, None],
+        }
+    }
 }
 
 /// What an experiment sweeps.
@@ -103,6 +133,8 @@ pub struct Expectations {
     curves: Vec<Curve>,
     #[serde(default)]
     claims: Vec<Claim>,
+    #[serde(default)]
+    trends: Vec<Trend>,
 }
 
 /// What the paper reports of one quantity and one transport.
@@ -123,9 +155,6 @@ pub(super) struct Curve {
     /// The paper's value for the curve as a whole, with the ends of its band.
     #[serde(default)]
     whole: Option<Expected>,
-    /// Whether a value outside of its band is not reproduced, whatever the shape of the curve.
-    #[serde(default)]
-    exact: bool,
 }
 
 /// A value of the paper at one x.
@@ -195,6 +224,20 @@ impl Expectations {
                 return fail(format!("{} is not among the swept values", paper.x));
             }
         }
+        self.check_trends()
+    }
+
+    fn check_trends(&self) -> Result<(), InputError> {
+        let swept = &self.experiment.x.values;
+        for (n, trend) in self.trends.iter().enumerate() {
+            let fail = |problem: String| Err(InputError::at(format!("trends[{n}].x"), problem));
+            if trend.x.len() < 2 {
+                return fail("a trend needs two swept values or more".to_owned());
+            }
+            if let Some(x) = trend.x.iter().find(|x| !swept.contains(x)) {
+                return fail(format!("{x} is not among the swept values"));
+            }
+        }
         Ok(())
     }
 
@@ -215,17 +258,8 @@ impl Expectations {
         &self.claims
     }
 
-    /// Values outside of their bands are not reproduced, where the shape of a curve says nothing.
-    pub(super) fn refuse_inexact(&self, values: &mut [Value]) {
-        for value in values {
-            let of_curve = |curve: &&Curve| {
-                curve.transport == value.transport && curve.quantity == value.quantity
-            };
-            let exact = self.curves.iter().find(of_curve).is_some_and(|c| c.exact);
-            if exact && value.verdict == Verdict::SameShape {
-                value.verdict = Verdict::NotReproduced;
-            }
-        }
+    pub(super) fn trends(&self) -> &[Trend] {
+        &self.trends
     }
 
     /// Orders values by curve, as the data file does and then as they come, and each by x.

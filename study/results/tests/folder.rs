@@ -349,7 +349,8 @@ fn value() -> Value {
         paper: Some(140.0),
         band_low: None,
         band_high: Some(f64::MAX),
-        verdict: Verdict::SameShape,
+        verdict: Verdict::Undecided,
+        wanted: Some(40),
     }
 }
 
@@ -367,8 +368,8 @@ fn values_are_read_as_they_were_written() {
     folder.write_values(&values).unwrap();
     assert_eq!(folder.read_values().unwrap(), values);
     let text = fs::read_to_string(folder.path().join("values.csv")).unwrap();
-    let header =
-        "figure,quantity,unit,transport,x,n,mean,ci_low,ci_high,paper,band_low,band_high,verdict\n";
+    let header = "figure,quantity,unit,transport,x,n,mean,ci_low,ci_high,paper,band_low,band_high,\
+                  verdict,wanted\n";
     assert!(text.starts_with(header), "{text}");
     assert!(
         text.contains("0.30000000000000004,25,-0.00000015,-2,,140,,"),

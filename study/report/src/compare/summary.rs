@@ -62,7 +62,7 @@ fn differences(comparison: &Comparison, transports: &[Transport]) -> Table {
     Table {
         caption: format!(
             "Differences to {first}, network by network: mean [95 % confidence interval], in the \
-             quantity’s unit and in percent of {first}’s mean; grey where nothing can be said"
+             quantity’s unit and as a ratio, in percent of {first}; grey where nothing can be said"
         ),
         columns,
         rows: comparison.quantities.iter().map(row).collect(),

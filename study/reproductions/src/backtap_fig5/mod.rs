@@ -16,7 +16,7 @@ use hopflow_results::{Tables, Value};
 use hopflow_stats::Line;
 use hopflow_units::Duration;
 
-use crate::{Expectations, Experiment, Measured, Method, Part, Sweep};
+use crate::{Curve, Expectations, Experiment, Measured, Method, Part, Sweep};
 
 /// Access links that a cell and its answer pass between client and exit: three hops with two
 /// links each, there and back.
@@ -49,11 +49,14 @@ impl Experiment for BacktapFig5 {
         Method::Simulated(self)
     }
 
-    fn summarise(&self, curve: &[Value]) -> Option<Measured> {
-        if curve.first()?.quantity != "backlog" {
+    fn summarise(&self, curve: &Curve<'_>) -> Option<Measured> {
+        if curve.quantity != "backlog" {
             return None;
         }
-        let points: Vec<_> = curve.iter().filter_map(|v| Some((v.x?, v.mean))).collect();
+        let points = curve.points.iter();
+        let points: Vec<_> = points
+            .filter_map(|(x, value)| Some(((*x)?, *value)))
+            .collect();
         let linearity = Line::fit(&points)?.r_squared?;
         Some(Measured::new("backlog-linearity", "", linearity))
     }
