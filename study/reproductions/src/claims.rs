@@ -137,6 +137,7 @@ mod tests {
 
     fn expectations(text: &str) -> Expectations {
         let head = "[experiment]\ntitle = ''\nsource = ''\nnotes = []\n\
+                    sources = { figure = '' }\n\
                     x = { label = '', unit = '', values = [1, 2, 4] }\n";
         Expectations::parse(&format!("{head}{text}"), "").unwrap()
     }

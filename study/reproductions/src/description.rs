@@ -14,6 +14,9 @@ pub struct Description {
     pub title: String,
     /// Paper, section and figure.
     pub source: String,
+    /// Where the paper says what is judged of each figure.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
     /// Paragraphs: where the paper's values come from, why the bands are as they are, and where
     /// our set-up differs.
     pub notes: Vec<String>,
@@ -224,7 +227,25 @@ impl Expectations {
                 return fail(format!("{} is not among the swept values", paper.x));
             }
         }
+        self.check_sources()?;
         self.check_trends()
+    }
+
+    /// All that is judged says where the paper says so.
+    fn check_sources(&self) -> Result<(), InputError> {
+        let judged = |curve: &&Curve| curve.whole.is_some() || !curve.paper.is_empty();
+        let curves = self.curves.iter().filter(judged).map(|curve| &curve.figure);
+        let claims = self.claims.iter().map(|claim| &claim.figure);
+        let trends = self.trends.iter().map(|trend| &trend.figure);
+        let sources = &self.experiment.sources;
+        let mut figures = curves.chain(claims).chain(trends);
+        match figures.find(|figure| !sources.contains_key(*figure)) {
+            None => Ok(()),
+            Some(figure) => {
+                let problem = format!("{figure} is judged, so it must say where the paper says so");
+                Err(InputError::at("experiment.sources", problem))
+            }
+        }
     }
 
     fn check_trends(&self) -> Result<(), InputError> {
