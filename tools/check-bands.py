@@ -7,7 +7,8 @@ trends, and where the paper says so (`study/reproductions/experiments/*.toml`,
 its history: each change with its date, its reason, and what was there before. Hashes link the
 changes to each other and the last one to what the data files say now.
 
-Without options it compares. `--why TEXT` enters what changed, with this reason.
+Without options it compares. `--why TEXT` enters what changed, with this reason; `--of NAME` enters only
+what changed in figures whose names begin so.
 Exit status: 0 if all is well, 1 if something is not.
 """
 
@@ -127,12 +128,12 @@ def change(name, before, old, new, why, date):
     return {"of": name, "date": date, "why": why, "removed": removed, "added": added, "before": before, "after": after}
 
 
-def record(lock, said, why, date):
-    """Enters what changed since the lock was made."""
+def record(lock, said, why, date, of=""):
+    """Enters what changed since the lock was made, of figures whose names begin with `of`."""
     bands = {entry["of"]: entry for entry in lock["band"]}
     for name in sorted(set(bands) | set(said)):
         old, new = bands.get(name, {}).get("says", []), said.get(name, [])
-        if old != new:
+        if old != new and name.startswith(of):
             entry = change(name, bands.get(name, {}).get("hash", ""), old, new, why, date)
             lock["change"].append(entry)
             bands[name] = {"of": name, "says": new, "hash": entry["after"]}
@@ -204,13 +205,14 @@ def toml(value):
 def main():
     parser = argparse.ArgumentParser(description="Checks that no band of a reproduction changes silently.")
     parser.add_argument("--why", help="enter what changed, with this reason")
-    why = parser.parse_args().why
+    parser.add_argument("--of", default="", help="only of figures whose names begin so")
+    order = parser.parse_args()
     lock = {"band": [], "change": []}
     if LOCK.is_file():
         lock |= tomllib.loads(LOCK.read_text(encoding="utf-8"))
     said = all_lines()
-    if why:
-        record(lock, said, why, datetime.date.today().isoformat())
+    if order.why:
+        record(lock, said, order.why, datetime.date.today().isoformat(), order.of)
         LOCK.write_text(written(lock), encoding="utf-8")
     found = list(problems(lock, said))
     for problem in found:
