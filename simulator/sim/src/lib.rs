@@ -16,7 +16,7 @@ mod world;
 pub use histogram::LatencyHistogram;
 pub use outcome::{
     CircuitOutcome, Counters, Download, HopSample, Latencies, LegTraffic, MetricSample,
-    NodeOutcome, Outcome, QueueOutcome, Sample, Tally, TraceBin, Vantage, Visit,
+    NodeOutcome, OpenRequest, Outcome, QueueOutcome, Sample, Tally, TraceBin, Vantage, Visit,
 };
 pub use payload::{DataOffset, Simulated};
 pub use spec::SpecError;

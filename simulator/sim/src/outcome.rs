@@ -11,6 +11,8 @@ use crate::spec::{Class, Page};
 pub struct Outcome {
     /// Downloads in order of their completion.
     pub downloads: Vec<Download>,
+    /// Requests that were not answered completely at the end, by circuit.
+    pub open: Vec<OpenRequest>,
     /// One summary per circuit.
     pub circuits: Vec<CircuitOutcome>,
     /// R(t) and W(t), ordered by time, then circuit.
@@ -57,6 +59,24 @@ pub struct Download {
     pub ttlb: Duration,
     /// Bytes of the responses, or of the uploads.
     pub size: Bytes,
+}
+
+/// A download, or an upload where these are measured, that was not complete at the end of the run.
+/// What has no end is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// The class of its user.
+    pub class: Class,
+    /// Number that the download would have had on its circuit.
+    pub index: u32,
+    /// When the client sent the request.
+    pub requested: Instant,
+    /// Time to first byte, from the request, if one has arrived.
+    pub ttfb: Option<Duration>,
+    /// Bytes that have arrived.
+    pub received: Bytes,
 }
 
 /// What one user's circuits carried: downloads to its client, or uploads to the exit.

@@ -6,6 +6,7 @@
 //! DIR/runs/TRANSPORT-nNET-sSEED-HASH/     one folder per finished run: [`RunEntry`]
 //!     run.json                            the run's entry, as in the manifest
 //!     downloads.parquet                   [`Download`]
+//!     open_requests.parquet               [`OpenRequest`], where downloads were not complete
 //!     circuits.parquet                    [`Circuit`]
 //!     samples.parquet                     [`Sample`]
 //!     hops.parquet                        [`HopSample`]
@@ -71,6 +72,7 @@ mod fingerprint;
 mod folder;
 mod key;
 mod manifest;
+mod requests;
 mod rows;
 mod run;
 mod table;
@@ -82,9 +84,10 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use folder::Folder;
 pub use key::RunKey;
 pub use manifest::{FORMAT, Manifest};
+pub use requests::Requests;
 pub use rows::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, HopSample, Latency, LatencyClass,
-    Link, Metric, MetricUnit, Queue, Relay, Sample, Since, Trace, Vantage, Visit,
+    Link, Metric, MetricUnit, OpenRequest, Queue, Relay, Sample, Since, Trace, Vantage, Visit,
 };
 pub use run::{RunEntry, TableFile, Tables};
 pub use table::Row;

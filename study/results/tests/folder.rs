@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use hopflow_results::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, Folder, HopSample, Latency,
-    LatencyClass, Link, Manifest, Metric, MetricUnit, Queue, Relay, RunEntry, RunKey, Sample,
-    Since, Tables, Trace, Value, Vantage, Verdict, Visit,
+    LatencyClass, Link, Manifest, Metric, MetricUnit, OpenRequest, Queue, Relay, RunEntry, RunKey,
+    Sample, Since, Tables, Trace, Value, Vantage, Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -86,6 +86,15 @@ fn tables() -> Tables {
     };
     Tables {
         downloads: (0..40_000).map(download).collect(),
+        open_requests: vec![OpenRequest {
+            circuit: 7,
+            class: Class::Web,
+            request: 3,
+            start_s: 50.0,
+            waited_s: 10.0,
+            ttfb_s: None,
+            bytes: 0,
+        }],
         circuits: vec![circuit],
         samples: vec![Sample {
             circuit: 7,

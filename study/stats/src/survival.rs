@@ -9,6 +9,18 @@ pub struct Lasted {
     pub ended: bool,
 }
 
+impl Lasted {
+    /// A time that was seen to its end.
+    pub const fn ended(time: f64) -> Self {
+        Self { time, ended: true }
+    }
+
+    /// A time that was not.
+    pub const fn open(time: f64) -> Self {
+        Self { time, ended: false }
+    }
+}
+
 /// The distribution of times by the estimate of Kaplan and Meier (*Nonparametric estimation from
 /// incomplete observations*, JASA 53, 1958).
 ///
@@ -22,6 +34,7 @@ pub struct Survival {
     rest: f64,
     /// The largest level at which there is an end, for levels between 0 and 1.
     scale: f64,
+    longest: f64,
 }
 
 impl Survival {
@@ -47,7 +60,13 @@ impl Survival {
             ends,
             rest: share,
             scale,
+            longest: times[count - 1].time,
         })
+    }
+
+    /// The distribution of times that were all seen to their ends; `None` as for [`Survival::of`].
+    pub fn of_ended(times: impl IntoIterator<Item = f64>) -> Option<Self> {
+        Self::of(times.into_iter().map(Lasted::ended).collect())
     }
 
     /// The time within which a share `level` ended; `None` if fewer were seen to end.
@@ -69,6 +88,18 @@ impl Survival {
         };
         let part = ((level - below) / (at - below)).min(1.0);
         Some(time_below + part * (time - time_below))
+    }
+
+    /// The time within which a share `level` ended, or the longest that was seen if fewer were seen
+    /// to end: it is at least that.
+    pub fn quantile_or_longest(&self, level: f64) -> f64 {
+        self.quantile(level).unwrap_or(self.longest)
+    }
+
+    /// The mean of the times, of which what was not seen to end counts as the longest that was seen:
+    /// it is at least that.
+    pub fn mean_or_more(&self) -> f64 {
+        self.mean_within(self.longest)
     }
 
     /// The share of times that ended within `time`.
@@ -97,12 +128,12 @@ mod tests {
     use super::*;
     use crate::Sorted;
 
-    fn ended(time: f64) -> Lasted {
-        Lasted { time, ended: true }
+    const fn ended(time: f64) -> Lasted {
+        Lasted::ended(time)
     }
 
-    fn open(time: f64) -> Lasted {
-        Lasted { time, ended: false }
+    const fn open(time: f64) -> Lasted {
+        Lasted::open(time)
     }
 
     #[test]
@@ -134,6 +165,13 @@ mod tests {
         }
         assert_eq!(survival.quantile(0.6), None);
         assert_eq!(survival.quantile(0.5), Some(23.0));
+    }
+
+    #[test]
+    fn what_is_not_seen_to_end_lasts_as_long_as_anything() {
+        let survival = Survival::of(vec![ended(1.0), open(2.0), open(90.0)]).unwrap();
+        assert_eq!(survival.quantile_or_longest(0.9), 90.0);
+        assert!((survival.mean_or_more() - (1.0 + 2.0 * 90.0) / 3.0).abs() < 1e-9);
     }
 
     #[test]

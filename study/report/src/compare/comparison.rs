@@ -158,8 +158,9 @@ impl Comparison {
             ));
         }
         notes.push(
-            "Downloads that began in the warm-up or did not finish count nowhere but in the \
-             goodput and the backlog."
+            "Downloads that began in the warm-up count nowhere but in the goodput and the backlog. \
+             Those that did not finish took at least as long as they waited: times are estimates \
+             of Kaplan and Meier, and where too few finished, at least what is said."
                 .to_owned(),
         );
         notes

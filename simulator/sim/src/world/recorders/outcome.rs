@@ -7,7 +7,7 @@ use super::samples::{Sampler, packaged};
 use super::traces;
 use crate::outcome::{
     CircuitOutcome, Counters, Download, HopSample, Latencies, LegTraffic, MetricSample,
-    NodeOutcome, Outcome, QueueOutcome, Sample, TraceBin,
+    NodeOutcome, OpenRequest, Outcome, QueueOutcome, Sample, TraceBin,
 };
 use crate::world::lane::Lane;
 use crate::world::machine::{Machine, Node};
@@ -31,6 +31,7 @@ pub(crate) fn collect(lanes: Vec<Lane>, circuits: Vec<CircuitOutcome>, mut event
 #[derive(Default)]
 struct Collected {
     downloads: Vec<Download>,
+    open: Vec<OpenRequest>,
     visits: Vec<crate::outcome::Visit>,
     circuits: Vec<CircuitOutcome>,
     latencies: Vec<(u32, Latencies)>,
@@ -99,6 +100,7 @@ impl Collected {
         circuit.delivered = sink.bytes;
         circuit.delivered_cells = sink.cells;
         circuit.latency = std::mem::take(&mut sink.latency);
+        self.open.extend(sink.open());
         let latencies = sink.latencies().map(|latencies| (endpoint.user, latencies));
         self.latencies.extend(latencies);
     }
@@ -115,6 +117,7 @@ impl Collected {
         // Of what is simultaneous, that of the first machine comes first: the sort is stable.
         self.downloads
             .sort_by_key(|download| download.requested + download.ttlb);
+        self.open.sort_by_key(|open| open.circuit);
         self.visits
             .sort_by_key(|visit| (visit.begin, visit.circuit));
         self.latencies.sort_by_key(|(user, _)| *user);
@@ -134,6 +137,7 @@ impl Collected {
             .unzip();
         Outcome {
             downloads: self.downloads,
+            open: self.open,
             circuits: self.circuits,
             samples,
             hops: self.hops,
