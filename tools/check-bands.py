@@ -62,7 +62,9 @@ def lines_of(data):
         for x, value, low, high in curve.get("paper", []):
             say(curve["figure"], f"{name}, at {number(x)}: {band(value, low, high)}")
         if "whole" in curve:
-            say(curve["figure"], f"{name}: {band(*curve['whole'])}")
+            stated = curve.get("stated")
+            own = f", the paper's own interval {number(stated[0])} to {number(stated[1])}" if stated else ""
+            say(curve["figure"], f"{name}: {band(*curve['whole'])}{own}")
     for claim in data.get("claims", []):
         others = ", ".join(claim["from"])
         say(claim["figure"], f"claim: {claim['quantity']}{at(claim)}, {claim['first']} {how(claim)} {others}")

@@ -158,6 +158,9 @@ pub(super) struct Curve {
     /// The paper's value for the curve as a whole, with the ends of its band.
     #[serde(default)]
     whole: Option<Expected>,
+    /// The interval that the paper itself states around that value: no band may be narrower.
+    #[serde(default)]
+    stated: Option<[f64; 2]>,
 }
 
 /// A value of the paper at one x.
@@ -221,6 +224,11 @@ impl Expectations {
                 if !(low <= value && value <= high) {
                     return fail(format!("{value} lies outside of its own band"));
                 }
+            }
+            if let Some(([from, to], band)) = curve.stated.zip(curve.whole)
+                && !(band.low <= from && to <= band.high)
+            {
+                return fail(format!("the paper's own {from} to {to} leaves the band"));
             }
             let swept = &self.experiment.x.values;
             if let Some(paper) = curve.paper.iter().find(|paper| !swept.contains(&paper.x)) {
@@ -313,5 +321,44 @@ impl Expectations {
             let by_x = || a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0));
             places[&key(a)].cmp(&places[&key(b)]).then_with(by_x)
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with a data file that has these curves and trends.
+    fn problem(text: &str) -> String {
+        let head = "[experiment]\ntitle = ''\nsource = ''\nnotes = []\n\
+                    sources = { f = '' }\nx = { label = '', unit = '', values = [1, 2] }\n";
+        let error = Expectations::parse(&format!("{head}{text}"), "it.toml").unwrap_err();
+        error.to_string()
+    }
+
+    #[test]
+    fn bands_that_cannot_be_right_are_refused() {
+        let curve = "[[curves]]\nfigure = 'f'\nquantity = 'q'\nunit = ''\ntransport = 'a'\n";
+        for (rest, expected) in [
+            ("whole = [3, 1, 2]", "3 lies outside of its own band"),
+            ("paper = [[5, 1, 0, 2]]", "5 is not among the swept values"),
+            (
+                "whole = [3, 2, 4]\nstated = [1, 5]",
+                "the paper's own 1 to 5 leaves the band",
+            ),
+        ] {
+            let found = problem(&format!("{curve}{rest}"));
+            assert!(found.contains(expected), "{found}");
+        }
+        let elsewhere = format!("{}whole = [1, 0, 2]", curve.replace("'f'", "'g'"));
+        let found = problem(&elsewhere);
+        assert!(
+            found.contains("g is judged, so it must say where"),
+            "{found}"
+        );
+        let trend = "[[trends]]\nfigure = 'f'\nquantity = 'q'\ntransports = ['a']\nx = [1]\n\
+                     is = 'higher'";
+        let found = problem(trend);
+        assert!(found.contains("two swept values or more"), "{found}");
     }
 }

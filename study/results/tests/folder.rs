@@ -415,20 +415,24 @@ fn damaged_values_are_errors_that_name_line_column_and_what_is_allowed() {
             "its first line must be `figure,quantity",
         ),
         (
-            format!("{header}\nf,q,u,t,,3,x,,,,,,reproduced\n"),
+            format!("{header}\nf,q,u,t,,3,x,,,,,,reproduced,\n"),
             "line 2: `mean` is `x`",
         ),
         (
-            format!("{header}\nf,q,u,t,,3,NaN,,,,,,reproduced\n"),
+            format!("{header}\nf,q,u,t,,3,NaN,,,,,,reproduced,\n"),
             "must be a finite number",
         ),
         (
-            format!("{header}\nf,q,u,t,,-3,1,,,,,,reproduced\n"),
+            format!("{header}\nf,q,u,t,,-3,1,,,,,,reproduced,\n"),
             "`n` is `-3`",
         ),
         (
-            format!("{header}\nf,q,u,t,,3,1,,,,,,fine\n"),
-            "`fine` is none of `reproduced`, `same shape`",
+            format!("{header}\nf,q,u,t,,3,1,,,,,,fine,\n"),
+            "`fine` is none of `reproduced`, `not reproduced`, `undecided`",
+        ),
+        (
+            format!("{header}\nf,q,u,t,,3,1,,,,,,undecided,many\n"),
+            "`wanted` is `many`",
         ),
         (format!("{header}\nf,q\n"), "2 fields"),
     ] {
