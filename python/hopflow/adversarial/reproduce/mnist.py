@@ -182,9 +182,7 @@ def _table1_values(
             *(*ends, said.paper, said.low, said.high),
         )
 
-    values = [
-        estimate(f"{quantity} of {name}", None, found) for name, found in anchors.items()
-    ]
+    values = [estimate(f"{quantity} of {name}", None, found) for name, found in anchors.items()]
     for number, seed in enumerate(seeds, start=1):
         values.append(estimate(f"{quantity}, seed", number, seed.chosen.estimate))
         for what, of, mean in (
