@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     fn value(n: u64, ci: Option<[f64; 2]>, band: [Option<f64>; 2]) -> Value {
-        let mean = ci.map_or(104.0, |[low, high]| (low + high) / 2.0);
+        let mean = ci.map_or(104.0, |[low, high]| f64::midpoint(low, high));
         Value {
             figure: "figure".to_owned(),
             quantity: "rate".to_owned(),

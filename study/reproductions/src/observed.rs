@@ -123,12 +123,15 @@ impl Observed {
                 None => curves.push(vec![series]),
             }
         }
-        curves.into_iter().flat_map(Curve::by_network).collect()
+        curves
+            .iter()
+            .flat_map(|curve| Curve::by_network(curve))
+            .collect()
     }
 }
 
 impl<'a> Curve<'a> {
-    fn by_network(series: Vec<&'a Series>) -> Vec<Self> {
+    fn by_network(series: &[&'a Series]) -> Vec<Self> {
         let points: Vec<BTreeMap<u64, f64>> = series
             .iter()
             .map(|series| series.by_network.iter().copied().collect())

@@ -44,6 +44,18 @@ fn metric_unit() -> MetricUnit {
     }
 }
 
+fn open_request() -> OpenRequest {
+    OpenRequest {
+        circuit: 7,
+        class: Class::Web,
+        request: 3,
+        start_s: 50.0,
+        waited_s: 10.0,
+        ttfb_s: None,
+        bytes: 0,
+    }
+}
+
 fn tables() -> Tables {
     let circuit = Circuit {
         circuit: 7,
@@ -86,15 +98,7 @@ fn tables() -> Tables {
     };
     Tables {
         downloads: (0..40_000).map(download).collect(),
-        open_requests: vec![OpenRequest {
-            circuit: 7,
-            class: Class::Web,
-            request: 3,
-            start_s: 50.0,
-            waited_s: 10.0,
-            ttfb_s: None,
-            bytes: 0,
-        }],
+        open_requests: vec![open_request()],
         circuits: vec![circuit],
         samples: vec![Sample {
             circuit: 7,

@@ -15,8 +15,8 @@ pub fn holm(p: &[f64], level: f64) -> Vec<bool> {
     let mut rejected = vec![false; p.len()];
     for (before, place) in order.into_iter().enumerate() {
         let left = (p.len() - before) as f64;
-        // A comparison that also refuses what is not a number.
-        if !(p[place] * left <= level) {
+        let is_improbable = p[place] * left <= level;
+        if !is_improbable {
             break;
         }
         rejected[place] = true;
