@@ -63,6 +63,23 @@ class Native(Protocol):
         """Read the manifest of a result folder, as JSON."""
     def summary(self, folder: Path) -> str:
         """Compare the transports of a result folder, as JSON in base units."""
+    def judge(
+        self,
+        value: tuple[
+            float | None,
+            int,
+            float,
+            float | None,
+            float | None,
+            float | None,
+            float | None,
+            float | None,
+        ],
+    ) -> tuple[str, int | None]:
+        """Judge a value: x, n, mean, ci_low, ci_high, paper, band_low, band_high.
+
+        Return the verdict, and about how many runs would decide an open case.
+        """
     def write_report(self, folder: Path) -> Path:
         """Write the report of a result folder anew; return the page's path."""
     def write_page(self, page: str, folder: Path) -> Path:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopflow._bands import band
+from hopflow._binding import native
 from hopflow._claims import claim
 from hopflow._errors import HopflowError
 from hopflow._extra import call, load
@@ -76,7 +78,7 @@ class Options:
     epochs: int | None = None
 
 
-Verdict = Literal["reproduced", "same shape", "not reproduced", "not judged"]
+Verdict = Literal["reproduced", "not reproduced", "undecided", "not judged"]
 """How a value compares with the paper's; see `docs/reproductions.md`."""
 
 
@@ -112,14 +114,44 @@ class Value:
     band_low: float | None = None
     band_high: float | None = None
 
+    @classmethod
+    def of_runs(cls, figure: str, quantity: str, numbers: Sequence[float], unit: str = "") -> Value:
+        """The mean over runs with its interval, and with what is judged of it.
+
+        A single number has no interval.
+        """
+        rows = np.asarray(numbers, np.float64)
+        mean = float(rows.mean())
+        half = float(half_width(rows)) if len(rows) > 1 else None
+        ends = (None, None) if half is None else (mean - half, mean + half)
+        said = band(figure, quantity)
+        return cls(
+            *(figure, quantity, unit, "", None, len(rows), mean),
+            *(*ends, said.paper, said.low, said.high),
+        )
+
+    @classmethod
+    def exact(cls, figure: str, quantity: str, number: float, n: int = 1) -> Value:
+        """What is computed without chance, the largest of `n` for instance."""
+        said = band(figure, quantity)
+        ends = (number, number)
+        return cls(
+            *(figure, quantity, "", "", None, n, number),
+            *(*ends, said.paper, said.low, said.high),
+        )
+
+    @property
+    def judged(self) -> tuple[Verdict, int | None]:
+        """How it compares with the band, and about how many runs would decide an open case.
+
+        The rule is that of all experiments; see `docs/reproductions.md`.
+        """
+        return cast("tuple[Verdict, int | None]", native().judge(astuple(self)[4:]))
+
     @property
     def verdict(self) -> Verdict:
-        """Whether the mean lies in the band."""
-        if self.band_low is None and self.band_high is None:
-            return "not judged"
-        above = self.band_low is None or self.mean >= self.band_low
-        below = self.band_high is None or self.mean <= self.band_high
-        return "reproduced" if above and below else "not reproduced"
+        """Whether the whole interval lies in the band, or outside."""
+        return self.judged[0]
 
 
 def write_values(folder: Path, values: Iterable[Value]) -> Path:
@@ -129,10 +161,10 @@ def write_values(folder: Path, values: Iterable[Value]) -> Path:
     names = [field.name for field in fields(Value)]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*names, "verdict"])
+        writer.writerow([*names, "verdict", "wanted"])
         for value in values:
-            cells = [getattr(value, name) for name in names]
-            writer.writerow(["" if cell is None else cell for cell in cells] + [value.verdict])
+            cells = [*(getattr(value, name) for name in names), *value.judged]
+            writer.writerow(["" if cell is None else cell for cell in cells])
     return path
 
 

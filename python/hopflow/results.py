@@ -211,7 +211,7 @@ def _values_schema() -> pa.Schema:
         [(name, pa.string()) for name in texts]
         + [("x", pa.float64()), ("n", pa.int64())]
         + [(name, pa.float64()) for name in [*numbers, "paper", "band_low", "band_high"]]
-        + [("verdict", pa.string())]
+        + [("verdict", pa.string()), ("wanted", pa.int64())]
     )
 
 

@@ -37,8 +37,8 @@ fn verdicts(made: &Reproduced) -> Vec<(String, [usize; 3])> {
     for value in &made.values {
         let column = match value.verdict {
             Verdict::Reproduced => 0,
-            Verdict::SameShape => 1,
-            Verdict::NotReproduced => 2,
+            Verdict::NotReproduced => 1,
+            Verdict::Undecided => 2,
             Verdict::NotJudged => continue,
         };
         let name = format!("{}, {}", value.quantity, value.transport);
@@ -55,8 +55,8 @@ fn text(made: &Reproduced) -> String {
     let header = [
         "values by verdict",
         "reproduced",
-        "same shape",
         "not reproduced",
+        "undecided",
     ];
     let rows = verdicts(made).into_iter().map(|(name, counts)| {
         let counts = counts.iter().map(|count| match count {
@@ -99,6 +99,7 @@ fn json(made: &Reproduced) -> serde_json::Value {
             "band_low": value.band_low,
             "band_high": value.band_high,
             "verdict": value.verdict.to_string(),
+            "wanted": value.wanted,
         })
     });
     json!({

@@ -4,6 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use hopflow_api::{Caller, Failure, Order, Source};
+use hopflow_results::{Value, Verdict};
 use pyo3::prelude::*;
 
 use crate::watch::failed;
@@ -31,6 +32,39 @@ impl Orders {
             threads: self.threads,
         };
         (order, Caller::new(self.command, self.program))
+    }
+}
+
+/// The numbers of a value: x, n, mean, `ci_low`, `ci_high`, paper, `band_low`, `band_high`.
+pub(crate) type Judged = (
+    Option<f64>,
+    u64,
+    f64,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+    Option<f64>,
+);
+
+/// A value without names, not judged yet.
+pub(crate) const fn value(numbers: Judged) -> Value {
+    let (x, n, mean, ci_low, ci_high, paper, band_low, band_high) = numbers;
+    Value {
+        figure: String::new(),
+        quantity: String::new(),
+        unit: String::new(),
+        transport: String::new(),
+        x,
+        n,
+        mean,
+        ci_low,
+        ci_high,
+        paper,
+        band_low,
+        band_high,
+        verdict: Verdict::NotJudged,
+        wanted: None,
     }
 }
 

@@ -113,6 +113,15 @@ mod _native {
         hopflow_api::experiments().map_err(|error| failed(&error))
     }
 
+    /// How a value compares with its band, and how many runs would decide an open case; see
+    /// `_native.pyi` for its numbers.
+    #[pyfunction]
+    fn judge(value: crate::input::Judged) -> (&'static str, Option<u64>) {
+        let [value] = &mut [crate::input::value(value)];
+        hopflow_api::judge(std::slice::from_mut(value));
+        (value.verdict.as_str(), value.wanted)
+    }
+
     /// The manifest of a result folder, as JSON.
     #[pyfunction]
     fn manifest(folder: PathBuf) -> PyResult<String> {

@@ -16,10 +16,13 @@ def verdicts(folder: Path) -> dict[str, str]:
         return {row["quantity"]: row["verdict"] for row in csv.DictReader(file)}
 
 
-@pytest.mark.parametrize("name", ["gan-theorem1", "gan-fig1"])
-def test_what_needs_no_data_is_reproduced(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("gan-theorem1", "reproduced"), ("gan-fig1", "undecided")]
+)
+def test_what_needs_no_data_is_judged(name: str, verdict: str, tmp_path: Path) -> None:
     experiments.find(name)(Options(tmp_path, seeds=1))
-    assert set(verdicts(tmp_path).values()) - {"not judged"} == {"reproduced"}
+    # What is computed is exact; one seed has no interval.
+    assert set(verdicts(tmp_path).values()) == {verdict}
     assert (tmp_path / "report.html").is_file()
 
 

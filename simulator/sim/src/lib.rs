@@ -16,8 +16,8 @@ mod world;
 pub use histogram::LatencyHistogram;
 pub use outcome::{
     CircuitOutcome, Counters, Download, FailCause, Failure, HopSample, Latencies, LegTraffic,
-    MetricSample, NewCircuit, NodeOutcome, Outcome, QueueOutcome, Sample, Tally, TraceBin, Vantage,
-    Visit,
+    MetricSample, NewCircuit, NodeOutcome, OpenRequest, Outcome, QueueOutcome, Sample, Tally,
+    TraceBin, Vantage, Visit,
 };
 pub use payload::{DataOffset, Simulated};
 pub use spec::SpecError;

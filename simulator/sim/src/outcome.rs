@@ -15,6 +15,8 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// Circuits that users had anew, in order of time.
     pub rebuilt: Vec<NewCircuit>,
+    /// Requests that were not answered completely at the end, by circuit.
+    pub open: Vec<OpenRequest>,
     /// One summary per circuit.
     pub circuits: Vec<CircuitOutcome>,
     /// R(t) and W(t), ordered by time, then circuit.
@@ -61,6 +63,24 @@ pub struct Download {
     pub ttlb: Duration,
     /// Bytes of the responses, or of the uploads.
     pub size: Bytes,
+}
+
+/// A download, or an upload where these are measured, that was not complete at the end of the run.
+/// What has no end is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// The class of its user.
+    pub class: Class,
+    /// Number that the download would have had on its circuit.
+    pub index: u32,
+    /// When the client sent the request.
+    pub requested: Instant,
+    /// Time to first byte, from the request, if one has arrived.
+    pub ttfb: Option<Duration>,
+    /// Bytes that have arrived.
+    pub received: Bytes,
 }
 
 /// A download, or upload where the user's uploads are measured, that was broken off because a circuit

@@ -23,6 +23,7 @@ mod testbed;
 
 pub use caller::Caller;
 pub use failure::{Failure, Kind};
+pub use hopflow_reproductions::judge;
 pub use list::{Entries, experiments, scenarios, transports, validate};
 pub use order::{Order, Source};
 pub use report::write_report;

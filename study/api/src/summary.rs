@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hopflow_report::{Compared, Comparison, Mean};
+use hopflow_report::{Compared, Comparison, Mean, Percent};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -49,10 +49,7 @@ fn quantity_json(compared: &Compared, labels: &[String]) -> Value {
             let difference = entry.difference.map_or(Value::Null, |difference| {
                 let mut object = mean_json(Some(&difference.absolute));
                 let percent = difference.percent.as_ref();
-                object.insert(
-                    "percent".to_owned(),
-                    json!(percent.map(|p| mean_json(Some(p)))),
-                );
+                object.insert("percent".to_owned(), json!(percent.map(percent_json)));
                 object.insert("finding".to_owned(), json!(difference.finding.to_string()));
                 Value::Object(object)
             });
@@ -66,6 +63,15 @@ fn quantity_json(compared: &Compared, labels: &[String]) -> Value {
         "unit": compared.quantity.dimension.unit(),
         "better": compared.quantity.better.to_string(),
         "transports": transports,
+    })
+}
+
+fn percent_json(percent: &Percent) -> Value {
+    json!({
+        "mean": percent.mean,
+        "ci_low": percent.ends.map(|(low, _)| low),
+        "ci_high": percent.ends.map(|(_, high)| high),
+        "n": percent.n,
     })
 }
 

@@ -353,3 +353,37 @@ fn observers_and_visits_are_told_only_where_they_were_asked_for() {
         assert!(visit.end_s >= visit.start_s);
     }
 }
+
+#[test]
+fn downloads_that_are_not_complete_at_the_end_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    // 20 MiB do not come through 1500 kB/s within three seconds.
+    let text = TEXT.replace("100 KiB", "20 MiB");
+    let text = text.replace("warm-up = \"1 s\"\n", "");
+    campaign(&text)
+        .run(folder.path(), Some(2), &Silent)
+        .unwrap();
+    for run in read(folder.path()) {
+        assert!(run.downloads.is_empty());
+        assert_eq!(run.open_requests.len(), run.circuits.len());
+        for (open, circuit) in run.open_requests.iter().zip(&run.circuits) {
+            assert_eq!((open.circuit, open.request), (circuit.circuit, 0));
+            assert_eq!(open.bytes, circuit.delivered_bytes);
+            assert!((open.start_s + open.waited_s - 3.0).abs() < 1e-6);
+            assert!(open.ttfb_s.is_some_and(|ttfb| ttfb < open.waited_s));
+        }
+    }
+    // What was requested in the warm-up does not count, and what has no end is not open.
+    let endless = text.replace("response = \"20 MiB\"", "response = \"endless\"");
+    for text in [endless, TEXT.replace("100 KiB", "20 MiB")] {
+        let folder = tempfile::tempdir().unwrap();
+        campaign(&text)
+            .run(folder.path(), Some(2), &Silent)
+            .unwrap();
+        assert!(
+            read(folder.path())
+                .iter()
+                .all(|run| run.open_requests.is_empty())
+        );
+    }
+}

@@ -133,8 +133,10 @@ pub fn value_table(values: &[&Value], x: &Axis, labels: &[String]) -> Table {
         Column::with_unit("Band", unit),
         Column::new("Runs"),
         Column::new("Verdict"),
+        Column::new("Wanted"),
     ];
-    let kept = [named, swept, true, true, true, true, true];
+    let undecided = values.iter().any(|value| value.wanted.is_some());
+    let kept = [named, swept, true, true, true, true, true, undecided];
     let rows = values.iter().map(|value| cells(value, labels));
     Table {
         caption: format!(
@@ -147,7 +149,7 @@ pub fn value_table(values: &[&Value], x: &Axis, labels: &[String]) -> Table {
 }
 
 /// The row of a value, in all columns.
-fn cells(value: &Value, labels: &[String]) -> [Cell; 7] {
+fn cells(value: &Value, labels: &[String]) -> [Cell; 8] {
     let transport = Cell::Label {
         text: value.transport.clone(),
         colour: labels
@@ -168,11 +170,12 @@ fn cells(value: &Value, labels: &[String]) -> [Cell; 7] {
         band.map_or(Cell::Empty, |(low, high)| Cell::Range(low, high)),
         Cell::Count(value.n),
         Cell::Verdict(value.verdict),
+        value.wanted.map_or(Cell::Empty, Cell::Count),
     ]
 }
 
 /// The parts that are kept.
-fn shown<T>(parts: [T; 7], kept: [bool; 7]) -> Vec<T> {
+fn shown<T>(parts: [T; 8], kept: [bool; 8]) -> Vec<T> {
     let parts = parts.into_iter().zip(kept);
     parts
         .filter_map(|(part, kept)| kept.then_some(part))

@@ -86,8 +86,8 @@ impl<'de> Deserialize<'de> for Cell {
 fn verdict<E: serde::de::Error>(name: &str) -> Result<Verdict, E> {
     let all = [
         Verdict::Reproduced,
-        Verdict::SameShape,
         Verdict::NotReproduced,
+        Verdict::Undecided,
         Verdict::NotJudged,
     ];
     let found = all.into_iter().find(|verdict| verdict.to_string() == name);
@@ -138,7 +138,7 @@ mod tests {
     fn every_kind_of_cell_has_a_form() {
         let found = cells(
             r#"[null, "a", 1.5, 2, [3.0, 0.5], {"label": ["t", 1]}, {"figures": "1 of 2"},
-                {"range": [0, 1]}, {"count": 7}, {"verdict": "same shape"}]"#,
+                {"range": [0, 1]}, {"count": 7}, {"verdict": "undecided"}]"#,
         );
         let number = |value, half_width| Cell::Number { value, half_width };
         let expected = vec![
@@ -157,7 +157,7 @@ mod tests {
             },
             Cell::Range(0.0, 1.0),
             Cell::Count(7),
-            Cell::Verdict(Verdict::SameShape),
+            Cell::Verdict(Verdict::Undecided),
         ];
         assert_eq!(found.unwrap(), expected);
     }

@@ -40,7 +40,7 @@ pub use compare::{
 };
 pub use error::Error;
 pub use figures::{FigurePage, curves, page as figure_page, value_table};
-pub use hopflow_stats::Mean;
+pub use hopflow_stats::{Mean, Percent};
 pub use image::Image;
 pub use model::{
     Along, Axis, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point, Reference, Section,

@@ -1,82 +1,151 @@
-//! What a paper claims of two transports, tested on networks that both met.
+//! What a paper claims of two transports, or of a curve, measured on networks that both met.
 
 use hopflow_results::{Value, Verdict};
 use hopflow_stats::PairedDifference;
 
-use crate::description::{Claim, Direction};
-use crate::observed::Observed;
+use crate::description::{Claim, Direction, Expectations, Trend};
+use crate::observed::{Observed, Place};
 
 /// The words between the two transports of a difference.
 const VERSUS: &str = " vs ";
+/// What the names of quantities end in that compare transports.
+const DIFFERENCE: &str = ": difference";
+/// What the names of quantities end in that compare two points of a curve, and the x of the first.
+const CHANGE: &str = ": change from ";
 
 /// The names of the two transports, if `value` is the difference of two.
 pub(super) fn pair(value: &Value) -> Option<(&str, &str)> {
     value.transport.split_once(VERSUS)
 }
 
-/// The differences that the claims are about, each with a verdict.
+/// Whether a value says how two things differ on the same networks.
+pub(super) fn is_claim(value: &Value) -> bool {
+    value.quantity.ends_with(DIFFERENCE) || value.quantity.contains(CHANGE)
+}
+
+/// What a claim is about, without what makes it one.
+pub(super) fn subject(value: &Value) -> &str {
+    let name = value.quantity.trim_end_matches(DIFFERENCE);
+    name.split_once(CHANGE).map_or(name, |(name, _)| name)
+}
+
+/// The x of the first of two points of a curve, as text.
+pub(super) fn before(value: &Value) -> Option<&str> {
+    value.quantity.split_once(CHANGE).map(|(_, x)| x)
+}
+
+/// The differences that the claims are about; [`judge`](crate::judge()) says which hold.
 ///
-/// A difference is the mean over networks of the first transport's value less the other's on the
-/// same network, in percent of the other's mean. A claim is reproduced if the 95 % interval lies
-/// on its side of zero, and not reproduced if it does not.
-pub(super) fn test(claims: &[Claim], observed: &Observed) -> Vec<Value> {
-    let mut values = Vec::new();
-    for claim in claims {
+/// A difference is that of the first transport's value to the other's on the same network, in
+/// percent of the other's; in the unit of the quantity, if not all values are above zero. Its band
+/// is the side of zero on which the paper has it. A trend is the same for one transport at two
+/// successive points of its curve.
+pub(super) fn measure(expectations: &Expectations, observed: &Observed) -> Vec<Value> {
+    let claims = expectations.claims().iter().flat_map(Compared::of_claim);
+    let trends = expectations.trends().iter().flat_map(Compared::of_trend);
+    let compared = claims.chain(trends);
+    compared
+        .filter_map(|compared| compared.value(observed))
+        .collect()
+}
+
+/// Two things that a paper compares.
+struct Compared<'a> {
+    figure: &'a str,
+    quantity: &'a str,
+    /// The name of the quantity among values.
+    name: String,
+    transport: String,
+    /// What differs, and what it differs from.
+    places: [Place<'a>; 2],
+    is: Direction,
+}
+
+impl<'a> Compared<'a> {
+    fn of_claim(claim: &'a Claim) -> impl Iterator<Item = Self> {
         let places: Vec<Option<f64>> = match claim.x.as_slice() {
             [] => vec![None],
             xs => xs.iter().copied().map(Some).collect(),
         };
-        for x in places {
-            let others = claim.from.iter();
-            values.extend(others.filter_map(|other| difference(claim, other, x, observed)));
-        }
+        places.into_iter().flat_map(move |x| {
+            claim.from.iter().map(move |other| Self {
+                figure: &claim.figure,
+                quantity: &claim.quantity,
+                name: format!("{}{DIFFERENCE}", claim.quantity),
+                transport: format!("{}{VERSUS}{other}", claim.first),
+                places: [claim.first.as_str(), other].map(|transport| Place { transport, x }),
+                is: claim.is,
+            })
+        })
     }
-    values
-}
 
-fn difference(claim: &Claim, other: &str, x: Option<f64>, observed: &Observed) -> Option<Value> {
-    let (firsts, others) = observed.pairs(&claim.quantity, x, [&claim.first, other]);
-    let difference = PairedDifference::of(&others, &firsts)?.percent?;
-    let [low, high] = [difference.low(), difference.high()];
-    let holds = match claim.is {
-        Direction::Lower => high.is_some_and(|high| high < 0.0),
-        Direction::Higher => low.is_some_and(|low| low > 0.0),
-    };
-    Some(Value {
-        figure: claim.figure.clone(),
-        quantity: format!("{}: difference", claim.quantity),
-        unit: "%".to_owned(),
-        transport: format!("{}{VERSUS}{other}", claim.first),
-        x,
-        n: difference.n as u64,
-        mean: difference.mean,
-        ci_low: low,
-        ci_high: high,
-        paper: None,
-        band_low: None,
-        band_high: None,
-        verdict: if holds {
-            Verdict::Reproduced
-        } else {
-            Verdict::NotReproduced
-        },
-    })
+    fn of_trend(trend: &'a Trend) -> impl Iterator<Item = Self> {
+        let steps = trend.x.windows(2).map(|step| [step[1], step[0]]);
+        trend.transports.iter().flat_map(move |transport| {
+            steps.clone().map(move |step| Self {
+                figure: &trend.figure,
+                quantity: &trend.quantity,
+                name: format!("{}{CHANGE}{}", trend.quantity, step[1]),
+                transport: transport.clone(),
+                places: step.map(|x| Place {
+                    transport,
+                    x: Some(x),
+                }),
+                is: trend.is,
+            })
+        })
+    }
+
+    fn value(self, observed: &Observed) -> Option<Value> {
+        let pairs = observed.pairs(self.quantity, self.places);
+        let difference = PairedDifference::of(&pairs.others, &pairs.firsts)?;
+        let (unit, mean, ends) = match difference.percent {
+            Some(percent) => ("%", percent.mean, percent.ends),
+            None => {
+                let absolute = difference.absolute;
+                (
+                    pairs.unit,
+                    absolute.mean,
+                    absolute.low().zip(absolute.high()),
+                )
+            }
+        };
+        let [band_low, band_high] = self.is.band(difference.percent.is_some());
+        Some(Value {
+            figure: self.figure.to_owned(),
+            quantity: self.name,
+            unit: unit.to_owned(),
+            transport: self.transport,
+            x: self.places[0].x,
+            n: difference.absolute.n as u64,
+            mean,
+            ci_low: ends.map(|(low, _)| low),
+            ci_high: ends.map(|(_, high)| high),
+            paper: None,
+            band_low,
+            band_high,
+            verdict: Verdict::NotJudged,
+            wanted: None,
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Measured;
+    use crate::{Measured, judge};
 
-    fn claim(is: Direction) -> Claim {
-        Claim {
-            figure: "figure".to_owned(),
-            quantity: "rate".to_owned(),
-            x: Vec::new(),
-            first: "a".to_owned(),
-            from: vec!["b".to_owned()],
-            is,
-        }
+    fn expectations(text: &str) -> Expectations {
+        let head = "[experiment]\ntitle = ''\nsource = ''\nnotes = []\n\
+                    sources = { figure = '' }\n\
+                    x = { label = '', unit = '', values = [1, 2, 4] }\n";
+        Expectations::parse(&format!("{head}{text}"), "").unwrap()
+    }
+
+    fn claim(is: &str) -> Expectations {
+        expectations(&format!(
+            "[[claims]]\nfigure = 'figure'\nquantity = 'rate'\nfirst = 'a'\nfrom = ['b']\nis = '{is}'"
+        ))
     }
 
     fn observed(pairs: &[(f64, f64)]) -> Observed {
@@ -90,32 +159,60 @@ mod tests {
         observed
     }
 
+    fn tested(expectations: &Expectations, observed: &Observed) -> Vec<Value> {
+        let mut values = measure(expectations, observed);
+        judge(&mut values);
+        values
+    }
+
     #[test]
-    fn a_claim_holds_if_the_interval_of_the_paired_difference_lies_on_its_side() {
+    fn a_claim_holds_if_the_ratio_of_pairs_lies_on_its_side() {
         let clear = observed(&[(11.0, 10.0), (22.0, 20.0), (33.0, 30.0)]);
-        let higher = &test(&[claim(Direction::Higher)], &clear)[0];
+        let higher = &tested(&claim("higher"), &clear)[0];
         assert!((higher.mean - 10.0).abs() < 1e-9, "{}", higher.mean);
         assert_eq!(pair(higher), Some(("a", "b")));
+        assert_eq!(higher.verdict, Verdict::Reproduced);
         let noisy = observed(&[(11.0, 10.0), (18.0, 20.0), (41.0, 40.0)]);
-        assert_eq!(
-            test(&[claim(Direction::Higher)], &noisy)[0].verdict,
-            Verdict::NotReproduced
-        );
-        let steady = observed(&[(11.0, 10.0), (11.0, 10.1), (11.0, 9.9)]);
-        assert_eq!(
-            test(&[claim(Direction::Higher)], &steady)[0].verdict,
-            Verdict::Reproduced
-        );
-        assert_eq!(
-            test(&[claim(Direction::Lower)], &steady)[0].verdict,
-            Verdict::NotReproduced
-        );
+        let verdict = |is, observed| tested(&claim(is), observed)[0].verdict;
+        assert_eq!(verdict("higher", &noisy), Verdict::Undecided);
+        assert_eq!(verdict("lower", &clear), Verdict::NotReproduced);
+    }
+
+    #[test]
+    fn zeros_are_compared_in_the_quantity_s_own_unit() {
+        let none = observed(&[(0.0, 10.0), (0.0, 11.0), (0.0, 9.0)]);
+        let lower = &tested(&claim("lower"), &none)[0];
+        assert_eq!((lower.unit.as_str(), lower.mean), ("kB/s", -10.0));
+        assert_eq!(lower.verdict, Verdict::Reproduced);
     }
 
     #[test]
     fn networks_that_only_one_transport_met_do_not_count() {
         let mut observed = observed(&[(11.0, 10.0), (11.0, 10.1), (11.0, 9.9)]);
         observed.add("a", 9, None, Measured::new("rate", "kB/s", 1e6));
-        assert_eq!(test(&[claim(Direction::Higher)], &observed)[0].n, 3);
+        assert_eq!(tested(&claim("higher"), &observed)[0].n, 3);
+    }
+
+    #[test]
+    fn a_trend_has_a_verdict_for_every_step() {
+        let rising = expectations(
+            "[[trends]]\nfigure = 'figure'\nquantity = 'rate'\ntransports = ['a']\n\
+             x = [1, 2, 4]\nis = 'higher'",
+        );
+        let mut observed = Observed::default();
+        for (network, noise) in [(1, 0.995), (2, 1.0), (3, 1.005)] {
+            for (x, value) in [(1.0, 10.0), (2.0, 15.0 * noise), (4.0, 14.0)] {
+                observed.add("a", network, Some(x), Measured::new("rate", "kB/s", value));
+            }
+        }
+        let steps = tested(&rising, &observed);
+        assert_eq!(steps[0].quantity, "rate: change from 1");
+        assert_eq!(subject(&steps[0]), "rate");
+        assert_eq!(
+            steps.iter().map(|s| s.x).collect::<Vec<_>>(),
+            [Some(2.0), Some(4.0)]
+        );
+        assert_eq!(steps[0].verdict, Verdict::Reproduced);
+        assert_eq!(steps[1].verdict, Verdict::NotReproduced);
     }
 }

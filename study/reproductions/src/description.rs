@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hopflow_lab::scenario::InputError;
-use hopflow_results::{Value, Verdict};
+use hopflow_results::Value;
 use serde::Deserialize;
 
 /// What an experiment shows and what it is compared with.
@@ -14,6 +14,9 @@ pub struct Description {
     pub title: String,
     /// Paper, section and figure.
     pub source: String,
+    /// Where the paper says what is judged of each figure.
+    #[serde(default)]
+    pub sources: BTreeMap<String, String>,
     /// Paragraphs: where the paper's values come from, why the bands are as they are, and where
     /// our set-up differs.
     pub notes: Vec<String>,
@@ -72,12 +75,42 @@ pub(super) struct Claim {
     pub(super) is: Direction,
 }
 
+/// That a curve rises, falls or stays over x, as the paper says.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Trend {
+    /// The figure or table.
+    pub(super) figure: String,
+    /// The quantity that is the curve.
+    pub(super) quantity: String,
+    /// The transports whose curves do so.
+    pub(super) transports: Vec<String>,
+    /// The swept values between which they do, in their order: two or more.
+    pub(super) x: Vec<f64>,
+    /// How the value at each differs from that before.
+    pub(super) is: Direction,
+}
+
 /// The direction of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Direction {
     Lower,
     Higher,
+    /// By so many percent at most, up or down.
+    Within(f64),
+}
+
+impl Direction {
+    /// The band of a difference, in percent or in the quantity's own unit.
+    pub(super) const fn band(self, in_percent: bool) -> [Option<f64>; 2] {
+        match self {
+            Self::Lower => [None, Some(0.0)],
+            Self::Higher => [Some(0.0), None],
+            Self::Within(most) if in_percent => [Some(-most), Some(most)],
+            Self::Within(_) => [None, None],
+        }
+    }
 }
 
 /// What an experiment sweeps.
@@ -103,6 +136,8 @@ pub struct Expectations {
     curves: Vec<Curve>,
     #[serde(default)]
     claims: Vec<Claim>,
+    #[serde(default)]
+    trends: Vec<Trend>,
 }
 
 /// What the paper reports of one quantity and one transport.
@@ -123,9 +158,9 @@ pub(super) struct Curve {
     /// The paper's value for the curve as a whole, with the ends of its band.
     #[serde(default)]
     whole: Option<Expected>,
-    /// Whether a value outside of its band is not reproduced, whatever the shape of the curve.
+    /// The interval that the paper itself states around that value: no band may be narrower.
     #[serde(default)]
-    exact: bool,
+    stated: Option<[f64; 2]>,
 }
 
 /// A value of the paper at one x.
@@ -190,9 +225,46 @@ impl Expectations {
                     return fail(format!("{value} lies outside of its own band"));
                 }
             }
+            if let Some(([from, to], band)) = curve.stated.zip(curve.whole)
+                && !(band.low <= from && to <= band.high)
+            {
+                return fail(format!("the paper's own {from} to {to} leaves the band"));
+            }
             let swept = &self.experiment.x.values;
             if let Some(paper) = curve.paper.iter().find(|paper| !swept.contains(&paper.x)) {
                 return fail(format!("{} is not among the swept values", paper.x));
+            }
+        }
+        self.check_sources()?;
+        self.check_trends()
+    }
+
+    /// All that is judged says where the paper says so.
+    fn check_sources(&self) -> Result<(), InputError> {
+        let judged = |curve: &&Curve| curve.whole.is_some() || !curve.paper.is_empty();
+        let curves = self.curves.iter().filter(judged).map(|curve| &curve.figure);
+        let claims = self.claims.iter().map(|claim| &claim.figure);
+        let trends = self.trends.iter().map(|trend| &trend.figure);
+        let sources = &self.experiment.sources;
+        let mut figures = curves.chain(claims).chain(trends);
+        match figures.find(|figure| !sources.contains_key(*figure)) {
+            None => Ok(()),
+            Some(figure) => {
+                let problem = format!("{figure} is judged, so it must say where the paper says so");
+                Err(InputError::at("experiment.sources", problem))
+            }
+        }
+    }
+
+    fn check_trends(&self) -> Result<(), InputError> {
+        let swept = &self.experiment.x.values;
+        for (n, trend) in self.trends.iter().enumerate() {
+            let fail = |problem: String| Err(InputError::at(format!("trends[{n}].x"), problem));
+            if trend.x.len() < 2 {
+                return fail("a trend needs two swept values or more".to_owned());
+            }
+            if let Some(x) = trend.x.iter().find(|x| !swept.contains(x)) {
+                return fail(format!("{x} is not among the swept values"));
             }
         }
         Ok(())
@@ -215,17 +287,8 @@ impl Expectations {
         &self.claims
     }
 
-    /// Values outside of their bands are not reproduced, where the shape of a curve says nothing.
-    pub(super) fn refuse_inexact(&self, values: &mut [Value]) {
-        for value in values {
-            let of_curve = |curve: &&Curve| {
-                curve.transport == value.transport && curve.quantity == value.quantity
-            };
-            let exact = self.curves.iter().find(of_curve).is_some_and(|c| c.exact);
-            if exact && value.verdict == Verdict::SameShape {
-                value.verdict = Verdict::NotReproduced;
-            }
-        }
+    pub(super) fn trends(&self) -> &[Trend] {
+        &self.trends
     }
 
     /// Orders values by curve, as the data file does and then as they come, and each by x.
@@ -258,5 +321,44 @@ impl Expectations {
             let by_x = || a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0));
             places[&key(a)].cmp(&places[&key(b)]).then_with(by_x)
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with a data file that has these curves and trends.
+    fn problem(text: &str) -> String {
+        let head = "[experiment]\ntitle = ''\nsource = ''\nnotes = []\n\
+                    sources = { f = '' }\nx = { label = '', unit = '', values = [1, 2] }\n";
+        let error = Expectations::parse(&format!("{head}{text}"), "it.toml").unwrap_err();
+        error.to_string()
+    }
+
+    #[test]
+    fn bands_that_cannot_be_right_are_refused() {
+        let curve = "[[curves]]\nfigure = 'f'\nquantity = 'q'\nunit = ''\ntransport = 'a'\n";
+        for (rest, expected) in [
+            ("whole = [3, 1, 2]", "3 lies outside of its own band"),
+            ("paper = [[5, 1, 0, 2]]", "5 is not among the swept values"),
+            (
+                "whole = [3, 2, 4]\nstated = [1, 5]",
+                "the paper's own 1 to 5 leaves the band",
+            ),
+        ] {
+            let found = problem(&format!("{curve}{rest}"));
+            assert!(found.contains(expected), "{found}");
+        }
+        let elsewhere = format!("{}whole = [1, 0, 2]", curve.replace("'f'", "'g'"));
+        let found = problem(&elsewhere);
+        assert!(
+            found.contains("g is judged, so it must say where"),
+            "{found}"
+        );
+        let trend = "[[trends]]\nfigure = 'f'\nquantity = 'q'\ntransports = ['a']\nx = [1]\n\
+                     is = 'higher'";
+        let found = problem(trend);
+        assert!(found.contains("two swept values or more"), "{found}");
     }
 }

@@ -9,6 +9,7 @@ use hopflow_results::{Tables, Value};
 use crate::computation::Computation;
 use crate::description::Expectations;
 use crate::measured::Measured;
+use crate::observed::Curve;
 
 /// A figure or table of a paper.
 pub trait Experiment: Debug + Sync {
@@ -29,9 +30,9 @@ pub trait Experiment: Debug + Sync {
         &[]
     }
 
-    /// What all runs of a transport together tell: the means of a quantity by the swept value to
-    /// one value. By default nothing.
-    fn summarise(&self, _curve: &[Value]) -> Option<Measured> {
+    /// What a network's curve of a quantity over the swept value tells as a whole. By default
+    /// nothing.
+    fn summarise(&self, _curve: &Curve<'_>) -> Option<Measured> {
         None
     }
 

@@ -1,113 +1,340 @@
-//! Verdicts: how measured values compare with a paper's.
+//! Verdicts: whether what was measured is what a paper says, as far as the intervals tell.
+//!
+//! `docs/reproductions.md` states the rules for readers.
 
 use hopflow_results::{Value, Verdict};
+use hopflow_stats::{holm, student_t_cdf, student_t_quantile};
 
-/// Values of the paper that differ by less, relative to the larger, count as equal in a trend.
-const DISTINCT: f64 = 0.1;
+use crate::claims;
 
-/// Judges all values of an experiment.
+/// The largest number of runs that an undecided value asks for.
+const MOST: u64 = 100;
+/// The probability that one end or the other of a 95 % interval is on the wrong side, and that any
+/// claim of a family is wrongly said to hold, or wrongly said not to.
+const LEVEL: f64 = 0.025;
+/// A difference of less than so many percent is none: a claim that there is one does not hold.
+const NOTHING: f64 = 1.0;
+
+/// Judges all values of an experiment, and all claims together.
 ///
-/// A value within its band is reproduced. One outside has the same shape if it stands to the other
-/// values of its quantity as the paper's does: along its own curve, and against the other
-/// transports at the same x, all that the paper tells apart by more than a tenth is in the paper's
-/// order. Otherwise it is not reproduced. Where the paper says nothing there is no verdict.
-pub(super) fn judge(values: &mut [Value]) {
-    let verdicts: Vec<_> = values.iter().map(|value| verdict(value, values)).collect();
-    for (value, verdict) in values.iter_mut().zip(verdicts) {
-        value.verdict = verdict;
+/// A value is reproduced if its whole 95 % interval lies in its band, not reproduced if all of it
+/// lies outside, and undecided if it lies across an end of the band or there is none. A claim is a
+/// value whose band says in which direction two things differ, or how little; the claims are a
+/// family ([`holm`]).
+pub fn judge(values: &mut [Value]) {
+    for value in values.iter_mut() {
+        value.verdict = in_band(value);
+    }
+    judge_claims(values);
+    for value in values {
+        let undecided = value.verdict == Verdict::Undecided;
+        value.wanted = undecided.then(|| wanted(value)).flatten();
     }
 }
 
-fn verdict(value: &Value, all: &[Value]) -> Verdict {
-    let (Some(_), Some(low), Some(high)) = (value.paper, value.band_low, value.band_high) else {
+fn in_band(value: &Value) -> Verdict {
+    if value.band_low.is_none() && value.band_high.is_none() {
         return Verdict::NotJudged;
-    };
-    if (low..=high).contains(&value.mean) {
-        return Verdict::Reproduced;
     }
-    let comparable = |other: &&Value| {
-        let same = other.figure == value.figure && other.quantity == value.quantity;
-        same && (other.transport == value.transport || other.x == value.x)
+    let Some((low, high)) = value.ci_low.zip(value.ci_high) else {
+        return Verdict::Undecided;
     };
-    let mut others = all.iter().filter(comparable);
-    if others.all(|other| same_order(value, other)) {
-        Verdict::SameShape
-    } else {
+    let [lowest, highest] = ends(value);
+    if lowest <= low && high <= highest {
+        Verdict::Reproduced
+    } else if high < lowest || highest < low {
         Verdict::NotReproduced
+    } else {
+        Verdict::Undecided
     }
 }
 
-/// Whether two values are in the order of the paper's, as far as those differ.
-fn same_order(a: &Value, b: &Value) -> bool {
-    let (Some(paper_a), Some(paper_b)) = (a.paper, b.paper) else {
-        return true;
+/// The ends of the band; infinite where it has none.
+fn ends(value: &Value) -> [f64; 2] {
+    [
+        value.band_low.unwrap_or(f64::NEG_INFINITY),
+        value.band_high.unwrap_or(f64::INFINITY),
+    ]
+}
+
+/// Judges the claims among the values as one family: with a probability of 95 % none of them is
+/// said to hold and does not, or is said not to hold and does.
+fn judge_claims(values: &mut [Value]) {
+    let is_judged = |value: &Value| value.verdict != Verdict::NotJudged;
+    let claims = |value: &&mut Value| claims::is_claim(value) && is_judged(value);
+    let mut claims: Vec<&mut Value> = values.iter_mut().filter(claims).collect();
+    let evidence: Vec<_> = claims.iter().map(|value| Evidence::of(value)).collect();
+    let p = |of: fn(&Evidence) -> f64| -> Vec<f64> {
+        let p = evidence.iter();
+        p.map(|evidence| evidence.as_ref().map_or(1.0, of))
+            .collect()
     };
-    let distinct = (paper_a - paper_b).abs() > DISTINCT * paper_a.abs().max(paper_b.abs());
-    !distinct || (paper_a < paper_b) == (a.mean < b.mean)
+    let holds = holm(&p(|evidence| evidence.holds), LEVEL);
+    let fails = holm(&p(|evidence| evidence.fails), LEVEL);
+    for (claim, (holds, fails)) in claims.iter_mut().zip(holds.into_iter().zip(fails)) {
+        claim.verdict = match (holds, fails) {
+            (true, _) => Verdict::Reproduced,
+            (false, true) => Verdict::NotReproduced,
+            (false, false) => Verdict::Undecided,
+        };
+    }
+}
+
+/// How improbable what was measured of a claim is.
+struct Evidence {
+    /// If the claim did not hold.
+    holds: f64,
+    /// If it did, by more than [`NOTHING`].
+    fails: f64,
+}
+
+impl Evidence {
+    /// `None` without an interval.
+    fn of(claim: &Value) -> Option<Self> {
+        let scale = Scale::of(claim);
+        let estimate = scale.estimate(claim)?;
+        let below = |end: f64| estimate.probability_below(scale.at(end));
+        let above = |end: f64| 1.0 - below(end);
+        let nothing = if scale == Scale::Ratio { NOTHING } else { 0.0 };
+        Some(match (claim.band_low, claim.band_high) {
+            // Probabilities that the true difference lies there, which are p-values of its not
+            // lying on the other side.
+            (Some(low), Some(high)) => Self {
+                holds: below(low).max(above(high)),
+                fails: 2.0 * above(low).min(below(high)),
+            },
+            (Some(low), None) => Self {
+                holds: below(low),
+                fails: above(low + nothing),
+            },
+            (None, high) => {
+                let high = high.unwrap_or(f64::INFINITY);
+                Self {
+                    holds: above(high),
+                    fails: below(high - nothing),
+                }
+            }
+        })
+    }
+}
+
+/// On which scale the interval is symmetric.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    Plain,
+    /// Differences in percent are intervals of logarithms of ratios.
+    Ratio,
+}
+
+/// A mean on its scale.
+#[derive(Clone, Copy)]
+struct Estimate {
+    mean: f64,
+    /// Standard deviation of a single run.
+    deviation: f64,
+    runs: u64,
+}
+
+impl Scale {
+    fn of(value: &Value) -> Self {
+        if claims::is_claim(value) && value.unit == "%" {
+            Self::Ratio
+        } else {
+            Self::Plain
+        }
+    }
+
+    fn at(self, number: f64) -> f64 {
+        match self {
+            Self::Plain => number,
+            Self::Ratio => libm::log1p(number / 100.0),
+        }
+    }
+
+    /// `None` without an interval.
+    fn estimate(self, value: &Value) -> Option<Estimate> {
+        let (low, high) = value.ci_low.zip(value.ci_high)?;
+        let mean = self.at(value.mean);
+        let half = (self.at(high) - self.at(low)) / 2.0;
+        let factor = match value.n {
+            // What is computed has an interval without width.
+            0 | 1 => (half == 0.0).then_some(1.0)?,
+            n => student_t_quantile(1.0 - LEVEL, n - 1)?,
+        };
+        Some(Estimate {
+            mean,
+            deviation: half / factor * (value.n as f64).sqrt(),
+            runs: value.n,
+        })
+    }
+}
+
+impl Estimate {
+    /// How probable it is that the true value is below `end`.
+    fn probability_below(&self, end: f64) -> f64 {
+        let distance = end - self.mean;
+        let error = self.deviation / (self.runs as f64).sqrt();
+        if error <= 0.0 || !distance.is_finite() {
+            return if distance > 0.0 { 1.0 } else { 0.0 };
+        }
+        student_t_cdf(distance / error, self.runs.max(2) - 1).unwrap_or(0.5)
+    }
+
+    /// Runs that make half the interval as wide as `distance`.
+    fn runs_for(&self, distance: f64) -> Option<u64> {
+        let half = |runs: u64| {
+            let factor = student_t_quantile(1.0 - LEVEL, runs - 1)?;
+            Some(factor * self.deviation / (runs as f64).sqrt())
+        };
+        (self.runs + 1..=MOST).find(|runs| half(*runs).is_some_and(|half| half <= distance))
+    }
+}
+
+/// About how many runs would decide an undecided value, at most [`MOST`]. The rule for families
+/// may want some more.
+fn wanted(value: &Value) -> Option<u64> {
+    let scale = Scale::of(value);
+    let estimate = scale.estimate(value).filter(|estimate| estimate.runs > 1)?;
+    let [low, high] = ends(value);
+    let nothing = if scale == Scale::Ratio { NOTHING } else { 0.0 };
+    let distance = |end: f64| (scale.at(end) - estimate.mean).abs();
+    // A claim that lies on neither side of its end may be decided on either.
+    let reach = match (value.band_low, value.band_high) {
+        (None, Some(_)) => distance(high).max(distance(high - nothing)),
+        (Some(_), None) => distance(low).max(distance(low + nothing)),
+        _ => distance(low).min(distance(high)),
+    };
+    estimate.runs_for(reach)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn value(transport: &str, x: f64, mean: f64, paper: Option<f64>) -> Value {
+    fn value(n: u64, ci: Option<[f64; 2]>, band: [Option<f64>; 2]) -> Value {
+        let mean = ci.map_or(104.0, |[low, high]| f64::midpoint(low, high));
         Value {
             figure: "figure".to_owned(),
             quantity: "rate".to_owned(),
-            unit: String::new(),
-            transport: transport.to_owned(),
-            x: Some(x),
-            n: 1,
+            unit: "kB/s".to_owned(),
+            transport: "a".to_owned(),
+            x: None,
+            n,
             mean,
-            ci_low: None,
-            ci_high: None,
-            paper,
-            band_low: paper.map(|paper| paper * 0.95),
-            band_high: paper.map(|paper| paper * 1.05),
+            ci_low: ci.map(|[low, _]| low),
+            ci_high: ci.map(|[_, high]| high),
+            paper: Some(100.0),
+            band_low: band[0],
+            band_high: band[1],
             verdict: Verdict::NotJudged,
+            wanted: None,
         }
     }
 
-    fn verdicts(mut values: Vec<Value>) -> Vec<Verdict> {
+    fn judged(value: Value) -> Value {
+        let mut values = [value];
         judge(&mut values);
-        values.into_iter().map(|value| value.verdict).collect()
+        let [value] = values;
+        value
+    }
+
+    /// A claim that something is lower, which was measured with an interval in percent.
+    fn claim(n: u64, ci: [f64; 2]) -> Value {
+        let logarithms = ci.map(|end| libm::log1p(end / 100.0));
+        let mean = 100.0 * libm::expm1(f64::midpoint(logarithms[0], logarithms[1]));
+        Value {
+            quantity: "rate: difference".to_owned(),
+            unit: "%".to_owned(),
+            transport: "a vs b".to_owned(),
+            mean,
+            paper: None,
+            ..value(n, Some(ci), [None, Some(0.0)])
+        }
     }
 
     #[test]
-    fn a_value_within_its_band_is_reproduced_and_one_without_a_paper_is_not_judged() {
-        let values = vec![
-            value("a", 1.0, 104.0, Some(100.0)),
-            value("a", 2.0, 7.0, None),
-        ];
-        assert_eq!(verdicts(values), [Verdict::Reproduced, Verdict::NotJudged]);
+    fn the_whole_interval_must_lie_in_the_band_or_outside() {
+        let band = [Some(95.0), Some(105.0)];
+        let verdict = |ci| judged(value(10, Some(ci), band)).verdict;
+        assert_eq!(verdict([96.0, 104.0]), Verdict::Reproduced);
+        assert_eq!(verdict([94.0, 96.0]), Verdict::Undecided);
+        assert_eq!(verdict([104.0, 106.0]), Verdict::Undecided);
+        assert_eq!(verdict([90.0, 110.0]), Verdict::Undecided);
+        assert_eq!(verdict([105.1, 106.0]), Verdict::NotReproduced);
+        assert_eq!(verdict([80.0, 94.0]), Verdict::NotReproduced);
+        let open = judged(value(10, Some([96.0, 104.0]), [None, None]));
+        assert_eq!(open.verdict, Verdict::NotJudged);
     }
 
     #[test]
-    fn a_curve_that_falls_as_the_papers_does_has_the_same_shape() {
-        let values = vec![
-            value("a", 1.0, 80.0, Some(100.0)),
-            value("a", 2.0, 40.0, Some(50.0)),
-        ];
-        assert_eq!(verdicts(values), [Verdict::SameShape, Verdict::SameShape]);
-        let values = vec![
-            value("a", 1.0, 40.0, Some(100.0)),
-            value("a", 2.0, 80.0, Some(50.0)),
-        ];
+    fn one_run_decides_nothing_and_what_is_computed_is_exact() {
+        let band = [Some(95.0), Some(105.0)];
+        let one = judged(value(1, None, band));
+        assert_eq!((one.verdict, one.wanted), (Verdict::Undecided, None));
+        let exact = judged(value(1, Some([104.0, 104.0]), band));
+        assert_eq!(exact.verdict, Verdict::Reproduced);
+    }
+
+    #[test]
+    fn what_is_undecided_says_how_many_runs_would_do_up_to_a_limit() {
+        let band = [Some(95.0), Some(105.0)];
+        // Half the interval is 4 and must be 1: some sixteen times as many runs.
+        let wide = judged(value(5, Some([100.0, 108.0]), band));
+        assert!((30..=60).contains(&wide.wanted.unwrap()), "{wide:?}");
+        let close = judged(value(5, Some([100.9, 109.0]), band));
+        assert_eq!((close.verdict, close.wanted), (Verdict::Undecided, None));
+        let decided = judged(value(5, Some([100.0, 104.0]), band));
+        assert_eq!(decided.wanted, None);
+    }
+
+    #[test]
+    fn a_claim_holds_fails_or_is_open() {
         assert_eq!(
-            verdicts(values),
-            [Verdict::NotReproduced, Verdict::NotReproduced]
+            judged(claim(10, [-20.0, -3.0])).verdict,
+            Verdict::Reproduced
         );
+        assert_eq!(
+            judged(claim(10, [2.0, 9.0])).verdict,
+            Verdict::NotReproduced
+        );
+        // No difference that matters is no difference.
+        assert_eq!(
+            judged(claim(10, [-0.4, 0.5])).verdict,
+            Verdict::NotReproduced
+        );
+        let open = judged(claim(10, [-9.0, 2.0]));
+        assert_eq!(open.verdict, Verdict::Undecided);
+        assert!(open.wanted.is_some_and(|wanted| wanted > 10), "{open:?}");
     }
 
     #[test]
-    fn transports_in_another_order_than_the_papers_are_not_reproduced() {
-        let values = vec![
-            value("a", 1.0, 130.0, Some(100.0)),
-            value("b", 1.0, 120.0, Some(120.0)),
-        ];
-        assert_eq!(
-            verdicts(values),
-            [Verdict::NotReproduced, Verdict::Reproduced]
+    fn claims_of_one_file_are_a_family() {
+        // Significant alone, and not as one of forty that show nothing.
+        let near = claim(10, [-20.0, -0.2]);
+        assert_eq!(judged(near.clone()).verdict, Verdict::Reproduced);
+        let mut family = vec![near];
+        family.resize(41, claim(10, [-9.0, 9.0]));
+        judge(&mut family);
+        assert_eq!(family[0].verdict, Verdict::Undecided);
+        // A value that is no claim does not take part.
+        let mut values = vec![claim(10, [-20.0, -0.2])];
+        values.resize(
+            41,
+            value(10, Some([90.0, 110.0]), [Some(95.0), Some(105.0)]),
         );
+        judge(&mut values);
+        assert_eq!(values[0].verdict, Verdict::Reproduced);
+    }
+
+    #[test]
+    fn a_claim_of_no_change_must_be_shown_too() {
+        let flat = |ci| Value {
+            band_low: Some(-25.0),
+            band_high: Some(25.0),
+            ..claim(10, ci)
+        };
+        assert_eq!(judged(flat([-9.0, 12.0])).verdict, Verdict::Reproduced);
+        assert_eq!(judged(flat([60.0, 90.0])).verdict, Verdict::NotReproduced);
+        assert_eq!(judged(flat([10.0, 40.0])).verdict, Verdict::Undecided);
     }
 }

@@ -22,6 +22,34 @@ pub(super) struct Series {
     by_network: Vec<(u64, f64)>,
 }
 
+/// A transport, and the swept value where there is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Place<'a> {
+    pub(super) transport: &'a str,
+    pub(super) x: Option<f64>,
+}
+
+/// Values of the same quantity at two places, network by network.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    pub(super) unit: &'static str,
+    pub(super) firsts: Vec<f64>,
+    pub(super) others: Vec<f64>,
+}
+
+/// What one network has of a quantity of a transport over x.
+#[derive(Debug)]
+pub struct Curve<'a> {
+    /// The transport's label.
+    pub transport: &'a str,
+    /// The quantity.
+    pub quantity: &'a str,
+    /// The seed of the network.
+    pub network: u64,
+    /// The values, each with its x.
+    pub points: Vec<(Option<f64>, f64)>,
+}
+
 impl Series {
     /// The values, one per network.
     pub(super) fn values(&self) -> Vec<f64> {
@@ -57,24 +85,67 @@ impl Observed {
         &self.series
     }
 
-    /// The values of two transports on the networks that both met.
-    pub(super) fn pairs(
-        &self,
-        quantity: &str,
-        x: Option<f64>,
-        transports: [&str; 2],
-    ) -> (Vec<f64>, Vec<f64>) {
-        let [first, second] = transports.map(|transport| {
+    /// The values at two places on the networks that have both.
+    pub(super) fn pairs(&self, quantity: &str, places: [Place<'_>; 2]) -> Pairs {
+        let [first, other] = places.map(|place| {
             let key = (
-                transport.to_owned(),
+                place.transport.to_owned(),
                 quantity.to_owned(),
-                x.map(f64::to_bits),
+                place.x.map(f64::to_bits),
             );
-            let place = self.places.get(&key);
-            place.map_or(&[][..], |place| &self.series[*place].by_network)
+            let found = self.places.get(&key);
+            found.map(|found| &self.series[*found])
         });
-        let of_second: BTreeMap<u64, f64> = second.iter().copied().collect();
-        let both = |(seed, value): &(u64, f64)| Some((*value, *of_second.get(seed)?));
-        first.iter().filter_map(both).unzip()
+        let by_network = |series: Option<&Series>| -> BTreeMap<u64, f64> {
+            let values = series.map_or(&[][..], |series| &series.by_network);
+            values.iter().copied().collect()
+        };
+        let of_other = by_network(other);
+        let both = |(seed, value): (u64, f64)| Some((value, *of_other.get(&seed)?));
+        let (firsts, others) = by_network(first).into_iter().filter_map(both).unzip();
+        Pairs {
+            unit: first.map_or("", |series| series.unit),
+            firsts,
+            others,
+        }
+    }
+
+    /// The curves of each quantity and transport over x, network by network; only networks that
+    /// have all points of a curve.
+    pub(super) fn curves(&self) -> Vec<Curve<'_>> {
+        let mut curves: Vec<Vec<&Series>> = Vec::new();
+        for series in &self.series {
+            let same = |curve: &&mut Vec<&Series>| {
+                curve[0].transport == series.transport && curve[0].quantity == series.quantity
+            };
+            match curves.iter_mut().find(same) {
+                Some(curve) => curve.push(series),
+                None => curves.push(vec![series]),
+            }
+        }
+        curves
+            .iter()
+            .flat_map(|curve| Curve::by_network(curve))
+            .collect()
+    }
+}
+
+impl<'a> Curve<'a> {
+    fn by_network(series: &[&'a Series]) -> Vec<Self> {
+        let points: Vec<BTreeMap<u64, f64>> = series
+            .iter()
+            .map(|series| series.by_network.iter().copied().collect())
+            .collect();
+        let of_network = |network: &u64| {
+            let points = series.iter().zip(&points);
+            let points = points.map(|(series, values)| Some((series.x, *values.get(network)?)));
+            Some(Self {
+                transport: &series[0].transport,
+                quantity: &series[0].quantity,
+                network: *network,
+                points: points.collect::<Option<_>>()?,
+            })
+        };
+        points[0].keys().filter_map(of_network).collect()
     }
 }

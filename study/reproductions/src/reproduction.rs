@@ -9,9 +9,10 @@ use hopflow_results::{Fingerprint, Folder, Value, Verdict};
 use hopflow_stats::Mean;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::observed::{Observed, Series};
+use crate::claims;
+use crate::judge::judge;
+use crate::observed::{Curve, Observed, Series};
 use crate::{Computation, Description, Expectations, Experiment, Measured, Method, Part, Sweep};
-use crate::{claims, judge};
 
 /// How an experiment is made, where that is not its own choice.
 #[derive(Clone, Debug, Default)]
@@ -140,13 +141,12 @@ impl Reproduction {
     /// If the runs cannot be read or the values not be written.
     pub fn evaluate(&self, finished: &Finished) -> Result<Vec<Value>, Error> {
         let folder = Folder::open(&finished.folder);
-        let observed = self.observe(finished, &folder)?;
+        let mut observed = self.observe(finished, &folder)?;
+        self.summarise(&mut observed);
         let series = observed.series().iter();
         let mut values: Vec<Value> = series.filter_map(|series| self.value(series)).collect();
-        values.extend(self.summaries(&values));
-        judge::judge(&mut values);
-        self.expectations.refuse_inexact(&mut values);
-        values.extend(claims::test(self.expectations.claims(), &observed));
+        values.extend(claims::measure(&self.expectations, &observed));
+        judge(&mut values);
         self.expectations.sort(&mut values);
         folder.write_values(&values)?;
         Ok(values)
@@ -203,25 +203,17 @@ impl Reproduction {
         }
     }
 
-    /// What each curve tells as a whole.
-    fn summaries(&self, values: &[Value]) -> Vec<Value> {
-        let mut curves: Vec<Vec<Value>> = Vec::new();
-        for value in values {
-            let same = |curve: &&mut Vec<Value>| {
-                curve[0].transport == value.transport && curve[0].quantity == value.quantity
-            };
-            match curves.iter_mut().find(same) {
-                Some(curve) => curve.push(value.clone()),
-                None => curves.push(vec![value.clone()]),
-            }
-        }
-        let summary = |curve: &Vec<Value>| {
+    /// Adds what each curve of a network tells as a whole.
+    fn summarise(&self, observed: &mut Observed) {
+        let summary = |curve: &Curve<'_>| {
             let measured = self.experiment.summarise(curve)?;
-            let mut observed = Observed::default();
-            observed.add(&curve[0].transport, 0, None, measured);
-            self.value(&observed.series()[0])
+            Some((curve.transport.to_owned(), curve.network, measured))
         };
-        curves.iter().filter_map(summary).collect()
+        let curves = observed.curves();
+        let summaries: Vec<_> = curves.iter().filter_map(summary).collect();
+        for (transport, network, measured) in summaries {
+            observed.add(&transport, network, None, measured);
+        }
     }
 
     /// The mean over networks, beside the paper's value.
@@ -232,6 +224,8 @@ impl Reproduction {
             .find(|curve| curve.transport == series.transport && curve.quantity == series.quantity);
         let paper = expected.and_then(|curve| curve.at(series.x));
         let figure = expected.map_or(self.experiment.id(), |curve| curve.figure.as_str());
+        let computed = matches!(self.plan, Plan::Computed { .. }) && mean.n == 1;
+        let exact = computed.then_some(mean.mean);
         Some(Value {
             figure: figure.to_owned(),
             quantity: series.quantity.clone(),
@@ -240,12 +234,13 @@ impl Reproduction {
             x: series.x,
             n: mean.n as u64,
             mean: mean.mean,
-            ci_low: mean.low(),
-            ci_high: mean.high(),
+            ci_low: mean.low().or(exact),
+            ci_high: mean.high().or(exact),
             paper: paper.map(|paper| paper.value),
             band_low: paper.map(|paper| paper.low),
             band_high: paper.map(|paper| paper.high),
             verdict: Verdict::NotJudged,
+            wanted: None,
         })
     }
 }

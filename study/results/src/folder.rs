@@ -12,7 +12,8 @@ use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
     Circuit, CrossFlow, Deployment, Download, Error, Failure, Fault, HopSample, Latency,
-    LatencyClass, Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample, Trace, Visit,
+    LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest, Queue, Relay, Sample, Trace,
+    Visit,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -100,6 +101,7 @@ impl Folder {
     pub fn read_run(&self, entry: &RunEntry) -> Result<Tables, Error> {
         Ok(Tables {
             downloads: self.read_table::<Download>(entry)?,
+            open_requests: self.read_optional::<OpenRequest>(entry)?,
             circuits: self.read_table::<Circuit>(entry)?,
             samples: self.read_table::<Sample>(entry)?,
             hops: self.read_table::<HopSample>(entry)?,
@@ -306,6 +308,9 @@ fn write_tables(
     writer.write(&tables.relays)?;
     writer.write(&tables.links)?;
     writer.write(&tables.cross)?;
+    if !tables.open_requests.is_empty() {
+        writer.write(&tables.open_requests)?;
+    }
     if !tables.metrics.is_empty() {
         writer.write(&tables.metrics)?;
         writer.write(&tables.metric_units)?;

@@ -6,6 +6,7 @@
 //! DIR/runs/TRANSPORT-nNET-sSEED-HASH/     one folder per finished run: [`RunEntry`]
 //!     run.json                            the run's entry, as in the manifest
 //!     downloads.parquet                   [`Download`]
+//!     open_requests.parquet               [`OpenRequest`], where downloads were not complete
 //!     circuits.parquet                    [`Circuit`]
 //!     samples.parquet                     [`Sample`]
 //!     hops.parquet                        [`HopSample`]
@@ -74,6 +75,7 @@ mod fingerprint;
 mod folder;
 mod key;
 mod manifest;
+mod requests;
 mod rows;
 mod run;
 mod table;
@@ -85,10 +87,11 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use folder::Folder;
 pub use key::RunKey;
 pub use manifest::{FORMAT, Manifest};
+pub use requests::Requests;
 pub use rows::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, FailCause, Failure, Fault,
-    FaultKind, HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, Queue,
-    Relay, Sample, Since, Trace, Vantage, Visit,
+    FaultKind, HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest,
+    Queue, Relay, Sample, Since, Trace, Vantage, Visit,
 };
 pub use run::{RunEntry, TableFile, Tables};
 pub use table::Row;

@@ -96,6 +96,27 @@ row! {
 }
 
 row! {
+    /// A download that was requested after the warm-up and not complete at the end of the run.
+    /// Endless ones are none.
+    pub struct OpenRequest in "open_requests" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// The class of its user.
+        pub class: Class,
+        /// Number of this request on its circuit, from zero.
+        pub request: u32,
+        /// When the client sent the request, in seconds of simulated time.
+        pub start_s: f64,
+        /// How long it had waited at the end of the run, in seconds.
+        pub waited_s: f64,
+        /// Time to first byte, from the request, in seconds; empty if none had arrived.
+        pub ttfb_s: Option<f64>,
+        /// Bytes of the response that had arrived.
+        pub bytes: u64,
+    }
+}
+
+row! {
     /// A download that was broken off because a circuit of its user was closed.
     pub struct Failure in "failures" {
         /// The circuit's number.

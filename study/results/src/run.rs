@@ -8,7 +8,7 @@ use crate::fingerprint::{Fingerprint, Hasher};
 use crate::key::RunKey;
 use crate::rows::{
     Circuit, CrossFlow, Deployment, Download, Failure, Fault, HopSample, Latency, LatencyClass,
-    Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample, Trace, Visit,
+    Link, Metric, MetricUnit, NewCircuit, OpenRequest, Queue, Relay, Sample, Trace, Visit,
 };
 use crate::table::Row;
 
@@ -17,6 +17,8 @@ use crate::table::Row;
 pub struct Tables {
     /// Downloads in order of their completion.
     pub downloads: Vec<Download>,
+    /// Downloads that were not complete at the end, by circuit; no file if there are none.
+    pub open_requests: Vec<OpenRequest>,
     /// One row per circuit.
     pub circuits: Vec<Circuit>,
     /// R(t) and W(t), ordered by time, then circuit.
@@ -60,6 +62,8 @@ impl Tables {
     ///
     /// Metrics are left out: they are what layers think of the state by which they act, and what
     /// they do is in the other tables. A layer may declare one more, and its results stay the same.
+    /// Open requests are left out, too: they follow from the same events as the rest, and hashes of
+    /// results that were made before they were recorded stay valid.
     pub fn fingerprint(&self) -> Fingerprint {
         fn add<R: Row>(rows: &[R], hasher: &mut Hasher) {
             hasher.text(R::TABLE);

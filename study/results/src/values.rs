@@ -8,12 +8,12 @@ use crate::field::text_enum;
 text_enum! {
     /// How a value compares with the paper's.
     pub enum Verdict {
-        /// Within the band stated for it.
+        /// The whole interval lies in the band.
         Reproduced = "reproduced",
-        /// Off in size, but of the same order and trend.
-        SameShape = "same shape",
-        /// Neither.
+        /// The whole interval lies outside of the band.
         NotReproduced = "not reproduced",
+        /// The interval lies across an end of the band, or there is none.
+        Undecided = "undecided",
         /// The paper gives nothing to compare with.
         NotJudged = "not judged",
     }
@@ -48,10 +48,12 @@ pub struct Value {
     pub band_high: Option<f64>,
     /// How the value compares with the paper's.
     pub verdict: Verdict,
+    /// About how many runs would decide an undecided value, if a reasonable number does.
+    pub wanted: Option<u64>,
 }
 
 /// The columns of `values.csv`, in order.
-pub const VALUE_COLUMNS: [&str; 13] = [
+pub const VALUE_COLUMNS: [&str; 14] = [
     "figure",
     "quantity",
     "unit",
@@ -65,10 +67,11 @@ pub const VALUE_COLUMNS: [&str; 13] = [
     "band_low",
     "band_high",
     "verdict",
+    "wanted",
 ];
 
 impl Value {
-    fn record(&self) -> Result<[String; 13], String> {
+    fn record(&self) -> Result<[String; 14], String> {
         let number = |name: &str, value: f64| {
             let text = value.is_finite().then(|| value.to_string());
             text.ok_or_else(|| {
@@ -95,6 +98,8 @@ impl Value {
             optional("band_low", self.band_low)?,
             optional("band_high", self.band_high)?,
             self.verdict.to_string(),
+            self.wanted
+                .map_or_else(String::new, |wanted| wanted.to_string()),
         ])
     }
 
@@ -106,15 +111,19 @@ impl Value {
             "" => Ok(None),
             _ => number(column).map(Some),
         };
+        let count = |column: usize| {
+            cell(column).parse().map_err(|_| {
+                let name = VALUE_COLUMNS[column];
+                format!("`{name}` is `{}`; it must be a whole number", cell(column))
+            })
+        };
         Ok(Self {
             figure: text(0),
             quantity: text(1),
             unit: text(2),
             transport: text(3),
             x: optional(4)?,
-            n: cell(5)
-                .parse()
-                .map_err(|_| format!("`n` is `{}`; it must be a whole number", cell(5)))?,
+            n: count(5)?,
             mean: number(6)?,
             ci_low: optional(7)?,
             ci_high: optional(8)?,
@@ -124,6 +133,10 @@ impl Value {
             verdict: cell(12)
                 .parse()
                 .map_err(|reason| format!("`verdict`: {reason}"))?,
+            wanted: match cell(13) {
+                "" => None,
+                _ => Some(count(13)?),
+            },
         })
     }
 }

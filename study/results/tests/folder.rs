@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use hopflow_results::{
     Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, FailCause, Failure, Fault,
     FaultKind, Folder, HopSample, Latency, LatencyClass, Link, Manifest, Metric, MetricUnit,
-    NewCircuit, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Trace, Value, Vantage,
-    Verdict, Visit,
+    NewCircuit, OpenRequest, Queue, Relay, RunEntry, RunKey, Sample, Since, Tables, Trace, Value,
+    Vantage, Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -86,6 +86,18 @@ fn visit() -> Visit {
     }
 }
 
+fn open_request() -> OpenRequest {
+    OpenRequest {
+        circuit: 7,
+        class: Class::Web,
+        request: 3,
+        start_s: 50.0,
+        waited_s: 10.0,
+        ttfb_s: None,
+        bytes: 0,
+    }
+}
+
 fn tables() -> Tables {
     let circuit = Circuit {
         circuit: 7,
@@ -128,6 +140,7 @@ fn tables() -> Tables {
     };
     Tables {
         downloads: (0..40_000).map(download).collect(),
+        open_requests: vec![open_request()],
         circuits: vec![circuit],
         samples: vec![Sample {
             circuit: 7,
@@ -397,7 +410,8 @@ fn value() -> Value {
         paper: Some(140.0),
         band_low: None,
         band_high: Some(f64::MAX),
-        verdict: Verdict::SameShape,
+        verdict: Verdict::Undecided,
+        wanted: Some(40),
     }
 }
 
@@ -415,8 +429,8 @@ fn values_are_read_as_they_were_written() {
     folder.write_values(&values).unwrap();
     assert_eq!(folder.read_values().unwrap(), values);
     let text = fs::read_to_string(folder.path().join("values.csv")).unwrap();
-    let header =
-        "figure,quantity,unit,transport,x,n,mean,ci_low,ci_high,paper,band_low,band_high,verdict\n";
+    let header = "figure,quantity,unit,transport,x,n,mean,ci_low,ci_high,paper,band_low,band_high,\
+                  verdict,wanted\n";
     assert!(text.starts_with(header), "{text}");
     assert!(
         text.contains("0.30000000000000004,25,-0.00000015,-2,,140,,"),
@@ -453,20 +467,24 @@ fn damaged_values_are_errors_that_name_line_column_and_what_is_allowed() {
             "its first line must be `figure,quantity",
         ),
         (
-            format!("{header}\nf,q,u,t,,3,x,,,,,,reproduced\n"),
+            format!("{header}\nf,q,u,t,,3,x,,,,,,reproduced,\n"),
             "line 2: `mean` is `x`",
         ),
         (
-            format!("{header}\nf,q,u,t,,3,NaN,,,,,,reproduced\n"),
+            format!("{header}\nf,q,u,t,,3,NaN,,,,,,reproduced,\n"),
             "must be a finite number",
         ),
         (
-            format!("{header}\nf,q,u,t,,-3,1,,,,,,reproduced\n"),
+            format!("{header}\nf,q,u,t,,-3,1,,,,,,reproduced,\n"),
             "`n` is `-3`",
         ),
         (
-            format!("{header}\nf,q,u,t,,3,1,,,,,,fine\n"),
-            "`fine` is none of `reproduced`, `same shape`",
+            format!("{header}\nf,q,u,t,,3,1,,,,,,fine,\n"),
+            "`fine` is none of `reproduced`, `not reproduced`, `undecided`",
+        ),
+        (
+            format!("{header}\nf,q,u,t,,3,1,,,,,,undecided,many\n"),
+            "`wanted` is `many`",
         ),
         (format!("{header}\nf,q\n"), "2 fields"),
     ] {

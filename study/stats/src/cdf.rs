@@ -1,6 +1,6 @@
 //! Empirical distribution functions over several runs.
 
-use crate::{Mean, Sorted};
+use crate::{Mean, Survival};
 
 /// One point of a distribution function that was averaged over runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,14 +17,18 @@ pub struct CdfPoint {
 /// Each point is the mean over the runs of the runs' quantiles at that level, with a 95 %
 /// confidence interval. The interval is *horizontal*: it holds for each quantile by itself, not
 /// for the whole curve at once. Runs weigh the same however many values they have, because values
-/// within a run depend on each other and runs do not.
+/// within a run depend on each other and runs do not. Quantiles that too few values were seen to
+/// reach are at least what is said.
 ///
 /// Empty if there are no runs; `levels` is at least two.
-pub fn cdf_band(runs: &[Sorted], levels: usize) -> Vec<CdfPoint> {
+pub fn cdf_band(runs: &[Survival], levels: usize) -> Vec<CdfPoint> {
     let last = levels.max(2) - 1;
     let point = |step: usize| {
         let level = step as f64 / last as f64;
-        let quantiles: Vec<f64> = runs.iter().map(|run| run.quantile(level)).collect();
+        let quantiles: Vec<f64> = runs
+            .iter()
+            .map(|run| run.quantile_or_longest(level))
+            .collect();
         Mean::of(&quantiles).map(|value| CdfPoint { level, value })
     };
     (0..=last).filter_map(point).collect()
@@ -34,8 +38,8 @@ pub fn cdf_band(runs: &[Sorted], levels: usize) -> Vec<CdfPoint> {
 mod tests {
     use super::*;
 
-    fn run(values: &[f64]) -> Sorted {
-        Sorted::new(values.to_vec()).unwrap()
+    fn run(values: &[f64]) -> Survival {
+        Survival::of_ended(values.iter().copied()).unwrap()
     }
 
     #[test]

@@ -17,18 +17,22 @@
 
 mod cdf;
 mod fair;
+mod family;
 mod line;
 mod mean;
 mod nearest;
 mod paired;
 mod quantile;
 mod student;
+mod survival;
 
 pub use cdf::{CdfPoint, cdf_band};
 pub use fair::{FairError, FairFlow, FairShare, fairness_index, jain, max_min};
+pub use family::holm;
 pub use line::Line;
 pub use mean::Mean;
 pub use nearest::{Nearest, nearest};
-pub use paired::PairedDifference;
+pub use paired::{PairedDifference, Percent};
 pub use quantile::Sorted;
 pub use student::{student_t_cdf, student_t_quantile};
+pub use survival::{Lasted, Survival};

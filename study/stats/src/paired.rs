@@ -10,8 +10,35 @@ use crate::mean::Mean;
 pub struct PairedDifference {
     /// The mean of the differences `after - before`.
     pub absolute: Mean,
-    /// The same in percent of the size of the mean of `before`; `None` if that is zero.
-    pub percent: Option<Mean>,
+    /// By how many percent `after` is more than `before`; `None` if a value is not above zero.
+    pub percent: Option<Percent>,
+}
+
+/// A ratio of pairs, as a difference in percent, with its two-sided 95 % confidence interval.
+///
+/// It is the mean of the logarithms of the ratios, and Student's interval around it, both taken
+/// back: the change of a typical network. No end of the interval is below -100 %.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percent {
+    /// The difference.
+    pub mean: f64,
+    /// The ends of the interval; `None` for a single pair.
+    pub ends: Option<(f64, f64)>,
+    /// Pairs it was taken over, at least one.
+    pub n: usize,
+}
+
+impl Percent {
+    /// From a mean of logarithms of ratios.
+    fn of_logarithms(ratio: &Mean) -> Self {
+        let percent = |logarithm: f64| 100.0 * libm::expm1(logarithm);
+        let ends = ratio.low().zip(ratio.high());
+        Self {
+            mean: percent(ratio.mean),
+            ends: ends.map(|(low, high)| (percent(low), percent(high))),
+            n: ratio.n,
+        }
+    }
 }
 
 impl PairedDifference {
@@ -22,18 +49,17 @@ impl PairedDifference {
         if before.len() != after.len() {
             return None;
         }
-        let pairs = before.iter().zip(after);
-        let differences: Vec<f64> = pairs.map(|(before, after)| after - before).collect();
+        let pairs = || before.iter().copied().zip(after.iter().copied());
+        let differences: Vec<f64> = pairs().map(|(before, after)| after - before).collect();
         let absolute = Mean::of(&differences)?;
-        let whole = Mean::of(before)?.mean.abs();
-        let percent = |value: f64| 100.0 * value / whole;
+        let positive = pairs().all(|(before, after)| before > 0.0 && after > 0.0);
+        let logarithms: Vec<f64> = pairs()
+            .map(|(before, after)| libm::log(after / before))
+            .collect();
+        let ratio = Mean::of(&logarithms).filter(|_| positive);
         Some(Self {
             absolute,
-            percent: (whole > 0.0).then(|| Mean {
-                mean: percent(absolute.mean),
-                half_width: absolute.half_width.map(percent),
-                n: absolute.n,
-            }),
+            percent: ratio.as_ref().map(Percent::of_logarithms),
         })
     }
 }
@@ -53,23 +79,39 @@ mod tests {
     }
 
     #[test]
-    fn percent_are_of_the_mean_before_whatever_its_sign() {
-        for (before, after) in [
-            ([10.0, 30.0], [11.0, 33.0]),
-            ([-30.0, -10.0], [-28.0, -8.0]),
-        ] {
-            let paired = PairedDifference::of(&before, &after).unwrap();
-            let percent = paired.percent.unwrap();
-            assert!((percent.mean - 10.0).abs() < 1e-9, "{percent:?}");
-            let of_half = 5.0 * paired.absolute.half_width.unwrap();
-            assert!((percent.half_width.unwrap() - of_half).abs() < 1e-9);
-            assert_eq!(percent.n, 2);
-        }
+    fn percent_are_those_of_ratios_and_twice_is_as_far_as_half() {
+        let percent = |before: &[f64], after: &[f64]| {
+            let paired = PairedDifference::of(before, after).unwrap();
+            paired.percent.unwrap()
+        };
+        let same = percent(&[10.0, 30.0], &[11.0, 33.0]);
+        assert!((same.mean - 10.0).abs() < 1e-9, "{same:?}");
+        let (low, high) = same.ends.unwrap();
+        assert!((low - 10.0).abs() < 1e-6 && (high - 10.0).abs() < 1e-6);
+        let none = percent(&[10.0, 10.0], &[20.0, 5.0]);
+        assert!(none.mean.abs() < 1e-9, "{none:?}");
+        assert_eq!(none.n, 2);
+        assert_eq!(percent(&[10.0], &[5.0]).ends, None);
     }
 
     #[test]
-    fn nothing_to_compare_with_has_no_percent() {
-        let paired = PairedDifference::of(&[0.0; 2], &[1.0, 3.0]).unwrap();
-        assert_eq!((paired.absolute.mean, paired.percent), (2.0, None));
+    fn no_interval_passes_minus_a_hundred_percent() {
+        let before = [10.0, 40.0, 90.0, 20.0];
+        let after = [0.1, 39.0, 5.0, 1.0];
+        let percent = PairedDifference::of(&before, &after).unwrap().percent;
+        let (low, high) = percent.unwrap().ends.unwrap();
+        assert!(-100.0 < low && low < high, "{low} {high}");
+    }
+
+    #[test]
+    fn what_is_not_above_zero_has_no_percent() {
+        for (before, after) in [
+            ([0.0, 1.0], [1.0, 3.0]),
+            ([1.0, 2.0], [0.0, 3.0]),
+            ([-1.0, -2.0], [-2.0, -4.0]),
+        ] {
+            let paired = PairedDifference::of(&before, &after).unwrap();
+            assert_eq!(paired.percent, None);
+        }
     }
 }

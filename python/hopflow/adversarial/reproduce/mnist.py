@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hopflow._bands import Band, band
 from hopflow.adversarial import parzen
 from hopflow.adversarial.data import Split
 from hopflow.adversarial.reproduce import nets
 from hopflow.adversarial.reproduce.pictures import grid, png
 from hopflow.adversarial.training import Training
-from hopflow.experiments import Options, Value, half_width, origin, write_values
+from hopflow.experiments import Options, Value, origin, write_values
 from hopflow.report import Axis, Horizontal, Page, Series, Special, figures, verdict
 
 _SOURCE = "Goodfellow et al., Generative Adversarial Nets (NIPS 2014), "
 _PAPER = 225.0
-_ANCHOR, _ANCHOR_BAND = 244.0, 3.0
 _SAMPLE_SEED = 1_000_000
 """Samples that are reported use other noise than those by which the epoch was chosen."""
 
@@ -172,30 +172,19 @@ def _table1_values(
     anchors: dict[str, parzen.Estimate], seeds: list[_Seed], judged: bool
 ) -> list[Value]:
     figure, unit, quantity = "gan-table1", "nats", "log-likelihood"
-    values = []
-    for name, found in anchors.items():
-        band = judged and name == "training images"
-        values.append(
-            Value(
-                figure,
-                f"{quantity} of {name}",
-                unit,
-                "",
-                None,
-                1,
-                found.mean,
-                band_low=_ANCHOR - _ANCHOR_BAND if band else None,
-                band_high=_ANCHOR + _ANCHOR_BAND if band else None,
-            )
-        )
-    low = _PAPER if judged else None
-    paper = _PAPER if judged else None
-    for number, seed in enumerate(seeds, start=1):
-        found = seed.chosen.estimate
+
+    def estimate(what: str, number: int | None, found: parzen.Estimate) -> Value:
+        """An estimate, with the interval of the mean over test images."""
         ends = found.mean - 1.96 * found.error, found.mean + 1.96 * found.error
-        values.append(
-            Value(figure, f"{quantity}, seed", unit, "", number, 1, found.mean, *ends, paper, low)
+        said = band(figure, what) if judged else Band()
+        return Value(
+            *(figure, what, unit, "", number, 1, found.mean),
+            *(*ends, said.paper, said.low, said.high),
         )
+
+    values = [estimate(f"{quantity} of {name}", None, found) for name, found in anchors.items()]
+    for number, seed in enumerate(seeds, start=1):
+        values.append(estimate(f"{quantity}, seed", number, seed.chosen.estimate))
         for what, of, mean in (
             ("epoch chosen, seed", "", seed.training.best_epoch),
             ("spread of pixels as a share of the data's, seed", "", seed.chosen.spread),
@@ -204,23 +193,9 @@ def _table1_values(
             ("spread of pixels after the last epoch, seed", "", seed.end.spread),
         ):
             values.append(Value(figure, what, of, "", number, 1, mean))
-    means = np.asarray([seed.chosen.estimate.mean for seed in seeds])
-    half = float(half_width(means)) if len(means) > 1 else None
-    values.append(
-        Value(
-            figure,
-            f"{quantity}, all seeds",
-            unit,
-            "",
-            None,
-            len(means),
-            float(means.mean()),
-            None if half is None else float(means.mean()) - half,
-            None if half is None else float(means.mean()) + half,
-            paper,
-            low,
-        )
-    )
+    means = [seed.chosen.estimate.mean for seed in seeds]
+    whole = Value.of_runs(figure, f"{quantity}, all seeds", means, unit)
+    values.append(whole if judged else replace(whole, paper=None, band_low=None, band_high=None))
     return values
 
 

@@ -68,36 +68,20 @@ def _check_pairs(random: np.random.Generator) -> _Pairs:
 
 
 def _values(pairs: _Pairs, curves: list[np.ndarray]) -> list[Value]:
-    def value(quantity: str, mean: float, n: int, low: float | None, high: float | None) -> Value:
-        return Value(_NAME, quantity, "", "", None, n, mean, band_low=low, band_high=high)
-
     ends = max(float(curve[-1]) - _LEAST for curve in curves)
     rises = max(float(np.diff(curve).max()) for curve in curves)
     own = theory.criterion(np.full(8, 0.125), np.full(8, 0.125))
-    return [
-        value(
-            "equation 6: C(G) + log 4 - 2 JSD, largest", pairs.against_divergence, _PAIRS, 0, 1e-9
-        ),
-        value("equation 2: learned D - D*, largest", pairs.discriminator, _PAIRS, 0, 1e-6),
-        value(
-            "equation 2: V(D) - V(D*) of other D, largest",
-            pairs.better_discriminator,
-            _PAIRS,
-            None,
-            0,
-        ),
-        value("theorem 1: C(G) at p_g = p_data, + log 4", own - _LEAST, 1, -1e-12, 1e-12),
-        value(
-            "theorem 1: C(G) + log 4 elsewhere, smallest", pairs.smallest - _LEAST, _PAIRS, 0, None
-        ),
-        value(
-            "proposition 2: departure from convexity, largest", pairs.convexity, _PAIRS, None, 1e-12
-        ),
-        value(
-            "proposition 2: C(G) + log 4 after the descent, largest", ends, len(curves), -1e-9, 1e-6
-        ),
-        value("proposition 2: rise of C(G) in a step, largest", rises, len(curves), None, 1e-12),
+    found = [
+        ("equation 6: C(G) + log 4 - 2 JSD, largest", pairs.against_divergence, _PAIRS),
+        ("equation 2: learned D - D*, largest", pairs.discriminator, _PAIRS),
+        ("equation 2: V(D) - V(D*) of other D, largest", pairs.better_discriminator, _PAIRS),
+        ("theorem 1: C(G) at p_g = p_data, + log 4", own - _LEAST, 1),
+        ("theorem 1: C(G) + log 4 elsewhere, smallest", pairs.smallest - _LEAST, _PAIRS),
+        ("proposition 2: departure from convexity, largest", pairs.convexity, _PAIRS),
+        ("proposition 2: C(G) + log 4 after the descent, largest", ends, len(curves)),
+        ("proposition 2: rise of C(G) in a step, largest", rises, len(curves)),
     ]
+    return [Value.exact(_NAME, quantity, number, n) for quantity, number, n in found]
 
 
 def _page(values: list[Value], pairs: _Pairs, curves: list[np.ndarray]) -> Page:

@@ -2,8 +2,8 @@
 
 use hopflow_results::{
     Circuit, Class, CrossFlow, Direction, Download, FailCause, Failure, Fault, FaultKind,
-    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, Queue, Relay, Sample,
-    Since, Tables, Trace, Vantage, Visit,
+    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest, Queue,
+    Relay, Sample, Since, Tables, Trace, Vantage, Visit,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
@@ -29,6 +29,7 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
             .filter(|download| download.requested >= evaluated.from)
             .map(download)
             .collect(),
+        open_requests: open_requests(world, outcome, evaluated.from),
         circuits: (0..outcome.circuits.len())
             .map(|n| evaluated.circuit(n))
             .collect(),
@@ -166,6 +167,22 @@ fn new_circuit(rebuilt: &hopflow_sim::NewCircuit) -> NewCircuit {
         closed_s: rebuilt.closed.as_secs_f64(),
         ready_s: rebuilt.ready.as_secs_f64(),
     }
+}
+
+/// Requests since `from` that were not answered completely.
+fn open_requests(world: &WorldSpec, outcome: &Outcome, from: Instant) -> Vec<OpenRequest> {
+    let end = Instant::ZERO + world.end;
+    let open = outcome.open.iter().filter(|open| open.requested >= from);
+    open.map(|open| OpenRequest {
+        circuit: open.circuit,
+        class: class(open.class),
+        request: open.index,
+        start_s: open.requested.as_secs_f64(),
+        waited_s: end.saturating_since(open.requested).as_secs_f64(),
+        ttfb_s: open.ttfb.map(Duration::as_secs_f64),
+        bytes: open.received.get(),
+    })
+    .collect()
 }
 
 fn sample(sample: &hopflow_sim::Sample) -> Sample {

@@ -1,11 +1,11 @@
 //! What one run tells of its point of the design space.
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Download, Folder, Link, Relay, RunEntry, jain_at_bottlenecks,
-    max_min_index,
+    Circuit, Class, CrossFlow, Download, Folder, Link, OpenRequest, Relay, Requests, RunEntry,
+    jain_at_bottlenecks, max_min_index,
 };
 use hopflow_sim::spec::WorldSpec;
-use hopflow_stats::{FairFlow, Mean, Sorted, max_min};
+use hopflow_stats::{FairFlow, Lasted, Mean, Survival, max_min};
 use hopflow_units::NodeId;
 use hopflow_wire::{CELL, CELL_DATA};
 
@@ -19,6 +19,7 @@ const DATA_SHARE: f64 = CELL_DATA as f64 / CELL as f64;
 pub(super) struct Run {
     circuits: Vec<Circuit>,
     downloads: Vec<Download>,
+    open_requests: Vec<OpenRequest>,
     relays: Vec<Relay>,
     links: Vec<Link>,
     cross: Vec<CrossFlow>,
@@ -29,6 +30,7 @@ impl Run {
         Ok(Self {
             circuits: folder.read_table(entry)?,
             downloads: folder.read_table(entry)?,
+            open_requests: folder.read_optional(entry)?,
             relays: folder.read_table(entry)?,
             links: folder.read_table(entry)?,
             cross: folder.read_table(entry)?,
@@ -41,8 +43,8 @@ impl Run {
             Metric::Goodput => Some(self.goodput(|_| true)),
             Metric::BulkGoodput => self.goodput_of(Class::Bulk),
             Metric::WebGoodput => self.goodput_of(Class::Web),
-            Metric::Ttfb => self.web_median(|download| download.ttfb_s),
-            Metric::Ttlb => self.web_median(|download| download.ttlb_s),
+            Metric::Ttfb => median(self.requests().first_bytes(is_web)),
+            Metric::Ttlb => median(self.requests().last_bytes(is_web)),
             Metric::Latency => self.latency(),
             Metric::Fairness => max_min_index(&self.circuits),
             Metric::Jain => Mean::of(&jain_at_bottlenecks(&self.circuits)).map(|mean| mean.mean),
@@ -62,9 +64,11 @@ impl Run {
         any.then(|| self.goodput(|circuit| circuit.class == class))
     }
 
-    fn web_median(&self, of: fn(&Download) -> f64) -> Option<f64> {
-        let web = self.downloads.iter().filter(|d| d.class == Class::Web);
-        Some(Sorted::new(web.map(of).collect())?.quantile(0.5))
+    fn requests(&self) -> Requests<'_> {
+        Requests {
+            downloads: &self.downloads,
+            open: &self.open_requests,
+        }
     }
 
     /// Milliseconds: circuits count as the bytes that they deliver.
@@ -128,6 +132,14 @@ impl Run {
         let shares = max_min(&[capacity], &flows).ok()?;
         shares.first().map(|share| share.rate)
     }
+}
+
+fn is_web(_: u32, class: Class) -> bool {
+    class == Class::Web
+}
+
+fn median(times: Vec<Lasted>) -> Option<f64> {
+    Survival::of(times).map(|times| times.quantile_or_longest(0.5))
 }
 
 #[cfg(test)]
@@ -197,6 +209,7 @@ workload = "web"
                 circuit(2, 143e3, None, 0),
             ],
             downloads: Vec::new(),
+            open_requests: Vec::new(),
             relays: Vec::new(),
             links: Vec::new(),
             cross: vec![CrossFlow {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use hopflow_results::Folder;
-use hopflow_stats::{Mean, PairedDifference};
+use hopflow_stats::{Mean, PairedDifference, Percent};
 
 use super::load::{self, Transport};
 use super::quantity::{Better, MEASURES, Measure, Quantity};
@@ -52,8 +52,9 @@ pub struct Entry {
 pub struct Difference {
     /// In the quantity's unit, over the networks on which both have the quantity.
     pub absolute: Mean,
-    /// In percent of the other transport's mean over these networks; `None` if that is zero.
-    pub percent: Option<Mean>,
+    /// The ratio on these networks, as a difference in percent of the other transport; `None` if a
+    /// value is not above zero.
+    pub percent: Option<Percent>,
     /// What can be said.
     pub finding: Finding,
 }
@@ -160,8 +161,9 @@ impl Comparison {
             ));
         }
         notes.push(
-            "Downloads that began in the warm-up or did not finish count nowhere but in the \
-             goodput and the backlog."
+            "Downloads that began in the warm-up count nowhere but in the goodput and the backlog. \
+             Those that did not finish took at least as long as they waited: times are estimates \
+             of Kaplan and Meier, and where too few finished, at least what is said."
                 .to_owned(),
         );
         notes
@@ -254,12 +256,12 @@ impl Compared {
             .map(|d| reach(&d.absolute))
             .fold(0.0, f64::max);
         let finer = decimals(widest * scale).clamp(places, places + 2);
-        let widest = differences().filter_map(|d| Some(reach(&d.percent?)));
+        let widest = differences().filter_map(|d| Some(percent_reach(&d.percent?)));
         let of_percent = usize::from(widest.fold(0.0, f64::max) < 10.0);
         let shown = |entry: &Entry| {
             let value = entry.value.map_or_else(
                 || "-".to_owned(),
-                |value| interval(&value, scale, |number| fixed(number, places)),
+                |value| scaled(&value, scale, |number| fixed(number, places)),
             );
             let Some(difference) = entry.difference else {
                 return Shown {
@@ -269,10 +271,10 @@ impl Compared {
             };
             let percent = difference
                 .percent
-                .map(|p| interval(&p, 1.0, |number| signed(number, of_percent)));
+                .map(|p| interval(p.mean, p.ends, |number| signed(number, of_percent)));
             Shown {
                 value,
-                difference: interval(&difference.absolute, scale, |n| signed(n, finer)),
+                difference: scaled(&difference.absolute, scale, |n| signed(n, finer)),
                 percent: percent.unwrap_or_default(),
                 finding: difference.finding.to_string(),
             }
@@ -295,13 +297,21 @@ fn reach(mean: &Mean) -> f64 {
     mean.mean.abs() + mean.half_width.unwrap_or(0.0)
 }
 
-fn interval(mean: &Mean, scale: f64, text: impl Fn(f64) -> String) -> String {
-    let middle = text(mean.mean * scale);
-    match mean.low().zip(mean.high()) {
-        Some((low, high)) => {
-            let (low, high) = (text(low * scale), text(high * scale));
-            format!("{middle} [{low}, {high}]")
-        }
+fn percent_reach(percent: &Percent) -> f64 {
+    let (low, high) = percent.ends.unwrap_or((percent.mean, percent.mean));
+    low.abs().max(high.abs())
+}
+
+fn scaled(mean: &Mean, scale: f64, text: impl Fn(f64) -> String) -> String {
+    let ends = mean.low().zip(mean.high());
+    let ends = ends.map(|(low, high)| (low * scale, high * scale));
+    interval(mean.mean * scale, ends, text)
+}
+
+fn interval(mean: f64, ends: Option<(f64, f64)>, text: impl Fn(f64) -> String) -> String {
+    let middle = text(mean);
+    match ends {
+        Some((low, high)) => format!("{middle} [{}, {}]", text(low), text(high)),
         None => middle,
     }
 }
@@ -331,7 +341,8 @@ mod tests {
         let other = networks(&[9.0, 48.5, 89.5]);
         let found = difference(&first, &other, Better::Lower).unwrap();
         assert_eq!(found.absolute.mean, -1.0);
-        assert_eq!(found.percent.unwrap().mean, -2.0);
+        // The ratios 0.9, 0.97 and 0.994: their geometric mean is 0.9540.
+        assert!((found.percent.unwrap().mean + 4.604).abs() < 1e-3);
         // s = 0.5, t(0.975, 2) = 4.302653: the half width is 1.2421, so zero is covered.
         assert!((found.absolute.half_width.unwrap() - 1.242_07).abs() < 1e-5);
         assert_eq!(found.finding, Finding::Open);
@@ -360,7 +371,8 @@ mod tests {
         let other = BTreeMap::from([(2, 21.0), (3, 32.0), (4, 1e9)]);
         let found = difference(&first, &other, Better::Lower).unwrap();
         assert_eq!((found.absolute.n, found.absolute.mean), (2, 1.5));
-        assert_eq!(found.percent.unwrap().mean, 6.0);
+        // The ratios 1.05 and 1.0667.
+        assert!((found.percent.unwrap().mean - 5.830).abs() < 1e-3);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Curves of a comparison: distributions over downloads, and states over time.
 
-use hopflow_results::{Class, Download};
-use hopflow_stats::{Mean, cdf_band};
+use hopflow_results::{Class, Requests};
+use hopflow_stats::{Lasted, Mean, cdf_band};
 
 use super::load::{self, Hop, OverTime, Run, Transport};
 use crate::model::{Along, Axis, Block, Chart, Mark, Point, Section, Series};
@@ -25,8 +25,10 @@ const STATES: [State; 3] = [
 
 /// All sections of curves; a section for which nothing was recorded has no blocks.
 pub(super) fn sections(transports: &[Transport]) -> [Section; 4] {
-    let first_byte = distributions("Time to first byte", "ttfb", |d| d.ttfb_s, transports);
-    let last_byte = distributions("Time to last byte", "ttlb", |d| d.ttlb_s, transports);
+    let first = |requests: Requests<'_>, class| requests.first_bytes(|_, of| of == class);
+    let last = |requests: Requests<'_>, class| requests.last_bytes(|_, of| of == class);
+    let first_byte = distributions("Time to first byte", "ttfb", first, transports);
+    let last_byte = distributions("Time to last byte", "ttlb", last, transports);
     let downloads = first_byte
         .into_iter()
         .chain(last_byte)
@@ -41,8 +43,9 @@ pub(super) fn sections(transports: &[Transport]) -> [Section; 4] {
     [
         Section::new("Downloads", downloads).with_prose(
             "Share of downloads that took at most the time on the horizontal axis; further left is \
-             better. Curves are means over sampled networks at each share, bands their 95 % \
-             confidence intervals.",
+             better. Downloads that were not complete at the end took at least as long as they had \
+             waited (Kaplan and Meier's estimate). Curves are means over sampled networks at each \
+             share, bands their 95 % confidence intervals.",
         ),
         Section::new("Circuits", circuits).with_prose(
             "Share of circuits that got at most what the horizontal axis says. Curves are means \
@@ -63,11 +66,11 @@ pub(super) fn sections(transports: &[Transport]) -> [Section; 4] {
 fn distributions(
     title: &str,
     id: &str,
-    of: fn(&Download) -> f64,
+    of: fn(Requests<'_>, Class) -> Vec<Lasted>,
     transports: &[Transport],
 ) -> Vec<Chart> {
     let chart = |class: &Class| {
-        let values = |run: &Run| run.over_downloads(*class, of);
+        let values = |run: &Run| of(run.requests(), *class);
         distribution(
             &format!("{title}, {class}"),
             &format!("{id}-{class}"),
@@ -99,7 +102,7 @@ fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
         "goodput",
         &|run| {
             run.greedy()
-                .map(|circuit| circuit.goodput_bytes_per_s / 1e3)
+                .map(|circuit| Lasted::ended(circuit.goodput_bytes_per_s / 1e3))
                 .collect()
         },
         transports,
@@ -110,7 +113,7 @@ fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
         &|run| {
             run.circuits
                 .iter()
-                .filter_map(|c| c.latency_mean_s)
+                .filter_map(|c| c.latency_mean_s.map(Lasted::ended))
                 .collect()
         },
         transports,
@@ -124,11 +127,11 @@ fn circuit_distributions(transports: &[Transport]) -> Vec<Chart> {
 fn distribution(
     title: &str,
     id: &str,
-    values: &dyn Fn(&Run) -> Vec<f64>,
+    values: &dyn Fn(&Run) -> Vec<Lasted>,
     transports: &[Transport],
 ) -> Option<Chart> {
     let series = |transport: &Transport| {
-        let networks = transport.sorted_by_network(values);
+        let networks = transport.by_network(values);
         let points: Vec<Point> = cdf_band(&networks, LEVELS)
             .into_iter()
             .map(|point| Point {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use hopflow_results::{
-    Circuit, Class, Deployment, Download, Folder, HopSample, Manifest, Metric, MetricUnit, Relay,
-    RunEntry, Sample,
+    Circuit, Class, Deployment, Download, Folder, HopSample, Manifest, Metric, MetricUnit,
+    OpenRequest, Relay, Requests, RunEntry, Sample,
 };
-use hopflow_stats::{Mean, Sorted};
+use hopflow_stats::{Lasted, Mean, Survival};
 
 use crate::error::Error;
 
@@ -24,6 +24,8 @@ pub(super) struct Run {
     /// The sampled network: runs of two transports on the same one form a pair.
     pub(super) network: u32,
     pub(super) downloads: Vec<Download>,
+    /// Downloads that were not complete at the end.
+    pub(super) open: Vec<OpenRequest>,
     pub(super) circuits: Vec<Circuit>,
     pub(super) relays: Vec<Relay>,
     /// Which transport each circuit had, where one was being rolled out.
@@ -81,13 +83,13 @@ impl Transport {
         values.into_iter().filter_map(mean).collect()
     }
 
-    /// Many numbers of each sampled network, in order; networks that have none are left out.
-    pub(super) fn sorted_by_network(&self, of: &dyn Fn(&Run) -> Vec<f64>) -> Vec<Sorted> {
-        let mut values: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    /// Many numbers of each sampled network, of which some may be known only to be larger; networks that have none are left out.
+    pub(super) fn by_network(&self, of: &dyn Fn(&Run) -> Vec<Lasted>) -> Vec<Survival> {
+        let mut values: BTreeMap<u32, Vec<Lasted>> = BTreeMap::new();
         for run in &self.runs {
             values.entry(run.network).or_default().extend(of(run));
         }
-        values.into_values().filter_map(Sorted::new).collect()
+        values.into_values().filter_map(Survival::of).collect()
     }
 }
 
@@ -117,13 +119,12 @@ impl Run {
         Some(hops)
     }
 
-    /// The values of one column over downloads of a class.
-    pub(super) fn over_downloads(&self, class: Class, of: fn(&Download) -> f64) -> Vec<f64> {
-        self.downloads
-            .iter()
-            .filter(|download| download.class == class)
-            .map(of)
-            .collect()
+    /// All downloads, those included that were not complete at the end.
+    pub(super) fn requests(&self) -> Requests<'_> {
+        Requests {
+            downloads: &self.downloads,
+            open: &self.open,
+        }
     }
 }
 
@@ -172,6 +173,7 @@ pub(super) fn brief(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
     Ok(Run {
         network: entry.key.network,
         downloads: folder.read_table(entry)?,
+        open: folder.read_optional(entry)?,
         circuits: folder.read_table(entry)?,
         ..Run::default()
     })

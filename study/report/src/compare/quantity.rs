@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use hopflow_results::{Circuit, Class, Download, jain_at_bottlenecks, max_min_index};
-use hopflow_stats::{Mean, Sorted};
+use hopflow_results::{Circuit, Class, jain_at_bottlenecks, max_min_index};
+use hopflow_stats::{Mean, Survival};
 
 use super::load::Run;
 
@@ -109,30 +109,42 @@ const WAITING: (Dimension, Better) = (Dimension::Data, Better::Lower);
 use Class::{Bulk, Web};
 
 /// All quantities, in the order in which they are shown.
-pub(super) const MEASURES: [Measure; 17] = [
+pub(super) const MEASURES: [Measure; 21] = [
     measure(
         "web_ttfb_median",
         "Web: time to first byte, median",
         DELAY,
-        |run| quantile(run, Web, ttfb, 0.5),
+        |run| first_byte(run, Web, 0.5),
     ),
     measure(
         "web_ttfb_p90",
         "Web: time to first byte, 90th percentile",
         DELAY,
-        |run| quantile(run, Web, ttfb, 0.9),
+        |run| first_byte(run, Web, 0.9),
     ),
     measure(
         "web_ttlb_median",
         "Web: time to last byte, median",
         DELAY,
-        |run| quantile(run, Web, ttlb, 0.5),
+        |run| last_byte(run, Web, 0.5),
     ),
     measure(
         "web_ttlb_p90",
         "Web: time to last byte, 90th percentile",
         DELAY,
-        |run| quantile(run, Web, ttlb, 0.9),
+        |run| last_byte(run, Web, 0.9),
+    ),
+    measure(
+        "web_ttlb_mean",
+        "Web: time to last byte, mean",
+        DELAY,
+        |run| mean_last_byte(run, Web),
+    ),
+    measure(
+        "web_open_wait",
+        "Web: wait of requests open at the end, mean",
+        DELAY,
+        |run| open_wait(run, Web),
     ),
     measure(
         "web_goodput",
@@ -147,25 +159,37 @@ pub(super) const MEASURES: [Measure; 17] = [
         "bulk_ttfb_median",
         "Bulk: time to first byte, median",
         DELAY,
-        |run| quantile(run, Bulk, ttfb, 0.5),
+        |run| first_byte(run, Bulk, 0.5),
     ),
     measure(
         "bulk_ttfb_p90",
         "Bulk: time to first byte, 90th percentile",
         DELAY,
-        |run| quantile(run, Bulk, ttfb, 0.9),
+        |run| first_byte(run, Bulk, 0.9),
     ),
     measure(
         "bulk_ttlb_median",
         "Bulk: time to last byte, median",
         DELAY,
-        |run| quantile(run, Bulk, ttlb, 0.5),
+        |run| last_byte(run, Bulk, 0.5),
     ),
     measure(
         "bulk_ttlb_p90",
         "Bulk: time to last byte, 90th percentile",
         DELAY,
-        |run| quantile(run, Bulk, ttlb, 0.9),
+        |run| last_byte(run, Bulk, 0.9),
+    ),
+    measure(
+        "bulk_ttlb_mean",
+        "Bulk: time to last byte, mean",
+        DELAY,
+        |run| mean_last_byte(run, Bulk),
+    ),
+    measure(
+        "bulk_open_wait",
+        "Bulk: wait of requests open at the end, mean",
+        DELAY,
+        |run| open_wait(run, Bulk),
     ),
     measure(
         "bulk_goodput",
@@ -211,17 +235,29 @@ pub(super) const MEASURES: [Measure; 17] = [
     ),
 ];
 
-const fn ttfb(download: &Download) -> f64 {
-    download.ttfb_s
+/// The time to first byte within which a share of the requests of a class got it.
+fn first_byte(run: &Run, class: Class, level: f64) -> Option<f64> {
+    let times = run.requests().first_bytes(|_, of| of == class);
+    Survival::of(times).map(|times| times.quantile_or_longest(level))
 }
 
-const fn ttlb(download: &Download) -> f64 {
-    download.ttlb_s
+/// The same for the last byte.
+fn last_byte(run: &Run, class: Class, level: f64) -> Option<f64> {
+    let times = run.requests().last_bytes(|_, of| of == class);
+    Survival::of(times).map(|times| times.quantile_or_longest(level))
 }
 
-fn quantile(run: &Run, class: Class, of: fn(&Download) -> f64, level: f64) -> Option<f64> {
-    let sorted = Sorted::new(run.over_downloads(class, of));
-    sorted.map(|sorted| sorted.quantile(level))
+fn mean_last_byte(run: &Run, class: Class) -> Option<f64> {
+    let times = run.requests().last_bytes(|_, of| of == class);
+    Survival::of(times).map(|times| times.mean_or_more())
+}
+
+/// How long those waited that got no complete answer; zero if all did.
+fn open_wait(run: &Run, class: Class) -> Option<f64> {
+    let open = run.open.iter().filter(|open| open.class == class);
+    let waits: Vec<f64> = open.map(|open| open.waited_s).collect();
+    let any = run.downloads.iter().any(|download| download.class == class);
+    average(waits.iter().copied()).or(any.then_some(0.0))
 }
 
 fn of_class(run: &Run, class: Class) -> impl Iterator<Item = &Circuit> {
@@ -236,9 +272,64 @@ fn goodput(run: &Run, class: Class) -> Option<f64> {
 
 fn downloads(run: &Run, class: Class) -> Option<f64> {
     of_class(run, class).next()?;
-    Some(run.over_downloads(class, ttlb).len() as f64)
+    let downloads = run.downloads.iter();
+    Some(downloads.filter(|download| download.class == class).count() as f64)
 }
 
 fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
     Mean::of(&values.collect::<Vec<_>>()).map(|mean| mean.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_results::{Download, OpenRequest};
+
+    use super::*;
+
+    /// Web users of a run of a hundred seconds, some of whose circuits hang from the start.
+    fn run(hanging: u32) -> Run {
+        let downloads = (hanging..100).flat_map(|circuit| {
+            (0..8).map(move |request| Download {
+                circuit,
+                class: Web,
+                request,
+                start_s: 12.0 * f64::from(request),
+                ttfb_s: 0.3,
+                ttlb_s: 1.0 + 0.005 * f64::from(circuit),
+                bytes: 327_680,
+            })
+        });
+        let open = (0..hanging).map(|circuit| OpenRequest {
+            circuit,
+            class: Web,
+            request: 0,
+            start_s: 0.0,
+            waited_s: 100.0,
+            ttfb_s: None,
+            bytes: 0,
+        });
+        Run {
+            downloads: downloads.collect(),
+            open: open.collect(),
+            ..Run::default()
+        }
+    }
+
+    fn of(key: &str, run: &Run) -> f64 {
+        let mut measures = MEASURES.iter();
+        let measure = measures.find(|measure| measure.quantity.key == key);
+        (measure.unwrap().of)(run).unwrap()
+    }
+
+    #[test]
+    fn a_transport_that_hangs_circuits_looks_bad() {
+        let (well, hanging) = (run(0), run(20));
+        // Twenty of a hundred circuits never answer: 20 of 660 requests.
+        assert!(of("web_ttlb_mean", &hanging) > 3.0 * of("web_ttlb_mean", &well));
+        assert_eq!(of("web_open_wait", &well), 0.0);
+        assert!((of("web_open_wait", &hanging) - 100.0).abs() < 1e-9);
+        assert!(of("web_ttlb_median", &hanging) > of("web_ttlb_median", &well));
+        // All hang: no quantile is known, and each is at least as long as the run.
+        assert!((of("web_ttfb_p90", &run(100)) - 100.0).abs() < 1e-9);
+    }
 }

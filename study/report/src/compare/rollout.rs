@@ -1,7 +1,7 @@
 //! What users get while a transport is being rolled out: those who have it, and those who do not.
 
-use hopflow_results::Deployment;
-use hopflow_stats::Mean;
+use hopflow_results::{Class, Deployment};
+use hopflow_stats::{Lasted, Mean, Survival};
 
 use super::load::{Run, Transport};
 use crate::model::{Block, Cell, Column, Section, Table};
@@ -61,8 +61,8 @@ fn row(transport: &Transport, upgraded: bool) -> Option<Vec<Cell>> {
             };
             mean(of_run.iter().filter_map(goodput))
         }),
-        over_runs(&|run, of_run| mean(downloads(run, of_run).map(|download| download.0))),
-        over_runs(&|run, of_run| mean(downloads(run, of_run).map(|download| download.1))),
+        over_runs(&|run, of_run| mean_time(run.requests().first_bytes(is_of(of_run)))),
+        over_runs(&|run, of_run| mean_time(run.requests().last_bytes(is_of(of_run)))),
     ])
 }
 
@@ -71,15 +71,14 @@ fn of_kind(run: &Run, upgraded: bool) -> Vec<&Deployment> {
     all.filter(|circuit| circuit.upgraded == upgraded).collect()
 }
 
-/// Times to first and last byte of the circuits' downloads, in seconds.
-fn downloads<'a>(
-    run: &'a Run,
-    circuits: &'a [&Deployment],
-) -> impl Iterator<Item = (f64, f64)> + 'a {
-    let wanted = move |number: u32| circuits.iter().any(|circuit| circuit.circuit == number);
-    let all = run.downloads.iter();
-    all.filter(move |download| wanted(download.circuit))
-        .map(|download| (download.ttfb_s, download.ttlb_s))
+/// Whether a request is one of the circuits'.
+fn is_of<'a>(circuits: &'a [&Deployment]) -> impl Fn(u32, Class) -> bool + 'a {
+    move |number, _| circuits.iter().any(|circuit| circuit.circuit == number)
+}
+
+/// The mean time of downloads, in seconds.
+fn mean_time(times: Vec<Lasted>) -> Option<f64> {
+    Survival::of(times).map(|times| times.mean_or_more())
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

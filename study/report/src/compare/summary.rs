@@ -62,7 +62,7 @@ fn differences(comparison: &Comparison, transports: &[Transport]) -> Table {
     Table {
         caption: format!(
             "Differences to {first}{}, network by network: mean [95 % confidence interval], in the \
-             quantity’s unit and in percent of {}’s mean; grey where nothing can be said",
+             quantity’s unit and as a ratio, in percent of {}; grey where nothing can be said",
             comparison.of_variants(),
             if comparison.of_variants().is_empty() {
                 first

@@ -167,8 +167,8 @@ fn padding(format: &Format) -> String {
 fn verdict_badge(verdict: Verdict) -> String {
     let (class, sign) = match verdict {
         Verdict::Reproduced => ("good", "\u{2713}"),
-        Verdict::SameShape => ("near", "\u{2248}"),
         Verdict::NotReproduced => ("bad", "\u{2717}"),
+        Verdict::Undecided => ("near", "?"),
         Verdict::NotJudged => ("open", "\u{2013}"),
     };
     format!(

@@ -199,7 +199,7 @@ pub(crate) fn values() -> Vec<Value> {
             let mean = paper * (1.01 - rtt / 20_000.0);
             let verdict = match rtt {
                 r if r < 400.0 => Verdict::Reproduced,
-                r if r < 450.0 => Verdict::SameShape,
+                r if r < 450.0 => Verdict::Undecided,
                 r if r < 500.0 => Verdict::NotReproduced,
                 _ => Verdict::NotJudged,
             };
@@ -217,6 +217,7 @@ pub(crate) fn values() -> Vec<Value> {
                 band_low: (rtt < 500.0).then_some(paper * 0.95),
                 band_high: (rtt < 500.0).then_some(paper * 1.05),
                 verdict,
+                wanted: (verdict == Verdict::Undecided).then_some(31),
             });
         }
     }

@@ -30,25 +30,28 @@ pub(super) const DELAY: &str = "Delay is backlog over rate. With windows it foll
 
 /// The verdict in a few sentences.
 pub(super) fn result(values: Values) -> Vec<String> {
-    let outside: Vec<String> = values
-        .outside()
-        .map(|(value, x)| format!("{} of `{}` at {x} ms", value.quantity, value.transport))
-        .collect();
-    if outside.is_empty() {
+    let named = |verdict: Verdict| -> Vec<String> {
+        let of_verdict = values
+            .outside()
+            .filter(|(value, _)| value.verdict == verdict);
+        of_verdict
+            .map(|(value, x)| format!("{} of `{}` at {x} ms", value.quantity, value.transport))
+            .collect()
+    };
+    let [failed, open] = [Verdict::NotReproduced, Verdict::Undecided].map(named);
+    if failed.is_empty() && open.is_empty() {
         return vec![REPRODUCED.to_owned()];
     }
-    let same_shape = values
-        .outside()
-        .all(|(value, _)| value.verdict != Verdict::NotReproduced);
-    let verdict = if same_shape {
-        "Figure 5 has the paper's shape, but not all values are reproduced."
-    } else {
-        "Not all values of Figure 5 are reproduced."
-    };
-    vec![
-        verdict.to_owned(),
-        format!("Outside of their bands: {}.", outside.join("; ")),
-    ]
+    let mut paragraphs = vec!["Not all values of Figure 5 are reproduced.".to_owned()];
+    for (what, values) in [
+        ("Outside of their bands", failed),
+        ("Across an end of their bands", open),
+    ] {
+        if !values.is_empty() {
+            paragraphs.push(format!("{what}: {}.", values.join("; ")));
+        }
+    }
+    paragraphs
 }
 
 const REPRODUCED: &str = "Figure 5 is reproduced: the knees, the two levels of the backlog of each \

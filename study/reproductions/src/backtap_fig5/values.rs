@@ -29,11 +29,11 @@ impl<'a> Values<'a> {
         values.filter(move |value| value.quantity == quantity && value.transport == transport)
     }
 
-    /// Judged values at some round-trip time that lie outside of their bands.
+    /// Judged values at some round-trip time that are not reproduced, or not certainly.
     pub(super) fn outside(self) -> impl Iterator<Item = (&'a Value, f64)> {
         let judged = self.0.iter();
         let outside = judged
-            .filter(|value| matches!(value.verdict, Verdict::SameShape | Verdict::NotReproduced));
+            .filter(|value| matches!(value.verdict, Verdict::Undecided | Verdict::NotReproduced));
         outside.filter_map(|value| Some((value, value.x?)))
     }
 

@@ -1,10 +1,10 @@
 //! Sections 5 and 6.2: connections that meet at one slow link. How long its queue is, and what they
 //! leave to another application.
 
-use hopflow_results::{Direction, Tables, Value};
+use hopflow_results::{Direction, Tables};
 
-use crate::Measured;
 use crate::study::{self, MeasuredStudy, study};
+use crate::{Curve, Measured};
 
 /// The relay behind the slow link, which its packets leave downwards.
 const NEAR: &str = "near";
@@ -61,22 +61,22 @@ fn goodput(run: &Tables) -> f64 {
 }
 
 /// The mean queue with several circuits, by that with one.
-fn growth(curve: &[Value]) -> Option<Measured> {
-    let [one, several @ ..] = curve else {
+fn growth(curve: &Curve<'_>) -> Option<Measured> {
+    let [(x, one), several @ ..] = curve.points.as_slice() else {
         return None;
     };
-    let case = one.quantity.strip_prefix(QUEUE)?;
-    let sum: f64 = several.iter().map(|value| value.mean).sum();
-    let growth = sum / several.len() as f64 / one.mean;
+    let case = curve.quantity.strip_prefix(QUEUE)?;
+    let sum: f64 = several.iter().map(|(_, value)| value).sum();
+    let growth = sum / several.len() as f64 / one;
     let quantity = format!("{QUEUE} of several circuits over that of one{case}");
-    (one.x == Some(1.0) && growth.is_finite()).then(|| Measured::new(quantity, "", growth))
+    (*x == Some(1.0) && growth.is_finite()).then(|| Measured::new(quantity, "", growth))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Reproduction, Setting};
-    use hopflow_results::{Circuit, Class, CrossFlow, Queue, Verdict};
+    use hopflow_results::{Circuit, Class, CrossFlow, Queue};
 
     fn circuit(goodput: f64) -> Circuit {
         Circuit {
@@ -143,32 +143,21 @@ mod tests {
 
     #[test]
     fn growth_is_the_mean_over_several_circuits_by_that_of_one() {
-        let value = |quantity: &str, x, mean| Value {
-            figure: String::new(),
-            quantity: quantity.to_owned(),
-            unit: String::new(),
-            transport: "pctcp".to_owned(),
-            x: Some(x),
-            n: 1,
-            mean,
-            ci_low: None,
-            ci_high: None,
-            paper: None,
-            band_low: None,
-            band_high: None,
-            verdict: Verdict::NotJudged,
+        let curve = |quantity, points: &[(f64, f64)]| Curve {
+            transport: "pctcp",
+            quantity,
+            network: 1,
+            points: points.iter().map(|(x, mean)| (Some(*x), *mean)).collect(),
         };
-        let curve = |quantity| {
-            [(1.0, 10.0), (2.0, 11.0), (5.0, 12.0)].map(|(x, mean)| value(quantity, x, mean))
-        };
-        let growth = growth(&curve("mean queue, short")).unwrap();
+        let points = [(1.0, 10.0), (2.0, 11.0), (5.0, 12.0)];
+        let found = growth(&curve("mean queue, short", &points)).unwrap();
         assert_eq!(
-            growth.quantity,
+            found.quantity,
             "mean queue of several circuits over that of one, short"
         );
-        assert!((growth.value - 1.15).abs() < 1e-9);
-        assert_eq!(super::growth(&curve("goodput, short")), None);
-        assert_eq!(super::growth(&curve("mean queue, short")[..1]), None);
+        assert!((found.value - 1.15).abs() < 1e-9);
+        assert_eq!(growth(&curve("goodput, short", &points)), None);
+        assert_eq!(growth(&curve("mean queue, short", &points[..1])), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use hopflow_results::{Circuit, Class, Since, Tables, Value};
 
 use super::measure;
 use crate::study::{self, percentiles};
-use crate::{Measured, Part};
+use crate::{Curve, Measured, Part};
 
 /// The number of circuits whose rates Figure 9a shows.
 const EXAMPLE: f64 = 750.0;
@@ -82,25 +82,28 @@ fn class_means(run: &Tables, class: Class, since: Since) -> Vec<f64> {
 }
 
 /// The last value of a curve over the first.
-pub(super) fn change(curve: &[Value]) -> Option<Measured> {
+pub(super) fn change(curve: &Curve<'_>) -> Option<Measured> {
     let quantity = swept(curve)?;
-    let (first, last) = (curve.first()?.mean, curve.last()?.mean);
+    let [(_, first), .., (_, last)] = curve.points.as_slice() else {
+        return None;
+    };
     let change = Measured::new(format!("change of {quantity}"), "", last / first);
-    (change.value.is_finite() && curve.len() > 1).then_some(change)
+    change.value.is_finite().then_some(change)
 }
 
 /// The lowest latency of a curve.
-pub(super) fn least(curve: &[Value]) -> Option<Measured> {
+pub(super) fn least(curve: &Curve<'_>) -> Option<Measured> {
     let quantity = swept(curve).filter(|quantity| quantity.starts_with("latency"))?;
-    let least = curve.iter().map(|value| value.mean).reduce(f64::min)?;
+    let least = curve.points.iter().map(|(_, value)| *value);
+    let least = least.reduce(f64::min)?;
     Some(Measured::new(format!("least {quantity}"), "ms", least))
 }
 
 /// The quantity of a curve over what is swept, which is no distribution and no count of packets.
-fn swept(curve: &[Value]) -> Option<&str> {
-    let first = curve.first().filter(|value| value.x.is_some())?;
-    let measured = !is_distribution(&first.quantity) && !first.quantity.starts_with("packets");
-    measured.then_some(&first.quantity)
+fn swept<'a>(curve: &Curve<'a>) -> Option<&'a str> {
+    curve.points.first()?.0?;
+    let measured = !is_distribution(curve.quantity) && !curve.quantity.starts_with("packets");
+    measured.then_some(curve.quantity)
 }
 
 /// Whether the x of a quantity are percentiles.

@@ -2,9 +2,9 @@
 
 use hopflow_lab::scenario::CLIENT_PREFIX;
 use hopflow_results::{
-    Circuit, Class, Direction, Download, Tables, jain_at_bottlenecks, max_min_index,
+    Circuit, Class, Direction, Download, Requests, Tables, jain_at_bottlenecks, max_min_index,
 };
-use hopflow_stats::{Mean, Sorted};
+use hopflow_stats::{Lasted, Mean, Sorted, Survival};
 
 use crate::Measured;
 
@@ -16,15 +16,25 @@ const PERCENTILES: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.
 /// `minutes` is the time that the run was measured.
 pub(super) fn measure(minutes: f64, run: &Tables) -> Vec<Measured> {
     let mut report = Vec::new();
-    let downloads = &run.downloads;
-    percentiles(&mut report, "ttfb", "s", downloads.iter().map(|d| d.ttfb_s));
+    let requests = Requests {
+        downloads: &run.downloads,
+        open: &run.open_requests,
+    };
+    distribution(&mut report, "ttfb", requests.first_bytes(|_, _| true));
     for (class, name) in [(Class::Web, "web"), (Class::Bulk, "bulk")] {
         let circuits: Vec<_> = run.circuits.iter().filter(|c| c.class == class).collect();
-        let of_class = downloads.iter().filter(|download| download.class == class);
-        let of_class: Vec<&Download> = of_class.collect();
-        class_of_users(&mut report, name, &circuits, &of_class);
+        let downloads = run.downloads.iter();
+        let downloads = downloads.filter(|download| download.class == class);
+        let users = Users {
+            name,
+            circuits: &circuits,
+            downloads: downloads.collect(),
+            first_bytes: requests.first_bytes(|_, of| of == class),
+            last_bytes: requests.last_bytes(|_, of| of == class),
+        };
+        users.measure(&mut report);
         if !circuits.is_empty() {
-            let each = of_class.len() as f64 / circuits.len() as f64 / minutes;
+            let each = users.downloads.len() as f64 / circuits.len() as f64 / minutes;
             let quantity = format!("{name} downloads per circuit and minute");
             report.push(Measured::new(quantity, "", each));
         }
@@ -52,57 +62,76 @@ pub(crate) fn percentiles(
     }));
 }
 
+/// The distribution of times of requests, of which some may not have been answered: a percentile
+/// that too few answers reached is at least the longest time.
+fn distribution(report: &mut Vec<Measured>, quantity: &str, times: Vec<Lasted>) {
+    let Some(times) = Survival::of(times) else {
+        return;
+    };
+    report.extend(PERCENTILES.map(|percent| Measured {
+        quantity: quantity.to_owned(),
+        unit: "s",
+        x: Some(percent),
+        value: times.quantile_or_longest(percent / 100.0),
+    }));
+}
+
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     Mean::of(&values.collect::<Vec<_>>()).map(|mean| mean.mean)
 }
 
-/// What the users of one class got.
-fn class_of_users(
-    report: &mut Vec<Measured>,
-    name: &str,
-    circuits: &[&Circuit],
-    downloads: &[&Download],
-) {
-    if circuits.is_empty() {
-        return;
+/// The users of one class and what they got.
+struct Users<'a> {
+    name: &'a str,
+    circuits: &'a [&'a Circuit],
+    /// Those that are complete.
+    downloads: Vec<&'a Download>,
+    /// Times of all requests, also of those that are not.
+    first_bytes: Vec<Lasted>,
+    last_bytes: Vec<Lasted>,
+}
+
+impl Users<'_> {
+    fn measure(&self, report: &mut Vec<Measured>) {
+        if self.circuits.is_empty() {
+            return;
+        }
+        let Self { name, .. } = self;
+        distribution(report, &format!("{name} ttfb"), self.first_bytes.clone());
+        distribution(report, &format!("{name} ttlb"), self.last_bytes.clone());
+        let mut add = |what: &str, unit, value: Option<f64>| {
+            let quantity = format!("{name} {what}");
+            report.extend(value.map(|value| Measured::new(quantity, unit, value)));
+        };
+        add("downloads", "", Some(self.downloads.len() as f64));
+        let open = self
+            .last_bytes
+            .iter()
+            .filter(|lasted| !lasted.ended)
+            .count();
+        add("requests open at the end", "", Some(open as f64));
+        let mean_of = |times: &[Lasted]| Some(Survival::of(times.to_vec())?.mean_or_more());
+        let mean_ttlb = mean_of(&self.last_bytes);
+        add("mean ttfb", "s", mean_of(&self.first_bytes));
+        add("mean ttlb", "s", mean_ttlb);
+        let rate = |d: &&Download| d.bytes as f64 / d.ttlb_s / 1e3;
+        add("mean rate", "kB/s", mean(self.downloads.iter().map(rate)));
+        let size = mean(self.downloads.iter().map(|d| d.bytes as f64));
+        let over_mean = size.zip(mean_ttlb).map(|(size, ttlb)| size / ttlb / 1e3);
+        add("size over mean ttlb", "kB/s", over_mean);
+        let goodput = mean(self.circuits.iter().map(|c| c.goodput_bytes_per_s / 1e3));
+        add("goodput", "kB/s", goodput);
+        let (what, limit) = match *name {
+            "web" => ("within 1 s", 1.0),
+            _ => ("within 10 s", 10.0),
+        };
+        let times = Survival::of(self.last_bytes.clone());
+        add(
+            what,
+            "%",
+            times.map(|times| 100.0 * times.share_within(limit)),
+        );
     }
-    percentiles(
-        report,
-        &format!("{name} ttfb"),
-        "s",
-        downloads.iter().map(|d| d.ttfb_s),
-    );
-    percentiles(
-        report,
-        &format!("{name} ttlb"),
-        "s",
-        downloads.iter().map(|d| d.ttlb_s),
-    );
-    let mut add = |what: &str, unit, value: Option<f64>| {
-        let quantity = format!("{name} {what}");
-        report.extend(value.map(|value| Measured::new(quantity, unit, value)));
-    };
-    add("downloads", "", Some(downloads.len() as f64));
-    let mean_ttfb = mean(downloads.iter().map(|d| d.ttfb_s));
-    let mean_ttlb = mean(downloads.iter().map(|d| d.ttlb_s));
-    add("mean ttfb", "s", mean_ttfb);
-    add("mean ttlb", "s", mean_ttlb);
-    let rate = |d: &&Download| d.bytes as f64 / d.ttlb_s / 1e3;
-    add("mean rate", "kB/s", mean(downloads.iter().map(rate)));
-    let size = mean(downloads.iter().map(|d| d.bytes as f64));
-    let over_mean = size.zip(mean_ttlb).map(|(size, ttlb)| size / ttlb / 1e3);
-    add("size over mean ttlb", "kB/s", over_mean);
-    let goodput = mean(circuits.iter().map(|c| c.goodput_bytes_per_s / 1e3));
-    add("goodput", "kB/s", goodput);
-    let limit = if name == "web" { 1.0 } else { 10.0 };
-    let quick = downloads.iter().filter(|d| d.ttlb_s < limit).count();
-    let share = (!downloads.is_empty()).then(|| 100.0 * quick as f64 / downloads.len() as f64);
-    let what = if name == "web" {
-        "within 1 s"
-    } else {
-        "within 10 s"
-    };
-    add(what, "%", share);
 }
 
 /// How evenly the circuits that take all they get share what there is.

@@ -5,7 +5,7 @@ use hopflow_report::{Document, FigurePage};
 use hopflow_results::{Tables, Value};
 
 use super::Study;
-use crate::{Expectations, Experiment, Measured, Method, Part, Sweep};
+use crate::{Curve, Expectations, Experiment, Measured, Method, Part, Sweep};
 
 /// A study whose runs, curves and page are its own.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct MeasuredStudy {
     /// What a run of a part measured; the part's case is named afterwards.
     pub(crate) measure: fn(&Part, &Tables) -> Vec<Measured>,
     /// See [`Experiment::summarise`].
-    pub(crate) summarise: fn(&[Value]) -> Option<Measured>,
+    pub(crate) summarise: fn(&Curve<'_>) -> Option<Measured>,
     /// See [`Experiment::page`].
     pub(crate) page: fn(&FigurePage, &[Value]) -> Document,
 }
@@ -40,7 +40,7 @@ impl Experiment for MeasuredStudy {
         Method::Simulated(self)
     }
 
-    fn summarise(&self, curve: &[Value]) -> Option<Measured> {
+    fn summarise(&self, curve: &Curve<'_>) -> Option<Measured> {
         (self.summarise)(curve)
     }
 

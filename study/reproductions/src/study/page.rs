@@ -16,7 +16,7 @@ pub(crate) fn document(
 ) -> Document {
     let labels = labels(values);
     let mut sections = Vec::new();
-    if values.iter().any(|value| claims::pair(value).is_some()) {
+    if values.iter().any(claims::is_claim) {
         let table = Block::Table(claimed(values));
         sections.push(Section::new("Claims", vec![table]));
     }
@@ -43,7 +43,7 @@ pub(crate) fn document(
 }
 
 fn measured(values: &[Value]) -> impl Iterator<Item = &Value> {
-    values.iter().filter(|value| claims::pair(value).is_none())
+    values.iter().filter(|value| !claims::is_claim(value))
 }
 
 /// The transports in the order in which they first appear.
@@ -60,77 +60,95 @@ pub(crate) fn labels(values: &[Value]) -> Vec<String> {
 fn facts(values: &[Value]) -> Vec<Fact> {
     let networks = values.iter().map(|value| value.n).max().unwrap_or(0);
     let mut facts = vec![Fact::new("Networks", networks)];
-    let count = |verdict, claim: bool| {
-        let of_verdict = values.iter().filter(|value| value.verdict == verdict);
-        of_verdict
-            .filter(|value| claims::pair(value).is_some() == claim)
-            .count()
-    };
-    let [held, failed] =
-        [Verdict::Reproduced, Verdict::NotReproduced].map(|verdict| count(verdict, true));
-    if held + failed > 0 {
-        facts.push(Fact::new(
-            "Claims that hold",
-            format!("{held} of {}", held + failed),
-        ));
-    }
-    for verdict in [
-        Verdict::Reproduced,
-        Verdict::SameShape,
-        Verdict::NotReproduced,
-    ] {
-        let name = format!("Values {verdict}");
-        facts.push(Fact::new(name, count(verdict, false)));
+    for (what, of_claims) in [("Claims", true), ("Values", false)] {
+        let counts = Verdict::ALL.iter().filter_map(|verdict| {
+            let of_kind = values.iter().filter(|value| value.verdict == *verdict);
+            let count = of_kind
+                .filter(|value| claims::is_claim(value) == of_claims)
+                .count();
+            (*verdict != Verdict::NotJudged).then(|| Fact::new(format!("{what} {verdict}"), count))
+        });
+        if values
+            .iter()
+            .any(|value| claims::is_claim(value) == of_claims)
+        {
+            facts.extend(counts);
+        }
     }
     facts
 }
 
 fn interval(value: &Value) -> Cell {
     let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| format!("{end:+.1}"));
+    let unit = match value.unit.as_str() {
+        "%" => String::new(),
+        unit => format!(" {unit}"),
+    };
     Cell::Text(format!(
-        "{:+.1} [{}, {}]",
+        "{:+.1} [{}, {}]{unit}",
         value.mean,
         end(value.ci_low),
         end(value.ci_high)
     ))
 }
 
-/// Differences between two transports on the same networks.
+/// Differences on the same networks, between two transports or two points of a curve.
 fn claimed(values: &[Value]) -> Table {
-    let rows = values.iter().filter_map(|value| {
-        let (first, other) = claims::pair(value)?;
-        let quantity = value.quantity.trim_end_matches(": difference");
+    let rows = values.iter().filter(|value| claims::is_claim(value));
+    let rows = rows.map(|value| {
         let at = value.x.map_or(String::new(), |x| format!(" at {x}"));
-        let verdict = match value.verdict {
-            Verdict::Reproduced => "holds",
-            _ => "does not hold",
+        let (first, second) = match claims::pair(value) {
+            Some((first, other)) => (format!("{first}{at}"), other.to_owned()),
+            None => {
+                let from = claims::before(value).unwrap_or_default();
+                (format!("{}{at}", value.transport), format!("at {from}"))
+            }
         };
-        Some(vec![
+        vec![
             Cell::Text(value.figure.clone()),
-            Cell::Text(format!("{quantity}{at}")),
-            Cell::Text(first.to_owned()),
-            Cell::Text(other.to_owned()),
+            Cell::Text(claims::subject(value).to_owned()),
+            Cell::Text(first),
+            Cell::Text(second),
             interval(value),
+            Cell::Text(claimed_band(value)),
             Cell::Count(value.n),
-            Cell::Text(verdict.to_owned()),
-        ])
+            Cell::Verdict(value.verdict),
+            wanted(value),
+        ]
     });
     Table {
-        caption: "What the paper claims of the first transport against the second: mean of the \
-                  paired differences over networks with its 95 % interval, in percent of the \
-                  second. A claim holds if the interval lies on its side of zero."
+        caption: "What the paper claims of the first against the second: the difference on the \
+                  same networks with its 95 % interval, in percent of the second unless a unit is \
+                  named. A claim is decided if its family, all claims of this page, decides it \
+                  with a probability of error of 5 % for all of them together."
             .to_owned(),
         columns: vec![
             Column::new("Figure"),
             Column::new("Quantity"),
             Column::new("First"),
             Column::new("Second"),
-            Column::with_unit("Difference", "%"),
+            Column::new("Difference"),
+            Column::new("Claimed"),
             Column::figures("Networks"),
-            Column::new("Claim"),
+            Column::new("Verdict"),
+            Column::figures("Wanted"),
         ],
         rows: rows.collect(),
     }
+}
+
+/// What the paper says of a difference.
+fn claimed_band(value: &Value) -> String {
+    match (value.band_low, value.band_high) {
+        (Some(low), Some(high)) => format!("{low:+} to {high:+} %"),
+        (Some(_), None) => "higher".to_owned(),
+        _ => "lower".to_owned(),
+    }
+}
+
+/// Networks that would decide an undecided value.
+fn wanted(value: &Value) -> Cell {
+    value.wanted.map_or(Cell::Empty, Cell::Count)
 }
 
 /// The values that the paper states, beside ours.
@@ -148,10 +166,14 @@ fn judged(values: &[Value]) -> Block {
                 figures(format!("{} to {}", significant(low), significant(high)))
             }),
             Cell::Verdict(value.verdict),
+            wanted(value),
         ]
     });
     Block::Table(Table {
-        caption: "Values stated in the paper.".to_owned(),
+        caption:
+            "Values stated in the paper, and how many networks would decide what is undecided \
+                  (blank: more than 100)."
+                .to_owned(),
         columns: vec![
             Column::new("Figure"),
             Column::new("Quantity"),
@@ -160,6 +182,7 @@ fn judged(values: &[Value]) -> Block {
             Column::figures("Paper"),
             Column::figures("Band"),
             Column::new("Verdict"),
+            Column::figures("Wanted"),
         ],
         rows: rows.collect(),
     })

@@ -1,6 +1,6 @@
 //! What a run of four uploads tells.
 
-use hopflow_results::{Class, Direction, Download, Since, Tables};
+use hopflow_results::{Class, Direction, Since, Tables};
 
 use crate::Measured;
 use crate::study::percentiles;
@@ -32,12 +32,37 @@ pub(super) fn measure(run: &Tables) -> Vec<Measured> {
     report
 }
 
+/// An upload, as far as it came.
+#[derive(Clone, Copy, Debug)]
+struct Upload {
+    circuit: u32,
+    /// When it began, and when it was over or the run ended, in seconds.
+    start: f64,
+    end: f64,
+    /// What arrived of it.
+    bytes: f64,
+}
+
 /// The uploads: those of the bulk users, who come before all others.
-fn uploads(run: &Tables) -> Vec<&Download> {
-    let uploads = run.downloads.iter();
-    uploads
-        .filter(|upload| upload.class == Class::Bulk)
-        .collect()
+fn uploads(run: &Tables) -> Vec<Upload> {
+    let complete = run.downloads.iter().filter(|it| it.class == Class::Bulk);
+    let complete = complete.map(|it| Upload {
+        circuit: it.circuit,
+        start: it.start_s,
+        end: it.start_s + it.ttlb_s,
+        bytes: it.bytes as f64,
+    });
+    let open = run
+        .open_requests
+        .iter()
+        .filter(|it| it.class == Class::Bulk);
+    let open = open.map(|it| Upload {
+        circuit: it.circuit,
+        start: it.start_s,
+        end: it.start_s + it.waited_s,
+        bytes: it.bytes as f64,
+    });
+    complete.chain(open).collect()
 }
 
 /// How many users upload.
@@ -48,33 +73,34 @@ fn uploaders(run: &Tables) -> usize {
         .count()
 }
 
-/// When an upload was over, in seconds.
-fn end(upload: &Download) -> f64 {
-    upload.start_s + upload.ttlb_s
-}
-
 fn throughput(report: &mut Vec<Measured>, run: &Tables) {
     let uploads = uploads(run);
-    let first = uploads.iter().map(|u| u.start_s).fold(f64::MAX, f64::min);
-    let last = uploads.iter().copied().map(end).fold(0.0, f64::max);
-    let bytes: f64 = uploads.iter().map(|upload| upload.bytes as f64).sum();
+    let first = uploads.iter().map(|u| u.start).fold(f64::MAX, f64::min);
+    let last = uploads.iter().map(|u| u.end).fold(0.0, f64::max);
+    let bytes: f64 = uploads.iter().map(|upload| upload.bytes).sum();
     let all = bytes / (last - first) / 1e3;
     report.push(Measured::new("throughput of all circuits", "kB/s", all));
-    let rates = uploads.iter().map(|u| u.bytes as f64 / u.ttlb_s / 1e3);
+    let rates = uploads.iter().map(|u| u.bytes / (u.end - u.start) / 1e3);
     let mean = rates.clone().sum::<f64>() / uploads.len() as f64;
     report.push(Measured::new("throughput of a circuit", "kB/s", mean));
     for (upload, rate) in uploads.iter().zip(rates) {
         let quantity = format!("throughput of circuit {}", upload.circuit + 1);
         report.push(Measured::new(quantity, "kB/s", rate));
     }
-    report.push(Measured::new("uploads", "", uploads.len() as f64));
+    let open = run
+        .open_requests
+        .iter()
+        .filter(|it| it.class == Class::Bulk);
+    let open = open.count() as f64;
+    report.push(Measured::new("uploads", "", uploads.len() as f64 - open));
+    report.push(Measured::new("uploads open at the end", "", open));
 }
 
 /// What all circuits got in each second while all uploaded.
 fn by_second(report: &mut Vec<Measured>, run: &Tables) {
     let uploads = uploads(run);
-    let from = uploads.iter().map(|u| u.start_s).fold(0.0, f64::max);
-    let until = uploads.iter().copied().map(end).fold(f64::MAX, f64::min);
+    let from = uploads.iter().map(|u| u.start).fold(0.0, f64::max);
+    let until = uploads.iter().map(|u| u.end).fold(f64::MAX, f64::min);
     let mut totals: Vec<(f64, u64)> = Vec::new();
     let users = uploaders(run) as u32;
     let of_users = run.samples.iter().filter(|s| s.circuit < users);
@@ -107,7 +133,10 @@ fn latency(report: &mut Vec<Measured>, run: &Tables) {
 /// The moving averages of the circuits' shares of the entry's output buffer, as the transport keeps
 /// them, in the mean over the samples at which all uploaded.
 fn mean_levels(run: &Tables) -> Vec<f64> {
-    let until = uploads(run).into_iter().map(end).fold(f64::MAX, f64::min);
+    let until = uploads(run)
+        .into_iter()
+        .map(|upload| upload.end)
+        .fold(f64::MAX, f64::min);
     let circuits = uploaders(run);
     let mut levels = vec![0.0; circuits];
     let mut sums = vec![0.0; circuits];

@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn it_is_made_again_without_runs_and_judged() {
         let setting = Setting {
-            seeds: Some(2),
+            seeds: Some(6),
             ..Setting::default()
         };
         let make = || {
@@ -226,7 +226,7 @@ mod tests {
             (reproduction.provisional(), values, hash)
         };
         let (provisional, values, hash) = make();
-        assert!(provisional.unwrap().contains("2 of the 25"));
+        assert!(provisional.unwrap().contains("6 of the 25"));
         assert_eq!(hash, make().2);
         let judged = values.iter().filter(|v| v.quantity == "fairness index");
         for value in judged {
@@ -234,7 +234,7 @@ mod tests {
                 "one shared relay" => Verdict::Reproduced,
                 _ => Verdict::NotReproduced,
             };
-            assert_eq!(value.n, 2);
+            assert_eq!(value.n, 6);
             // Ten circuits may by chance not meet at several relays.
             assert!(
                 value.verdict == verdict || value.x == Some(10.0),

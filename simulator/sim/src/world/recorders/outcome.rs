@@ -7,7 +7,7 @@ use super::samples::{Sampler, packaged};
 use super::traces;
 use crate::outcome::{
     CircuitOutcome, Counters, Download, Failure, HopSample, Latencies, LegTraffic, MetricSample,
-    NewCircuit, NodeOutcome, Outcome, QueueOutcome, Sample, TraceBin,
+    NewCircuit, NodeOutcome, OpenRequest, Outcome, QueueOutcome, Sample, TraceBin,
 };
 use crate::world::lane::Lane;
 use crate::world::machine::{Machine, Node};
@@ -33,6 +33,7 @@ struct Collected {
     downloads: Vec<Download>,
     failures: Vec<Failure>,
     rebuilt: Vec<NewCircuit>,
+    open: Vec<OpenRequest>,
     visits: Vec<crate::outcome::Visit>,
     circuits: Vec<CircuitOutcome>,
     latencies: Vec<(u32, Latencies)>,
@@ -104,6 +105,7 @@ impl Collected {
         circuit.delivered = sink.bytes;
         circuit.delivered_cells = sink.cells;
         circuit.latency = std::mem::take(&mut sink.latency);
+        self.open.extend(sink.open());
         let latencies = sink.latencies().map(|latencies| (endpoint.user, latencies));
         self.latencies.extend(latencies);
     }
@@ -124,6 +126,7 @@ impl Collected {
             .sort_by_key(|failure| (failure.failed, failure.circuit));
         self.rebuilt
             .sort_by_key(|rebuilt| (rebuilt.ready, rebuilt.circuit));
+        self.open.sort_by_key(|open| open.circuit);
         self.visits
             .sort_by_key(|visit| (visit.begin, visit.circuit));
         self.latencies.sort_by_key(|(user, _)| *user);
@@ -145,6 +148,7 @@ impl Collected {
             downloads: self.downloads,
             failures: self.failures,
             rebuilt: self.rebuilt,
+            open: self.open,
             circuits: self.circuits,
             samples,
             hops: self.hops,

@@ -7,7 +7,7 @@ use hopflow_units::{Bytes, Cells, Duration, Instant};
 
 use super::journal::Journal;
 use crate::histogram::LatencyHistogram;
-use crate::outcome::{Download, FailCause, Failure, Latencies};
+use crate::outcome::{Download, FailCause, Failure, Latencies, OpenRequest};
 use crate::payload::Simulated;
 use crate::spec::{Class, Fetch};
 use crate::world::outbox::{Left, Request};
@@ -107,6 +107,25 @@ impl Sink {
             first_byte: None,
             received: Bytes::ZERO,
         });
+    }
+
+    /// The download that is not complete, if there is one that has an end.
+    pub(crate) fn open(&self) -> Option<OpenRequest> {
+        let endless = |transfer: &Transfer| transfer.fetch.size(self.measured) == Fetch::ENDLESS;
+        let under_way = self.transfer.filter(|transfer| !endless(transfer));
+        let (requested, first_byte) = match (self.begun, under_way) {
+            (Some(begun), _) => (begun.requested, Some(begun.first_byte)),
+            (None, transfer) => transfer.map(|it| (it.requested, it.first_byte))?,
+        };
+        let complete = self.begun.map_or(Bytes::ZERO, |begun| begun.size);
+        Some(OpenRequest {
+            circuit: self.user,
+            class: self.class,
+            index: self.completed,
+            requested,
+            ttfb: first_byte.map(|at| at - requested),
+            received: complete + under_way.map_or(Bytes::ZERO, |it| it.received),
+        })
     }
 
     /// Notes when a cell left its source. A cell that the source sends again has its time already,
@@ -294,5 +313,39 @@ mod tests {
             assert_eq!(download, (!continued).then_some(expected));
         }
         assert_eq!(sink.advance(half, at(40)), None, "nothing is under way");
+    }
+
+    #[test]
+    fn what_is_not_complete_is_open_since_its_first_request() {
+        let fetch = |response, continued| Fetch {
+            request: Bytes::new(498),
+            server_delay: Duration::from_millis(3),
+            response,
+            pause: Duration::from_millis(7),
+            continued,
+        };
+        let begin = |sink: &mut Sink, millis, fetch| {
+            sink.begin(Request {
+                at: at(millis),
+                fetch,
+            });
+        };
+        let mut sink = Sink::new(3, Class::Web, Direction::Backward);
+        assert_eq!(sink.open(), None, "nothing was requested");
+        begin(&mut sink, 10, fetch(Some(RESPONSE), true));
+        let open = sink.open().unwrap();
+        assert_eq!((open.ttfb, open.received), (None, Bytes::ZERO));
+        assert_eq!(sink.advance(RESPONSE, at(15)), None);
+        let between = sink.open().unwrap();
+        assert_eq!(between.ttfb, Some(Duration::from_millis(5)));
+        begin(&mut sink, 30, fetch(Some(RESPONSE), false));
+        sink.advance(Bytes::new(1), at(31));
+        let open = sink.open().unwrap();
+        assert_eq!((open.requested, open.index), (at(10), 0));
+        assert_eq!(open.received, RESPONSE + Bytes::new(1));
+        sink.advance(RESPONSE, at(40));
+        assert_eq!(sink.open(), None, "all is complete");
+        begin(&mut sink, 50, fetch(None, false));
+        assert_eq!(sink.open(), None, "it has no end");
     }
 }

@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""The committed records of reproductions, and the tables that are made of them.
+
+A record is a folder of `study/reproductions/records`: the `values.csv` that an experiment wrote, without
+curves of more than 40 points (courses over time), and `record.json`, which says how: version, commit,
+command, seeds, the hash of the results, and a hash of the golden hashes of each transport that was
+run. Between `<!-- record: ... -->` and `<!-- end of record -->`,
+pages of `docs` have what this tool makes of records:
+
+    <!-- record: verdicts -->                      all experiments, with their verdicts
+    <!-- record: verdicts ID [ENDING] -->          one experiment, by figure and quantity; perhaps only
+                                                   quantities that end so
+    <!-- record: values ID QUANTITY -->            values of a quantity, a column for each transport
+    <!-- record: claims ID [ENDING] -->            claims and trends with their differences
+
+`check` compares pages and records, and records and golden hashes. `write` writes the pages.
+`add FOLDER` makes a record of a folder that `hopflow reproduce` wrote.
+Exit status: 0 if all is well, 1 if something is not.
+"""
+
+import argparse
+import collections
+import csv
+import hashlib
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDS = ROOT / "study/reproductions/records"
+EXPERIMENTS = ROOT / "study/reproductions/experiments"
+GOLDEN = ROOT / "study/lab/tests/golden/hashes.txt"
+PAGES = ("docs/reproductions.md", "docs/truth.md")
+VERDICTS = ("reproduced", "not reproduced", "undecided")
+BLOCK = re.compile(r"<!-- record: (.*?) -->\n.*?<!-- end of record -->", re.DOTALL)
+
+
+def golden(presets):
+    """A hash of the golden hashes of each transport as they are now; empty for one that has none."""
+    found = {preset: [] for preset in presets}
+    for line in GOLDEN.read_text(encoding="utf-8").splitlines():
+        network, preset, seed, value = line.split()
+        if preset in found:
+            found[preset].append(f"{network} {seed} {value}")
+    return {preset: short("\n".join(lines)) if lines else "" for preset, lines in found.items()}
+
+
+def short(text):
+    """A hash of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def presets(scenario):
+    """The presets of the transports of a scenario's text.
+
+    >>> presets('[transports.vanilla]\\n[transports.fast]\\npreset = "backtap"')
+    ['backtap', 'vanilla']
+    """
+    try:
+        transports = tomllib.loads(scenario).get("transports", {})
+    except tomllib.TOMLDecodeError:
+        return []
+    return sorted({choice.get("preset", label) for label, choice in transports.items()})
+
+
+def add(folder):
+    """Makes a record of a folder of results."""
+    folder = Path(folder)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    name = manifest["scenario"]
+    record = RECORDS / name
+    record.mkdir(parents=True, exist_ok=True)
+    kept = without_courses((folder / "values.csv").read_text(encoding="utf-8"))
+    (record / "values.csv").write_text(kept, encoding="utf-8")
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    runs = manifest["runs"]
+    about = {
+        "experiment": name,
+        "hopflow": manifest["hopflow"],
+        "commit": commit.stdout.strip(),
+        "command": f"hopflow reproduce {name}",
+        "seeds": manifest["seeds"],
+        "runs": len(runs),
+        "results": short("".join(run["results"] for run in runs) or kept),
+        "golden": golden(presets(manifest["scenario_toml"])) if runs else {},
+    }
+    (record / "record.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    print(f"{record.relative_to(ROOT)}: {len(values(name))} values")
+
+
+def without_courses(text):
+    r"""The lines of a `values.csv` whose curves have few points.
+
+    >>> head = "figure,quantity,unit,transport,x\n"
+    >>> without_courses(head + "f,a,,t,1\n" + "f,b,,t,1\n" * 41)
+    'figure,quantity,unit,transport,x\nf,a,,t,1\n'
+    """
+    head, *lines = text.splitlines(keepends=True)
+    curves = [tuple(row[1:4]) for row in csv.reader(lines)]
+    points = collections.Counter(curves)
+    return head + "".join(line for line, curve in zip(lines, curves) if points[curve] <= 40)
+
+
+def names():
+    """All records, by name."""
+    return sorted(path.parent.name for path in RECORDS.glob("*/record.json"))
+
+
+def about(name):
+    """How a record was made."""
+    return json.loads((RECORDS / name / "record.json").read_text(encoding="utf-8"))
+
+
+def values(name):
+    """The values of a record."""
+    with (RECORDS / name / "values.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def is_claim(value):
+    """Whether a value compares two things on the same networks.
+
+    >>> is_claim({"quantity": "rate: difference"}), is_claim({"quantity": "rate"})
+    (True, False)
+    """
+    return value["quantity"].endswith(": difference") or ": change from " in value["quantity"]
+
+
+def number(text, digits=3):
+    """A number of a record as it is written in tables.
+
+    >>> number("1484.936"), number("0.012345"), number("-3.0"), number(""), number("0")
+    ('1485', '0.0123', '−3.00', '', '0')
+    """
+    if text == "":
+        return ""
+    value = float(text)
+    if value == 0:
+        return "0"
+    places = max(0, digits - 1 - int(f"{abs(value):e}".split("e")[1]))
+    return f"{value:.{min(places, 9)}f}".replace("-", "−") if abs(value) >= 1e-4 else f"{value:.1e}".replace("-", "−")
+
+
+def place(text):
+    """A swept value as it is written in tables.
+
+    >>> place("2"), place("0.5"), place("")
+    ('2', '0.5', '')
+    """
+    return f"{float(text):g}" if text else ""
+
+
+def with_interval(value):
+    """A mean with its interval."""
+    if value["ci_low"] in ("", value["mean"]):
+        return number(value["mean"])
+    return f"{number(value['mean'])} [{number(value['ci_low'])}, {number(value['ci_high'])}]"
+
+
+def table(header, rows):
+    """A table of Markdown."""
+    lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def count(of, verdict):
+    """How many values have a verdict; empty for none."""
+    return str(sum(value["verdict"] == verdict for value in of) or "")
+
+
+def overview():
+    """The verdicts of all experiments that are simulated or computed by the program."""
+    rows, totals = [], [0] * 6
+    made = set(names())
+    for path in sorted(EXPERIMENTS.glob("*.toml")):
+        if path.name.endswith((".scenario.toml", ".settings.toml")):
+            continue
+        name = path.stem
+        if name not in made:
+            rows.append([f"`{name}`", *[""] * 7, "no record yet"])
+            continue
+        found = values(name)
+        counts = [count([v for v in found if is_claim(v) == claims], verdict) for claims in (False, True) for verdict in VERDICTS]
+        totals = [total + int(c or 0) for total, c in zip(totals, counts)]
+        networks = max(int(value["n"]) for value in found)
+        rows.append([f"`{name}`", str(networks), *counts, f"commit {about(name)['commit']}"])
+    rows.append(["all", "", *map(str, totals), ""])
+    header = ["experiment", "runs of a value, at most"]
+    header += [f"values {verdict}" for verdict in VERDICTS] + [f"claims {verdict}" for verdict in VERDICTS]
+    return table([*header, "made by"], rows)
+
+
+def verdicts(name, ending=""):
+    """The verdicts of an experiment by figure, quantity and transport."""
+    groups = {}
+    for value in values(name):
+        judged = value["verdict"] != "not judged" and not is_claim(value)
+        if judged and value["quantity"].endswith(ending):
+            groups.setdefault((value["figure"], value["quantity"], value["transport"]), []).append(value)
+    rows = []
+    for (figure, quantity, transport), found in groups.items():
+        one = found[0] if len(found) == 1 else None
+        unit = f" ({found[0]['unit']})" if found[0]["unit"] else ""
+        at = f" at {place(one['x'])}" if one and one["x"] else ""
+        ours = with_interval(one) if one else f"{len(found)} values"
+        paper = number(one["paper"]) if one else ""
+        band = f"{number(one['band_low'])} to {number(one['band_high'])}" if one else ""
+        rows.append([figure, quantity + at + unit, f"`{transport}`", paper, band, ours, said(found)])
+    return table(["figure", "what", "transport", "paper", "band", "ours", "verdict"], rows)
+
+
+def said(found):
+    """The verdicts of several values in words; where only some failed, at which x.
+
+    >>> said([{"verdict": "reproduced", "x": "1", "wanted": ""}, {"verdict": "undecided", "x": "2", "wanted": "31"}])
+    'reproduced 1, undecided 1 (2)'
+    >>> said([{"verdict": "undecided", "x": "", "wanted": "31"}])
+    'undecided (31 runs)'
+    """
+    if len(found) == 1:
+        wanted = f" ({found[0]['wanted']} runs)" if found[0]["wanted"] else ""
+        return found[0]["verdict"] + wanted
+    parts = []
+    for verdict in VERDICTS:
+        of = [value for value in found if value["verdict"] == verdict]
+        where = f" ({', '.join(place(value['x']) for value in of)})" if of and verdict != "reproduced" and len(of) < len(found) else ""
+        if of:
+            parts.append(f"{verdict} {len(of)}{where}")
+    return ", ".join(parts)
+
+
+def of_quantity(name, quantity):
+    """The values of a quantity: a row for each x, a column for each transport."""
+    found = [value for value in values(name) if value["quantity"] == quantity]
+    transports = list(dict.fromkeys(value["transport"] for value in found))
+    xs = list(dict.fromkeys(value["x"] for value in found))
+    at = {(value["transport"], value["x"]): with_interval(value) for value in found}
+    rows = [[place(x), *(at.get((transport, x), "") for transport in transports)] for x in xs]
+    unit = f"{quantity} ({found[0]['unit']})" if found[0]["unit"] else quantity
+    return table([unit, *(f"`{transport}`" for transport in transports)], rows)
+
+
+def claims(name, ending=""):
+    """The claims of an experiment; those of one quantity and pair at several x in one row."""
+    groups = {}
+    for value in values(name):
+        if is_claim(value) and ending in value["quantity"]:
+            groups.setdefault((value["figure"], value["quantity"], value["transport"]), []).append(value)
+    rows = []
+    for (figure, quantity, pair), found in groups.items():
+        claimed = {("", "0"): "lower", ("0", ""): "higher"}
+        direction = claimed.get((found[0]["band_low"], found[0]["band_high"]), "")
+        direction = direction or f"within {number(found[0]['band_high'])} %"
+        at = ", ".join(place(value["x"]) for value in found if value["x"])
+        unit = " %" if found[0]["unit"] == "%" else f" {found[0]['unit']}"
+        ours = with_interval(found[0]) + unit if len(found) == 1 else f"{len(found)} differences"
+        rows.append([figure, quantity.removesuffix(": difference"), at, pair, direction, ours, said(found)])
+    return table(["figure", "what", "at", "of", "claimed", "ours", "verdict"], rows)
+
+
+def block(order):
+    """What stands for an order of a page."""
+    kind, *rest = order.split(" ", 2)
+    if kind == "verdicts" and not rest:
+        return overview()
+    if rest and rest[0] not in names():
+        return f"No record yet: `hopflow reproduce {rest[0]}`, then `tools/records.py add FOLDER`, make one."
+    if kind == "verdicts":
+        return verdicts(*rest)
+    if kind == "claims":
+        return claims(*rest)
+    if kind == "values":
+        return of_quantity(*rest)
+    raise SystemExit(f'there is no table "{order}"; allowed: verdicts, verdicts ID [ENDING], values ID QUANTITY, claims ID [ENDING]')
+
+
+def page(text):
+    """A page with all its tables made anew."""
+    def made(match):
+        return f"<!-- record: {match[1]} -->\n{block(match[1])}\n<!-- end of record -->"
+
+    return BLOCK.sub(made, text)
+
+
+def bands_differ(name):
+    """Whether a record was judged by other bands than the data file has now."""
+    data = tomllib.loads((EXPERIMENTS / f"{name}.toml").read_text(encoding="utf-8"))
+    now = {}
+    for curve in data.get("curves", []):
+        key = curve["quantity"], curve["transport"]
+        for x, *of in curve.get("paper", []):
+            now[(*key, float(x))] = of
+        if "whole" in curve:
+            now[(*key, None)] = curve["whole"]
+    for value in values(name):
+        if not is_claim(value):
+            key = value["quantity"], value["transport"], float(value["x"]) if value["x"] else None
+            was = [value[end] for end in ("paper", "band_low", "band_high")]
+            if [float(number) for number in was if number] != [float(number) for number in now.get(key, [])]:
+                yield f"the record of {name} was judged by other bands: {value['quantity']}, {value['transport']}"
+                return
+
+
+def problems():
+    """What is wrong with records and pages."""
+    for name in names():
+        yield from bands_differ(name)
+        for preset, hashes in about(name)["golden"].items():
+            if golden([preset])[preset] != hashes:
+                yield f"the record of {name} was made by another `{preset}`: its golden hashes have changed since"
+    for path in PAGES:
+        file = ROOT / path
+        if file.is_file() and page(file.read_text(encoding="utf-8")) != file.read_text(encoding="utf-8"):
+            yield f"{path} differs from its records: `tools/records.py write` writes it"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="The records of reproductions, and the tables made of them.")
+    parser.add_argument("order", choices=["check", "write", "add"])
+    parser.add_argument("folders", nargs="*", help="folders to add")
+    options = parser.parse_args()
+    if options.order == "add":
+        for folder in options.folders:
+            add(folder)
+    if options.order == "write":
+        for path in PAGES:
+            file = ROOT / path
+            if file.is_file():
+                file.write_text(page(file.read_text(encoding="utf-8")), encoding="utf-8")
+    found = list(problems()) if options.order == "check" else []
+    for problem in found:
+        print(problem)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
