@@ -64,6 +64,7 @@
 //! [`Tables::fingerprint`] hashes the rows and not the files, so two runs that should agree can be
 //! compared by their hashes.
 
+mod dictionary;
 mod error;
 mod fair;
 mod field;
@@ -76,6 +77,7 @@ mod run;
 mod table;
 mod values;
 
+pub use dictionary::{ColumnEntry, TableEntry, dictionary};
 pub use error::Error;
 pub use fair::{jain_at_bottlenecks, max_min_index};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
