@@ -67,3 +67,21 @@ class Native(Protocol):
         """Write the report of a result folder anew; return the page's path."""
     def write_page(self, page: str, folder: Path) -> Path:
         """Write a page that is given as JSON; return its path."""
+    def build(self, program: Path) -> str:
+        """Identify the file of this module, so that runs of another build are not taken for its."""
+    def dictionary(self) -> str:
+        """Describe the tables of results and of campaigns, as JSON."""
+    def keys(self, scenario: Scenario, build: str) -> str:
+        """Return what identifies each run of a scenario, as JSON."""
+    def run_each(
+        self,
+        scenario: Scenario,
+        runs: tuple[str, Sequence[int]],
+        place: tuple[Path, int],
+        build: str,
+        watch: Watch,
+    ) -> str:
+        """Make the runs of a transport with these seeds, in a folder, each on so many threads.
+
+        Returns JSON: each run's entry and quantities, or why it failed.
+        """
