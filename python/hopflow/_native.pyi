@@ -28,6 +28,19 @@ class Orders(Protocol):
     def program(self) -> Path:
         """The file of this module, which tells builds apart."""
 
+class Runs(Protocol):
+    """The runs of a transport."""
+
+    @property
+    def transport(self) -> str: ...
+    @property
+    def seeds(self) -> Sequence[int]: ...
+    @property
+    def tables(self) -> Sequence[str]: ...
+    @property
+    def build(self) -> str:
+        """What `Native.build` says."""
+
 class Native(Protocol):
     """The module itself, whose functions these are; failures raise `HopflowError`."""
 
@@ -74,14 +87,10 @@ class Native(Protocol):
     def keys(self, scenario: Scenario, build: str) -> str:
         """Return what identifies each run of a scenario, as JSON."""
     def run_each(
-        self,
-        scenario: Scenario,
-        runs: tuple[str, Sequence[int]],
-        place: tuple[Path, int],
-        build: str,
-        watch: Watch,
-    ) -> str:
-        """Make the runs of a transport with these seeds, in a folder, each on so many threads.
+        self, scenario: Scenario, wanted: Runs, watch: Watch
+    ) -> list[tuple[str, list[tuple[str, bytes]]]]:
+        """Make the runs of a transport, one after the other; nothing is written.
 
-        Returns JSON: each run's entry and quantities, or why it failed.
+        Each is told as JSON: its key, hash, time and quantities, or why it failed; and the tables
+        that are wanted, by name, as Parquet files.
         """

@@ -16,8 +16,11 @@ pub(crate) fn describe(table: Option<&str>, as_json: bool, markdown: bool) -> Re
     }
     let text = if markdown { markdown_of } else { text_of };
     let tables: Vec<String> = tables.iter().map(text).collect();
-    show::print(&format!("{LEADING}\n\n{}", tables.join("\n")))
+    let title = if markdown { TITLE } else { "" };
+    show::print(&format!("{title}{LEADING}\n\n{}", tables.join("\n")))
 }
+
+const TITLE: &str = "# Data dictionary\n\n`hopflow describe --markdown` prints this page.\n\n";
 
 const LEADING: &str = "Every table begins with the columns transport (the label), network (the number \
                        of the sampled network) and seed.\nIn a campaign, columns of the varied \

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use hopflow_api::{Caller, Single};
+use hopflow_api::{Caller, Runs, Single};
 use hopflow_results::ColumnEntry;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 
 use crate::input::source;
@@ -47,28 +48,59 @@ pub(crate) fn keys(py: Python<'_>, scenario: (bool, String), build: &str) -> PyR
     Ok(serde_json::to_string(&keys).expect("plain data has a JSON form"))
 }
 
-/// Makes the runs of a transport with these seeds, in a folder, each on so many threads.
+/// The runs of a transport; an object with these attributes.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct Wanted {
+    transport: String,
+    seeds: Vec<u64>,
+    tables: Vec<String>,
+    build: String,
+}
+
+/// A run as JSON, and its tables by name.
+type Told = (String, Vec<(&'static str, Py<PyBytes>)>);
+
+/// Makes the runs of a transport, one after the other.
 #[pyfunction]
 pub(crate) fn run_each(
     py: Python<'_>,
     scenario: (bool, String),
-    runs: (String, Vec<u64>),
-    place: (PathBuf, usize),
-    build: &str,
+    wanted: &Bound<'_, PyAny>,
     watch: &Bound<'_, PyAny>,
-) -> PyResult<String> {
-    let ((label, seeds), (folder, threads)) = (runs, place);
+) -> PyResult<Vec<Told>> {
+    let wanted: Wanted = wanted.extract()?;
+    let source = source(scenario);
     let runs = watched(py, watch, |monitor| {
-        let (runs, place) = ((&*label, seeds), (&*folder, threads));
-        hopflow_api::run_each(&source(scenario), runs, place, build, monitor)
+        let runs = Runs {
+            source: &source,
+            transport: &wanted.transport,
+            seeds: wanted.seeds,
+            tables: wanted.tables,
+            build: &wanted.build,
+        };
+        hopflow_api::run_each(&runs, 1, monitor)
     })?;
-    Ok(Value::Array(runs.iter().map(single).collect()).to_string())
+    Ok(runs.into_iter().map(|run| told(py, run)).collect())
 }
 
-fn single(single: &Single) -> Value {
-    let Single { key, made } = single;
-    match made {
-        Ok((entry, measures)) => json!({ "key": key, "entry": entry, "measures": measures }),
-        Err(message) => json!({ "key": key, "error": message }),
+fn told(py: Python<'_>, run: Single) -> Told {
+    let key = run.key;
+    match run.made {
+        Ok(made) => {
+            let about = json!({
+                "key": key,
+                "results": made.results,
+                "wall_seconds": made.wall_seconds,
+                "measures": made.measures,
+            });
+            let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
+            let tables = made.tables.into_iter();
+            let tables = tables.map(|(table, encoded)| (table, bytes(encoded.bytes)));
+            (about.to_string(), tables.collect())
+        }
+        Err(message) => (
+            json!({ "key": key, "error": message }).to_string(),
+            Vec::new(),
+        ),
     }
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -75,6 +74,16 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Runs:
+    """Runs of a transport, as the compiled part reads it."""
+
+    transport: str
+    seeds: tuple[int, ...]
+    tables: tuple[str, ...]
+    build: str
+
+
+@dataclass(frozen=True)
 class Made:
     """What a worker tells of a chunk; its results are in its files.
 
@@ -137,21 +146,15 @@ def make(order: Order, setting: Setting, stop: threading.Event | None = None) ->
             f"{order.transport}: the scenario has another content here: files that it names are "
             "not the same on all machines"
         )
-    seeds = list(range(order.first, order.first + order.count))
-    with tempfile.TemporaryDirectory(prefix="hopflow-") as folder:
-        made = native().run_each(
-            (True, order.text),
-            (order.transport, seeds),
-            (Path(folder), 1),
-            setting.build,
-            _watch(stop),
-        )
-        runs = json.loads(made)
-        tables = {
-            table: _together(Path(folder), runs, table)
-            for table in setting.tables
-            if any(table in run.get("entry", {}).get("files", {}) for run in runs)
-        }
+    seeds = range(order.first, order.first + order.count)
+    wanted = Runs(order.transport, tuple(seeds), setting.tables, setting.build)
+    made = list(native().run_each((True, order.text), wanted, _watch(stop)))
+    runs = [json.loads(about) for about, _ in made]
+    tables = {
+        table: _together(content for _, kept in made for name, content in kept if name == table)
+        for table in setting.tables
+        if any(name == table for _, kept in made for name, _ in kept)
+    }
     tables[RUNS] = _rows(runs)
     for point, values in order.points:
         for table, rows in tables.items():
@@ -162,7 +165,7 @@ def make(order: Order, setting: Setting, stop: threading.Event | None = None) ->
         points=tuple(point for point, _ in order.points),
         runs=len(runs),
         seconds=time.perf_counter() - begun,
-        simulated=sum(run["entry"]["wall_seconds"] for run in runs if "entry" in run),
+        simulated=sum(run.get("wall_seconds", 0.0) for run in runs),
         failures=tuple((run["key"]["seed"], run["error"]) for run in runs if "error" in run),
     )
 
@@ -188,19 +191,11 @@ def _watch(stop: threading.Event | None) -> Callable[..., None]:
     return watch
 
 
-def _together(folder: Path, runs: Iterable[dict[str, Any]], table: str) -> pa.Table:
+def _together(files: Iterable[bytes]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    entries = [run["entry"] for run in runs if "entry" in run]
-    return pa.concat_tables(
-        [
-            # Read as a single file: the folder is no partitioned data set.
-            pq.ParquetFile(folder / entry["folder"] / entry["files"][table]["name"]).read()
-            for entry in entries
-            if table in entry["files"]
-        ]
-    )
+    return pa.concat_tables([pq.ParquetFile(pa.BufferReader(file)).read() for file in files])
 
 
 def _rows(runs: Iterable[dict[str, Any]]) -> pa.Table:
@@ -216,8 +211,7 @@ def _rows(runs: Iterable[dict[str, Any]]) -> pa.Table:
     for run in runs:
         key = run["key"]
         row = {name: key[name] for name in ("transport", "network", "seed")}
-        row |= {"run": key["content"], "error": run.get("error")}
-        row["results"] = run["entry"]["results"] if "entry" in run else None
+        row |= {"run": key["content"], "error": run.get("error"), "results": run.get("results")}
         rows.append(row | dict(zip(names, run.get("measures", ()), strict=False)))
     return pa.Table.from_pylist(rows, schema=schema)
 

@@ -6,14 +6,13 @@ import json
 import resource
 import subprocess
 import sys
-import tempfile
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from hopflow._binding import native
 from hopflow._errors import HopflowError
+from hopflow.campaign.chunks import Runs
 from hopflow.campaign.values import quantity
 
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)
@@ -58,20 +57,20 @@ def pilot(text: str, transport: str, tables: Sequence[str]) -> Pilot:
 def measure(text: str, transport: str, tables: Sequence[str]) -> Pilot:
     """Measures part of a run, in this process."""
     for share in SHARES:
-        with tempfile.TemporaryDirectory(prefix="hopflow-") as folder:
-            scenario = (True, shortened(text, share))
-            place = (Path(folder), 1)
-            made = native().run_each(scenario, (transport, [1]), place, "", lambda *_: None)
-            run = json.loads(made)[0]
-            if "error" in run:
-                raise HopflowError(run["error"])
-            entry = run["entry"]
-            files = [entry["files"][table]["name"] for table in tables if table in entry["files"]]
-            disk = sum((Path(folder) / entry["folder"] / name).stat().st_size for name in files)
-        if entry["wall_seconds"] >= LONG_ENOUGH:
+        wanted = Runs(transport, (1,), tuple(tables), "")
+        ((about, kept),) = native().run_each((True, shortened(text, share)), wanted, _nobody)
+        run = json.loads(about)
+        if "error" in run:
+            raise HopflowError(run["error"])
+        if run["wall_seconds"] >= LONG_ENOUGH:
             break
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Pilot(entry["wall_seconds"] / share, memory, disk / share, share)
+    disk = sum(len(content) for _, content in kept)
+    return Pilot(run["wall_seconds"] / share, memory, disk / share, share)
+
+
+def _nobody(*_: float) -> None:
+    """Watches nothing."""
 
 
 def shortened(text: str, share: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -84,6 +85,9 @@ SECONDS = 10.0
 AHEAD = 3
 """Tasks that wait or run, for each core: the scheduler's memory does not grow with the campaign."""
 
+_GLANCE = 1.0
+"""Seconds between two questions for the number of workers."""
+
 RETRIES = 2
 """How often a task that fails is tried again. That of a worker that dies goes to another anyway."""
 
@@ -99,12 +103,17 @@ class DaskPool:
         """
         self._client = client
         self._seconds: dict[tuple[str, str], float] = {}
+        self._counted = (-_GLANCE, 1)
         _refuse_other_builds(client)
 
     @property
     def cores(self) -> int:
-        """Threads of all workers that are there."""
-        return max(1, int(sum(self._client.nthreads().values())))
+        """Threads of all workers that are there; asked for now and then."""
+        when, count = self._counted
+        if time.monotonic() - when > _GLANCE:
+            count = max(1, int(sum(self._client.nthreads().values())))
+            self._counted = (time.monotonic(), count)
+        return count
 
     @property
     def about(self) -> str:

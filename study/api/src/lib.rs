@@ -32,6 +32,6 @@ pub use report::write_report;
 pub use reproduce::{Reproduced, reproduce, reproduce_all};
 pub use run::{Evaluated, run};
 pub use runner::{RESULTS, Runner};
-pub use single::{Single, keys, run_each};
+pub use single::{Made, Runs, Single, keys, run_each};
 pub use summary::{comparison_json, summary};
 pub use sweep::{Swept, plan, sweep};

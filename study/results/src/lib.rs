@@ -65,6 +65,7 @@
 //! compared by their hashes.
 
 mod dictionary;
+mod encode;
 mod error;
 mod fair;
 mod field;
@@ -78,6 +79,7 @@ mod table;
 mod values;
 
 pub use dictionary::{ColumnEntry, TableEntry, dictionary};
+pub use encode::EncodedTable;
 pub use error::Error;
 pub use fair::{jain_at_bottlenecks, max_min_index};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};

@@ -1,10 +1,9 @@
 //! The quantities of single runs, for whoever compares them otherwise.
 
-use hopflow_results::{Folder, RunEntry};
+use hopflow_results::Tables;
 
-use super::load;
+use super::load::Run;
 use super::quantity::{MEASURES, Quantity};
-use crate::error::Error;
 
 /// All quantities by which transports are compared, in the order in which they are shown.
 pub fn quantities() -> impl Iterator<Item = Quantity> {
@@ -12,10 +11,11 @@ pub fn quantities() -> impl Iterator<Item = Quantity> {
 }
 
 /// Each of the [`quantities`] of a run, in their order; `None` where the run does not have it.
-///
-/// # Errors
-/// If a file of the run is missing or damaged.
-pub fn measures(folder: &Folder, entry: &RunEntry) -> Result<Vec<Option<f64>>, Error> {
-    let run = load::brief(folder, entry)?;
-    Ok(MEASURES.iter().map(|measure| (measure.of)(&run)).collect())
+pub fn measures(tables: &Tables) -> Vec<Option<f64>> {
+    let run = Run {
+        downloads: tables.downloads.clone(),
+        circuits: tables.circuits.clone(),
+        ..Run::default()
+    };
+    MEASURES.iter().map(|measure| (measure.of)(&run)).collect()
 }
