@@ -144,7 +144,10 @@ class Campaign:
         folder.write_manifest(self._store, state, complete=not state.lost)
         results = CampaignResults(self.url)
         if report and self._store.is_local:
-            call("hopflow.campaign.report:write", results, extra="campaign")
+            try:
+                call("hopflow.campaign.report:write", results, extra="campaign")
+            except HopflowError as error:
+                watch.say(f"there is no report: {error}")
         return results
 
     def _state(self) -> State:

@@ -62,6 +62,7 @@ def claim(store: Store, definition: Definition, build: str) -> None:
         store.write(CAMPAIGN, _json(wanted))
     else:
         _check_same(store, json.loads(found), wanted)
+        _check_transports(store, definition)
     request = _json(definition.form())
     store.write(f"requests/{_digest(definition.form())}.json", request)
     store.write(DICTIONARY, _json(described(definition)))
@@ -86,6 +87,19 @@ def _check_same(store: Store, found: dict[str, Any], wanted: dict[str, Any]) -> 
                 f"{store.url} holds {what}{shown}, which is left as it is; allowed is another "
                 "folder (`out`), or the same with other values, transports and precision"
             )
+
+
+def _check_transports(store: Store, definition: Definition) -> None:
+    """A label means the same transport in all requests, for tables tell transports by labels."""
+    for name in sorted(store.names("requests")):
+        request = json.loads(store.read(name) or b"{}")
+        before = request.get("scenario", {}).get("transports", {})
+        for label, choice in definition.scenario["transports"].items():
+            if label in before and before[label] != choice:
+                raise HopflowError(
+                    f"{store.url} holds runs of the transport {label!r} with other options "
+                    f"({before[label]}, this is {choice}); allowed is another label or folder"
+                )
 
 
 def described(definition: Definition) -> list[dict[str, Any]]:

@@ -121,6 +121,9 @@ def test_others_extend_it_and_nothing_else_is_mixed_in(
     ]:
         with pytest.raises(HopflowError, match=message):
             campaign(**options).run(report=False, progress=False)
+    slow = {"vanilla": {"options": {"circuit-window": 200}}, "backtap": {}}
+    with pytest.raises(HopflowError, match="the transport 'vanilla' with other options"):
+        Campaign({**small, "transports": slow}, vary=VARY, networks=2, out=tmp_path / "out").run()
     other = Campaign({**small, "duration": "3 s"}, vary=VARY, networks=2, out=tmp_path / "out")
     with pytest.raises(HopflowError, match="another scenario of this name"):
         other.run(report=False, progress=False)
