@@ -20,10 +20,13 @@ from hopflow._runs import (
     validate,
 )
 from hopflow._runs import open as open
+from hopflow.campaign import Campaign, CampaignResults, open_campaign
 from hopflow.progress import Progress
 from hopflow.results import Results
 
 __all__ = [
+    "Campaign",
+    "CampaignResults",
     "HopflowError",
     "Progress",
     "Results",
@@ -31,6 +34,7 @@ __all__ = [
     "list_experiments",
     "list_scenarios",
     "list_transports",
+    "open_campaign",
     "reproduce",
     "run",
     "schema",

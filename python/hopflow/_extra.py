@@ -1,4 +1,4 @@
-"""The way to what needs packages that the package itself does not: the extra `adversarial`."""
+"""The way to what needs packages that the package itself does not: extras such as `adversarial`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,13 @@ def load(function: str) -> Callable[..., Any]:
     return found
 
 
-def call(function: str, *arguments: Any) -> Any:
+def call(function: str, *arguments: Any, extra: str = "adversarial") -> Any:
     """Calls `module:function`.
+
+    Args:
+        function: Its module and name.
+        arguments: What it takes.
+        extra: The extra that has the packages that it needs.
 
     Raises:
         HopflowError: A package is missing; the message names the extra that has it.
@@ -32,6 +37,6 @@ def call(function: str, *arguments: Any) -> Any:
         if error.name is None or error.name.split(".")[0] == "hopflow":
             raise
         raise HopflowError(
-            f"this needs the package {error.name}; `pip install 'hopflow[adversarial]'`, "
-            "in hopflow's source `pip install '.[adversarial]'`"
+            f"this needs the package {error.name}; `pip install 'hopflow[{extra}]'`, "
+            f"in hopflow's source `pip install '.[{extra}]'`"
         ) from error

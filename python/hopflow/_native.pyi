@@ -28,6 +28,19 @@ class Orders(Protocol):
     def program(self) -> Path:
         """The file of this module, which tells builds apart."""
 
+class Runs(Protocol):
+    """The runs of a transport."""
+
+    @property
+    def transport(self) -> str: ...
+    @property
+    def seeds(self) -> Sequence[int]: ...
+    @property
+    def tables(self) -> Sequence[str]: ...
+    @property
+    def build(self) -> str:
+        """What `Native.build` says."""
+
 class Native(Protocol):
     """The module itself, whose functions these are; failures raise `HopflowError`."""
 
@@ -84,3 +97,17 @@ class Native(Protocol):
         """Write the report of a result folder anew; return the page's path."""
     def write_page(self, page: str, folder: Path) -> Path:
         """Write a page that is given as JSON; return its path."""
+    def build(self, program: Path) -> str:
+        """Identify the file of this module, so that runs of another build are not taken for its."""
+    def dictionary(self) -> str:
+        """Describe the tables of results and of campaigns, as JSON."""
+    def keys(self, scenario: Scenario, build: str) -> str:
+        """Return what identifies each run of a scenario, as JSON."""
+    def run_each(
+        self, scenario: Scenario, wanted: Runs, watch: Watch
+    ) -> list[tuple[str, list[tuple[str, bytes]]]]:
+        """Make the runs of a transport, one after the other; nothing is written.
+
+        Each is told as JSON: its key, hash, time and quantities, or why it failed; and the tables
+        that are wanted, by name, as Parquet files.
+        """

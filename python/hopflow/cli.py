@@ -25,6 +25,10 @@ def main(arguments: Sequence[str]) -> int:
         match list(arguments):
             case ["observe", *rest]:
                 return call("hopflow.observer.cli:observe", rest) or 0
+            case ["campaign", *rest]:
+                return call("hopflow.campaign.cli:campaign", rest, extra="campaign") or 0
+            case ["sweep", *rest] if any(word.startswith("--vary") for word in rest):
+                return call("hopflow.campaign.cli:campaign", rest, extra="campaign") or 0
             case ["reproduce", *rest] if any(name in experiments.REGISTRY for name in rest):
                 reproduce(rest)
                 return 0

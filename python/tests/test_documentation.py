@@ -18,3 +18,9 @@ def test_the_notebook_shows_what_its_cells_put_out() -> None:
     command = [sys.executable, str(ROOT / "tools" / "run-notebook.py"), "--check", str(notebook)]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
+
+
+def test_the_data_dictionary_is_that_of_the_program() -> None:
+    command = [sys.executable, "-m", "hopflow", "describe", "--markdown"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert (ROOT / "docs" / "data-dictionary.md").read_text(encoding="utf-8") == found

@@ -99,8 +99,9 @@ pub(crate) enum Command {
     },
     /// Sweep the design space of transports over a scenario, and show the trade-offs
     ///
-    /// Runs all valid combinations of the axes below and says why the others are excluded. Options of
-    /// transports are not varied. Finished runs are kept, as with `run`.
+    /// Runs all valid combinations of the axes below and says why the others are excluded. Finished
+    /// runs are kept, as with `run`. `python -m hopflow sweep SCENARIO --vary KEY=VALUES` varies any
+    /// key of a scenario instead; see `python -m hopflow campaign --help`.
     Sweep {
         /// A file, or the name of a built-in scenario; its own transports are not run
         #[arg(default_value = hopflow_lab::sweep::SCENARIO)]
@@ -118,6 +119,20 @@ pub(crate) enum Command {
         experiment: String,
         #[command(flatten)]
         options: RunOptions,
+    },
+    /// Vary parameters of a scenario over many networks, here or on a cluster (Python)
+    ///
+    /// Runs until every difference is known as precisely as asked. Needs the Python package; see
+    /// `python -m hopflow campaign --help`.
+    #[command(disable_help_flag = true)]
+    Campaign {
+        /// What `python -m hopflow campaign` takes
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "..."
+        )]
+        arguments: Vec<String>,
     },
     /// Measure what an observer of links learns from a scenario's traffic (Python)
     ///
@@ -149,6 +164,17 @@ pub(crate) enum Command {
         /// Print the list as JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Say what the tables of results hold: columns, types, units
+    Describe {
+        /// One table; by default all
+        table: Option<String>,
+        /// Print the dictionary as JSON
+        #[arg(long, conflicts_with = "markdown")]
+        json: bool,
+        /// Print the dictionary as Markdown
+        #[arg(long)]
+        markdown: bool,
     },
     /// Check a scenario without running it
     Validate {

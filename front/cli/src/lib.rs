@@ -4,6 +4,7 @@
 //! [`Program`] is the same with controls of other crates. It reads arguments and prints; what the commands do is in `hopflow-api`.
 
 mod args;
+mod describe;
 mod fail;
 mod list;
 #[cfg_attr(not(feature = "overlay"), path = "without_overlay.rs")]
@@ -59,6 +60,10 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             experiment,
             options,
         }) => reproduce::reproduce(&experiment, &options, caller),
+        Some(Command::Campaign { arguments: _ }) => Err(Failure::bad_input(
+            "campaign needs the Python package: `pip install '.[campaign]'`, then \
+             `python -m hopflow campaign`",
+        )),
         Some(Command::Observe { arguments: _ }) => Err(Failure::bad_input(
             "observe needs the Python package: `pip install '.[adversarial]'`, then \
              `python -m hopflow observe`",
@@ -66,6 +71,11 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
         Some(Command::Report { folder }) => show::report(&folder),
         Some(Command::Overlay(command)) => command.execute(caller),
         Some(Command::List { what, json }) => list::list(what, json),
+        Some(Command::Describe {
+            table,
+            json,
+            markdown,
+        }) => describe::describe(table.as_deref(), json, markdown),
         Some(Command::Validate { scenario }) => list::validate(&scenario),
         Some(Command::Schema) => show::print(&hopflow_lab::scenario::schema()),
         Some(Command::Completions { shell }) => {

@@ -459,6 +459,21 @@ fn an_experiment_writes_its_values_and_a_page_that_can_be_written_anew() {
 }
 
 #[test]
+fn the_tables_of_results_are_described() {
+    let folder = folder(SCENARIO);
+    let one = success(folder.path(), &["describe", "downloads"]);
+    assert!(one.contains("double, seconds: Time to last byte"), "{one}");
+    let all = json(folder.path(), &["describe", "--json"]);
+    let mut tables = all.as_array().unwrap().iter();
+    let runs = tables.next().unwrap();
+    assert_eq!(runs["table"], "runs");
+    assert_eq!(runs["columns"][0]["column"], "transport");
+    assert!(tables.any(|table| table["table"] == "latency_classes"));
+    let unknown = refusal(folder.path(), &["describe", "downlods"]);
+    assert!(unknown.contains("did you mean \"downloads\"?"), "{unknown}");
+}
+
+#[test]
 fn what_is_made_in_python_says_how() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -466,6 +481,8 @@ fn what_is_made_in_python_says_how() {
     assert!(message.contains("python -m hopflow reproduce gan-fig1"));
     let message = refusal(folder, &["observe", "quickstart", "--seeds", "3"]);
     assert!(message.contains("python -m hopflow observe"));
+    let message = refusal(folder, &["campaign", "quickstart", "--dry-run"]);
+    assert!(message.contains("python -m hopflow campaign"));
     assert!(success(folder, &["list", "experiments"]).contains("gan-fig1"));
 }
 

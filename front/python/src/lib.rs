@@ -4,6 +4,7 @@
 //! crosses as JSON; results stay in their folder, where Python reads the Parquet files itself. The
 //! package wraps all of it, so the module is no interface for users.
 
+mod campaign;
 mod input;
 mod watch;
 
@@ -12,6 +13,8 @@ use pyo3::prelude::*;
 /// The module; its functions are documented in `_native.pyi`.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::campaign::{build, dictionary, keys, run_each};
     use std::ffi::OsString;
     use std::path::{Path, PathBuf};
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import hopflow
-from hopflow._binding import native
 from hopflow._errors import HopflowError
 from hopflow._runs import make, order_for
+from hopflow._scenario import read_scenario
 from hopflow.observer import page, play, tournament
 from hopflow.report import add_section, remove_section
 
@@ -48,42 +46,6 @@ def observe(arguments: Sequence[str]) -> int:
     section = page.section(HEADING, played)
     print(f"\nreport   {add_section(results.folder, section, SECTION)}")
     return 0
-
-
-NAMES_OF_FILES = frozenset({"replay", "circuits", "graph", "model", "table"})
-"""Keys of scenarios whose text is the name of a file."""
-
-
-def read_scenario(name: str) -> dict[str, Any]:
-    """A scenario: a built-in one, or a file; files beside it are named by absolute paths.
-
-    Raises:
-        HopflowError: There is neither, or it is no TOML.
-    """
-    text, path = native().scenario_text(name), Path(name)
-    try:
-        if text is not None:
-            return tomllib.loads(text)
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise HopflowError(f"{name} is no TOML: {error}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise HopflowError(
-            f"cannot read the scenario {name}: {error}; neither a file nor built in; "
-            f"allowed: {', '.join(hopflow.list_scenarios())}"
-        ) from error
-    return {key: _placed(key, value, path.absolute().parent) for key, value in content.items()}
-
-
-def _placed(key: str, value: Any, folder: Path) -> Any:
-    """A scenario's value in which files that lie in a folder have absolute names."""
-    if isinstance(value, dict):
-        return {inner: _placed(inner, some, folder) for inner, some in value.items()}
-    if isinstance(value, list):
-        return [_placed(key, some, folder) for some in value]
-    if key in NAMES_OF_FILES and isinstance(value, str) and (folder / value).is_file():
-        return str(folder / value)
-    return value
 
 
 def with_traces(scenario: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from hopflow import _scenario
 from hopflow._errors import HopflowError
-from hopflow.observer import cli, play
-from hopflow.observer.cli import read_scenario, with_traces
+from hopflow._scenario import read_scenario
+from hopflow.observer import play
+from hopflow.observer.cli import with_traces
 from hopflow.observer.play import Dealt, TooFew
 from hopflow.observer.score import Estimate
 from hopflow.observer.traces import Visits, Watched
@@ -110,7 +112,7 @@ def test_files_beside_a_scenario_are_found_from_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing_built_in = SimpleNamespace(scenario_text=lambda name: None)
-    monkeypatch.setattr(cli, "native", lambda: nothing_built_in)
+    monkeypatch.setattr(_scenario, "native", lambda: nothing_built_in)
     (tmp_path / "pages.csv").write_text("")
     (tmp_path / "some.toml").write_text(
         'record = { hops = "1 s" } # TOML in its other forms\n'

@@ -35,7 +35,7 @@ impl Caller {
     }
 
     /// Identifies the very program, so that results of one that was changed since are made again.
-    pub(crate) fn build(&self) -> String {
+    pub fn build(&self) -> String {
         let mut hasher = DefaultHasher::new();
         hasher.write(&fs::read(&self.program).unwrap_or_default());
         format!("{:016x}", hasher.finish())

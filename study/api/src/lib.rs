@@ -6,6 +6,7 @@
 //! any result folder anew.
 
 mod caller;
+mod describe;
 mod failure;
 mod list;
 mod order;
@@ -13,6 +14,7 @@ mod report;
 mod reproduce;
 mod run;
 mod runner;
+mod single;
 mod summary;
 mod sweep;
 #[cfg(feature = "testbed")]
@@ -22,6 +24,7 @@ pub mod testbed;
 mod testbed;
 
 pub use caller::Caller;
+pub use describe::{describe, leading_columns};
 pub use failure::{Failure, Kind};
 pub use hopflow_reproductions::judge;
 pub use list::{Entries, experiments, scenarios, transports, validate};
@@ -30,5 +33,6 @@ pub use report::write_report;
 pub use reproduce::{Reproduced, reproduce, reproduce_all};
 pub use run::{Evaluated, run};
 pub use runner::{RESULTS, Runner};
+pub use single::{Made, Runs, Single, keys, run_each};
 pub use summary::{comparison_json, summary};
 pub use sweep::{Swept, plan, sweep};

@@ -36,7 +36,7 @@ mod write;
 
 pub use compare::{
     Better, Compared, Comparison, Difference, Dimension, Entry, Finding, Quantity, Shown,
-    comparison, from_results,
+    comparison, from_results, measures, quantities,
 };
 pub use error::Error;
 pub use figures::{FigurePage, curves, page as figure_page, value_table};

@@ -261,34 +261,6 @@ impl Folder {
     }
 }
 
-/// Writes the tables of a run and lists them.
-struct TableWriter<'a> {
-    key: &'a RunKey,
-    folder: &'a Path,
-    files: &'a mut BTreeMap<String, TableFile>,
-}
-
-impl TableWriter<'_> {
-    fn write<R: Row>(&mut self, rows: &[R]) -> Result<(), Error> {
-        let name = format!("{}.parquet", R::TABLE);
-        let path = self.folder.join(&name);
-        let refused = |e: parquet::errors::ParquetError| Error::Value {
-            path: path.clone(),
-            reason: e.to_string(),
-        };
-        let bytes = table::encode(self.key, rows).map_err(refused)?;
-        write_file(&path, &bytes)?;
-        let checksum = Fingerprint::of_bytes(&bytes);
-        let file = TableFile {
-            name,
-            rows: rows.len() as u64,
-            checksum,
-        };
-        self.files.insert(R::TABLE.to_owned(), file);
-        Ok(())
-    }
-}
-
 /// Writes the tables of a run into its folder; returns their files.
 fn write_tables(
     key: &RunKey,
@@ -296,49 +268,15 @@ fn write_tables(
     folder: &Path,
 ) -> Result<BTreeMap<String, TableFile>, Error> {
     let mut files = BTreeMap::new();
-    let mut writer = TableWriter {
-        key,
-        folder,
-        files: &mut files,
-    };
-    writer.write(&tables.downloads)?;
-    writer.write(&tables.circuits)?;
-    writer.write(&tables.samples)?;
-    writer.write(&tables.hops)?;
-    writer.write(&tables.relays)?;
-    writer.write(&tables.links)?;
-    writer.write(&tables.cross)?;
-    if !tables.open_requests.is_empty() {
-        writer.write(&tables.open_requests)?;
-    }
-    if !tables.metrics.is_empty() {
-        writer.write(&tables.metrics)?;
-        writer.write(&tables.metric_units)?;
-    }
-    if !tables.latencies.is_empty() {
-        writer.write(&tables.latencies)?;
-        writer.write(&tables.latency_classes)?;
-    }
-    if !tables.queues.is_empty() {
-        writer.write(&tables.queues)?;
-    }
-    if !tables.deployments.is_empty() {
-        writer.write(&tables.deployments)?;
-    }
-    if !tables.traces.is_empty() {
-        writer.write(&tables.traces)?;
-    }
-    if !tables.visits.is_empty() {
-        writer.write(&tables.visits)?;
-    }
-    if !tables.failures.is_empty() {
-        writer.write(&tables.failures)?;
-    }
-    if !tables.rebuilt.is_empty() {
-        writer.write(&tables.rebuilt)?;
-    }
-    if !tables.faults.is_empty() {
-        writer.write(&tables.faults)?;
+    for (table, encoded) in tables.encode(key, |_| true, folder)? {
+        let name = format!("{table}.parquet");
+        write_file(&folder.join(&name), &encoded.bytes)?;
+        let file = TableFile {
+            name,
+            rows: encoded.rows,
+            checksum: Fingerprint::of_bytes(&encoded.bytes),
+        };
+        files.insert(table.to_owned(), file);
     }
     Ok(files)
 }

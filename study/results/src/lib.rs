@@ -68,6 +68,8 @@
 //! [`Tables::fingerprint`] hashes the rows and not the files, so two runs that should agree can be
 //! compared by their hashes.
 
+mod dictionary;
+mod encode;
 mod error;
 mod fair;
 mod field;
@@ -81,6 +83,8 @@ mod run;
 mod table;
 mod values;
 
+pub use dictionary::{ColumnEntry, TableEntry, dictionary};
+pub use encode::EncodedTable;
 pub use error::Error;
 pub use fair::{jain_at_bottlenecks, max_min_index};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};

@@ -27,12 +27,18 @@ const GROUP: usize = 1 << 20;
 pub trait Row: Columns {
     /// The name of the table and of its file, without extension.
     const TABLE: &'static str;
+
+    /// What a row is, in a sentence.
+    const ABOUT: &'static str;
 }
 
 /// What a row type needs to become columns and back.
 pub trait Columns: Sized {
     /// The columns, in the order of the fields.
     fn schema() -> Vec<TypePtr>;
+
+    /// What each column holds, in the same order.
+    fn about() -> Vec<&'static str>;
 
     /// Writes one row group.
     fn write(rows: &[Self], sink: &mut Sink<'_, '_>) -> Result<(), ParquetError>;
@@ -47,24 +53,29 @@ pub trait Columns: Sized {
 /// Declares a row type and how it becomes columns.
 macro_rules! row {
     (
-        $(#[$meta:meta])*
+        $(#[doc = $about:literal])*
         pub struct $name:ident in $table:literal {
-            $($(#[$doc:meta])* pub $field:ident: $type:ty,)*
+            $($(#[doc = $doc:literal])* pub $field:ident: $type:ty,)*
         }
     ) => {
-        $(#[$meta])*
+        $(#[doc = $about])*
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
-            $($(#[$doc])* pub $field: $type,)*
+            $($(#[doc = $doc])* pub $field: $type,)*
         }
 
         impl $crate::table::Row for $name {
             const TABLE: &'static str = $table;
+            const ABOUT: &'static str = concat!($($about),*);
         }
 
         impl $crate::table::Columns for $name {
             fn schema() -> Vec<parquet::schema::types::TypePtr> {
                 vec![$(<$type as $crate::field::Field>::column(stringify!($field)),)*]
+            }
+
+            fn about() -> Vec<&'static str> {
+                vec![$(concat!($($doc),*),)*]
             }
 
             fn write(

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hopflow_results::{Folder, RunEntry};
+use hopflow_results::{Folder, RunEntry, RunKey, Tables};
 use hopflow_units::Duration;
 use rayon::{ScopeFifo, ThreadPoolBuilder};
 
@@ -92,7 +92,7 @@ pub fn execute(
     let fitting = needs::that_fit(missing.iter().map(|n| &jobs[*n]))?.unwrap_or(all);
     let shared = Shared {
         jobs,
-        folder,
+        keep: &|key, tables, seconds| folder.write_run(key, tables, seconds),
         monitor,
         all,
         each: threads.each,
@@ -123,10 +123,43 @@ pub fn execute(
     Ok(finished)
 }
 
+/// Makes one run on so many threads, and hands its tables and its wall time in seconds to `keep`.
+///
+/// # Errors
+/// If the user interrupts, the run fails, or `keep` does.
+pub fn execute_one(
+    job: &Job,
+    threads: usize,
+    monitor: &dyn Monitor,
+    keep: &Keep<'_>,
+) -> Result<RunEntry, Error> {
+    let shared = Shared {
+        jobs: std::slice::from_ref(job),
+        keep,
+        monitor,
+        all: threads,
+        each: None,
+        fitting: 1,
+        left: AtomicUsize::new(1),
+        stop: AtomicBool::new(false),
+        made: Mutex::new(Vec::new()),
+    };
+    shared.make(0, || shared.begin(0));
+    let made = shared.into_made()?.pop();
+    made.map(|(_, entry)| entry).ok_or(Error::Interrupted {
+        finished: 0,
+        planned: 1,
+    })
+}
+
+/// What becomes of a run's tables.
+pub type Keep<'a> =
+    dyn Fn(&RunKey, &Tables, f64) -> Result<RunEntry, hopflow_results::Error> + Sync + 'a;
+
 /// What the threads share.
 struct Shared<'a> {
     jobs: &'a [Job],
-    folder: &'a Folder,
+    keep: &'a Keep<'a>,
     monitor: &'a dyn Monitor,
     /// Threads for all runs together, and for each.
     all: usize,
@@ -279,7 +312,7 @@ impl Shared<'_> {
         }
         let tables = running.into_tables(job);
         let seconds = self.monitor.seconds() - begun;
-        let entry = self.folder.write_run(&job.key, &tables, seconds);
+        let entry = (self.keep)(&job.key, &tables, seconds);
         entry.map(Some).map_err(Failure::Folder)
     }
 }

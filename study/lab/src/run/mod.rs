@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 pub use campaign::{Campaign, Finished};
-pub use execute::{Monitor, Silent, Threads, execute};
+pub use execute::{Keep, Monitor, Silent, Threads, execute, execute_one};
 pub use job::Job;
 pub use needs::Needs;
 

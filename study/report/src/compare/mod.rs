@@ -4,6 +4,7 @@ mod comparison;
 mod curves;
 mod load;
 mod made;
+mod measures;
 mod metrics;
 mod quantity;
 mod relays;
@@ -19,6 +20,7 @@ use crate::figures;
 use crate::model::{Block, Document, Fact, Section};
 pub use comparison::{Compared, Comparison, Difference, Entry, Finding, Shown, comparison};
 use load::Transport;
+pub use measures::{measures, quantities};
 pub use quantity::{Better, Dimension, Quantity};
 
 /// The report on a result folder: a comparison of the transports found in it, and the values beside

@@ -1,0 +1,106 @@
+//! What campaigns need: single runs, what identifies them, and what their tables hold.
+
+use std::path::PathBuf;
+
+use hopflow_api::{Caller, Runs, Single};
+use hopflow_results::ColumnEntry;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+
+use crate::input::source;
+use crate::watch::{failed, watched};
+
+/// Identifies the file of this module.
+#[pyfunction]
+pub(crate) fn build(program: PathBuf) -> String {
+    Caller::new("", program).build()
+}
+
+/// The tables of results and of campaigns.
+#[pyfunction]
+pub(crate) fn dictionary() -> PyResult<String> {
+    let tables = hopflow_api::describe(None).map_err(|error| failed(&error))?;
+    let leading = hopflow_api::leading_columns();
+    let table = |table: &hopflow_results::TableEntry| {
+        let columns = leading.iter().chain(&table.columns).map(column);
+        let columns: Vec<Value> = columns.collect();
+        json!({ "table": table.name, "about": table.about, "columns": columns })
+    };
+    Ok(Value::Array(tables.iter().map(table).collect()).to_string())
+}
+
+fn column(column: &ColumnEntry) -> Value {
+    json!({
+        "column": column.name,
+        "type": column.kind,
+        "unit": column.unit,
+        "optional": column.optional,
+        "about": column.about,
+    })
+}
+
+/// What identifies each run of a scenario.
+#[pyfunction]
+pub(crate) fn keys(py: Python<'_>, scenario: (bool, String), build: &str) -> PyResult<String> {
+    let keys = py.detach(|| hopflow_api::keys(&source(scenario), build));
+    let keys = keys.map_err(|error| failed(&error))?;
+    Ok(serde_json::to_string(&keys).expect("plain data has a JSON form"))
+}
+
+/// The runs of a transport; an object with these attributes.
+#[derive(Debug, FromPyObject)]
+pub(crate) struct Wanted {
+    transport: String,
+    seeds: Vec<u64>,
+    tables: Vec<String>,
+    build: String,
+}
+
+/// A run as JSON, and its tables by name.
+type Told = (String, Vec<(&'static str, Py<PyBytes>)>);
+
+/// Makes the runs of a transport, one after the other.
+#[pyfunction]
+pub(crate) fn run_each(
+    py: Python<'_>,
+    scenario: (bool, String),
+    wanted: &Bound<'_, PyAny>,
+    watch: &Bound<'_, PyAny>,
+) -> PyResult<Vec<Told>> {
+    let wanted: Wanted = wanted.extract()?;
+    let source = source(scenario);
+    let runs = watched(py, watch, |monitor| {
+        let runs = Runs {
+            source: &source,
+            transport: &wanted.transport,
+            seeds: wanted.seeds,
+            tables: wanted.tables,
+            build: &wanted.build,
+        };
+        hopflow_api::run_each(&runs, 1, monitor)
+    })?;
+    Ok(runs.into_iter().map(|run| told(py, run)).collect())
+}
+
+fn told(py: Python<'_>, run: Single) -> Told {
+    let key = run.key;
+    match run.made {
+        Ok(made) => {
+            let about = json!({
+                "key": key,
+                "results": made.results,
+                "wall_seconds": made.wall_seconds,
+                "measures": made.measures,
+            });
+            let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
+            let tables = made.tables.into_iter();
+            let tables = tables.map(|(table, encoded)| (table, bytes(encoded.bytes)));
+            (about.to_string(), tables.collect())
+        }
+        Err(message) => (
+            json!({ "key": key, "error": message }).to_string(),
+            Vec::new(),
+        ),
+    }
+}

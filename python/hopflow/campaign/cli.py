@@ -1,0 +1,179 @@
+"""`python -m hopflow campaign`, and `python -m hopflow sweep --vary`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hopflow._errors import HopflowError
+from hopflow._extra import call
+from hopflow.campaign.campaign import Campaign, read_campaign, scenario_text
+from hopflow.campaign.results import CampaignResults
+
+
+def campaign(arguments: Sequence[str]) -> int:
+    """Runs a campaign, or says what it would take.
+
+    Raises:
+        HopflowError: It cannot be run, or the time is over before it ends.
+    """
+    options = _parser().parse_args(arguments)
+    found = read_campaign(
+        options.scenario,
+        vary=_pairs(options.vary, "--vary"),
+        precision=_pairs(options.precision, "--precision"),
+        transports=options.transports.split(",") if options.transports else None,
+        design=options.design,
+        baseline=options.baseline,
+        networks=_networks(options),
+        tables=None if options.tables is None else [it for it in options.tables.split(",") if it],
+        runs=options.runs,
+        out=options.out,
+    )
+    if options.point is not None:
+        return _show_point(found, options.point)
+    if options.dry_run:
+        return _show_plan(found)
+    with cluster(options) as client:
+        results = found.run(client=client, cores=options.cores, hours=options.hours)
+    _show_results(results)
+    return 0
+
+
+def _show_plan(found: Campaign) -> int:
+    for point in found.points:
+        print(f"{point.id}  {point.label}")
+    print(f"\n{found.estimate().text}")
+    return 0
+
+
+def _show_point(found: Campaign, id: str) -> int:
+    for point in found.points:
+        if point.id == id:
+            print(scenario_text(point), end="")
+            return 0
+    ids = ", ".join(point.id for point in found.points)
+    raise HopflowError(f"--point: there is no {id!r}; allowed: {ids}")
+
+
+def _show_results(results: CampaignResults) -> None:
+    manifest = results.manifest
+    points = manifest["points"]
+    decided = sum(1 for point in points if point["decided"])
+    runs = sum(sum(point["networks"].values()) for point in points)
+    if any(point["differences"] for point in points):
+        print(f"decided  {decided} of {len(points)} points")
+    print(f"runs     {runs}, of which {len(manifest['failures'])} failed")
+    print(f"data     {results.path()}")
+    if results.report.is_file():
+        print(f"report   {results.report}")
+    print(f"hash     {manifest['results']}")
+    if not manifest["complete"]:
+        raise HopflowError(
+            "some runs could not be made, see above; the rest is kept, and the same command makes "
+            "the missing ones"
+        )
+
+
+def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    found = {}
+    for text in given:
+        # The last `=`: keys that change together have one between them.
+        key, equals, value = text.rpartition("=")
+        if not equals or not key or not value:
+            raise HopflowError(
+                f"{option}: it is {text!r}; allowed is KEY=VALUES, such as "
+                "'network.bucket.rate=1MB/s,2MB/s' or 'circuits[1].count=5..40:4'"
+            )
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _networks(options: argparse.Namespace) -> dict[str, int] | int | None:
+    first, most = options.networks, options.most
+    if most is None:
+        found: int | None = first
+        return found if not options.precision or first is None else {"first": first}
+    return {"most": most} if first is None else {"first": first, "most": most}
+
+
+@contextlib.contextmanager
+def cluster(options: argparse.Namespace) -> Iterator[Any]:
+    """A client of the cluster that is asked for; `None`: this machine's cores."""
+    if options.cluster is None:
+        yield None
+        return
+    with call("hopflow.campaign.clusters:client", options, extra="campaign") as client:
+        yield client
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m hopflow campaign",
+        description="Vary parameters of a scenario over many networks, until every difference is "
+        "known as precisely as asked. Runs that the folder holds are kept.",
+    )
+    add = parser.add_argument
+    add("scenario", help="a file with a scenario and a table [campaign], or a built-in scenario")
+    add(
+        "--vary",
+        action="append",
+        default=[],
+        metavar="KEY=VALUES",
+        help="a key of the scenario and its values: a,b,c or LOW..HIGH[:[log]N]; more than once",
+    )
+    add("--transports", metavar="A,B", help="transports in place of the scenario's own")
+    add("--design", metavar="D", help="grid, sobol:N or latin-hypercube:N [grid]")
+    add(
+        "--precision",
+        action="append",
+        default=[],
+        metavar="QUANTITY=WIDTH",
+        help="half the width of the interval of each difference: 5%% of the baseline, or a number",
+    )
+    add(
+        "--baseline",
+        metavar="LABEL",
+        help="the transport that others are compared with [the first]",
+    )
+    add("--networks", type=int, metavar="N", help="networks of each point; of the first round")
+    add("--most", type=int, metavar="N", help="the most networks of a point, with --precision")
+    add("--runs", type=int, metavar="N", help="the most runs in all")
+    add("--hours", type=float, metavar="H", help="begin no more runs after so much time")
+    add("--tables", metavar="A,B", help="tables of each run that are kept [circuits,downloads]")
+    add("--out", metavar="DIR", help="folder or URL [results/campaign-NAME]")
+    _add_places(parser)
+    return parser
+
+
+def _add_places(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--dry-run", action="store_true", help="list the points, estimate time, memory and disk")
+    add("--point", metavar="ID", help="print the scenario of a point, for `hopflow run`")
+    add("--cores", type=int, metavar="N", help="cores of this machine [all]")
+    add(
+        "--cluster",
+        metavar="C",
+        help="ADDRESS of a Dask scheduler, or local, slurm, pbs, sge, lsf, "
+        "htcondor, oar, moab as the configuration of dask-jobqueue says",
+    )
+    add("--workers", type=int, default=2, metavar="N", help="workers of the cluster [2]")
+    add(
+        "--cluster-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an argument of the cluster, such as cores=8, memory=16GB, queue=long",
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """As `campaign`; the exit code."""
+    return campaign(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

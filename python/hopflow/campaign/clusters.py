@@ -1,0 +1,73 @@
+"""Dask clusters by name: here, or of a batch system by dask-jobqueue."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from hopflow._errors import HopflowError
+
+QUEUES = {
+    "slurm": "SLURMCluster",
+    "pbs": "PBSCluster",
+    "sge": "SGECluster",
+    "lsf": "LSFCluster",
+    "htcondor": "HTCondorCluster",
+    "oar": "OARCluster",
+    "moab": "MoabCluster",
+}
+
+
+@contextlib.contextmanager
+def client(options: argparse.Namespace) -> Iterator[Any]:
+    """A client of the cluster that `--cluster` names, with its workers.
+
+    Raises:
+        HopflowError: There is no such cluster, or it cannot be started.
+    """
+    from distributed import Client
+
+    name: str = options.cluster
+    if "://" in name:
+        with Client(name) as found:
+            yield found
+        return
+    arguments = _arguments(options.cluster_option)
+    with _cluster(name, options.workers, arguments) as cluster, Client(cluster) as found:
+        found.wait_for_workers(1)
+        yield found
+
+
+def _cluster(name: str, workers: int, arguments: dict[str, Any]) -> Any:
+    if name == "local":
+        from distributed import LocalCluster
+
+        return LocalCluster(n_workers=workers, **{"threads_per_worker": 1, **arguments})
+    if name not in QUEUES:
+        raise HopflowError(
+            f"--cluster: it is {name!r}; allowed: an address such as tcp://host:8786, local, "
+            f"{', '.join(QUEUES)}"
+        )
+    import dask_jobqueue
+
+    try:
+        cluster = getattr(dask_jobqueue, QUEUES[name])(**arguments)
+    except (TypeError, ValueError) as error:
+        raise HopflowError(
+            f"--cluster {name}: {error}; allowed are arguments of dask-jobqueue, as "
+            "--cluster-option or in its configuration"
+        ) from error
+    cluster.scale(workers)
+    return cluster
+
+
+def _arguments(given: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise HopflowError(f"--cluster-option: it is {text!r}; allowed is KEY=VALUE")
+        found[key] = int(value) if value.isdecimal() else value
+    return found

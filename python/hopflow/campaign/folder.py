@@ -1,0 +1,202 @@
+"""What a campaign's folder holds beside the runs: what it is, what was asked, what was found.
+
+CAMPAIGN/campaign.json                what all its runs have in common; others are refused
+CAMPAIGN/requests/HASH.json           what was asked, each time
+CAMPAIGN/data/runs/point=ID/*.parquet a row per run: parameters, quantities
+CAMPAIGN/data/TABLE/point=ID/*.parquet  the tables of the runs that are kept
+CAMPAIGN/data/dictionary.json         what tables and columns hold
+CAMPAIGN/data/manifest.json           points, decisions and hashes of the last request
+CAMPAIGN/report.html                  the report of a local campaign
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from hopflow._errors import HopflowError
+from hopflow.campaign.definition import Definition, dictionary
+from hopflow.campaign.rounds import State
+from hopflow.campaign.stopping import Difference
+from hopflow.campaign.storage import Store
+
+FORMAT = 1
+CAMPAIGN = "campaign.json"
+MANIFEST = "data/manifest.json"
+DICTIONARY = "data/dictionary.json"
+
+
+def common(definition: Definition, build: str) -> dict[str, Any]:
+    """What all runs of a campaign's folder have in common."""
+    return {
+        "format": FORMAT,
+        "name": definition.name,
+        "build": build,
+        "parameters": [
+            {"keys": list(parameter.keys), "column": column, "type": kind}
+            for parameter, (column, kind) in zip(
+                definition.parameters, definition.columns(), strict=True
+            )
+        ],
+        "tables": list(definition.tables),
+        "batch": definition.networks.batch,
+        "world": _digest({**definition.scenario, "transports": {}, "about": ""}),
+    }
+
+
+def claim(store: Store, definition: Definition, build: str) -> None:
+    """Makes the folder that of the campaign, and notes what is asked.
+
+    Raises:
+        HopflowError: The folder holds another campaign, or something else.
+    """
+    wanted = common(definition, build)
+    found = store.read(CAMPAIGN)
+    if found is None:
+        if store.names(""):
+            raise HopflowError(
+                f"{store.url} holds something else, which is left as it is; allowed is a folder "
+                "that is new, empty, or holds the same campaign: choose another (`out`)"
+            )
+        store.write(CAMPAIGN, _json(wanted))
+    else:
+        _check_same(store, json.loads(found), wanted)
+        _check_transports(store, definition)
+    request = _json(definition.form())
+    store.write(f"requests/{_digest(definition.form())}.json", request)
+    store.write(DICTIONARY, _json(described(definition)))
+
+
+_WHAT = {
+    "format": "another format",
+    "name": "the campaign of another scenario",
+    "build": "runs of another build of hopflow",
+    "parameters": "a campaign over other parameters",
+    "tables": "a campaign that keeps other tables",
+    "batch": "files of another number of networks (`networks`: batch)",
+    "world": "a campaign of another scenario of this name",
+}
+
+
+def _check_same(store: Store, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for key, what in _WHAT.items():
+        if found.get(key) != wanted[key]:
+            shown = "" if key == "world" else f" ({found.get(key)!r}, this is {wanted[key]!r})"
+            raise HopflowError(
+                f"{store.url} holds {what}{shown}, which is left as it is; allowed is another "
+                "folder (`out`), or the same with other values, transports and precision"
+            )
+
+
+def _check_transports(store: Store, definition: Definition) -> None:
+    """A label means the same transport in all requests, for tables tell transports by labels."""
+    for name in sorted(store.names("requests")):
+        request = json.loads(store.read(name) or b"{}")
+        before = request.get("scenario", {}).get("transports", {})
+        for label, choice in definition.scenario["transports"].items():
+            if label in before and before[label] != choice:
+                raise HopflowError(
+                    f"{store.url} holds runs of the transport {label!r} with other options "
+                    f"({before[label]}, this is {choice}); allowed is another label or folder"
+                )
+
+
+def described(definition: Definition) -> list[dict[str, Any]]:
+    """The dictionary of the campaign's tables, with the columns of its parameters."""
+    point = {
+        "column": "point",
+        "type": "text",
+        "unit": "",
+        "optional": False,
+        "about": "The point of the campaign: the folder of the file says it.",
+    }
+    columns = [point]
+    for parameter, (column, kind) in zip(definition.parameters, definition.columns(), strict=True):
+        about = f"The value of {' and '.join(parameter.keys)}."
+        columns.append(
+            {
+                "column": column,
+                "type": kind,
+                "unit": _unit(column),
+                "optional": False,
+                "about": about,
+            }
+        )
+    kept = {"runs", *definition.tables}
+    return [
+        {**table, "columns": columns + table["columns"]}
+        for table in dictionary()
+        if table["table"] in kept
+    ]
+
+
+def _unit(column: str) -> str:
+    units = {"_bytes_per_s": "bytes per second", "_bytes": "bytes", "_packets": "packets"}
+    units["_s"] = "seconds"
+    return next((unit for suffix, unit in units.items() if column.endswith(suffix)), "")
+
+
+def write_manifest(store: Store, state: State, complete: bool) -> None:
+    """Writes what was found: the same bits for the same runs."""
+    definition = state.definition
+    points = [
+        {
+            "point": point.id,
+            "parameters": dict(point.parameters),
+            "networks": state.wanted[point.id],
+            "decided": point.id in state.differences and not state.undecided(point),
+            "differences": [_difference(one) for one in state.differences.get(point.id, [])],
+        }
+        for point in state.points
+    ]
+    found = {
+        "format": FORMAT,
+        "request": _digest(definition.form()),
+        "complete": complete,
+        "baseline": definition.baseline,
+        "transports": definition.transports,
+        "confidence": definition.confidence,
+        "points": points,
+        "failures": state.failures(),
+        "results": results_hash(state),
+    }
+    store.write(MANIFEST, _json(found))
+
+
+def _difference(one: Difference) -> dict[str, Any]:
+    def finite(number: float) -> float | None:
+        return number if abs(number) < float("inf") else None
+
+    return {
+        "quantity": one.target.quantity,
+        "transport": one.transport,
+        "networks": one.interval.n,
+        "mean": finite(one.interval.mean),
+        "half_width": finite(one.interval.half_width),
+        "baseline": finite(one.baseline),
+        "asked": one.target.half_width,
+        "relative": one.target.relative,
+        "decided": one.decided,
+    }
+
+
+def results_hash(state: State) -> str:
+    """The hash of the results of all runs, the same wherever and whenever they were made."""
+    hasher = hashlib.blake2b(digest_size=8)
+    for point in state.points:
+        if point.id in state.lost:
+            continue
+        for transport in state.definition.transports:
+            for name, chunk in state.chunks(point, transport):
+                hasher.update("\n".join((name, *chunk.results, "")).encode())
+    return hasher.hexdigest()
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()

@@ -1,0 +1,65 @@
+"""`python -m hopflow campaign` and `sweep --vary`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hopflow
+from hopflow import cli
+from hopflow._binding import native
+
+
+@pytest.fixture
+def file(small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("small.toml").write_text(native().to_toml(json.dumps(small)))
+    return "small.toml"
+
+
+def test_a_campaign_is_one_command(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("duckdb")
+    vary = ["--vary", "circuits[0].count=2,3", "--vary", "network.bucket.rate=1MB/s"]
+    assert cli.main(["campaign", file, *vary, "--networks", "2", "--cores", "1"]) == 0
+    told = capsys.readouterr()
+    assert "runs     8, of which 0 failed" in told.out
+    assert "2 points on 1 core of this machine" in told.err
+    assert Path("results/campaign-small/report.html").is_file()
+    found = hopflow.open_campaign("results/campaign-small")
+    assert found.runs.num_rows == 8
+    (point, _) = found.manifest["points"]
+    assert cli.main(["campaign", file, *vary, "--point", point["point"]]) == 0
+    scenario = capsys.readouterr().out
+    assert hopflow.validate(scenario).startswith("scenario is valid: 2 runs")
+    assert cli.main(["campaign", file, *vary, "--point", "p0"]) == 2
+    assert point["point"] in capsys.readouterr().err
+
+
+def test_a_sweep_of_keys_is_a_campaign(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    vary = "transports.backtap.options.alpha=2..4"
+    stop = ["--precision", "bulk_goodput=5%", "--networks", "5", "--most", "50"]
+    assert cli.main(["sweep", file, "--vary", vary, *stop, "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    for text in ("points           3", "runs             30 to 300", "CPU hours", "memory", "disk"):
+        assert text in told
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--vary", "circuits"], "--vary: it is 'circuits'; allowed is KEY=VALUES"),
+        (["--vary", "circuits[0].cuont=1"], "did you mean"),
+        (["--cluster", "slrum"], "--cluster: it is 'slrum'; allowed: an address"),
+        (["--cluster", "local", "--cluster-option", "x"], "--cluster-option: it is 'x'"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    file: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("distributed")
+    assert cli.main(["campaign", file, *arguments]) == 2
+    assert message in capsys.readouterr().err

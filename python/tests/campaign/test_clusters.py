@@ -1,0 +1,105 @@
+"""Campaigns on Dask, and campaigns that are killed: the data set is the same bit for bit."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopflow import Campaign, HopflowError
+from hopflow.campaign.watch import CampaignProgress
+
+distributed = pytest.importorskip("distributed")
+
+Content = Callable[[str | Path], dict[str, str]]
+
+ASKED: dict[str, Any] = {
+    "vary": {"network.bucket.rate": ["1 MB/s", "2 MB/s"], "circuits[0].count": "2..4"},
+    "precision": {"bulk_ttlb_median": "10 %"},
+    "networks": {"first": 6, "most": 24, "batch": 3},
+}
+
+
+@pytest.fixture(scope="module")
+def expected(
+    small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory, content: Content
+) -> dict[str, str]:
+    """The data set of a campaign that nothing interrupted."""
+    out = tmp_path_factory.mktemp("campaign") / "whole"
+    Campaign(small, out=out, **ASKED).run(report=False, progress=False)
+    return content(out)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    """Three worker processes."""
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_a_worker_that_is_killed_changes_nothing(
+    client: Any,
+    small: dict[str, Any],
+    tmp_path: Path,
+    expected: dict[str, str],
+    content: Content,
+) -> None:
+    killed: list[int] = []
+
+    def kill_one(now: CampaignProgress) -> None:
+        if now.made > 0 and not killed:
+            killed.append(next(iter(client.run(os.getpid).values())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    campaign = Campaign(small, out=tmp_path / "out", **ASKED)
+    results = campaign.run(client=client, report=False, progress=kill_one)
+    assert killed and results.manifest["complete"]
+    assert content(tmp_path / "out") == expected
+
+
+def test_a_worker_of_another_build_is_refused(
+    client: Any, small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from hopflow.campaign import pools
+
+    monkeypatch.setattr(pools, "identity", lambda: "another")
+    with pytest.raises(HopflowError, match=r"the worker tcp://\S+ has another build of hopflow"):
+        Campaign(small, out=tmp_path, **ASKED).run(client=client, progress=False)
+
+
+SCRIPT = """
+import json, sys
+from hopflow import Campaign
+small, asked, out = json.loads(sys.argv[1])
+Campaign(small, out=out, **asked).run(report=False, progress=False)
+"""
+
+
+def test_a_campaign_that_is_killed_goes_on(
+    small: dict[str, Any], tmp_path: Path, expected: dict[str, str], content: Content
+) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", SCRIPT, json.dumps([small, ASKED, str(out)])]
+    with subprocess.Popen(command) as process:
+        while process.poll() is None and len(list(out.glob("data/runs/*/*"))) < 5:
+            time.sleep(0.005)
+        process.kill()
+    kept = content(out)
+    assert "data/manifest.json" not in kept
+    subprocess.run(command, check=True)
+    found = content(out)
+    assert found == expected
+    assert {name: found[name] for name in kept if "/." not in name}.items() <= expected.items()

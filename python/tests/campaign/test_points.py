@@ -1,0 +1,127 @@
+"""Keys, values and designs: which points a campaign has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hopflow import Campaign, HopflowError
+from hopflow.campaign import Span, read_campaign, scenario_text
+from hopflow.campaign.keys import with_value
+from hopflow.campaign.values import read_values
+
+
+def values(text: str) -> list[Any]:
+    found = read_values(text, "key")
+    return found.values() if isinstance(found, Span) else list(found)
+
+
+def test_values_are_lists_and_ranges() -> None:
+    assert values("1MB/s,2MB/s") == ["1MB/s", "2MB/s"]
+    assert values("2..6") == [2, 3, 4, 5, 6]
+    assert values("0.0..1.0:3") == [0.0, 0.5, 1.0]
+    assert values("1 MB/s..8 MB/s:log4") == ["1 MB/s", "2 MB/s", "4 MB/s", "8 MB/s"]
+    assert values("500 kB/s..2 MB/s:2") == ["500 kB/s", "2000 kB/s"]
+    assert values("true,false") == [True, False]
+    assert values("round-robin,kist") == ["round-robin", "kist"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1MB/s..2MB/s", r"allowed are 1MB/s\.\.2MB/s:N"),
+        ("1 MB/s..2 s:3", "quantities of the same kind"),
+        ("6..2", "the lower end first"),
+        ("0..8:log3", "above zero"),
+        ("1,1", "each once"),
+        ("1..4:1", "allowed is 2 or more"),
+    ],
+)
+def test_values_that_are_none_are_named(text: str, message: str) -> None:
+    with pytest.raises(HopflowError, match=message):
+        values(text)
+
+
+def test_a_key_leads_to_a_place_in_the_scenario(small: dict[str, Any]) -> None:
+    changed = with_value(small, "network.relays[relay].bucket.rate", "1 MB/s")
+    assert changed["network"]["relays"][0]["bucket"] == {"rate": "1 MB/s"}
+    assert "bucket" not in small["network"]["relays"][0]
+    assert with_value(small, "circuits[*].count", 7)["circuits"][0]["count"] == 7
+    for key, message in [
+        ("network..rate", "is no key"),
+        ("circuits[3].count", r"there is no \[3\]; the last is \[0\]"),
+        ("network.relays[relais].count", "did you mean 'relay'"),
+        ("duration.x", "which is no table"),
+        ("duration[0]", "no list"),
+    ]:
+        with pytest.raises(HopflowError, match=message):
+            with_value(small, key, 1)
+
+
+def test_points_are_named_by_their_values(small: dict[str, Any], tmp_path: Path) -> None:
+    vary = {"network.bucket.rate": "1 MB/s,2 MB/s", "circuits[0].count": "1..3"}
+    campaign = Campaign(small, vary=vary, out=tmp_path)
+    assert len(campaign.points) == 6
+    assert campaign.points[1].parameters == {
+        "network_bucket_rate_bytes_per_s": 1e6,
+        "circuits_0_count": 2,
+    }
+    wider = Campaign(small, vary={**vary, "circuits[0].count": "2..5"}, out=tmp_path)
+    both = {point.id for point in campaign.points} & {point.id for point in wider.points}
+    assert len(both) == 4
+    assert "count = 2" in scenario_text(campaign.points[1])
+
+
+def test_samples_fill_the_space_and_stay_the_same(small: dict[str, Any]) -> None:
+    pytest.importorskip("scipy")
+    vary = {"network.bucket.rate": "1 MB/s..4 MB/s:log", "circuits[0].count": "1..8"}
+    for design, count in (("sobol:16", 16), ("latin-hypercube:5", 5)):
+        first, again = (Campaign(small, vary=vary, design=design).points for _ in range(2))
+        assert len(first) == count
+        assert [point.id for point in first] == [point.id for point in again]
+        rates = [point.parameters["network_bucket_rate_bytes_per_s"] for point in first]
+        assert all(1e6 <= rate <= 4e6 for rate in rates)
+        assert {type(point.parameters["circuits_0_count"]) for point in first} == {int}
+    with pytest.raises(HopflowError, match="powers of two"):
+        _ = Campaign(small, vary=vary, design="sobol:5").points
+
+
+def test_what_cannot_be_is_refused_with_the_point(small: dict[str, Any], tmp_path: Path) -> None:
+    def run(**options: Any) -> None:
+        Campaign(small, out=tmp_path, **options).run(report=False, progress=False)
+
+    with pytest.raises(HopflowError, match=r"burst.*\(where network_burst = 3\)"):
+        run(vary={"network.burst": [3]})
+    with pytest.raises(HopflowError, match="there is no transport 'marut'"):
+        run(vary={"transports.marut.options.alpha": [3]})
+    with pytest.raises(HopflowError, match="precision: there is no quantity 'ttlb'"):
+        run(precision={"ttlb": "5 %"})
+    with pytest.raises(HopflowError, match="precision: latency: it is '5 MB'; allowed"):
+        run(precision={"latency": "5 MB"})
+    with pytest.raises(HopflowError, match="networks: first is 10, most 5"):
+        run(networks={"first": 10, "most": 5})
+    with pytest.raises(HopflowError, match="runs: it is 3; the first round alone has 4"):
+        run(runs=3)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_file_holds_a_scenario_and_what_is_asked(small: dict[str, Any], tmp_path: Path) -> None:
+    from hopflow.campaign.points import Point
+
+    scenario = scenario_text(Point("p", {}, small))
+    table = '[campaign]\nnetworks = 3\n[campaign.vary]\n"circuits[0].count" = "1..2"\n'
+    (tmp_path / "both.toml").write_text(scenario + table)
+    (tmp_path / "small.toml").write_text(scenario)
+    alone = table.replace("networks", 'scenario = "small.toml"\nnetworks')
+    (tmp_path / "alone.toml").write_text(alone)
+    found = [read_campaign(tmp_path / f"{name}.toml") for name in ("both", "alone")]
+    for campaign in found:
+        assert campaign.definition.networks.most == 3
+        assert [point.id for point in campaign.points] == [p.id for p in found[0].points]
+    more = read_campaign(tmp_path / "both.toml", vary={"network.bucket.rate": "1MB/s,2MB/s"})
+    assert len(more.points) == 4
+    (tmp_path / "wrong.toml").write_text(scenario + "[campaign]\nnetwork = 3\n")
+    with pytest.raises(HopflowError, match=r"campaign\.network is unknown; allowed: scenario"):
+        read_campaign(tmp_path / "wrong.toml")

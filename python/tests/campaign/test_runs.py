@@ -1,0 +1,200 @@
+"""Campaigns on this machine: runs, data sets, stopping."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hopflow
+from hopflow import Campaign, HopflowError
+from hopflow.campaign import chunks
+from hopflow.campaign.watch import CampaignProgress
+
+Content = Callable[[str | Path], dict[str, str]]
+
+VARY = {"network.bucket.rate": ["1 MB/s", "2 MB/s"], "circuits[0].count": [2, 3]}
+STOP = {"precision": {"bulk_ttlb_median": "10 %"}, "networks": {"first": 4, "most": 40}}
+
+
+@pytest.fixture(scope="module")
+def made(
+    small: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> hopflow.CampaignResults:
+    out = tmp_path_factory.mktemp("campaign") / "made"
+    return Campaign(small, vary=VARY, out=out, **STOP).run(report=False, progress=False)
+
+
+def test_networks_are_added_until_differences_are_known(made: hopflow.CampaignResults) -> None:
+    points = made.manifest["points"]
+    assert len(points) == 4 and all(point["decided"] for point in points)
+    for point in points:
+        (found,) = point["differences"]
+        assert found["half_width"] <= 0.1 * found["baseline"]
+        assert found["networks"] == point["networks"]["backtap"] <= 40
+    assert len({point["networks"]["vanilla"] for point in points}) > 1
+    assert made.runs.num_rows == sum(sum(it["networks"].values()) for it in points)
+    assert made.manifest["complete"] and made.manifest["failures"] == []
+
+
+def test_the_runs_are_those_of_the_program(
+    made: hopflow.CampaignResults, small: dict[str, Any], tmp_path: Path
+) -> None:
+    scenario = json.loads(json.dumps(small))
+    scenario["network"]["bucket"]["rate"] = "2 MB/s"
+    scenario["circuits"][0]["count"] = 3
+    results = hopflow.run(scenario, seeds=4, out=tmp_path / "out", progress=False)
+    rows = made.runs.to_pylist()
+    found = {
+        (row["transport"], row["seed"]): row["results"]
+        for row in rows
+        if row["circuits_0_count"] == 3 and row["network_bucket_rate_bytes_per_s"] == 2e6
+    }
+    for run in results.manifest["runs"]:
+        assert found[run["transport"], run["seed"]] == run["results"]
+    downloads = made.table("downloads")
+    assert downloads.column_names[:5] == [
+        "network_bucket_rate_bytes_per_s",
+        "circuits_0_count",
+        "transport",
+        "network",
+        "seed",
+    ]
+
+
+def test_the_same_call_repeats_nothing(
+    made: hopflow.CampaignResults, small: dict[str, Any], content: Content
+) -> None:
+    before = content(made.url)
+    told: list[CampaignProgress] = []
+    again = Campaign(small, vary=VARY, out=made.url, **STOP)
+    again.run(report=False, progress=told.append)
+    assert all(now.planned == 0 for now in told)
+    assert content(made.url) == before
+
+
+def test_what_is_interrupted_goes_on_with_the_same_bits(
+    made: hopflow.CampaignResults, small: dict[str, Any], tmp_path: Path, content: Content
+) -> None:
+    class Enough(Exception):
+        pass
+
+    def enough(now: CampaignProgress) -> None:
+        if now.made > 8:
+            raise Enough
+
+    campaign = Campaign(small, vary=VARY, out=tmp_path / "out", **STOP)
+    with pytest.raises(Enough):
+        campaign.run(report=False, progress=enough)
+    with pytest.raises(HopflowError, match="holds no data/manifest"):
+        _ = hopflow.open_campaign(campaign.url).manifest
+    with pytest.raises(HopflowError, match="the time is over"):
+        campaign.run(report=False, progress=False, hours=1e-9)
+    found = campaign.run(report=False, progress=False, cores=1)
+    assert content(found.url) == content(made.url)
+
+
+def test_others_extend_it_and_nothing_else_is_mixed_in(
+    small: dict[str, Any], tmp_path: Path, content: Content
+) -> None:
+    def campaign(**options: Any) -> Campaign:
+        asked: dict[str, Any] = {"vary": VARY, "networks": 2, "out": tmp_path / "out"}
+        return Campaign(small, **{**asked, **options})
+
+    first = campaign().run(report=False, progress=False)
+    before = content(tmp_path / "out")
+    rates = ["2 MB/s", "4 MB/s"]
+    more = campaign(vary={**VARY, "network.bucket.rate": rates}, transports=["vanilla", "n23"])
+    more.run(report=False, progress=False)
+    after = content(tmp_path / "out")
+    kept = {name for name in before if name.endswith(".parquet")}
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+    found = first.runs.group_by(["network_bucket_rate_bytes_per_s", "transport"]).aggregate([])
+    assert found.num_rows == 2 + 3 + 2
+    for options, message in [
+        ({"vary": {"circuits[0].count": [2]}}, "a campaign over other parameters"),
+        ({"tables": ["relays"]}, "keeps other tables"),
+        ({"networks": {"first": 4, "most": 4, "batch": 1}}, "another number of networks"),
+    ]:
+        with pytest.raises(HopflowError, match=message):
+            campaign(**options).run(report=False, progress=False)
+    slow = {"vanilla": {"options": {"circuit-window": 200}}, "backtap": {}}
+    with pytest.raises(HopflowError, match="the transport 'vanilla' with other options"):
+        Campaign({**small, "transports": slow}, vary=VARY, networks=2, out=tmp_path / "out").run()
+    other = Campaign({**small, "duration": "3 s"}, vary=VARY, networks=2, out=tmp_path / "out")
+    with pytest.raises(HopflowError, match="another scenario of this name"):
+        other.run(report=False, progress=False)
+
+
+def test_runs_in_which_a_key_plays_no_part_are_made_once(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    told: list[CampaignProgress] = []
+    vary = {"transports.backtap.options.tolerance": ["10 ms", "20 ms", "30 ms"]}
+    campaign = Campaign(small, vary=vary, networks=2, out=tmp_path / "out")
+    results = campaign.run(report=False, progress=told.append)
+    assert told[-1].planned == 2 + 3 * 2
+    assert results.runs.num_rows == 2 * 3 * 2
+    vanilla = [row["results"] for row in results.runs.to_pylist() if row["transport"] == "vanilla"]
+    assert len(set(vanilla)) == 2
+
+
+def test_a_failed_run_is_a_line_and_ends_nothing(
+    small: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    true = chunks.native()
+
+    class Defective:
+        __file__ = true.__file__
+
+        def run_each(self, scenario: Any, wanted: chunks.Runs, watch: Any) -> Any:
+            for about, tables in true.run_each(scenario, wanted, watch):
+                run = json.loads(about)
+                if run["key"]["transport"] == "backtap" and run["key"]["seed"] == 2:
+                    yield json.dumps({"key": run["key"], "error": "no node today"}), []
+                else:
+                    yield about, tables
+
+    monkeypatch.setattr(chunks, "native", Defective)
+    vary = {"circuits[0].count": [2, 3]}
+    results = Campaign(small, vary=vary, networks=3, out=tmp_path).run(report=False)
+    assert "backtap at p" in capsys.readouterr().err
+    failures = results.manifest["failures"]
+    assert [(it["transport"], it["seed"], it["error"]) for it in failures] == [
+        ("backtap", 2, "no node today")
+    ] * 2
+    rows = results.runs.to_pylist()
+    assert len(rows) == 12
+    assert sum(row["error"] is not None for row in rows) == 2
+
+
+def test_many_read_the_data_set_in_a_line(made: hopflow.CampaignResults) -> None:
+    pandas = pytest.importorskip("pandas")
+    count = made.runs.num_rows
+    frame = pandas.read_parquet(made.path())
+    assert len(frame) == count and {"point", "circuits_0_count"} <= set(frame.columns)
+    duckdb = pytest.importorskip("duckdb")
+    query = f"select count(*), count(distinct point) from '{made.path()}/**/*.parquet'"
+    assert duckdb.sql(query).fetchall() == [(count, 4)]
+
+
+def test_every_column_of_the_data_set_is_in_its_dictionary(made: hopflow.CampaignResults) -> None:
+    for table in made.dictionary:
+        described = [column["column"] for column in table["columns"]]
+        found = made.table(table["table"]).column_names
+        assert sorted(found) == sorted(described)
+        assert all(column["about"] for column in table["columns"])
+
+
+def test_it_lies_where_fsspec_says(small: dict[str, Any]) -> None:
+    pytest.importorskip("fsspec")
+    campaign = Campaign(small, vary={"circuits[0].count": [2]}, networks=2, out="memory://there")
+    results = campaign.run(progress=False)
+    assert results.runs.num_rows == 4
+    assert hopflow.open_campaign("memory://there").manifest["complete"]

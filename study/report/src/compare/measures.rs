@@ -1,0 +1,21 @@
+//! The quantities of single runs, for whoever compares them otherwise.
+
+use hopflow_results::Tables;
+
+use super::load::Run;
+use super::quantity::{MEASURES, Quantity};
+
+/// All quantities by which transports are compared, in the order in which they are shown.
+pub fn quantities() -> impl Iterator<Item = Quantity> {
+    MEASURES.iter().map(|measure| measure.quantity)
+}
+
+/// Each of the [`quantities`] of a run, in their order; `None` where the run does not have it.
+pub fn measures(tables: &Tables) -> Vec<Option<f64>> {
+    let run = Run {
+        downloads: tables.downloads.clone(),
+        circuits: tables.circuits.clone(),
+        ..Run::default()
+    };
+    MEASURES.iter().map(|measure| (measure.of)(&run)).collect()
+}
