@@ -249,9 +249,9 @@ def _networks(
             raise HopflowError(f"networks: {name} is {number!r}; allowed are numbers from 1 on")
     first = asked.get("first", min(_FIRST, asked.get("most", _FIRST)))
     most = asked.get("most", max(200, first))
-    batch = asked.get("batch") or max(
-        size for size in range(1, first + 1) if first % size == 0 and size <= _together(scenario)
-    )
+    # Rounds are multiples: with smaller files, fewer networks are made that nobody asked for.
+    together = min(_together(scenario), max(1, first // 2) if stops else first)
+    batch = asked.get("batch") or max(it for it in range(1, together + 1) if first % it == 0)
     if first > most or first % batch != 0:
         raise HopflowError(
             f"networks: first is {first}, most {most}, batch {batch}; allowed is first up to most, "
