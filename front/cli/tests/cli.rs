@@ -448,8 +448,8 @@ fn an_experiment_writes_its_values_and_a_page_that_can_be_written_anew() {
     assert!(text.contains("not reproduced"), "{text}");
     let values = fs::read_to_string(folder.join("out/values.csv")).unwrap();
     let mut lines = values.lines();
-    let header =
-        "figure,quantity,unit,transport,x,n,mean,ci_low,ci_high,paper,band_low,band_high,verdict";
+    let header = "figure,quantity,unit,transport,x,n,mean,ci_low,ci_high,paper,band_low,band_high,\
+                  verdict,wanted";
     assert_eq!(lines.next(), Some(header));
     assert!(lines.count() > 50);
     let page = fs::read(folder.join("out/report.html")).unwrap();

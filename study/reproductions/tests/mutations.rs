@@ -81,21 +81,21 @@ fn records_have_the_verdicts_of_the_present_rule() {
 fn shuffled_values_of_the_paper_are_not_reproduced() {
     let mut count = Count::default();
     for (_, values) in records() {
-        let banded: Vec<usize> = (0..values.len())
-            .filter(|place| values[*place].paper.is_some() && !is_claim(&values[*place]))
-            .collect();
+        let banded = values.iter().filter(|value| value.paper.is_some());
+        let banded: Vec<&Value> = banded.filter(|value| !is_claim(value)).collect();
         // Every rotation gives each value the band of another one, of any quantity.
         for step in 1..banded.len() {
-            let mut shuffled = values.clone();
             let mut falsified = Vec::new();
-            for (number, place) in banded.iter().enumerate() {
-                let other = &values[banded[(number + step) % banded.len()]];
-                give_band(other, &mut shuffled[*place]);
-                if is_reproduced(&values[*place]) && distinct(other, &values[*place]) {
-                    falsified.push(*place);
+            for (number, value) in banded.iter().enumerate() {
+                let other = banded[(number + step) % banded.len()];
+                if is_reproduced(value) && distinct(other, value) {
+                    let mut shuffled = (*value).clone();
+                    give_band(other, &mut shuffled);
+                    falsified.push(shuffled);
                 }
             }
-            count.add(&falsified, shuffled);
+            let all: Vec<usize> = (0..falsified.len()).collect();
+            count.add(&all, falsified);
         }
     }
     count.assert_lost("shuffled", 1000);
@@ -109,13 +109,12 @@ fn swapped_transports_are_not_reproduced() {
             let same = |b: &Value| b.quantity == a.quantity && b.x == a.x && distinct(a, b);
             let others = (first + 1..values.len()).filter(|place| same(&values[*place]));
             for second in others {
-                let mut swapped = values.clone();
-                let [to_first, to_second] = [&values[second], &values[first]];
-                give_band(to_first, &mut swapped[first]);
-                give_band(to_second, &mut swapped[second]);
-                let both = [first, second];
-                let falsified = both.iter().filter(|place| is_reproduced(&values[**place]));
-                count.add(&falsified.copied().collect::<Vec<_>>(), swapped);
+                let pair = [a, &values[second]];
+                let mut swapped = pair.map(Value::clone).to_vec();
+                give_band(pair[1], &mut swapped[0]);
+                give_band(pair[0], &mut swapped[1]);
+                let falsified = (0..2).filter(|place| is_reproduced(pair[*place]));
+                count.add(&falsified.collect::<Vec<_>>(), swapped);
             }
         }
         // A claim of two transports the other way round.
