@@ -13,7 +13,7 @@ use rayon::{ScopeFifo, ThreadPoolBuilder};
 
 use super::family::{self, Warm};
 use super::running::Running;
-use super::{Error, Job, needs};
+use super::{Error, Job, memory};
 
 /// Watches runs, and may interrupt them. Called from several threads.
 pub trait Monitor: Sync {
@@ -89,7 +89,7 @@ pub fn execute(
     monitor.begin(jobs.len(), jobs.len() - missing.len(), simulated);
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let all = threads.all.unwrap_or_else(cores);
-    let fitting = needs::that_fit(missing.iter().map(|n| &jobs[*n]))?.unwrap_or(all);
+    let fitting = memory::that_fit(missing.iter().map(|n| &jobs[*n]))?.unwrap_or(all);
     let shared = Shared {
         jobs,
         keep: &|key, tables, seconds| folder.write_run(key, tables, seconds),

@@ -6,6 +6,7 @@ mod execute;
 mod fair;
 mod family;
 mod job;
+mod memory;
 mod needs;
 mod rollout;
 mod rows;
