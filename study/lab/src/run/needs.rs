@@ -101,7 +101,10 @@ fn two_digits(value: f64) -> String {
     if value < 10.0 {
         return format!("{value:.1}");
     }
-    let digit = 10_f64.powf(value.log10().floor() - 1.0);
+    let mut digit = 1.0;
+    while value / digit >= 100.0 {
+        digit *= 10.0;
+    }
     format!("{}", (value / digit).round() * digit)
 }
 
