@@ -180,11 +180,23 @@ fn the_examples_of_topologies_and_sources_in_the_description_of_the_format_are_v
     let examples = examples.map(|rest| rest.split_once("```").unwrap().0);
     let (rollouts, examples): (Vec<_>, Vec<_>) =
         examples.partition(|text| text.starts_with("[transports"));
-    let (graphs, networks): (Vec<_>, Vec<_>) = examples
+    let (graphs, examples): (Vec<_>, Vec<_>) = examples
         .into_iter()
         .partition(|text| text.starts_with("[[links"));
+    let (branches, examples): (Vec<_>, Vec<_>) = examples
+        .into_iter()
+        .partition(|text| text.starts_with("[branch]"));
+    let (scales, networks): (Vec<_>, Vec<_>) = examples
+        .into_iter()
+        .partition(|text| text.starts_with("scale"));
     fs::write(folder.path().join("graph.toml"), graphs[0]).unwrap();
     assert_eq!((rollouts.len(), graphs.len(), networks.len()), (1, 1, 6));
+    assert_eq!((branches.len(), scales.len()), (1, 1));
+    let quickstart = include_str!("../../../../scenarios/quickstart.toml");
+    parse(&(quickstart.to_owned() + "\n" + branches[0])).unwrap();
+    let (scale, rest) = scales[0].split_once('\n').unwrap();
+    let whole = text("", "").replace("[network]\n", "") + rest;
+    parse(&format!("{scale}\n{whole}")).unwrap();
     let listed = group("listed", 3, "") + &circuits(2, "[\"listed\", \"listed\"]");
     parse(&(text("", &listed) + rollouts[0])).unwrap();
     for network in networks {
