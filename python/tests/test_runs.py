@@ -23,7 +23,10 @@ def test_a_scenario_is_a_dict_a_text_a_path_or_a_name(tiny: dict[str, Any], tmp_
     path = tmp_path / "tiny.toml"
     path.write_text(text)
     said = {hopflow.validate(scenario).split(" is valid")[1] for scenario in (tiny, text, path)}
-    assert said == {": 4 runs (2 transports, 2 seeds) of 2 s each, 3 relays, 2 circuits"}
+    assert len(said) == 1
+    runs, needs = said.pop().splitlines()
+    assert runs == ": 4 runs (2 transports, 2 seeds) of 2 s each, 3 relays, 2 circuits"
+    assert needs.startswith("A run needs about ")
     assert hopflow.validate("quickstart").startswith("quickstart is valid")
 
 
