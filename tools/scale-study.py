@@ -173,7 +173,7 @@ def draw(rows: list[dict[str, object]], path: Path) -> None:
         line[0].set_ylabel("time to last byte,\nrelative to the first transport")
     panels[0, 0].legend(fontsize=8)
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def markdown(rows: list[dict[str, object]]) -> str:

@@ -12,7 +12,8 @@ use hopflow_wire::CELL_DATA;
 use super::fair::{Resource, resources};
 use crate::scenario::{CLIENT_PREFIX, Scenario};
 
-/// What one run of a scenario needs, about: within a factor of two for networks like Tor's.
+/// What one run of a scenario needs, about: for networks like Tor's memory within a factor of two, time
+/// within a factor of five (large networks wait for memory).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Needs {
     /// Memory.
@@ -27,7 +28,7 @@ pub struct Needs {
 const PROGRAM: f64 = 60e6;
 /// Memory of a circuit with its client, and of one that is never idle: `scenarios/tor.toml` with
 /// `tor-vegas`, and the benchmark `forwarding`.
-const CIRCUIT: f64 = 70e3;
+const CIRCUIT: f64 = 45e3;
 const BUSY_CIRCUIT: f64 = 120e3;
 /// Memory of a relay, and of a sample.
 const RELAY: f64 = 20e3;
