@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use hopflow_api::{Failure, leading_columns};
+use hopflow_api::{Failure, dictionary_json};
 use hopflow_results::{ColumnEntry, TableEntry};
-use serde_json::{Value, json};
 
 use crate::show;
 
@@ -12,7 +11,7 @@ use crate::show;
 pub(crate) fn describe(table: Option<&str>, as_json: bool, markdown: bool) -> Result<(), Failure> {
     let tables = hopflow_api::describe(table)?;
     if as_json {
-        return show::print_json(&Value::Array(tables.iter().map(table_json).collect()));
+        return show::print_json(&dictionary_json(&tables));
     }
     let text = if markdown { markdown_of } else { text_of };
     let tables: Vec<String> = tables.iter().map(text).collect();
@@ -25,24 +24,6 @@ const TITLE: &str = "# Data dictionary\n\n`hopflow describe --markdown` prints t
 const LEADING: &str = "Every table begins with the columns transport (the label), network (the number \
                        of the sampled network) and seed.\nIn a campaign, columns of the varied \
                        parameters stand before these.";
-
-fn table_json(table: &TableEntry) -> Value {
-    let column = |column: &ColumnEntry| {
-        json!({
-            "column": column.name,
-            "type": column.kind,
-            "unit": column.unit,
-            "optional": column.optional,
-            "about": column.about,
-        })
-    };
-    let columns: Vec<Value> = leading_columns()
-        .iter()
-        .chain(&table.columns)
-        .map(column)
-        .collect();
-    json!({ "table": table.name, "about": table.about, "columns": columns })
-}
 
 fn text_of(table: &TableEntry) -> String {
     let width = table.columns.iter().map(|column| column.name.len()).max();

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use hopflow_api::{Caller, Runs, Single};
-use hopflow_results::ColumnEntry;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::input::source;
 use crate::watch::{failed, watched};
@@ -21,23 +20,7 @@ pub(crate) fn build(program: PathBuf) -> String {
 #[pyfunction]
 pub(crate) fn dictionary() -> PyResult<String> {
     let tables = hopflow_api::describe(None).map_err(|error| failed(&error))?;
-    let leading = hopflow_api::leading_columns();
-    let table = |table: &hopflow_results::TableEntry| {
-        let columns = leading.iter().chain(&table.columns).map(column);
-        let columns: Vec<Value> = columns.collect();
-        json!({ "table": table.name, "about": table.about, "columns": columns })
-    };
-    Ok(Value::Array(tables.iter().map(table).collect()).to_string())
-}
-
-fn column(column: &ColumnEntry) -> Value {
-    json!({
-        "column": column.name,
-        "type": column.kind,
-        "unit": column.unit,
-        "optional": column.optional,
-        "about": column.about,
-    })
+    Ok(hopflow_api::dictionary_json(&tables).to_string())
 }
 
 /// What identifies each run of a scenario.

@@ -2,6 +2,7 @@
 
 use hopflow_report::Dimension;
 use hopflow_results::{ColumnEntry, TableEntry, dictionary};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
@@ -9,7 +10,7 @@ use crate::failure::Failure;
 const RUNS: &str = "runs";
 
 /// The columns that stand before all others in the tables of runs.
-pub fn leading_columns() -> Vec<ColumnEntry> {
+fn leading_columns() -> Vec<ColumnEntry> {
     let column = |name: &str, kind, about: &str| ColumnEntry {
         name: name.to_owned(),
         about: about.to_owned(),
@@ -76,4 +77,23 @@ fn runs() -> TableEntry {
         about: "A run of a campaign, in numbers.".to_owned(),
         columns,
     }
+}
+
+/// Tables as JSON, each with the columns that all have.
+pub fn dictionary_json(tables: &[TableEntry]) -> Value {
+    let column = |column: &ColumnEntry| {
+        json!({
+            "column": column.name,
+            "type": column.kind,
+            "unit": column.unit,
+            "optional": column.optional,
+            "about": column.about,
+        })
+    };
+    let leading = leading_columns();
+    let table = |table: &TableEntry| {
+        let columns: Vec<Value> = leading.iter().chain(&table.columns).map(column).collect();
+        json!({ "table": table.name, "about": table.about, "columns": columns })
+    };
+    tables.iter().map(table).collect()
 }

@@ -24,7 +24,7 @@ pub mod testbed;
 mod testbed;
 
 pub use caller::Caller;
-pub use describe::{describe, leading_columns};
+pub use describe::{describe, dictionary_json};
 pub use failure::{Failure, Kind};
 pub use hopflow_reproductions::judge;
 pub use list::{Entries, experiments, scenarios, transports, validate};

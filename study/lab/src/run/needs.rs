@@ -63,15 +63,6 @@ impl Needs {
             time: Duration::from_nanos((cell_hops(&world) / CELLS_PER_SECOND * 1e9) as u64),
         }
     }
-
-    /// What so many such runs need, one after the other.
-    pub fn times(self, runs: usize) -> Self {
-        Self {
-            memory: self.memory,
-            disk: Bytes::new(self.disk.get() * runs as u64),
-            time: Duration::from_nanos(self.time.as_nanos() * runs as u64),
-        }
-    }
 }
 
 impl fmt::Display for Needs {

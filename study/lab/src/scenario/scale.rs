@@ -11,13 +11,8 @@ impl Scenario {
     /// of them.
     pub(super) fn resolve_counts(&mut self) -> Check {
         let (duration, part) = (self.duration.0, self.branch_at().unwrap_or_default());
-        for (key, group) in self.groups_mut() {
-            let own = key.starts_with("circuits");
-            let span = if own {
-                duration
-            } else {
-                duration.saturating_sub(part)
-            };
+        for (variant, key, group) in self.groups_mut() {
+            let span = variant.map_or(duration, |_| duration.saturating_sub(part));
             group.resolve_rate(&key, span)?;
         }
         match self.scale.take() {
@@ -41,7 +36,7 @@ impl Scenario {
             return fail("scale", problem);
         };
         source.relays = scaled(source.relays, scale).max(TorPath::SHORTEST);
-        for (_, group) in self.groups_mut() {
+        for (_, _, group) in self.groups_mut() {
             group.count = scaled(group.count, scale);
         }
         for group in &mut self.network.cross {

@@ -36,23 +36,20 @@ impl Scenario {
     /// All groups of circuits, with their keys: the scenario's own, then those of the variants.
     pub(super) fn groups(&self) -> impl Iterator<Item = (String, &Circuits)> {
         let own = self.circuits.iter().enumerate();
-        let own = own.map(|(number, group)| (format!("circuits[{number}]"), group));
+        let own = own.map(|(number, group)| (group_key(None, number), group));
         let variants = self.variants().iter().enumerate();
         own.chain(variants.flat_map(|(variant, of)| {
             let groups = of.circuits.iter().enumerate();
-            groups.map(move |(number, group)| {
-                (
-                    format!("branch.variants[{variant}].circuits[{number}]"),
-                    group,
-                )
-            })
+            groups.map(move |(number, group)| (group_key(Some(variant), number), group))
         }))
     }
 
-    /// The same, to be changed.
-    pub(super) fn groups_mut(&mut self) -> impl Iterator<Item = (String, &mut Circuits)> {
+    /// The groups to be changed: each with the number of its variant, if it is of one, and its key.
+    pub(super) fn groups_mut(
+        &mut self,
+    ) -> impl Iterator<Item = (Option<usize>, String, &mut Circuits)> {
         let own = self.circuits.iter_mut().enumerate();
-        let own = own.map(|(number, group)| (format!("circuits[{number}]"), group));
+        let own = own.map(|(number, group)| (None, group_key(None, number), group));
         let variants = self
             .branch
             .iter_mut()
@@ -60,8 +57,8 @@ impl Scenario {
         own.chain(variants.enumerate().flat_map(|(variant, of)| {
             let groups = of.circuits.iter_mut().enumerate();
             groups.map(move |(number, group)| {
-                let key = format!("branch.variants[{variant}].circuits[{number}]");
-                (key, group)
+                let variant = Some(variant);
+                (variant, group_key(variant, number), group)
             })
         }))
     }
@@ -121,6 +118,14 @@ impl Scenario {
         let taken = node.reconfigure(Instant::ZERO, &*changed);
         taken.map_err(refused)?;
         Ok(Some(changed))
+    }
+}
+
+/// The key of a group of circuits: of a variant, or of the scenario itself.
+fn group_key(variant: Option<usize>, number: usize) -> String {
+    match variant {
+        None => format!("circuits[{number}]"),
+        Some(variant) => format!("branch.variants[{variant}].circuits[{number}]"),
     }
 }
 
