@@ -1,16 +1,22 @@
 # What one does with hopflow's source. `make` alone runs the tests.
 CARGO ?= cargo
 PYTHON ?= python3
+CHROMIUM ?= chromium
 
 .DEFAULT_GOAL := test
-.PHONY: test test-rust test-python python-env wheel lint fmt docs bench ci
+.PHONY: test test-rust test-python test-page python-env page-packages playground wheel lint fmt docs bench ci
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 # An environment with what tests and checks of the Python package need, and the package itself.
 ENV = $(TARGET)/python-env
 ENV_PYTHON = $(ENV)/bin/python
 
-test: test-rust test-python ## all tests
+# The page with the simulator, and WebAssembly for it.
+PAGE = site/playground
+PACKAGES = $(PAGE)/node_modules/.package-lock.json
+WASM = wasm32-unknown-unknown
+
+test: test-rust test-python test-page ## all tests
 
 test-rust: ## tests of the crates
 	$(CARGO) test --workspace --locked
@@ -24,6 +30,32 @@ test-python: python-env ## tests of the Python package, and its types
 	$(ENV_PYTHON) -m mypy
 	$(ENV_PYTHON) -m pytest --quiet
 
+# In Chromium, where it is.
+test-page: ## tests of the playground in a browser
+	@if ! command -v npm >/dev/null || ! test -d "$$(rustc --print target-libdir --target $(WASM))"; then \
+		echo "skipped: the playground needs npm and rustup target add $(WASM)"; \
+	elif ! command -v $(CHROMIUM) >/dev/null; then \
+		echo "skipped: the tests of the playground need Chromium"; \
+	else \
+		$(MAKE) --no-print-directory playground && \
+		$(CARGO) build --quiet --locked --package hopflow-playground --example hashes && \
+		cd $(PAGE) && npm run --silent check && \
+		CHROMIUM="$$(command -v $(CHROMIUM))" HASHES="$(abspath $(TARGET))/debug/examples/hashes" npm run --silent test; \
+	fi
+
+playground: page-packages ## the page that runs the simulator in a browser, in site/playground/build/page
+	$(CARGO) build --release --locked --package hopflow-playground --target $(WASM)
+	$(CARGO) run --quiet --release --locked --manifest-path tools/bindgen/Cargo.toml \
+		--target-dir $(TARGET)/bindgen -- \
+		$(TARGET)/$(WASM)/release/hopflow_playground.wasm $(PAGE)/build/pkg
+	cd $(PAGE) && npm run --silent build
+
+page-packages: $(PACKAGES)
+
+$(PACKAGES): $(PAGE)/package-lock.json
+	cd $(PAGE) && npm ci --silent
+	touch $@
+
 python-env: $(ENV)/ready
 
 $(ENV)/ready: python/requirements-test.txt
@@ -36,7 +68,7 @@ wheel: python-env ## the Python package as users install it, in dist
 
 lint: python-env ## format, clippy, ruff, the directions of dependencies and circles, changing nothing
 	$(CARGO) fmt --all --check
-	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs
+	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs tools/bindgen/src/main.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package hopflow --all-targets --locked -- -D warnings
 	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-bands.py tools/records.py tools/compare-with-tor.py
@@ -49,7 +81,7 @@ lint: python-env ## format, clippy, ruff, the directions of dependencies and cir
 
 fmt: python-env ## format all sources in place
 	$(CARGO) fmt --all
-	rustfmt --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs
+	rustfmt --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs tools/bindgen/src/main.rs
 	$(ENV_PYTHON) -m ruff format --quiet python
 
 docs: ## the API documentation, in target/doc

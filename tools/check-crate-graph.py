@@ -43,12 +43,14 @@ ALLOWED = {
     "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
     "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
     "hopflow": {"units", "onion", "overlay", "sim", "transports", "lab", "results", "report", "daemon", "testbed", "api"},
+    "hopflow-playground": {"units", "config", "sim", "transports", "lab"},
     "hopflow-own-transport": {"hopflow", "units", "wire", "overlay", "transports"},
     "hopflow-python": {"hopflow", "units", "lab", "results", "report", "api"},
 }
 
 # What tests and benches may use on top of that.
 ALLOWED_IN_TESTS = {
+    "hopflow-playground": {"results"},
     "hopflow-mpc": {"random"},
     "hopflow-config": {"units"},
     "hopflow-overlay": {"testkit"},

@@ -46,6 +46,11 @@ impl InputError {
         self
     }
 
+    /// The line in the text, counted from 1, if it is known.
+    pub const fn line(&self) -> Option<usize> {
+        self.line
+    }
+
     /// The error with the line that holds the byte `offset` of `text`.
     pub(crate) fn on_line_of(mut self, text: &str, offset: usize) -> Self {
         self.line = Some(line_of(text, offset));

@@ -88,6 +88,18 @@ impl<P: Copy> Flight<P> {
         }
     }
 
+    /// Calls `visit` with every packet and when it arrives, in any order.
+    pub(crate) fn visit(&self, visit: &mut impl FnMut(Instant, &P)) {
+        let mut each = |next: &Airborne<P>| visit(next.arrives, &next.packet);
+        match self {
+            Self::InOrder(ring, _) => ring.iter().for_each(each),
+            Self::ByArrival(heap) => {
+                let ranking = heap.ranking.iter();
+                ranking.for_each(|Reverse(next)| each(&next.packet));
+            }
+        }
+    }
+
     /// Packets under way.
     pub(crate) fn len(&self) -> usize {
         match self {

@@ -233,6 +233,11 @@ impl<P: Copy> Link<P> {
         self.flight.for_each_packet(&mut change);
     }
 
+    /// Calls `visit` with every packet whose arrival is decided, and when that is.
+    pub fn visit_packets(&self, mut visit: impl FnMut(Instant, &P)) {
+        self.flight.visit(&mut visit);
+    }
+
     #[inline]
     fn count_delivered(&mut self, size: u32) {
         self.counters.delivered += 1;

@@ -21,4 +21,7 @@ pub use outcome::{
 };
 pub use payload::{DataOffset, Simulated};
 pub use spec::SpecError;
-pub use world::{Deployment, Progress, World, run};
+pub use world::{
+    Deployment, HopView, LinkView, MachineView, PacketView, Progress, TransferView, UserView,
+    World, WorldView, run,
+};

@@ -527,6 +527,7 @@ impl<'a> Builder<'a> {
             grid,
             circuits: circuits.map(circuit_outcome).collect(),
             users: self.users,
+            watched: None,
             now: Instant::ZERO,
             wanted: Partitions::UpTo(1),
             balance: None,

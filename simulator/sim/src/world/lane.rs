@@ -20,7 +20,7 @@ use super::packets::{Content, Packets};
 use super::recorders::Records;
 use super::schedule::{Schedule, Scheduled};
 use super::shared::Shared;
-use super::users::{Client, Server, Sink, StreamWrite};
+use super::users::{Client, Endpoint, Server, Sink, StreamWrite};
 use crate::outcome::{FailCause, NewCircuit};
 use crate::payload::{DataOffset, Simulated};
 
@@ -80,6 +80,11 @@ impl Lane {
         self.inbox.len() == 1
     }
 
+    /// Packets that will be at the machine's router, in time for the next run.
+    pub(crate) fn inbox(&self) -> &[Arrival] {
+        &self.inbox
+    }
+
     /// Takes a user's request: its server will receive it.
     pub(crate) fn expect_request(&mut self, server: u32, request: Request) {
         self.servers[server as usize].begin(request);
@@ -89,6 +94,22 @@ impl Lane {
     pub(crate) fn note_left(&mut self, (end, index): (CircuitEnd, u32), left: Left) {
         if let Some(sink) = self.sink_mut(end, index) {
             sink.on_left(left);
+        }
+    }
+
+    /// What a user has at one of its ends.
+    pub(crate) fn endpoint(&self, end: CircuitEnd, index: u32) -> &Endpoint {
+        match end {
+            CircuitEnd::Client => &self.clients[index as usize].endpoint,
+            CircuitEnd::Exit => &self.servers[index as usize].endpoint,
+        }
+    }
+
+    /// What is measured of a user at one of its ends, if that is where it is measured.
+    pub(crate) fn sink(&self, end: CircuitEnd, index: u32) -> Option<&Sink> {
+        match end {
+            CircuitEnd::Client => self.clients[index as usize].sink.as_ref(),
+            CircuitEnd::Exit => self.servers[index as usize].sink.as_ref(),
         }
     }
 

@@ -14,6 +14,7 @@
 //! | its TCP connections, of the overlay and outside it | `connections.rs`, `connection.rs`, `cross.rs` |
 //! | its users and servers | `users/` |
 //! | its recorders, and the results of all | `recorders/` |
+//! | what can be seen of it between windows | `view.rs`, `watched.rs` |
 //! | routers and the links between them | `routes.rs`, `trunks.rs` |
 //! | what the lanes of a partition use in turn | `shared.rs`, `packets.rs` |
 
@@ -43,6 +44,8 @@ mod shared;
 mod stops;
 mod trunks;
 mod users;
+mod view;
+mod watched;
 mod windows;
 #[expect(clippy::module_inception, reason = "it is what the folder is about")]
 mod world;
@@ -52,6 +55,9 @@ use std::ops::ControlFlow;
 use hopflow_overlay::Factory;
 
 pub use self::deployment::Deployment;
+pub use self::view::{
+    HopView, LinkView, MachineView, PacketView, TransferView, UserView, WorldView,
+};
 pub use self::world::{Progress, World};
 use crate::outcome::Outcome;
 use crate::payload::Simulated;

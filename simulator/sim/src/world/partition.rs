@@ -233,6 +233,12 @@ impl Partition {
         work.lanes.dedup();
     }
 
+    /// All packets that will be at the routers of lanes.
+    pub(crate) fn arrivals(&self) -> impl Iterator<Item = &Arrival> {
+        let windows = self.pending.windows.values();
+        windows.flat_map(|work| &work.arrivals)
+    }
+
     /// Takes all packets that will be at the routers of lanes, with their contents in the packets of
     /// this partition.
     pub(crate) fn take_arrivals(&mut self) -> Vec<Arrival> {

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use hopflow_overlay::Direction;
 use hopflow_units::{Duration, Instant};
@@ -22,6 +23,7 @@ use super::partition::Partition;
 use super::recorders::{self, LegRecorder, QueueRecorder, Sender, TraceRecorder};
 use super::trunks::Trunks;
 use super::users::{Directions, Leg};
+use super::watched::Watched;
 use super::windows::{self, Ended, Span};
 use crate::outcome::{CircuitOutcome, Outcome};
 
@@ -58,6 +60,8 @@ pub struct World {
     /// Links between routers, if packets may wait there.
     pub(super) trunks: Option<Trunks>,
     pub(super) users: Vec<Directions>,
+    /// Where to look for what users have, if the world is watched.
+    pub(super) watched: Option<Arc<Watched>>,
     /// What is known of each circuit before the simulation.
     pub(super) circuits: Vec<CircuitOutcome>,
     /// Everything before this time has happened.

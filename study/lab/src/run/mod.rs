@@ -11,6 +11,7 @@ mod needs;
 mod rollout;
 mod rows;
 mod running;
+mod watched;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub use campaign::{Campaign, Finished};
 pub use execute::{Keep, Monitor, Silent, Threads, execute, execute_one};
 pub use job::Job;
 pub use needs::Needs;
+pub use watched::Watched;
 
 use hopflow_units::Bytes;
 

@@ -52,6 +52,24 @@ impl Running {
         })
     }
 
+    /// Makes it one that can be looked at, and that stops at least every `step`.
+    pub(super) fn watch(&mut self, step: Duration) {
+        self.world.watch(step);
+    }
+
+    pub(super) const fn spec(&self) -> &WorldSpec {
+        &self.spec
+    }
+
+    pub(super) const fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// How far it has come.
+    pub(super) const fn reached(&self) -> Duration {
+        self.reached
+    }
+
     /// Lets it go on with up to so many threads, or with exactly so many.
     pub(super) fn set_threads(&mut self, up_to: usize, exactly: Option<usize>) {
         match exactly {

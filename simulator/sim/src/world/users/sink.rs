@@ -128,6 +128,16 @@ impl Sink {
         })
     }
 
+    /// The fetch under way: when it was requested, what has arrived of it, and its size; `None` of an
+    /// endless one.
+    pub(crate) fn under_way(&self) -> Option<(Instant, Bytes, Option<Bytes>)> {
+        self.transfer.map(|transfer| {
+            let size = transfer.fetch.size(self.measured);
+            let finite = (size != Fetch::ENDLESS).then_some(size);
+            (transfer.requested, transfer.received, finite)
+        })
+    }
+
     /// Notes when a cell left its source. A cell that the source sends again has its time already,
     /// or was delivered.
     pub(crate) fn on_left(&mut self, left: Left) {

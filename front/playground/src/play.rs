@@ -1,0 +1,253 @@
+//! Runs of a scenario that a page looks at.
+
+use std::sync::Arc;
+
+use hopflow_config::InputError;
+use hopflow_lab::run::{Job, Watched};
+use hopflow_lab::scenario::{Scenario, Seeds};
+use hopflow_units::Duration;
+use serde_json::Value;
+
+use crate::picture;
+
+/// The name by which messages call the text.
+const FILE: &str = "scenario.toml";
+
+/// How finely runs stop.
+const STEP: Duration = Duration::from_micros(200);
+
+/// Copies of a run from which it can begin again.
+const MOST_COPIES: usize = 16;
+
+/// Between copies, at first.
+const COPY_EVERY: Duration = Duration::from_secs(1);
+
+/// The runs of a scenario, one for each transport, on the same network.
+#[derive(Debug)]
+pub struct Play {
+    scenario: Arc<Scenario>,
+    runs: Vec<Run>,
+}
+
+/// A run, and copies of it at earlier times.
+#[derive(Debug)]
+struct Run {
+    label: String,
+    now: Watched,
+    /// In order of time; the first is of the beginning.
+    copies: Vec<Watched>,
+    copy_every: Duration,
+}
+
+impl Play {
+    /// The runs of the scenario with this text, with its first seed, at their beginning.
+    ///
+    /// # Errors
+    /// If the text is no valid scenario, or needs more memory than a page has.
+    pub fn new(text: &str) -> Result<Self, InputError> {
+        let mut scenario = Scenario::parse(text, FILE)?;
+        let seeds = scenario.seeds.list();
+        scenario.seeds = Seeds::List(seeds[..1].to_vec());
+        let scenario = Arc::new(scenario);
+        let jobs = Job::plan(&scenario, "")?;
+        let runs = jobs.iter().map(Run::new);
+        Ok(Self {
+            runs: runs.collect::<Result<_, _>>()?,
+            scenario,
+        })
+    }
+
+    /// The network, its users and the transports.
+    pub fn network(&self) -> Value {
+        let labels = self.runs.iter().map(|run| run.label.as_str());
+        picture::network(&self.scenario, self.runs[0].now.spec(), labels)
+    }
+
+    /// Lets a run go on or back to a time in seconds; returns how far it has come.
+    pub fn go_to(&mut self, transport: usize, seconds: f64) -> f64 {
+        let time = Duration::from_secs_f64(seconds.max(0.0));
+        let run = &mut self.runs[transport];
+        run.go_to(time.min(run.now.spec().end));
+        run.now.now().as_secs_f64()
+    }
+
+    /// What can be seen of a run now, with the downloads that were completed in the last `recent`
+    /// seconds.
+    pub fn view(&self, transport: usize, recent: f64) -> Value {
+        let run = &self.runs[transport].now;
+        let since = run.now().saturating_sub(Duration::from_secs_f64(recent));
+        picture::view(&run.view(), &run.completed(since))
+    }
+
+    /// Lets a copy of a run go on to its end and returns the hash of its results.
+    pub fn results(&self, transport: usize) -> String {
+        let run = self.runs[transport].now.clone();
+        run.finish().fingerprint().to_string()
+    }
+}
+
+impl Run {
+    fn new(job: &Job) -> Result<Self, InputError> {
+        let run = Watched::new(job, STEP);
+        let run = run.map_err(|error| InputError::new(error.to_string()))?;
+        Ok(Self {
+            label: job.key.transport.clone(),
+            copies: vec![run.clone()],
+            now: run,
+            copy_every: COPY_EVERY,
+        })
+    }
+
+    fn go_to(&mut self, time: Duration) {
+        if time < self.now.now() {
+            self.go_back(time);
+        }
+        while self.now.now() < time {
+            let last = self.copies.last().expect("the first one stays");
+            let due = last.now() + self.copy_every;
+            self.now.advance(due.min(time));
+            if self.now.now() >= due {
+                self.keep_copy();
+            }
+        }
+    }
+
+    /// Begins again from the last copy before a time.
+    fn go_back(&mut self, time: Duration) {
+        let before = self.copies.partition_point(|copy| copy.now() <= time);
+        self.copies.truncate(before.max(1));
+        self.now = self.copies.last().expect("the first one stays").clone();
+    }
+
+    /// Keeps a copy; when there are too many, every second one goes.
+    fn keep_copy(&mut self) {
+        self.copies.push(self.now.clone());
+        if self.copies.len() > MOST_COPIES {
+            let mut keep = false;
+            self.copies.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.copy_every = self.copy_every + self.copy_every;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    use hopflow_lab::run::{Silent, execute_one};
+    use hopflow_results::{RunEntry, RunKey, Tables};
+
+    use super::*;
+
+    const TEXT: &str = r#"
+        name = "test"
+        duration = "3 s"
+        seeds = [4]
+
+        [transports.backtap]
+
+        [transports.vanilla]
+
+        [network]
+        access = { rate = "10 MB/s", delay = "10 ms" }
+
+        [[network.relays]]
+        name = "relay"
+        count = 3
+
+        [[circuits]]
+        count = 2
+        path = ["relay", "relay", "relay"]
+        workload = "bulk"
+    "#;
+
+    /// Application bytes of a cell.
+    const DATA: u64 = 498;
+
+    /// Cells of a datagram.
+    const MOST_CELLS: u64 = 2;
+
+    fn play() -> Play {
+        Play::new(TEXT).unwrap()
+    }
+
+    #[test]
+    fn going_back_and_on_again_shows_the_same() {
+        for transport in 0..2 {
+            let (mut straight, mut wandering) = (play(), play());
+            for seconds in [0.4, 2.5, 1.3, 0.2, 1.7] {
+                wandering.go_to(transport, seconds);
+            }
+            assert_eq!(
+                straight.go_to(transport, 1.7),
+                wandering.go_to(transport, 1.7)
+            );
+            assert_eq!(
+                straight.view(transport, 3.0),
+                wandering.view(transport, 3.0)
+            );
+            assert_eq!(straight.results(transport), play().results(transport));
+        }
+    }
+
+    #[test]
+    fn results_are_those_of_a_run_that_nobody_looks_at() {
+        let scenario = Arc::new(Scenario::parse(TEXT, FILE).unwrap());
+        for (transport, job) in Job::plan(&scenario, "").unwrap().iter().enumerate() {
+            let unseen = Mutex::new(String::new());
+            let keep = |key: &RunKey, tables: &Tables, wall_seconds| {
+                let results = tables.fingerprint();
+                *unseen.lock().unwrap() = results.to_string();
+                Ok(RunEntry {
+                    key: key.clone(),
+                    folder: String::new(),
+                    results,
+                    wall_seconds,
+                    files: BTreeMap::new(),
+                })
+            };
+            execute_one(job, 1, &Silent, &keep).unwrap();
+            assert_eq!(play().results(transport), unseen.into_inner().unwrap());
+        }
+    }
+
+    /// Cells do not vanish from what is drawn: what the source has packaged waits somewhere, is under
+    /// way, or was delivered.
+    #[test]
+    fn what_is_packaged_is_queued_under_way_or_delivered() {
+        let mut play = play();
+        for tenths in 1..30 {
+            play.go_to(0, f64::from(tenths) / 10.0);
+            let view = play.runs[0].now.view();
+            let (mut cells, mut known) = (0, 0);
+            for user in &view.users {
+                cells += user.packaged.get().div_ceil(DATA);
+                known += user.delivered.get() / DATA;
+                let queued = user.hops.iter().map(|hop| hop.flow.queued.get());
+                known += queued.sum::<u64>();
+            }
+            let under_way = view.packets.iter().map(|packet| u64::from(packet.cells));
+            known += under_way.sum::<u64>();
+            // One packet leaves a machine, and others wait for it.
+            let leaving = view.machines.iter().map(|it| it.up.packets as u64 + 1);
+            let unseen = MOST_CELLS * leaving.sum::<u64>();
+            assert!(known <= cells, "{known} of {cells} after {tenths} tenths");
+            assert!(
+                known + unseen + 2 >= cells,
+                "{known} of {cells} after {tenths} tenths"
+            );
+        }
+    }
+
+    #[test]
+    fn a_run_ends_and_stays_there() {
+        let mut play = play();
+        let end = play.go_to(0, 10.0);
+        assert_eq!(end, 3.0);
+        assert_eq!(play.go_to(0, 20.0), end);
+    }
+}

@@ -1,0 +1,43 @@
+/** The scenario's text, with its lines numbered and a wrong one marked. */
+export class Editor {
+  private wrong: number | null = null;
+
+  constructor(
+    private readonly area: HTMLTextAreaElement,
+    private readonly lines: HTMLElement,
+  ) {
+    area.addEventListener('input', () => this.number());
+    area.addEventListener('scroll', () => (lines.scrollTop = area.scrollTop));
+  }
+
+  get text(): string {
+    return this.area.value;
+  }
+
+  set(text: string): void {
+    if (this.area.value !== text) this.area.value = text;
+    this.mark(null);
+  }
+
+  mark(line: number | null): void {
+    this.wrong = line;
+    this.number();
+    const wrong = this.lines.querySelector<HTMLElement>('.wrong');
+    if (wrong !== null) {
+      this.area.scrollTop = wrong.offsetTop - this.area.clientHeight / 2;
+      this.lines.scrollTop = this.area.scrollTop;
+    }
+  }
+
+  private number(): void {
+    const count = this.area.value.split('\n').length;
+    const numbers = Array.from({ length: count }, (_, index) => {
+      const line = document.createElement('span');
+      line.textContent = `${index + 1}\n`;
+      if (index + 1 === this.wrong) line.className = 'wrong';
+      return line;
+    });
+    this.lines.replaceChildren(...numbers);
+    this.lines.scrollTop = this.area.scrollTop;
+  }
+}

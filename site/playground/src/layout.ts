@@ -1,0 +1,59 @@
+/** Where the machines of a network stand: clients left, exits right. */
+
+import type { Network } from './wire.ts';
+
+export interface Place {
+  /** From 0, left, to 1, right. */
+  x: number;
+  /** From 0, top, to 1, bottom. */
+  y: number;
+  /** Whether it is where circuits begin. */
+  client: boolean;
+}
+
+/** A place for each machine that a circuit passes, by number. */
+export function layout({ machines, users }: Network): (Place | undefined)[] {
+  const columns = machines.map(() => ({ sum: 0, count: 0, client: true }));
+  const neighbours = machines.map(() => new Set<number>());
+  for (const path of users.flatMap(({ paths }) => paths)) {
+    path.forEach((machine, position) => {
+      const column = columns[machine]!;
+      column.sum += position / (path.length - 1);
+      column.count += 1;
+      column.client &&= position === 0;
+      for (const beside of [path[position - 1], path[position + 1]]) {
+        if (beside !== undefined) neighbours[machine]!.add(beside);
+      }
+    });
+  }
+  const x = columns.map(({ sum, count }) => (count > 0 ? sum / count : NaN));
+  const longest = Math.max(2, ...users.flatMap(({ paths }) => paths.map((path) => path.length)));
+  const column = (at: number) => Math.round(at * (longest - 1));
+  const used = x.flatMap((at, machine) => (Number.isNaN(at) ? [] : [machine]));
+  const y = new Map<number, number>();
+  const groups = Map.groupBy(used, (machine) => column(x[machine]!));
+  const spread = (group: number[]) =>
+    group.forEach((machine, index) => y.set(machine, (index + 0.5) / group.length));
+  groups.forEach(spread);
+  // Machines move to the middle of their neighbours, column by column, until little crosses.
+  for (let round = 0; round < 6; round += 1) {
+    for (const group of groups.values()) {
+      const middle = (machine: number) => {
+        const beside = [...neighbours[machine]!].map((it) => y.get(it) ?? 0.5);
+        return beside.reduce((a, b) => a + b, 0) / Math.max(1, beside.length);
+      };
+      const middles = new Map(group.map((machine) => [machine, middle(machine)]));
+      group.sort((a, b) => middles.get(a)! - middles.get(b)! || a - b);
+      spread(group);
+    }
+  }
+  return machines.map((_, machine) =>
+    y.has(machine)
+      ? {
+          x: column(x[machine]!) / (longest - 1),
+          y: y.get(machine)!,
+          client: columns[machine]!.client,
+        }
+      : undefined,
+  );
+}

@@ -1,0 +1,367 @@
+/** The page: what is shown, and what the user does with it. */
+
+import { Charts, summary, type History } from './charts.ts';
+import { Editor } from './editor.ts';
+import { drawKnobs } from './knobs.ts';
+import { readLink, writeLink } from './link.ts';
+import { Refused, Simulator } from './simulator.ts';
+import { Stage, type Choice } from './stage.ts';
+import { caption, STORIES, type Story } from './stories.ts';
+import { drawStrip } from './strip.ts';
+import { seconds, speed } from './text.ts';
+import type { Builtin, Knob, Network, Step, View } from './wire.ts';
+
+/** Charts follow so often, in milliseconds. */
+const CHARTS_EVERY = 250;
+
+const by = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
+
+/** One transport on its network. */
+interface Arm {
+  transport: number;
+  stage: Stage;
+  strip: HTMLElement;
+  note: HTMLElement;
+  view: View;
+  history: History;
+}
+
+class Page {
+  private readonly simulator = new Simulator();
+  private readonly editor = new Editor(by('toml'), by('lines'));
+  private scenarios: Builtin[] = [];
+  private story: Story | undefined;
+  private network!: Network;
+  private arms: Arm[] = [];
+  private charts: Charts | undefined;
+  private chosen: Choice = { user: 0 };
+  private playing = false;
+  private factor = 1;
+  /** The time that is shown. */
+  private time = 0;
+  private asking = false;
+  private lastFrame = 0;
+  private lastCharts = 0;
+  /** The text whose runs are shown. */
+  private text = '';
+
+  async start(): Promise<void> {
+    this.scenarios = await this.simulator.ready;
+    this.fillSources();
+    this.listen();
+    const link = await readLink(location.hash).catch(() => undefined);
+    if (link === undefined) await this.tell(STORIES[0]!);
+    else {
+      await this.load(link.text);
+      this.setSpeed(link.speed);
+      await this.jump(link.time);
+    }
+    requestAnimationFrame(this.frame);
+    document.body.dataset['ready'] = 'true';
+  }
+
+  private fillSources(): void {
+    const group = (label: string, names: string[]) => {
+      const made = document.createElement('optgroup');
+      made.label = label;
+      made.append(...names.map((name) => new Option(name, `${label}/${name}`)));
+      return made;
+    };
+    by('source').append(
+      group('stories', STORIES.map(({ title }) => title)),
+      group('scenarios', this.scenarios.map(({ name }) => name)),
+    );
+  }
+
+  private listen(): void {
+    const click = (id: string, act: () => void) => by(id).addEventListener('click', act);
+    by<HTMLSelectElement>('source').addEventListener('change', ({ target }) => {
+      const [kind, name] = (target as HTMLSelectElement).value.split('/');
+      const story = STORIES.find(({ title }) => title === name);
+      if (kind === 'stories' && story) void this.tell(story);
+      else void this.show(this.scenarios.find((it) => it.name === name)!.text);
+    });
+    click('play', () => this.toggle());
+    click('step', () => void this.jump(this.time + 0.1));
+    click('cell', () => void this.nextCell());
+    click('run', () => void this.show(this.editor.text));
+    click('share', () => void this.share());
+    click('save', () => this.save());
+    click('theme', () => this.switchTheme());
+    click('hash', () => void this.hash());
+    by('time').addEventListener('input', ({ target }) => {
+      void this.jump(Number((target as HTMLInputElement).value) * this.network.end);
+    });
+    by('speed').addEventListener('input', ({ target }) => {
+      this.setSpeed(10 ** Number((target as HTMLInputElement).value));
+    });
+    window.addEventListener('resize', () => this.resize());
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.resize());
+    window.addEventListener('keydown', (event) => this.press(event));
+  }
+
+  private press(event: KeyboardEvent): void {
+    const target = event.target as HTMLElement;
+    if (target.matches('input, textarea, select, button, summary')) return;
+    const actions: Record<string, () => void> = {
+      ' ': () => this.toggle(),
+      '.': () => void this.nextCell(),
+      ArrowRight: () => void this.jump(this.time + 0.1),
+      ArrowLeft: () => void this.jump(this.time - 0.1),
+    };
+    const act = actions[event.key];
+    if (act === undefined) return;
+    event.preventDefault();
+    act();
+  }
+
+  private async tell(story: Story): Promise<void> {
+    await this.load(story.text, story);
+    this.setSpeed(story.speed);
+    this.play(true);
+  }
+
+  /** Shows a scenario from its beginning, as the user wrote it. */
+  private async show(text: string): Promise<void> {
+    if (await this.load(text)) this.play(true);
+  }
+
+  /** Makes the runs of a scenario; false if it is not valid, and then what was shown stays. */
+  private async load(text: string, story?: Story, shown = [0, 1]): Promise<boolean> {
+    this.editor.set(text);
+    const loaded = await this.guarded(() => this.simulator.load(text));
+    if (loaded === undefined) return false;
+    this.play(false);
+    this.arms = [];
+    this.text = text;
+    this.story = story;
+    this.network = loaded.network;
+    this.time = 0;
+    this.chosen = { user: 0 };
+    drawKnobs(by('knobs'), loaded.knobs, (knob, value) => void this.turn(knob, value));
+    by('caption').textContent = this.network.about;
+    by('results').textContent = '';
+    const { transports } = this.network;
+    await this.compare(shown.filter((transport) => transport < transports.length));
+    return true;
+  }
+
+  /** Puts transports beside each other. */
+  private async compare(transports: number[]): Promise<void> {
+    const { steps } = await this.simulator.go(transports, this.time);
+    this.arms = steps.map(({ transport, view }, place) => this.makeArm(transport, view, place));
+    by('arms').replaceChildren(...this.arms.map(({ strip }) => strip.parentElement!));
+    this.arms.forEach(({ stage }) => stage.measure());
+    const labels = transports.map((transport) => this.network.transports[transport]!);
+    this.charts?.close();
+    this.charts = new Charts(by('charts'), this.network, labels);
+    this.draw();
+  }
+
+  private makeArm(transport: number, view: View, place: number): Arm {
+    const [box, title, canvas] = ['section', 'h2', 'canvas'].map((it) => document.createElement(it));
+    box!.className = 'arm';
+    const select = document.createElement('select');
+    select.setAttribute('aria-label', 'Transport');
+    select.append(...this.network.transports.map((label, number) => new Option(label, String(number))));
+    select.value = String(transport);
+    select.addEventListener('change', () => {
+      const shown = this.arms.map((arm) => arm.transport);
+      shown[place] = Number(select.value);
+      void this.compare(shown);
+    });
+    const note = document.createElement('small');
+    title!.append(select, note);
+    const strip = document.createElement('div');
+    strip.className = 'strip';
+    box!.append(title!, canvas!, strip);
+    by('arms').append(box!);
+    const stage = new Stage(canvas as HTMLCanvasElement, this.network);
+    canvas!.addEventListener('click', ({ offsetX, offsetY }) => {
+      this.chosen = stage.at(offsetX, offsetY) ?? this.chosen;
+      this.draw();
+      this.drawCharts();
+    });
+    return { transport, stage, strip, note, view, history: { samples: [], downloads: [] } };
+  }
+
+  private readonly frame = (now: number): void => {
+    const passed = Math.min(0.1, (now - this.lastFrame) / 1e3);
+    this.lastFrame = now;
+    if (this.playing && this.arms.length > 0) {
+      const reached = Math.min(...this.arms.map(({ view }) => view.now));
+      // What is shown runs ahead of the simulator by a frame or two, not more.
+      const ahead = reached + Math.max(0.02, 0.05 * this.factor);
+      this.time = Math.min(this.time + passed * this.factor, ahead, this.network.end);
+      if (!this.asking) void this.follow(this.time);
+      if (this.time >= this.network.end) this.play(false);
+      this.draw();
+      if (now - this.lastCharts > CHARTS_EVERY) {
+        this.lastCharts = now;
+        this.drawCharts();
+      }
+    }
+    requestAnimationFrame(this.frame);
+  };
+
+  /** Lets the runs follow to a time. */
+  private async follow(time: number): Promise<void> {
+    this.asking = true;
+    const arms = this.arms;
+    try {
+      const { steps } = await this.simulator.go(arms.map(({ transport }) => transport), time);
+      steps.forEach((step, number) => take(arms[number]!, step));
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  /** Shows another time, earlier or later. */
+  private async jump(time: number): Promise<void> {
+    this.time = Math.min(this.network.end, Math.max(0, time));
+    await this.follow(this.time);
+    this.draw();
+    this.drawCharts();
+  }
+
+  /** Goes on until any machine sends a cell with data that nobody has sent before. */
+  private async nextCell(): Promise<void> {
+    this.play(false);
+    const departed = () =>
+      this.arms.flatMap(({ view }) => view.users.flatMap(({ hops }) => hops.map((hop) => hop[4])));
+    const before = departed().reduce((a, b) => a + b, 0);
+    for (let tries = 0; tries < 400 && this.time < this.network.end; tries += 1) {
+      await this.jump(this.time + 0.0005);
+      if (departed().reduce((a, b) => a + b, 0) > before) return;
+    }
+  }
+
+  private draw(): void {
+    for (const { stage, view, strip, note, history } of this.arms) {
+      stage.draw(view, Math.max(view.now, this.time), this.chosen);
+      drawStrip(strip, this.network, view, this.chosenUser());
+      note.textContent = summary(history, this.network);
+    }
+    by('clock').textContent = seconds(Number(this.time.toFixed(this.factor < 0.2 ? 4 : 2)));
+    by<HTMLInputElement>('time').value = String(this.time / this.network.end);
+    if (this.story !== undefined) {
+      const text = caption(this.story, this.time);
+      if (by('caption').textContent !== text) by('caption').textContent = text;
+    }
+  }
+
+  private drawCharts(): void {
+    this.charts?.update(this.arms.map(({ history }) => history), this.chosenUser());
+  }
+
+  /** The user that was chosen, or the first one over the relay that was. */
+  private chosenUser(): number {
+    const { chosen } = this;
+    if ('user' in chosen) return chosen.user;
+    const over = this.network.users.findIndex(({ paths }) => paths[0]!.includes(chosen.machine));
+    return Math.max(0, over);
+  }
+
+  private play(playing: boolean): void {
+    this.playing = playing && this.time < this.network.end;
+    by('play').textContent = this.playing ? 'pause' : 'play';
+  }
+
+  private toggle(): void {
+    this.play(!this.playing);
+    // The runs stop at the time that is shown, not a frame before it.
+    if (!this.playing) void this.jump(this.time);
+  }
+
+  private setSpeed(factor: number): void {
+    this.factor = factor;
+    by<HTMLInputElement>('speed').value = String(Math.log10(factor));
+    by('factor').textContent = speed(factor);
+  }
+
+  /** Runs again with another value. */
+  private async turn(knob: Knob, value: string): Promise<void> {
+    const text = await this.guarded(() => this.simulator.set(this.text, knob.path, value));
+    if (text === undefined) return;
+    const { time, story, playing, chosen } = this;
+    const shown = this.arms.map(({ transport }) => transport);
+    if (!(await this.load(text, story, shown))) return;
+    this.chosen = 'user' in chosen && chosen.user < this.network.users.length ? chosen : { user: 0 };
+    // With the same time the effect can be seen at once.
+    await this.jump(Math.min(time, this.network.end));
+    this.play(playing);
+  }
+
+  private async share(): Promise<void> {
+    this.play(false);
+    await this.jump(this.time);
+    location.hash = await writeLink({ text: this.text, time: this.time, speed: this.factor });
+    await navigator.clipboard?.writeText(location.href).catch(() => undefined);
+    by('share').textContent = 'link copied';
+    setTimeout(() => (by('share').textContent = 'share'), 1500);
+  }
+
+  private save(): void {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([this.text], { type: 'application/toml' }));
+    link.download = `${this.network.name}.toml`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  private async hash(): Promise<void> {
+    this.play(false);
+    by('results').textContent = 'running to the end';
+    const lines = [];
+    for (const { transport } of this.arms) {
+      const hash = await this.simulator.results(transport);
+      lines.push(`${this.network.transports[transport]} seed ${this.network.seed}: ${hash}`);
+    }
+    by('results').textContent = lines.join('\n');
+  }
+
+  private switchTheme(): void {
+    const dark = getComputedStyle(document.documentElement).getPropertyValue('--page') === '#12161d';
+    document.documentElement.dataset['theme'] = dark ? 'light' : 'dark';
+    this.resize();
+  }
+
+  private resize(): void {
+    this.arms.forEach(({ stage }) => stage.measure());
+    this.charts?.build();
+    this.draw();
+    this.drawCharts();
+  }
+
+  /** What a step of the simulator gives, unless it refuses: then the user learns why. */
+  private async guarded<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    const problem = by('problem');
+    try {
+      const answer = await ask();
+      problem.hidden = true;
+      this.editor.mark(null);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      problem.hidden = false;
+      problem.textContent = error.problem.message;
+      this.editor.mark(error.problem.line);
+      by<HTMLDetailsElement>('editor').open = true;
+      return undefined;
+    }
+  }
+}
+
+/** Takes over what a run shows after a step, forward or back. */
+function take(arm: Arm, { view, samples, downloads }: Step): void {
+  const { history } = arm;
+  if (view.now < arm.view.now) {
+    history.samples = history.samples.filter(({ at }) => at <= view.now);
+    history.downloads = history.downloads.filter(([, at, , ttlb]) => at + ttlb <= view.now);
+  }
+  arm.view = view;
+  history.samples.push(...samples);
+  history.downloads.push(...downloads);
+}
+
+await new Page().start();

@@ -1,0 +1,225 @@
+/** The network of one transport, with cells that move and queues that grow and drain. */
+
+import { layout, type Place } from './layout.ts';
+import { cells } from './text.ts';
+import type { Network, View } from './wire.ts';
+
+/** Queues are drawn full from so many cells on. */
+const FULL = 4000;
+
+/** A machine or a circuit that the user clicked. */
+export type Choice = { machine: number } | { user: number };
+
+interface Colours {
+  text: string;
+  faint: string;
+  surface: string;
+  line: string;
+  bulk: string;
+  web: string;
+  chosen: string;
+  queue: string;
+}
+
+export class Stage {
+  private readonly places: (Place | undefined)[];
+  private readonly edges: [number, number][];
+  private colours!: Colours;
+  private width = 0;
+  private height = 0;
+
+  constructor(
+    private readonly canvas: HTMLCanvasElement,
+    private readonly network: Network,
+  ) {
+    this.places = layout(network);
+    const edges = new Map<string, [number, number]>();
+    for (const path of network.users.flatMap(({ paths }) => paths)) {
+      for (let hop = 1; hop < path.length; hop += 1) {
+        edges.set(`${path[hop - 1]} ${path[hop]}`, [path[hop - 1]!, path[hop]!]);
+      }
+    }
+    this.edges = [...edges.values()];
+    this.measure();
+  }
+
+  /** Takes over size and colours of the page. */
+  measure(): void {
+    const { clientWidth, clientHeight } = this.canvas;
+    const scale = window.devicePixelRatio || 1;
+    this.width = clientWidth;
+    this.height = clientHeight;
+    this.canvas.width = Math.round(clientWidth * scale);
+    this.canvas.height = Math.round(clientHeight * scale);
+    this.canvas.getContext('2d')!.setTransform(scale, 0, 0, scale, 0, 0);
+    const style = getComputedStyle(this.canvas);
+    const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
+    this.colours = {
+      text: colour('text'),
+      faint: colour('faint'),
+      surface: colour('surface'),
+      line: colour('line'),
+      bulk: colour('bulk'),
+      web: colour('web'),
+      chosen: colour('chosen'),
+      queue: colour('queue'),
+    };
+  }
+
+  /** What is at a point of the canvas. */
+  at(x: number, y: number): Choice | undefined {
+    let best: { machine: number; far: number } | undefined;
+    this.places.forEach((place, machine) => {
+      if (place === undefined) return;
+      const [px, py] = this.point(place);
+      const far = Math.hypot(px - x, py - y);
+      if (far < 24 && far < (best?.far ?? Infinity)) best = { machine, far };
+    });
+    if (best === undefined) return undefined;
+    const { machine } = best;
+    const user = this.network.users.findIndex(({ paths }) => paths[0]![0] === machine);
+    return user >= 0 ? { user } : { machine };
+  }
+
+  /** Draws what a view shows at a time, which is that of the view or a little later. */
+  draw(view: View, time: number, choice: Choice | undefined): void {
+    const context = this.canvas.getContext('2d')!;
+    context.clearRect(0, 0, this.width, this.height);
+    this.drawEdges(context, choice);
+    this.drawPackets(context, view, time, choice);
+    const queues = this.queues(view);
+    const most = queues.indexOf(Math.max(...queues));
+    this.places.forEach((place, machine) => {
+      if (place === undefined) return;
+      if (place.client) this.drawClient(context, place, machine, view, choice);
+      else this.drawRelay(context, place, machine, queues[machine]!, machine === most, choice);
+    });
+  }
+
+  /** Cells that wait at each machine. */
+  private queues(view: View): number[] {
+    const queues = this.network.machines.map(() => 0);
+    for (const [machine, queued] of view.users.flatMap(({ hops }) => hops)) {
+      queues[machine]! += queued;
+    }
+    return queues;
+  }
+
+  private point({ x, y }: Place): [number, number] {
+    const margin = 44;
+    return [margin + x * (this.width - 2 * margin), 22 + y * (this.height - 44)];
+  }
+
+  private passes(choice: Choice | undefined, [from, to]: [number, number]): boolean {
+    if (choice === undefined) return false;
+    if ('machine' in choice) return choice.machine === from || choice.machine === to;
+    return this.network.users[choice.user]!.paths.some((path) =>
+      path.some((machine, hop) => machine === from && path[hop + 1] === to),
+    );
+  }
+
+  private drawEdges(context: CanvasRenderingContext2D, choice: Choice | undefined): void {
+    for (const edge of this.edges) {
+      const [from, to] = edge.map((machine) => this.point(this.places[machine]!));
+      const chosen = this.passes(choice, edge);
+      context.strokeStyle = chosen ? this.colours.chosen : this.colours.line;
+      context.lineWidth = chosen ? 5 : 1;
+      context.globalAlpha = chosen ? 0.3 : 1;
+      context.beginPath();
+      context.moveTo(...from!);
+      context.lineTo(...to!);
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  private drawPackets(
+    context: CanvasRenderingContext2D,
+    view: View,
+    time: number,
+    choice: Choice | undefined,
+  ): void {
+    for (const [from, to, left, arrives, size, count, user] of view.packets) {
+      const [a, b] = [this.places[from], this.places[to]];
+      if (a === undefined || b === undefined || arrives <= time) continue;
+      const part = Math.min(1, Math.max(0, (time - left) / (arrives - left)));
+      const [ax, ay] = this.point(a);
+      const [bx, by] = this.point(b);
+      // Each direction keeps to its right.
+      const length = Math.hypot(bx - ax, by - ay) || 1;
+      const [nx, ny] = [(-(by - ay) / length) * 3, ((bx - ax) / length) * 3];
+      const data = count > 0 || size > 200;
+      const chosen = user !== null && choice !== undefined && 'user' in choice && choice.user === user;
+      const kind = user === null ? 'bulk' : this.network.users[user]!.class;
+      context.fillStyle = data ? this.colours[kind] : this.colours.faint;
+      context.globalAlpha = data || chosen ? 0.9 : 0.6;
+      context.beginPath();
+      const radius = chosen ? 4 : data ? 2.8 : 1.4;
+      context.arc(ax + (bx - ax) * part + nx, ay + (by - ay) * part + ny, radius, 0, 7);
+      context.fill();
+    }
+    context.globalAlpha = 1;
+  }
+
+  private drawClient(
+    context: CanvasRenderingContext2D,
+    place: Place,
+    machine: number,
+    view: View,
+    choice: Choice | undefined,
+  ): void {
+    const [x, y] = this.point(place);
+    const user = this.network.users.findIndex(({ paths }) => paths[0]![0] === machine);
+    const { transfer } = view.users[user]!;
+    const colour = this.colours[this.network.users[user]!.class];
+    const chosen = choice !== undefined && 'user' in choice && choice.user === user;
+    context.fillStyle = this.colours.surface;
+    context.strokeStyle = chosen ? this.colours.chosen : transfer ? colour : this.colours.faint;
+    context.lineWidth = chosen ? 3 : 1.5;
+    context.beginPath();
+    context.arc(x, y, 6, 0, 7);
+    context.fill();
+    context.stroke();
+    if (transfer === null) return;
+    const [, received, size] = transfer;
+    const part = size === null ? 1 : received / size;
+    context.fillStyle = colour;
+    context.beginPath();
+    context.moveTo(x, y);
+    context.arc(x, y, 5, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * part);
+    context.fill();
+  }
+
+  private drawRelay(
+    context: CanvasRenderingContext2D,
+    place: Place,
+    machine: number,
+    queued: number,
+    most: boolean,
+    choice: Choice | undefined,
+  ): void {
+    const [x, y] = this.point(place);
+    const { name, bucket } = this.network.machines[machine]!;
+    const chosen = choice !== undefined && 'machine' in choice && choice.machine === machine;
+    const [wide, high] = [16, 30];
+    context.fillStyle = this.colours.surface;
+    context.strokeStyle = chosen ? this.colours.chosen : this.colours.text;
+    context.lineWidth = chosen ? 3 : bucket === null ? 1 : 2;
+    context.beginPath();
+    context.roundRect(x - wide / 2, y - high / 2, wide, high, 4);
+    context.fill();
+    context.stroke();
+    // The square root shows both ten cells and a thousand.
+    const part = Math.min(1, Math.sqrt(queued / FULL));
+    context.fillStyle = this.colours.queue;
+    context.fillRect(x - wide / 2 + 2, y + high / 2 - 2 - (high - 4) * part, wide - 4, (high - 4) * part);
+    context.fillStyle = this.colours.text;
+    context.font = '11px system-ui, sans-serif';
+    context.textAlign = 'center';
+    context.fillText(name, x, y + high / 2 + 12);
+    if (queued > 0) {
+      context.font = `${most ? 'bold ' : ''}11px system-ui, sans-serif`;
+      context.fillText(cells(queued), x, y - high / 2 - 4);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+/** One circuit: its hops from the source to the client, with queue and window of each. */
+
+import { number, rate } from './text.ts';
+import type { Network, View } from './wire.ts';
+
+const element = (name: string, text = ''): HTMLElement => {
+  const made = document.createElement('span');
+  made.className = name;
+  made.textContent = text;
+  return made;
+};
+
+/** Draws the circuit of a user. */
+export function drawStrip(into: HTMLElement, network: Network, view: View, user: number): void {
+  const { hops, pending, transfer, delivered } = view.users[user]!;
+  const parts = hops.map(([machine, queued, outstanding, window]) => {
+    const hop = element('hop');
+    const bar = element('bar');
+    const fill = element('fill');
+    const full = window ?? Math.max(outstanding, 1);
+    fill.style.width = `${Math.min(100, (100 * outstanding) / Math.max(1, full))}%`;
+    bar.append(fill);
+    const queue = element('bar queue');
+    const waiting = element('fill');
+    waiting.style.width = `${Math.min(100, 100 * Math.sqrt(queued / 1000))}%`;
+    queue.append(waiting);
+    const { name, bucket } = network.machines[machine]!;
+    hop.append(element('name', bucket === null ? name : `${name}, ${rate(bucket)}`));
+    hop.append(queue, element('value', `${number(queued)} wait`));
+    const under = window === null ? `${number(outstanding)} under way` : `${number(outstanding)} of window ${number(window)}`;
+    hop.append(bar, element('value', under));
+    return hop;
+  });
+  const end = element('hop end');
+  const of = transfer?.[2] ?? null;
+  end.append(element('name', `client of user ${user} (${network.users[user]!.class})`));
+  end.append(element('value', transfer === null ? 'is reading' : of === null
+    ? `${number(delivered / 1e3)} kB so far`
+    : `${number(transfer[1] / 1e3)} of ${number(of / 1e3)} kB`));
+  end.append(element('value', of !== null && pending > 0 ? `${number(pending / 1e3)} kB wait at the exit` : ''));
+  into.replaceChildren(...parts, end);
+}

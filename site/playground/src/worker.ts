@@ -1,0 +1,89 @@
+/** Runs the simulator beside the page. */
+
+import init, { Playground, knobs, scenarios, set } from '../build/pkg/hopflow_playground.js';
+import type { Download, Network, Reply, Request, Sample, Step, View } from './wire.ts';
+
+/** Samples for charts in a simulated second. */
+const SAMPLES = 10;
+
+/** Less than the simulator's nanoseconds. */
+const NOTHING = 1e-10;
+
+let playground: Playground | undefined;
+let network: Network;
+
+const answer = (reply: Reply): void => postMessage(reply);
+
+const look = (transport: number, recent: number): View =>
+  JSON.parse(playground!.view(transport, recent)) as View;
+
+function sample(view: View): Sample {
+  const users = view.users.map(({ hops, packaged, delivered }) => ({
+    packaged,
+    delivered,
+    queues: hops.map((hop) => hop[1]),
+    windows: hops.map((hop) => hop[3]),
+  }));
+  const sums = { bulk: 0, web: 0 };
+  view.users.forEach((user, number) => {
+    sums[network.users[number]!.class] += user.delivered;
+  });
+  const queued = users.reduce((sum, { queues }) => queues.reduce((a, b) => a + b, sum), 0);
+  return { at: view.now, ...sums, queued, users };
+}
+
+/** Lets a run go on, with samples on the way; back it goes at once. */
+function go(transport: number, time: number): Step {
+  const began = performance.now();
+  const samples: Sample[] = [];
+  const downloads: Download[] = [];
+  let view = look(transport, 0);
+  const from = view.now;
+  const forward = time >= from;
+  do {
+    const before = view.now;
+    const next = (Math.floor((before + NOTHING) * SAMPLES) + 1) / SAMPLES;
+    playground!.go_to(transport, forward ? Math.min(time, next) : time);
+    view = look(transport, 0);
+    if (forward && view.now > next - NOTHING) samples.push(sample(view));
+    if (view.now === before) break;
+  } while (view.now < time);
+  if (forward && view.now > from) {
+    const recent = look(transport, view.now - from).downloads;
+    downloads.push(...recent.filter((it) => it[1] + it[3] > from));
+  }
+  return { transport, view, samples, downloads, took: performance.now() - began };
+}
+
+function handle(request: Request): Reply {
+  switch (request.kind) {
+    case 'load': {
+      const made = new Playground(request.text);
+      playground?.free();
+      playground = made;
+      network = JSON.parse(made.network()) as Network;
+      return { kind: 'loaded', network, knobs: JSON.parse(knobs(request.text)) };
+    }
+    case 'go':
+      return { kind: 'went', steps: request.transports.map((it) => go(it, request.time)) };
+    case 'set':
+      return { kind: 'text', text: set(request.text, request.path, request.value) };
+    case 'results':
+      return { kind: 'results', hash: playground!.results(request.transport) };
+  }
+}
+
+onmessage = ({ data }: MessageEvent<Request>) => {
+  try {
+    answer(handle(data));
+  } catch (error) {
+    const message = String(error);
+    answer({
+      kind: 'problem',
+      problem: message.startsWith('{') ? JSON.parse(message) : { line: null, message },
+    });
+  }
+};
+
+await init({ module_or_path: new URL('hopflow.wasm', import.meta.url) });
+answer({ kind: 'ready', scenarios: JSON.parse(scenarios()) });

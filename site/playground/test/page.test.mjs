@@ -1,0 +1,168 @@
+// Drives the built page in Chromium, as a user would.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { serve } from './serve.mjs';
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const PICTURES = 'build/pictures';
+
+let server;
+let browser;
+
+before(async () => {
+  mkdirSync(PICTURES, { recursive: true });
+  server = await serve('build/page');
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+});
+
+after(async () => {
+  await browser?.close();
+  server?.stop();
+});
+
+/** A page that fails the test if anything goes wrong in it. */
+async function open(options = {}, hash = '') {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 1000 }, ...options });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on('pageerror', (error) => wrong.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
+  await page.goto(server.address + hash);
+  await page.waitForSelector('body[data-ready]', { timeout: 30_000 });
+  return { page, wrong, close: () => context.close() };
+}
+
+/** Dots of data in the first network: pixels of the colours of bulk and web. */
+const cells = (page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelector('.arm:nth-child(2) canvas');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const colour = getComputedStyle(canvas).getPropertyValue('--bulk').trim();
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4) {
+      if (Math.abs(data[at] - r) + Math.abs(data[at + 1] - g) + Math.abs(data[at + 2] - b) < 12) count += 1;
+    }
+    return count;
+  });
+
+test('the first story plays by itself, and cells move', async () => {
+  const { page, wrong, close } = await open();
+  await page.waitForFunction(() => document.querySelector('#play').textContent === 'pause');
+  await page.waitForTimeout(2500);
+  assert.ok(Number(await page.locator('#time').inputValue()) > 0, 'time passes');
+  assert.ok((await cells(page)) > 10, 'cells are drawn');
+  await page.screenshot({ path: `${PICTURES}/story.png` });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('pause, steps, and back', async () => {
+  const { page, wrong, close } = await open();
+  await page.waitForTimeout(800);
+  await page.click('#play');
+  const at = async () => Number(await page.locator('#time').inputValue());
+  const paused = await at();
+  await page.waitForTimeout(300);
+  assert.equal(await at(), paused, 'nothing moves');
+  await page.click('#step');
+  await page.waitForFunction((then) => Number(document.querySelector('#time').value) > then, paused);
+  const stepped = await at();
+  await page.click('#cell');
+  await page.waitForFunction((then) => Number(document.querySelector('#time').value) > then, stepped);
+  await page.locator('#time').fill('0.001');
+  await page.waitForFunction(() => Number(document.querySelector('#time').value) <= 0.0011);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('a knob changes the scenario', async () => {
+  const { page, wrong, close } = await open();
+  await page.locator('input[data-path="network/access/delay"]').fill('190');
+  await page.waitForFunction(() => !document.querySelector('#toml').value.includes('delay = "15 ms"'));
+  const text = await page.locator('#toml').inputValue();
+  assert.match(text, /delay = "\d+(\.\d+)? ms"/);
+  assert.match(text, /# One download through a slow relay/, 'comments stay');
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('an error in the scenario is marked where it is, and what was shown stays', async () => {
+  const { page, wrong, close } = await open();
+  await page.click('#editor summary');
+  const text = await page.locator('#toml').inputValue();
+  await page.locator('#toml').fill(text.replace('duration = "30 s"', 'duration = "30 parsecs"'));
+  await page.click('#run');
+  await page.waitForSelector('#problem:not([hidden])');
+  assert.match(await page.locator('#problem').innerText(), /duration.*parsecs.*allowed/);
+  assert.equal((await page.locator('#lines .wrong').innerText()).trim(), '4', 'the line');
+  assert.equal(await page.locator('.arm').count(), 2);
+  await page.screenshot({ path: `${PICTURES}/error.png` });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('a shared link shows the same', async () => {
+  const { page, wrong, close } = await open();
+  await page.waitForTimeout(1000);
+  await page.click('#play');
+  await page.click('#share');
+  await page.waitForFunction(() => location.hash.includes('scenario='));
+  const hash = new URL(page.url()).hash;
+  const strip = await page.locator('.strip').first().innerText();
+  const shared = await open({}, hash);
+  assert.equal(await shared.page.locator('#toml').inputValue(), await page.locator('#toml').inputValue());
+  assert.equal(await shared.page.locator('.strip').first().innerText(), strip, 'queues and windows');
+  assert.deepEqual([...wrong, ...shared.wrong], []);
+  await shared.close();
+  await close();
+});
+
+test('all scenarios of a size for a page, and all stories, can be shown', async () => {
+  const { page, wrong, close } = await open();
+  const large = ['tor', 'design-space', 'network'];
+  const options = await page.locator('#source option').evaluateAll((all) => all.map((it) => it.value));
+  for (const option of options.filter((it) => !large.includes(it.split('/')[1]))) {
+    await page.selectOption('#source', option);
+    await page.locator('#speed').fill('1');
+    const end = option.startsWith('scenarios') ? 0.02 : 0.2;
+    await page.waitForFunction((then) => Number(document.querySelector('#time').value) > then, end, { timeout: 60_000 });
+    assert.ok(await page.locator('#problem').isHidden(), option);
+  }
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('results are those of the native program', async () => {
+  const native = execFileSync(process.env.HASHES ?? 'build/hashes', ['quickstart'], { encoding: 'utf8' });
+  const { page, wrong, close } = await open();
+  await page.selectOption('#source', 'scenarios/quickstart');
+  await page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "quickstart"'));
+  await page.click('#editor summary');
+  await page.click('#hash');
+  await page.waitForFunction(() => /: [0-9a-f]{16}/.test(document.querySelector('#results').textContent), null, { timeout: 60_000 });
+  const shown = await page.locator('#results').innerText();
+  const hashes = native.trim().split('\n').map((line) => line.split(' '));
+  assert.equal(hashes.length, 2);
+  for (const [transport, hash] of hashes) assert.match(shown, new RegExp(`${transport} seed \\d+: ${hash}`));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('dark, and on a phone', async () => {
+  const dark = await open({ colorScheme: 'dark' });
+  await dark.page.selectOption('#source', 'scenarios/quickstart');
+  await dark.page.waitForTimeout(4000);
+  await dark.page.screenshot({ path: `${PICTURES}/dark.png` });
+  const phone = await open({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  await phone.page.waitForTimeout(1500);
+  const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(wide <= 390, `the page is ${wide} wide`);
+  await phone.page.screenshot({ path: `${PICTURES}/phone.png`, fullPage: true });
+  assert.deepEqual([...dark.wrong, ...phone.wrong], []);
+  await dark.close();
+  await phone.close();
+});

@@ -1,0 +1,75 @@
+//! A run that is looked at while it goes on.
+
+use std::ops::ControlFlow;
+
+use hopflow_results::Tables;
+use hopflow_sim::spec::WorldSpec;
+use hopflow_sim::{Download, SpecError, WorldView};
+use hopflow_units::Duration;
+
+use super::Job;
+use super::running::Running;
+
+/// A run that is looked at while it goes on. Its results are those of a run without a break.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    job: Job,
+    running: Running,
+}
+
+impl Watched {
+    /// The run of a job, which stops at least every `step`, at its beginning.
+    ///
+    /// # Errors
+    /// If the job's world makes no sense.
+    ///
+    /// # Panics
+    /// If the step is zero.
+    pub fn new(job: &Job, step: Duration) -> Result<Self, SpecError> {
+        let mut running = Running::new(job)?;
+        running.watch(step);
+        let job = job.clone();
+        Ok(Self { job, running })
+    }
+
+    /// The world that is simulated.
+    pub fn spec(&self) -> &WorldSpec {
+        self.running.spec()
+    }
+
+    /// Goes on until everything before `time` has happened, or to the end.
+    pub fn advance(&mut self, time: Duration) {
+        let change = self.job.change.as_ref().map(|change| change.at);
+        if let Some(at) = change.filter(|at| self.now() < *at && *at <= time) {
+            self.go_on(at);
+            self.running.change(&self.job);
+        }
+        self.go_on(time);
+    }
+
+    fn go_on(&mut self, time: Duration) {
+        self.running.run(Some(time), &|_| ControlFlow::Continue(()));
+    }
+
+    /// How far it has come.
+    pub fn now(&self) -> Duration {
+        self.running.reached()
+    }
+
+    /// What can be seen now.
+    pub fn view(&self) -> WorldView {
+        self.running.world().view()
+    }
+
+    /// Downloads that were completed at `since` or later, in no order.
+    pub fn completed(&self, since: Duration) -> Vec<Download> {
+        self.running.world().completed(since)
+    }
+
+    /// Goes on to the end, and returns what was measured.
+    pub fn finish(mut self) -> Tables {
+        self.advance(self.spec().end);
+        self.running.run(None, &|_| ControlFlow::Continue(()));
+        self.running.into_tables(&self.job)
+    }
+}
