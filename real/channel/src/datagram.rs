@@ -46,6 +46,8 @@ pub struct DatagramChannel {
     scratch: Vec<u8>,
     /// How many datagrams overtook the end of the handshake.
     early: usize,
+    /// Whether the neighbour has shown that it receives what is sent to its address.
+    proven: bool,
 }
 
 impl DatagramChannel {
@@ -95,20 +97,32 @@ impl DatagramChannel {
             outbox: VecDeque::new(),
             scratch: vec![0; Self::MAX_DATAGRAM],
             early: 0,
+            proven: false,
         }
     }
 
+    /// The smallest first datagram of a caller that is answered, in bytes: what is said before the
+    /// caller has proven its address is less, repetitions included (as RFC 9000, section 14.1).
+    pub const LEAST_OPENING: usize = 1200;
+
     /// Whether `datagram` looks like the first one of a caller: a plaintext record of epoch 0 with
-    /// a `ClientHello` (RFC 9147, sections 4 and 5.2).
+    /// a `ClientHello` (RFC 9147, sections 4 and 5.2), and as large as callers make it.
     pub fn opens_channel(datagram: &[u8]) -> bool {
         const HANDSHAKE: u8 = 22;
         const CLIENT_HELLO: u8 = 1;
-        matches!(datagram, [HANDSHAKE, 254, _, 0, 0, rest @ ..] if rest.get(8) == Some(&CLIENT_HELLO))
+        datagram.len() >= Self::LEAST_OPENING
+            && matches!(datagram, [HANDSHAKE, 254, _, 0, 0, rest @ ..] if rest.get(8) == Some(&CLIENT_HELLO))
     }
 
     /// Where the channel stands.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Whether the neighbour has shown that it receives what is sent to its address: it has returned
+    /// the cookie of this end (RFC 9147, section 5.1), or this end has called it and got an answer.
+    pub const fn has_proven_address(&self) -> bool {
+        self.proven
     }
 
     /// Takes a datagram from the network and hands each piece of plaintext in it to `out`.
@@ -220,7 +234,11 @@ impl DatagramChannel {
         while let Some(dtls) = self.dtls.as_mut() {
             match dtls.poll_output(&mut self.scratch) {
                 Output::ApplicationData(plain) if self.state == State::Open => out(plain),
-                Output::Packet(packet) => self.outbox.push_back(packet.to_vec()),
+                Output::Packet(packet) => {
+                    // Before the address is proven, nothing is sent but plaintext.
+                    self.proven |= holds_ciphertext(packet);
+                    self.outbox.push_back(packet.to_vec());
+                }
                 Output::BufferTooSmall { needed } => self.scratch.resize(needed, 0),
                 Output::PeerCert(certificate) => {
                     self.verified = self.expected == Some(Fingerprint::of_certificate(certificate));
@@ -254,6 +272,23 @@ fn carries_data(datagram: &[u8]) -> bool {
     datagram
         .first()
         .is_some_and(|head| head & 0b1110_0011 == 0b0010_0011)
+}
+
+/// Whether one of the records in `datagram` is encrypted (RFC 9147, section 4).
+fn holds_ciphertext(datagram: &[u8]) -> bool {
+    const PLAINTEXT_HEADER: usize = 13;
+    let mut rest = datagram;
+    while let Some(&head) = rest.first() {
+        if head >> 5 == 0b001 {
+            return true;
+        }
+        let Some(&[high, low]) = rest.get(PLAINTEXT_HEADER - 2..PLAINTEXT_HEADER) else {
+            return false;
+        };
+        let len = usize::from(u16::from_be_bytes([high, low]));
+        rest = rest.get(PLAINTEXT_HEADER + len..).unwrap_or_default();
+    }
+    false
 }
 
 impl fmt::Debug for DatagramChannel {

@@ -210,7 +210,8 @@ impl Network {
     }
 
     fn open(&mut self, node: usize, theirs: ConnId, by: usize) {
-        let Some(ours) = self.engines[node].accept(self.now) else {
+        let Some(ours) = self.engines[node].accept(self.now, address(by, Via::Outgoing).ip())
+        else {
             panic!("relays take connections");
         };
         self.peers.insert((by, theirs), (node, ours));

@@ -29,17 +29,36 @@ pub struct Hop {
     pub onion: OnionPublic,
 }
 
-/// What others may make an engine hold at most.
-#[derive(Clone, Copy, Debug)]
+/// What others may make an engine hold and do at most.
+///
+/// At a limit the network (an IPv4 prefix of 24 bits, an IPv6 prefix of 48) that has most loses its
+/// oldest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Links that others opened.
+    /// Links that others opened. A network that has most of them gets no further one.
     pub links: usize,
     /// Links that we opened, for their circuits or our own.
     pub opened: usize,
-    /// Links that others opened and whose handshake is not over.
+    /// Links that others opened and whose handshake is not over. Those whose opener has not proven
+    /// its address go first, the oldest of them.
     pub handshakes: usize,
     /// Circuits on one link.
     pub circuits_per_link: usize,
+    /// Circuits that others began. Those that carry no data yet go first.
+    pub circuits: usize,
+    /// Of these, those that carry no data yet.
+    pub nascent: usize,
+    /// How often a network may begin a circuit.
+    pub creates: Pace,
+}
+
+/// A token bucket for requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// Requests in a second, in the long run; at least one.
+    pub per_second: u32,
+    /// Requests at once after a pause; at least one.
+    pub burst: u32,
 }
 
 impl Default for Limits {
@@ -49,6 +68,29 @@ impl Default for Limits {
             opened: 16_384,
             handshakes: 1024,
             circuits_per_link: 32_768,
+            circuits: 65_536,
+            nascent: 16_384,
+            creates: Pace {
+                per_second: 200,
+                burst: 2000,
+            },
+        }
+    }
+}
+
+impl Limits {
+    /// The part of each of so many engines that serve one node together. Each engine meters on its
+    /// own how often a network begins circuits: a network's links may all lead to one engine.
+    #[must_use]
+    pub fn share(self, engines: usize) -> Self {
+        let part = |whole: usize| whole.div_ceil(engines.max(1));
+        Self {
+            links: part(self.links),
+            opened: part(self.opened),
+            handshakes: part(self.handshakes),
+            circuits: part(self.circuits),
+            nascent: part(self.nascent),
+            ..self
         }
     }
 }

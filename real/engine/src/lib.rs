@@ -22,9 +22,10 @@ mod crypt;
 mod engine;
 mod link;
 mod offers;
+mod origin;
 mod types;
 
-pub use config::{EngineConfig, Hop, Limits, RelayIdentity};
+pub use config::{EngineConfig, Hop, Limits, Pace, RelayIdentity};
 pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
 pub use offers::{OFFERS, check_offers};

@@ -146,9 +146,15 @@ pub struct Counters {
     pub handshakes_failed: u64,
     /// Links that were refused, or not opened, because there were too many.
     pub links_refused: u64,
+    /// Links of the network that had most, closed because there were too many.
+    pub links_evicted: u64,
+    /// Circuits that were refused because their network asked too often, or there were too many.
+    pub circuits_refused: u64,
+    /// Circuits of the network that had most, closed because there were too many.
+    pub circuits_evicted: u64,
     /// Circuits closed because a cell was not from the other end.
     pub forged: u64,
-    /// Circuits closed because cells took too much memory.
+    /// Circuits and links closed because they took too much memory.
     pub out_of_memory: u64,
     /// Datagrams and pieces of streams that could not be read.
     pub garbage: u64,

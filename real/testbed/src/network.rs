@@ -3,7 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use hopflow_daemon::config::{Bucket, Circuits, ClientConfig, EmulatedLink, Network, RelayConfig};
+use hopflow_daemon::config::{
+    Bucket, Circuits, ClientConfig, EmulatedLink, Network, RelayConfig, RelayLimits,
+};
 use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
 use hopflow_daemon::net::{self, Account, Running, StartError, calendar_time, free_address};
@@ -161,6 +163,7 @@ impl Builder<'_> {
                 burst: None,
                 refill: None,
             }),
+            limits: RelayLimits::default(),
             exit: exit(number),
             link: self.link(),
         }

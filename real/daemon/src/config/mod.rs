@@ -1,6 +1,7 @@
 //! What operators and users configure: `relay.toml` and `client.toml`.
 
 mod client;
+mod limits;
 mod link;
 mod relay;
 
@@ -14,6 +15,7 @@ use crate::directory::{AuthorityId, Directory};
 use crate::{InputError, UnixTime, read};
 
 pub use client::{Circuits, ClientConfig};
+pub use limits::RelayLimits;
 pub use link::{EmulatedLink, Queue};
 pub use relay::{Bucket, RelayConfig};
 

@@ -7,7 +7,9 @@ use std::str::FromStr;
 use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::{Config, EmulatedLink, Network, check_memory, default_drain, require};
+use super::{
+    Config, EmulatedLink, LEAST_MEMORY, Network, RelayLimits, check_memory, default_drain, require,
+};
 use crate::policy::ExitPolicy;
 use crate::{InputError, read};
 
@@ -29,7 +31,7 @@ pub struct RelayConfig {
     /// Threads that share the circuits; one where a rate is limited, else one a core, by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u16>,
-    /// Memory for cells that wait; "512 MiB" by default.
+    /// Memory for links, circuits and cells that wait; "512 MiB" by default.
     #[serde(default = "default_memory", with = "read::as_text")]
     pub memory: Bytes,
     /// Where metrics are served; nowhere by default.
@@ -41,6 +43,9 @@ pub struct RelayConfig {
     /// The limit on what the relay forwards; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<Bucket>,
+    /// What others may make the relay hold.
+    #[serde(default)]
+    pub limits: RelayLimits,
     /// What the relay connects to; it is no exit by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<ExitPolicy>,
@@ -111,9 +116,15 @@ impl RelayConfig {
     /// The number of workers on a machine of this many cores.
     ///
     /// A limit on the rate is kept by one worker, unless the operator wants more: each then has
-    /// its part of the limit.
+    /// its part of the limit. Nor are there more workers by default than have memory to work with.
     pub fn workers(&self, cores: usize) -> usize {
-        let default = if self.bucket.is_some() { 1 } else { cores };
+        let with_memory = self.memory.get() / LEAST_MEMORY.get();
+        let with_memory = usize::try_from(with_memory).unwrap_or(usize::MAX);
+        let default = if self.bucket.is_some() {
+            1
+        } else {
+            cores.min(with_memory)
+        };
         self.workers
             .map_or(default, usize::from)
             .clamp(1, MOST_WORKERS.into())
@@ -140,6 +151,7 @@ impl Config for RelayConfig {
         let fits = (1..=MOST_WORKERS).contains(&workers);
         require(fits, "workers", workers, "a number from 1 to 256")?;
         check_memory(self.memory)?;
+        self.limits.check()?;
         self.bucket.as_ref().map_or(Ok(()), Bucket::check)?;
         self.link.as_ref().map_or(Ok(()), EmulatedLink::check)
     }

@@ -28,6 +28,8 @@ fn a_relay_needs_little_and_the_rest_has_defaults() {
     assert_eq!(config.drain, Duration::from_secs(10));
     assert_eq!((config.bucket, config.exit.is_some()), (None, false));
     assert_eq!(config.workers(8), 8);
+    // Each has 16 MiB at least.
+    assert_eq!(config.workers(200), 32);
 }
 
 #[test]
@@ -38,12 +40,16 @@ fn a_relay_may_say_everything() {
         metrics = '127.0.0.1:9100'
         drain = '1 min'
         bucket = { rate = '1500 kB/s', burst = '3 MB', refill = '10 ms' }
+        limits = { circuits = 1000, creates-burst = 50 }
         exit = { policy = ['accept *:80', 'reject *:*'], allow-private = true }
         link = { rate = '10 Mbit/s', delay = '40 ms', queue = '50 packets', loss = 0.05 }",
     ))
     .unwrap();
     assert_eq!(config.workers(8), 3);
     assert_eq!(config.bucket.unwrap().burst(), Bytes::new(3_000_000));
+    let share = config.limits.share(3);
+    assert_eq!((share.circuits, share.creates.burst), (334, 50));
+    assert_eq!(share.links, 16_384_usize.div_ceil(3));
     assert!(config.exit.as_ref().unwrap().allow_private);
     let model = config.link.as_ref().unwrap().model();
     assert_eq!(model.rate, Some(Rate::from_megabits_per_sec(10)));
@@ -72,6 +78,11 @@ fn values_that_a_relay_cannot_use_are_named() {
             "memory = '1 MiB'",
             "memory: 1 MiB: allowed is 16 MiB or more",
         ),
+        (
+            "limits = { nascent-circuits = 0 }",
+            "limits.nascent-circuits: 0: allowed is a number from 1 to 1000000",
+        ),
+        ("limits = { cirucits = 5 }", "limits.cirucits: unknown key"),
         (
             "bucket = { rate = '1 MB/s', burst = '1 kB' }",
             "bucket.burst: 1 kB: allowed",

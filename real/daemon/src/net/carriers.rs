@@ -79,8 +79,8 @@ impl Carriers {
 
     /// Takes neighbours that connect.
     pub(super) fn accept(&mut self, now: Instant, registry: &Registry, engine: &mut Engine) {
-        while let Some(socket) = self.listener.as_ref().and_then(accept) {
-            let Some(conn) = engine.accept(now) else {
+        while let Some((socket, from)) = self.listener.as_ref().and_then(accept) {
+            let Some(conn) = engine.accept(now, from.ip()) else {
                 continue;
             };
             if self.add(registry, conn, socket, false).is_err() {

@@ -26,6 +26,9 @@ const CHUNK: usize = 1024;
 /// Bytes behind a request that are taken, roughly, before there is an answer to it.
 const MOST_EARLY: usize = 16 * 1024;
 
+/// Connections of applications at most.
+const MOST_CONNECTIONS: usize = 8192;
+
 /// A client's worker.
 #[derive(Debug)]
 pub(super) struct Client {
@@ -36,11 +39,13 @@ pub(super) struct Client {
     table: Table<Opening>,
     circuits: CircuitNames,
     requests: BTreeMap<RequestKey, PlaceKey>,
+    /// Connections that came, and until when they must have said what they want, in this order.
+    asking: VecDeque<(Instant, PlaceKey)>,
     /// Which circuit the stream of a place is on.
     carried: BTreeMap<PlaceKey, PoolCircuit>,
     /// Streams that wait or waited for the exit's answer, and until when, in this order.
     beginning: VecDeque<(Instant, StreamHandle)>,
-    /// How long they wait for it.
+    /// How long they wait for it, and we for what an application wants.
     patience: Duration,
 }
 
@@ -93,6 +98,7 @@ impl Client {
             table: Table::default(),
             circuits: CircuitNames::default(),
             requests: BTreeMap::new(),
+            asking: VecDeque::new(),
             carried: BTreeMap::new(),
             beginning: VecDeque::new(),
             patience,
@@ -222,6 +228,40 @@ impl Client {
         });
     }
 
+    /// Whether an application has not said what it wants.
+    fn is_asking(&mut self, place: PlaceKey) -> bool {
+        let opening = self.table.opening(place);
+        opening.is_some_and(|opening| matches!(opening.step, Step::Asking(_)))
+    }
+
+    /// Drops the connections of applications that took too long to say what they want.
+    fn drop_silent(&mut self, cx: &mut Cx<'_>) {
+        while let Some(&(deadline, place)) = self.asking.front() {
+            let is_asking = self.is_asking(place);
+            if is_asking && deadline > cx.now {
+                return;
+            }
+            self.asking.pop_front();
+            if is_asking {
+                self.drop_place(cx, place);
+            }
+        }
+    }
+
+    /// Makes room for one more connection: the first goes that has not said what it wants. False
+    /// if there is none.
+    fn make_room(&mut self, cx: &mut Cx<'_>) -> bool {
+        while self.table.len() >= MOST_CONNECTIONS {
+            let Some((_, place)) = self.asking.pop_front() else {
+                return false;
+            };
+            if self.is_asking(place) {
+                self.drop_place(cx, place);
+            }
+        }
+        true
+    }
+
     /// Refuses the streams for which the exit's answer is overdue; true if there were any.
     fn refuse_overdue(&mut self, cx: &mut Cx<'_>) -> bool {
         let mut worked = false;
@@ -334,9 +374,12 @@ impl Role for Client {
     }
 
     fn on_listener(&mut self, cx: &mut Cx<'_>) {
-        while let Some(mut socket) = self.listener.as_ref().and_then(accept) {
+        while let Some((mut socket, _)) = self.listener.as_ref().and_then(accept) {
+            if !self.make_room(cx) {
+                continue;
+            }
             let _ = socket.set_nodelay(true);
-            self.table.add_with(|place| {
+            let place = self.table.add_with(|place| {
                 let (token, interest) =
                     (Table::<Opening>::token(place), Table::<Opening>::interest());
                 cx.registry.register(&mut socket, token, interest)?;
@@ -347,10 +390,13 @@ impl Role for Client {
                     early: Vec::new(),
                 })
             });
+            self.asking
+                .extend(place.map(|place| (cx.now + self.patience, place)));
         }
     }
 
     fn work(&mut self, cx: &mut Cx<'_>) -> bool {
+        self.drop_silent(cx);
         let mut worked = self.refuse_overdue(cx);
         if self.pool.poll_timeout() <= cx.now {
             self.pool.handle_timeout(cx.now);
@@ -368,9 +414,10 @@ impl Role for Client {
     }
 
     fn poll_timeout(&self) -> Instant {
-        let deadline = self.beginning.front().map(|(at, _)| *at);
-        let deadline = deadline.unwrap_or(Instant::FAR_FUTURE);
-        deadline.min(self.pool.poll_timeout())
+        let begins = self.beginning.front().map(|(at, _)| *at);
+        let asks = self.asking.front().map(|(at, _)| *at);
+        let deadlines = begins.into_iter().chain(asks);
+        deadlines.fold(self.pool.poll_timeout(), Instant::min)
     }
 
     fn drain(&mut self, cx: &mut Cx<'_>) {

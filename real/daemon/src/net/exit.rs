@@ -1,7 +1,7 @@
 //! An exit: streams that clients begin are connected to servers.
 
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hopflow_engine::{Event, StreamHandle};
@@ -12,7 +12,7 @@ use super::pipe::Pipe;
 use super::resolver::Resolver;
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
-use crate::policy::ExitPolicy;
+use crate::policy::{ExitPolicy, PolicyRefusal};
 use crate::socks::Reply;
 use crate::{Host, Target};
 
@@ -20,12 +20,29 @@ use crate::{Host, Target};
 #[derive(Debug)]
 pub(super) struct Exit {
     policy: Option<ExitPolicy>,
+    overlay: Arc<Overlay>,
     resolver: Option<Resolver>,
     table: Table<Opening>,
     /// Places that wait for addresses, by the number of their question.
     asked: BTreeMap<u64, PlaceKey>,
     questions: u64,
     draining: bool,
+}
+
+/// Addresses of the overlay itself, to which no exit connects: streams would enter it again from
+/// there, or reach what its machines offer to themselves.
+#[derive(Debug, Default)]
+pub(super) struct Overlay {
+    /// Where relays take links.
+    pub(super) relays: BTreeSet<SocketAddr>,
+    /// The exit's own address, where it is public.
+    pub(super) own: Option<IpAddr>,
+}
+
+impl Overlay {
+    fn has(&self, address: SocketAddr) -> bool {
+        self.relays.contains(&address) || self.own == Some(address.ip())
+    }
 }
 
 /// A stream without a connection.
@@ -41,8 +58,13 @@ struct Opening {
 }
 
 impl Exit {
-    pub(super) fn new(policy: Option<ExitPolicy>, waker: &Arc<Waker>) -> Self {
+    pub(super) fn new(
+        policy: Option<ExitPolicy>,
+        overlay: Arc<Overlay>,
+        waker: &Arc<Waker>,
+    ) -> Self {
         Self {
+            overlay,
             resolver: policy.as_ref().map(|_| Resolver::start(waker)),
             policy,
             table: Table::default(),
@@ -106,21 +128,39 @@ impl Exit {
 
     /// Addresses of a target are known: connects to the first that the policy allows.
     fn try_all(&mut self, cx: &mut Cx<'_>, place: PlaceKey, addresses: &[SocketAddr]) {
-        let refusal = match (&self.policy, addresses) {
-            (None, _) => Reply::NotAllowed,
-            (_, []) => Reply::HostUnreachable,
-            (Some(policy), addresses) => match policy.allowed(addresses) {
-                Err(_) => Reply::NotAllowed,
-                Ok(allowed) => {
-                    if let Some(opening) = self.table.opening(place) {
-                        opening.rest = allowed;
-                        opening.rest.reverse();
-                    }
-                    return self.try_next(cx, place, Reply::HostUnreachable);
-                }
-            },
+        let Some(opening) = self.table.opening(place) else {
+            return;
         };
-        self.give_up(cx, place, refusal);
+        let by_name = opening.question.is_some();
+        match self.allowed(addresses, by_name) {
+            Err(refusal) => self.give_up(cx, place, refusal),
+            Ok(mut allowed) => {
+                allowed.reverse();
+                if let Some(opening) = self.table.opening(place) {
+                    opening.rest = allowed;
+                }
+                self.try_next(cx, place, Reply::HostUnreachable);
+            }
+        }
+    }
+
+    /// Which of a target's addresses the exit may connect to.
+    fn allowed(&self, addresses: &[SocketAddr], by_name: bool) -> Result<Vec<SocketAddr>, Reply> {
+        let policy = self.policy.as_ref().ok_or(Reply::NotAllowed)?;
+        let refused = |refusal| match refusal {
+            // Who asks for names must not learn which the exit's own network has.
+            PolicyRefusal::Private if by_name => Reply::HostUnreachable,
+            _ => Reply::NotAllowed,
+        };
+        let mut allowed = policy.allowed(addresses).map_err(refused)?;
+        if allowed.is_empty() {
+            return Err(Reply::HostUnreachable);
+        }
+        allowed.retain(|address| !self.overlay.has(*address));
+        if allowed.is_empty() {
+            return Err(Reply::NotAllowed);
+        }
+        Ok(allowed)
     }
 
     /// Connects to the next address, or tells the client why none was left.

@@ -23,7 +23,7 @@ use crate::pool::PoolCounts;
 pub(super) struct Fixed {
     /// What it is, by name and value.
     pub(super) labels: Vec<(&'static str, String)>,
-    /// The limit on memory for cells.
+    /// The limit on memory.
     pub(super) memory: Bytes,
     /// The token bucket of each worker, and how many workers there are.
     pub(super) bucket: Option<(BucketConfig, usize)>,
@@ -55,7 +55,7 @@ struct Node {
 type Number = (&'static str, &'static str, fn(&Account) -> u64);
 
 /// Numbers that only grow.
-const COUNTERS: [Number; 13] = [
+const COUNTERS: [Number; 16] = [
     (
         "cells_sent",
         "Cells sent to neighbours for the first time",
@@ -103,6 +103,21 @@ const COUNTERS: [Number; 13] = [
         |it| it.counters.links_refused,
     ),
     (
+        "links_evicted",
+        "Links closed because there were too many",
+        |it| it.counters.links_evicted,
+    ),
+    (
+        "circuits_refused",
+        "Circuits refused because their network began too many",
+        |it| it.counters.circuits_refused,
+    ),
+    (
+        "circuits_evicted",
+        "Circuits closed because there were too many",
+        |it| it.counters.circuits_evicted,
+    ),
+    (
         "forged",
         "Circuits closed because a cell was altered",
         |it| it.counters.forged,
@@ -114,7 +129,7 @@ const COUNTERS: [Number; 13] = [
     ),
     (
         "out_of_memory",
-        "Circuits closed because cells took too much memory",
+        "Circuits and links closed because memory ran out",
         |it| it.counters.out_of_memory,
     ),
 ];
@@ -134,7 +149,7 @@ const GAUGES: [Number; 11] = [
     ),
     (
         "memory_held_bytes",
-        "Memory that waiting cells take",
+        "Memory that links, circuits and waiting data take",
         |it| it.held.get(),
     ),
     (

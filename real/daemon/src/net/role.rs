@@ -119,12 +119,14 @@ impl<S> Table<S> {
         self.places.insert(Place::opening(opening))
     }
 
-    /// A place for a connection that the poll takes, if it does.
-    pub(super) fn add_with(&mut self, open: impl FnOnce(PlaceKey) -> io::Result<S>) {
-        // A connection that cannot be polled is closed.
-        let _ = self
-            .places
-            .try_insert_with_key(|place| open(place).map(Place::opening));
+    /// A place for a connection that the poll takes, if it does; else the connection is closed.
+    pub(super) fn add_with(
+        &mut self,
+        open: impl FnOnce(PlaceKey) -> io::Result<S>,
+    ) -> Option<PlaceKey> {
+        self.places
+            .try_insert_with_key(|place| open(place).map(Place::opening))
+            .ok()
     }
 
     pub(super) fn token(place: PlaceKey) -> Token {

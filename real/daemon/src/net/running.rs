@@ -6,10 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
+use hopflow_channel::Fingerprint;
 use hopflow_engine::{Engine, EngineConfig, Limits, RelayIdentity};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{BucketConfig, Factory};
-use hopflow_random::Streams;
 use hopflow_units::{Bytes, Duration, Instant};
 use hopflow_wire::Carrier;
 use mio::net::TcpListener;
@@ -22,7 +22,7 @@ use super::client::{Client, hops};
 use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
 use super::emulated::Emulated;
-use super::exit::Exit;
+use super::exit::{Exit, Overlay};
 use super::metrics::{self, Fixed};
 use super::role::Role;
 use super::scrape::Scrape;
@@ -33,7 +33,7 @@ use crate::check::refuse_others_keys;
 use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig};
 use crate::directory::Directory;
 use crate::keys::KeyStore;
-use crate::path::PathChooser;
+use crate::path::{Draws, PathChooser};
 use crate::pool::Pool;
 use crate::{Hex, InputError};
 
@@ -181,6 +181,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
     let listed = hops(&network.directory).into_iter();
     let extend_to: BTreeSet<_> = listed.map(|hop| (hop.address, hop.fingerprint)).collect();
+    let overlay = Arc::new(overlay(config, &extend_to));
     let extend_to = Arc::new(extend_to);
     let workers = Workers {
         network: &network,
@@ -194,10 +195,13 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
             relay: Some(identity.clone()),
             extend_to: Some(extend_to.clone()),
             bucket,
+            limits: config.limits.share(count),
             ..workers.engine()
         };
-        let exit = config.exit.clone();
-        workers.start(number, engine, move |_, waker| Ok(Exit::new(exit, waker)))
+        let (exit, overlay) = (config.exit.clone(), overlay.clone());
+        workers.start(number, engine, move |_, waker| {
+            Ok(Exit::new(exit, overlay, waker))
+        })
     };
     let fixed = Fixed {
         labels: network.labels("relay"),
@@ -206,6 +210,17 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
         start: calendar_time(),
     };
     Running::start((0..count).map(start), config.metrics, fixed)
+}
+
+/// Where an exit does not connect to: the relays that circuits are extended to, and itself, unless
+/// its operator lets it reach private networks, as on testbeds.
+fn overlay(config: &RelayConfig, relays: &BTreeSet<(SocketAddr, Fingerprint)>) -> Overlay {
+    let public = config.exit.as_ref().is_some_and(|exit| !exit.allow_private);
+    let own = config.listen.ip();
+    Overlay {
+        relays: relays.iter().map(|(address, _)| *address).collect(),
+        own: (public && !own.is_unspecified()).then_some(own),
+    }
 }
 
 /// By what a relay proves itself: its keys, made if they do not exist.
@@ -242,8 +257,7 @@ fn share_of_bucket(config: &RelayConfig, refill: Duration, workers: u64) -> Opti
 pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     let network = LoadedNetwork::load(&config.network)?;
     let directory = &network.directory;
-    let paths = Streams::new(random_seed()?).stream("paths", 0);
-    let chooser = PathChooser::new(directory.clone(), paths);
+    let chooser = PathChooser::new(directory.clone(), Draws::Secret);
     let pool = Pool::new(config.circuits.clone(), chooser);
     let workers = Workers {
         network: &network,
@@ -308,13 +322,6 @@ fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, Star
     let refuse = |problem: String| StartError::Input(InputError::at("transport", problem));
     hopflow_real_hosts::build(&choice.preset, &choice.options)
         .map_err(|error| refuse(error.to_string()))
-}
-
-/// A seed that nobody can guess: which paths a client chooses is its own matter.
-fn random_seed() -> Result<u64, StartError> {
-    let mut seed = [0; 8];
-    aws_lc_rs::rand::fill(&mut seed).map_err(|_| io::Error::other("no random numbers"))?;
-    Ok(u64::from_ne_bytes(seed))
 }
 
 /// Makes sure that no other process listens at the address: the workers' sockets share it among

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use hopflow_paths::{Candidate, Flags, PathSelector, Wish as Wanted};
-use hopflow_random::Stream;
+use hopflow_random::{Stream, Streams};
 
 use crate::directory::{Directory, Relay};
 
@@ -19,7 +19,31 @@ pub type Path = Vec<usize>;
 pub struct PathChooser {
     directory: Arc<Directory>,
     selector: PathSelector,
-    stream: Stream,
+    draws: Draws,
+}
+
+/// Where the random numbers of paths come from.
+#[derive(Clone, Debug)]
+pub enum Draws {
+    /// The system's cryptographic generator, which seeds a stream of numbers for each path: paths
+    /// that somebody has seen tell nothing of others.
+    Secret,
+    /// One stream of numbers: the same paths again, for tests.
+    Repeatable(Stream),
+}
+
+impl Draws {
+    /// Numbers for a path; none if the system has none.
+    fn for_path<T>(&mut self, draw: impl FnOnce(&mut Stream) -> Option<T>) -> Option<T> {
+        match self {
+            Self::Repeatable(stream) => draw(stream),
+            Self::Secret => {
+                let mut seed = [0; 8];
+                aws_lc_rs::rand::fill(&mut seed).ok()?;
+                draw(&mut Streams::new(u64::from_ne_bytes(seed)).stream("path", 0))
+            }
+        }
+    }
 }
 
 /// What a path must be like.
@@ -34,12 +58,12 @@ pub struct Wish<'a> {
 }
 
 impl PathChooser {
-    /// A chooser over the directory's relays that draws from `stream`.
-    pub fn new(directory: Arc<Directory>, stream: Stream) -> Self {
+    /// A chooser over the directory's relays.
+    pub fn new(directory: Arc<Directory>, draws: Draws) -> Self {
         Self {
             selector: PathSelector::lenient(candidates(&directory.relays)),
             directory,
-            stream,
+            draws,
         }
     }
 
@@ -62,7 +86,10 @@ impl PathChooser {
             exit: &|relay| (wish.exit)(&relays[relay as usize]),
             relay: allowed,
         };
-        let path = self.selector.draw_wished(&wanted, &mut self.stream)?;
+        let selector = &self.selector;
+        let path = self
+            .draws
+            .for_path(|stream| selector.draw_wished(&wanted, stream))?;
         Some(path.into_iter().map(|relay| relay as usize).collect())
     }
 }

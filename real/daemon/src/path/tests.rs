@@ -4,7 +4,8 @@ use crate::{Target, directory};
 use hopflow_random::Streams;
 
 fn chooser(directory: Directory) -> PathChooser {
-    PathChooser::new(Arc::new(directory), Streams::new(1).stream("paths", 0))
+    let stream = Streams::new(1).stream("paths", 0);
+    PathChooser::new(Arc::new(directory), Draws::Repeatable(stream))
 }
 
 fn any() -> Wish<'static> {

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::directory::Directory;
+use crate::path::Draws;
 use crate::testing::{exit, network};
 use hopflow_random::Streams;
 use hopflow_units::Duration;
@@ -21,7 +22,10 @@ impl Driver {
     fn new(directory: Directory, config: Circuits) -> Self {
         let stream = Streams::new(7).stream("paths", 0);
         let mut driver = Self {
-            pool: Pool::new(config, PathChooser::new(Arc::new(directory), stream)),
+            pool: Pool::new(
+                config,
+                PathChooser::new(Arc::new(directory), Draws::Repeatable(stream)),
+            ),
             now: Instant::ZERO,
             begun: Vec::new(),
             attached: Vec::new(),

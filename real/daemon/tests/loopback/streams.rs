@@ -147,11 +147,11 @@ fn an_exit_connects_to_what_its_policy_accepts_and_to_nothing_private_by_default
     let overlay = Overlay::start_with("backtap", &exit);
     // No exit allows it, as the client knows.
     assert_eq!(overlay.connect_as(server, "").unwrap_err(), NOT_ALLOWED);
-    // Whether a name leads to a private address only the exit can know.
+    // Whether a name leads to a private address only the exit can know, and it does not tell.
     let other = serve_content(10).port();
     assert_eq!(
         overlay.ask(&name("localhost", other), "").unwrap_err(),
-        NOT_ALLOWED
+        HOST_UNREACHABLE
     );
     for private in [
         [10, 0, 0, 1],

@@ -42,6 +42,8 @@ pub(crate) struct Overlay {
     pub(crate) relays: Vec<Running>,
     pub(crate) client: Running,
     pub(crate) socks: SocketAddr,
+    /// Where the first relay takes links.
+    pub(crate) guard: SocketAddr,
     folder: TempDir,
 }
 
@@ -87,6 +89,7 @@ impl Overlay {
             relays,
             client,
             socks,
+            guard: directory.relays[0].address,
             folder,
         }
     }

@@ -95,3 +95,26 @@ fn waiting(overlay: &Overlay) -> usize {
     std::thread::park_timeout(Duration::from_millis(10));
     pool.map_or(0, |pool| pool.waiting)
 }
+
+#[test]
+fn an_application_that_says_nothing_is_dropped() {
+    let overlay = Overlay::start_all("backtap", EVERYTHING, "stream-timeout = \"1 s\"\n");
+    let mut silent = TcpStream::connect(overlay.socks).unwrap();
+    silent
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    assert_eq!(silent.read(&mut [0; 1]).unwrap_or(0), 0);
+    until("nothing is left of it", || {
+        overlay.client.total().streams == 0
+    });
+    overlay.end();
+}
+
+#[test]
+fn an_exit_does_not_connect_to_relays() {
+    const NOT_ALLOWED: u8 = 2;
+    let overlay = Overlay::start("vanilla");
+    let refusal = overlay.connect_as(overlay.guard, "").unwrap_err();
+    assert_eq!(refusal, NOT_ALLOWED);
+    overlay.end();
+}

@@ -1,5 +1,6 @@
 //! A circuit at this node, from its first message to its last.
 
+mod ages;
 mod building;
 mod nascent;
 mod table;
@@ -9,6 +10,8 @@ use hopflow_overlay::{CircuitHandle, HopSpec};
 use hopflow_units::{Cells, CircuitId as Name, Instant, LinkId};
 
 use crate::crypt::Crypt;
+use crate::origin::Origin;
+pub(crate) use ages::Ages;
 pub(crate) use building::{Building, Outcome};
 pub(crate) use nascent::{Forwarded, Nascent, Request};
 pub(crate) use table::CircuitTable;
@@ -50,6 +53,8 @@ pub(crate) struct CircuitState {
     pub(crate) phase: Phase,
     /// At a relay, the handshake message that began it: another one is another circuit's.
     pub(crate) created_by: Option<Handshake>,
+    /// At a relay, who began it.
+    pub(crate) origin: Option<Origin>,
     /// When the engine looks at it again.
     alarm: Option<Instant>,
 }
@@ -74,6 +79,8 @@ pub(crate) struct OpenCircuit {
     pub(crate) crypt: Box<Crypt>,
     /// Names of its streams that were given out; the client gives them.
     pub(crate) next_stream: u16,
+    /// How long its cells have waited, in both directions.
+    pub(crate) ages: [Ages; 2],
 }
 
 impl CircuitState {
@@ -84,17 +91,24 @@ impl CircuitState {
             next: None,
             phase: Phase::Building(Box::new(building)),
             created_by: None,
+            origin: None,
             alarm: None,
         }
     }
 
     /// A circuit that a client builds through us.
-    pub(crate) fn nascent(prev: Side, nascent: Nascent, created_by: Handshake) -> Self {
+    pub(crate) fn nascent(
+        prev: Side,
+        nascent: Nascent,
+        created_by: Handshake,
+        origin: Origin,
+    ) -> Self {
         Self {
             prev: Some(prev),
             next: None,
             phase: Phase::Nascent(Box::new(nascent)),
             created_by: Some(created_by),
+            origin: Some(origin),
             alarm: None,
         }
     }

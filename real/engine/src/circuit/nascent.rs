@@ -6,6 +6,11 @@ use hopflow_onion::{Handshake, HopKeys, SEALED_SETUP};
 use crate::types::Body;
 use crate::types::Target;
 
+/// How many messages for later hops a circuit may have at most, which bounds the length of paths
+/// that lead through us (Evans, Dingledine and Grothoff, "A practical congestion attack on Tor
+/// using long paths", 2009; as many as `RELAY_EARLY` cells in tor-spec).
+const MOST_RELAYED: u8 = 8;
+
 /// What a relay keeps of a circuit that is being built.
 #[derive(Debug)]
 pub(crate) struct Nascent {
@@ -18,6 +23,27 @@ pub(crate) struct Nascent {
     answer: Option<Body>,
     /// What we asked the next hop and have no answer to.
     asked: Option<Body>,
+    relayed: Relayed,
+}
+
+/// The client's messages for later hops.
+#[derive(Clone, Copy, Debug, Default)]
+struct Relayed {
+    /// How many there were, those left out that are repeated.
+    count: u8,
+    /// The counter of the last one.
+    last: u32,
+}
+
+impl Relayed {
+    /// Takes a message; false if it is one too many.
+    const fn take(&mut self, counter: u32) -> bool {
+        if counter > self.last {
+            self.last = counter;
+            self.count = self.count.saturating_add(1);
+        }
+        self.count <= MOST_RELAYED
+    }
 }
 
 /// What a message from the client asks for.
@@ -33,6 +59,8 @@ pub(crate) enum Forwarded {
     AskAgain(Body),
     /// It is for a later hop.
     Relayed(Body),
+    /// It is for a later hop than any honest circuit has.
+    TooLong,
     /// It is for us.
     Ours(Result<Request, Refusal>),
 }
@@ -52,6 +80,7 @@ impl Nascent {
             counter: None,
             answer: None,
             asked: None,
+            relayed: Relayed::default(),
         }
     }
 
@@ -96,6 +125,9 @@ impl Nascent {
             return Forwarded::Ignored;
         }
         if has_next {
+            if !self.relayed.take(counter) {
+                return Forwarded::TooLong;
+            }
             self.keys.forward.apply_setup_layer(counter, &mut sealed);
             let message = SetupMessage::Forward { counter, sealed };
             return Forwarded::Relayed(Box::new(message.encode()));
@@ -252,6 +284,20 @@ mod tests {
         let (mut client, mut relay, _) = client_and_relay();
         let relayed = forward(&mut client, &mut relay, true);
         assert!(matches!(relayed, Forwarded::Relayed(_)));
+    }
+
+    #[test]
+    fn a_path_has_an_end() {
+        let (_, mut relay, _) = client_and_relay();
+        let mut relays = |counter| {
+            let sealed = Box::new([0; SEALED_SETUP]);
+            let forwarded = relay.on_forward(counter, sealed, true);
+            matches!(forwarded, Forwarded::Relayed(_))
+        };
+        for counter in 1..=u32::from(MOST_RELAYED) {
+            assert!(relays(counter) && relays(counter), "message {counter}");
+        }
+        assert!(!relays(u32::from(MOST_RELAYED) + 1));
     }
 
     #[test]

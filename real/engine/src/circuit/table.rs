@@ -9,6 +9,7 @@ use slotmap::SlotMap;
 
 use super::{CircuitState, OpenCircuit, Phase};
 use crate::crypt::Crypt;
+use crate::origin::Held;
 use crate::types::CircuitKey;
 
 /// All circuits.
@@ -18,6 +19,10 @@ pub(crate) struct CircuitTable {
     /// Circuits that carry data.
     by_handle: BTreeMap<CircuitHandle, CircuitKey>,
     alarms: BTreeSet<(Instant, CircuitKey)>,
+    /// Circuits that others began.
+    begun: Held<CircuitKey>,
+    /// Of these, those that carry no data yet.
+    nascent: Held<CircuitKey>,
     /// Circuits of streams; some of these streams may be gone.
     streams: BTreeMap<StreamHandle, CircuitKey>,
 }
@@ -41,8 +46,31 @@ impl CircuitTable {
         self.circuits.keys()
     }
 
+    /// Circuits that others began.
+    pub(crate) const fn begun(&self) -> &Held<CircuitKey> {
+        &self.begun
+    }
+
+    /// Circuits that others began and that carry no data yet.
+    pub(crate) const fn nascent(&self) -> &Held<CircuitKey> {
+        &self.nascent
+    }
+
+    /// Of the network that began most circuits, the oldest that carries no data, or else the oldest.
+    pub(crate) fn first_to_go(&self) -> Option<CircuitKey> {
+        let heaviest = self.begun.heaviest()?;
+        let nascent = self.nascent.oldest_of(heaviest);
+        nascent.or_else(|| self.begun.oldest_of(heaviest))
+    }
+
     pub(crate) fn insert(&mut self, circuit: CircuitState) -> CircuitKey {
-        self.circuits.insert(circuit)
+        let origin = circuit.origin;
+        let key = self.circuits.insert(circuit);
+        if let Some(origin) = origin {
+            self.begun.insert(origin, key);
+            self.nascent.insert(origin, key);
+        }
+        key
     }
 
     /// Lets a circuit carry data.
@@ -52,7 +80,11 @@ impl CircuitTable {
                 handle,
                 crypt: Box::new(crypt),
                 next_stream: 0,
+                ages: Default::default(),
             });
+            if let Some(origin) = circuit.origin {
+                self.nascent.remove(origin, key);
+            }
             self.by_handle.insert(handle, key);
             self.set_alarm(key, None);
         }
@@ -62,6 +94,10 @@ impl CircuitTable {
     pub(crate) fn remove(&mut self, key: CircuitKey) -> Option<CircuitState> {
         self.set_alarm(key, None);
         let circuit = self.circuits.remove(key)?;
+        if let Some(origin) = circuit.origin {
+            self.begun.remove(origin, key);
+            self.nascent.remove(origin, key);
+        }
         if let Phase::Open(open) = &circuit.phase {
             self.by_handle.remove(&open.handle);
         }
@@ -75,6 +111,16 @@ impl CircuitTable {
             Phase::Open(open) => Some(open),
             _ => None,
         }
+    }
+
+    /// All circuits that carry data.
+    pub(crate) fn opened_all(&mut self) -> impl Iterator<Item = &mut OpenCircuit> {
+        self.circuits
+            .values_mut()
+            .filter_map(|circuit| match &mut circuit.phase {
+                Phase::Open(open) => Some(open),
+                _ => None,
+            })
     }
 
     /// Whether a circuit carries data.
@@ -160,6 +206,7 @@ mod tests {
             next: None,
             phase: Phase::Closing,
             created_by: None,
+            origin: None,
             alarm: None,
         }
     }

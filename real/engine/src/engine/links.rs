@@ -1,5 +1,7 @@
 //! Opening, finding and removing links.
 
+use std::net::IpAddr;
+
 use hopflow_channel::{DatagramChannel, State, StreamChannel};
 use hopflow_onion::OnionPayload;
 use hopflow_onion::setup::Refusal;
@@ -10,21 +12,20 @@ use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Reason, Setup};
 use super::Engine;
 use crate::circuit::Side;
 use crate::link::{Channel, LinkEnd, Peer, Settled};
-use crate::types::Target;
-use crate::types::{Action, ConnId, Failure, LostLink, Via};
-use crate::types::{Body, CircuitKey};
+use crate::origin::Prefix;
+use crate::types::{Action, Body, CircuitKey, ConnId, Failure, LostLink, Target, Via};
 
 /// Lost links that are kept until the driver asks for them.
 const MOST_LOST: usize = 64;
 
 impl Engine {
-    /// A neighbour's connection was accepted. `None` if there are too many links, or this is no
-    /// relay: the driver closes it.
-    pub fn accept(&mut self, now: Instant) -> Option<ConnId> {
+    /// A neighbour's connection from this address was accepted. `None` if there are too many links,
+    /// or this is no relay: the driver closes it.
+    pub fn accept(&mut self, now: Instant, from: IpAddr) -> Option<ConnId> {
         let conn = self.links.new_connection();
         let relay = self.config.relay.as_ref()?;
         let channel = Channel::stream(StreamChannel::accept(&relay.certificate));
-        self.admit(now, Peer::Stream(conn), channel)?;
+        self.admit(now, Peer::Stream(conn), from, channel)?;
         Some(conn)
     }
 
@@ -56,22 +57,42 @@ impl Engine {
     }
 
     /// Takes a link that a neighbour opens, if there is room for it.
-    pub(super) fn admit(&mut self, now: Instant, peer: Peer, channel: Channel) -> Option<LinkId> {
-        let limits = self.config.limits;
-        if self.links.accepted().all >= limits.links {
+    pub(super) fn admit(
+        &mut self,
+        now: Instant,
+        peer: Peer,
+        from: IpAddr,
+        channel: Channel,
+    ) -> Option<LinkId> {
+        if self.draining || !self.make_room_for_link(now, Prefix::of(from)) {
             self.counters.links_refused += 1;
             return None;
         }
-        if self.links.accepted().handshaking >= limits.handshakes {
-            // Who forges many first messages finishes none of them: the oldest goes.
-            self.counters.links_refused += 1;
-            let oldest = self.links.oldest_handshake()?;
-            self.remove_link(now, oldest);
-        }
         let id = self.host.add_link();
-        let link = LinkEnd::accepted(peer, channel, now);
+        let link = LinkEnd::accepted(peer, channel, from, now);
         self.links.insert(id, link, false);
         Some(id)
+    }
+
+    /// Makes room for one more link; false if no network has more of them than this one.
+    fn make_room_for_link(&mut self, now: Instant, by: Prefix) -> bool {
+        let limits = self.config.limits;
+        let accepted = self.links.accepted();
+        let gone = if accepted.len() >= limits.links {
+            if accepted.is_heaviest(by) {
+                return false;
+            }
+            accepted.first_to_go()
+        } else if self.links.handshaking() >= limits.handshakes {
+            self.links.first_handshake_to_go()
+        } else {
+            return true;
+        };
+        if let Some(id) = gone {
+            self.counters.links_evicted += 1;
+            self.remove_link(now, id);
+        }
+        gone.is_some()
     }
 
     /// The link to a relay for a new circuit, opened if need be.
@@ -83,7 +104,7 @@ impl Engine {
         if shared && let Some(link) = self.links.find_target(&target) {
             return Ok(link);
         }
-        if self.links.opened().all >= self.config.limits.opened {
+        if self.links.opened() >= self.config.limits.opened {
             self.counters.links_refused += 1;
             return Err(Refusal::Busy);
         }
@@ -227,9 +248,11 @@ impl Engine {
         }
     }
 
-    /// Whether circuits may be extended to a relay.
+    /// Whether circuits may be extended to a relay: to one that is known, and not to ourselves.
     pub(super) fn may_extend(&self, target: &Target) -> bool {
         let known = self.config.extend_to.as_ref();
-        known.is_none_or(|known| known.contains(target))
+        let own = self.config.relay.as_ref();
+        let own = own.is_some_and(|own| own.certificate.fingerprint() == target.1);
+        !own && known.is_none_or(|known| known.contains(target))
     }
 }

@@ -3,6 +3,7 @@
 mod circuits;
 mod client;
 mod links;
+mod memory;
 mod receive;
 mod relay;
 mod streams;
@@ -20,8 +21,8 @@ use crate::circuit::CircuitTable;
 use crate::config::EngineConfig;
 use crate::link::{Arrived, LinkTable};
 use crate::offers::check_offers;
-use crate::types::CircuitKey;
-use crate::types::{Action, Counters, Event, LostLink};
+use crate::origin::Meter;
+use crate::types::{Action, CircuitKey, Counters, Event, LostLink};
 
 /// A relay's or client's worker without its sockets.
 ///
@@ -42,6 +43,10 @@ pub struct Engine {
     host: Box<dyn Host<OnionPayload>>,
     links: LinkTable,
     circuits: CircuitTable,
+    /// How often each network begins circuits.
+    creates: Meter,
+    /// Whether nothing new is taken from others.
+    draining: bool,
     reports: Reports,
     next_upkeep: Instant,
     counters: Counters,
@@ -86,6 +91,8 @@ impl Engine {
             config,
             links: LinkTable::default(),
             circuits: CircuitTable::default(),
+            creates: Meter::default(),
+            draining: false,
             reports: Reports::default(),
             next_upkeep: Instant::ZERO,
             counters: Counters::default(),

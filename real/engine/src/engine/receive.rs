@@ -39,14 +39,16 @@ impl Engine {
     }
 
     fn admit_datagrams(&mut self, now: Instant, peer: Peer, data: &[u8]) -> Option<LinkId> {
+        let Peer::Datagram(Via::Listening, from) = peer else {
+            return None;
+        };
         let carrier = self.plan.link.carrier == Carrier::Datagram;
-        let listening = matches!(peer, Peer::Datagram(Via::Listening, _));
-        if !carrier || !listening || !DatagramChannel::opens_channel(data) {
+        if !carrier || !DatagramChannel::opens_channel(data) {
             return None;
         }
         let relay = self.config.relay.as_ref()?;
         let channel = DatagramChannel::accept(&relay.certificate, self.config.epoch);
-        self.admit(now, peer, Channel::datagram(channel))
+        self.admit(now, peer, from.ip(), Channel::datagram(channel))
     }
 
     /// Takes bytes of a connection.

@@ -9,8 +9,8 @@ use hopflow_wire::{Reason, Setup};
 use super::Engine;
 use crate::circuit::{CircuitState, Forwarded, Nascent, Phase, Request, Side};
 use crate::link::Named;
-use crate::types::Failure;
-use crate::types::{Body, CircuitKey};
+use crate::origin::{Origin, Prefix};
+use crate::types::{Body, CircuitKey, Failure};
 
 /// How long the next hop may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,10 +20,12 @@ const SPARE: Duration = Duration::from_secs(15 * 60);
 impl Engine {
     pub(super) fn take_setup(&mut self, now: Instant, link: LinkId, setup: &Setup) {
         use SetupMessage::{Backward, Create, Created, Forward};
-        let side = |queue_limit| Side {
+        // A neighbour cannot make us send more at once than we would take ourselves.
+        let own = self.plan.link.queue_limit;
+        let side = |queue_limit: Cells| Side {
             link,
             name: setup.circuit,
-            queue_limit,
+            queue_limit: queue_limit.min(own),
         };
         let Ok(message) = SetupMessage::decode(&setup.body) else {
             self.counters.garbage += 1;
@@ -79,21 +81,61 @@ impl Engine {
             self.end_circuit(now, key, reason, Some(prev.link), why);
             self.take_events(now);
         }
-        match self.answer_create(prev, handshake) {
-            Ok(nascent) => self.admit_circuit(now, prev, nascent, handshake),
-            Err(reason) => self.send_destroy(now, prev.link, prev.name, reason),
+        if let Err(reason) = self.take_create(now, prev, handshake) {
+            self.send_destroy(now, prev.link, prev.name, reason);
         }
     }
 
-    /// Answers a client's handshake, if there is room for its circuit.
-    fn answer_create(&mut self, prev: Side, handshake: &Handshake) -> Result<Nascent, Reason> {
-        let most = self.config.limits.circuits_per_link;
-        let has_room = self.links.get(prev.link).is_some_and(|link| {
-            let names = &link.names;
-            link.opened_to.is_none() && names.len() < most && names.expects(prev.name)
-        });
-        let relay = self.config.relay.as_ref().filter(|_| has_room);
-        let relay = relay.ok_or(Reason::Other)?;
+    /// Begins a circuit for a client, if there is room for it.
+    fn take_create(
+        &mut self,
+        now: Instant,
+        prev: Side,
+        handshake: &Handshake,
+    ) -> Result<(), Reason> {
+        // The handshake costs most of all.
+        let Some(prefix) = self.may_create(now, prev) else {
+            self.counters.circuits_refused += 1;
+            return Err(Reason::Other);
+        };
+        let nascent = self.answer_create(handshake)?;
+        self.make_room_for_circuit(now);
+        let origin = Origin { prefix, since: now };
+        self.admit_circuit(now, prev, nascent, handshake, origin);
+        Ok(())
+    }
+
+    /// The neighbour's network, if that may begin a circuit of this name.
+    fn may_create(&mut self, now: Instant, prev: Side) -> Option<Prefix> {
+        let limits = self.config.limits;
+        let link = self.links.get(prev.link)?;
+        let names = &link.names;
+        let has_room = names.len() < limits.circuits_per_link && names.expects(prev.name);
+        let prefix = link.origin?.prefix;
+        let may = !self.draining && has_room && self.creates.allows(now, prefix, limits.creates);
+        may.then_some(prefix)
+    }
+
+    /// Makes room for one more circuit.
+    fn make_room_for_circuit(&mut self, now: Instant) {
+        let limits = self.config.limits;
+        let gone = if self.circuits.nascent().len() >= limits.nascent {
+            self.circuits.nascent().first_to_go()
+        } else if self.circuits.begun().len() >= limits.circuits {
+            self.circuits.first_to_go()
+        } else {
+            None
+        };
+        if let Some(key) = gone {
+            self.counters.circuits_evicted += 1;
+            let why = Failure::Closed(Reason::Other);
+            self.end_circuit(now, key, Reason::Other, None, why);
+        }
+    }
+
+    /// Answers a client's handshake.
+    fn answer_create(&mut self, handshake: &Handshake) -> Result<Nascent, Reason> {
+        let relay = self.config.relay.as_ref().ok_or(Reason::Other)?;
         let Ok((keys, reply)) = answer(&relay.onion, handshake, |_| Some(Vec::new())) else {
             self.counters.handshakes_failed += 1;
             return Err(Reason::Protocol);
@@ -107,8 +149,15 @@ impl Engine {
     }
 
     /// Adds a circuit whose handshake was answered.
-    fn admit_circuit(&mut self, now: Instant, prev: Side, nascent: Nascent, by: &Handshake) {
-        let circuit = CircuitState::nascent(prev, nascent, by.clone());
+    fn admit_circuit(
+        &mut self,
+        now: Instant,
+        prev: Side,
+        nascent: Nascent,
+        by: &Handshake,
+        origin: Origin,
+    ) {
+        let circuit = CircuitState::nascent(prev, nascent, by.clone(), origin);
         let circuit = self.circuits.insert(circuit);
         let leaving = Direction::Backward;
         if let Some(link) = self.links.get_mut(prev.link) {
@@ -162,6 +211,10 @@ impl Engine {
                 self.circuits.set_alarm(key, Some(now + SPARE));
                 self.send_setup(now, next.link, next.name, &body);
             }
+            (Forwarded::TooLong, _) => {
+                let why = Failure::Closed(Reason::Protocol);
+                self.end_circuit(now, key, Reason::Protocol, None, why);
+            }
             (Forwarded::Ours(request), _) => {
                 let asked = request.and_then(|request| self.extend(now, key, request));
                 if let Err(reason) = asked {
@@ -213,6 +266,7 @@ impl Engine {
         queue_limit: Cells,
         handshake: Handshake,
     ) {
+        let sent_at_once = queue_limit.min(self.plan.link.queue_limit);
         let Some(circuit) = self.circuits.get_mut(key) else {
             return;
         };
@@ -222,7 +276,7 @@ impl Engine {
                 if !nascent.on_answered() {
                     return;
                 }
-                circuit.set_queue_limit(queue_limit);
+                circuit.set_queue_limit(sent_at_once);
                 let message = HopMessage::Extended {
                     queue_limit,
                     handshake,
@@ -231,7 +285,7 @@ impl Engine {
             }
             // A repeated answer must not be taken for that of the next hop.
             Phase::Building(building) if building.hop() == 0 => {
-                circuit.set_queue_limit(queue_limit);
+                circuit.set_queue_limit(sent_at_once);
                 self.on_answer(now, key, &handshake);
             }
             Phase::Building(_) | Phase::Open(_) | Phase::Closing => {}

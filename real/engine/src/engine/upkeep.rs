@@ -1,19 +1,13 @@
 //! What only the passing of time asks for.
 
-use std::collections::BTreeMap;
-
-use hopflow_overlay::FlowView;
-use hopflow_units::{Bytes, Duration, Instant, LinkId};
+use hopflow_units::{Duration, Instant, LinkId};
 use hopflow_wire::{Carrier, Reason};
 
 use super::Engine;
 use crate::circuit::Phase;
 use crate::link::Verdict;
-use crate::types::CircuitKey;
-use crate::types::Failure;
+use crate::types::{CircuitKey, Failure};
 
-/// Memory that a cell takes as it waits, with what is kept about it.
-const CELL_MEMORY: u64 = 640;
 /// How often links are looked at.
 const UPKEEP: Duration = Duration::from_secs(1);
 
@@ -62,8 +56,7 @@ impl Engine {
 
     /// Takes no link and no circuit from others from now on.
     pub fn drain(&mut self) {
-        self.config.limits.links = 0;
-        self.config.limits.circuits_per_link = 0;
+        self.draining = true;
     }
 
     /// Closes all circuits and links; what is left to be sent says so.
@@ -82,46 +75,10 @@ impl Engine {
         }
     }
 
-    /// Closes the circuits that hold most until all data that waits, in cells or to be packaged,
-    /// takes `memory` at most; returns what it takes.
-    pub fn keep_within(&mut self, now: Instant, memory: Bytes) -> Bytes {
-        let held = self.held();
-        let mut total: u64 = held.values().sum();
-        if total > memory.get() {
-            let mut held: Vec<(u64, CircuitKey)> =
-                held.into_iter().map(|(key, held)| (held, key)).collect();
-            held.sort_unstable();
-            while let Some((held, key)) = held.pop()
-                && total > memory.get()
-            {
-                total -= held;
-                self.counters.out_of_memory += 1;
-                let why = Failure::Closed(Reason::Other);
-                self.end_circuit(now, key, Reason::Other, None, why);
-            }
-        }
-        Bytes::new(total)
-    }
-
-    /// The memory that each circuit's data takes, that of its streams included.
-    fn held(&self) -> BTreeMap<CircuitKey, u64> {
-        let of_flows = |(key, flows): (CircuitKey, [Option<FlowView>; 2])| {
-            let cells = flows.iter().flatten().map(|flow| flow.held.get());
-            (key, cells.sum::<u64>() * CELL_MEMORY)
-        };
-        let mut held: BTreeMap<_, _> = self.flows().map(of_flows).collect();
-        for (stream, circuit) in self.circuits.streams() {
-            if let Some(view) = self.host.stream_view(stream)
-                && let Some(held) = held.get_mut(&circuit)
-            {
-                *held += view.held.get() * CELL_MEMORY + view.pending.get();
-            }
-        }
-        held
-    }
-
     /// Removes what nobody needs, and looks after neighbours on datagrams.
     fn keep_up(&mut self, now: Instant) {
+        self.creates.forget(now);
+        self.look_at_ages(now);
         let host = &self.host;
         self.circuits
             .collect_streams(|stream| host.stream_view(stream).is_some());

@@ -5,13 +5,14 @@ mod names;
 mod outgoing;
 mod table;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use hopflow_channel::{DatagramChannel, State, StreamChannel};
 use hopflow_overlay::Multiplexing;
 use hopflow_units::{CircuitId as Name, Duration, Instant};
 use hopflow_wire::Carrier;
 
+use crate::origin::Origin;
 use crate::types::{CircuitKey, ConnId, Target, Via};
 pub(crate) use inlet::Arrived;
 use inlet::{Inlet, decode};
@@ -58,6 +59,14 @@ impl Channel {
         match self {
             Self::Datagram(channel) => channel.state(),
             Self::Stream(channel, _) => channel.state(),
+        }
+    }
+
+    /// Whether the neighbour receives what is sent to its address: a connection shows it.
+    const fn has_proven_address(&self) -> bool {
+        match self {
+            Self::Datagram(channel) => channel.has_proven_address(),
+            Self::Stream(..) => true,
         }
     }
 
@@ -115,6 +124,8 @@ pub(crate) struct LinkEnd {
     channel: Channel,
     /// Whom we asked for, if we opened the link.
     pub(crate) opened_to: Option<Target>,
+    /// Who opened the link, if we did not.
+    pub(crate) origin: Option<Origin>,
     pub(crate) names: Names,
     /// Whether the carrier takes anything: a connection that we open does not at once.
     pub(crate) connected: bool,
@@ -162,11 +173,28 @@ pub(crate) enum Verdict {
 
 impl LinkEnd {
     /// A link that a neighbour opened.
-    pub(crate) fn accepted(peer: Peer, channel: Channel, now: Instant) -> Self {
+    pub(crate) fn accepted(peer: Peer, channel: Channel, from: IpAddr, now: Instant) -> Self {
+        Self {
+            origin: Some(Origin::new(from, now)),
+            ..Self::new(peer, channel, now)
+        }
+    }
+
+    /// A link that we open.
+    pub(crate) fn opened(target: Target, peer: Peer, channel: Channel, now: Instant) -> Self {
+        Self {
+            opened_to: Some(target),
+            connected: matches!(peer, Peer::Datagram(..)),
+            ..Self::new(peer, channel, now)
+        }
+    }
+
+    fn new(peer: Peer, channel: Channel, now: Instant) -> Self {
         Self {
             peer,
             channel,
             opened_to: None,
+            origin: None,
             names: Names::default(),
             connected: true,
             open: false,
@@ -179,15 +207,6 @@ impl LinkEnd {
                 asked: None,
             },
             alarm: Instant::FAR_FUTURE,
-        }
-    }
-
-    /// A link that we open.
-    pub(crate) fn opened(target: Target, peer: Peer, channel: Channel, now: Instant) -> Self {
-        Self {
-            opened_to: Some(target),
-            connected: matches!(peer, Peer::Datagram(..)),
-            ..Self::accepted(peer, channel, now)
         }
     }
 

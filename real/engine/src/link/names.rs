@@ -35,6 +35,11 @@ impl Names {
         self.used
     }
 
+    /// The memory that the names take, in bytes.
+    pub(crate) const fn memory(&self) -> u64 {
+        (self.table.capacity() * size_of::<Option<Named>>()) as u64
+    }
+
     /// All circuits with their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Name, CircuitKey)> + '_ {
         let named = |(name, named): (usize, &Option<Named>)| {

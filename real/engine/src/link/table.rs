@@ -7,8 +7,8 @@ use hopflow_units::{CircuitId as Name, Instant, LinkId};
 
 use super::outgoing::Taken;
 use super::{LinkEnd, Named, Peer};
-use crate::types::Target;
-use crate::types::{ConnId, Transmit};
+use crate::origin::Held;
+use crate::types::{ConnId, Target, Transmit};
 
 /// All links.
 #[derive(Debug, Default)]
@@ -20,18 +20,50 @@ pub(crate) struct LinkTable {
     by_target: BTreeMap<Target, LinkId>,
     /// Links whose channel wants to hear the time.
     timed: BTreeSet<(Instant, LinkId)>,
-    /// How many links others opened, and how many we did.
-    counts: [Count; 2],
+    /// How many links we opened.
+    opened: usize,
+    /// Links that others opened.
+    accepted: Held<LinkId>,
+    handshakes: Handshakes,
     sending: SendQueue,
     connections: u64,
 }
 
-/// How many links one side opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Count {
-    pub(crate) all: usize,
-    /// Those whose handshake is not over.
-    pub(crate) handshaking: usize,
+/// Links that others opened and whose handshake is not over.
+#[derive(Debug, Default)]
+struct Handshakes {
+    /// Those whose address may be forged.
+    unproven: BTreeSet<(Instant, LinkId)>,
+    proven: Held<LinkId>,
+}
+
+impl Handshakes {
+    fn insert(&mut self, id: LinkId, link: &LinkEnd) {
+        let Some(origin) = link.origin.filter(|_| !link.open) else {
+            return;
+        };
+        if link.channel.has_proven_address() {
+            self.proven.insert(origin, id);
+        } else {
+            self.unproven.insert((origin.since, id));
+        }
+    }
+
+    /// The neighbour has proven its address, or had before.
+    fn prove(&mut self, id: LinkId, link: &LinkEnd) {
+        if let Some(origin) = link.origin
+            && self.unproven.remove(&(origin.since, id))
+        {
+            self.proven.insert(origin, id);
+        }
+    }
+
+    fn remove(&mut self, id: LinkId, link: &LinkEnd) {
+        if let Some(origin) = link.origin {
+            self.proven.remove(origin, id);
+            self.unproven.remove(&(origin.since, id));
+        }
+    }
 }
 
 /// What the driver takes next.
@@ -85,14 +117,28 @@ impl LinkTable {
         self.by_peer.len()
     }
 
-    /// Links that others opened.
-    pub(crate) const fn accepted(&self) -> Count {
-        self.counts[0]
+    /// How many links we opened.
+    pub(crate) const fn opened(&self) -> usize {
+        self.opened
     }
 
-    /// Links that we opened.
-    pub(crate) const fn opened(&self) -> Count {
-        self.counts[1]
+    /// Links that others opened.
+    pub(crate) const fn accepted(&self) -> &Held<LinkId> {
+        &self.accepted
+    }
+
+    /// How many links others opened whose handshake is not over.
+    pub(crate) fn handshaking(&self) -> usize {
+        self.handshakes.unproven.len() + self.handshakes.proven.len()
+    }
+
+    /// Of these, the one to go first: the oldest of a neighbour that may be none, for who forges
+    /// addresses finishes no handshake; or else the oldest of the network that has most.
+    pub(crate) fn first_handshake_to_go(&self) -> Option<LinkId> {
+        let unproven = self.handshakes.unproven.first();
+        unproven
+            .map(|(_, id)| *id)
+            .or_else(|| self.handshakes.proven.first_to_go())
     }
 
     #[inline]
@@ -132,6 +178,12 @@ impl LinkTable {
         self.ids().filter_map(|id| Some((id, self.get(id)?)))
     }
 
+    /// The memory that the names of all links' circuits take, in bytes.
+    pub(crate) fn names_memory(&self) -> u64 {
+        let links = self.links.iter().flatten();
+        links.map(|link| link.names.memory()).sum()
+    }
+
     /// A name for a connection.
     pub(crate) const fn new_connection(&mut self) -> ConnId {
         self.connections += 1;
@@ -147,9 +199,11 @@ impl LinkTable {
         if let Some(target) = link.opened_to.filter(|_| shared) {
             self.by_target.insert(target, id);
         }
-        let count = &mut self.counts[side(&link)];
-        count.all += 1;
-        count.handshaking += usize::from(!link.open);
+        match link.origin {
+            Some(origin) => self.accepted.insert(origin, id),
+            None => self.opened += 1,
+        }
+        self.handshakes.insert(id, &link);
         self.links[id.index()] = Some(link);
     }
 
@@ -158,9 +212,11 @@ impl LinkTable {
         let link = self.links.get_mut(id.index())?.take()?;
         self.by_peer.remove(&link.peer);
         self.timed.remove(&(link.alarm, id));
-        let count = &mut self.counts[side(&link)];
-        count.all -= 1;
-        count.handshaking -= usize::from(!link.open);
+        match link.origin {
+            Some(origin) => self.accepted.remove(origin, id),
+            None => self.opened -= 1,
+        }
+        self.handshakes.remove(id, &link);
         if let Some(target) = link.opened_to
             && self.by_target.get(&target) == Some(&id)
         {
@@ -182,17 +238,6 @@ impl LinkTable {
         }
     }
 
-    /// The link that a neighbour opened first of those whose handshake is not over.
-    pub(crate) fn oldest_handshake(&self) -> Option<LinkId> {
-        let accepted = self
-            .iter()
-            .filter(|(_, link)| !link.open && link.opened_to.is_none());
-        accepted
-            .map(|(id, link)| (link.contact.used, id))
-            .min()
-            .map(|(_, id)| id)
-    }
-
     /// Takes what a link's channel has to send and looks at its state.
     pub(crate) fn settle(&mut self, now: Instant, id: LinkId) -> Settled {
         let Some(link) = self.links.get_mut(id.index()).and_then(Option::as_mut) else {
@@ -202,8 +247,11 @@ impl LinkTable {
         match link.state() {
             State::Closed(_) => return Settled::Closed,
             State::Open if !link.open => {
+                self.handshakes.remove(id, link);
                 link.on_open(now);
-                self.counts[side(link)].handshaking -= 1;
+            }
+            State::Handshaking if link.channel.has_proven_address() => {
+                self.handshakes.prove(id, link);
             }
             _ => {}
         }
@@ -282,11 +330,6 @@ impl LinkTable {
     }
 }
 
-/// Which of the counts a link belongs to: 0 if the peer opened it, 1 if this host did.
-fn side(link: &LinkEnd) -> usize {
-    usize::from(link.opened_to.is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -334,17 +377,12 @@ mod tests {
         let link = datagrams(5);
         let peer = link.peer;
         table.insert(id, link, true);
-        let one = Count {
-            all: 1,
-            handshaking: 1,
-        };
-        let none = Count::default();
-        assert_eq!((table.accepted(), table.opened()), (none, one));
+        assert_eq!((table.accepted().len(), table.opened()), (0, 1));
         assert_eq!(table.find(&peer), Some(id));
         assert_eq!(table.find_target(&target(5)), Some(id));
         assert!(table.remove(id).is_some());
         assert!(table.remove(id).is_none());
-        assert_eq!((table.len(), table.opened()), (0, none));
+        assert_eq!((table.len(), table.opened()), (0, 0));
         assert_eq!(
             (table.find(&peer), table.find_target(&target(5))),
             (None, None)
@@ -394,22 +432,36 @@ mod tests {
         assert!(table.take_bytes().is_none());
     }
 
+    /// Adds a link that a neighbour of a network opened so many seconds after the start.
+    fn accept(table: &mut LinkTable, id: u32, mut link: LinkEnd, network: u8, after: u64) {
+        let from = [10, 0, network, 1].into();
+        let now = START + Duration::from_secs(after);
+        link = LinkEnd::accepted(link.peer, link.channel, from, now);
+        table.insert(LinkId::new(id), link, false);
+    }
+
     #[test]
     fn the_oldest_handshake_that_others_began_is_the_first_to_go() {
         let mut table = LinkTable::default();
-        for (place, link) in [datagrams(1), datagrams(2), datagrams(3)]
-            .into_iter()
-            .enumerate()
-        {
-            let age = Duration::from_secs(place as u64);
-            let accepted = LinkEnd::accepted(link.peer, link.channel, START + age);
-            table.insert(LinkId::new(2 - place as u32), accepted, false);
+        for (id, age) in [(2, 0), (1, 1), (0, 2)] {
+            accept(&mut table, id, datagrams(id as u16), 0, age);
         }
         table.insert(LinkId::new(7), datagrams(7), true);
-        assert_eq!(table.oldest_handshake(), Some(LinkId::new(2)));
-        assert_eq!(
-            (table.accepted().handshaking, table.opened().handshaking),
-            (3, 1)
-        );
+        assert_eq!(table.first_handshake_to_go(), Some(LinkId::new(2)));
+        assert_eq!((table.handshaking(), table.opened()), (3, 1));
+    }
+
+    #[test]
+    fn a_handshake_with_a_proven_address_outlives_those_without() {
+        let mut table = LinkTable::default();
+        for (id, network) in [(0, 1), (1, 2), (2, 2)] {
+            let link = connection(&mut table, id as u16);
+            accept(&mut table, id, link, network, id.into());
+        }
+        accept(&mut table, 3, datagrams(3), 3, 3);
+        assert_eq!(table.first_handshake_to_go(), Some(LinkId::new(3)));
+        table.remove(LinkId::new(3));
+        assert_eq!(table.first_handshake_to_go(), Some(LinkId::new(1)));
+        assert_eq!((table.handshaking(), table.accepted().len()), (3, 3));
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! A binary of its own, for it counts what is allocated.
 
+#[path = "../neighbour/neighbour.rs"]
+#[expect(dead_code, reason = "shared with the tests in `neighbour`")]
+mod neighbour;
 #[path = "../engine/network/mod.rs"]
 #[expect(dead_code, reason = "shared with the tests in `engine`")]
 mod network;
@@ -12,9 +15,10 @@ mod support;
 use std::alloc::System;
 use std::sync::Mutex;
 
-use hopflow_units::Duration;
+use hopflow_units::{Bytes, Duration};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
+use neighbour::Neighbour;
 use network::Network;
 use support::{Random, pattern, transport};
 
@@ -216,6 +220,42 @@ fn a_set_up_that_its_client_never_finishes_is_cleared_away() {
             }));
             network.run_for(Duration::from_secs(1200));
             assert_empty(&network, 2);
+        }
+    }
+}
+
+/// What a relay says that links and circuits take, without data.
+fn counted(neighbour: &mut Neighbour) -> i64 {
+    let now = neighbour.now;
+    let held = neighbour.engine.keep_within(now, Bytes::new(u64::MAX));
+    i64::try_from(held.get()).expect("it is little")
+}
+
+/// The relay's memory is measured with that of its neighbour, which keeps two kinds of keys and
+/// nothing else of each circuit.
+#[test]
+fn what_circuits_take_without_data_is_counted_and_not_many_times_over() {
+    const COUNT: u16 = 1000;
+    for name in ["backtap", "vanilla", "tor-vegas", "n23"] {
+        let _alone = ALONE.lock();
+        let mut neighbour = Neighbour::of(name);
+        let at_first = (allocated(), counted(&mut neighbour));
+        for circuit in 1..=COUNT {
+            neighbour.create(circuit);
+        }
+        let nascent = (allocated(), counted(&mut neighbour));
+        for circuit in 1..=COUNT {
+            neighbour.cell(circuit, &[1, 0, 1, 0, 3, b'a', b':', b'1'], 0);
+        }
+        neighbour.wait(Duration::from_secs(5));
+        let open = (allocated(), counted(&mut neighbour));
+        assert_eq!(neighbour.engine.counters().circuits, u64::from(COUNT));
+        for (what, (taken, counted)) in [("nascent", nascent), ("open", open)] {
+            let count = i64::from(COUNT);
+            let (taken, counted) = ((taken - at_first.0) / count, (counted - at_first.1) / count);
+            println!("{name}: a circuit that is {what} takes {taken} B, {counted} B are counted");
+            assert!(taken <= counted, "{name}: {what}");
+            assert!(counted <= 4 * taken, "{name}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod floods;
 mod hostile;
+mod limits;
 mod network;
 mod setup;
 mod stalled;

@@ -59,13 +59,13 @@ pub(crate) struct Network {
     pub(crate) in_batches: bool,
 }
 
-/// Where a node listens, or whence it opens links.
+/// Where a node listens, or whence it opens links; each node is in a network of its own.
 pub(crate) fn address(node: usize, via: Via) -> SocketAddr {
     let port = match via {
         Via::Listening => 1000,
         Via::Outgoing => 2000,
     };
-    SocketAddr::from(([10, 0, (node >> 8) as u8, node as u8], port))
+    SocketAddr::from(([10, (node >> 8) as u8, node as u8, 1], port))
 }
 
 /// A token bucket of so many kilobytes per second.

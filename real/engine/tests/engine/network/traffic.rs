@@ -75,7 +75,7 @@ fn whose(address: SocketAddr) -> Option<(usize, Via)> {
         1000 => Via::Listening,
         _ => Via::Outgoing,
     };
-    let [.., high, low] = v4.ip().octets();
+    let [_, high, low, _] = v4.ip().octets();
     Some((usize::from(high) << 8 | usize::from(low), via))
 }
 
@@ -167,9 +167,10 @@ impl Network {
     /// A connection reaches the node that it is opened to.
     fn open(&mut self, by: ConnEnd, to: usize) {
         let now = self.clock(to);
+        let from = address(by.0, Via::Outgoing).ip();
         let accepted = self.engines[to]
             .as_mut()
-            .and_then(|engine| engine.accept(now));
+            .and_then(|engine| engine.accept(now, from));
         let Some(conn) = accepted else {
             let now = self.clock(by.0);
             if let Some(engine) = &mut self.engines[by.0] {

@@ -1,0 +1,151 @@
+//! The limit on memory, and who loses when it is reached.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use hopflow_overlay::{Direction, FlowView};
+use hopflow_units::{Bytes, Instant};
+use hopflow_wire::Reason;
+
+use super::Engine;
+use crate::circuit::{Ages, Phase};
+use crate::types::{CircuitKey, Failure};
+
+/// Memory that a cell takes as it waits, with what is kept about it.
+const CELL_MEMORY: u64 = 640;
+/// Memory of a link without the names of its circuits: most of it is the channel's.
+const LINK_MEMORY: u64 = 16 * 1024;
+/// Memory of a circuit that carries no data yet: keys, and messages that may have to be repeated.
+const NASCENT_MEMORY: u64 = 5 * 1024;
+/// Memory of a circuit that carries data without its cells.
+const OPEN_MEMORY: u64 = 8 * 1024;
+
+/// A circuit that holds data: since when (in the far future if it has no cells), how much, and which.
+type Holder = (Instant, Reverse<u64>, CircuitKey);
+
+impl Engine {
+    /// Keeps what links, circuits and waiting data take within `memory`; returns what they take.
+    ///
+    /// Links and circuits get half of it. Beyond that the network that has most loses its oldest,
+    /// circuits that carry no data first. Of circuits with data, those go first whose oldest cell
+    /// has waited longest: an attacker cannot hide among many small circuits, nor are the fast ones
+    /// closed that hold most (Jansen, Tschorsch, Johnson and Scheuermann, "The sniper attack",
+    /// 2014, section 6).
+    pub fn keep_within(&mut self, now: Instant, memory: Bytes) -> Bytes {
+        let standing = self.keep_standing_within(now, memory.get() / 2);
+        let data = self.keep_data_within(now, memory.get().saturating_sub(standing));
+        Bytes::new(standing + data)
+    }
+
+    /// Closes links and circuits that others opened until all take `memory` at most.
+    fn keep_standing_within(&mut self, now: Instant, memory: u64) -> u64 {
+        let (mut links, mut circuits) = (self.held_by_links(), self.held_by_circuits());
+        while links + circuits > memory {
+            let closed = if circuits > links {
+                self.close_first_circuit(now)
+            } else {
+                self.close_first_link(now)
+            };
+            if !closed {
+                break;
+            }
+            (links, circuits) = (self.held_by_links(), self.held_by_circuits());
+        }
+        links + circuits
+    }
+
+    fn held_by_links(&self) -> u64 {
+        self.links.len() as u64 * LINK_MEMORY + self.links.names_memory()
+    }
+
+    fn held_by_circuits(&self) -> u64 {
+        let nascent = self.circuits.nascent().len() as u64;
+        let open = self.circuits.len() as u64 - nascent;
+        nascent * NASCENT_MEMORY + open * OPEN_MEMORY
+    }
+
+    fn close_first_circuit(&mut self, now: Instant) -> bool {
+        let first = self.circuits.nascent().first_to_go();
+        let Some(key) = first.or_else(|| self.circuits.first_to_go()) else {
+            return false;
+        };
+        self.counters.out_of_memory += 1;
+        let why = Failure::Closed(Reason::Other);
+        self.end_circuit(now, key, Reason::Other, None, why);
+        true
+    }
+
+    fn close_first_link(&mut self, now: Instant) -> bool {
+        let Some(id) = self.links.accepted().first_to_go() else {
+            return false;
+        };
+        self.counters.out_of_memory += 1;
+        self.remove_link(now, id);
+        true
+    }
+
+    /// Closes circuits until the data of all takes `memory` at most.
+    fn keep_data_within(&mut self, now: Instant, memory: u64) -> u64 {
+        let held = self.held_data();
+        let mut total: u64 = held.values().sum();
+        if total > memory {
+            let mut holders: Vec<Holder> = held
+                .into_iter()
+                .map(|(key, held)| (self.oldest_cell(key), Reverse(held), key))
+                .collect();
+            holders.sort_unstable();
+            for (_, held, key) in holders {
+                if total <= memory {
+                    break;
+                }
+                total -= held.0;
+                self.counters.out_of_memory += 1;
+                let why = Failure::Closed(Reason::Other);
+                self.end_circuit(now, key, Reason::Other, None, why);
+            }
+        }
+        total
+    }
+
+    /// When the oldest cell arrived that a circuit holds.
+    fn oldest_cell(&self, key: CircuitKey) -> Instant {
+        let oldest = match self.circuits.get(key).map(|circuit| &circuit.phase) {
+            Some(Phase::Open(open)) => open.ages.iter().filter_map(Ages::oldest).min(),
+            _ => None,
+        };
+        oldest.unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Notes how long cells have waited.
+    pub(super) fn look_at_ages(&mut self, now: Instant) {
+        for open in self.circuits.opened_all() {
+            for (ages, direction) in open
+                .ages
+                .iter_mut()
+                .zip([Direction::Forward, Direction::Backward])
+            {
+                if let Some(flow) = self.host.flow_view(open.handle, direction) {
+                    ages.look(now, &flow);
+                }
+            }
+        }
+    }
+
+    /// The memory that each circuit's data takes, that of its streams included.
+    fn held_data(&self) -> BTreeMap<CircuitKey, u64> {
+        let of_flows = |(key, flows): (CircuitKey, [Option<FlowView>; 2])| {
+            let cells = flows.iter().flatten().map(|flow| flow.held.get());
+            (key, cells.sum::<u64>() * CELL_MEMORY)
+        };
+        let mut held: BTreeMap<_, _> = self.flows().map(of_flows).collect();
+        for (stream, circuit) in self.circuits.streams() {
+            if let Some(view) = self.host.stream_view(stream)
+                && let Some(held) = held.get_mut(&circuit)
+            {
+                *held += view.held.get() * CELL_MEMORY + view.pending.get();
+            }
+        }
+        held.retain(|_, held| *held > 0);
+        held
+    }
+}

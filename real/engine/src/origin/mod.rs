@@ -1,0 +1,75 @@
+//! Who makes the engine hold something: networks, as far as addresses tell.
+
+mod held;
+mod meter;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use hopflow_units::Instant;
+
+pub(crate) use held::Held;
+pub(crate) use meter::Meter;
+
+/// Bits that a network's IPv4 addresses share.
+const V4_BITS: u32 = 24;
+/// Bits that a network's IPv6 addresses share: what providers give to one customer at most.
+const V6_BITS: u32 = 48;
+
+/// A network from which links come: an IPv4 prefix of 24 bits or an IPv6 prefix of 48. Who has one
+/// address often has its neighbours, too.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Prefix(IpAddr);
+
+impl Prefix {
+    pub(crate) fn of(address: IpAddr) -> Self {
+        Self(match address.to_canonical() {
+            IpAddr::V4(v4) => {
+                let mask = u32::MAX << (u32::BITS - V4_BITS);
+                Ipv4Addr::from_bits(v4.to_bits() & mask).into()
+            }
+            IpAddr::V6(v6) => {
+                let mask = u128::MAX << (u128::BITS - V6_BITS);
+                Ipv6Addr::from_bits(v6.to_bits() & mask).into()
+            }
+        })
+    }
+}
+
+/// Who made the engine hold something, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Origin {
+    pub(crate) prefix: Prefix,
+    pub(crate) since: Instant,
+}
+
+impl Origin {
+    pub(crate) fn new(address: IpAddr, now: Instant) -> Self {
+        Self {
+            prefix: Prefix::of(address),
+            since: now,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prefix(address: &str) -> Prefix {
+        Prefix::of(address.parse().expect("an address"))
+    }
+
+    #[test]
+    fn neighbouring_addresses_are_of_one_network() {
+        assert_eq!(prefix("192.0.2.1"), prefix("192.0.2.255"));
+        assert_ne!(prefix("192.0.2.1"), prefix("192.0.3.1"));
+        assert_eq!(prefix("2001:db8:7:1::1"), prefix("2001:db8:7:ffff::"));
+        assert_ne!(prefix("2001:db8:7::"), prefix("2001:db8:8::"));
+    }
+
+    #[test]
+    fn an_ipv4_address_counts_as_such_however_it_is_written() {
+        assert_eq!(prefix("::ffff:192.0.2.1"), prefix("192.0.2.9"));
+        assert_ne!(prefix("::ffff:192.0.2.1"), prefix("::ffff:198.51.100.1"));
+    }
+}

@@ -1,0 +1,253 @@
+//! Limits of a relay: who asks for too much loses, and nobody else.
+
+use hopflow_engine::{CircuitKey, Counters, Limits, Pace, Via};
+use hopflow_units::{Bytes, Duration};
+
+use crate::hostile::first_datagram;
+use crate::network::{Network, bucket};
+use crate::support::{REAL, pattern, transport};
+
+/// The relay that is attacked.
+const GUARD: usize = 1;
+
+/// A network whose first relay has these limits, with the honest client 0 and an attacker.
+struct Scene {
+    name: &'static str,
+    network: Network,
+    attacker: usize,
+}
+
+impl Scene {
+    fn new(name: &'static str, limits: Limits) -> Self {
+        println!("{name}");
+        let factory = transport(name);
+        let mut network = Network::new(&*factory, 3);
+        network.restart(GUARD, &*factory, |config| config.limits = limits);
+        let attacker = network.add_client(&*factory);
+        Self {
+            name,
+            network,
+            attacker,
+        }
+    }
+
+    /// The attacker begins circuits through the relay that it never uses.
+    fn flood(&mut self, count: usize) {
+        for _ in 0..count {
+            let path = self.network.path(&[GUARD]);
+            self.network.begin_circuit(self.attacker, path);
+        }
+        self.network.run_for(Duration::from_secs(1));
+    }
+
+    fn counters(&self) -> Counters {
+        self.network.engine(GUARD).counters()
+    }
+
+    /// Whether a circuit of the honest client carries a request to the exit and the answer back.
+    fn works(&mut self, client: usize, circuit: CircuitKey) {
+        let network = &mut self.network;
+        let (near, (exit, far)) = network.stream_pair(client, circuit);
+        let answer = pattern(50_000, 7);
+        network.write(exit, far, answer.clone(), true);
+        network.run_for(Duration::from_secs(5));
+        assert!(network.heard(client, near).bytes == answer, "{}", self.name);
+    }
+
+    /// A client that was not there before the attack builds a circuit within two seconds, and uses
+    /// it.
+    fn serves_a_newcomer(&mut self) {
+        let client = self.network.add_client(&*transport(self.name));
+        let before = self.network.now;
+        let circuit = self.network.circuit_of(client, &[1, 2, 3]);
+        let took = self.network.now.saturating_since(before);
+        assert!(took <= Duration::from_secs(2), "{}: {took:?}", self.name);
+        self.works(client, circuit);
+    }
+}
+
+#[test]
+fn who_begins_many_circuits_loses_its_own() {
+    for name in REAL {
+        let limits = Limits {
+            nascent: 40,
+            ..Limits::default()
+        };
+        let mut scene = Scene::new(name, limits);
+        let spare = scene.network.circuit(&[1, 2, 3]);
+        scene.flood(300);
+        let counters = scene.counters();
+        assert!(counters.circuits <= 41, "{name}: {counters:?}");
+        assert!(counters.circuits_evicted >= 259, "{name}: {counters:?}");
+        scene.works(0, spare);
+        scene.serves_a_newcomer();
+    }
+}
+
+#[test]
+fn who_uses_many_circuits_loses_its_own() {
+    for name in ["backtap", "vanilla"] {
+        let limits = Limits {
+            circuits: 20,
+            ..Limits::default()
+        };
+        let mut scene = Scene::new(name, limits);
+        let honest = scene.network.circuit(&[1, 2, 3]);
+        for _ in 0..30 {
+            let circuit = scene.network.circuit_of(scene.attacker, &[1, 2]);
+            scene.network.stream_pair(scene.attacker, circuit);
+        }
+        let counters = scene.counters();
+        assert!(counters.circuits <= 20, "{name}: {counters:?}");
+        scene.works(0, honest);
+        scene.serves_a_newcomer();
+    }
+}
+
+#[test]
+fn a_network_begins_circuits_as_often_as_it_may() {
+    let limits = Limits {
+        creates: Pace {
+            per_second: 10,
+            burst: 20,
+        },
+        ..Limits::default()
+    };
+    for name in ["backtap", "vanilla"] {
+        let mut scene = Scene::new(name, limits);
+        scene.flood(100);
+        let counters = scene.counters();
+        assert!(counters.handshakes <= 30, "{name}: {counters:?}");
+        assert!(counters.circuits_refused >= 70, "{name}: {counters:?}");
+        scene.serves_a_newcomer();
+        // After a pause the network may begin circuits again.
+        scene.network.run_for(Duration::from_secs(2));
+        let attacker = scene.attacker;
+        scene.network.circuit_of(attacker, &[1, 2, 3]);
+    }
+}
+
+#[test]
+fn who_opens_many_links_gets_no_more() {
+    // Each of its circuits has a connection of its own.
+    let limits = Limits {
+        links: 12,
+        ..Limits::default()
+    };
+    let mut scene = Scene::new("pctcp", limits);
+    let honest = scene.network.circuit(&[1, 2, 3]);
+    scene.flood(50);
+    let counters = scene.counters();
+    assert!(counters.links_refused >= 38, "{counters:?}");
+    scene.works(0, honest);
+    scene.serves_a_newcomer();
+    assert!(scene.counters().links_evicted > 0);
+}
+
+#[test]
+fn forged_openings_do_not_keep_out_who_has_an_address() {
+    let limits = Limits {
+        handshakes: 64,
+        ..Limits::default()
+    };
+    let mut scene = Scene::new("backtap", limits);
+    let opening = first_datagram();
+    let client = scene.network.add_client(&*transport("backtap"));
+    let path = scene.network.path(&[GUARD]);
+    let circuit = scene.network.begin_circuit(client, path);
+    // Two for each millisecond; a handshake takes forty of these.
+    for turn in 0_u32..400 {
+        for half in 0..2 {
+            let [high, low, ..] = turn.to_le_bytes();
+            let from = ([172, 16 + half, low, high], 4000).into();
+            let to = (GUARD, Via::Listening);
+            scene.network.inject(from, to, opening.clone());
+        }
+        scene.network.run_for(Duration::from_millis(1));
+    }
+    assert!(scene.network.built.contains(&(client, circuit)));
+    let counters = scene.counters();
+    assert!(counters.links_evicted > 600, "{counters:?}");
+}
+
+#[test]
+fn circuits_without_data_are_counted_as_memory() {
+    for name in ["backtap", "vanilla"] {
+        let mut scene = Scene::new(name, Limits::default());
+        let spare = scene.network.circuit(&[1, 2, 3]);
+        scene.flood(400);
+        let now = scene.network.clock(GUARD);
+        let guard = scene.network.engine_mut(GUARD);
+        let held = guard.keep_within(now, Bytes::new(u64::MAX));
+        assert!(held >= Bytes::new(400 * 5120), "{name}: {held}");
+        let held = guard.keep_within(now, Bytes::new(1 << 20));
+        assert!(held <= Bytes::new(1 << 19), "{name}: {held}");
+        assert!(guard.counters().out_of_memory > 200);
+        scene.works(0, spare);
+    }
+}
+
+#[test]
+fn when_memory_runs_out_the_circuit_goes_that_has_stalled_longest() {
+    // Transports that hold so much that links and circuits take less than half of the limit.
+    for name in ["vanilla", "pctcp"] {
+        let factory = transport(name);
+        let bucket = bucket(300, factory.plan().link.refill);
+        let mut network = Network::limited(&*factory, 3, &[Some(bucket)]);
+        let attacker = network.add_client(&*factory);
+        let stalled = network.circuit_of(attacker, &[1, 2, 3]);
+        let (_, (exit, far)) = network.stream_pair(attacker, stalled);
+        // More than what a connection takes before it is full.
+        network.write(exit, far, pattern(100_000, 3), true);
+        network.clogged.insert((GUARD, attacker));
+        let honest = network.circuit(&[1, 2, 3]);
+        let (near, (exit, far)) = network.stream_pair(0, honest);
+        network.write(exit, far, pattern(2_000_000, 5), true);
+        network.run_for(Duration::from_secs(4));
+        let now = network.clock(GUARD);
+        let guard = network.engine_mut(GUARD);
+        let held = guard.keep_within(now, Bytes::new(u64::MAX));
+        let before = guard.counters();
+        guard.keep_within(now, held.saturating_sub(Bytes::new(1000)));
+        let after = guard.counters();
+        println!("{name}: {held} held");
+        assert_eq!(after.out_of_memory, before.out_of_memory + 1, "{name}");
+        network.run_for(Duration::from_secs(20));
+        assert_eq!(network.failure(0, honest), None, "{name}");
+        assert_eq!(network.heard(0, near).bytes.len(), 2_000_000, "{name}");
+        assert_eq!(network.engine(GUARD).counters().circuits, 1, "{name}");
+    }
+}
+
+#[test]
+fn a_path_does_not_lead_around_for_ever() {
+    for name in ["backtap", "vanilla"] {
+        let mut network = Network::new(&*transport(name), 3);
+        network.circuit(&[1, 2, 3, 1, 2, 3, 1, 2]);
+        let round = [1, 2, 3].repeat(5);
+        let path = network.path(&round);
+        let endless = network.begin_circuit(0, path);
+        network.run_for(Duration::from_secs(60));
+        assert!(network.failure(0, endless).is_some(), "{name}");
+        for relay in 1..=3 {
+            let circuits = network.engine(relay).counters().circuits;
+            assert!(circuits <= 3, "{name}: {circuits} circuits");
+        }
+    }
+}
+
+#[test]
+fn a_relay_does_not_extend_circuits_to_itself() {
+    for name in ["backtap", "vanilla"] {
+        let mut network = Network::new(&*transport(name), 2);
+        let path = network.path(&[1, 2, 2]);
+        let circuit = network.begin_circuit(0, path);
+        network.run_for(Duration::from_secs(5));
+        let failure = network.failure(0, circuit);
+        assert_eq!(
+            failure,
+            Some(hopflow_engine::Failure::Hop { hop: 2 }),
+            "{name}"
+        );
+    }
+}
