@@ -96,7 +96,7 @@ impl Limits {
 }
 
 /// How an engine is set up.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct EngineConfig {
     /// A relay's identity; a client has none and takes no links.
     pub relay: Option<Arc<RelayIdentity>>,

@@ -138,8 +138,12 @@ pub struct Counters {
     pub node: NodeCounters,
     /// Links that are there.
     pub links: u64,
+    /// Of those that others opened, the ones whose handshake is not over.
+    pub half_open_links: u64,
     /// Circuits that are there, built or not.
     pub circuits: u64,
+    /// Of those that others began, the ones that carry no data yet.
+    pub nascent_circuits: u64,
     /// Handshakes of circuits that succeeded here, as a relay or as a client.
     pub handshakes: u64,
     /// Those that failed.

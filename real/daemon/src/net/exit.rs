@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use hopflow_engine::{Event, StreamHandle};
+use hopflow_engine::{CircuitKey, Event, StreamHandle};
 use mio::Waker;
 use mio::net::TcpStream;
 
 use super::pipe::Pipe;
-use super::resolver::Resolver;
+use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
 use crate::policy::{ExitPolicy, PolicyRefusal};
@@ -25,7 +25,6 @@ pub(super) struct Exit {
     table: Table<Opening>,
     /// Places that wait for addresses, by the number of their question.
     asked: BTreeMap<u64, PlaceKey>,
-    questions: u64,
     draining: bool,
 }
 
@@ -49,12 +48,20 @@ impl Overlay {
 #[derive(Debug)]
 struct Opening {
     stream: StreamHandle,
-    /// The number of its question to the resolver.
-    question: Option<u64>,
+    /// What it asked the resolver.
+    question: Option<Pending>,
     /// What is tried at present.
     socket: Option<TcpStream>,
     /// What may be tried after it.
     rest: Vec<SocketAddr>,
+}
+
+/// A question to the resolver.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    number: u64,
+    circuit: CircuitKey,
+    port: u16,
 }
 
 impl Exit {
@@ -69,7 +76,6 @@ impl Exit {
             policy,
             table: Table::default(),
             asked: BTreeMap::new(),
-            questions: 0,
             draining: false,
         }
     }
@@ -94,22 +100,51 @@ impl Exit {
         self.table.name(place, stream);
         match target.host {
             Host::Address(address) => {
-                self.try_all(cx, place, &[SocketAddr::new(address, target.port)]);
+                self.try_all(cx, place, &[SocketAddr::new(address, target.port)], false);
             }
             Host::Name(name) => self.ask(cx, place, &name, target.port),
         }
     }
 
     fn ask(&mut self, cx: &mut Cx<'_>, place: PlaceKey, name: &str, port: u16) {
-        let (Some(resolver), Some(opening)) = (&self.resolver, self.table.opening(place)) else {
+        let (Some(resolver), Some(opening)) = (&mut self.resolver, self.table.opening(place))
+        else {
             return;
         };
-        self.questions += 1;
-        if !resolver.ask(self.questions, name, port) {
-            return self.try_all(cx, place, &[]);
+        let Some(circuit) = cx.engine.circuit_of(opening.stream) else {
+            return;
+        };
+        match resolver.ask(cx.now, circuit, name) {
+            Asked::Known(addresses) => self.try_named(cx, place, &addresses, port),
+            Asked::Waits { number, unanswered } => {
+                opening.question = Some(Pending {
+                    number,
+                    circuit,
+                    port,
+                });
+                self.asked.insert(number, place);
+                if let Some(number) = unanswered {
+                    self.answer(cx, number, &[]);
+                }
+            }
         }
-        opening.question = Some(self.questions);
-        self.asked.insert(self.questions, place);
+    }
+
+    /// A question to the resolver is answered.
+    fn answer(&mut self, cx: &mut Cx<'_>, number: u64, addresses: &[IpAddr]) {
+        let place = self.asked.remove(&number);
+        let Some(place) = place else { return };
+        let question = self.table.opening(place).and_then(|it| it.question.take());
+        if let Some(Pending { port, .. }) = question {
+            self.try_named(cx, place, addresses, port);
+        }
+    }
+
+    /// The addresses of a name are known.
+    fn try_named(&mut self, cx: &mut Cx<'_>, place: PlaceKey, addresses: &[IpAddr], port: u16) {
+        let at_port = |address: &IpAddr| SocketAddr::new(*address, port);
+        let addresses: Vec<_> = addresses.iter().map(at_port).collect();
+        self.try_all(cx, place, &addresses, true);
     }
 
     /// Forgets a place, and what it waits for.
@@ -118,20 +153,22 @@ impl Exit {
             return None;
         };
         if let Some(question) = opening.question {
-            self.asked.remove(&question);
+            self.asked.remove(&question.number);
             if let Some(resolver) = &self.resolver {
-                resolver.cancel(question);
+                resolver.cancel(question.circuit, question.number);
             }
         }
         Some(opening)
     }
 
     /// Addresses of a target are known: connects to the first that the policy allows.
-    fn try_all(&mut self, cx: &mut Cx<'_>, place: PlaceKey, addresses: &[SocketAddr]) {
-        let Some(opening) = self.table.opening(place) else {
-            return;
-        };
-        let by_name = opening.question.is_some();
+    fn try_all(
+        &mut self,
+        cx: &mut Cx<'_>,
+        place: PlaceKey,
+        addresses: &[SocketAddr],
+        by_name: bool,
+    ) {
         match self.allowed(addresses, by_name) {
             Err(refusal) => self.give_up(cx, place, refusal),
             Ok(mut allowed) => {
@@ -276,10 +313,9 @@ impl Role for Exit {
     }
 
     fn work(&mut self, cx: &mut Cx<'_>) -> bool {
-        while let Some((question, addresses)) = self.resolver.as_ref().and_then(Resolver::poll) {
-            if let Some(place) = self.asked.remove(&question) {
-                self.try_all(cx, place, &addresses);
-            }
+        let now = cx.now;
+        while let Some((number, addresses)) = self.resolver.as_mut().and_then(|it| it.poll(now)) {
+            self.answer(cx, number, &addresses);
         }
         self.table.pump(cx, |_| ())
     }

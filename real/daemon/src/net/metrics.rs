@@ -16,6 +16,7 @@ use prometheus_client::registry::{Registry, Unit};
 use super::shared::{Account, Shared, sum};
 use super::summaries::Summary;
 use crate::UnixTime;
+use crate::config::RelayLimits;
 use crate::pool::PoolCounts;
 
 /// What does not change while a node runs.
@@ -25,6 +26,8 @@ pub(super) struct Fixed {
     pub(super) labels: Vec<(&'static str, String)>,
     /// The limit on memory.
     pub(super) memory: Bytes,
+    /// What others may make it hold, if it is a relay.
+    pub(super) limits: Option<RelayLimits>,
     /// The token bucket of each worker, and how many workers there are.
     pub(super) bucket: Option<(BucketConfig, usize)>,
     /// When it started.
@@ -55,7 +58,7 @@ struct Node {
 type Number = (&'static str, &'static str, fn(&Account) -> u64);
 
 /// Numbers that only grow.
-const COUNTERS: [Number; 16] = [
+const COUNTERS: [Number; 17] = [
     (
         "cells_sent",
         "Cells sent to neighbours for the first time",
@@ -86,6 +89,11 @@ const COUNTERS: [Number; 16] = [
         "fallback_plans",
         "Plans of rates made in less than full, since their budget of work was spent",
         |it| it.counters.node.fallback_plans,
+    ),
+    (
+        "worker_restarts",
+        "Workers that panicked, lost their circuits and began anew",
+        |it| it.restarts,
     ),
     (
         "handshakes",
@@ -135,8 +143,18 @@ const COUNTERS: [Number; 16] = [
 ];
 
 /// Numbers that come and go.
-const GAUGES: [Number; 11] = [
+const GAUGES: [Number; 13] = [
     ("links", "Links to neighbours", |it| it.counters.links),
+    (
+        "half_open_links",
+        "Links that others opened and whose handshake is not over",
+        |it| it.counters.half_open_links,
+    ),
+    (
+        "nascent_circuits",
+        "Circuits that others began and that carry no data yet",
+        |it| it.counters.nascent_circuits,
+    ),
     (
         "circuits",
         "Circuits, those under construction included",
@@ -232,6 +250,7 @@ impl Fixed {
             "When the node started",
             start,
         )?;
+        self.encode_limits(encoder)?;
         let Some((bucket, workers)) = self.bucket else {
             return Ok(());
         };
@@ -246,6 +265,28 @@ impl Fixed {
         )?;
         let about = "What may be forwarded at once after a pause";
         gauge(encoder, "bucket_burst_bytes", about, depth * workers)
+    }
+}
+
+impl Fixed {
+    /// The limits of a relay, by the names of the gauges that they limit.
+    fn encode_limits(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let Some(limits) = self.limits else {
+            return Ok(());
+        };
+        let about = "What others may make the relay hold at most";
+        let kind = MetricType::Gauge;
+        let mut of = encoder.encode_descriptor("limit", about, None, kind)?;
+        for (what, limit) in [
+            ("links", limits.links),
+            ("half_open_links", limits.half_open_links),
+            ("circuits", limits.circuits),
+            ("nascent_circuits", limits.nascent_circuits),
+        ] {
+            let labels = [("of", what)];
+            of.encode_family(&labels)?.encode_gauge(&i64::from(limit))?;
+        }
+        Ok(())
     }
 }
 
@@ -313,6 +354,7 @@ mod tests {
         Fixed {
             labels: vec![("role", "relay".to_owned())],
             memory: Bytes::new(1 << 20),
+            limits: Some(RelayLimits::default()),
             bucket: None,
             start: UnixTime::from_secs(5),
         }
@@ -325,6 +367,7 @@ mod tests {
             "hopflow_build_info{role=\"relay\"} 1",
             "hopflow_cells_sent_total 0",
             "hopflow_memory_limit_bytes 1048576",
+            "hopflow_limit{of=\"circuits\"} 65536",
             "hopflow_start_time_seconds 5",
             "# EOF",
         ] {
@@ -385,6 +428,23 @@ mod tests {
             .collect();
         for name in counters.iter().chain(&gauges).chain(&measured) {
             assert!(guide.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn dashboard_and_alerts_ask_for_numbers_that_there_are() {
+        let page = page(fixed(), vec![Arc::default()])();
+        for text in [
+            include_str!("../../../../packaging/grafana/hopflow.json"),
+            include_str!("../../../../packaging/prometheus/alerts.yml"),
+        ] {
+            let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let asked: Vec<&str> = words.filter(|it| it.starts_with("hopflow_")).collect();
+            assert!(asked.len() > 5);
+            for name in asked {
+                let line = |line: &str| line.split([' ', '{']).next() == Some(name);
+                assert!(page.lines().any(line), "{name}");
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ mod delayed;
 mod emulated;
 mod exit;
 mod free;
+mod keep_going;
 mod metrics;
 mod pipe;
 mod resolver;

@@ -23,6 +23,7 @@ use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
 use super::emulated::Emulated;
 use super::exit::{Exit, Overlay};
+use super::keep_going::keep_going;
 use super::metrics::{self, Fixed};
 use super::role::Role;
 use super::scrape::Scrape;
@@ -36,6 +37,9 @@ use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
 use crate::pool::Pool;
 use crate::{Hex, InputError};
+
+/// How long a worker pauses that panicked, before it begins anew.
+const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Why a node does not start.
 #[derive(Debug)]
@@ -173,7 +177,7 @@ impl Running {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
-    let network = LoadedNetwork::load(&config.network)?;
+    let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let identity = identity(config, &network.directory)?;
     claim(config.listen, network.factory.plan().link.carrier)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -184,9 +188,9 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let overlay = Arc::new(overlay(config, &extend_to));
     let extend_to = Arc::new(extend_to);
     let workers = Workers {
-        network: &network,
+        network: network.clone(),
         listen: Some(config.listen),
-        link: config.link.as_ref(),
+        link: config.link.clone(),
         memory: Bytes::new(config.memory.get() / count as u64),
         patience: config.drain,
     };
@@ -200,12 +204,13 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
         };
         let (exit, overlay) = (config.exit.clone(), overlay.clone());
         workers.start(number, engine, move |_, waker| {
-            Ok(Exit::new(exit, overlay, waker))
+            Ok(Exit::new(exit.clone(), overlay.clone(), waker))
         })
     };
     let fixed = Fixed {
         labels: network.labels("relay"),
         memory: config.memory,
+        limits: Some(config.limits),
         bucket: bucket.map(|bucket| (bucket, count)),
         start: calendar_time(),
     };
@@ -255,30 +260,36 @@ fn share_of_bucket(config: &RelayConfig, refill: Duration, workers: u64) -> Opti
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
-    let network = LoadedNetwork::load(&config.network)?;
-    let directory = &network.directory;
-    let chooser = PathChooser::new(directory.clone(), Draws::Secret);
-    let pool = Pool::new(config.circuits.clone(), chooser);
+    let network = Arc::new(LoadedNetwork::load(&config.network)?);
+    let directory = network.directory.clone();
+    let (circuits, socks) = (config.circuits.clone(), config.socks);
     let workers = Workers {
-        network: &network,
+        network: network.clone(),
         listen: None,
-        link: config.link.as_ref(),
+        link: config.link.clone(),
         memory: config.memory,
         patience: config.drain,
     };
-    let worker = workers.start(0, workers.engine(), |poll, _| {
-        let listener = listen_for_applications(config.socks, poll.registry());
+    let worker = workers.start(0, workers.engine(), move |poll, _| {
+        let listener = listen_for_applications(socks, poll.registry());
         let listener = listener.map_err(|cause| StartError::Socket {
             what: "applications",
-            address: config.socks,
+            address: socks,
             cause,
         })?;
-        let patience = config.circuits.stream_timeout;
-        Ok(Client::new(listener, pool, directory, patience))
+        let chooser = PathChooser::new(directory.clone(), Draws::Secret);
+        let pool = Pool::new(circuits.clone(), chooser);
+        Ok(Client::new(
+            listener,
+            pool,
+            &directory,
+            circuits.stream_timeout,
+        ))
     });
     let fixed = Fixed {
         labels: network.labels("client"),
         memory: config.memory,
+        limits: None,
         bucket: None,
         start: calendar_time(),
     };
@@ -339,22 +350,23 @@ fn claim(address: SocketAddr, carrier: Carrier) -> Result<(), StartError> {
 }
 
 /// What all workers of a node have in common.
-struct Workers<'a> {
-    network: &'a LoadedNetwork,
+#[derive(Clone)]
+struct Workers {
+    network: Arc<LoadedNetwork>,
     listen: Option<SocketAddr>,
-    link: Option<&'a EmulatedLink>,
+    link: Option<EmulatedLink>,
     memory: Bytes,
     patience: Duration,
 }
 
-impl Workers<'_> {
+impl Workers {
     /// The engine of a worker that serves nobody else.
     fn engine(&self) -> EngineConfig {
         EngineConfig {
             relay: None,
             extend_to: None,
             bucket: None,
-            access: self.link.and_then(|link| link.rate),
+            access: self.link.as_ref().and_then(|link| link.rate),
             limits: Limits::default(),
             epoch: Clock::start().epoch(),
         }
@@ -365,15 +377,42 @@ impl Workers<'_> {
         &self,
         number: usize,
         engine: EngineConfig,
-        role: impl FnOnce(&Poll, &Arc<Waker>) -> Result<R, StartError>,
+        role: impl Fn(&Poll, &Arc<Waker>) -> Result<R, StartError> + Send + 'static,
     ) -> Result<Thread, StartError> {
         let clock = Clock::beginning_at(engine.epoch);
+        let shared = Arc::new(Shared::default());
+        let plan = self.clone();
+        let seen = shared.clone();
+        let build = move || plan.build(number, engine.clone(), &role, &seen);
+        let (worker, waker) = build()?;
+        // The waker of a worker that began anew is not told: it looks often enough by itself.
+        let again =
+            move || build().map_or_else(|error| Err(io::Error::other(error)), |it| Ok(it.0));
+        let counted = shared.clone();
+        let handle = thread::Builder::new()
+            .name(format!("worker {number}"))
+            .spawn(move || keep_going(worker, again, Worker::run, (&counted.restarts, PAUSE)))?;
+        Ok(Thread {
+            clock,
+            shared,
+            waker,
+            handle,
+        })
+    }
+
+    /// A worker with its sockets open.
+    fn build<R: Role>(
+        &self,
+        number: usize,
+        engine: EngineConfig,
+        role: &impl Fn(&Poll, &Arc<Waker>) -> Result<R, StartError>,
+        shared: &Arc<Shared>,
+    ) -> Result<(Worker<R>, Arc<Waker>), StartError> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), Source::Waker.token())?);
-        let shared = Arc::new(Shared::default());
         let worker = Worker {
             alarm: Alarm::register(poll.registry())?,
-            clock,
+            clock: Clock::beginning_at(engine.epoch),
             engine: Engine::new(engine, &*self.network.factory).map_err(io::Error::other)?,
             links: self.links(&poll, number)?,
             role: role(&poll, &waker)?,
@@ -384,15 +423,7 @@ impl Workers<'_> {
             patience: self.patience,
             poll,
         };
-        let handle = thread::Builder::new()
-            .name(format!("worker {number}"))
-            .spawn(move || worker.run())?;
-        Ok(Thread {
-            clock,
-            shared,
-            waker,
-            handle,
-        })
+        Ok((worker, waker))
     }
 
     /// The address from which datagrams to other relays leave: of their family, and our own if we
@@ -411,7 +442,7 @@ impl Workers<'_> {
 
     fn links(&self, poll: &Poll, number: usize) -> Result<Links, StartError> {
         let carrier = self.network.factory.plan().link.carrier;
-        let model = self.link.map(EmulatedLink::model);
+        let model = self.link.as_ref().map(EmulatedLink::model);
         let opened = match carrier {
             Carrier::Datagram => {
                 let link = model.map(|model| Emulated::new(&model, number as u64));

@@ -1,7 +1,7 @@
 //! What a worker shares with the rest of the process.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hopflow_engine::{Counters, Engine};
 use hopflow_overlay::FlowView;
@@ -35,6 +35,8 @@ pub struct Account {
     pub flows: Vec<[Option<FlowView>; 2]>,
     /// What layers of the transport measure of these flows.
     pub metrics: Vec<Summary>,
+    /// How often it panicked and began anew.
+    pub restarts: u64,
     /// When it was, since the node's start.
     pub at: Instant,
 }
@@ -45,7 +47,9 @@ impl Account {
         let (sum, more) = (&mut self.counters, &other.counters);
         for (sum, more) in [
             (&mut sum.links, more.links),
+            (&mut sum.half_open_links, more.half_open_links),
             (&mut sum.circuits, more.circuits),
+            (&mut sum.nascent_circuits, more.nascent_circuits),
             (&mut sum.handshakes, more.handshakes),
             (&mut sum.handshakes_failed, more.handshakes_failed),
             (&mut sum.links_refused, more.links_refused),
@@ -69,6 +73,7 @@ impl Account {
         sum.node.largest_queue = sum.node.largest_queue.max(largest);
         self.held += other.held;
         self.streams += other.streams;
+        self.restarts += other.restarts;
         self.pool = self.pool.or(other.pool);
         self.flows.extend(other.flows);
         for more in &other.metrics {
@@ -90,6 +95,7 @@ pub(super) fn sum(accounts: impl Iterator<Item = Account>) -> Account {
 pub(super) struct Shared {
     ending: AtomicBool,
     account: Mutex<Account>,
+    pub(super) restarts: AtomicU64,
 }
 
 impl Shared {
@@ -122,6 +128,7 @@ impl Shared {
             pool: role.pool(),
             flows: engine.flows().map(|(_, flows)| flows).collect(),
             metrics: summaries::summarize(&engine.measured()),
+            restarts: self.restarts.load(Ordering::Relaxed),
             at,
         };
         if let Ok(mut place) = self.account.lock() {

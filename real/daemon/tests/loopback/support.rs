@@ -59,6 +59,11 @@ impl Overlay {
 
     /// With these keys of the client's table `circuits`, too.
     pub(crate) fn start_all(preset: &str, exit: &str, circuits: &str) -> Self {
+        Self::start_limited(preset, exit, circuits, "")
+    }
+
+    /// With these tables of the middle relay's configuration, too.
+    pub(crate) fn start_limited(preset: &str, exit: &str, circuits: &str, middle: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = KeyStore::open(&folder.path().join("authority"));
         let authority = authority.unwrap().authority().unwrap();
@@ -76,15 +81,15 @@ impl Overlay {
                 .push(relay(folder.path(), name, address, exit));
             let top = format!("keys = \"{name}\"\nlisten = \"{address}\"\nworkers = 1\n");
             let exit = exit.map_or(String::new(), |exit| format!("[exit]\n{exit}"));
-            files.push(node(folder.path(), name, &format!("{top}{network}{exit}")));
+            let more = if name == "two" { middle } else { "" };
+            let text = format!("{top}{network}{exit}{more}");
+            files.push(node(folder.path(), name, &text));
         }
         sign(folder.path(), &directory, &authority);
         let start = |file: &PathBuf| net::relay(&RelayConfig::load(file).unwrap()).unwrap();
         let relays = files.iter().map(start).collect();
-        let socks = free_address();
-        let text = format!("socks = \"{socks}\"\n{network}[circuits]\n{circuits}");
-        let file = node(folder.path(), "client", &text);
-        let client = net::client(&ClientConfig::load(&file).unwrap()).unwrap();
+        let client = format!("{network}[circuits]\n{circuits}");
+        let (client, socks) = start_client(folder.path(), &client);
         Self {
             relays,
             client,
@@ -92,6 +97,20 @@ impl Overlay {
             guard: directory.relays[0].address,
             folder,
         }
+    }
+
+    /// Another client, which has no circuits yet, and where it takes applications.
+    #[allow(dead_code, reason = "used by `attacks`")]
+    pub(crate) fn another_client(&self) -> (Running, SocketAddr) {
+        let file = std::fs::read_to_string(self.folder.path().join("client.toml")).unwrap();
+        let (_, rest) = file.split_once('\n').unwrap();
+        start_client(self.folder.path(), rest)
+    }
+
+    /// The keys of the first relay.
+    #[allow(dead_code, reason = "used by `attacks`")]
+    pub(crate) fn guard_keys(&self) -> KeyStore {
+        KeyStore::open(&self.folder.path().join("one")).unwrap()
     }
 
     /// What the exit does.
@@ -113,22 +132,7 @@ impl Overlay {
 
     /// A connection to the host and port that `target` says in SOCKS' way.
     pub(crate) fn ask(&self, target: &[u8], user: &str) -> Result<TcpStream, u8> {
-        let mut socket = TcpStream::connect(self.socks).unwrap();
-        socket
-            .set_read_timeout(Some(StdDuration::from_secs(30)))
-            .unwrap();
-        let mut hello = vec![5, 1, 2, 1, user.len() as u8];
-        hello.extend(user.as_bytes());
-        hello.extend([0, 5, 1, 0]);
-        hello.extend(target);
-        socket.write_all(&hello).unwrap();
-        let mut reply = [0; 2 + 2 + 10];
-        socket.read_exact(&mut reply).unwrap();
-        assert_eq!(reply[..4], [5, 2, 1, 0], "the user is taken");
-        match reply[5] {
-            0 => Ok(socket),
-            code => Err(code),
-        }
+        ask(self.socks, target, user)
     }
 
     /// Ends all nodes, which must have nothing left to wait for.
@@ -139,6 +143,35 @@ impl Overlay {
             .for_each(|relay| relay.end().unwrap());
         drop(self.folder);
     }
+}
+
+/// A connection by the client at `socks` to the host and port that `target` says in SOCKS' way, or
+/// the code of the refusal.
+pub(crate) fn ask(socks: SocketAddr, target: &[u8], user: &str) -> Result<TcpStream, u8> {
+    let mut socket = TcpStream::connect(socks).unwrap();
+    socket
+        .set_read_timeout(Some(StdDuration::from_secs(30)))
+        .unwrap();
+    let mut hello = vec![5, 1, 2, 1, user.len() as u8];
+    hello.extend(user.as_bytes());
+    hello.extend([0, 5, 1, 0]);
+    hello.extend(target);
+    socket.write_all(&hello).unwrap();
+    let mut reply = [0; 2 + 2 + 10];
+    socket.read_exact(&mut reply).unwrap();
+    assert_eq!(reply[..4], [5, 2, 1, 0], "the user is taken");
+    match reply[5] {
+        0 => Ok(socket),
+        code => Err(code),
+    }
+}
+
+/// Starts a client with this configuration, and says where it takes applications.
+fn start_client(folder: &Path, text: &str) -> (Running, SocketAddr) {
+    let socks = free_address();
+    let file = node(folder, "client", &format!("socks = \"{socks}\"\n{text}"));
+    let client = net::client(&ClientConfig::load(&file).unwrap()).unwrap();
+    (client, socks)
 }
 
 fn directory(preset: &str) -> Directory {

@@ -180,6 +180,11 @@ impl CircuitTable {
         self.streams.remove(&stream);
     }
 
+    /// The circuit of a stream.
+    pub(crate) fn circuit_of(&self, stream: StreamHandle) -> Option<CircuitKey> {
+        self.streams.get(&stream).copied()
+    }
+
     /// Streams with their circuits.
     pub(crate) fn streams(&self) -> impl Iterator<Item = (StreamHandle, CircuitKey)> + '_ {
         self.streams.iter().map(|(stream, key)| (*stream, *key))

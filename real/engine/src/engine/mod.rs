@@ -124,7 +124,9 @@ impl Engine {
         Counters {
             node: self.host.counters(),
             links: self.links.len() as u64,
+            half_open_links: self.links.handshaking() as u64,
             circuits: self.circuits.len() as u64,
+            nascent_circuits: self.circuits.nascent().len() as u64,
             ..self.counters
         }
     }

@@ -80,6 +80,11 @@ impl Engine {
         self.host.set_reading(now, stream, reading);
     }
 
+    /// The circuit of a stream; `None` if it is gone.
+    pub fn circuit_of(&self, stream: StreamHandle) -> Option<CircuitKey> {
+        self.circuits.circuit_of(stream)
+    }
+
     /// The present state of a stream; `None` if there is none.
     pub fn stream_view(&self, stream: StreamHandle) -> Option<StreamView> {
         self.host.stream_view(stream)

@@ -1,0 +1,113 @@
+//! Looking up names, which blocks, on threads of its own.
+
+mod cache;
+mod questions;
+
+use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use hopflow_engine::CircuitKey;
+use hopflow_units::Instant;
+use mio::Waker;
+
+use cache::Cache;
+use questions::{Question, Questions};
+
+/// Names that are looked up at the same time.
+const THREADS: usize = 16;
+
+/// What the system's resolver found; nothing if it knows no such name.
+type Found = (Question, Vec<IpAddr>);
+
+/// Looks names up by the system's resolver, in the background, and remembers them for a while.
+/// Circuits take turns.
+#[derive(Debug)]
+pub(super) struct Resolver {
+    questions: Arc<Questions>,
+    found: Receiver<Found>,
+    cache: Cache,
+    asked: u64,
+}
+
+/// What becomes of a question.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// The answer is known.
+    Known(Vec<IpAddr>),
+    /// An answer to this number follows. If too many wait, one of the circuit that asks most gets
+    /// none.
+    Waits {
+        number: u64,
+        /// The question that gets no answer.
+        unanswered: Option<u64>,
+    },
+}
+
+impl Resolver {
+    /// Threads that wait for questions and wake the worker with answers. They end with the
+    /// resolver.
+    pub(super) fn start(waker: &Arc<Waker>) -> Self {
+        let questions = Arc::new(Questions::default());
+        let (finds, found) = channel();
+        for _ in 0..THREADS {
+            let (asked, finds, waker) = (questions.clone(), finds.clone(), waker.clone());
+            thread::spawn(move || answer_all(&asked, &finds, &waker));
+        }
+        Self {
+            questions,
+            found,
+            cache: Cache::default(),
+            asked: 0,
+        }
+    }
+
+    /// Asks for the addresses of a host for a circuit.
+    pub(super) fn ask(&mut self, now: Instant, circuit: CircuitKey, host: &str) -> Asked {
+        if let Some(addresses) = self.cache.get(now, host) {
+            return Asked::Known(addresses.to_vec());
+        }
+        self.asked += 1;
+        let number = self.asked;
+        let unanswered = self.questions.push(Question {
+            number,
+            circuit,
+            host: host.to_owned(),
+        });
+        Asked::Waits { number, unanswered }
+    }
+
+    /// Takes a question back; if it is being answered already, its answer still comes.
+    pub(super) fn cancel(&self, circuit: CircuitKey, number: u64) {
+        self.questions.remove(circuit, number);
+    }
+
+    /// An answer that has come, with the number of its question.
+    pub(super) fn poll(&mut self, now: Instant) -> Option<(u64, Vec<IpAddr>)> {
+        let (question, addresses) = self.found.try_recv().ok()?;
+        self.cache.put(now, &question.host, addresses.clone());
+        Some((question.number, addresses))
+    }
+}
+
+impl Drop for Resolver {
+    fn drop(&mut self) {
+        self.questions.end();
+    }
+}
+
+fn answer_all(asked: &Questions, finds: &Sender<Found>, waker: &Waker) {
+    let mut done = None;
+    while let Some(question) = asked.next(done) {
+        done = Some(question.circuit);
+        let addresses = (question.host.as_str(), 0).to_socket_addrs();
+        let addresses = addresses.map_or_else(
+            |_| Vec::new(),
+            |found| found.map(|address| address.ip()).collect(),
+        );
+        if finds.send((question, addresses)).is_err() || waker.wake().is_err() {
+            return;
+        }
+    }
+}
