@@ -4,7 +4,7 @@ PYTHON ?= python3
 CHROMIUM ?= chromium
 
 .DEFAULT_GOAL := test
-.PHONY: test test-rust test-python test-page python-env page-packages playground wheel lint fmt docs bench ci
+.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground wheel lint fmt docs bench ci
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 # An environment with what tests and checks of the Python package need, and the package itself.
@@ -20,6 +20,10 @@ test: test-rust test-python test-page ## all tests
 
 test-rust: ## tests of the crates
 	$(CARGO) test --workspace --locked
+
+# A thousand plans against a general solver, and 200 random networks; `make ci` does without.
+test-nightly: ## tests that take minutes, on top of `make test`
+	$(CARGO) test --package hopflow-mpc --test optimum --test closed_loop --locked -- --ignored
 
 # Built like the crates' tests, so that it takes from those what it can; tested as installed.
 test-python: python-env ## tests of the Python package, and its types

@@ -162,6 +162,15 @@ def with_interval(value):
     return f"{number(value['mean'])} [{number(value['ci_low'])}, {number(value['ci_high'])}]"
 
 
+def span(low, high):
+    """A band, which may be open above.
+
+    >>> span("1", "2"), span("1", "")
+    ('1.00 to 2.00', '1.00 or more')
+    """
+    return f"{number(low)} to {number(high)}" if high else f"{number(low)} or more"
+
+
 def table(header, rows):
     """A table of Markdown."""
     lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
@@ -209,7 +218,7 @@ def verdicts(name, ending=""):
         at = f" at {place(one['x'])}" if one and one["x"] else ""
         ours = with_interval(one) if one else f"{len(found)} values"
         paper = number(one["paper"]) if one else ""
-        band = f"{number(one['band_low'])} to {number(one['band_high'])}" if one else ""
+        band = span(one["band_low"], one["band_high"]) if one else ""
         rows.append([figure, quantity + at + unit, f"`{transport}`", paper, band, ours, said(found)])
     return table(["figure", "what", "transport", "paper", "band", "ours", "verdict"], rows)
 
@@ -298,7 +307,8 @@ def bands_differ(name):
         if "whole" in curve:
             now[(*key, None)] = curve["whole"]
     for value in values(name):
-        if not is_claim(value):
+        # What no run has is counted, in a band of its own.
+        if not is_claim(value) and not value["quantity"].endswith(": runs with a value"):
             key = value["quantity"], value["transport"], float(value["x"]) if value["x"] else None
             was = [value[end] for end in ("paper", "band_low", "band_high")]
             if [float(number) for number in was if number] != [float(number) for number in now.get(key, [])]:

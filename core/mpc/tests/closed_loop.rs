@@ -77,9 +77,9 @@ fn lost_and_late_plans_starve_no_circuit() {
     );
 }
 
-/// Half a minute: run it with `cargo test -p hopflow-mpc --test closed_loop -- --ignored`.
+/// Half a minute: `make test-nightly` runs it.
 #[test]
-#[ignore = "takes long"]
+#[ignore = "takes half a minute: make test-nightly"]
 fn two_hundred_random_networks_starve_no_circuit() {
     check_random_networks(200, &scheme());
 }

@@ -80,9 +80,9 @@ fn plans_of_both_forms_agree_with_a_general_solver() {
     compare(Form::Printed, 2, 120, 12).check();
 }
 
-/// A minute or two: run it with `cargo test -p hopflow-mpc --test optimum -- --ignored`.
+/// A minute or two: `make test-nightly` runs it.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: make test-nightly"]
 fn plans_of_a_thousand_instances_agree_with_a_general_solver() {
     for form in [Form::Coded, Form::Printed] {
         compare(form, 3, 400, 20).check();

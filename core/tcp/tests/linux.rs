@@ -1,10 +1,41 @@
 //! The model against the TCP of the machine that runs the test.
+//!
+//! It needs root, `/dev/net/tun`, a C compiler and Python. Where one of them is missing the test
+//! passes, unless `HOPFLOW_REQUIRE=linux-tcp` in the environment asks for it, as `.ci/run` does.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Exit status by which the script says that this machine cannot measure.
 const SKIPPED: i32 = 77;
+
+/// What the environment may ask for in `HOPFLOW_REQUIRE`, names with commas between them.
+const REQUIRED: &str = "linux-tcp";
+
+/// What to say where the comparison cannot be made: an error if `required` asks for it.
+fn cannot(required: &str, reason: &str) -> Result<String, String> {
+    let mut names = required.split(',').map(str::trim);
+    if let Some(unknown) = names.clone().find(|name| !["", REQUIRED].contains(name)) {
+        return Err(format!(
+            "HOPFLOW_REQUIRE: there is no \"{unknown}\"; allowed: {REQUIRED}, or nothing"
+        ));
+    }
+    if names.any(|name| name == REQUIRED) {
+        return Err(format!(
+            "this machine cannot compare the model with Linux's TCP: {reason}. HOPFLOW_REQUIRE asks \
+             for it; with `HOPFLOW_REQUIRE= .ci/run` it is left out"
+        ));
+    }
+    Ok(format!("skipped: {reason}"))
+}
+
+fn skip(reason: &str) {
+    let required = std::env::var("HOPFLOW_REQUIRE").unwrap_or_default();
+    match cannot(&required, reason) {
+        Ok(said) => println!("{said}"),
+        Err(problem) => panic!("{problem}"),
+    }
+}
 
 fn script() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/linux-tcp/compare.py")
@@ -32,19 +63,31 @@ fn compare(model: &Path, buffers: &[&str], tolerance: &str) -> std::io::Result<O
 #[test]
 fn goodput_is_within_five_per_cent_of_linux() {
     let Some(model) = model() else {
-        println!("skipped: the example was not built");
-        return;
+        return skip("the example was not built");
     };
     let Ok(output) = compare(&model, &["0.5", "2"], "5") else {
-        println!("skipped: no python3");
-        return;
+        return skip("no python3");
     };
     let said = String::from_utf8_lossy(&output.stdout);
     let problem = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(SKIPPED) {
-        println!("{problem}");
-        return;
+        return skip(problem.trim().trim_start_matches("skipped: "));
     }
     assert!(output.status.success(), "{said}{problem}");
     println!("{said}");
+}
+
+#[test]
+fn what_is_required_is_not_skipped() {
+    assert_eq!(cannot("", "not root").unwrap(), "skipped: not root");
+    let problem = cannot("linux-tcp", "not root").unwrap_err();
+    assert!(
+        problem.contains("TCP: not root. HOPFLOW_REQUIRE"),
+        "{problem}"
+    );
+    let problem = cannot("linux", "not root").unwrap_err();
+    assert!(
+        problem.contains("no \"linux\"; allowed: linux-tcp"),
+        "{problem}"
+    );
 }

@@ -172,6 +172,16 @@ impl Window {
         self.step > 1
     }
 
+    /// The most cells that were outstanding since the last decision.
+    pub(crate) const fn peak(&self) -> u64 {
+        self.peak
+    }
+
+    /// Forgets what was outstanding, where nothing is decided.
+    pub(crate) const fn forget_peak(&mut self) {
+        self.peak = 0;
+    }
+
     /// Notes that `outstanding` cells are under way.
     pub(crate) fn note(&mut self, outstanding: Cells) {
         self.peak = self.peak.max(outstanding.get());

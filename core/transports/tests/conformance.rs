@@ -104,6 +104,27 @@ fn first_hop_windows_of_marut_pass_all_checks_but_those_of_sharing() {
     }
 }
 
+/// The readings of Marut's report over BackTap. Where relays have no window, that of the source sets a
+/// rate and shares as badly (docs/spec/marut.md).
+#[test]
+fn readings_of_marut_over_backtap_pass_all_checks_but_those_of_sharing() {
+    let shares = [
+        "a_lone_flow_fills_its_bottleneck",
+        "equal_flows_share_equally",
+    ];
+    for windows in ["source-alone", "source-by-worst-hop"] {
+        let options: Table = format!("windows = \"{windows}\"")
+            .parse()
+            .expect("it is TOML");
+        let factory = hopflow_transports::build::<Counted>("backtap-as-printed", &options);
+        let factory = factory.expect("the options are allowed");
+        let checks = conformance::CHECKS.iter();
+        for (_, check) in checks.filter(|(name, _)| !shares.contains(name)) {
+            check(factory.as_ref());
+        }
+    }
+}
+
 /// Feedback at multiples of 50 ms is late, not lost. Windows that see so little of their hop share
 /// badly (docs/spec/backtap.md).
 #[test]

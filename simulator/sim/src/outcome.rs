@@ -97,8 +97,12 @@ pub struct Failure {
     pub requested: Instant,
     /// When the end at which it arrives learned that the circuit is closed.
     pub failed: Instant,
+    /// Time to first byte, from the request, if one had arrived.
+    pub ttfb: Option<Duration>,
     /// Bytes that had arrived.
     pub received: Bytes,
+    /// Whether it had no end.
+    pub endless: bool,
     /// Why the circuit was closed.
     pub cause: FailCause,
 }

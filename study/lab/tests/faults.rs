@@ -230,6 +230,7 @@ fn downloads_that_are_broken_off_are_listed_with_their_cause() {
         panic!("{:?}", found.failures);
     };
     assert_eq!((failure.circuit, failure.cause), (0, FailCause::Closed));
+    assert!(failure.ttfb_s.is_some() && !failure.endless, "{failure:?}");
     assert!(failure.end_s >= 4.0 && failure.end_s < 4.2, "{failure:?}");
     assert!(found.circuits[0].closed);
 }

@@ -194,6 +194,12 @@ impl From<[f64; 3]> for Expected {
 }
 
 impl Curve {
+    /// Where the paper has a value of the curve: at which x, or of the curve as a whole.
+    pub(super) fn judged(&self) -> Vec<Option<f64>> {
+        let at = self.paper.iter().map(|paper| Some(paper.x));
+        at.chain(self.whole.map(|_| None)).collect()
+    }
+
     /// The paper's value at `x`, or that of the whole curve, if it reports one.
     pub(super) fn at(&self, x: Option<f64>) -> Option<Expected> {
         let Some(x) = x else { return self.whole };

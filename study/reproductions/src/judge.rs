@@ -104,7 +104,8 @@ impl Evidence {
                 fails: 2.0 * above(low).min(below(high)),
             },
             (Some(low), None) => Self {
-                holds: below(low),
+                // What is the same on all networks is not higher.
+                holds: 1.0 - estimate.probability_above(scale.at(low)),
                 fails: above(low + nothing),
             },
             (None, high) => {
@@ -178,6 +179,15 @@ impl Estimate {
             return if distance > 0.0 { 1.0 } else { 0.0 };
         }
         student_t_cdf(distance / error, self.runs.max(2) - 1).unwrap_or(0.5)
+    }
+
+    /// How probable it is that the true value is above `end`.
+    fn probability_above(&self, end: f64) -> f64 {
+        let mirrored = Self {
+            mean: -self.mean,
+            ..*self
+        };
+        mirrored.probability_below(-end)
     }
 
     /// Runs that make half the interval as wide as `distance`.
@@ -302,6 +312,15 @@ mod tests {
             judged(claim(10, [-0.4, 0.5])).verdict,
             Verdict::NotReproduced
         );
+        // Nor is what is the same on all networks lower, or higher.
+        let same = claim(10, [0.0, 0.0]);
+        let higher = Value {
+            band_low: Some(0.0),
+            band_high: None,
+            ..same.clone()
+        };
+        assert_eq!(judged(same).verdict, Verdict::NotReproduced);
+        assert_eq!(judged(higher).verdict, Verdict::NotReproduced);
         let open = judged(claim(10, [-9.0, 2.0]));
         assert_eq!(open.verdict, Verdict::Undecided);
         assert!(open.wanted.is_some_and(|wanted| wanted > 10), "{open:?}");

@@ -85,6 +85,22 @@ impl Observed {
         &self.series
     }
 
+    /// Whether any run has a value there.
+    pub(super) fn has(&self, transport: &str, quantity: &str, x: Option<f64>) -> bool {
+        let key = (
+            transport.to_owned(),
+            quantity.to_owned(),
+            x.map(f64::to_bits),
+        );
+        self.places.contains_key(&key)
+    }
+
+    /// The runs of a transport that have a value of anything at one x.
+    pub(super) fn runs_of(&self, transport: &str) -> u64 {
+        let of_it = self.series.iter().filter(|it| it.transport == transport);
+        of_it.map(|it| it.by_network.len()).max().unwrap_or(0) as u64
+    }
+
     /// The values at two places on the networks that have both.
     pub(super) fn pairs(&self, quantity: &str, places: [Place<'_>; 2]) -> Pairs {
         let [first, other] = places.map(|place| {

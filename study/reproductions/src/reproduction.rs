@@ -10,9 +10,13 @@ use hopflow_stats::Mean;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::claims;
+use crate::description::Curve as Expected;
 use crate::judge::judge;
 use crate::observed::{Curve, Observed, Series};
 use crate::{Computation, Description, Expectations, Experiment, Measured, Method, Part, Sweep};
+
+/// What the names of quantities end in that count the runs which have a value.
+const MISSING: &str = ": runs with a value";
 
 /// How an experiment is made, where that is not its own choice.
 #[derive(Clone, Debug, Default)]
@@ -145,6 +149,7 @@ impl Reproduction {
         self.summarise(&mut observed);
         let series = observed.series().iter();
         let mut values: Vec<Value> = series.filter_map(|series| self.value(series)).collect();
+        values.extend(missing(&self.expectations, &observed));
         values.extend(claims::measure(&self.expectations, &observed));
         judge(&mut values);
         self.expectations.sort(&mut values);
@@ -245,6 +250,30 @@ impl Reproduction {
     }
 }
 
+/// What the paper has a value of, and no run: it must not pass because there is nothing to judge.
+fn missing(expectations: &Expectations, observed: &Observed) -> Vec<Value> {
+    let curves = expectations.curves().iter();
+    let judged = curves.flat_map(|curve| curve.judged().into_iter().map(move |x| (curve, x)));
+    let missed = judged.filter(|(curve, x)| !observed.has(&curve.transport, &curve.quantity, *x));
+    let value = |(curve, x): (&Expected, Option<f64>)| Value {
+        figure: curve.figure.clone(),
+        quantity: format!("{}{MISSING}", curve.quantity),
+        unit: String::new(),
+        transport: curve.transport.clone(),
+        x,
+        n: observed.runs_of(&curve.transport),
+        mean: 0.0,
+        ci_low: Some(0.0),
+        ci_high: Some(0.0),
+        paper: None,
+        band_low: Some(1.0),
+        band_high: None,
+        verdict: Verdict::NotJudged,
+        wanted: None,
+    };
+    missed.map(value).collect()
+}
+
 /// Measures all runs, on all cores.
 fn measure(
     sweep: &dyn Sweep,
@@ -267,4 +296,30 @@ fn measure(
         }
     }
     Ok(observed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_run_has_is_not_reproduced() {
+        let expectations = "[experiment]\ntitle = ''\nsource = ''\nnotes = []\n\
+             sources = { f = '' }\nx = { label = '', unit = '', values = [1, 2] }\n\
+             [[curves]]\nfigure = 'f'\nquantity = 'time'\nunit = 's'\ntransport = 'a'\n\
+             paper = [[1, 5, 4, 6], [2, 5, 4, 6]]";
+        let expectations = Expectations::parse(expectations, "").unwrap();
+        let mut observed = Observed::default();
+        for seed in 0..3 {
+            observed.add("a", seed, Some(1.0), Measured::new("time", "s", 5.0));
+        }
+        let mut values = missing(&expectations, &observed);
+        judge(&mut values);
+        let [value] = &values[..] else {
+            panic!("{values:?}");
+        };
+        assert_eq!(value.quantity, "time: runs with a value");
+        assert_eq!((value.x, value.n, value.mean), (Some(2.0), 3, 0.0));
+        assert_eq!(value.verdict, Verdict::NotReproduced);
+    }
 }

@@ -1,19 +1,24 @@
-//! How long downloads take, those that are not complete at the end of a run included.
+//! How long downloads take, those included that are not complete at the end of a run or were broken
+//! off.
 
 use hopflow_stats::Lasted;
 
-use crate::rows::{Class, Download, OpenRequest};
+use crate::rows::{Class, Download, FailCause, Failure, OpenRequest};
 
-/// The downloads of a run, and those that were open at its end.
+/// The downloads of a run, those that were open at its end, and those that were broken off.
 ///
 /// What is open has lasted at least as long as it was seen. Left out, a transport that stops
-/// answering would look as good as its last answers.
+/// answering would look as good as its last answers. What was broken off because the circuit was
+/// closed never ends: a transport that closes the circuits of slow downloads must not look fast. Where
+/// the user left, which no transport has a part in, it has lasted at least until then.
 #[derive(Clone, Copy, Debug)]
 pub struct Requests<'a> {
     /// Those that are complete.
     pub downloads: &'a [Download],
-    /// Those that are not.
+    /// Those that were not complete at the end.
     pub open: &'a [OpenRequest],
+    /// Those that were broken off.
+    pub failed: &'a [Failure],
 }
 
 impl Requests<'_> {
@@ -24,7 +29,9 @@ impl Requests<'_> {
         let open = self.open.iter().filter(|it| wanted(it.circuit, it.class));
         let complete = complete.map(|it| Lasted::ended(it.ttfb_s));
         let open = open.map(|it| it.ttfb_s.map_or(Lasted::open(it.waited_s), Lasted::ended));
-        complete.chain(open).collect()
+        let failed = self.failed(&wanted);
+        let failed = failed.map(|it| it.ttfb_s.map_or_else(|| broken_off(it), Lasted::ended));
+        complete.chain(open).chain(failed).collect()
     }
 
     /// Times to last byte of the requests of circuits that are wanted, in seconds.
@@ -33,9 +40,24 @@ impl Requests<'_> {
         let complete = complete.filter(|it| wanted(it.circuit, it.class));
         let open = self.open.iter().filter(|it| wanted(it.circuit, it.class));
         let complete = complete.map(|it| Lasted::ended(it.ttlb_s));
-        complete
-            .chain(open.map(|it| Lasted::open(it.waited_s)))
-            .collect()
+        let open = open.map(|it| Lasted::open(it.waited_s));
+        let failed = self.failed(&wanted).map(broken_off);
+        complete.chain(open).chain(failed).collect()
+    }
+
+    /// Those that were broken off and would have ended.
+    fn failed(&self, wanted: impl Fn(u32, Class) -> bool) -> impl Iterator<Item = &Failure> {
+        let failed = self.failed.iter().filter(|it| !it.endless);
+        failed.filter(move |it| wanted(it.circuit, it.class))
+    }
+}
+
+/// How long a download lasted that was broken off.
+fn broken_off(failure: &Failure) -> Lasted {
+    let seen = failure.end_s - failure.start_s;
+    match failure.cause {
+        FailCause::Left => Lasted::open(seen),
+        FailCause::Closed => Lasted::never(seen),
     }
 }
 
@@ -57,6 +79,7 @@ mod tests {
         let requests = Requests {
             downloads: &[],
             open: &[open(0, None), open(1, Some(0.3)), open(2, None)],
+            failed: &[],
         };
         let wanted = |circuit, class| circuit < 2 && class == Class::Web;
         assert_eq!(
@@ -69,5 +92,36 @@ mod tests {
                 .last_bytes(|_, class| class == Class::Bulk)
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn what_a_closed_circuit_broke_off_never_ends_and_what_a_user_left_may_have() {
+        let failure = |ttfb_s, endless, cause| Failure {
+            circuit: 0,
+            class: Class::Bulk,
+            request: 0,
+            start_s: 5.0,
+            end_s: 7.0,
+            ttfb_s,
+            bytes: 0,
+            endless,
+            cause,
+        };
+        let (closed, left) = (FailCause::Closed, FailCause::Left);
+        let requests = Requests {
+            downloads: &[],
+            open: &[],
+            failed: &[
+                failure(None, false, closed),
+                failure(Some(0.5), false, closed),
+                failure(None, false, left),
+                failure(Some(0.1), true, closed),
+            ],
+        };
+        let (never, open) = (Lasted::never(2.0), Lasted::open(2.0));
+        let any = |_, _| true;
+        let first = requests.first_bytes(any);
+        assert_eq!(first, [never, Lasted::ended(0.5), open]);
+        assert_eq!(requests.last_bytes(any), [never, never, open]);
     }
 }

@@ -129,8 +129,12 @@ row! {
         pub start_s: f64,
         /// When the end at which it arrives learned that the circuit is closed.
         pub end_s: f64,
+        /// Time to first byte, from the request, in seconds; empty if none had arrived.
+        pub ttfb_s: Option<f64>,
         /// Bytes of the response that had arrived.
         pub bytes: u64,
+        /// Whether the response would never have been complete, because it has no end.
+        pub endless: bool,
         /// Why the circuit was closed.
         pub cause: FailCause,
     }

@@ -52,7 +52,9 @@ fn failure() -> Failure {
         request: 2,
         start_s: 0.5,
         end_s: 3.5,
+        ttfb_s: Some(0.25),
         bytes: 1_000_000,
+        endless: false,
         cause: FailCause::Left,
     }
 }

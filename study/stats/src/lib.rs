@@ -35,4 +35,4 @@ pub use nearest::{Nearest, nearest};
 pub use paired::{PairedDifference, Percent};
 pub use quantile::Sorted;
 pub use student::{student_t_cdf, student_t_quantile};
-pub use survival::{Lasted, Survival};
+pub use survival::{End, Lasted, Survival};

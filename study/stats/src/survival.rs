@@ -1,23 +1,55 @@
 //! Times of which some are known only to be longer than what was seen of them.
 
+use std::cmp::Ordering;
+
 /// A time that was seen to its end, or as far as it was seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lasted {
     /// How long it lasted, or has lasted at least.
     pub time: f64,
-    /// Whether its end was seen.
-    pub ended: bool,
+    /// What is known of its end.
+    pub end: End,
+}
+
+/// What is known of the end of a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was seen.
+    Seen,
+    /// It was not seen; that it was not has nothing to do with how long the time is.
+    Unseen,
+    /// There is none, and will be none.
+    Never,
 }
 
 impl Lasted {
     /// A time that was seen to its end.
     pub const fn ended(time: f64) -> Self {
-        Self { time, ended: true }
+        let end = End::Seen;
+        Self { time, end }
     }
 
     /// A time that was not.
     pub const fn open(time: f64) -> Self {
-        Self { time, ended: false }
+        let end = End::Unseen;
+        Self { time, end }
+    }
+
+    /// A time that has no end, of which so much was seen.
+    pub const fn never(time: f64) -> Self {
+        let end = End::Never;
+        Self { time, end }
+    }
+
+    /// By time. Of equal times those that ended come first, because the others lasted longer; what
+    /// never ends comes last of all.
+    fn order(&self, other: &Self) -> Ordering {
+        let [a, b] = [self, other].map(|lasted| match lasted.end {
+            End::Seen => (lasted.time, 0),
+            End::Unseen => (lasted.time, 1),
+            End::Never => (f64::INFINITY, 2),
+        });
+        a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
     }
 }
 
@@ -25,7 +57,9 @@ impl Lasted {
 /// incomplete observations*, JASA 53, 1958).
 ///
 /// A time whose end was not seen counts as long as it was seen, and then as those that lasted
-/// longer. If all ends were seen, quantiles are those of [`Sorted`](crate::Sorted).
+/// longer. A time that has no end counts as longer than all that was seen, whenever it was given up:
+/// counted as the first kind, what breaks off would be taken for what would have ended in time. If all
+/// ends were seen, quantiles are those of [`Sorted`](crate::Sorted).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survival {
     /// Ends that were seen, rising, each with the share of times that ended before.
@@ -43,13 +77,16 @@ impl Survival {
         if times.is_empty() || times.iter().any(|lasted| !lasted.time.is_finite()) {
             return None;
         }
-        // Of equal times, those that ended come first: the others lasted longer.
-        times.sort_by(|a, b| a.time.total_cmp(&b.time).then(b.ended.cmp(&a.ended)));
+        times.sort_by(Lasted::order);
+        let longest = times
+            .iter()
+            .map(|lasted| lasted.time)
+            .fold(f64::MIN, f64::max);
         let count = times.len();
         let mut ends = Vec::new();
         let mut share = 1.0;
         for (before, lasted) in times.iter().enumerate() {
-            if lasted.ended {
+            if lasted.end == End::Seen {
                 ends.push((lasted.time, 1.0 - share));
                 let left = (count - before) as f64;
                 share *= 1.0 - 1.0 / left;
@@ -60,7 +97,7 @@ impl Survival {
             ends,
             rest: share,
             scale,
-            longest: times[count - 1].time,
+            longest,
         })
     }
 
@@ -147,6 +184,27 @@ mod tests {
         }
         assert!((survival.mean_within(10.0) - 25.0 / 7.0).abs() < 1e-9);
         assert!((survival.share_within(2.0) - 3.0 / 7.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_never_ends_is_longer_than_all_that_was_seen() {
+        let nine = (1..10).map(|time| ended(f64::from(time)));
+        let with = |last| Survival::of(nine.clone().chain([last]).collect()).unwrap();
+        // Given up early, it counts as if it had been waited for to the last.
+        let (never, open) = (with(Lasted::never(0.5)), with(open(9.5)));
+        assert_eq!(never.quantile(0.5), open.quantile(0.5));
+        assert_eq!(never.quantile(0.5), Some(5.5));
+        assert!((never.share_within(9.0) - 0.9).abs() < 1e-9);
+        assert_eq!(
+            (never.quantile(1.0), never.quantile_or_longest(1.0)),
+            (None, 9.0)
+        );
+        assert!((never.mean_or_more() - 5.4).abs() < 1e-9);
+        // An early one that may have gone on as the others did says nothing.
+        let unseen = with(self::open(0.5));
+        assert!((unseen.share_within(9.0) - 1.0).abs() < 1e-9);
+        let all = Survival::of(vec![Lasted::never(3.0); 2]).unwrap();
+        assert_eq!((all.quantile(0.5), all.mean_or_more()), (None, 3.0));
     }
 
     #[test]

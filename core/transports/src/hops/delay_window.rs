@@ -17,21 +17,27 @@
 //! How a window grows when it is far from what the hop holds, and when it is not used, the paper
 //! leaves open: [`Growth`](crate::waiting::Growth). `docs/spec/backtap.md` says how it was decided.
 //!
+//! Marut's report (Ojha and Sharma, "Congestion Control in TOR", New York University, section V) takes
+//! this and lets FWD carry `c_diff`, the largest `diff` from the reporting node on, which the window of
+//! the source follows: [`Windows`]. `docs/spec/marut.md` has its readings.
+//!
 //! What leaks: a predecessor learns when each of its cells is forwarded, hence the circuit's rate
-//! and queue at the successor, but nothing of what lies beyond.
+//! and queue at the successor, but nothing of what lies beyond, except with `c_diff` how loaded the
+//! most loaded later hop is.
 
 use hopflow_overlay::{
     ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopSignal,
-    Info, Metric, NodeEnv, Site, Violation,
+    Info, Metric, NodeEnv, Role, Site, Violation,
 };
 use hopflow_units::{Cells, Duration, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::readings::WorstHop;
 use super::shared::ignore;
 use crate::layer::{Around, LayerOptions};
 use crate::round::{BaseRtts, Round};
-use crate::waiting::{Finding, Rule, RuleOptions, Window};
+use crate::waiting::{Finding, PARTS, Rule, RuleOptions, Window};
 
 /// Longer, and hops with long ways would take held feedback for lost cells (RFC 6298: 1 s).
 const LONGEST_HOLD: Duration = Duration::from_millis(500);
@@ -53,6 +59,8 @@ pub(crate) struct DelayWindow {
 pub(crate) struct DelayWindowConfig {
     #[serde(flatten)]
     rule: RuleOptions,
+    /// Which nodes have a window, and what that of the source follows.
+    windows: Windows,
     /// How much longer than the smallest a round trip may take before cells count as waiting: real
     /// hosts take their time, and take cells in batches.
     tolerance: Duration,
@@ -62,12 +70,26 @@ pub(crate) struct DelayWindowConfig {
     feedback_hold: Duration,
 }
 
+/// Which nodes have a window, and what that of the source follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum Windows {
+    /// Every node has one, which follows its own hop (BackTap).
+    OwnHop,
+    /// Every node has one; that of the source follows the most loaded hop, the others their own.
+    SourceByWorstHop,
+    /// The source alone has one, which follows the most loaded hop. Relays send whatever waits.
+    SourceAlone,
+}
+
 /// A flow's window control.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     window: Window,
     round: Round,
     seen: Option<Seen>,
+    /// How many cells wait on the most loaded hop from here on, in parts of a cell.
+    worst: WorstHop,
 }
 
 /// What a round trip showed last.
@@ -83,6 +105,7 @@ impl Default for DelayWindowConfig {
     fn default() -> Self {
         Self {
             rule: RuleOptions::default(),
+            windows: Windows::OwnHop,
             tolerance: Duration::ZERO,
             feedback_delay: Duration::from_millis(1),
             feedback_hold: Duration::ZERO,
@@ -160,17 +183,20 @@ impl HopControl for DelayWindow {
         }
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) -> Flow {
-        gates.hop.set_window(self.rule.initial);
+    fn open(&mut self, site: &Site, gates: &mut Gates<'_>) -> Flow {
+        if self.config.windows.is_at(site) {
+            gates.hop.set_window(self.rule.initial);
+        }
         Flow {
             window: Window::new(&self.rule),
             round: Round::default(),
             seen: None,
+            worst: WorstHop::default(),
         }
     }
 
-    fn check_change(_: &DelayWindowConfig, _: &DelayWindowConfig) -> Result<(), ConfigError> {
-        Ok(())
+    fn check_change(old: &DelayWindowConfig, new: &DelayWindowConfig) -> Result<(), ConfigError> {
+        new.keeps(old, &["windows"], "flows have a window, or have none")
     }
 
     fn reconfigure(&mut self, config: &DelayWindowConfig) {
@@ -213,7 +239,22 @@ impl DelayWindow {
         flow.round.note(sample.cells, sample.rtt);
         let outstanding = cx.gate.outstanding() + sample.cells;
         flow.window.note(outstanding);
-        if let Some(found) = flow.finding(rule, base, cx.queue.sent)
+        let windows = self.config.windows;
+        let load = windows.load(flow, rule, cx.site);
+        let mut found = flow.finding(load, rule, base, cx.queue.sent);
+        if windows != Windows::OwnHop {
+            let worst = flow.worst_hop(found.as_ref(), sample, cx);
+            if cx.site.role != Role::Relay {
+                found = found.map(|_| Finding::of_diff(load, worst.into(), PARTS));
+            }
+        }
+        if !windows.is_at(cx.site) {
+            if found.is_some() {
+                flow.window.forget_peak();
+            }
+            return;
+        }
+        if let Some(found) = found
             && flow.window.decide(rule, &found)
         {
             flow.round.expect_fresh(cx.queue.sent);
@@ -223,10 +264,46 @@ impl DelayWindow {
     }
 }
 
+impl Windows {
+    /// Whether the node of a flow has a window for it.
+    fn is_at(self, site: &Site) -> bool {
+        self != Self::SourceAlone || site.role != Role::Relay
+    }
+
+    /// Cells that can have waited on the hop. Where there is no window, those that were outstanding
+    /// stand for it.
+    fn load(self, flow: &Flow, rule: &Rule, site: &Site) -> u64 {
+        if self.is_at(site) {
+            flow.window.load(rule)
+        } else {
+            flow.window.peak()
+        }
+    }
+}
+
 impl Flow {
+    /// The larger of what was found on the hop and heard of later ones, in parts of a cell; a relay
+    /// passes it on.
+    fn worst_hop(
+        &mut self,
+        found: Option<&Finding>,
+        sample: &Forwarded,
+        cx: &mut HopCx<'_>,
+    ) -> u16 {
+        self.worst.hear(sample.ext, cx.now);
+        if let Some(found) = found {
+            self.worst.measure(found.diff * PARTS / found.unit, cx.now);
+        }
+        // A node believes what it knows until it knows better: the report has no other rule.
+        let worst = self.worst.value(Duration::MAX, cx.now);
+        if cx.site.role == Role::Relay {
+            *cx.feedback_ext = Some(worst);
+        }
+        worst
+    }
+
     /// What the round trip showed, if it is over, or if what it shows so far is urgent.
-    fn finding(&mut self, rule: &Rule, base: Duration, sent: Cells) -> Option<Finding> {
-        let load = self.window.load(rule);
+    fn finding(&mut self, load: u64, rule: &Rule, base: Duration, sent: Cells) -> Option<Finding> {
         if self.round.is_over() {
             self.round.restart(sent);
             let actual = self.round.take_least()?;

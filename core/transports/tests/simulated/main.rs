@@ -3,6 +3,7 @@
 mod budgets;
 mod faults;
 mod legs;
+mod marut;
 mod metrics;
 mod predictor;
 mod random_worlds;

@@ -77,6 +77,31 @@ fn the_bulk_circuit_moves_and_the_light_one_stays() {
     }
 }
 
+/// In turns a buffer holds as much of either queue, however long they are; in proportion the longer
+/// one shows.
+#[test]
+fn equal_uploads_move_only_if_the_buffer_shows_how_long_their_queues_are() {
+    let mut spec = uploads(|_| {});
+    for (circuit, spare) in spec.circuits.iter_mut().zip(SPARES) {
+        let client = circuit.path[0].index() as u32;
+        *circuit = upload(client, spare, 1 << 30, 0);
+    }
+    for (fill, moves) in [("in-turns", false), ("in-proportion", true)] {
+        let options = format!("buffer-fill = \"{fill}\"");
+        let outcome = run(&spec, switching("switching", &options).as_ref());
+        let moved = (0..2).any(|circuit| cells_of(&outcome, circuit, 1) > 0);
+        assert_eq!(moved, moves, "{fill}: {:?}", outcome.legs);
+    }
+}
+
+#[test]
+fn a_bulk_circuit_beside_a_light_one_moves_however_the_buffer_is_filled() {
+    let factory = switching::<Simulated>("switching", "buffer-fill = \"in-turns\"");
+    let outcome = run(&uploads(|_| {}), factory.as_ref());
+    assert!(cells_of(&outcome, 0, 1) > 100, "{:?}", outcome.legs);
+    assert_eq!(cells_of(&outcome, 1, 1), 0, "{:?}", outcome.legs);
+}
+
 #[test]
 fn what_was_left_behind_arrives_first_although_packets_are_lost() {
     for preset in ["switching", "switching-pctcp"] {

@@ -153,7 +153,9 @@ fn failure(failure: &hopflow_sim::Failure) -> Failure {
         request: failure.index,
         start_s: failure.requested.as_secs_f64(),
         end_s: failure.failed.as_secs_f64(),
+        ttfb_s: failure.ttfb.map(Duration::as_secs_f64),
         bytes: failure.received.get(),
+        endless: failure.endless,
         cause: match failure.cause {
             hopflow_sim::FailCause::Left => FailCause::Left,
             hopflow_sim::FailCause::Closed => FailCause::Closed,

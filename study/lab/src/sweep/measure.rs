@@ -1,8 +1,8 @@
 //! What one run tells of its point of the design space.
 
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Download, Folder, Link, OpenRequest, Relay, Requests, RunEntry,
-    jain_at_bottlenecks, max_min_index,
+    Circuit, Class, CrossFlow, Download, Failure, Folder, Link, OpenRequest, Relay, Requests,
+    RunEntry, jain_at_bottlenecks, max_min_index,
 };
 use hopflow_sim::spec::WorldSpec;
 use hopflow_stats::{FairFlow, Lasted, Mean, Survival, max_min};
@@ -20,6 +20,7 @@ pub(super) struct Run {
     circuits: Vec<Circuit>,
     downloads: Vec<Download>,
     open_requests: Vec<OpenRequest>,
+    failures: Vec<Failure>,
     relays: Vec<Relay>,
     links: Vec<Link>,
     cross: Vec<CrossFlow>,
@@ -31,6 +32,7 @@ impl Run {
             circuits: folder.read_table(entry)?,
             downloads: folder.read_table(entry)?,
             open_requests: folder.read_optional(entry)?,
+            failures: folder.read_optional(entry)?,
             relays: folder.read_table(entry)?,
             links: folder.read_table(entry)?,
             cross: folder.read_table(entry)?,
@@ -68,6 +70,7 @@ impl Run {
         Requests {
             downloads: &self.downloads,
             open: &self.open_requests,
+            failed: &self.failures,
         }
     }
 
@@ -210,6 +213,7 @@ workload = "web"
             ],
             downloads: Vec::new(),
             open_requests: Vec::new(),
+            failures: Vec::new(),
             relays: Vec::new(),
             links: Vec::new(),
             cross: vec![CrossFlow {

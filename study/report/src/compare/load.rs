@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hopflow_results::{
-    Circuit, Class, Deployment, Download, Folder, HopSample, Manifest, Metric, MetricUnit,
+    Circuit, Class, Deployment, Download, Failure, Folder, HopSample, Manifest, Metric, MetricUnit,
     OpenRequest, Relay, Requests, RunEntry, Sample,
 };
 use hopflow_stats::{Lasted, Mean, Survival};
@@ -26,6 +26,8 @@ pub(super) struct Run {
     pub(super) downloads: Vec<Download>,
     /// Downloads that were not complete at the end.
     pub(super) open: Vec<OpenRequest>,
+    /// Downloads that were broken off.
+    pub(super) failed: Vec<Failure>,
     pub(super) circuits: Vec<Circuit>,
     pub(super) relays: Vec<Relay>,
     /// Which transport each circuit had, where one was being rolled out.
@@ -119,11 +121,12 @@ impl Run {
         Some(hops)
     }
 
-    /// All downloads, those included that were not complete at the end.
+    /// All downloads, those included that were not complete at the end or were broken off.
     pub(super) fn requests(&self) -> Requests<'_> {
         Requests {
             downloads: &self.downloads,
             open: &self.open,
+            failed: &self.failed,
         }
     }
 }
@@ -174,6 +177,7 @@ pub(super) fn brief(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
         network: entry.key.network,
         downloads: folder.read_table(entry)?,
         open: folder.read_optional(entry)?,
+        failed: folder.read_optional(entry)?,
         circuits: folder.read_table(entry)?,
         ..Run::default()
     })

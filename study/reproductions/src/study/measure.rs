@@ -19,6 +19,7 @@ pub(super) fn measure(minutes: f64, run: &Tables) -> Vec<Measured> {
     let requests = Requests {
         downloads: &run.downloads,
         open: &run.open_requests,
+        failed: &run.failures,
     };
     distribution(&mut report, "ttfb", requests.first_bytes(|_, _| true));
     for (class, name) in [(Class::Web, "web"), (Class::Bulk, "bulk")] {
@@ -29,6 +30,11 @@ pub(super) fn measure(minutes: f64, run: &Tables) -> Vec<Measured> {
             name,
             circuits: &circuits,
             downloads: downloads.collect(),
+            open: run
+                .open_requests
+                .iter()
+                .filter(|it| it.class == class)
+                .count(),
             first_bytes: requests.first_bytes(|_, of| of == class),
             last_bytes: requests.last_bytes(|_, of| of == class),
         };
@@ -86,6 +92,8 @@ struct Users<'a> {
     circuits: &'a [&'a Circuit],
     /// Those that are complete.
     downloads: Vec<&'a Download>,
+    /// How many were not at the end.
+    open: usize,
     /// Times of all requests, also of those that are not.
     first_bytes: Vec<Lasted>,
     last_bytes: Vec<Lasted>,
@@ -104,12 +112,7 @@ impl Users<'_> {
             report.extend(value.map(|value| Measured::new(quantity, unit, value)));
         };
         add("downloads", "", Some(self.downloads.len() as f64));
-        let open = self
-            .last_bytes
-            .iter()
-            .filter(|lasted| !lasted.ended)
-            .count();
-        add("requests open at the end", "", Some(open as f64));
+        add("requests open at the end", "", Some(self.open as f64));
         let mean_of = |times: &[Lasted]| Some(Survival::of(times.to_vec())?.mean_or_more());
         let mean_ttlb = mean_of(&self.last_bytes);
         add("mean ttfb", "s", mean_of(&self.first_bytes));

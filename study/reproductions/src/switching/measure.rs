@@ -14,6 +14,11 @@ const ENTRY: u32 = 1;
 /// Bytes of the packets that drops are compared with.
 const PACKET: f64 = 1500.0;
 
+/// The cells of each circuit in a buffer, of those that are queued.
+type Fill = fn(&[f64]) -> Vec<f64>;
+/// The two readings of how a buffer is filled, and what the names of quantities say of them.
+const FILLS: [(Fill, &str); 2] = [(in_turns, ""), (in_proportion, " if filled in proportion")];
+
 /// All quantities of a run.
 pub(super) fn measure(run: &Tables) -> Vec<Measured> {
     let mut report = Vec::new();
@@ -25,9 +30,11 @@ pub(super) fn measure(run: &Tables) -> Vec<Measured> {
     let bytes: u64 = up.filter_map(|link| link.bytes).sum();
     let rate = 100.0 * drops as f64 * PACKET / bytes as f64;
     report.push(Measured::new("drop rate", "%", rate));
-    for (number, level) in mean_levels(run).into_iter().enumerate() {
-        let quantity = format!("mean EWMA of circuit {}", number + 1);
-        report.push(Measured::new(quantity, "", level));
+    for (fill, how) in FILLS {
+        for (number, level) in mean_levels(run, fill).into_iter().enumerate() {
+            let quantity = format!("mean EWMA of circuit {}{how}", number + 1);
+            report.push(Measured::new(quantity, "", level));
+        }
     }
     report
 }
@@ -132,7 +139,7 @@ fn latency(report: &mut Vec<Measured>, run: &Tables) {
 
 /// The moving averages of the circuits' shares of the entry's output buffer, as the transport keeps
 /// them, in the mean over the samples at which all uploaded.
-fn mean_levels(run: &Tables) -> Vec<f64> {
+fn mean_levels(run: &Tables, fill: Fill) -> Vec<f64> {
     let until = uploads(run)
         .into_iter()
         .map(|upload| upload.end)
@@ -158,8 +165,28 @@ fn mean_levels(run: &Tables) -> Vec<f64> {
         .collect()
 }
 
-/// The cells of each circuit in a buffer that holds the same part of every queue.
-fn fill(queued: &[f64]) -> Vec<f64> {
+/// A buffer that takes a cell of each circuit by turns: it holds as much of every long queue.
+fn in_turns(queued: &[f64]) -> Vec<f64> {
+    let mut shortest_first = queued.to_vec();
+    shortest_first.sort_by(f64::total_cmp);
+    let (mut left, mut others) = (SPACE, queued.len() as f64);
+    for cells in shortest_first {
+        if cells * others > left {
+            break;
+        }
+        left -= cells;
+        others -= 1.0;
+    }
+    let part = if others > 0.0 {
+        left / others
+    } else {
+        f64::MAX
+    };
+    queued.iter().map(|cells| cells.min(part)).collect()
+}
+
+/// A buffer that holds the same part of every queue.
+fn in_proportion(queued: &[f64]) -> Vec<f64> {
     let total: f64 = queued.iter().sum();
     let fits = SPACE / total.max(SPACE);
     queued.iter().map(|cells| cells * fits).collect()
@@ -173,7 +200,9 @@ mod tests {
 
     #[test]
     fn levels_follow_the_shares_of_the_buffer() {
-        assert_eq!(fill(&[96.0, 32.0, 128.0]), [24.0, 8.0, 32.0]);
+        assert_eq!(in_proportion(&[96.0, 32.0, 128.0]), [24.0, 8.0, 32.0]);
+        assert_eq!(in_turns(&[96.0, 4.0, 128.0]), [30.0, 4.0, 30.0]);
+        assert_eq!(in_turns(&[3.0, 0.0]), [3.0, 0.0]);
         let hop = |t_s, hop, circuit, queue_cells| HopSample {
             circuit,
             hop,
@@ -209,7 +238,7 @@ mod tests {
             ],
             ..Tables::default()
         };
-        let [first, second] = mean_levels(&run)[..] else {
+        let [first, second] = mean_levels(&run, in_proportion)[..] else {
             panic!("two circuits");
         };
         assert!(

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::client::Patience;
-use super::monitor::Watch;
+use super::monitor::{Fill, Watch};
 use crate::layer::{Around, LayerOptions};
 
 /// Bytes of a cell in an output buffer (tor-spec, section 3).
@@ -27,6 +27,8 @@ pub(crate) struct Switching {
     switch_beta: f64,
     /// What an output buffer holds, at least a cell, 512 B.
     output_buffer: Bytes,
+    /// Which cells a full output buffer holds.
+    buffer_fill: Fill,
     /// How long a client waits for the end of a spare circuit, after which its streams go on by the
     /// old one.
     switch_timeout: Interval,
@@ -44,6 +46,7 @@ impl Default for Switching {
             switch_gamma: 0.7,
             switch_beta: 0.5,
             output_buffer: Bytes::new(32 << 10),
+            buffer_fill: Fill::InProportion,
             switch_timeout: Interval::from_millis(2000),
             switch_hold: true,
             multiplexing: Multiplexing::Shared,
@@ -74,6 +77,7 @@ impl Switching {
             gamma: self.switch_gamma,
             beta: self.switch_beta,
             space: self.output_buffer.get() / CELL,
+            fill: self.buffer_fill,
             multiplexing: self.multiplexing,
         }
     }

@@ -3,8 +3,10 @@
 use hopflow_overlay::{Direction, FlowId, Multiplexing, QueueView, Role, Site};
 use hopflow_units::{Bytes, Duration, LinkId};
 use hopflow_wire::{Carrier, Frame, RawPayload};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-/// Below this a moving average counts as zero.
+/// Below this a moving average, or its distance from another one, counts as zero.
 const NOTHING: f64 = 1e-6;
 /// Bytes that a connection must take for a cell.
 const CELL: Bytes = Frame::<RawPayload>::cell_len(Carrier::Stream);
@@ -20,8 +22,21 @@ pub(super) struct Watch {
     pub(super) beta: f64,
     /// Cells that an output buffer holds.
     pub(super) space: u64,
+    /// Which cells it holds when it is full.
+    pub(super) fill: Fill,
     /// Whether circuits share connections.
     pub(super) multiplexing: Multiplexing,
+}
+
+/// Which cells a full output buffer holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Fill {
+    /// What circuits get by turns, cell by cell: as much of every circuit, or its whole queue if
+    /// that is less.
+    InTurns,
+    /// The same part of every queue.
+    InProportion,
 }
 
 /// What a relay remembers of a circuit.
@@ -100,7 +115,7 @@ impl Watch {
         circuits.sort_by_key(|circuit| (circuit.link, circuit.flow));
         for connection in circuits.chunk_by_mut(|a, b| a.link == b.link) {
             let queued: Vec<u64> = connection.iter().map(|circuit| circuit.queued).collect();
-            let cells = fill(&queued, self.space);
+            let cells = self.fill.cells(&queued, self.space);
             for (circuit, cells) in connection.iter_mut().zip(cells) {
                 let share = cells / self.space as f64;
                 let level = self.gamma * circuit.memory.level + (1.0 - self.gamma) * share;
@@ -128,7 +143,7 @@ impl Watch {
             };
             let bulk = connection
                 .iter()
-                .filter(|circuit| circuit.memory.level > mean);
+                .filter(|circuit| circuit.memory.level > mean + NOTHING);
             found.extend(bulk.map(|circuit| circuit.flow));
         }
         found
@@ -142,9 +157,37 @@ fn mean(circuits: &[Watched]) -> f64 {
     levels.iter().sum::<f64>() / levels.len().max(1) as f64
 }
 
-/// The cells of each circuit in a buffer of `space` cells that holds what came first, wherever it
-/// waits: if not all fits, as much of each as of the others.
-fn fill(queued: &[u64], space: u64) -> Vec<f64> {
+impl Fill {
+    /// The cells of each circuit in a buffer of `space` cells.
+    fn cells(self, queued: &[u64], space: u64) -> Vec<f64> {
+        match self {
+            Self::InTurns => in_turns(queued, space),
+            Self::InProportion => in_proportion(queued, space),
+        }
+    }
+}
+
+/// Circuits with short queues leave what they do not need to the others, who have equal parts.
+fn in_turns(queued: &[u64], space: u64) -> Vec<f64> {
+    let mut shortest_first = queued.to_vec();
+    shortest_first.sort_unstable();
+    let (mut left, mut others) = (space, queued.len() as u64);
+    for cells in shortest_first {
+        if cells * others > left {
+            break;
+        }
+        left -= cells;
+        others -= 1;
+    }
+    let part = match others {
+        0 => f64::MAX,
+        _ => left as f64 / others as f64,
+    };
+    let cells = queued.iter().map(|cells| *cells as f64);
+    cells.map(|cells| cells.min(part)).collect()
+}
+
+fn in_proportion(queued: &[u64], space: u64) -> Vec<f64> {
     let total: u64 = queued.iter().sum();
     let fits = space as f64 / total.max(space).max(1) as f64;
     queued.iter().map(|cells| *cells as f64 * fits).collect()
@@ -156,8 +199,20 @@ mod tests {
 
     #[test]
     fn a_buffer_holds_the_same_part_of_every_queue() {
-        assert_eq!(fill(&[], 64), Vec::<f64>::new());
-        assert_eq!(fill(&[3, 0, 7], 64), [3.0, 0.0, 7.0]);
-        assert_eq!(fill(&[96, 32, 128], 64), [24.0, 8.0, 32.0]);
+        let fill = |queued| Fill::InProportion.cells(queued, 64);
+        assert_eq!(fill(&[]), Vec::<f64>::new());
+        assert_eq!(fill(&[3, 0, 7]), [3.0, 0.0, 7.0]);
+        assert_eq!(fill(&[96, 32, 128]), [24.0, 8.0, 32.0]);
+    }
+
+    #[test]
+    fn a_buffer_that_is_filled_in_turns_holds_as_much_of_every_long_queue() {
+        let fill = |queued| Fill::InTurns.cells(queued, 64);
+        assert_eq!(fill(&[]), Vec::<f64>::new());
+        assert_eq!(fill(&[3, 0, 7]), [3.0, 0.0, 7.0]);
+        assert_eq!(fill(&[100, 4, 1000]), [30.0, 4.0, 30.0]);
+        assert_eq!(fill(&[64]), [64.0]);
+        let third = 64.0 / 3.0;
+        assert_eq!(fill(&[22, 500, 40]), [third; 3]);
     }
 }

@@ -181,18 +181,22 @@ impl Sink {
     /// The circuit is closed: notes the download that will not be complete, if there is one.
     pub(crate) fn fail(&mut self, now: Instant, cause: FailCause, journal: &mut Journal) {
         let (transfer, begun) = (self.transfer.take(), self.begun.take());
-        let first = begun.map(|begun| begun.requested);
-        let Some(requested) = first.or(transfer.map(|transfer| transfer.requested)) else {
+        let first = begun.map(|begun| (begun.requested, Some(begun.first_byte)));
+        let second = transfer.map(|transfer| (transfer.requested, transfer.first_byte));
+        let Some((requested, first_byte)) = first.or(second) else {
             return;
         };
         let before = begun.map_or(Bytes::ZERO, |begun| begun.size);
+        let size = transfer.map(|transfer| transfer.fetch.size(self.measured));
         journal.failures.push(Failure {
             circuit: self.user,
             class: self.class,
             index: self.completed,
             requested,
             failed: now,
+            ttfb: first_byte.map(|at| at - requested),
             received: before + transfer.map_or(Bytes::ZERO, |transfer| transfer.received),
+            endless: size == Some(Fetch::ENDLESS),
             cause,
         });
     }
@@ -288,7 +292,9 @@ mod tests {
             index: 0,
             requested: at(10),
             failed: at(40),
+            ttfb: Some(Duration::from_millis(5)),
             received: Bytes::new(1400),
+            endless: false,
             cause: FailCause::Left,
         };
         assert_eq!(journal.failures, [expected]);
