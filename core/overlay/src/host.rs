@@ -120,6 +120,15 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// The present state of a stream, for measurement; `None` if there is none.
     fn stream_view(&self, stream: StreamHandle) -> Option<StreamView>;
 
+    /// What holds a flow's cells back at present, for measurement; `None` if nothing leaves in this
+    /// direction, or the circuit is closed.
+    fn holding(
+        &self,
+        now: Instant,
+        circuit: CircuitHandle,
+        direction: Direction,
+    ) -> Option<Holding>;
+
     /// Reads what the node will read first when it receives such frames on a link, and returns a
     /// number without meaning. A driver that knows ahead what will arrive touches all of it, so that
     /// reads from memory overlap; nothing else changes.
@@ -280,6 +289,47 @@ pub struct FlowView {
     pub window: Option<Cells>,
     /// Cells that departed.
     pub departed: Cells,
+}
+
+/// What holds a flow's cells back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holding {
+    /// What keeps a source from packaging data that waits; means nothing elsewhere.
+    pub package: Hold,
+    /// What keeps the first cell of the queue from leaving; of an empty queue, what would keep one
+    /// that is on its way out.
+    pub queue: Hold,
+    /// Where the hop restores the order: the number of the first cell that is missing. Cells from
+    /// there on wait for it.
+    pub missing: Option<u64>,
+    /// Cells that left the queue so far, counted as by [`CellSeq`](hopflow_wire::CellSeq).
+    pub departed: u64,
+}
+
+/// What holds a cell back at a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Hold {
+    /// The window from end to end is full.
+    EndWindow,
+    /// The rate from end to end.
+    EndPace,
+    /// The stream's own window is full.
+    StreamWindow,
+    /// The stream has a rate of its own, was asked to pause, or belongs to another leg for the time
+    /// being.
+    Stream,
+    /// The hop's window is full, or its credit used.
+    HopWindow,
+    /// The hop's rate.
+    HopPace,
+    /// The link's stream takes no more.
+    Room,
+    /// The scheduler's next run (KIST).
+    Run,
+    /// The token bucket is empty.
+    Bucket,
+    /// Nothing that the node knows of: it waits for its driver.
+    Driver,
 }
 
 /// What a layer measured of a flow.

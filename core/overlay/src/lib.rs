@@ -45,8 +45,8 @@ pub use error::{ConfigError, Violation};
 pub use flow::{Direction, FlowId, Role, Site};
 pub use gate::Gate;
 pub use host::{
-    CircuitHandle, CircuitSpec, Event, Factory, FlowView, HopSpec, Host, Measured, NodeCounters,
-    NodeEnv, StreamHandle, StreamSpec, StreamView,
+    CircuitHandle, CircuitSpec, Event, Factory, FlowView, Hold, Holding, HopSpec, Host, Measured,
+    NodeCounters, NodeEnv, StreamHandle, StreamSpec, StreamView,
 };
 pub use layer::{
     AckSample, Condition, EndControl, EndCx, EndGates, EndSignal, EndState, Features, FlowEntry,

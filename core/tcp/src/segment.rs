@@ -136,6 +136,11 @@ impl Segment {
         }
     }
 
+    /// The segment's own timestamp: when it was sent.
+    pub const fn timestamp(&self) -> Instant {
+        self.timestamp
+    }
+
     /// The timestamp of the segment that this one answers.
     pub const fn echo(&self) -> Instant {
         self.echo

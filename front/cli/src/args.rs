@@ -2,13 +2,14 @@
 
 mod space;
 
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use hopflow_api::Order;
+use hopflow_results::Class;
 
 use crate::overlay;
 
@@ -64,6 +65,27 @@ pub(crate) struct RunOptions {
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which downloads are explained.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    /// Downloads of this transport; by default of each
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) transport: Option<String>,
+    /// Downloads of these users, bulk or web; by default web, if there are any
+    #[arg(long, value_parser = class)]
+    pub(crate) class: Option<Class>,
+    /// Downloads of this circuit, of any class
+    #[arg(long, value_name = "N")]
+    pub(crate) circuit: Option<u32>,
+    /// How many downloads of each transport, the slowest first
+    #[arg(long, value_name = "N", default_value = "5", value_parser = positive::<NonZeroU16>)]
+    pub(crate) slowest: NonZeroU16,
+}
+
+fn class(text: &str) -> Result<Class, String> {
+    text.parse().map_err(|_| "allowed are bulk, web".to_owned())
 }
 
 fn positive<N: FromStr>(text: &str) -> Result<N, String> {
@@ -154,6 +176,19 @@ pub(crate) enum Command {
         /// A folder that `hopflow run` or `hopflow reproduce` wrote
         #[arg(value_name = "DIR")]
         folder: PathBuf,
+    },
+    /// Say where the time of downloads went: how long, in which place, and why
+    ///
+    /// Takes results whose scenario records a breakdown, or a scenario, which it runs with one. A
+    /// download's time is followed along its last byte; its parts add up to the nanosecond.
+    Explain {
+        /// A result folder, a scenario's file, or the name of a built-in scenario
+        #[arg(value_name = "DIR|SCENARIO")]
+        target: String,
+        #[command(flatten)]
+        options: ExplainOptions,
+        #[command(flatten)]
+        order: OrderOptions,
     },
     #[command(flatten)]
     Overlay(overlay::Command),

@@ -5,6 +5,7 @@
 
 mod args;
 mod describe;
+mod explain;
 mod fail;
 mod list;
 #[cfg_attr(not(feature = "overlay"), path = "without_overlay.rs")]
@@ -69,6 +70,11 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
              `python -m hopflow observe`",
         )),
         Some(Command::Report { folder }) => show::report(&folder),
+        Some(Command::Explain {
+            target,
+            options,
+            order,
+        }) => explain::explain(&target, &options, &order, caller),
         Some(Command::Overlay(command)) => command.execute(caller),
         Some(Command::List { what, json }) => list::list(what, json),
         Some(Command::Describe {

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use comfy_table::{LineStyle, Table, TableStyle};
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use hopflow_api::{Evaluated, Failure, comparison_json};
 use hopflow_report::{Compared, Comparison, Shown};
 use serde_json::{Value, json};
@@ -45,6 +45,13 @@ pub(crate) fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>
     table.load_style(RULED).set_header(header);
     table.add_rows(rows);
     table
+}
+
+/// Lets the numbers of a column stand at its right.
+pub(crate) fn align_right(table: &mut Table, column: usize) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
 }
 
 /// Lines of text are broken at this width.
@@ -144,7 +151,7 @@ fn padded(text: &str, to: usize) -> String {
 }
 
 /// Text in lines of at most [`WIDTH`] characters.
-fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut used = 0;
     for word in text.split_whitespace() {

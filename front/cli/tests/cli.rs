@@ -474,6 +474,52 @@ fn the_tables_of_results_are_described() {
 }
 
 #[test]
+fn where_the_time_of_downloads_went_is_told() {
+    let folder = folder(SCENARIO);
+    let folder = folder.path();
+    let text = success(folder, &["explain", "tiny.toml", "--out", "out"]);
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("vanilla: The 5 slowest of "), "{text}");
+    assert!(
+        text.contains("Most of that,") && text.contains(", seed "),
+        "{text}"
+    );
+    let report = fs::read_to_string(folder.join("out/report.html")).unwrap();
+    assert!(report.contains("Where the time goes</h2>"));
+    assert!(folder.join("out/plots/time-bulk.svg").exists());
+    let one = [
+        "explain",
+        "out",
+        "--transport",
+        "backtap",
+        "--slowest",
+        "1",
+        "--circuit",
+        "1",
+    ];
+    let text = success(folder, &one);
+    assert!(text.starts_with("backtap: The slowest of "), "{text}");
+    assert_eq!(text.matches("Circuit 1, request ").count(), 1, "{text}");
+    // The parts of the download are all of it.
+    let shares = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().last()?.parse::<f64>().ok());
+    assert!((shares.sum::<f64>() - 100.0).abs() < 1.0, "{text}");
+    let message = refusal(folder, &["explain", "out", "--transport", "baktap"]);
+    assert!(message.contains("did you mean \"backtap\"?"), "{message}");
+    let message = refusal(folder, &["explain", "out", "--circuit", "9"]);
+    assert!(message.ends_with("allowed are 0, 1"), "{message}");
+    let message = refusal(folder, &["explain", "out", "--class", "web"]);
+    assert!(message.contains("no download that fits"), "{message}");
+    success(folder, &["run", "tiny.toml", "--out", "plain"]);
+    let message = refusal(folder, &["explain", "plain"]);
+    assert!(
+        message.contains("`breakdown = true` under `[record]`"),
+        "{message}"
+    );
+}
+
+#[test]
 fn what_is_made_in_python_says_how() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -15,9 +15,9 @@ mod world;
 
 pub use histogram::LatencyHistogram;
 pub use outcome::{
-    CircuitOutcome, Counters, Download, FailCause, Failure, HopSample, Latencies, LegTraffic,
-    MetricSample, NewCircuit, NodeOutcome, OpenRequest, Outcome, QueueOutcome, Sample, Tally,
-    TraceBin, Vantage, Visit,
+    Cause, CircuitOutcome, Counters, Download, FailCause, Failure, HopSample, Latencies,
+    LegTraffic, MetricSample, NewCircuit, NodeOutcome, OpenRequest, Outcome, Part, QueueOutcome,
+    Sample, Stage, Tally, TraceBin, Vantage, Visit,
 };
 pub use payload::{DataOffset, Simulated};
 pub use spec::SpecError;

@@ -1,7 +1,7 @@
 //! What a simulation measured.
 
-use hopflow_overlay::Measured;
-use hopflow_units::{Bytes, Cells, Duration, Instant};
+use hopflow_overlay::{Direction, Measured};
+use hopflow_units::{Bytes, Cells, Duration, Instant, NodeId};
 
 use crate::histogram::LatencyHistogram;
 use crate::spec::{Class, Page};
@@ -32,6 +32,9 @@ pub struct Outcome {
     /// What observers saw, ordered by circuit, then place, then time, if it was asked for
     /// ([`World::record_traces`](crate::World)). Bins in which nothing passed are left out.
     pub traces: Vec<TraceBin>,
+    /// Where the time of each download went, in the order of the downloads, if it was asked for
+    /// ([`World::record_breakdown`](crate::World)).
+    pub breakdown: Vec<Part>,
     /// Visits of pages in order of their beginning, of users that visit such.
     pub visits: Vec<Visit>,
     /// One summary per node.
@@ -324,4 +327,102 @@ pub struct Counters {
     pub events: u64,
     /// Cells that crossed one overlay hop, first transmissions only.
     pub cell_hops: u64,
+}
+
+/// A part of the time to the last byte of a download: how long its last byte was kept in one place
+/// for one reason.
+///
+/// The parts of a download follow each other without gaps, apart from those of one stay, which are
+/// sums; so they add up to [`Download::ttlb`] (`docs/explain.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The circuit's number.
+    pub circuit: u32,
+    /// Number of the download on its circuit.
+    pub index: u32,
+    /// Number of the transfer within the download, requests included.
+    pub transfer: u32,
+    /// Where the data of the transfer flows.
+    pub direction: Direction,
+    /// In which stage of its way the byte is.
+    pub stage: Stage,
+    /// Nodes from the source of the transfer: 0 is the source.
+    pub hop: u32,
+    /// The node.
+    pub node: NodeId,
+    /// What it waits for.
+    pub cause: Cause,
+    /// How long.
+    pub time: Duration,
+    /// Cells of other circuits that the node sent meanwhile, where they are the cause.
+    pub cells: Cells,
+    /// On the first part at a node that the transfer before passed, too: cells that the node sent
+    /// since that left it.
+    pub node_cells: Cells,
+}
+
+/// The stages of a byte's way from one end of a circuit to the other, and between two such ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Application data at the source, before it is packaged into a cell.
+    Package,
+    /// A cell in the circuit's queue at a node.
+    Queue,
+    /// On its way from a node to the next one; of two access links the nodes that they belong to.
+    Hop,
+    /// At the end of the circuit.
+    Sink,
+    /// At the server, between a request and the response.
+    Server,
+    /// At the user, between the fetches of a download.
+    User,
+}
+
+/// What a byte waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The window from end to end.
+    Window,
+    /// The rate from end to end.
+    Pace,
+    /// The window of its stream.
+    StreamWindow,
+    /// Its stream: a rate of its own, a pause that the sink asked for, another leg.
+    Stream,
+    /// The window of the hop, or its credit.
+    HopWindow,
+    /// The rate of the hop.
+    HopPace,
+    /// Room in the buffer of the hop's connection.
+    Room,
+    /// The next run of the scheduler.
+    Run,
+    /// Tokens.
+    Bucket,
+    /// The turns of other circuits, which used what it waited for.
+    Turn,
+    /// Room in the queue of the node's access link.
+    Uplink,
+    /// TCP at the sender: cells written before it, the congestion window, the uplink.
+    Buffer,
+    /// The transmission that arrived, after others that did not.
+    Retransmission,
+    /// Other packets in the queue of a link, or its jitter.
+    LinkQueue,
+    /// Its own packet's bits.
+    Serialisation,
+    /// The speed of light.
+    Propagation,
+    /// The way between two routers.
+    Backbone,
+    /// Bytes of the connection that come before it.
+    TcpOrder,
+    /// Tokens for reading.
+    Reading,
+    /// Cells that come before it.
+    Order,
+    /// The server.
+    Server,
+    /// The user.
+    Pause,
 }

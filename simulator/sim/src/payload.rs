@@ -1,6 +1,6 @@
 //! What simulated cells carry.
 
-use hopflow_units::{Instant, StreamId};
+use hopflow_units::{Bytes, Instant, StreamId};
 use hopflow_wire::{
     CELL_PAYLOAD, CellAck, CellSeq, DecodeError, Payload, RelayCommand, RelayHeader,
 };
@@ -14,7 +14,7 @@ pub struct Simulated {
     command: RelayCommand,
     stream: StreamId,
     len: u16,
-    /// The window of an acknowledgement.
+    /// The window of an acknowledgement; of data the cell's mark.
     window: u16,
     number: u32,
     /// The stream offset of the first byte; of an acknowledgement the third range.
@@ -23,9 +23,27 @@ pub struct Simulated {
     packaged: u64,
 }
 
-/// Application data that waits to be packaged: only its offset in the stream matters.
+/// Application data that waits to be packaged: only its place in the stream matters, as offsets
+/// modulo 2^32.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct DataOffset(u32);
+pub struct DataOffset {
+    next: u32,
+    /// Behind the last byte, as far as writers said how much they wrote.
+    end: u32,
+    /// Whether the cell with the last byte gets a mark.
+    followed: bool,
+}
+
+impl DataOffset {
+    /// So much data; of what is followed the last cell gets a mark.
+    pub(crate) const fn of(len: Bytes, followed: bool) -> Self {
+        Self {
+            next: 0,
+            end: len.get() as u32,
+            followed,
+        }
+    }
+}
 
 impl Simulated {
     /// The stream offset of the first byte, modulo 2^32.
@@ -42,6 +60,25 @@ impl Simulated {
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// The stream offset behind the last byte, modulo 2^32.
+    pub(crate) const fn end(&self) -> u32 {
+        self.offset.wrapping_add(self.len as u32)
+    }
+
+    /// The mark of a cell of data by which recorders follow it: [`FIRST_MARK`](Self::FIRST_MARK) from
+    /// its packaging on, then that of its latest transmission; 0 if it is not followed.
+    pub(crate) const fn mark(&self) -> u16 {
+        if self.is_empty() { 0 } else { self.window }
+    }
+
+    /// Gives a cell that is followed another mark.
+    pub(crate) const fn set_mark(&mut self, mark: u16) {
+        self.window = mark;
+    }
+
+    /// The mark of a cell that has not left its source.
+    pub(crate) const FIRST_MARK: u16 = 1;
 
     /// When the data was packaged into the cell.
     pub const fn packaged(&self) -> Instant {
@@ -66,13 +103,20 @@ impl Simulated {
 impl Payload for Simulated {
     type Data = DataOffset;
 
-    fn append(_: &mut DataOffset, _: DataOffset) {}
+    fn append(data: &mut DataOffset, more: DataOffset) {
+        data.end = data.end.wrapping_add(more.end);
+        data.followed = more.followed;
+    }
 
     #[inline]
     fn cut(header: RelayHeader, next: &mut DataOffset, now: Instant) -> Self {
-        let offset = next.0;
-        next.0 = offset.wrapping_add(u32::from(header.len));
-        Self::new(header, offset, now)
+        let offset = next.next;
+        next.next = offset.wrapping_add(u32::from(header.len));
+        let last = next.followed && next.next == next.end;
+        Self {
+            window: if last { Self::FIRST_MARK } else { 0 },
+            ..Self::new(header, offset, now)
+        }
     }
 
     fn control(header: RelayHeader, now: Instant) -> Self {
@@ -133,7 +177,7 @@ impl Payload for Simulated {
         }
     }
 
-    /// Reads the header; offset and time of packaging do not travel.
+    /// Reads the header; offset, time of packaging and mark do not travel.
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self {
         let none = RelayHeader::control(RelayCommand::End, StreamId::new(0));
         let header = RelayHeader::decode(bytes).unwrap_or(none);

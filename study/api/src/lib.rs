@@ -7,6 +7,7 @@
 
 mod caller;
 mod describe;
+mod explain;
 mod failure;
 mod list;
 mod order;
@@ -25,6 +26,9 @@ mod testbed;
 
 pub use caller::Caller;
 pub use describe::{describe, dictionary_json};
+pub use explain::{
+    Choice, Explained, ExplainedDownload, ExplainedPart, ExplainedTransport, explain,
+};
 pub use failure::{Failure, Kind};
 pub use hopflow_reproductions::judge;
 pub use list::{Entries, experiments, scenarios, transports, validate};

@@ -1,13 +1,13 @@
 //! Making runs: determinism, interruption, resumption, and what is never touched.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hopflow_lab::run::{Campaign, Error, Finished, Monitor, Silent};
 use hopflow_lab::scenario::Scenario;
-use hopflow_results::{Folder, HopSample, RunEntry, Since, Tables};
+use hopflow_results::{Download, Folder, HopSample, RunEntry, Since, Tables};
 use hopflow_units::Duration;
 
 const TEXT: &str = r#"
@@ -258,6 +258,26 @@ fn latencies_are_recorded_on_request_and_change_nothing_else() {
         }
         with.latencies.clear();
         with.latency_classes.clear();
+        assert_eq!(without, with);
+    }
+}
+
+#[test]
+fn breakdowns_are_recorded_on_request_add_up_and_change_nothing_else() {
+    let without = tempfile::tempdir().unwrap();
+    run(without.path(), 2);
+    let with = tempfile::tempdir().unwrap();
+    let text = format!("{TEXT}[record]\nbreakdown = true\n");
+    campaign(&text).run(with.path(), Some(2), &Silent).unwrap();
+    for (without, mut with) in read(without.path()).into_iter().zip(read(with.path())) {
+        let mut sums = BTreeMap::new();
+        for part in &with.breakdown {
+            *sums.entry((part.circuit, part.request)).or_insert(0) += part.time_ns;
+        }
+        let ttlb = |it: &Download| ((it.circuit, it.request), (it.ttlb_s * 1e9).round() as u64);
+        let downloads: BTreeMap<_, _> = with.downloads.iter().map(ttlb).collect();
+        assert!(!downloads.is_empty() && sums == downloads);
+        with.breakdown.clear();
         assert_eq!(without, with);
     }
 }

@@ -4,6 +4,7 @@
 //!
 //! `HOPFLOW_COMBINATIONS=1000` tries more of them.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -276,6 +277,7 @@ impl Combination {
             world.record_latency();
             world.record_queues(every);
             world.record_traces(every);
+            world.record_breakdown();
         }
         world
     }
@@ -302,6 +304,23 @@ fn finish(mut world: World, threads: usize) -> Outcome {
     world.into_outcome()
 }
 
+/// The parts of each download are its time to the last byte, to the nanosecond.
+fn assert_adds_up(outcome: &Outcome, combination: &Combination) {
+    let mut sums = BTreeMap::new();
+    for part in &outcome.breakdown {
+        assert!(!part.time.is_zero(), "{part:?}: {combination:?}");
+        let sum = sums
+            .entry((part.circuit, part.index))
+            .or_insert(Duration::ZERO);
+        *sum += part.time;
+    }
+    for download in &outcome.downloads {
+        let sum = sums.remove(&(download.circuit, download.index));
+        assert_eq!(sum, Some(download.ttlb), "{download:?}: {combination:?}");
+    }
+    assert!(sums.is_empty(), "{sums:?} of no download: {combination:?}");
+}
+
 #[test]
 fn any_network_has_the_same_results_on_any_number_of_threads() {
     let scenario = Scenario::parse(NETWORK, "threads.toml").expect("it makes sense");
@@ -310,7 +329,11 @@ fn any_network_has_the_same_results_on_any_number_of_threads() {
     let mut random = Streams::new(7).stream("combinations", 0);
     for _ in 0..wanted {
         let combination = Combination::draw(&mut random, &scenario);
-        let alone = format!("{:?}", combination.run(&scenario, 1));
+        let alone = combination.run(&scenario, 1);
+        if combination.records {
+            assert_adds_up(&alone, &combination);
+        }
+        let alone = format!("{alone:?}");
         let threads = random.integer(2, 8) as usize;
         let split = format!("{:?}", combination.run(&scenario, threads));
         assert!(alone == split, "{threads} threads: {combination:?}");

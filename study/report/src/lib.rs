@@ -35,7 +35,7 @@ mod text;
 mod write;
 
 pub use compare::{
-    Better, Compared, Comparison, Difference, Dimension, Entry, Finding, Quantity, Shown,
+    Better, Compared, Comparison, Difference, Dimension, Entry, Finding, Kind, Quantity, Shown,
     comparison, from_results, measures, quantities,
 };
 pub use error::Error;
@@ -43,8 +43,8 @@ pub use figures::{FigurePage, curves, page as figure_page, value_table};
 pub use hopflow_stats::{Mean, Percent};
 pub use image::Image;
 pub use model::{
-    Along, Axis, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point, Reference, Section,
-    Series, Table,
+    Along, Axis, Bar, Bars, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point,
+    Reference, Section, Series, Table,
 };
 pub use scatter::{Filter, Measure, Scatter, Spot};
 pub use text::significant;

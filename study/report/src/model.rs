@@ -1,5 +1,6 @@
 //! What a report says, independent of how it looks.
 
+mod bars;
 mod chart;
 
 use hopflow_results::Verdict;
@@ -7,6 +8,7 @@ use serde::Deserialize;
 
 use crate::image::Image;
 use crate::scatter::Scatter;
+pub use bars::{Bar, Bars};
 pub use chart::{Along, Axis, Chart, Mark, Point, Reference, Series};
 
 /// A report: one page.
@@ -79,10 +81,6 @@ impl Section {
 /// One thing within a section.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a report has a few dozen, read once"
-)]
 pub enum Block {
     /// A table.
     Table(Table),
@@ -93,6 +91,9 @@ pub enum Block {
     /// A chart whose axes readers choose.
     #[serde(skip_deserializing)]
     Scatter(Box<Scatter>),
+    /// Sums and their parts.
+    #[serde(skip_deserializing)]
+    Bars(Bars),
     /// A remark that stands out.
     Note(String),
     /// Text to be read letter by letter.

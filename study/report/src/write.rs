@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::chart::Shape;
 use crate::error::Error;
-use crate::model::{Block, Chart, Document};
+use crate::model::{Bars, Block, Chart, Document};
 use crate::style::Medium;
 use crate::text::slug;
 use crate::{chart, page, sections};
@@ -15,7 +16,7 @@ use crate::{chart, page, sections};
 pub struct Written {
     /// The page, which needs no other file.
     pub page: PathBuf,
-    /// Each chart as an SVG file, in the order of the page.
+    /// Each chart as an SVG file, in the order of the page; stacked bars behind the others.
     pub plots: Vec<PathBuf>,
 }
 
@@ -40,6 +41,11 @@ pub fn write(document: &Document, dir: &Path) -> Result<Written, Error> {
         )?;
         plots.push(path);
     }
+    for bars in bars(&document) {
+        let path = plots_dir.join(format!("{}.svg", slug(&bars.id)));
+        write_file(&path, &chart::render_bars(bars, Shape::Wide, Medium::File))?;
+        plots.push(path);
+    }
     let page = dir.join("report.html");
     write_file(&page, &page::render(&document))?;
     Ok(Written { page, plots })
@@ -52,6 +58,16 @@ fn write_file(path: &Path, text: &str) -> Result<(), Error> {
 fn charts(document: &Document) -> impl Iterator<Item = &Chart> {
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
     blocks.flat_map(Block::charts)
+}
+
+fn bars(document: &Document) -> impl Iterator<Item = &Bars> {
+    let mut blocks = document.sections.iter().flat_map(|section| &section.blocks);
+    std::iter::from_fn(move || {
+        blocks.find_map(|block| match block {
+            Block::Bars(bars) => Some(bars),
+            _ => None,
+        })
+    })
 }
 
 /// Makes the identifiers of charts safe and different from each other, for they name files.

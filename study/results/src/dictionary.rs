@@ -6,7 +6,7 @@ use parquet::schema::types::Type;
 use crate::table::Row;
 use crate::{
     Circuit, CrossFlow, Deployment, Download, Failure, Fault, HopSample, Latency, LatencyClass,
-    Link, Metric, MetricUnit, NewCircuit, OpenRequest, Queue, Relay, Sample, Trace, Visit,
+    Link, Metric, MetricUnit, NewCircuit, OpenRequest, Part, Queue, Relay, Sample, Trace, Visit,
 };
 
 /// A table of a run.
@@ -40,6 +40,7 @@ pub fn dictionary() -> Vec<TableEntry> {
     vec![
         entry::<Download>(),
         entry::<OpenRequest>(),
+        entry::<Part>(),
         entry::<Failure>(),
         entry::<NewCircuit>(),
         entry::<Circuit>(),
@@ -92,11 +93,12 @@ fn kind(column: &Type) -> &'static str {
 
 /// The unit that the end of a column's name says.
 fn unit(name: &str) -> &'static str {
-    const UNITS: [(&str, &str); 5] = [
+    const UNITS: [(&str, &str); 6] = [
         ("_bytes_per_s", "bytes per second"),
         ("_bytes", "bytes"),
         ("_cells", "cells"),
         ("_packets", "packets"),
+        ("_ns", "nanoseconds"),
         ("_s", "seconds"),
     ];
     let found = UNITS.iter().find(|(end, _)| name.ends_with(end));

@@ -79,6 +79,7 @@ impl Tables {
         encoder.add_optional(&self.metric_units, metrics)?;
         encoder.add_optional(&self.latencies, latencies)?;
         encoder.add_optional(&self.latency_classes, latencies)?;
+        encoder.add_optional(&self.breakdown, !self.breakdown.is_empty())?;
         encoder.add_optional(&self.queues, !self.queues.is_empty())?;
         encoder.add_optional(&self.deployments, !self.deployments.is_empty())?;
         encoder.add_optional(&self.traces, !self.traces.is_empty())?;

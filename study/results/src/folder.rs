@@ -12,8 +12,8 @@ use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
     Circuit, CrossFlow, Deployment, Download, Error, Failure, Fault, HopSample, Latency,
-    LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest, Queue, Relay, Sample, Trace,
-    Visit,
+    LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest, Part, Queue, Relay, Sample,
+    Trace, Visit,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -102,6 +102,7 @@ impl Folder {
         Ok(Tables {
             downloads: self.read_table::<Download>(entry)?,
             open_requests: self.read_optional::<OpenRequest>(entry)?,
+            breakdown: self.read_optional::<Part>(entry)?,
             circuits: self.read_table::<Circuit>(entry)?,
             samples: self.read_table::<Sample>(entry)?,
             hops: self.read_table::<HopSample>(entry)?,

@@ -15,6 +15,7 @@
 //!     relays.parquet                      [`Relay`]
 //!     links.parquet                       [`Link`]
 //!     cross.parquet                       [`CrossFlow`]
+//!     breakdown.parquet                   [`Part`], where it was recorded
 //!     latencies.parquet                   [`Latency`], where it was recorded
 //!     latency_classes.parquet             [`LatencyClass`], likewise
 //!     queues.parquet                      [`Queue`], where they were recorded
@@ -93,9 +94,9 @@ pub use key::RunKey;
 pub use manifest::{FORMAT, Manifest};
 pub use requests::Requests;
 pub use rows::{
-    Circuit, Class, CrossFlow, Deployment, Direction, Download, FailCause, Failure, Fault,
+    Cause, Circuit, Class, CrossFlow, Deployment, Direction, Download, FailCause, Failure, Fault,
     FaultKind, HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest,
-    Queue, Relay, Sample, Since, Trace, Vantage, Visit,
+    Part, Queue, Relay, Sample, Since, Stage, Trace, Transfer, Vantage, Visit,
 };
 pub use run::{RunEntry, TableFile, Tables};
 pub use table::Row;

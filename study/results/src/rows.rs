@@ -75,6 +75,115 @@ text_enum! {
     }
 }
 
+text_enum! {
+    /// What a transfer of data is to its user.
+    pub enum Transfer {
+        /// Towards the exit: a request, or what is uploaded.
+        Request = "request",
+        /// Towards the client.
+        Response = "response",
+    }
+}
+
+text_enum! {
+    /// The stages of a byte's way from one end of a circuit to the other, and between such ways.
+    pub enum Stage {
+        /// Data at the source, before it is packaged into a cell.
+        Package = "package",
+        /// A cell in the circuit's queue at a node.
+        Queue = "queue",
+        /// From a node to the next one; of two access links, the nodes that they belong to.
+        Hop = "hop",
+        /// At the end of the circuit.
+        Sink = "sink",
+        /// At the server, between a request and the response.
+        Server = "server",
+        /// At the user, between the requests of a download.
+        User = "user",
+    }
+}
+
+text_enum! {
+    /// What a byte waits for.
+    pub enum Cause {
+        /// The window from end to end is full.
+        EndWindow = "end_window",
+        /// The rate from end to end.
+        EndRate = "end_rate",
+        /// The window of its stream is full.
+        StreamWindow = "stream_window",
+        /// Its stream: a rate of its own, a pause that the sink asked for, or another leg's turn.
+        Stream = "stream",
+        /// The window of the hop is full, or its credit used.
+        HopWindow = "hop_window",
+        /// The rate of the hop.
+        HopRate = "hop_rate",
+        /// The buffer of the hop's TCP connection takes no more.
+        Room = "room",
+        /// The next run of the scheduler (KIST).
+        Run = "run",
+        /// The node's token bucket is empty.
+        Bucket = "bucket",
+        /// What it waits for went to the cells of other circuits.
+        Turn = "turn",
+        /// The queue of the node's access link is full.
+        Uplink = "uplink",
+        /// It is in TCP's buffer at the sender: the congestion window, or cells written before it.
+        Buffer = "buffer",
+        /// It was sent, did not arrive, and is sent again.
+        Retransmission = "retransmission",
+        /// Other packets in the queue of an access link, or the link's jitter.
+        LinkQueue = "link_queue",
+        /// The bits of its own packet leave one after the other.
+        Serialisation = "serialisation",
+        /// It is on the wire.
+        Propagation = "propagation",
+        /// It is on its way between two routers.
+        Backbone = "backbone",
+        /// TCP misses bytes that come before it.
+        TcpOrder = "tcp_order",
+        /// The node has no tokens to read it from its connection.
+        Reading = "reading",
+        /// Cells that come before it are missing.
+        Order = "order",
+        /// The server takes its time.
+        Server = "server",
+        /// The user takes its time.
+        User = "user",
+    }
+}
+
+row! {
+    /// A part of the time to the last byte of a download: how long its last byte was kept in one
+    /// place for one reason. The parts of a download are in order of time, and add up to its time to
+    /// the last byte, exactly.
+    pub struct Part in "breakdown" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// Number of the download on its circuit, as in `downloads`.
+        pub request: u32,
+        /// Number of the transfer within the download, from zero: most have a request and a response.
+        pub transfer: u32,
+        /// What the transfer is.
+        pub way: Transfer,
+        /// In which stage of its way the byte is.
+        pub stage: Stage,
+        /// Nodes from the source of the transfer to where the stage begins.
+        pub hop: u32,
+        /// The node's name.
+        pub name: String,
+        /// What the byte waits for.
+        pub cause: Cause,
+        /// How long, in nanoseconds.
+        pub time_ns: u64,
+        /// Where the cause is other circuits: how many cells of theirs went first.
+        pub others_cells: u64,
+        /// On the first part at a node that the transfer before passed, too: how many cells the node
+        /// sent since that left it; 0 elsewhere.
+        pub node_cells: u64,
+    }
+}
+
 row! {
     /// A completed download.
     pub struct Download in "downloads" {

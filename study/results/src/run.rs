@@ -8,7 +8,7 @@ use crate::fingerprint::{Fingerprint, Hasher};
 use crate::key::RunKey;
 use crate::rows::{
     Circuit, CrossFlow, Deployment, Download, Failure, Fault, HopSample, Latency, LatencyClass,
-    Link, Metric, MetricUnit, NewCircuit, OpenRequest, Queue, Relay, Sample, Trace, Visit,
+    Link, Metric, MetricUnit, NewCircuit, OpenRequest, Part, Queue, Relay, Sample, Trace, Visit,
 };
 use crate::table::Row;
 
@@ -19,6 +19,9 @@ pub struct Tables {
     pub downloads: Vec<Download>,
     /// Downloads that were not complete at the end, by circuit; no file if there are none.
     pub open_requests: Vec<OpenRequest>,
+    /// Where the time of these downloads went, in their order, where it was recorded; no file
+    /// otherwise.
+    pub breakdown: Vec<Part>,
     /// One row per circuit.
     pub circuits: Vec<Circuit>,
     /// R(t) and W(t), ordered by time, then circuit.
@@ -83,6 +86,9 @@ impl Tables {
         if !self.latencies.is_empty() {
             add(&self.latencies, &mut hasher);
             add(&self.latency_classes, &mut hasher);
+        }
+        if !self.breakdown.is_empty() {
+            add(&self.breakdown, &mut hasher);
         }
         if !self.queues.is_empty() {
             add(&self.queues, &mut hasher);

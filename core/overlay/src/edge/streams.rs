@@ -90,6 +90,14 @@ impl<P: Payload> Streams<P> {
             .min()
     }
 
+    /// Whether a stream of an edge has data and a window of its own that is full.
+    pub(crate) fn lack_window(&self, edge: &Edge) -> bool {
+        edge.streams.iter().any(|&(_, place)| {
+            let waits = |stream: &Stream<P>| !stream.pending().is_zero();
+            !self.gates[place as usize].has_room() && self.get(place).is_some_and(waits)
+        })
+    }
+
     /// Bytes that an edge's streams offer `circuit`.
     pub(crate) fn pending(&self, edge: &Edge, circuit: u32) -> Bytes {
         let streams = edge.streams.iter();

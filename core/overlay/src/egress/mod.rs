@@ -19,7 +19,7 @@ use scheduler::Scheduler;
 
 use crate::flow::Port;
 use crate::slots::make_room;
-use crate::{Charging, FlowId, LinkPlan, Plan, Scope, Turn};
+use crate::{Charging, FlowId, Hold, LinkPlan, Plan, Scope, Turn};
 
 /// Links, scheduler and token bucket of a node.
 #[derive(Clone, Debug)]
@@ -208,6 +208,19 @@ impl<P: Payload> Egress<P> {
         }
         self.last_run = self.plan.scheduler.kist.map(|_| now);
         true
+    }
+
+    /// What keeps a cell from a link that its gates would let go, if anything here does.
+    pub(crate) fn hold(&self, now: Instant, link: LinkId) -> Option<Hold> {
+        if !self.links[link.index()].fits(self.plan.cell_len()) {
+            return Some(Hold::Room);
+        }
+        if self.resume_at <= now || self.resume_at == Instant::FAR_FUTURE {
+            return None;
+        }
+        let run = self.plan.scheduler.kist.zip(self.last_run);
+        let waits = run.is_some_and(|(interval, last)| last + interval == self.resume_at);
+        Some(if waits { Hold::Run } else { Hold::Bucket })
     }
 
     /// Pays for a cell.

@@ -1,9 +1,12 @@
-//! What layers measure of a flow.
+//! What layers measure of a flow, and what holds its cells back.
 
+use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
 use super::Node;
-use crate::{CircuitHandle, Direction, HopControl, Measured, Metric};
+use crate::circuit::Flow;
+use crate::edge::Edge;
+use crate::{CircuitHandle, Direction, Hold, Holding, HopControl, Measured, Metric};
 
 impl<H: HopControl, P: Payload> Node<H, P> {
     /// Appends what the hop control measures of a flow and, at its source, the end control.
@@ -29,6 +32,71 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             values.clear();
             control.sample(&mut values);
             append(self.layers.end.info().metrics, &values, out);
+        }
+    }
+
+    /// What holds a flow's cells back.
+    pub(super) fn holding_of(
+        &self,
+        now: Instant,
+        circuit: CircuitHandle,
+        direction: Direction,
+    ) -> Option<Holding> {
+        let place = self.circuits.place(circuit)?;
+        let circuit = self.circuits.get(place)?;
+        let flow = &circuit[direction];
+        let queue = self.hold_of_queue(now, flow)?;
+        let edge = circuit.edge.as_ref().filter(|_| flow.inbound.is_none());
+        Some(Holding {
+            package: edge.map_or(queue, |edge| self.hold_of_package(now, flow, edge, queue)),
+            queue,
+            missing: flow.repair.missing(),
+            departed: flow.queue.next(),
+        })
+    }
+
+    /// What keeps the first cell of a flow's queue from leaving.
+    fn hold_of_queue(&self, now: Instant, flow: &Flow<H::Flow, P>) -> Option<Hold> {
+        let port = flow.outbound?;
+        if flow.queue.unsent() == 0 {
+            // What the ends' connection keeps has passed no gate; other cells are on their way out.
+            let kept = flow.repair.keeps_unsent() > 0;
+            return Some(if kept { Hold::EndWindow } else { Hold::Driver });
+        }
+        if !flow.gate.has_room() {
+            return Some(Hold::HopWindow);
+        }
+        if !flow.gate.is_open(now) {
+            return Some(Hold::HopPace);
+        }
+        Some(self.egress.hold(now, port.link).unwrap_or(Hold::Driver))
+    }
+
+    /// What keeps a source from packaging, in the order in which packaging asks.
+    fn hold_of_package(
+        &self,
+        now: Instant,
+        flow: &Flow<H::Flow, P>,
+        edge: &Edge,
+        queue: Hold,
+    ) -> Hold {
+        let waiting = flow.queue.unsent() + flow.repair.keeps_unsent();
+        if flow.repair.keeps_enough() {
+            return Hold::EndWindow;
+        }
+        if edge.filled || waiting >= self.plan.end.source_high_water.get() {
+            return queue;
+        }
+        if !edge.gate.has_room() {
+            return Hold::EndWindow;
+        }
+        if !edge.gate.is_open(now) {
+            return Hold::EndPace;
+        }
+        if self.streams.lack_window(edge) {
+            Hold::StreamWindow
+        } else {
+            Hold::Stream
         }
     }
 }

@@ -27,8 +27,8 @@ use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
 use crate::{
     BucketConfig, CircuitHandle, CircuitSpec, ConfigError, Direction, EndControl, Event, Factory,
-    Features, FlowId, FlowView, HopControl, Host, Measured, NodeCounters, NodeEnv, PathState, Plan,
-    Stack, StreamHandle, StreamSpec, StreamView,
+    Features, FlowId, FlowView, Holding, HopControl, Host, Measured, NodeCounters, NodeEnv,
+    PathState, Plan, Stack, StreamHandle, StreamSpec, StreamView,
 };
 use outbox::Outbox;
 use ticks::Ticks;
@@ -293,6 +293,15 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn stream_view(&self, stream: StreamHandle) -> Option<StreamView> {
         self.streams.view(stream)
+    }
+
+    fn holding(
+        &self,
+        now: Instant,
+        circuit: CircuitHandle,
+        direction: Direction,
+    ) -> Option<Holding> {
+        self.holding_of(now, circuit, direction)
     }
 
     fn touch(&self, link: LinkId, frames: &[Frame<P>]) -> u64 {

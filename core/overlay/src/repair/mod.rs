@@ -171,6 +171,34 @@ impl<P: Payload> Repairing<P> {
         }
     }
 
+    /// Of these, cells that were never sent.
+    pub(crate) fn keeps_unsent(&self) -> u64 {
+        self.sending().map_or(0, Source::unsent)
+    }
+
+    /// Whether it keeps as many cells as it may.
+    pub(crate) fn keeps_enough(&self) -> bool {
+        self.sending().is_some_and(Source::is_full)
+    }
+
+    fn sending(&self) -> Option<&Source<P>> {
+        match self {
+            Self::EndToEnd(connected) => match &connected.part {
+                Part::Source(source) => Some(source),
+                Part::Relay | Part::Sink(_) => None,
+            },
+            Self::Nothing(_) | Self::PerHop(..) => None,
+        }
+    }
+
+    /// Where this hop restores the order: the number of the first cell that is missing.
+    pub(crate) fn missing(&self) -> Option<u64> {
+        match self {
+            Self::PerHop(receiver, _) => Some(receiver.expected()),
+            Self::Nothing(_) | Self::EndToEnd(_) => None,
+        }
+    }
+
     /// When [`Repairing::on_deadline`] is to be called.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Instant> {

@@ -2,14 +2,16 @@
 
 use std::collections::VecDeque;
 
-use hopflow_tcp::Connection;
+use hopflow_netem::LinkConfig;
+use hopflow_tcp::{Connection, Segment};
 use hopflow_units::{Bytes, Instant};
 use hopflow_wire::{Carrier, Frame};
 
 use super::address::{ConnectionAt, LinkEnd};
 use super::cross::CrossEnd;
+use super::marks::{Least, TcpMarks};
 use super::outbox::Written;
-use super::packets::{Packet, Packets};
+use super::packets::{self, Packet, Packets};
 use crate::payload::Simulated;
 
 /// An end with nothing to read keeps room for no more frames: most connections are idle most of the
@@ -41,6 +43,8 @@ pub(crate) struct TcpEnd {
     pub(crate) opens: Instant,
     /// Whether this end or its peer is gone.
     broken: bool,
+    /// What is noted of cells that are followed.
+    pub(crate) marks: Option<Box<TcpMarks>>,
 }
 
 impl TcpEnd {
@@ -64,6 +68,7 @@ impl TcpEnd {
             alarm: None,
             opens: Instant::ZERO,
             broken: false,
+            marks: None,
         }
     }
 
@@ -105,6 +110,9 @@ impl TcpEnd {
         let before = self.written;
         for frame in frames.drain(..) {
             self.written += frame.wire_len(Carrier::Stream).get();
+            if let (Some(marks), Frame::Cell(cell)) = (&mut self.marks, &frame) {
+                marks.on_written(self.written, cell);
+            }
             out.push((self.peer, (self.written, frame)));
         }
         let len = Bytes::new(self.written - before);
@@ -118,14 +126,31 @@ impl TcpEnd {
     /// Takes a frame that the peer has written; the segments that carry it come later.
     #[inline]
     pub(crate) fn expect(&mut self, frame: Written) {
-        if !self.broken {
-            self.arriving.push_back(frame);
+        if self.broken {
+            return;
         }
+        if let (Some(marks), Frame::Cell(cell)) = (&mut self.marks, &frame.1) {
+            marks.expect(frame.0, cell);
+        }
+        self.arriving.push_back(frame);
     }
 
     /// Writes as much as the connection takes.
     pub(crate) fn fill(&mut self) {
         self.tcp.write(self.tcp.send_space());
+    }
+
+    /// Takes a segment that has come over a link.
+    #[inline]
+    pub(crate) fn receive(&mut self, now: Instant, segment: &Segment, link: &LinkConfig) {
+        if let Some(marks) = &mut self.marks {
+            let least = Least::of(link, packets::segment_size(segment));
+            marks.on_arrived(now, segment, least);
+        }
+        self.tcp.receive(now, segment);
+        if let Some(marks) = &mut self.marks {
+            marks.on_ready(now, self.read + self.tcp.readable().get());
+        }
     }
 
     /// Reads up to `most` bytes, and moves the frames that are complete with them to `out`. Returns
@@ -141,7 +166,11 @@ impl TcpEnd {
         while let Some((offset, _)) = self.arriving.front()
             && *offset <= self.read
         {
-            out.extend(self.arriving.pop_front().map(|(_, frame)| frame));
+            let arrived = self.arriving.pop_front();
+            if let (Some(marks), Some((offset, Frame::Cell(cell)))) = (&mut self.marks, &arrived) {
+                marks.on_read(*offset, self.at, cell);
+            }
+            out.extend(arrived.map(|(_, frame)| frame));
         }
         if self.arriving.is_empty() && self.arriving.capacity() > IDLE_ROOM {
             self.arriving = VecDeque::new();
@@ -166,6 +195,9 @@ impl TcpEnd {
             return None;
         }
         let segment = self.tcp.poll_transmit(now)?;
+        if let Some(marks) = &mut self.marks {
+            marks.on_sent(now, &segment);
+        }
         Some(packets.segment(self.to, segment))
     }
 

@@ -10,6 +10,7 @@ use super::address::{ConnectionEnd, LinkEnd};
 use super::connection::TcpEnd;
 use super::cross::{CrossEnd, CrossFlow};
 use super::machine::Machine;
+use super::marks::TcpMarks;
 use super::outbox::Written;
 use super::reading::Next;
 use super::shared::Shared;
@@ -42,6 +43,24 @@ impl Connections {
         let ends = (0..).map(ConnectionEnd::new).zip(&self.ends);
         let ends = ends.filter(|(_, state)| state.cross.is_none());
         ends.map(|(end, state)| (end, state.peer_machine(), state.opens))
+    }
+
+    /// Makes all ends of connections of the overlay note what becomes of marked cells.
+    pub(crate) fn follow(&mut self) {
+        for end in self.ends.iter_mut().filter(|end| end.cross.is_none()) {
+            end.marks = Some(Box::default());
+        }
+    }
+
+    /// What an end notes of marked cells.
+    pub(crate) fn marks(&mut self, end: ConnectionEnd) -> Option<&mut TcpMarks> {
+        self.ends[end.index()].marks.as_deref_mut()
+    }
+
+    /// What all ends have noted, each with its end of the link.
+    pub(crate) fn take_marks(&mut self) -> impl Iterator<Item = (LinkEnd, TcpMarks)> {
+        let ends = self.ends.iter_mut();
+        ends.filter_map(|end| Some((end.at, *end.marks.take()?)))
     }
 
     /// Breaks a connection off: nothing comes of this end any more.
@@ -126,7 +145,7 @@ impl Connections {
         if state.is_broken() {
             return;
         }
-        state.tcp.receive(shared.now(), segment);
+        state.receive(shared.now(), segment, machine.down.link().config());
         let readable = state.tcp.readable();
         let position = state.at.node.position;
         if state.cross.is_some() {
@@ -196,6 +215,9 @@ impl Connections {
     ) -> Bytes {
         let state = &mut self.ends[end.index()];
         let read = state.read(most, &mut shared.frames);
+        if let Some(marks) = &mut state.marks {
+            marks.take_read(&mut shared.read);
+        }
         let LinkEnd { node, link } = state.at;
         let host = &mut machine.node_mut(node.position).host;
         host.receive(shared.now(), link, &mut shared.frames);

@@ -9,15 +9,16 @@
 use std::hint::black_box;
 
 use hopflow_overlay::{BucketConfig, CircuitHandle, Direction, Event, StreamHandle};
-use hopflow_units::{Duration, Instant};
+use hopflow_units::{Duration, Instant, LinkId};
 use hopflow_wire::Reason;
 
 use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
 use super::connections::Connections;
 use super::machine::{Machine, Node, Turn};
+use super::marks::Least;
 use super::outbox::{Arrival, Envelope, Left, Request};
 use super::packets::{Content, Packets};
-use super::recorders::Records;
+use super::recorders::{BreakdownRecorder, FlowIndex, Records};
 use super::schedule::{Schedule, Scheduled};
 use super::shared::Shared;
 use super::users::{Client, Endpoint, Server, Sink, StreamWrite};
@@ -69,6 +70,34 @@ impl Lane {
             inbox: Vec::new(),
             records: Records::default(),
             events: 0,
+        }
+    }
+
+    /// The machine's ends of links.
+    pub(crate) fn link_index(&self) -> FlowIndex {
+        let mut index = FlowIndex::default();
+        for (position, node) in (0..).zip(self.machine.nodes()) {
+            let links = (0..).map(LinkId::new).zip(&node.links);
+            let peers = links.map(|(link, neighbour)| (neighbour.to, (position, link)));
+            index.peers.extend(peers);
+        }
+        index
+    }
+
+    /// Follows the cells that the index knows.
+    pub(crate) fn follow(&mut self, index: FlowIndex) {
+        self.connections.follow();
+        let breakdown = BreakdownRecorder::new(self.number, index);
+        self.records.breakdown = Some(Box::new(breakdown));
+    }
+
+    /// What a user has at one of its ends when it has the circuit that is so many behind its first.
+    pub(crate) fn endpoint_of_turn(&self, end: CircuitEnd, index: u32, turn: u32) -> &Endpoint {
+        match (end, turn.checked_sub(1)) {
+            (CircuitEnd::Client, Some(later)) => self.clients[index as usize]
+                .renewal
+                .endpoint(later as usize),
+            _ => self.endpoint(end, index),
         }
     }
 
@@ -133,7 +162,8 @@ impl Lane {
         self.connections.open_all(&mut self.machine, shared);
         self.pump(0, shared);
         self.pump_others(shared);
-        self.records.on_departed(shared);
+        self.after_event(shared);
+        self.on_departed(shared);
     }
 
     /// Handles what happens at the machine before `limit`, when all is known that reaches its router
@@ -153,9 +183,26 @@ impl Lane {
             shared.now = time;
             self.events += 1;
             self.handle(due, shared);
+            self.after_event(shared);
         };
-        self.records.on_departed(shared);
+        self.on_departed(shared);
         self.wake_before(next)
+    }
+
+    /// Notes the packets that have left, which are still at hand.
+    fn on_departed(&mut self, shared: &Shared) {
+        self.records.on_departed(shared);
+        if let Some(breakdown) = &mut self.records.breakdown {
+            breakdown.on_departed(&self.machine, &mut self.connections, shared);
+        }
+    }
+
+    /// Asks what holds cells back that are followed, until the next event.
+    #[inline]
+    fn after_event(&mut self, shared: &Shared) {
+        if let Some(breakdown) = &mut self.records.breakdown {
+            breakdown.ask(shared.now, &self.machine);
+        }
     }
 
     /// Moves the contents of all packets that wait at the machine or are on its links.
@@ -196,6 +243,10 @@ impl Lane {
             let (at, packet) = (arrival.at, arrival.packet);
             self.sample_down((at, arrival.via > 0), shared);
             self.records.on_wire(at, Direction::Backward, packet.size());
+            if let Some(breakdown) = &mut self.records.breakdown {
+                let (machine, connections) = (&self.machine, &mut self.connections);
+                breakdown.on_router(at, &packet, machine, connections, &shared.packets);
+            }
             self.machine.down.send(at, packet, &mut shared.packets);
             offered += 1;
         }
@@ -306,16 +357,20 @@ impl Lane {
         let machine = &mut self.machine;
         while let Some(packet) = machine.down.take_arrived(shared.now()) {
             let LinkEnd { node, link } = packet.to;
-            let to = machine.node_mut(node.position);
             match packet.content() {
                 Content::Datagram { start, len } => {
                     let frames = shared.packets.frames_of(start, len);
                     shared.frames.extend_from_slice(frames);
+                    if let Some(breakdown) = &mut self.records.breakdown {
+                        let least = Least::of(machine.down.link().config(), packet.size());
+                        breakdown.on_datagram(shared.now, packet.to, frames, least);
+                    }
+                    let to = machine.node_mut(node.position);
                     to.host.receive(shared.now, link, &mut shared.frames);
                 }
                 Content::Segment(place) => {
                     let segment = shared.packets.segment_at(place);
-                    let end = to.links[link.index()].connection;
+                    let end = machine.node(node.position).links[link.index()].connection;
                     let end = end.expect("segments travel on connections");
                     self.connections.receive(end, &segment, machine, shared);
                 }
@@ -342,6 +397,9 @@ impl Lane {
 
     /// Handles everything that a node reports and sends everything that it has to send.
     fn pump(&mut self, position: u16, shared: &mut Shared) {
+        if let Some(breakdown) = &mut self.records.breakdown {
+            breakdown.on_read(shared.now, &mut shared.read);
+        }
         loop {
             while let Some(event) = self.machine.node_mut(position).host.poll_event() {
                 self.on_event(position, event, shared);
@@ -388,6 +446,9 @@ impl Lane {
         };
         let neighbour = sender.links[link.index()];
         self.records.on_sent(position, link, shared);
+        if let Some(breakdown) = &mut self.records.breakdown {
+            breakdown.on_sent((position, link), machine.node(position), shared);
+        }
         match neighbour.connection {
             Some(end) => self.connections.write(end, machine, shared),
             None => machine.send_datagram(neighbour.to, len, shared),
@@ -458,6 +519,9 @@ impl Lane {
         cell: &Simulated,
         now: Instant,
     ) {
+        if let Some(breakdown) = &mut self.records.breakdown {
+            breakdown.on_delivered(now, (position, stream), cell);
+        }
         let ends = &self.machine.node(position).ends;
         let Some((end, index)) = ends.get(stream.index()).copied().flatten() else {
             return;
@@ -615,8 +679,12 @@ impl Lane {
         else {
             return;
         };
+        let mut data = DataOffset::default();
+        if let Some(breakdown) = &mut self.records.breakdown {
+            data = breakdown.on_written(shared.now, (position, stream), len);
+        }
         let host = &mut self.node_mut(position).host;
-        host.write(shared.now, stream, DataOffset::default(), len);
+        host.write(shared.now, stream, data, len);
         self.pump(position, shared);
     }
 }

@@ -13,7 +13,7 @@
 //! | its access links, its nodes, who waits for the uplink | `machine.rs`, `pipe.rs`, `reading.rs` |
 //! | its TCP connections, of the overlay and outside it | `connections.rs`, `connection.rs`, `cross.rs` |
 //! | its users and servers | `users/` |
-//! | its recorders, and the results of all | `recorders/` |
+//! | its recorders, and the results of all | `recorders/`; cells that they follow: `marks/` |
 //! | what can be seen of it between windows | `view.rs`, `watched.rs` |
 //! | routers and the links between them | `routes.rs`, `trunks.rs` |
 //! | what the lanes of a partition use in turn | `shared.rs`, `packets.rs` |
@@ -31,6 +31,7 @@ mod grid;
 mod lane;
 mod machine;
 mod mail;
+mod marks;
 mod outbox;
 mod packets;
 mod partition;

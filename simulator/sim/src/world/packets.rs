@@ -41,6 +41,11 @@ const fn places(start: u32, len: u16) -> std::ops::Range<usize> {
     start..start + len as usize
 }
 
+/// Bytes of a packet with a TCP segment.
+pub(crate) fn segment_size(segment: &Segment) -> Bytes {
+    segment.wire_len() + FRAMING
+}
+
 impl Packet {
     #[inline]
     pub(crate) const fn size(&self) -> Bytes {
@@ -86,7 +91,7 @@ impl Packets {
     pub(crate) fn segment(&mut self, to: LinkEnd, segment: Segment) -> Packet {
         Packet {
             to,
-            size: (segment.wire_len() + FRAMING).get() as u32,
+            size: segment_size(&segment).get() as u32,
             content: self.add_segment(segment),
         }
     }

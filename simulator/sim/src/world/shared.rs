@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hopflow_units::Instant;
 use hopflow_wire::Frame;
 
+use super::marks::Read;
 use super::outbox::Outbox;
 use super::packets::Packets;
 use super::routes::Routes;
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) packets: Packets,
     /// What a node sends or receives at the moment.
     pub(crate) frames: Vec<Frame<Simulated>>,
+    /// Marked cells that connections have passed to nodes of the lane at work.
+    pub(crate) read: Vec<Read>,
     pub(crate) out: Outbox,
     pub(crate) routes: Arc<Routes>,
 }
@@ -31,6 +34,7 @@ impl Shared {
             end,
             packets: Packets::default(),
             frames: Vec::new(),
+            read: Vec::new(),
             out: Outbox::default(),
             routes,
         }

@@ -134,6 +134,21 @@ impl World {
         }
     }
 
+    /// Makes the world record where the time to the last byte of each download goes.
+    ///
+    /// Must be called before the world runs.
+    pub fn record_breakdown(&mut self) {
+        assert!(self.balance.is_none(), "nothing has been sent");
+        let lanes = &mut self.partitions[0].lanes;
+        let mut indexes: Vec<_> = lanes.iter().map(Lane::link_index).collect();
+        for user in &self.users {
+            user.index(lanes, &mut indexes);
+        }
+        for (lane, index) in lanes.iter_mut().zip(indexes) {
+            lane.follow(index);
+        }
+    }
+
     /// Records the use of the legs of users that have several.
     pub(super) fn record_legs(&mut self) {
         if self.users.iter().any(|user| user.legs.len() > 1) {

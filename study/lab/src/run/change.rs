@@ -167,6 +167,13 @@ impl Part {
             .downloads
             .retain_mut(|row| of.renumber(&mut row.circuit));
         outcome
+            .breakdown
+            .retain_mut(|row| of.renumber(&mut row.circuit));
+        for part in &mut outcome.breakdown {
+            let new = self.nodes.number(part.node.index());
+            part.node = NodeId::new(new.expect("its nodes are kept") as u32);
+        }
+        outcome
             .samples
             .retain_mut(|row| of.renumber(&mut row.circuit));
         outcome.hops.retain_mut(|row| of.renumber(&mut row.circuit));

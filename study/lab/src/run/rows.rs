@@ -1,9 +1,11 @@
 //! What a simulation measured, as rows of a result folder.
 
+use std::collections::BTreeSet;
+
 use hopflow_results::{
-    Circuit, Class, CrossFlow, Direction, Download, FailCause, Failure, Fault, FaultKind,
-    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest, Queue,
-    Relay, Sample, Since, Tables, Trace, Vantage, Visit,
+    Cause, Circuit, Class, CrossFlow, Direction, Download, FailCause, Failure, Fault, FaultKind,
+    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest, Part,
+    Queue, Relay, Sample, Since, Stage, Tables, Trace, Transfer, Vantage, Visit,
 };
 use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
@@ -29,6 +31,7 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
             .filter(|download| download.requested >= evaluated.from)
             .map(download)
             .collect(),
+        breakdown: breakdown(outcome, evaluated.from),
         open_requests: open_requests(world, outcome, evaluated.from),
         circuits: (0..outcome.circuits.len())
             .map(|n| evaluated.circuit(n))
@@ -143,6 +146,77 @@ fn download(download: &hopflow_sim::Download) -> Download {
         ttfb_s: download.ttfb.as_secs_f64(),
         ttlb_s: download.ttlb.as_secs_f64(),
         bytes: download.size.get(),
+    }
+}
+
+/// The parts of downloads that were requested since `from`.
+fn breakdown(outcome: &Outcome, from: Instant) -> Vec<Part> {
+    let downloads = outcome.downloads.iter();
+    let wanted: BTreeSet<_> = downloads
+        .filter(|download| download.requested >= from)
+        .map(|download| (download.circuit, download.index))
+        .collect();
+    let parts = outcome.breakdown.iter();
+    let parts = parts.filter(|part| wanted.contains(&(part.circuit, part.index)));
+    parts.map(|it| part(it, &outcome.nodes)).collect()
+}
+
+fn part(part: &hopflow_sim::Part, nodes: &[NodeOutcome]) -> Part {
+    Part {
+        circuit: part.circuit,
+        request: part.index,
+        transfer: part.transfer,
+        way: match part.direction {
+            hopflow_overlay::Direction::Forward => Transfer::Request,
+            hopflow_overlay::Direction::Backward => Transfer::Response,
+        },
+        stage: stage(part.stage),
+        hop: part.hop,
+        name: nodes[part.node.index()].name.clone(),
+        cause: cause(part.cause),
+        time_ns: part.time.as_nanos(),
+        others_cells: part.cells.get(),
+        node_cells: part.node_cells.get(),
+    }
+}
+
+const fn stage(stage: hopflow_sim::Stage) -> Stage {
+    use hopflow_sim::Stage as Of;
+    match stage {
+        Of::Package => Stage::Package,
+        Of::Queue => Stage::Queue,
+        Of::Hop => Stage::Hop,
+        Of::Sink => Stage::Sink,
+        Of::Server => Stage::Server,
+        Of::User => Stage::User,
+    }
+}
+
+const fn cause(cause: hopflow_sim::Cause) -> Cause {
+    use hopflow_sim::Cause as Of;
+    match cause {
+        Of::Window => Cause::EndWindow,
+        Of::Pace => Cause::EndRate,
+        Of::StreamWindow => Cause::StreamWindow,
+        Of::Stream => Cause::Stream,
+        Of::HopWindow => Cause::HopWindow,
+        Of::HopPace => Cause::HopRate,
+        Of::Room => Cause::Room,
+        Of::Run => Cause::Run,
+        Of::Bucket => Cause::Bucket,
+        Of::Turn => Cause::Turn,
+        Of::Uplink => Cause::Uplink,
+        Of::Buffer => Cause::Buffer,
+        Of::Retransmission => Cause::Retransmission,
+        Of::LinkQueue => Cause::LinkQueue,
+        Of::Serialisation => Cause::Serialisation,
+        Of::Propagation => Cause::Propagation,
+        Of::Backbone => Cause::Backbone,
+        Of::TcpOrder => Cause::TcpOrder,
+        Of::Reading => Cause::Reading,
+        Of::Order => Cause::Order,
+        Of::Server => Cause::Server,
+        Of::Pause => Cause::User,
     }
 }
 

@@ -38,6 +38,9 @@ impl Running {
         if record.latency {
             world.record_latency();
         }
+        if record.breakdown {
+            world.record_breakdown();
+        }
         if let Some(interval) = record.queues {
             world.record_queues(interval.0);
         }

@@ -140,6 +140,9 @@ pub struct Record {
     /// false by default.
     #[serde(default)]
     pub latency: bool,
+    /// Whether it is recorded where the time of each download goes, part by part; false by default.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub breakdown: bool,
     /// Time between samples of what waits at access links, of which the means after the warm-up are
     /// told; not recorded by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,6 +163,7 @@ impl Default for Record {
             circuits: tenth_of_a_second(),
             hops: None,
             latency: false,
+            breakdown: false,
             queues: None,
             traces: None,
         }

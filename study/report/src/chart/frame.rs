@@ -33,6 +33,11 @@ impl Shape {
         }
     }
 
+    /// Width of a drawing.
+    pub(super) const fn width(self) -> f64 {
+        self.size().0
+    }
+
     const fn x_ticks(self) -> usize {
         match self {
             Self::Half => 6,

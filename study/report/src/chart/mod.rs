@@ -4,6 +4,7 @@
 //! the theme; in a file they are plain values that every program understands. Text stays text.
 
 mod axes;
+mod bars;
 mod frame;
 mod legend;
 mod marks;
@@ -11,6 +12,7 @@ mod svg;
 
 use crate::model::Chart;
 use crate::style::Medium;
+pub(crate) use bars::render_bars;
 use frame::Frame;
 pub(crate) use frame::Shape;
 use svg::Svg;

@@ -9,7 +9,7 @@ use crate::style::{Ink, Medium};
 use crate::text::escape;
 
 /// The typefaces of drawings: the page's own, then what programs for print have.
-const FONTS: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
+pub(super) const FONTS: &str = "Inter, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif";
 
 /// Where text stands relative to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

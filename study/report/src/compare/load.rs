@@ -8,6 +8,7 @@ use hopflow_results::{
 };
 use hopflow_stats::{Lasted, Mean, Survival};
 
+use super::kind::{Kind, Kinds};
 use crate::error::Error;
 
 /// A transport and its runs.
@@ -32,6 +33,8 @@ pub(super) struct Run {
     pub(super) relays: Vec<Relay>,
     /// Which transport each circuit had, where one was being rolled out.
     pub(super) deployments: Vec<Deployment>,
+    /// Where the time of downloads went, by circuit and request, if it was recorded.
+    pub(super) times: BTreeMap<(u32, u32), Kinds>,
     /// Backlog of a circuit in bytes, mean over circuits.
     pub(super) backlog: OverTime,
     /// Each hop, counted from the exit.
@@ -201,6 +204,7 @@ pub(super) fn whole(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
             hop.window.add(sample.t_s, window as f64);
         }
     }
+    run.times = Kind::times(&folder.read_optional(entry)?);
     run.metrics = metrics(folder, entry)?;
     Ok(run)
 }

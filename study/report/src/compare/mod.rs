@@ -1,7 +1,9 @@
 //! The comparison of the transports of a result folder.
 
+mod breakdown;
 mod comparison;
 mod curves;
+mod kind;
 mod load;
 mod made;
 mod measures;
@@ -19,6 +21,7 @@ use crate::error::Error;
 use crate::figures;
 use crate::model::{Block, Document, Fact, Section};
 pub use comparison::{Compared, Comparison, Difference, Entry, Finding, Shown, comparison};
+pub use kind::Kind;
 use load::Transport;
 pub use measures::{measures, quantities};
 pub use quantity::{Better, Dimension, Quantity};
@@ -66,6 +69,7 @@ fn compare(manifest: &Manifest, transports: &[Transport]) -> Document {
         summary.blocks.insert(0, Block::Note(note));
     }
     let mut sections = vec![summary];
+    sections.extend(Some(breakdown::section(transports)).filter(has_content));
     sections.extend(curves::sections(transports).into_iter().filter(has_content));
     sections.extend(Some(metrics::section(transports)).filter(has_content));
     sections.extend(Some(rollout::section(transports)).filter(has_content));

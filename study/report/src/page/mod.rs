@@ -6,9 +6,10 @@ mod table;
 
 use std::collections::BTreeMap;
 
+use crate::chart::{self, Shape};
 use crate::image::Image;
-use crate::model::{Block, Code, Document, Section};
-use crate::style;
+use crate::model::{Bars, Block, Code, Document, Section};
+use crate::style::{self, Medium};
 use crate::text::{escape, prose, slug};
 
 const STYLE: &str = include_str!("../../assets/page.css");
@@ -145,10 +146,22 @@ fn block(block: &Block) -> String {
             format!("<div class=\"charts\">{charts}</div>\n")
         }
         Block::Scatter(scatter) => scatter::render(scatter),
+        Block::Bars(bars) => self::bars(bars),
         Block::Note(text) => format!("<p class=\"note\">{}</p>\n", prose(text)),
         Block::Code(code) => self::code(code),
         Block::Image(image) => self::image(image),
     }
+}
+
+fn bars(bars: &Bars) -> String {
+    let draw = |shape| chart::render_bars(bars, shape, Medium::Page);
+    format!(
+        "<figure class=\"bars\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{}{}</figure>\n",
+        escape(&bars.title),
+        prose(&bars.caption),
+        draw(Shape::Wide),
+        draw(Shape::Narrow),
+    )
 }
 
 fn image(image: &Image) -> String {

@@ -1,5 +1,6 @@
 //! Recording what happens at a machine.
 
+mod breakdown;
 mod index;
 mod legs;
 mod outcome;
@@ -11,6 +12,7 @@ use hopflow_overlay::Direction;
 use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::Frame;
 
+pub(crate) use self::breakdown::{Arriving, BreakdownRecorder, FlowAt, FlowIndex, StreamAt};
 pub(crate) use self::index::{Sender, SenderIndex};
 pub(crate) use self::legs::LegRecorder;
 pub(crate) use self::outcome::collect;
@@ -41,6 +43,7 @@ pub(crate) struct Records {
     pub(crate) latency: bool,
     pub(crate) legs: Option<Box<LegRecorder>>,
     pub(crate) traces: Option<Box<TraceRecorder>>,
+    pub(crate) breakdown: Option<Box<BreakdownRecorder>>,
 }
 
 impl Records {

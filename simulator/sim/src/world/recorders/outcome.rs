@@ -3,6 +3,7 @@
 use hopflow_overlay::NodeCounters;
 use hopflow_units::{Bytes, Cells, Instant};
 
+use super::breakdown::Lives;
 use super::samples::{Sampler, packaged};
 use super::traces;
 use crate::outcome::{
@@ -43,6 +44,7 @@ struct Collected {
     metrics: Vec<MetricSample>,
     legs: Vec<LegTraffic>,
     traces: Vec<TraceBin>,
+    lives: Lives,
     machines: Vec<OfMachine>,
     cross: Vec<(u32, Bytes)>,
 }
@@ -58,7 +60,7 @@ impl Collected {
     fn add(&mut self, lane: Lane) {
         let Lane {
             machine,
-            connections,
+            mut connections,
             mut clients,
             mut servers,
             records,
@@ -85,6 +87,9 @@ impl Collected {
             .into_iter()
             .flat_map(|traces| traces.finish());
         self.traces.extend(bins);
+        if let Some(breakdown) = records.breakdown {
+            self.lives.add(breakdown.finish(&mut connections));
+        }
         let flows = connections.flows().map(|flow| (flow.number, flow.measured));
         self.cross.extend(flows);
         self.machines.push(OfMachine {
@@ -122,6 +127,7 @@ impl Collected {
         // Of what is simultaneous, that of the first machine comes first: the sort is stable.
         self.downloads
             .sort_by_key(|download| download.requested + download.ttlb);
+        let breakdown = self.lives.breakdown(&self.downloads);
         self.failures
             .sort_by_key(|failure| (failure.failed, failure.circuit));
         self.rebuilt
@@ -156,6 +162,7 @@ impl Collected {
             legs: self.legs,
             latencies: self.latencies.into_iter().map(|(_, of)| of).collect(),
             traces: traces::merge(self.traces),
+            breakdown,
             visits: self.visits,
             nodes,
             queues: queues.into_iter().flatten().collect(),

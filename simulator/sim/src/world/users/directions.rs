@@ -4,7 +4,9 @@ use hopflow_overlay::Direction;
 use hopflow_units::Instant;
 
 use super::leg::Leg;
-use crate::world::address::UserAt;
+use crate::world::address::{CircuitEnd, LinkEnd, UserAt};
+use crate::world::lane::Lane;
+use crate::world::recorders::{Arriving, FlowAt, FlowIndex, StreamAt};
 
 /// Where a user's data goes.
 #[derive(Clone, Debug)]
@@ -20,4 +22,62 @@ pub(crate) struct Directions {
     pub(crate) ends: [UserAt; 2],
     /// The direction of the data that is measured.
     pub(crate) measured: Direction,
+}
+
+impl Directions {
+    /// Lets all machines know which cells and streams are the user's.
+    pub(crate) fn index(&self, lanes: &[Lane], indexes: &mut [FlowIndex]) {
+        for direction in [Direction::Forward, Direction::Backward] {
+            for (leg, path) in (0..).zip(&self.legs) {
+                self.index_leg(leg, path, direction, (lanes, &mut *indexes));
+            }
+            self.index_stream(direction, lanes, indexes);
+        }
+    }
+
+    fn index_leg(
+        &self,
+        leg: u32,
+        path: &Leg,
+        direction: Direction,
+        (lanes, indexes): (&[Lane], &mut [FlowIndex]),
+    ) {
+        let senders = path.senders(direction);
+        for (hop, (at, name)) in (0..).zip(path.names(direction)) {
+            let flow = FlowAt {
+                user: self.user,
+                turn: self.turn,
+                direction,
+                leg,
+                hop,
+            };
+            let LinkEnd { node, link } = at;
+            let senders_index = &mut indexes[node.machine()].senders;
+            senders_index.insert((node.position, link, name), flow);
+            let to = lanes[node.machine()].machine.node(node.position).links[link.index()].to;
+            let relay = senders.get(hop as usize + 1).map(|(_, circuit)| *circuit);
+            let receivers = &mut indexes[to.node.machine()].receivers;
+            let arriving = Arriving { flow, relay };
+            receivers.insert((to.node.position, to.link, name), arriving);
+        }
+    }
+
+    /// The stream at the end where what flows in a direction begins.
+    fn index_stream(&self, direction: Direction, lanes: &[Lane], indexes: &mut [FlowIndex]) {
+        let UserAt {
+            machine,
+            end,
+            index,
+        } = self.ends[CircuitEnd::sink(direction.reverse()) as usize];
+        let endpoint = lanes[machine as usize].endpoint_of_turn(end, index, self.turn);
+        let stream = StreamAt {
+            user: self.user,
+            turn: self.turn,
+            direction,
+            circuits: endpoint.circuits.clone(),
+            written: 0,
+        };
+        let streams = &mut indexes[machine as usize].streams;
+        streams.insert((endpoint.position, endpoint.stream), stream);
+    }
 }

@@ -45,6 +45,11 @@ impl Renewal {
         Some((now + later.after).max(later.from))
     }
 
+    /// What the client will have of a circuit, by its number among those to come.
+    pub(crate) fn endpoint(&self, number: usize) -> &Endpoint {
+        &self.later[number].endpoint
+    }
+
     /// Takes the next circuit.
     pub(crate) fn take(&mut self) -> Option<Later> {
         self.later.pop_front()
