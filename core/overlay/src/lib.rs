@@ -21,6 +21,7 @@
 //!
 //! The crate does no I/O, reads no clock and holds no global state: time is an argument.
 
+mod busy;
 mod change;
 mod circuit;
 mod edge;
@@ -38,9 +39,10 @@ mod slots;
 mod stack;
 mod timers;
 
+pub use busy::BusyFlows;
 pub use circuit::QueueView;
 pub use edge::sendme::{Acknowledger, SendmeWindow};
-pub use egress::{BucketConfig, TokenBucket};
+pub use egress::{BucketConfig, BucketLevel, TokenBucket};
 pub use error::{ConfigError, Violation};
 pub use flow::{Direction, FlowId, Role, Site};
 pub use gate::Gate;
@@ -51,7 +53,7 @@ pub use host::{
 pub use layer::{
     AckSample, Condition, EndControl, EndCx, EndGates, EndSignal, EndState, Features, FlowEntry,
     Forwarded, Gates, GatesChoose, HopControl, HopCx, HopReport, HopSignal, Info, LossSample,
-    Metric, NoEndControl, NodeCx, PathChoice, PathCx, PathSignal, PathState, Preference,
+    Metric, NoEndControl, NodeCx, NodeView, PathChoice, PathCx, PathSignal, PathState, Preference,
     WatchedFlow, Way,
 };
 pub use node::Node;

@@ -79,6 +79,9 @@ pub struct HopPlan {
     pub out_of_band: Option<Duration>,
     /// The share of a node's capacity that the control uses at most, above 0 and up to 1.
     pub target_utilization: f64,
+    /// How long a flow counts as busy after a cell, where the control asks which flows are
+    /// ([`NodeView::busy`](crate::NodeView::busy)); `None`: nobody counts.
+    pub busy: Option<Duration>,
     /// Regular calls of [`HopControl::on_tick`](crate::HopControl::on_tick).
     pub tick: Option<Tick>,
 }
@@ -100,6 +103,10 @@ pub struct FeedbackPlan {
     pub every: Cells,
     /// Whether feedback is as long as a cell on the wire.
     pub padded: bool,
+    /// Whether a cell that leaves lets feedback about the circuit's other direction go along
+    /// ([`HopSignal::Returning`](crate::HopSignal::Returning)), so that a neighbour can hear an
+    /// extension before it has sent a cell there.
+    pub ahead: bool,
 }
 
 /// What control from end to end needs of the edges.
@@ -249,6 +256,7 @@ impl FeedbackPlan {
             hold: Duration::ZERO,
             every: Cells::new(1),
             padded: false,
+            ahead: false,
         }
     }
 }
@@ -261,6 +269,7 @@ impl HopPlan {
             source_queue: None,
             out_of_band: None,
             target_utilization: 1.0,
+            busy: None,
             tick: None,
         }
     }

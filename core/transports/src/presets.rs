@@ -105,6 +105,14 @@ const MARUT_DCTCP: Family = Family {
     ..Family::BACKTAP
 };
 
+const JOINT: Family = Family {
+    name: "joint",
+    hop: "joint",
+    // Cells that wait for a refill look like a queue; a millisecond is a cell or two of a fast relay.
+    refill: Interval::from_millis(1),
+    ..Family::BACKTAP
+};
+
 const PREDICTOR: Family = Family {
     name: "predictor",
     // Tor's order of cells, with a connection for each circuit as in PCTCP.
@@ -227,6 +235,18 @@ pub(crate) const PRESETS: &[Preset] = &[
                   in-phase = true\nenforce = \"budget\"\nidle-cells = 0\nforget = 1000000\n\
                   downloads-only = true\ngrant = \"shifted\"\npin = 2\nmemory = 0\n\
                   horizon = 10\nqueue-target = 100\nqueue-limit = 1000000",
+    },
+    Preset {
+        name: "joint",
+        about: "Joint control: hop-by-hop windows and max-min rates that nodes tell; EWMA",
+        family: &JOINT,
+        options: "scheduler = \"ewma\"\nhalf-life = \"1 s\"\nsharing = \"quiet-first\"",
+    },
+    Preset {
+        name: "joint-rr",
+        about: "Joint control with circuits that take turns",
+        family: &JOINT,
+        options: "",
     },
     Preset {
         name: "udp-or",

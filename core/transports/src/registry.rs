@@ -11,7 +11,7 @@ use crate::ends::{
 use crate::entry::{EndEntry, PathEntry};
 use crate::guests;
 use crate::hops::{
-    Credit, DelayWindow, LoadReport, MarkReport, NoHopControl, PredictedRates, WaitReport,
+    Credit, DelayWindow, Joint, LoadReport, MarkReport, NoHopControl, PredictedRates, WaitReport,
 };
 use crate::paths::Switching;
 use crate::presets::{PRESETS, Preset};
@@ -39,6 +39,7 @@ own_hops! {
     WaitReport,
     MarkReport,
     PredictedRates,
+    Joint,
 }
 
 fn hops<P: Payload>() -> Vec<HopEntry<P>> {

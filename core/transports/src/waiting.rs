@@ -226,6 +226,16 @@ impl Window {
         false
     }
 
+    /// Raises the window to what somebody knows to be right.
+    pub(crate) fn raise(&mut self, cells: u64) {
+        self.cells = self.cells.max(cells);
+    }
+
+    /// Lowers the window to what somebody knows to be enough.
+    pub(crate) fn lower(&mut self, cells: u64) {
+        self.cells = self.cells.min(cells);
+    }
+
     /// Keeps the window between the rule's floor and `cap`.
     pub(crate) fn bound(&mut self, rule: &Rule, cap: Cells) {
         self.cells = self.cells.max(rule.floor.get()).min(cap.get());

@@ -35,6 +35,15 @@ const CHANGES: &[(&str, &str, &[&str])] = &[
         "end-to-end = \"window\"",
         &["circuit-window = 200", "stream-window = 60"],
     ),
+    (
+        "joint",
+        "",
+        &[
+            "slack = 2\nbound = \"hard\"",
+            "sharing = \"equal\"\nrelayed = false",
+            "pace = \"everywhere\"\njump = \"never\"",
+        ],
+    ),
     ("n23", "", &["n3 = 1", "enforce = \"source\"", "n3 = 40"]),
     (
         "vanilla",

@@ -15,6 +15,17 @@ pub struct BucketConfig {
     pub phase: Duration,
 }
 
+/// What a token bucket holds at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BucketLevel {
+    /// Tokens, in bytes, that are added per second.
+    pub rate: Rate,
+    /// Tokens that the bucket holds at most.
+    pub depth: Bytes,
+    /// Tokens; negative while in debt.
+    pub tokens: i64,
+}
+
 /// A token bucket that is refilled in steps, as Tor's is (BackTap paper, section 4.1).
 ///
 /// It may run into debt: what was sent without asking is paid from later refills.
@@ -73,6 +84,20 @@ impl TokenBucket {
             self.refill(now);
         }
         self.tokens
+    }
+
+    /// What the bucket holds at `now`.
+    pub fn level(&self, now: Instant) -> BucketLevel {
+        let tokens = if now >= self.next_refill {
+            self.clone().tokens(now)
+        } else {
+            self.tokens
+        };
+        BucketLevel {
+            rate: self.config.rate,
+            depth: self.config.depth,
+            tokens,
+        }
     }
 
     /// Tokens as of the last call of [`TokenBucket::tokens`].
@@ -174,6 +199,18 @@ mod tests {
         bucket.pay(Bytes::new(50_000));
         assert_eq!(bucket.tokens(Instant::from_nanos(12_999_999)), 0);
         assert_eq!(bucket.tokens(Instant::from_nanos(13_000_000)), 500);
+    }
+
+    #[test]
+    fn its_level_counts_refills_that_nobody_has_asked_for() {
+        let mut bucket = bucket(1_000_000, Duration::from_millis(10));
+        bucket.pay(Bytes::new(900_000));
+        assert_eq!(bucket.level(Instant::ZERO).tokens, 100_000);
+        let now = Instant::from_nanos(13_000_000);
+        let level = bucket.level(now);
+        assert_eq!((level.tokens, bucket.balance()), (120_000, 100_000));
+        assert_eq!(level.tokens, bucket.tokens(now));
+        assert_eq!(level.rate.bytes_per_sec(), 1_000_000);
     }
 
     #[test]

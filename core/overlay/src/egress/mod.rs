@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Carrier, Cell, Frame, Payload};
 
-pub use bucket::{BucketConfig, TokenBucket};
+pub use bucket::{BucketConfig, BucketLevel, TokenBucket};
 pub(crate) use link::Link;
 use scheduler::Scheduler;
 
@@ -179,6 +179,12 @@ impl<P: Payload> Egress<P> {
             self.scheduler.block_front();
         }
         false
+    }
+
+    /// The token bucket.
+    #[inline]
+    pub(crate) const fn bucket(&self) -> Option<&TokenBucket> {
+        self.bucket.as_ref()
     }
 
     /// Changes the token bucket. What waits for it asks again with the next call.

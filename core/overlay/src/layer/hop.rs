@@ -7,7 +7,10 @@ use hopflow_wire::Neighbour;
 
 use super::Info;
 use crate::circuit::QueueView;
-use crate::{ConfigError, FlowId, Gate, HopPlan, NodeEnv, Site, Violation};
+use crate::{
+    BucketLevel, BusyFlows, ConfigError, FlowId, Gate, HopPlan, NodeEnv, Site, TokenBucket,
+    Violation,
+};
 
 /// How fast a node may forward each circuit to its successor.
 ///
@@ -104,6 +107,10 @@ pub enum HopSignal<'a> {
     Acked(&'a AckSample),
     /// Cells towards the successor were lost.
     Lost(&'a LossSample),
+    /// A cell of the circuit's other direction leaves for this flow's predecessor, where the plan
+    /// asks for it ([`FeedbackPlan::ahead`](crate::FeedbackPlan::ahead)). Feedback about this flow
+    /// can go along, see [`HopCx::tell`].
+    Returning,
     /// A neighbour's control sent a message, see [`NodeCx::send`].
     Message(Neighbour, &'a [u8]),
     /// At the source, the end control made its window much smaller: what was measured before
@@ -125,11 +132,46 @@ pub struct HopCx<'a> {
     pub gate: &'a mut Gate,
     /// The flow's queue.
     pub queue: QueueView,
+    /// What the flow's node has for all of its flows.
+    pub node: NodeView<'a>,
     /// An extension that feedback to the predecessor carries from now on.
     pub feedback_ext: &'a mut Option<u16>,
     /// At the source, what the end control hears of the hop, right after this call.
     pub report: &'a mut Option<HopReport>,
     pub(crate) timer: &'a mut Option<Instant>,
+    pub(crate) tell: &'a mut bool,
+}
+
+/// What a node has for all of its flows, as controls may know it.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeView<'a> {
+    pub(crate) now: Instant,
+    pub(crate) bucket: Option<&'a TokenBucket>,
+    pub(crate) busy: &'a BusyFlows,
+}
+
+impl NodeView<'_> {
+    /// The level of the node's token bucket; `None` without one. Its rate follows the operator, who
+    /// may change it at any time.
+    pub fn bucket(&self) -> Option<BucketLevel> {
+        self.bucket.map(|bucket| bucket.level(self.now))
+    }
+
+    /// The flows that are busy, if [`HopPlan::busy`] asks for them; the one that is so for longest
+    /// comes first.
+    pub fn busy_flows(&self) -> impl Iterator<Item = FlowId> {
+        self.busy.flows(self.now)
+    }
+
+    /// How many flows are busy.
+    pub fn busy(&self) -> usize {
+        self.busy.count(self.now)
+    }
+
+    /// Whether a flow is busy.
+    pub fn is_busy(&self, flow: FlowId) -> bool {
+        self.busy.is_busy(self.now, flow)
+    }
 }
 
 impl HopCx<'_> {
@@ -137,6 +179,12 @@ impl HopCx<'_> {
     /// asked for before.
     pub fn set_timer(&mut self, at: Instant) {
         *self.timer = Some(at);
+    }
+
+    /// Lets the predecessor, if there is one, hear feedback about this flow with its extension,
+    /// though no cell arrived or left.
+    pub fn tell(&mut self) {
+        *self.tell = true;
     }
 }
 
@@ -196,6 +244,8 @@ pub struct Gates<'a> {
 pub struct NodeCx<'a, S> {
     /// The time.
     pub now: Instant,
+    /// What the node has for all of its flows.
+    pub node: NodeView<'a>,
     pub(crate) flows: &'a mut dyn FlowTable<S>,
     pub(crate) messages: &'a mut Vec<OutgoingMessage>,
     pub(crate) rest: &'a mut bool,

@@ -18,7 +18,7 @@ pub use end::{EndControl, EndCx, EndGates, EndSignal, EndState, NoEndControl, Pr
 pub use features::{Condition, Features, Info, Metric};
 pub use hop::{
     AckSample, FlowEntry, Forwarded, Gates, HopControl, HopCx, HopReport, HopSignal, LossSample,
-    NodeCx, Way,
+    NodeCx, NodeView, Way,
 };
 pub(crate) use hop::{FlowTable, OutgoingMessage, Visitor};
 pub(crate) use path::LegCall;

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
+use crate::busy::BusyFlows;
 use crate::circuit::{Circuits, Fired};
 use crate::edge::{Stream, Streams};
 use crate::egress::Egress;
@@ -44,6 +45,7 @@ pub struct Node<H: HopControl, P: Payload> {
     circuits: Circuits<H::Flow, P>,
     streams: Streams<P>,
     egress: Egress<P>,
+    busy: BusyFlows,
     timers: Timers,
     ticks: Ticks,
     outbox: Outbox<P>,
@@ -70,6 +72,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             circuits: Circuits::default(),
             streams: Streams::default(),
             egress: Egress::new(&plan, env.bucket),
+            busy: BusyFlows::new(plan.hop.busy),
             timers: Timers::default(),
             ticks: Ticks::new(plan.tick(), env.phase),
             outbox: Outbox::default(),
@@ -91,6 +94,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             plan: &self.plan,
             streams: &mut self.streams,
             egress: &mut self.egress,
+            busy: &mut self.busy,
             timers: &mut self.timers,
             outbox: &mut self.outbox,
         })

@@ -151,6 +151,9 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         } else if self.plan.hop.feedback.forwarded {
             self.report_forwarded(direction);
         }
+        if self.plan.hop.feedback.ahead {
+            self.on_hop(direction.reverse(), HopSignal::Returning)?;
+        }
         self.set_alarm(direction);
         Ok(())
     }

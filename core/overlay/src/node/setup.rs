@@ -150,6 +150,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// Forgets everything about a flow that has been taken out of the table.
     fn retire_flow(&mut self, flow: &Flow<H::Flow, P>) {
         let id = flow.site.flow;
+        self.busy.forget(id);
         if let Some(path) = &mut self.layers.path {
             path.close(id);
         }

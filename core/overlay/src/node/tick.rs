@@ -10,7 +10,7 @@ use crate::circuit::{Circuits, Flow};
 use crate::edge::Streams;
 use crate::flow::Port;
 use crate::layer::{FlowTable, OutgoingMessage, Visitor};
-use crate::{Direction, Event, FlowEntry, Gates, HopControl, NodeCx, WatchedFlow, Way};
+use crate::{Direction, Event, FlowEntry, Gates, HopControl, NodeCx, NodeView, WatchedFlow, Way};
 
 impl<H: HopControl, P: Payload> Node<H, P> {
     /// Calls the layer that asked for it, then lets all flows go on as their gates allow now.
@@ -38,6 +38,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         };
         self.layers.hop.on_tick(&mut NodeCx {
             now,
+            node: NodeView {
+                now,
+                bucket: self.egress.bucket(),
+                busy: &self.busy,
+            },
             flows: &mut flows,
             messages: &mut messages,
             rest: &mut self.ticks.resting,

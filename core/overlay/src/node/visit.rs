@@ -4,13 +4,14 @@ use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
 use super::outbox::{LegWork, Outbox};
+use crate::busy::BusyFlows;
 use crate::circuit::Circuit;
 use crate::edge::Streams;
 use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
 use crate::{
     CircuitHandle, Direction, EndControl, EndCx, EndGates, EndSignal, FlowId, HopControl, HopCx,
-    HopReport, HopSignal, Plan, Violation,
+    HopReport, HopSignal, NodeView, Plan, Violation,
 };
 
 /// A circuit, looked up once for an event, and the parts of the node, borrowed apart.
@@ -24,6 +25,7 @@ pub(super) struct Visit<'n, H: HopControl, P: Payload> {
     pub(super) plan: &'n Plan,
     pub(super) streams: &'n mut Streams<P>,
     pub(super) egress: &'n mut Egress<P>,
+    pub(super) busy: &'n mut BusyFlows,
     pub(super) timers: &'n mut Timers,
     pub(super) outbox: &'n mut Outbox<P>,
 }
@@ -41,21 +43,33 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         direction: Direction,
         signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
+        if matches!(signal, HopSignal::Arrived | HopSignal::Departed) {
+            self.busy.note(self.now, self.id(direction));
+        }
         let flow = &mut self.circuit[direction];
-        let (mut report, mut timer) = (None, None);
+        let (mut report, mut timer, mut tell) = (None, None, false);
         let queue = flow.queue.view();
         let mut cx = HopCx {
             now: self.now,
             site: &flow.site,
             gate: &mut flow.gate,
             queue,
+            node: NodeView {
+                now: self.now,
+                bucket: self.egress.bucket(),
+                busy: self.busy,
+            },
             feedback_ext: &mut flow.report.ext,
             report: &mut report,
             timer: &mut timer,
+            tell: &mut tell,
         };
         self.hop.on(&mut flow.state, &mut cx, signal)?;
         if let Some(at) = timer.and_then(|at| flow.wakes.hop.want(self.now, at)) {
             self.timers.set(at, Timer::Hop(self.id(direction)));
+        }
+        if tell {
+            self.owe_feedback(direction);
         }
         match report {
             Some(report) => self.report_to_end(direction, report),

@@ -4,3 +4,4 @@ mod gates;
 mod hostile_neighbours;
 mod inputs;
 mod support;
+mod views;

@@ -4,6 +4,7 @@
 
 mod credit;
 mod delay_window;
+mod joint;
 mod load_report;
 mod mark_report;
 mod none;
@@ -14,6 +15,7 @@ mod wait_report;
 
 pub(crate) use credit::Credit;
 pub(crate) use delay_window::DelayWindow;
+pub(crate) use joint::Joint;
 pub(crate) use load_report::LoadReport;
 pub(crate) use mark_report::MarkReport;
 pub(crate) use none::NoHopControl;

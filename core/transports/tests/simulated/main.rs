@@ -2,6 +2,7 @@
 
 mod budgets;
 mod faults;
+mod joint;
 mod legs;
 mod marut;
 mod metrics;

@@ -117,6 +117,7 @@ impl HopControl for PredictedRates {
                 interval: config.step,
                 in_phase: config.in_phase,
             }),
+            busy: None,
         }
     }
 

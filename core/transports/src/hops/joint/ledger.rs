@@ -1,0 +1,292 @@
+//! What a node knows of its flows, and what it can tell each of them.
+
+use hopflow_overlay::{BucketLevel, FlowId, NodeEnv, NodeView, Role, Site};
+use hopflow_units::{Duration, Instant, Rate};
+use hopflow_wire::{Carrier, Feedback, Frame, RawPayload};
+
+use super::config::{JointConfig, Sharing};
+use super::shares::Shares;
+use super::word::Word;
+
+/// How often shares are computed: a few of the shortest round trips' worth of cells, and seldom
+/// enough to cost nothing.
+const EVERY: Duration = Duration::from_millis(10);
+/// Over how long a flow's rate is measured: longer than a round trip, shorter than a web page.
+const PERIOD: Duration = Duration::from_millis(200);
+/// How much faster than it was a flow may become before its limit is known to be wrong.
+const GROWTH: f64 = 1.25;
+/// What is left after a period of the count of cells by which a flow is quiet: half after a second.
+const KEPT: f64 = 0.870_550_563_296_124_1;
+/// A flow is quiet if its count is below this part of the mean of busy flows.
+const QUIET: f64 = 0.5;
+/// Tokens beyond this part of the bucket's depth are for who asks, within the time after it: a
+/// bucket that is full when users come helps them, and empties without a jolt.
+const RESERVE: f64 = 0.2;
+const SPENT_WITHIN: Duration = Duration::from_millis(500);
+/// Bytes of a cell on a link, with the headers of UDP and IP, and of the feedback about it.
+const CELL: u64 = Frame::<RawPayload>::cell_len(Carrier::Datagram).get();
+pub(super) const CELL_BYTES: f64 = CELL as f64;
+const ON_LINK: f64 = (CELL + 30) as f64;
+const PAID: f64 = (CELL + Feedback::LEN_WITH_WORD) as f64;
+
+/// The flows of a node, and how its capacities are shared among them.
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    sharing: Sharing,
+    relayed: bool,
+    /// Bytes per second of the access link in each direction.
+    access: Option<f64>,
+    flows: Vec<Entry>,
+    /// Shares of what arrives, and of what leaves.
+    arriving: Option<Shares>,
+    leaving: Option<Shares>,
+    /// Shares of what leaves if only quiet flows had cells.
+    quiet: Option<Shares>,
+    /// When shares are to be computed again.
+    next: Instant,
+    /// When the period of measurement ends.
+    period_ends: Instant,
+    /// Room for limits.
+    limits: Vec<f64>,
+}
+
+/// What the node knows of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    role: Role,
+    /// What the successor said last.
+    word: Option<Word>,
+    /// Cells that arrived in this period, and whether some of them had to wait here.
+    arrived: u64,
+    waited: bool,
+    /// What the predecessor can bring; infinite where it is not known to be less.
+    brings: f64,
+    /// Whether the shares count the flow.
+    counted: bool,
+    /// Cells of late, and whether they are few.
+    count: f64,
+    quiet: bool,
+}
+
+impl Entry {
+    const fn new(role: Role) -> Self {
+        Self {
+            role,
+            word: None,
+            arrived: 0,
+            // What has just begun has not shown yet what it can do.
+            waited: true,
+            brings: f64::INFINITY,
+            counted: false,
+            count: 0.0,
+            quiet: true,
+        }
+    }
+
+    /// What the flow takes at most of what leaves.
+    fn leaves(&self) -> f64 {
+        self.word
+            .map_or(f64::INFINITY, |word| word.rate)
+            .min(self.brings)
+    }
+
+    /// The limit that counts in the shares of what arrives.
+    fn arrives(&self) -> f64 {
+        match self.role {
+            Role::Sink => self.brings,
+            Role::Source | Role::Relay => self.leaves(),
+        }
+    }
+
+    /// What the flow may have of a capacity, where this is its limit.
+    fn share(&self, shares: &Shares, limit: f64) -> f64 {
+        if self.counted {
+            shares.of_counted(limit)
+        } else {
+            shares.of_newcomer()
+        }
+    }
+
+    /// Ends a period of measurement.
+    fn measure(&mut self) {
+        let seconds = PERIOD.as_secs_f64();
+        self.brings = if self.waited || self.role == Role::Source {
+            f64::INFINITY
+        } else {
+            // Two cells more, so that what had a pause can show that it is over.
+            (self.arrived as f64 * GROWTH + 2.0) / seconds
+        };
+        self.arrived = 0;
+        self.waited = false;
+    }
+}
+
+impl Ledger {
+    pub(super) fn new(config: &JointConfig, env: &NodeEnv) -> Self {
+        Self {
+            sharing: config.sharing,
+            relayed: config.relayed,
+            access: env.access.map(Rate::as_f64),
+            flows: Vec::new(),
+            arriving: None,
+            leaving: None,
+            quiet: None,
+            next: Instant::ZERO,
+            period_ends: Instant::ZERO + PERIOD,
+            limits: Vec::new(),
+        }
+    }
+
+    pub(super) fn reconfigure(&mut self, config: &JointConfig) {
+        self.sharing = config.sharing;
+        self.relayed = config.relayed;
+    }
+
+    /// A flow begins.
+    pub(super) fn open(&mut self, site: &Site) {
+        let index = site.flow.index();
+        if self.flows.len() <= index {
+            self.flows.resize(index + 1, Entry::new(Role::Relay));
+        }
+        self.flows[index] = Entry::new(site.role);
+    }
+
+    /// A cell arrived behind `waiting` others.
+    pub(super) fn note_arrival(&mut self, flow: FlowId, waiting: u64) {
+        let entry = &mut self.flows[flow.index()];
+        entry.arrived += 1;
+        entry.count += 1.0;
+        entry.waited |= waiting > 2;
+    }
+
+    /// A cell left that had not arrived.
+    pub(super) fn note_departure(&mut self, flow: FlowId) {
+        self.flows[flow.index()].count += 1.0;
+    }
+
+    /// The successor of a flow said something.
+    pub(super) fn hear(&mut self, flow: FlowId, word: Word) {
+        self.flows[flow.index()].word = Some(word);
+    }
+
+    /// What the predecessor of a flow is told; `None` if the node knows no limit.
+    pub(super) fn word(&mut self, node: &NodeView<'_>, now: Instant, flow: FlowId) -> Option<Word> {
+        if now >= self.next {
+            self.share(node, now);
+        }
+        let entry = &self.flows[flow.index()];
+        let hard = entry.role == Role::Sink;
+        let arriving = self
+            .arriving
+            .map(|shares| entry.share(&shares, entry.arrives()));
+        let of = if entry.quiet {
+            self.quiet
+        } else {
+            self.leaving
+        };
+        let leaving = of.or(self.leaving).filter(|_| !hard);
+        let leaving = leaving.map(|shares| entry.share(&shares, entry.leaves()));
+        let own = match (arriving, leaving) {
+            (Some(arriving), Some(leaving)) => Some(arriving.min(leaving)),
+            (arriving, leaving) => arriving.or(leaving),
+        };
+        let own = own.map(|rate| Word { rate, hard });
+        let beyond = entry.word.filter(|_| self.relayed);
+        match own {
+            Some(own) => Some(own.or_less(beyond)),
+            None => beyond,
+        }
+    }
+
+    /// Shares what the node has among the flows that are busy.
+    fn share(&mut self, node: &NodeView<'_>, now: Instant) {
+        self.next = now + EVERY;
+        let measured = now >= self.period_ends;
+        if measured {
+            self.period_ends = now + PERIOD;
+        }
+        for entry in &mut self.flows {
+            entry.counted = false;
+            if measured {
+                entry.count *= KEPT;
+            }
+        }
+        for flow in node.busy_flows() {
+            let entry = &mut self.flows[flow.index()];
+            entry.counted = true;
+            if measured {
+                entry.measure();
+            }
+        }
+        if measured {
+            // A flow that pauses begins anew.
+            for entry in self.flows.iter_mut().filter(|entry| !entry.counted) {
+                (entry.brings, entry.waited) = (f64::INFINITY, true);
+            }
+        }
+        let access = self.access.map(|bytes| bytes / ON_LINK);
+        let paid = node.bucket().map(paid);
+        let leaving = match (access, paid) {
+            (Some(access), Some(paid)) => Some(access.min(paid)),
+            (access, paid) => access.or(paid),
+        };
+        self.find_quiet(node);
+        self.arriving = access.map(|capacity| {
+            self.fill(node, capacity, |entry| {
+                (entry.role != Role::Source).then(|| entry.arrives())
+            })
+        });
+        self.leaving = leaving.map(|capacity| {
+            self.fill(node, capacity, |entry| {
+                (entry.role != Role::Sink).then(|| entry.leaves())
+            })
+        });
+        self.quiet = leaving
+            .filter(|_| self.sharing == Sharing::QuietFirst)
+            .map(|capacity| {
+                self.fill(node, capacity, |entry| {
+                    (entry.role != Role::Sink && entry.quiet).then(|| entry.leaves())
+                })
+            });
+    }
+
+    /// Finds which flows sent little of late.
+    fn find_quiet(&mut self, node: &NodeView<'_>) {
+        if self.sharing != Sharing::QuietFirst {
+            return;
+        }
+        let (mut sum, mut busy) = (0.0, 0.0);
+        for flow in node.busy_flows() {
+            sum += self.flows[flow.index()].count;
+            busy += 1.0;
+        }
+        for entry in &mut self.flows {
+            entry.quiet = entry.count * busy <= QUIET * sum;
+        }
+    }
+
+    /// Shares a capacity among the busy flows that have a limit.
+    fn fill(
+        &mut self,
+        node: &NodeView<'_>,
+        capacity: f64,
+        limit: impl Fn(&Entry) -> Option<f64>,
+    ) -> Shares {
+        let flows = &self.flows;
+        let limits = node
+            .busy_flows()
+            .filter_map(|flow| limit(&flows[flow.index()]));
+        self.limits.clear();
+        match self.sharing {
+            Sharing::Equal => self.limits.extend(limits.map(|_| f64::INFINITY)),
+            Sharing::MaxMin | Sharing::QuietFirst => self.limits.extend(limits),
+        }
+        Shares::new(capacity, &mut self.limits)
+    }
+}
+
+/// What a bucket lets through, in cells per second.
+fn paid(level: BucketLevel) -> f64 {
+    let spare = (level.tokens as f64 - RESERVE * level.depth.as_f64()).max(0.0);
+    (level.rate.as_f64() + spare / SPENT_WITHIN.as_secs_f64()) / PAID
+}

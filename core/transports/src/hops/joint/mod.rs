@@ -1,0 +1,314 @@
+//! Joint control: windows on every hop, and rates that nodes tell their predecessors hop by hop.
+//!
+//! Section 7 of "How (not) to Build a Transport Layer for Anonymity Overlays" asks for control that
+//! a node applies to all its circuits together, and that pushes back hop by hop. Here windows
+//! follow delay as BackTap's do ([`DelayWindow`](super::DelayWindow)). Besides, every node shares
+//! what it has, its token bucket and its access link, among the flows that are busy, max-min fairly
+//! ([`Ledger`]), and feedback tells the predecessor the smaller of the flow's share and of what the
+//! successor said ([`Word`]). So a source knows the rate of its whole path, and may know it before
+//! its first cell, because requests carry words along. Windows begin at this rate, and are bounded
+//! by it; where more would be lost in a network queue, cells are paced.
+//!
+//! Whoever lies harms itself: a word that is too low slows the flows of the neighbour that says it,
+//! and one that is too high is bounded by the successor's queue limit, as every window is.
+//!
+//! `docs/joint.md` has equations, reasons and measurements.
+//!
+//! What leaks: a predecessor learns the least of the shares beyond it, hence how many circuits are
+//! busy at some node, and where the client's access link is the least, the client's access rate;
+//! besides, what BackTap leaks.
+
+mod config;
+mod ledger;
+mod shares;
+mod word;
+
+use hopflow_overlay::{
+    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopSignal,
+    Info, Metric, NodeEnv, Role, Site, Violation,
+};
+use hopflow_units::{Cells, Duration, Instant, LinkId};
+
+use self::config::{JointConfig, Jump};
+use self::ledger::Ledger;
+use self::word::Word;
+use super::shared::ignore;
+use crate::layer::LayerOptions;
+use crate::round::{BaseRtts, Round};
+use crate::waiting::{Finding, Rule, Window};
+
+/// A flow is busy for so long after a cell: longer than a round trip, so that a flow which waits
+/// for feedback is counted.
+const BUSY: Duration = Duration::from_millis(300);
+/// The round trip of a hop on which none was measured.
+const ASSUMED: Duration = Duration::from_millis(100);
+/// Cells that are paced may go ahead of time by this, so that a timer serves several.
+const BURST: Duration = Duration::from_millis(2);
+
+/// Joint control at one node.
+#[derive(Clone, Debug)]
+pub(crate) struct Joint {
+    config: JointConfig,
+    rule: Rule,
+    base_rtts: BaseRtts,
+    ledger: Ledger,
+}
+
+/// A flow's control.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    window: Window,
+    round: Round,
+    /// When the last cell departed.
+    departed: Option<Instant>,
+    /// Whether the window has begun at the rate since the last pause.
+    begun: bool,
+    /// When the predecessor was told a word ahead of cells.
+    told: Option<Instant>,
+    paced: bool,
+    /// The word that counts, for measurement.
+    word: Option<Word>,
+}
+
+impl HopControl for Joint {
+    const INFO: Info = Info {
+        provides: Features::BOUND,
+        requires: &[
+            (
+                Features::DATAGRAMS,
+                "Joint control reads the delay until a cell is forwarded; over TCP this is mostly \
+                 TCP's own queue and its retransmissions.",
+            ),
+            (
+                Features::HOP_REPAIR,
+                "Joint control counts on every cell to be reported as forwarded; nothing brings \
+                 back a lost datagram.",
+            ),
+        ],
+        metrics: &[Metric {
+            name: "told_rate",
+            unit: "bytes_per_second",
+            about: "the rate that the successor told last, in bytes of cells",
+        }],
+        // With rates or without, it is a variant of the delay window.
+        swept: false,
+        ..Info::new(
+            "joint",
+            "a window from delay, and rates that nodes tell hop by hop",
+        )
+    };
+    type Config = JointConfig;
+    type Flow = Flow;
+
+    fn plan(config: &JointConfig) -> HopPlan {
+        HopPlan {
+            busy: config.hints.then_some(BUSY),
+            ..HopPlan::new(FeedbackPlan {
+                ahead: config.hints && config.ahead,
+                ..FeedbackPlan::every_cell(true, config.feedback_delay)
+            })
+        }
+    }
+
+    fn new(config: &JointConfig, env: &NodeEnv) -> Self {
+        Self {
+            config: *config,
+            rule: config.rule(),
+            base_rtts: BaseRtts::default(),
+            ledger: Ledger::new(config, env),
+        }
+    }
+
+    fn open(&mut self, site: &Site, gates: &mut Gates<'_>) -> Flow {
+        gates.hop.set_window(self.rule.initial);
+        self.ledger.open(site);
+        Flow {
+            window: Window::new(&self.rule),
+            round: Round::default(),
+            departed: None,
+            begun: false,
+            told: None,
+            paced: false,
+            word: None,
+        }
+    }
+
+    fn check_change(old: &JointConfig, new: &JointConfig) -> Result<(), ConfigError> {
+        let reason = "windows and paces follow what neighbours say";
+        new.keeps(old, &["hints", "ahead"], reason)
+    }
+
+    fn reconfigure(&mut self, config: &JointConfig) {
+        self.config = *config;
+        self.rule = config.rule();
+        self.ledger.reconfigure(config);
+    }
+
+    #[inline]
+    fn on(
+        &mut self,
+        flow: &mut Flow,
+        cx: &mut HopCx<'_>,
+        signal: HopSignal<'_>,
+    ) -> Result<(), Violation> {
+        match signal {
+            HopSignal::Arrived => self.on_arrival(cx),
+            HopSignal::Departed => self.on_departure(flow, cx),
+            HopSignal::Returning => self.on_returning(flow, cx),
+            HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
+            _ => return ignore(signal),
+        }
+        Ok(())
+    }
+
+    fn close_link(&mut self, link: LinkId) {
+        self.base_rtts.forget(link);
+    }
+
+    fn sample(&self, flow: &Flow, out: &mut Vec<f64>) {
+        out.push(
+            flow.word
+                .map_or(f64::NAN, |word| word.rate * ledger::CELL_BYTES),
+        );
+    }
+}
+
+impl Joint {
+    fn on_arrival(&mut self, cx: &mut HopCx<'_>) {
+        if !self.config.hints {
+            return;
+        }
+        let waiting = cx.queue.unsent.get();
+        self.ledger.note_arrival(cx.site.flow, waiting);
+        self.say(cx);
+    }
+
+    fn on_departure(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>) {
+        if !self.config.hints {
+            return;
+        }
+        flow.end_pause(cx.now);
+        flow.departed = Some(cx.now);
+        if cx.site.role == Role::Source {
+            self.ledger.note_departure(cx.site.flow);
+        }
+        if cx.site.role != Role::Source {
+            self.say(cx);
+        }
+    }
+
+    /// A cell leaves for the predecessor, which may soon have cells for this flow.
+    fn on_returning(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>) {
+        let recent = flow
+            .told
+            .is_some_and(|at| cx.now.saturating_since(at) <= BUSY);
+        if cx.site.prev.is_none() || recent || cx.node.is_busy(cx.site.flow) {
+            return;
+        }
+        flow.told = Some(cx.now);
+        self.say(cx);
+        cx.tell();
+    }
+
+    /// Lets feedback say what the predecessor may use.
+    fn say(&mut self, cx: &mut HopCx<'_>) {
+        let word = self.ledger.word(&cx.node, cx.now, cx.site.flow);
+        *cx.feedback_ext = word.map(Word::encode);
+    }
+
+    fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
+        let rule = &self.rule;
+        // Feedback that waits for company is no queue, so no round trip counts as shorter.
+        let base = self.base_rtts.with(cx.site, sample.rtt);
+        let base = base.max(self.config.feedback_delay);
+        let measured = base < Duration::MAX;
+        let base = if measured {
+            base + self.config.tolerance
+        } else {
+            base
+        };
+        flow.round.note(sample.cells, sample.rtt);
+        let outstanding = cx.gate.outstanding() + sample.cells;
+        flow.window.note(outstanding);
+        if self.config.hints
+            && let Some(word) = sample.ext.map(Word::decode)
+        {
+            flow.word = Some(word);
+            self.ledger.hear(cx.site.flow, word);
+        }
+        let before = flow.window.cells();
+        if let Some(found) = flow.finding(rule, base, cx.queue.sent)
+            && flow.window.decide(rule, &found)
+        {
+            flow.round.expect_fresh(cx.queue.sent);
+        }
+        if let Some(word) = flow.word {
+            let grew = flow.window.cells() > before;
+            flow.end_pause(cx.now);
+            let base = measured.then_some(base);
+            self.follow(flow, cx, word, (base, grew));
+        }
+        flow.window.bound(&self.rule, cx.gate.cap());
+        cx.gate.set_window(flow.window.cells());
+    }
+
+    /// Lets a window and a pace follow what the successor said.
+    fn follow(
+        &self,
+        flow: &mut Flow,
+        cx: &mut HopCx<'_>,
+        word: Word,
+        (base, grew): (Option<Duration>, bool),
+    ) {
+        let in_flight = word.rate * base.unwrap_or(ASSUMED).as_secs_f64();
+        let jumps = match self.config.jump {
+            Jump::Never => false,
+            Jump::Start => !flow.begun,
+            Jump::Growth => !flow.begun || grew,
+        };
+        if jumps {
+            flow.window.raise(in_flight as u64);
+            // Until a round trip is measured the start is a guess.
+            flow.begun = base.is_some();
+        }
+        if base.is_some() && self.config.bound.holds(word) {
+            let most = in_flight * self.config.slack + self.rule.beta.get() as f64;
+            flow.window.lower(most as u64);
+        }
+        let paces = self.config.pace.holds(word);
+        if paces {
+            let interval = Duration::from_nanos((1e9 / word.rate) as u64);
+            cx.gate.set_pace(interval, interval.max(BURST));
+        } else if flow.paced {
+            cx.gate.clear_pace();
+        }
+        flow.paced = paces;
+    }
+}
+
+impl Flow {
+    /// After a pause the window begins at the rate again.
+    fn end_pause(&mut self, now: Instant) {
+        if self
+            .departed
+            .is_some_and(|at| now.saturating_since(at) > BUSY)
+        {
+            self.begun = false;
+        }
+    }
+
+    /// What the round trip showed, if it is over, or if what it shows so far is urgent.
+    fn finding(&mut self, rule: &Rule, base: Duration, sent: Cells) -> Option<Finding> {
+        let load = self.window.load(rule);
+        if self.round.is_over() {
+            self.round.restart(sent);
+            return Some(Finding::on_hop(load, base, self.round.take_least()?));
+        }
+        if !self.window.is_accelerating() {
+            return None;
+        }
+        // A window that grows fast must stop before the round trip is over.
+        let found = Finding::on_hop(load, base, self.round.take_recent()?);
+        found.is_above(rule.beta).then_some(found)
+    }
+}

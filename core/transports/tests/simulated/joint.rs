@@ -1,0 +1,117 @@
+//! Joint control: the rates that nodes tell are max-min fair, and reach sources with requests.
+
+use hopflow_sim::spec::{BucketSpec, WorldSpec};
+use hopflow_sim::{Outcome, Simulated};
+use hopflow_testkit::{Bench, Counted, Sent};
+use hopflow_units::{Bytes, Duration, Instant, Rate};
+use hopflow_wire::{Feedback, Frame};
+use toml::Table;
+
+use crate::world::{circuit, node, preset, run, world};
+
+/// Bytes per second of the relay that all circuits share, and of the slow client.
+const SHARED: u64 = 1_000_000;
+const SLOW: u64 = 125_000;
+
+/// Clients 0 to 2 download over the relay 3 from the exit 4; client 2 is slow.
+fn shared_relay(response: Option<Bytes>) -> WorldSpec {
+    let mut nodes: Vec<_> = (0..5).map(node).collect();
+    nodes[2].access.rate = Rate::from_bytes_per_sec(SLOW).unwrap();
+    nodes[3].bucket = Some(BucketSpec {
+        rate: Rate::from_bytes_per_sec(SHARED).unwrap(),
+        depth: None,
+        interval: None,
+        reading: false,
+    });
+    let circuits = (0..3).map(|client| circuit(&[client, 3, 4], response));
+    world(nodes, circuits.collect(), Duration::from_secs(20))
+}
+
+/// The mean of what the exit was told of a circuit in the second half, in bytes of cells per second.
+fn told(outcome: &Outcome, circuit: u32) -> f64 {
+    let half = Instant::ZERO + Duration::from_secs(10);
+    let samples = outcome.metrics.iter();
+    let late = samples.filter(|it| it.circuit == circuit && it.hop == 0 && it.at >= half);
+    let values: Vec<f64> = late.map(|it| it.measured.value).collect();
+    assert!(values.len() > 50, "{} samples", values.len());
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn the_rates_that_a_relay_tells_are_max_min_fair() {
+    let mut spec = shared_relay(None);
+    spec.sampling.hops = Some(Duration::from_millis(100));
+    for name in ["joint", "joint-rr"] {
+        let outcome = run(&spec, &*preset(name));
+        let [fast, other, slow] = [0, 1, 2].map(|circuit| told(&outcome, circuit));
+        // Of the slow client's link a cell takes 547 bytes, and a cell and its feedback take 531
+        // of the bucket.
+        let least = SLOW as f64 * 517.0 / 547.0;
+        assert!(
+            (slow / least - 1.0).abs() < 0.01,
+            "{name}: {slow} B/s for the slow client"
+        );
+        let rest = (SHARED as f64 * 517.0 / 531.0 - least) / 2.0;
+        for told in [fast, other] {
+            assert!(
+                (told / rest - 1.0).abs() < 0.05,
+                "{name}: {told} B/s of {rest}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_response_begins_at_its_rate_if_the_request_brought_it() {
+    let spec = shared_relay(Some(Bytes::new(200_000)));
+    let seconds = |options: &str| {
+        let options: Table = options.parse().unwrap();
+        let factory = hopflow_transports::build::<Simulated>("joint", &options).unwrap();
+        let outcome = run(&spec, &*factory);
+        let mut took = outcome.downloads.iter().filter(|it| it.circuit == 0);
+        took.next().expect("it is complete").ttlb.as_secs_f64()
+    };
+    let [with, without] = ["", "ahead = false"].map(seconds);
+    assert!(with < 0.9 * without, "{with} s with, {without} s without");
+}
+
+/// An exit whose first cells have come back after a tenth of a second with a word; what it sends then.
+fn told_by_hand(word: u16) -> (Bench, Sent) {
+    let factory = hopflow_transports::build::<Counted>("joint", &Table::new()).unwrap();
+    let mut exit = Bench::exit(factory.as_ref());
+    let first = exit.write(Bytes::new(10_000_000)).cells(0) as u64;
+    exit.wait(Duration::from_millis(100));
+    let sent = exit.receive(0, heard(first, word));
+    (exit, sent)
+}
+
+fn heard(cells: u64, word: u16) -> Frame<Counted> {
+    let Frame::Feedback(feedback) = Bench::feedback(cells, cells) else {
+        unreachable!("it is feedback");
+    };
+    Frame::Feedback(Feedback {
+        word: Some(word),
+        ..feedback
+    })
+}
+
+#[test]
+fn a_successor_that_says_too_little_slows_its_circuit_and_stops_it_not() {
+    // The least rate, and hard: a cell per second.
+    let (mut exit, at_once) = told_by_hand(0x8000);
+    let later = exit.wait(Duration::from_millis(900));
+    let cells = at_once.cells(0) + later.cells(0);
+    assert!((1..=2).contains(&cells), "{cells} cells");
+    assert_eq!(later.closed, []);
+    let back = 16 + cells as u64;
+    let sent = exit.receive(0, heard(back, 1000));
+    assert!(sent.cells(0) > 16, "{} cells at a fair rate", sent.cells(0));
+}
+
+#[test]
+fn a_successor_that_says_too_much_gets_what_it_can_queue() {
+    let (exit, sent) = told_by_hand(0x7fff);
+    let most = exit.plan.link.queue_limit.get();
+    assert_eq!(sent.cells(0) as u64, most);
+    assert_eq!(sent.closed, []);
+}
