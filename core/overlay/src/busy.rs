@@ -80,7 +80,7 @@ impl BusyFlows {
         now.saturating_since(last) <= after
     }
 
-    /// The busy flows, the one that is busy for longest first.
+    /// The busy flows, in the order in which they were listed: what decides is their cells alone.
     pub fn flows(&self, now: Instant) -> impl Iterator<Item = FlowId> {
         let listed = self.listed.iter().copied();
         listed.filter(move |&flow| self.is_busy(now, flow))
@@ -114,9 +114,9 @@ mod tests {
         assert_eq!(busy.flows(at(400)).collect::<Vec<_>>(), [flow(7), flow(2)]);
         assert_eq!(busy.flows(at(401)).collect::<Vec<_>>(), [flow(7)]);
         assert_eq!(busy.count(at(501)), 0);
-        busy.note(at(600), flow(2));
-        assert_eq!(busy.flows(at(600)).collect::<Vec<_>>(), [flow(2)]);
-        assert_eq!(busy.listed, [flow(2)], "others are listed no more");
+        busy.note(at(600), flow(3));
+        assert_eq!(busy.flows(at(600)).collect::<Vec<_>>(), [flow(3)]);
+        assert_eq!(busy.listed, [flow(3)], "others are listed no more");
     }
 
     #[test]

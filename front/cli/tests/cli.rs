@@ -481,7 +481,7 @@ fn where_the_time_of_downloads_went_is_told() {
     let first = text.lines().next().unwrap();
     assert!(first.starts_with("vanilla: The 5 slowest of "), "{text}");
     assert!(
-        text.contains("Most of that,") && text.contains(", seed "),
+        text.contains("Longest,") && text.contains(", seed "),
         "{text}"
     );
     let report = fs::read_to_string(folder.join("out/report.html")).unwrap();

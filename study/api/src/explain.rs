@@ -418,7 +418,7 @@ fn company(chosen: &[Found<'_>]) -> Option<String> {
     let who = if one {
         name
     } else {
-        "the busiest relay on each way"
+        "the busiest node on each way"
     };
     Some(format!(
         "Meanwhile {who} sent {} cells on average, {} of them theirs.",
@@ -486,7 +486,7 @@ impl Most {
             self.whose(downloads)
         );
         format!(
-            "Most of that, {} on average or {}, their last bytes waited {place}{because}",
+            "Longest, {} on average or {} of the time, their last bytes waited {place}{because}",
             time(self.time / downloads as u64),
             percent(self.time, sum)
         )
@@ -538,7 +538,9 @@ const fn because(stage: Stage, cause: Cause) -> &'static str {
         (Stage::Package, Cause::Turn) => {
             " before they were packaged, while other circuits had their turns"
         }
-        (Stage::Package, _) => " before they were packaged, because the node's own rate was used",
+        (Stage::Package, _) => {
+            " before they were packaged, because what the node may send was used up"
+        }
         (_, Cause::EndWindow) => " in the queue, because the window from end to end was full",
         (_, Cause::EndRate | Cause::HopRate) => " in the queue, as their rate said",
         (_, Cause::StreamWindow) => " because the window of their stream was full",

@@ -157,8 +157,8 @@ impl NodeView<'_> {
         self.bucket.map(|bucket| bucket.level(self.now))
     }
 
-    /// The flows that are busy, if [`HopPlan::busy`] asks for them; the one that is so for longest
-    /// comes first.
+    /// The flows that are busy, if [`HopPlan::busy`] asks for them, in an order that their cells
+    /// alone decide.
     pub fn busy_flows(&self) -> impl Iterator<Item = FlowId> {
         self.busy.flows(self.now)
     }

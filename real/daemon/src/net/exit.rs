@@ -142,7 +142,7 @@ impl Exit {
 
     /// The addresses of a name are known.
     fn try_named(&mut self, cx: &mut Cx<'_>, place: PlaceKey, addresses: &[IpAddr], port: u16) {
-        let at_port = |address: &IpAddr| SocketAddr::new(*address, port);
+        let at_port = |address: &IpAddr| SocketAddr::new(address.to_canonical(), port);
         let addresses: Vec<_> = addresses.iter().map(at_port).collect();
         self.try_all(cx, place, &addresses, true);
     }

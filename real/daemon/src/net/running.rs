@@ -185,7 +185,8 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
     let listed = hops(&network.directory).into_iter();
     let extend_to: BTreeSet<_> = listed.map(|hop| (hop.address, hop.fingerprint)).collect();
-    let overlay = Arc::new(overlay(config, &extend_to));
+    let own = identity.certificate.fingerprint();
+    let overlay = Arc::new(overlay(config, own, &extend_to));
     let extend_to = Arc::new(extend_to);
     let workers = Workers {
         network: network.clone(),
@@ -219,9 +220,14 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
 
 /// Where an exit does not connect to: the relays that circuits are extended to, and itself, unless
 /// its operator lets it reach private networks, as on testbeds.
-fn overlay(config: &RelayConfig, relays: &BTreeSet<(SocketAddr, Fingerprint)>) -> Overlay {
+fn overlay(
+    config: &RelayConfig,
+    own: Fingerprint,
+    relays: &BTreeSet<(SocketAddr, Fingerprint)>,
+) -> Overlay {
     let public = config.exit.as_ref().is_some_and(|exit| !exit.allow_private);
-    let own = config.listen.ip();
+    let listed = relays.iter().find(|(_, of)| *of == own);
+    let own = listed.map_or(config.listen.ip(), |(address, _)| address.ip());
     Overlay {
         relays: relays.iter().map(|(address, _)| *address).collect(),
         own: (public && !own.is_unspecified()).then_some(own),

@@ -256,7 +256,7 @@ fn replays_an_opening(tools: &Tools, number: u16) {
     });
 }
 
-/// Says what is no frame, on an open link and beside it.
+/// Says what is no frame on an open link.
 fn says_garbage(tools: &Tools, number: u16) {
     let Some(mut link) = tools.link(number) else {
         return;

@@ -81,6 +81,8 @@ pub(crate) struct OpenCircuit {
     pub(crate) next_stream: u16,
     /// How long its cells have waited, in both directions.
     pub(crate) ages: [Ages; 2],
+    /// Since when it has held data without a break, at its ends included.
+    pub(crate) holds_since: Option<Instant>,
 }
 
 impl CircuitState {

@@ -125,6 +125,10 @@ impl Nascent {
             return Forwarded::Ignored;
         }
         if has_next {
+            // The client has one message under way: what is older than the last one is none of it.
+            if counter < self.relayed.last {
+                return Forwarded::Ignored;
+            }
             if !self.relayed.take(counter) {
                 return Forwarded::TooLong;
             }
@@ -298,6 +302,18 @@ mod tests {
             assert!(relays(counter) && relays(counter), "message {counter}");
         }
         assert!(!relays(u32::from(MOST_RELAYED) + 1));
+    }
+
+    #[test]
+    fn a_message_ahead_of_the_others_makes_none_of_them_free() {
+        let (_, mut relay, _) = client_and_relay();
+        let mut relays = |counter| {
+            let sealed = Box::new([0; SEALED_SETUP]);
+            let forwarded = relay.on_forward(counter, sealed, true);
+            matches!(forwarded, Forwarded::Relayed(_))
+        };
+        assert!(relays(u32::MAX));
+        assert!(!relays(2) && !relays(3));
     }
 
     #[test]

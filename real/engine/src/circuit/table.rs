@@ -81,6 +81,7 @@ impl CircuitTable {
                 crypt: Box::new(crypt),
                 next_stream: 0,
                 ages: Default::default(),
+                holds_since: None,
             });
             if let Some(origin) = circuit.origin {
                 self.nascent.remove(origin, key);
@@ -114,11 +115,11 @@ impl CircuitTable {
     }
 
     /// All circuits that carry data.
-    pub(crate) fn opened_all(&mut self) -> impl Iterator<Item = &mut OpenCircuit> {
+    pub(crate) fn opened_all(&mut self) -> impl Iterator<Item = (CircuitKey, &mut OpenCircuit)> {
         self.circuits
-            .values_mut()
-            .filter_map(|circuit| match &mut circuit.phase {
-                Phase::Open(open) => Some(open),
+            .iter_mut()
+            .filter_map(|(key, circuit)| match &mut circuit.phase {
+                Phase::Open(open) => Some((key, open)),
                 _ => None,
             })
     }

@@ -64,7 +64,7 @@ impl Engine {
         from: IpAddr,
         channel: Channel,
     ) -> Option<LinkId> {
-        if self.draining || !self.make_room_for_link(now, Prefix::of(from)) {
+        if self.draining || !self.make_room_for_link(now, Prefix::of(from), &channel) {
             self.counters.links_refused += 1;
             return None;
         }
@@ -74,20 +74,21 @@ impl Engine {
         Some(id)
     }
 
-    /// Makes room for one more link; false if no network has more of them than this one.
-    fn make_room_for_link(&mut self, now: Instant, by: Prefix) -> bool {
+    /// Makes room for one more link; false if no network has more of them than this one. Openings
+    /// whose address may be forged displace each other only, see [`Self::make_place`].
+    fn make_room_for_link(&mut self, now: Instant, by: Prefix, channel: &Channel) -> bool {
         let limits = self.config.limits;
+        if self.links.handshaking() >= limits.handshakes
+            && let Some(id) = self.links.first_handshake_to_go()
+        {
+            self.counters.links_evicted += 1;
+            self.remove_link(now, id);
+        }
         let accepted = self.links.accepted();
-        let gone = if accepted.len() >= limits.links {
-            if accepted.is_heaviest(by) {
-                return false;
-            }
-            accepted.first_to_go()
-        } else if self.links.handshaking() >= limits.handshakes {
-            self.links.first_handshake_to_go()
-        } else {
+        if !channel.has_proven_address() || accepted.len() < limits.links {
             return true;
-        };
+        }
+        let gone = accepted.first_to_go().filter(|_| !accepted.is_heaviest(by));
         if let Some(id) = gone {
             self.counters.links_evicted += 1;
             self.remove_link(now, id);
@@ -140,8 +141,30 @@ impl Engine {
     /// Takes what a channel has to send and looks at its state.
     #[inline]
     pub(super) fn after_channel(&mut self, now: Instant, id: LinkId) {
-        if self.links.settle(now, id) == Settled::Closed {
-            self.remove_link(now, id);
+        match self.links.settle(now, id) {
+            Settled::Lives => {}
+            Settled::Proven => self.make_place(now, id),
+            Settled::Closed => self.remove_link(now, id),
+        }
+    }
+
+    /// Closes a link if there are too many with one whose neighbour has just proven its address.
+    fn make_place(&mut self, now: Instant, id: LinkId) {
+        let accepted = self.links.accepted();
+        let by = self.links.get(id).and_then(|link| link.origin);
+        if accepted.len() <= self.config.limits.links {
+            return;
+        }
+        let heaviest = by.is_some_and(|by| accepted.heaviest() == Some(by.prefix));
+        let gone = if heaviest {
+            self.counters.links_refused += 1;
+            Some(id)
+        } else {
+            self.counters.links_evicted += 1;
+            accepted.first_to_go()
+        };
+        if let Some(gone) = gone {
+            self.remove_link(now, gone);
         }
     }
 
@@ -213,6 +236,13 @@ impl Engine {
 
     /// Answers a probe of a circuit that carries no data yet.
     pub(super) fn answer_probe(&mut self, now: Instant, link: LinkId, circuit: Name) {
+        if !self
+            .links
+            .get_mut(link)
+            .is_some_and(|link| link.may_answer(now))
+        {
+            return;
+        }
         let feedback = Feedback {
             circuit,
             ..Feedback::default()

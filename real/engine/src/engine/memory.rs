@@ -39,23 +39,23 @@ impl Engine {
 
     /// Closes links and circuits that others opened until all take `memory` at most.
     fn keep_standing_within(&mut self, now: Instant, memory: u64) -> u64 {
-        let (mut links, mut circuits) = (self.held_by_links(), self.held_by_circuits());
-        while links + circuits > memory {
+        let mut names = self.links.names_memory();
+        loop {
+            let links = self.links.len() as u64 * LINK_MEMORY + names;
+            let circuits = self.held_by_circuits();
+            if links + circuits <= memory {
+                return links + circuits;
+            }
             let closed = if circuits > links {
-                self.close_first_circuit(now)
+                self.close_first_circuit(now).then_some(0)
             } else {
                 self.close_first_link(now)
             };
-            if !closed {
-                break;
-            }
-            (links, circuits) = (self.held_by_links(), self.held_by_circuits());
+            let Some(freed) = closed else {
+                return links + circuits;
+            };
+            names = names.saturating_sub(freed);
         }
-        links + circuits
-    }
-
-    fn held_by_links(&self) -> u64 {
-        self.links.len() as u64 * LINK_MEMORY + self.links.names_memory()
     }
 
     fn held_by_circuits(&self) -> u64 {
@@ -75,13 +75,13 @@ impl Engine {
         true
     }
 
-    fn close_first_link(&mut self, now: Instant) -> bool {
-        let Some(id) = self.links.accepted().first_to_go() else {
-            return false;
-        };
+    /// Closes a link that others opened; returns the memory that the names of its circuits took.
+    fn close_first_link(&mut self, now: Instant) -> Option<u64> {
+        let id = self.links.first_to_go()?;
+        let names = self.links.get(id).map(|link| link.names.memory());
         self.counters.out_of_memory += 1;
         self.remove_link(now, id);
-        true
+        names
     }
 
     /// Closes circuits until the data of all takes `memory` at most.
@@ -110,7 +110,11 @@ impl Engine {
     /// When the oldest cell arrived that a circuit holds.
     fn oldest_cell(&self, key: CircuitKey) -> Instant {
         let oldest = match self.circuits.get(key).map(|circuit| &circuit.phase) {
-            Some(Phase::Open(open)) => open.ages.iter().filter_map(Ages::oldest).min(),
+            // Data that waits at an end is in no flow.
+            Some(Phase::Open(open)) => {
+                let oldest = open.ages.iter().filter_map(Ages::oldest).min();
+                oldest.or(open.holds_since)
+            }
             _ => None,
         };
         oldest.unwrap_or(Instant::FAR_FUTURE)
@@ -118,7 +122,10 @@ impl Engine {
 
     /// Notes how long cells have waited.
     pub(super) fn look_at_ages(&mut self, now: Instant) {
-        for open in self.circuits.opened_all() {
+        let held = self.held_data();
+        for (key, open) in self.circuits.opened_all() {
+            let since = open.holds_since.unwrap_or(now);
+            open.holds_since = held.contains_key(&key).then_some(since);
             for (ages, direction) in open
                 .ages
                 .iter_mut()

@@ -230,6 +230,13 @@ impl Engine {
         if !self.may_extend(&request.target) {
             return Err(Refusal::NotAllowed);
         }
+        // The next hop meters our network as a whole: who asks us is metered here.
+        let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
+        let pace = self.config.limits.creates;
+        if origin.is_some_and(|by| !self.creates.allows(now, by.prefix, pace)) {
+            self.counters.circuits_refused += 1;
+            return Err(Refusal::Busy);
+        }
         let link = self.link_to(now, request.target)?;
         let name = self.join(link, key).ok_or(Refusal::Busy)?;
         let create = SetupMessage::Create {

@@ -32,6 +32,8 @@ const IDLE: Duration = Duration::from_secs(60);
 const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
 /// How long a neighbour on datagrams may be silent before it is asked whether it is there.
 const QUIET: Duration = Duration::from_secs(15);
+/// Time between answers to such questions about circuits in set-up.
+const ANSWERS: Duration = Duration::from_secs(1);
 /// How long it may leave cells or such a question without any answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a neighbour on datagrams may be silent that opened the link, and so should ask.
@@ -63,7 +65,7 @@ impl Channel {
     }
 
     /// Whether the neighbour receives what is sent to its address: a connection shows it.
-    const fn has_proven_address(&self) -> bool {
+    pub(crate) const fn has_proven_address(&self) -> bool {
         match self {
             Self::Datagram(channel) => channel.has_proven_address(),
             Self::Stream(..) => true,
@@ -158,6 +160,8 @@ struct Contact {
     heard: Instant,
     /// When something left first, since then, that the neighbour must answer.
     asked: Option<Instant>,
+    /// When a probe of a circuit in set-up may be answered again.
+    answers: Instant,
 }
 
 /// What is to be done about a neighbour on datagrams, whose end nobody tells.
@@ -205,6 +209,7 @@ impl LinkEnd {
                 used: now,
                 heard: now,
                 asked: None,
+                answers: now,
             },
             alarm: Instant::FAR_FUTURE,
         }
@@ -310,6 +315,16 @@ impl LinkEnd {
             Channel::Stream(channel, _) => channel.close(),
         }
         self.channel.take_handshake(now, &mut self.out);
+    }
+
+    /// Whether a probe of a circuit in set-up is answered now. A neighbour asks every
+    /// [`QUIET`] time; more often it would have us send more than it does.
+    pub(crate) fn may_answer(&mut self, now: Instant) -> bool {
+        let may = now >= self.contact.answers;
+        if may {
+            self.contact.answers = now + ANSWERS;
+        }
+        may
     }
 
     /// Notes that the neighbour itself must answer what was sent last.

@@ -81,6 +81,9 @@ impl Names {
         if let Some(place) = self.table.get_mut(name.index()) {
             self.used -= usize::from(place.take().is_some());
         }
+        if self.used == 0 {
+            self.table = Vec::new();
+        }
     }
 }
 

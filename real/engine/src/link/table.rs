@@ -7,7 +7,7 @@ use hopflow_units::{CircuitId as Name, Instant, LinkId};
 
 use super::outgoing::Taken;
 use super::{LinkEnd, Named, Peer};
-use crate::origin::Held;
+use crate::origin::{Held, Origin};
 use crate::types::{ConnId, Target, Transmit};
 
 /// All links.
@@ -22,7 +22,7 @@ pub(crate) struct LinkTable {
     timed: BTreeSet<(Instant, LinkId)>,
     /// How many links we opened.
     opened: usize,
-    /// Links that others opened.
+    /// Links that others opened who have proven their address.
     accepted: Held<LinkId>,
     handshakes: Handshakes,
     sending: SendQueue,
@@ -49,13 +49,9 @@ impl Handshakes {
         }
     }
 
-    /// The neighbour has proven its address, or had before.
-    fn prove(&mut self, id: LinkId, link: &LinkEnd) {
-        if let Some(origin) = link.origin
-            && self.unproven.remove(&(origin.since, id))
-        {
-            self.proven.insert(origin, id);
-        }
+    /// Takes a link out of those without a proof; true if it was there.
+    fn prove(&mut self, id: LinkId, origin: Origin) -> bool {
+        self.unproven.remove(&(origin.since, id))
     }
 
     fn remove(&mut self, id: LinkId, link: &LinkEnd) {
@@ -101,6 +97,8 @@ impl SendQueue {
 pub(crate) enum Settled {
     /// It goes on.
     Lives,
+    /// It goes on, and its neighbour, who opened it, has just proven its address.
+    Proven,
     /// Its channel is closed: it is to be removed.
     Closed,
 }
@@ -122,7 +120,7 @@ impl LinkTable {
         self.opened
     }
 
-    /// Links that others opened.
+    /// Links that others opened who have proven their address.
     pub(crate) const fn accepted(&self) -> &Held<LinkId> {
         &self.accepted
     }
@@ -135,10 +133,18 @@ impl LinkTable {
     /// Of these, the one to go first: the oldest of a neighbour that may be none, for who forges
     /// addresses finishes no handshake; or else the oldest of the network that has most.
     pub(crate) fn first_handshake_to_go(&self) -> Option<LinkId> {
-        let unproven = self.handshakes.unproven.first();
-        unproven
-            .map(|(_, id)| *id)
+        self.first_unproven()
             .or_else(|| self.handshakes.proven.first_to_go())
+    }
+
+    /// The link to go first of those that others opened.
+    pub(crate) fn first_to_go(&self) -> Option<LinkId> {
+        self.first_unproven()
+            .or_else(|| self.accepted.first_to_go())
+    }
+
+    fn first_unproven(&self) -> Option<LinkId> {
+        self.handshakes.unproven.first().map(|(_, id)| *id)
     }
 
     #[inline]
@@ -200,7 +206,8 @@ impl LinkTable {
             self.by_target.insert(target, id);
         }
         match link.origin {
-            Some(origin) => self.accepted.insert(origin, id),
+            Some(origin) if link.channel.has_proven_address() => self.accepted.insert(origin, id),
+            Some(_) => {}
             None => self.opened += 1,
         }
         self.handshakes.insert(id, &link);
@@ -246,14 +253,21 @@ impl LinkTable {
         link.channel.take_handshake(now, &mut link.out);
         match link.state() {
             State::Closed(_) => return Settled::Closed,
-            State::Open if !link.open => {
-                self.handshakes.remove(id, link);
-                link.on_open(now);
-            }
-            State::Handshaking if link.channel.has_proven_address() => {
-                self.handshakes.prove(id, link);
-            }
+            State::Open if !link.open => link.on_open(now),
             _ => {}
+        }
+        let mut settled = Settled::Lives;
+        if let Some(origin) = link.origin
+            && link.channel.has_proven_address()
+        {
+            if self.handshakes.prove(id, origin) {
+                settled = Settled::Proven;
+                self.accepted.insert(origin, id);
+                self.handshakes.insert(id, link);
+            }
+            if link.open {
+                self.handshakes.remove(id, link);
+            }
         }
         let timeout = link.channel.timeout();
         if timeout != link.alarm {
@@ -264,7 +278,7 @@ impl LinkTable {
             }
         }
         self.queue(id);
-        Settled::Lives
+        settled
     }
 
     /// When a channel wants to hear the time; `None` if none does.
@@ -463,5 +477,6 @@ mod tests {
         table.remove(LinkId::new(3));
         assert_eq!(table.first_handshake_to_go(), Some(LinkId::new(1)));
         assert_eq!((table.handshaking(), table.accepted().len()), (3, 3));
+        assert_eq!(table.first_to_go(), Some(LinkId::new(1)));
     }
 }

@@ -8,14 +8,15 @@ use super::config::{JointConfig, Sharing};
 use super::shares::Shares;
 use super::word::Word;
 
-/// How often shares are computed: a few of the shortest round trips' worth of cells, and seldom
-/// enough to cost nothing.
+/// How often shares are computed at most: often within a round trip, for it costs a pass over all
+/// flows of the node.
 const EVERY: Duration = Duration::from_millis(10);
 /// Over how long a flow's rate is measured: longer than a round trip, shorter than a web page.
 const PERIOD: Duration = Duration::from_millis(200);
 /// How much faster than it was a flow may become before its limit is known to be wrong.
 const GROWTH: f64 = 1.25;
-/// What is left after a period of the count of cells by which a flow is quiet: half after a second.
+/// What is left of the count of cells by which a flow is quiet after a period in which shares were
+/// computed: half after a second, if cells pass all the time.
 const KEPT: f64 = 0.870_550_563_296_124_1;
 /// A flow is quiet if its count is below this part of the mean of busy flows.
 const QUIET: f64 = 0.5;
@@ -23,10 +24,12 @@ const QUIET: f64 = 0.5;
 /// bucket that is full when users come helps them, and empties without a jolt.
 const RESERVE: f64 = 0.2;
 const SPENT_WITHIN: Duration = Duration::from_millis(500);
-/// Bytes of a cell on a link, with the headers of UDP and IP, and of the feedback about it.
+/// Bytes of a cell in a datagram.
 const CELL: u64 = Frame::<RawPayload>::cell_len(Carrier::Datagram).get();
 pub(super) const CELL_BYTES: f64 = CELL as f64;
-const ON_LINK: f64 = (CELL + 30) as f64;
+/// Bytes of a cell on a link: with the headers of UDP and IP, and its part of the link's framing.
+const ON_LINK: f64 = (CELL + 28 + 2) as f64;
+/// Bytes that a bucket is charged for a cell: with the feedback about it.
 const PAID: f64 = (CELL + Feedback::LEN_WITH_WORD) as f64;
 
 /// The flows of a node, and how its capacities are shared among them.

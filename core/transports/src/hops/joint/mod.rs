@@ -9,8 +9,8 @@
 //! its first cell, because requests carry words along. Windows begin at this rate, and are bounded
 //! by it; where more would be lost in a network queue, cells are paced.
 //!
-//! Whoever lies harms itself: a word that is too low slows the flows of the neighbour that says it,
-//! and one that is too high is bounded by the successor's queue limit, as every window is.
+//! A word that is too low slows the flows of the neighbour that says it; one that is too high
+//! is bounded by the successor's queue limit, as every window is.
 //!
 //! `docs/joint.md` has equations, reasons and measurements.
 //!
@@ -42,7 +42,8 @@ use crate::waiting::{Finding, Rule, Window};
 const BUSY: Duration = Duration::from_millis(300);
 /// The round trip of a hop on which none was measured.
 const ASSUMED: Duration = Duration::from_millis(100);
-/// Cells that are paced may go ahead of time by this, so that a timer serves several.
+/// Cells that are paced may go ahead of time by this, or by the time of one cell if that is longer,
+/// so that a timer serves several.
 const BURST: Duration = Duration::from_millis(2);
 
 /// Joint control at one node.

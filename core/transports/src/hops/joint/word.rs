@@ -3,7 +3,8 @@
 /// A rate that a predecessor may use, and what it means.
 ///
 /// On the wire it has 16 bits: one that says whether the rate is hard, and a number of 4 bits of
-/// exponent and 11 of mantissa, rounded down: within 0.1 % of the rate.
+/// exponent and 11 of mantissa. It is rounded down to a whole number of cells per second, and to
+/// 0.1 %, and is at least one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Word {
     /// Cells per second.

@@ -13,7 +13,7 @@ mod notes;
 mod stays;
 
 use hopflow_overlay::StreamHandle;
-use hopflow_units::{Bytes, Instant, LinkId};
+use hopflow_units::{Bytes, Duration, Instant, LinkId};
 use hopflow_wire::{Cell, Frame};
 
 pub(crate) use self::index::{Arriving, FlowAt, FlowIndex, StreamAt};
@@ -30,6 +30,9 @@ use crate::world::outbox::Arrival;
 use crate::world::packets::{Content, Packet, Packets};
 use crate::world::routes::Routes;
 use crate::world::shared::Shared;
+
+/// A datagram that has been behind its last router for so long is lost.
+const LOST: Duration = Duration::from_secs(60);
 
 /// Notes what happens to marked cells at a machine.
 #[derive(Clone, Debug)]
@@ -189,6 +192,8 @@ impl BreakdownRecorder {
                 for cell in marked(packets.frames_of(start, len)) {
                     if let Some(arriving) = self.index.arriving(packet.to, cell.circuit) {
                         let cell = Followed::of(arriving.flow, &cell.payload);
+                        let fresh = |since: Instant| at.saturating_since(since) < LOST;
+                        self.at_router.retain(|(_, _, since)| fresh(*since));
                         self.at_router.push((packet.to, cell, at));
                     }
                 }
