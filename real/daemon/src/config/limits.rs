@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::require;
 use crate::InputError;
 
+/// More would not fit into any machine's memory.
+const MOST: u32 = 1_000_000;
+
 /// What others may make a relay hold and do at most, all workers together. At a limit the network
 /// that has most loses its oldest; a network is an IPv4 prefix of 24 bits or an IPv6 prefix of 48.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +75,3 @@ impl RelayLimits {
         whole.share(workers)
     }
 }
-
-/// More would not fit into any machine's memory.
-const MOST: u32 = 1_000_000;

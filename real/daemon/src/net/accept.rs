@@ -24,8 +24,9 @@ pub(super) fn listen(address: SocketAddr, shared: bool) -> io::Result<TcpListene
     Ok(TcpListener::from_std(raw.into()))
 }
 
-/// The next of those who connect, with its address; `None` if nobody does, or the system has no room for one more.
-/// The poll does not tell when it has: then it is to be tried again from time to time.
+/// The next of those who connect, with its address; `None` if nobody does, or the system has no
+/// room for one more. The poll does not tell when it has: then it is to be tried again from time to
+/// time.
 pub(super) fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
     loop {
         match listener.accept() {

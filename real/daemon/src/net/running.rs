@@ -392,8 +392,7 @@ impl Workers {
         let build = move || plan.build(number, engine.clone(), &role, &seen);
         let (worker, waker) = build()?;
         // The waker of a worker that began anew is not told: it looks often enough by itself.
-        let again =
-            move || build().map_or_else(|error| Err(io::Error::other(error)), |it| Ok(it.0));
+        let again = move || build().map(|it| it.0).map_err(io::Error::other);
         let counted = shared.clone();
         let handle = thread::Builder::new()
             .name(format!("worker {number}"))

@@ -145,7 +145,7 @@ impl Link {
                 socket.write_all(&bytes)
             }
         };
-        sent.is_ok_and(|()| true)
+        sent.is_ok()
     }
 
     /// Says the same CREATE under this name: a handshake that is repeated costs its sender nothing.

@@ -16,6 +16,12 @@ impl Engine {
         self.end_circuit(now, circuit, Reason::Requested, None, Failure::Requested);
     }
 
+    /// Closes a circuit that there is no room for any more.
+    pub(super) fn drop_circuit(&mut self, now: Instant, circuit: CircuitKey) {
+        let why = Failure::Closed(Reason::Other);
+        self.end_circuit(now, circuit, Reason::Other, None, why);
+    }
+
     /// Lets a circuit carry data: gives it to the node.
     pub(super) fn open_circuit(&mut self, key: CircuitKey, crypt: Crypt) {
         let Some(circuit) = self.circuits.get(key) else {

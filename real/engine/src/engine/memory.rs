@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use hopflow_overlay::{Direction, FlowView};
 use hopflow_units::{Bytes, Instant};
-use hopflow_wire::Reason;
 
 use super::Engine;
 use crate::circuit::{Ages, Phase};
-use crate::types::{CircuitKey, Failure};
+use crate::types::CircuitKey;
 
 /// Memory that a cell takes as it waits, with what is kept about it.
 const CELL_MEMORY: u64 = 640;
@@ -70,8 +69,7 @@ impl Engine {
             return false;
         };
         self.counters.out_of_memory += 1;
-        let why = Failure::Closed(Reason::Other);
-        self.end_circuit(now, key, Reason::Other, None, why);
+        self.drop_circuit(now, key);
         true
     }
 
@@ -100,8 +98,7 @@ impl Engine {
                 }
                 total -= held.0;
                 self.counters.out_of_memory += 1;
-                let why = Failure::Closed(Reason::Other);
-                self.end_circuit(now, key, Reason::Other, None, why);
+                self.drop_circuit(now, key);
             }
         }
         total

@@ -128,8 +128,7 @@ impl Engine {
         };
         if let Some(key) = gone {
             self.counters.circuits_evicted += 1;
-            let why = Failure::Closed(Reason::Other);
-            self.end_circuit(now, key, Reason::Other, None, why);
+            self.drop_circuit(now, key);
         }
     }
 
