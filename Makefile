@@ -2,9 +2,10 @@
 CARGO ?= cargo
 PYTHON ?= python3
 CHROMIUM ?= chromium
+FIREFOX ?= firefox-esr
 
 .DEFAULT_GOAL := test
-.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground wheel lint fmt docs bench ci
+.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground site test-site wheel lint fmt docs bench ci
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 # An environment with what tests and checks of the Python package need, and the package itself.
@@ -13,10 +14,13 @@ ENV_PYTHON = $(ENV)/bin/python
 
 # The page with the simulator, and WebAssembly for it.
 PAGE = site/playground
-PACKAGES = $(PAGE)/node_modules/.package-lock.json
 WASM = wasm32-unknown-unknown
+# The site; where a page of reproductions was made, it is part of it.
+SITE = site/pages
+ATLAS ?= $(TARGET)/atlas
+PACKAGES = $(PAGE)/node_modules/.package-lock.json $(SITE)/node_modules/.package-lock.json
 
-test: test-rust test-python test-page ## all tests
+test: test-rust test-python test-page test-site ## all tests
 
 test-rust: ## tests of the crates
 	$(CARGO) test --workspace --locked
@@ -34,8 +38,8 @@ test-python: python-env ## tests of the Python package, and its types
 	$(ENV_PYTHON) -m mypy
 	$(ENV_PYTHON) -m pytest --quiet
 
-# In Chromium, where it is.
-test-page: ## tests of the playground in a browser
+# In Chromium and Firefox, where they are.
+test-page: ## tests of the playground in browsers
 	@if ! command -v npm >/dev/null || ! test -d "$$(rustc --print target-libdir --target $(WASM))"; then \
 		echo "skipped: the playground needs npm and rustup target add $(WASM)"; \
 	elif ! command -v $(CHROMIUM) >/dev/null; then \
@@ -44,7 +48,23 @@ test-page: ## tests of the playground in a browser
 		$(MAKE) --no-print-directory playground && \
 		$(CARGO) build --quiet --locked --package hopflow-playground --example hashes && \
 		cd $(PAGE) && npm run --silent check && \
-		CHROMIUM="$$(command -v $(CHROMIUM))" HASHES="$(abspath $(TARGET))/debug/examples/hashes" npm run --silent test; \
+		export HASHES="$(abspath $(TARGET))/debug/examples/hashes" && \
+		BROWSER=chromium CHROMIUM="$$(command -v $(CHROMIUM))" npm run --silent test && \
+		if command -v $(FIREFOX) >/dev/null; then \
+			BROWSER=firefox FIREFOX="$$(command -v $(FIREFOX))" npm run --silent test; \
+		else \
+			echo "skipped: no Firefox ($(FIREFOX)): the playground was tested in Chromium alone"; \
+		fi; \
+	fi
+
+test-site: ## the site is made, its links lead somewhere, and it works in a browser
+	@if ! command -v npm >/dev/null || ! test -d "$$(rustc --print target-libdir --target $(WASM))"; then \
+		echo "skipped: the site needs npm and rustup target add $(WASM)"; \
+	elif ! command -v $(CHROMIUM) >/dev/null; then \
+		echo "skipped: the tests of the site need Chromium"; \
+	else \
+		$(MAKE) --no-print-directory site && \
+		cd $(PAGE) && CHROMIUM="$$(command -v $(CHROMIUM))" npm run --silent test-site; \
 	fi
 
 playground: page-packages ## the page that runs the simulator in a browser, in site/playground/build/page
@@ -56,9 +76,17 @@ playground: page-packages ## the page that runs the simulator in a browser, in s
 
 page-packages: $(PACKAGES)
 
-$(PACKAGES): $(PAGE)/package-lock.json
-	cd $(PAGE) && npm ci --silent
+%/node_modules/.package-lock.json: %/package-lock.json
+	cd $* && npm ci --silent
 	touch $@
+
+site: playground docs ## guides, playground and API as one site, in site/pages/build; its links are checked
+	rm -rf $(SITE)/build
+	cd $(SITE) && SITE_ATLAS="$(wildcard $(ATLAS))" npm run --silent build
+	cp -r $(PAGE)/build/page $(SITE)/build/playground
+	cp -r $(TARGET)/doc $(SITE)/build/api
+	if test -d $(ATLAS); then cp -r $(ATLAS) $(SITE)/build/atlas; fi
+	$(PYTHON) tools/check-links.py $(SITE)/build --base "$${SITE_BASE:-/}" --only-to api
 
 python-env: $(ENV)/ready
 
@@ -75,7 +103,7 @@ lint: python-env ## format, clippy, ruff, the directions of dependencies and cir
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs tools/bindgen/src/main.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package hopflow --all-targets --locked -- -D warnings
-	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-bands.py tools/records.py tools/compare-with-tor.py
+	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-links.py tools/check-bands.py tools/records.py tools/equal-arms.py tools/compare-with-tor.py
 	$(PYTHON) tools/check-crate-graph.py
 	$(PYTHON) tools/check-circles.py
 	$(PYTHON) tools/check-bands.py

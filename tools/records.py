@@ -3,10 +3,11 @@
 
 A record is a folder of `study/reproductions/records`: the `values.csv` that an experiment wrote, without
 curves of more than 40 points (courses over time), and `record.json`, which says how: version, commit,
-command, seeds, the hash of the results, and a hash of the golden hashes of each transport that was
-run. Between `<!-- record: ... -->` and `<!-- end of record -->`,
+command, and of what the program makes seeds, how long the runs took one after the other, the hash of the results, and a hash of the
+golden hashes of each transport that was run. Between `<!-- record: ... -->` and `<!-- end of record -->`,
 pages of `docs` have what this tool makes of records:
 
+    <!-- record: counts -->                        how many values and claims have which verdict
     <!-- record: verdicts -->                      all experiments, with their verdicts
     <!-- record: verdicts ID [ENDING] -->          one experiment, by figure and quantity; perhaps only
                                                    quantities that end so
@@ -14,7 +15,8 @@ pages of `docs` have what this tool makes of records:
     <!-- record: claims ID [ENDING] -->            claims and trends with their differences
 
 `check` compares pages and records, and records and golden hashes. `write` writes the pages.
-`add FOLDER` makes a record of a folder that `hopflow reproduce` wrote.
+`add FOLDER` makes a record of a folder that `hopflow reproduce` wrote, by a program that was built from
+the commit `--commit`.
 Exit status: 0 if all is well, 1 if something is not.
 """
 
@@ -32,8 +34,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RECORDS = ROOT / "study/reproductions/records"
 EXPERIMENTS = ROOT / "study/reproductions/experiments"
+IN_PYTHON = ROOT / "python/hopflow/experiments.py"
+BANDS_IN_PYTHON = ROOT / "python/hopflow/bands.toml"
 GOLDEN = ROOT / "study/lab/tests/golden/hashes.txt"
-PAGES = ("docs/reproductions.md", "docs/truth.md")
+PAGES = ("README.md", "docs/reproductions.md", "docs/truth.md")
 VERDICTS = ("reproduced", "not reproduced", "undecided")
 BLOCK = re.compile(r"<!-- record: (.*?) -->\n.*?<!-- end of record -->", re.DOTALL)
 
@@ -66,31 +70,55 @@ def presets(scenario):
     return sorted({choice.get("preset", label) for label, choice in transports.items()})
 
 
-def add(folder):
-    """Makes a record of a folder of results."""
+def command(name, words):
+    """The command that made results, without where they went and how many threads made them.
+
+    >>> command("backtap-fig5", "hopflow reproduce backtap-fig5 --seeds 20 --out /there --threads 2")
+    'hopflow reproduce backtap-fig5 --seeds 20'
+    """
+    seeds = re.search(r"--seeds[ =]\d+", words or "")
+    return f"hopflow reproduce {name}{' ' + seeds[0] if seeds else ''}"
+
+
+def add(folder, commit, given=""):
+    """Makes a record of a folder of results that a program of this commit made, with options if in Python."""
     folder = Path(folder)
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    name = manifest["scenario"]
+    kept = without_courses((folder / "values.csv").read_text(encoding="utf-8"))
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short=7", commit], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    in_python = folder / "experiment.json"
+    made = of_python(in_python, kept, given) if in_python.is_file() else of_program(folder / "manifest.json", kept)
+    name = made["experiment"]
     record = RECORDS / name
     record.mkdir(parents=True, exist_ok=True)
-    kept = without_courses((folder / "values.csv").read_text(encoding="utf-8"))
     (record / "values.csv").write_text(kept, encoding="utf-8")
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short=7", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
-    )
-    runs = manifest["runs"]
-    about = {
+    about = {"experiment": name, "commit": commit.stdout.strip(), **made}
+    (record / "record.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    print(f"{record.relative_to(ROOT)}: {len(values(name))} values")
+
+
+def of_program(manifest, kept):
+    """How results of the program were made."""
+    manifest = json.loads(manifest.read_text(encoding="utf-8"))
+    name, runs = manifest["scenario"], manifest["runs"]
+    return {
         "experiment": name,
         "hopflow": manifest["hopflow"],
-        "commit": commit.stdout.strip(),
-        "command": f"hopflow reproduce {name}",
-        "seeds": manifest["seeds"],
+        "command": command(name, manifest.get("command")),
+        "seeds": sorted({run["seed"] for run in runs}) or manifest["seeds"],
         "runs": len(runs),
+        "seconds": round(sum(run["wall_seconds"] for run in runs), 1),
         "results": short("".join(run["results"] for run in runs) or kept),
         "golden": golden(presets(manifest["scenario_toml"])) if runs else {},
     }
-    (record / "record.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
-    print(f"{record.relative_to(ROOT)}: {len(values(name))} values")
+
+
+def of_python(marker, kept, given):
+    """How results of the Python package were made, which simulates nothing."""
+    name = json.loads(marker.read_text(encoding="utf-8"))["experiment"]
+    command = f"python -m hopflow reproduce {name} {given}".strip()
+    return {"experiment": name, "command": command, "results": short(kept), "golden": {}}
 
 
 def without_courses(text):
@@ -163,18 +191,26 @@ def with_interval(value):
 
 
 def span(low, high):
-    """A band, which may be open above.
+    """A band, which may be open at one end.
 
-    >>> span("1", "2"), span("1", "")
-    ('1.00 to 2.00', '1.00 or more')
+    >>> span("1", "2"), span("1", ""), span("", "2")
+    ('1.00 to 2.00', '1.00 or more', '2.00 or less')
     """
-    return f"{number(low)} to {number(high)}" if high else f"{number(low)} or more"
+    if low and high:
+        return f"{number(low)} to {number(high)}"
+    return f"{number(low)} or more" if low else f"{number(high)} or less"
 
 
 def table(header, rows):
-    """A table of Markdown."""
-    lines = ["| " + " | ".join(header) + " |", "| " + " | ".join("---" for _ in header) + " |"]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+    r"""A table of Markdown.
+
+    >>> print(table(["a"], [["|x|"]]))
+    | a |
+    | --- |
+    | \|x\| |
+    """
+    lines = [header, ["---"] * len(header), *([cell.replace("|", r"\|") for cell in row] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def count(of, verdict):
@@ -182,14 +218,30 @@ def count(of, verdict):
     return str(sum(value["verdict"] == verdict for value in of) or "")
 
 
+def catalogue():
+    """All experiments, by name: those of the program, then those in Python."""
+    paths = sorted(EXPERIMENTS.glob("*.toml"))
+    names = [path.stem for path in paths if not path.name.endswith((".scenario.toml", ".settings.toml"))]
+    in_python = re.findall(r'(?m)^    "([a-z0-9-]+)": Experiment\(', IN_PYTHON.read_text(encoding="utf-8"))
+    return names + in_python
+
+
+def totals():
+    """How many values and claims have which verdict, for a page that says no more."""
+    found = [value for name in names() for value in values(name)]
+    rows = []
+    for what, claims in (("values", False), ("claims", True)):
+        of = [value for value in found if is_claim(value) == claims]
+        rows.append([what, *(count(of, verdict) or "0" for verdict in VERDICTS)])
+    made = f"These are {len(names())} of {len(catalogue())} experiments; the others have no record yet."
+    return table(["", *VERDICTS], rows) + "\n\n" + made
+
+
 def overview():
-    """The verdicts of all experiments that are simulated or computed by the program."""
+    """The verdicts of all experiments."""
     rows, totals = [], [0] * 6
     made = set(names())
-    for path in sorted(EXPERIMENTS.glob("*.toml")):
-        if path.name.endswith((".scenario.toml", ".settings.toml")):
-            continue
-        name = path.stem
+    for name in catalogue():
         if name not in made:
             rows.append([f"`{name}`", *[""] * 7, "no record yet"])
             continue
@@ -219,7 +271,7 @@ def verdicts(name, ending=""):
         ours = with_interval(one) if one else f"{len(found)} values"
         paper = number(one["paper"]) if one else ""
         band = span(one["band_low"], one["band_high"]) if one else ""
-        rows.append([figure, quantity + at + unit, f"`{transport}`", paper, band, ours, said(found)])
+        rows.append([figure, quantity + at + unit, f"`{transport}`" if transport else "", paper, band, ours, said(found)])
     return table(["figure", "what", "transport", "paper", "band", "ours", "verdict"], rows)
 
 
@@ -275,6 +327,8 @@ def claims(name, ending=""):
 def block(order):
     """What stands for an order of a page."""
     kind, *rest = order.split(" ", 2)
+    if kind == "counts":
+        return totals()
     if kind == "verdicts" and not rest:
         return overview()
     if rest and rest[0] not in names():
@@ -285,7 +339,7 @@ def block(order):
         return claims(*rest)
     if kind == "values":
         return of_quantity(*rest)
-    raise SystemExit(f'there is no table "{order}"; allowed: verdicts, verdicts ID [ENDING], values ID QUANTITY, claims ID [ENDING]')
+    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, claims ID [ENDING]')
 
 
 def page(text):
@@ -298,14 +352,18 @@ def page(text):
 
 def bands_differ(name):
     """Whether a record was judged by other bands than the data file has now."""
-    data = tomllib.loads((EXPERIMENTS / f"{name}.toml").read_text(encoding="utf-8"))
     now = {}
+    file = EXPERIMENTS / f"{name}.toml"
+    data = tomllib.loads((file if file.is_file() else BANDS_IN_PYTHON).read_text(encoding="utf-8"))
     for curve in data.get("curves", []):
         key = curve["quantity"], curve["transport"]
         for x, *of in curve.get("paper", []):
             now[(*key, float(x))] = of
         if "whole" in curve:
             now[(*key, None)] = curve["whole"]
+    for band in data.get("band", []):
+        if band["figure"] == name:
+            now[(band["quantity"], "", None)] = [band[key] for key in ("paper", "low", "high") if key in band]
     for value in values(name):
         # What no run has is counted, in a band of its own.
         if not is_claim(value) and not value["quantity"].endswith(": runs with a value"):
@@ -333,10 +391,12 @@ def main():
     parser = argparse.ArgumentParser(description="The records of reproductions, and the tables made of them.")
     parser.add_argument("order", choices=["check", "write", "add"])
     parser.add_argument("folders", nargs="*", help="folders to add")
+    parser.add_argument("--commit", default="HEAD", help="what the program was built from (default: HEAD)")
+    parser.add_argument("--given", default="", help="the options of experiments in Python, such as '--seeds 10'")
     options = parser.parse_args()
     if options.order == "add":
         for folder in options.folders:
-            add(folder)
+            add(folder, options.commit, options.given)
     if options.order == "write":
         for path in PAGES:
             file = ROOT / path

@@ -1,6 +1,13 @@
-//! Any bytes as what a neighbour with an open link says to a relay, and when.
+//! Any bytes as what a neighbour with an open link says to a relay, and when; with limits of all kinds.
 #![no_main]
 
+#[allow(dead_code, reason = "shared with the tests")]
+#[path = "../../real/engine/tests/neighbour/far.rs"]
+mod far;
+#[allow(dead_code, reason = "shared with the tests")]
+#[path = "../../real/engine/tests/neighbour/far_life.rs"]
+mod far_life;
+#[allow(dead_code, reason = "shared with the tests")]
 #[path = "../../real/engine/tests/neighbour/life.rs"]
 mod life;
 #[allow(dead_code, reason = "shared with the tests")]

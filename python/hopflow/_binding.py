@@ -10,6 +10,9 @@ from hopflow._errors import HopflowError
 if TYPE_CHECKING:
     from hopflow._native import Native
 
+PROGRAM = "python -m hopflow"
+"""How reports name the program."""
+
 
 def native() -> Native:
     """The module `hopflow._native`.

@@ -111,3 +111,18 @@ class Native(Protocol):
         Each is told as JSON: its key, hash, time and quantities, or why it failed; and the tables
         that are wanted, by name, as Parquet files.
         """
+    def simulated(self) -> list[str]:
+        """Name the experiments that have runs."""
+    def lacking(self, experiment: str, orders: Orders, watch: Watch) -> str:
+        """Return the runs that an experiment's folder lacks, as JSON.
+
+        That is the number of networks of their plan, and each run's name, transport and seed. When
+        these runs are made there may be more; without any, `reproduce` finds all that it needs.
+        """
+    def make_lacking(
+        self, experiment: str, names: Sequence[str], orders: Orders, watch: Watch
+    ) -> str:
+        """Make some of these runs; return the name of each with its seconds or its error, as JSON.
+
+        `orders` has the number of networks that `lacking` told.
+        """

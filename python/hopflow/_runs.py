@@ -16,6 +16,7 @@ from typing import Any, cast
 from hopflow._binding import native
 from hopflow._claims import claimed_for
 from hopflow._errors import HopflowError
+from hopflow._extra import call
 from hopflow.progress import Progress, watching
 from hopflow.results import Results
 
@@ -115,6 +116,7 @@ def reproduce(
     data: str | os.PathLike[str] | None = None,
     epochs: int | None = None,
     quick: bool = False,
+    client: Any = None,
     progress: Watcher = None,
 ) -> Results:
     """Makes a figure or table of a paper again.
@@ -134,7 +136,9 @@ def reproduce(
             names, then the cache.
         epochs: Epochs of training, where neural networks are trained.
         quick: Whether a smaller version will do, which is called so.
-        progress: As for `run`, for simulated experiments.
+        client: A Dask client: the runs of a simulated experiment are made by its cluster, whose
+            workers must reach `out`. By default by this machine's cores.
+        progress: As for `run`, for simulated experiments; with `client` as for `Campaign.run`.
 
     Raises:
         HopflowError: There is no such experiment, it does not take an option, its data or packages
@@ -143,12 +147,16 @@ def reproduce(
     """
     from hopflow import experiments
 
-    of_runs = {"circuits": circuits, "progress": progress}
+    of_runs = {"circuits": circuits, "client": client, "progress": progress}
     of_nets = {"data": data, "epochs": epochs, "quick": quick}
     if experiment not in experiments.REGISTRY:
         allowed = ("out", "seeds", "threads", *of_runs)
         experiments.refuse_others(experiment, of_nets, allowed)
         orders = order_for(f"hopflow.reproduce({experiment!r})", out, seeds, circuits, threads)
+        if client is not None:
+            given = (experiment, orders, client, progress)
+            orders = call("hopflow.campaign.papers:fill_one", *given, extra="campaign")
+            progress = False
         return _watched(progress, lambda watch: native().reproduce(experiment, orders, watch))
     allowed = ("out", *experiments.REGISTRY[experiment].options)
     experiments.refuse_others(experiment, of_runs, allowed)

@@ -9,12 +9,9 @@ from pathlib import Path
 
 import hopflow
 from hopflow import experiments
-from hopflow._binding import native
+from hopflow._binding import PROGRAM, native
 from hopflow._errors import HopflowError
 from hopflow._extra import call
-
-PROGRAM = "python -m hopflow"
-"""How reports name the program."""
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
@@ -29,6 +26,8 @@ def main(arguments: Sequence[str]) -> int:
                 return call("hopflow.campaign.cli:campaign", rest, extra="campaign") or 0
             case ["sweep", *rest] if any(word.startswith("--vary") for word in rest):
                 return call("hopflow.campaign.cli:campaign", rest, extra="campaign") or 0
+            case ["reproduce", *rest] if any(word.startswith("--cluster") for word in rest):
+                return call("hopflow.campaign.cli:reproduce", rest, extra="campaign") or 0
             case ["reproduce", *rest] if any(name in experiments.REGISTRY for name in rest):
                 reproduce(rest)
                 return 0

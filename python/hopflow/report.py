@@ -106,6 +106,11 @@ def label(text: str, colour: int) -> Special:
     return Special({"label": [text, colour]})
 
 
+def link(text: str, path: str) -> Special:
+    """A cell that leads to a file or folder; the path is taken from the page's folder."""
+    return Special({"link": [text, path]})
+
+
 def figures(text: str, faint: bool = False) -> Special:
     """A cell of numbers as text; faint ones recede."""
     return Special({"faint" if faint else "figures": text})

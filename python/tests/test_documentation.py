@@ -11,10 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_notebook_shows_what_its_cells_put_out() -> None:
-    for package in ("pandas", "matplotlib"):
+@pytest.mark.parametrize("name", ["quickstart", "campaign"])
+def test_a_notebook_shows_what_its_cells_put_out(name: str) -> None:
+    for package in ("pandas", "matplotlib", "duckdb"):
         pytest.importorskip(package)
-    notebook = ROOT / "docs" / "examples" / "quickstart.ipynb"
+    notebook = ROOT / "docs" / "examples" / f"{name}.ipynb"
     command = [sys.executable, str(ROOT / "tools" / "run-notebook.py"), "--check", str(notebook)]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr

@@ -7,8 +7,9 @@ use crate::Violation;
 /// Lets cells pass while a window, a credit and a rate allow it.
 ///
 /// A transport sets the parts, the machine asks and counts. A part that is not set is open. A
-/// window limits the cells that have passed and were not yet *released*; what releases them is
-/// the transport's choice (acknowledgement, forward feedback, SENDME).
+/// window limits the cells that have passed and were not yet *released*. The node releases those of a
+/// hop, as feedback or acknowledgements say; the end control those of a source
+/// ([`EndCx::release`](crate::EndCx::release)).
 #[derive(Clone, Debug)]
 pub struct Gate {
     window: u64,
@@ -135,7 +136,7 @@ impl Gate {
     ///
     /// # Errors
     /// If so many are not outstanding.
-    pub fn release(&mut self, cells: Cells) -> Result<(), Violation> {
+    pub(crate) fn release(&mut self, cells: Cells) -> Result<(), Violation> {
         if cells > self.outstanding() {
             return Err(Violation::BeyondOutstanding);
         }

@@ -9,7 +9,7 @@ use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, 
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
 use crate::slots::SlotId;
-use crate::{BucketConfig, ConfigError, Direction, Features, Metric, Plan};
+use crate::{BucketConfig, ConfigError, Direction, Features, Metric, Plan, Violation};
 
 /// An overlay node without its I/O.
 ///
@@ -255,8 +255,10 @@ pub enum Event<P> {
     Closed {
         /// The circuit.
         circuit: CircuitHandle,
-        /// Why.
+        /// Why, as neighbours learn it.
         reason: Reason,
+        /// What a peer did, where this node closed the circuit for that.
+        violation: Option<Violation>,
     },
 }
 

@@ -262,6 +262,12 @@ impl FeedbackPlan {
 }
 
 impl HopPlan {
+    /// Forward feedback about every cell, which may wait for company for `delay`, and no messages or
+    /// regular calls.
+    pub const fn forwarding(delay: Duration) -> Self {
+        Self::new(FeedbackPlan::every_cell(true, delay))
+    }
+
     /// This feedback, and no messages or regular calls.
     pub const fn new(feedback: FeedbackPlan) -> Self {
         Self {
@@ -314,6 +320,11 @@ impl Plan {
     /// Whether lost cells are sent again and order is restored on each hop.
     pub const fn repairs_hops(&self) -> bool {
         matches!(self.repair, Repair::PerHop(_))
+    }
+
+    /// Whether successors say something that releases the gate of a hop.
+    pub(crate) const fn releases_hops(&self) -> bool {
+        self.repairs_hops() || self.hop.feedback.forwarded
     }
 
     /// The connection that the ends of circuits keep, if they do.

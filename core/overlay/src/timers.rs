@@ -25,7 +25,7 @@ pub(crate) enum Timer {
 /// All pending timers, earliest first; simultaneous ones in the order of their kind and flow.
 ///
 /// Timers are never removed early: the node that takes one checks whether it is still wanted.
-/// Feedback timers all have the same delay, so a queue holds them in order.
+/// Feedback timers have the same delay, unless options have just changed, so that a queue holds them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<(Instant, Timer)>>,
@@ -48,11 +48,16 @@ impl Timers {
         Some((at, timer))
     }
 
-    /// Notes that a link's feedback is to be sent at `at`, no earlier than any noted before.
+    /// Notes that a link's feedback is to be sent at `at`.
     #[inline]
     pub(crate) fn set_feedback(&mut self, at: Instant, link: LinkId) {
-        debug_assert!(self.feedback.back().is_none_or(|(last, _)| *last <= at));
-        self.feedback.push_back((at, link));
+        let later = self
+            .feedback
+            .iter()
+            .rev()
+            .take_while(|(other, _)| *other > at);
+        let place = self.feedback.len() - later.count();
+        self.feedback.insert(place, (at, link));
     }
 
     /// Takes a link whose feedback is due, with the time it was noted for.
@@ -87,5 +92,22 @@ impl Timers {
             .front()
             .map_or(Instant::FAR_FUTURE, |(at, _)| *at);
         heap.min(feedback)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn feedback_with_a_delay_that_became_shorter_does_not_wait_for_what_was_noted_before() {
+        let mut timers = Timers::default();
+        let at = Instant::from_nanos;
+        for (time, link) in [(7, 0), (9, 1), (3, 2), (9, 3)] {
+            timers.set_feedback(at(time), LinkId::new(link));
+        }
+        let due = std::iter::from_fn(|| timers.take_due_feedback(at(9)));
+        let links: Vec<_> = due.map(|(_, link)| link.index()).collect();
+        assert_eq!(links, [2, 0, 1, 3]);
     }
 }

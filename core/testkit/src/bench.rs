@@ -2,7 +2,7 @@
 
 use hopflow_overlay::{
     CircuitHandle, CircuitSpec, Event, Factory, HopSpec, Host, NodeEnv, Plan, StreamHandle,
-    StreamSpec,
+    StreamSpec, Violation,
 };
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::{Carrier, Cell, CellFlags, CellSeq, Feedback, Frame, Payload, Reason};
@@ -36,6 +36,8 @@ pub struct Sent {
     pub delivered: Bytes,
     /// Why circuits were closed.
     pub closed: Vec<Reason>,
+    /// What neighbours did where that is why.
+    pub violations: Vec<Violation>,
 }
 
 impl Bench {
@@ -154,7 +156,12 @@ impl Bench {
                     let len = payload.data().map_or(0, <[u8]>::len);
                     sent.delivered += Bytes::new(len as u64);
                 }
-                Event::Closed { reason, .. } => sent.closed.push(reason),
+                Event::Closed {
+                    reason, violation, ..
+                } => {
+                    sent.closed.push(reason);
+                    sent.violations.extend(violation);
+                }
                 Event::Message { .. }
                 | Event::Begun { .. }
                 | Event::Finished { .. }
@@ -199,6 +206,7 @@ impl Sent {
     fn append(&mut self, mut later: Self) {
         self.frames.append(&mut later.frames);
         self.closed.append(&mut later.closed);
+        self.violations.append(&mut later.violations);
         self.delivered += later.delivered;
     }
 

@@ -1,7 +1,9 @@
-//! Round trips: the smallest to a successor, and when one is over.
+//! Round trips: the smallest to a successor, when one is over, and the hop's window that follows them.
 
-use hopflow_overlay::Site;
+use hopflow_overlay::{Forwarded, Gate, HopCx, Site};
 use hopflow_units::{Cells, Duration, LinkId};
+
+use crate::waiting::{Finding, Rule, Window};
 
 /// The smallest round trip of all circuits to a successor, by link.
 ///
@@ -102,6 +104,85 @@ impl Round {
         self.end = sent.get();
         self.least = None;
         self.recent = (Duration::ZERO, 0);
+    }
+}
+
+/// A hop's window, and the round trips by which it is set.
+#[derive(Clone, Debug)]
+pub(crate) struct HopWindow {
+    pub(crate) window: Window,
+    round: Round,
+}
+
+/// What a round trip took where `load` cells can have waited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trip {
+    pub(crate) load: u64,
+    pub(crate) base: Duration,
+    pub(crate) actual: Duration,
+    /// Whether it is over.
+    pub(crate) over: bool,
+}
+
+impl Trip {
+    /// What it shows.
+    pub(crate) fn finding(&self) -> Finding {
+        Finding::on_hop(self.load, self.base, self.actual)
+    }
+}
+
+impl HopWindow {
+    pub(crate) fn new(rule: &Rule) -> Self {
+        Self {
+            window: Window::new(rule),
+            round: Round::default(),
+        }
+    }
+
+    /// Notes what the successor forwarded, and what was outstanding until then.
+    pub(crate) fn note(&mut self, cx: &HopCx<'_>, sample: &Forwarded) {
+        self.round.note(sample.cells, sample.rtt);
+        self.window.note(cx.gate.outstanding() + sample.cells);
+    }
+
+    /// The round trip, if it is over, or so far, if what it shows is urgent: `load` cells can have
+    /// waited, `sent` cells were sent so far.
+    pub(crate) fn trip(
+        &mut self,
+        rule: &Rule,
+        (load, base): (u64, Duration),
+        sent: Cells,
+    ) -> Option<Trip> {
+        let over = self.round.is_over();
+        let trip = |actual| Trip {
+            load,
+            base,
+            actual,
+            over,
+        };
+        if over {
+            self.round.restart(sent);
+            return self.round.take_least().map(trip);
+        }
+        if !self.window.is_accelerating() {
+            return None;
+        }
+        // A window that grows fast must stop before the round trip is over.
+        let trip = trip(self.round.take_recent()?);
+        trip.finding().is_above(rule.beta).then_some(trip)
+    }
+
+    /// Changes the window by what was found after `sent` cells.
+    pub(crate) fn decide(&mut self, rule: &Rule, found: &Finding, sent: Cells) {
+        if self.window.decide(rule, found) {
+            self.round.expect_fresh(sent);
+        }
+    }
+
+    /// Sets the gate, within the bounds of the rule and of the successor.
+    pub(crate) fn set(&mut self, rule: &Rule, gate: &mut Gate) {
+        self.window.bound(rule, gate.cap());
+        gate.set_window(self.window.cells());
     }
 }
 

@@ -75,6 +75,7 @@ battery! {
     two_legs_keep_the_order_of_a_stream,
     a_lossy_slow_leg_does_not_block_the_stream,
     a_pinned_stream_uses_one_leg,
+    a_short_pause_ends,
     a_closed_leg_ends_its_stream_and_nothing_else,
     metrics_are_as_declared,
     the_same_options_again_change_nothing,

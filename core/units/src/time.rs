@@ -1,13 +1,19 @@
 //! Points and spans of time in integer nanoseconds.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// A point in time: nanoseconds since the driver's own origin.
 ///
 /// The core never reads a clock; whoever drives it passes the time in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Instant(u64);
+///
+/// `Option<Instant>` is as small as an instant: nodes and connections keep many of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(
+    /// One more than the nanoseconds.
+    NonZeroU64,
+);
 
 /// A span of time in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -19,33 +25,42 @@ pub struct Interval(Duration);
 
 impl Instant {
     /// The origin of time.
-    pub const ZERO: Self = Self(0);
+    pub const ZERO: Self = Self(NonZeroU64::MIN);
     /// A time that is never reached; the identity of `min`.
-    pub const FAR_FUTURE: Self = Self(u64::MAX);
+    pub const FAR_FUTURE: Self = Self(NonZeroU64::MAX);
 
     /// The instant `nanos` nanoseconds after the origin.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
+        Self(NonZeroU64::MIN.saturating_add(nanos))
     }
 
     /// Nanoseconds since the origin.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
-        self.0
+        self.0.get() - 1
     }
 
     /// Seconds since the origin, for formulas and plots.
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        self.as_nanos() as f64 / 1e9
     }
 
     /// Time passed since `earlier`, zero if `earlier` lies in the future.
+    #[inline]
     pub const fn saturating_since(self, earlier: Self) -> Duration {
-        Duration(self.0.saturating_sub(earlier.0))
+        Duration(self.0.get().saturating_sub(earlier.0.get()))
     }
 
     /// The time `span` earlier, or the origin.
     pub const fn saturating_sub(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(span.0))
+        Self::from_nanos(self.as_nanos().saturating_sub(span.0))
+    }
+}
+
+impl Default for Instant {
+    fn default() -> Self {
+        Self::ZERO
     }
 }
 
@@ -158,7 +173,7 @@ impl Sub for Instant {
     type Output = Duration;
     fn sub(self, earlier: Self) -> Duration {
         debug_assert!(self >= earlier, "time runs forward");
-        Duration(self.0 - earlier.0)
+        Duration(self.0.get() - earlier.0.get())
     }
 }
 
@@ -237,7 +252,7 @@ impl fmt::Display for Instant {
 
 impl fmt::Debug for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "@{} ns", self.0)
+        write!(f, "@{} ns", self.as_nanos())
     }
 }
 
@@ -248,6 +263,18 @@ mod tests {
     #[test]
     fn an_absurd_timer_is_never_due() {
         assert_eq!(Instant::from_nanos(5) + Duration::MAX, Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn an_instant_that_may_be_missing_is_small() {
+        assert_eq!(size_of::<Option<Instant>>(), size_of::<u64>());
+        for nanos in [0, 1, u64::MAX - 2] {
+            assert_eq!(Instant::from_nanos(nanos).as_nanos(), nanos);
+        }
+        assert_eq!(Instant::from_nanos(u64::MAX), Instant::FAR_FUTURE);
+        assert_eq!(Instant::default().as_nanos(), 0);
+        let early = Instant::from_nanos(3);
+        assert_eq!(early.saturating_sub(Duration::from_nanos(9)), Instant::ZERO);
     }
 
     #[test]

@@ -75,6 +75,18 @@ impl RelayCommand {
     }
 }
 
+/// Commands by their codes: every cell that ends here is looked up.
+const BY_CODE: [Option<RelayCommand>; 256] = {
+    let mut table = [None; 256];
+    let mut place = 0;
+    while place < RelayCommand::ALL.len() {
+        let command = RelayCommand::ALL[place];
+        table[command as usize] = Some(command);
+        place += 1;
+    }
+    table
+};
+
 /// The relay header of a cell, readable at the circuit's ends only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RelayHeader {
@@ -128,10 +140,8 @@ impl RelayHeader {
     /// # Errors
     /// If the command is unknown or the length exceeds what the cell can hold.
     pub fn decode(bytes: &[u8; crate::CELL_PAYLOAD]) -> Result<Self, DecodeError> {
-        let command = RelayCommand::ALL
-            .into_iter()
-            .find(|command| *command as u8 == bytes[10])
-            .ok_or(DecodeError::UnknownCommand(bytes[10]))?;
+        let command = BY_CODE[usize::from(bytes[10])];
+        let command = command.ok_or(DecodeError::UnknownCommand(bytes[10]))?;
         let len = u16::from_be_bytes([bytes[8], bytes[9]]);
         if len as usize > Self::capacity(command) {
             return Err(DecodeError::Length(len));

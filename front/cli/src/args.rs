@@ -135,12 +135,24 @@ pub(crate) enum Command {
     },
     /// Reproduce a figure or table of a paper, and compare the values
     ///
-    /// Writes the values and the paper's to values.csv, and a report with a verdict on each.
+    /// Writes the values and the paper's to values.csv, and a report with a verdict on each. `all`
+    /// makes every experiment whose data are there, and an atlas of them; finished runs are kept.
     Reproduce {
         /// The experiment, as `hopflow list experiments` names it, or `all`
         experiment: String,
         #[command(flatten)]
         options: RunOptions,
+    },
+    /// Write one page that shows what all experiments found, and a page for each
+    ///
+    /// The page needs no network. `hopflow reproduce all` writes it, too.
+    Atlas {
+        /// A folder that `hopflow reproduce all` wrote, or one of records
+        #[arg(value_name = "DIR", default_value = hopflow_api::RESULTS)]
+        folder: PathBuf,
+        /// The folder for the pages [default: the same]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
     },
     /// Vary parameters of a scenario over many networks, here or on a cluster (Python)
     ///
@@ -222,6 +234,12 @@ pub(crate) enum Command {
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Write the manual pages into a folder, one for each command
+    Man {
+        /// The folder, which is made if it is not there
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
     },
 }
 

@@ -18,6 +18,7 @@ mod show;
 mod sweep;
 
 use std::ffi::OsString;
+use std::fs;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
@@ -61,6 +62,7 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             experiment,
             options,
         }) => reproduce::reproduce(&experiment, &options, caller),
+        Some(Command::Atlas { folder, out }) => reproduce::atlas(&folder, out.as_deref()),
         Some(Command::Campaign { arguments: _ }) => Err(Failure::bad_input(
             "campaign needs the Python package: `pip install '.[campaign]'`, then \
              `python -m hopflow campaign`",
@@ -89,5 +91,13 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             clap_complete::generate(shell, &mut Cli::command(), "hopflow", &mut script);
             show::print(&String::from_utf8_lossy(&script))
         }
+        Some(Command::Man { folder }) => fs::create_dir_all(&folder)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), &folder))
+            .map_err(|error| {
+                Failure::bad_input(format_args!(
+                    "{}: cannot be written: {error}",
+                    folder.display()
+                ))
+            }),
     }
 }

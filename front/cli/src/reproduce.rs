@@ -1,6 +1,8 @@
 //! `hopflow reproduce`.
 
-use hopflow_api::{Caller, Failure, Reproduced, Runner};
+use std::path::Path;
+
+use hopflow_api::{AllReproduced, Caller, Failure, Kind, Reproduced, Runner};
 use hopflow_results::Verdict;
 use serde_json::json;
 
@@ -16,19 +18,42 @@ pub(crate) fn reproduce(id: &str, options: &RunOptions, caller: &Caller) -> Resu
         caller,
         monitor: &progress,
     };
-    let made = match id {
-        "all" => hopflow_api::reproduce_all(&runner, &|why| progress.say(why)),
-        id => hopflow_api::reproduce(id, &runner).map(|made| vec![made]),
-    };
+    if id == "all" {
+        let all = hopflow_api::reproduce_all(&runner, &|why| progress.say(why));
+        progress.clear();
+        return print_all(&all?, options.json);
+    }
+    let made = hopflow_api::reproduce(id, &runner);
     progress.clear();
-    let made = made?;
-    if options.json {
+    print(&[made?], options.json)
+}
+
+/// Writes the atlas of a folder with results or records.
+pub(crate) fn atlas(folder: &Path, out: Option<&Path>) -> Result<(), Failure> {
+    let atlas = hopflow_api::atlas(folder, out.unwrap_or(folder))?;
+    show::print(&format!("atlas    {}\n", atlas.display()))
+}
+
+fn print(made: &[Reproduced], as_json: bool) -> Result<(), Failure> {
+    if as_json {
         return show::print_json(&made.iter().map(json).collect());
     }
-    for made in made {
-        show::print(&text(&made))?;
+    made.iter().try_for_each(|made| show::print(&text(made)))
+}
+
+/// Prints what was made; what a defect kept from being made is a failure of the command.
+fn print_all(all: &AllReproduced, as_json: bool) -> Result<(), Failure> {
+    print(&all.made, as_json)?;
+    if !as_json {
+        show::print(&format!("atlas    {}\n", all.atlas.display()))?;
     }
-    Ok(())
+    let defects = (all.failed.iter()).filter(|(_, failure)| failure.kind() == Kind::Defect);
+    let defects: Vec<&str> = defects.map(|(id, _)| *id).collect();
+    if defects.is_empty() {
+        return Ok(());
+    }
+    let what = defects.join(", ");
+    Err(Failure::defect(format_args!("{what} failed; see above")))
 }
 
 /// How many values of each curve have which verdict, for curves that the paper tells about.

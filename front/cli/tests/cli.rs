@@ -348,7 +348,7 @@ fn transports_are_compared_on_the_networks_of_a_scenario() {
 }
 
 #[test]
-fn lists_schema_and_completions_are_printed() {
+fn lists_schema_completions_and_manual_are_printed() {
     let folder = folder(SCENARIO);
     assert!(success(folder.path(), &["list", "transports"]).contains("backtap "));
     assert!(success(folder.path(), &["list", "scenarios"]).starts_with("quickstart "));
@@ -356,6 +356,9 @@ fn lists_schema_and_completions_are_printed() {
     assert!(experiments.is_array());
     assert_eq!(json(folder.path(), &["schema"])["title"], "Scenario");
     assert!(success(folder.path(), &["completions", "bash"]).contains("complete"));
+    success(folder.path(), &["man", "manual/man1"]);
+    let page = fs::read_to_string(folder.path().join("manual/man1/hopflow-compare.1")).unwrap();
+    assert!(page.contains(".SH SYNOPSIS"), "{page}");
     let valid = success(folder.path(), &["validate", "tiny.toml"]);
     assert!(valid.starts_with("tiny.toml is valid: 4 runs"), "{valid}");
 }

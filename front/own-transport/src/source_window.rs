@@ -100,7 +100,7 @@ impl EndState for State {
             EndSignal::Command(header)
                 if header.command == RelayCommand::Sendme && header.stream == CIRCUIT =>
             {
-                self.window.on_sendme(cx.gates.end)
+                self.window.on_sendme(cx, CIRCUIT)
             }
             EndSignal::Command(_) => Err(Violation::Unexpected),
             _ => Ok(()),

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use hopflow_api::{Caller, Runs, Single};
+use hopflow_api::{Caller, MadeRun, Runner, Runs, Single};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::json;
 
-use crate::input::source;
+use crate::input::{Orders, source};
 use crate::watch::{failed, watched};
 
 /// Identifies the file of this module.
@@ -64,6 +64,66 @@ pub(crate) fn run_each(
         hopflow_api::run_each(&runs, 1, monitor)
     })?;
     Ok(runs.into_iter().map(|run| told(py, run)).collect())
+}
+
+/// The names of the experiments that have runs.
+#[pyfunction]
+pub(crate) fn simulated() -> Vec<&'static str> {
+    hopflow_api::simulated()
+}
+
+/// The runs that an experiment's folder lacks.
+#[pyfunction]
+pub(crate) fn lacking(
+    py: Python<'_>,
+    experiment: &str,
+    orders: &Bound<'_, PyAny>,
+    watch: &Bound<'_, PyAny>,
+) -> PyResult<String> {
+    let (order, caller) = orders.extract::<Orders>()?.into_parts();
+    let found = watched(py, watch, |monitor| {
+        let runner = Runner {
+            order: &order,
+            caller: &caller,
+            monitor,
+        };
+        hopflow_api::lacking(experiment, &runner)
+    })?;
+    let runs = found.runs.iter().map(|key| {
+        json!({
+            "name": key.folder(),
+            "transport": key.transport,
+            "seed": key.seed,
+        })
+    });
+    let runs: Vec<_> = runs.collect();
+    Ok(json!({ "seeds": found.seeds, "runs": runs }).to_string())
+}
+
+/// Makes some of these runs in the folder.
+#[pyfunction]
+pub(crate) fn make_lacking(
+    py: Python<'_>,
+    experiment: &str,
+    names: Vec<String>,
+    orders: &Bound<'_, PyAny>,
+    watch: &Bound<'_, PyAny>,
+) -> PyResult<String> {
+    let (order, caller) = orders.extract::<Orders>()?.into_parts();
+    let made = watched(py, watch, |monitor| {
+        let runner = Runner {
+            order: &order,
+            caller: &caller,
+            monitor,
+        };
+        hopflow_api::make_lacking(experiment, names, &runner)
+    })?;
+    let made = made.into_iter().map(|MadeRun { name, made }| match made {
+        Ok(seconds) => json!({ "name": name, "seconds": seconds }),
+        Err(error) => json!({ "name": name, "error": error }),
+    });
+    let made: Vec<_> = made.collect();
+    Ok(json!(made).to_string())
 }
 
 fn told(py: Python<'_>, run: Single) -> Told {

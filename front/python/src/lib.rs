@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::campaign::{build, dictionary, keys, run_each};
+    use super::campaign::{build, dictionary, keys, lacking, make_lacking, run_each, simulated};
     use std::ffi::OsString;
     use std::path::{Path, PathBuf};
 

@@ -7,16 +7,16 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hopflow._errors import HopflowError
 from hopflow._extra import call
 from hopflow.campaign import folder
-from hopflow.campaign.chunks import Made, Order, Setting, identity
+from hopflow.campaign.chunks import Made, Order, Setting, identity, make
 from hopflow.campaign.definition import DEFAULT_TABLES, define
-from hopflow.campaign.points import Point, checked_contents, points
+from hopflow.campaign.points import Checked, Point, checked, points
 from hopflow.campaign.pools import LocalPool, Pool
 from hopflow.campaign.results import CampaignResults
 from hopflow.campaign.rounds import State
@@ -47,6 +47,7 @@ class Campaign:
         tables: Sequence[str] = DEFAULT_TABLES,
         confidence: float = 0.95,
         runs: int | None = None,
+        skip: str | None = None,
         out: str | os.PathLike[str] | None = None,
     ) -> None:
         """Plans a campaign.
@@ -64,6 +65,8 @@ class Campaign:
             tables: Tables of each run that are kept, beside `runs`.
             confidence: The probability that the interval of a difference holds, at all times.
             runs: The most runs in all.
+            skip: `"invalid"` leaves out points that cannot be run, each with the reason; by default
+                they are refused.
             out: The folder or fsspec URL; by default one below `results`, named after the scenario.
 
         Raises:
@@ -80,6 +83,7 @@ class Campaign:
             tables=tables,
             confidence=confidence,
             runs=runs,
+            skip=skip,
         )
         self._store = Store(_url(out, self.definition.name))
 
@@ -89,20 +93,32 @@ class Campaign:
         return self._store.url
 
     @cached_property
-    def points(self) -> list[Point]:
-        """The points: combinations of values."""
+    def _all(self) -> list[Point]:
         return points(self.definition)
 
+    @property
+    def points(self) -> list[Point]:
+        """The points: combinations of values, but for those that are left out."""
+        return self._all if self.definition.skip is None else self._checked.points
+
+    @property
+    def left_out(self) -> list[tuple[Point, str]]:
+        """The points that cannot be run, each with the reason, if `skip` leaves them out.
+
+        Raises:
+            HopflowError: There are such, and they are not to be left out.
+        """
+        return self._checked.left_out
+
     @cached_property
-    def _contents(self) -> dict[str, dict[str, str]]:
-        """What runs are made from, by point and transport; checks every scenario."""
-        return {point.id: checked_contents(point, identity()) for point in self.points}
+    def _checked(self) -> Checked:
+        return checked(self._all, identity(), skip=self.definition.skip is not None)
 
     def estimate(self) -> Estimate:
         """What the campaign would take, from short measured runs of some of its points."""
         from hopflow.campaign.estimate import estimate
 
-        _ = self._contents
+        _ = self._checked
         return estimate(self.definition, self.points)
 
     def run(
@@ -138,10 +154,12 @@ class Campaign:
         end = None if hours is None else time.monotonic() + 3600.0 * hours
         try:
             watch.say(f"{len(self.points)} points on {pool.about}")
+            if self.left_out:
+                watch.say(f"{len(self.left_out)} more cannot be run and are left out")
             self._rounds(state, pool, watch, end)
         finally:
             watch.end()
-        folder.write_manifest(self._store, state, complete=not state.lost)
+        folder.write_manifest(self._store, state, self.left_out)
         results = CampaignResults(self.url)
         if report and self._store.is_local:
             try:
@@ -153,7 +171,8 @@ class Campaign:
     def _state(self) -> State:
         definition = self.definition
         setting = Setting(self._store, identity(), definition.tables)
-        state = State(definition, self.points, self._contents, setting)
+        checked = self._checked
+        state = State(definition, checked.points, checked.contents, setting)
         state.begin()
         if definition.runs is not None and state.runs() > definition.runs:
             raise HopflowError(
@@ -169,8 +188,9 @@ class Campaign:
         while True:
             orders = state.missing(existing)
             planned = sum(order.count for order in orders)
-            watch.begin(number, planned, state.decided() if number > 1 else 0, len(self.points))
-            for order, made in pool.outcomes(orders, state.setting):
+            decided = state.decided() if number > 1 else 0
+            watch.begin(CampaignProgress(number, 0, planned, decided, len(self.points), None))
+            for order, made in pool.outcomes(orders, partial(make, setting=state.setting)):
                 self._note(state, order, made, existing, watch)
                 if end is not None and time.monotonic() > end:
                     raise HopflowError(
@@ -193,13 +213,8 @@ class Campaign:
             existing.update(order.file("runs", point) for point, _ in order.points)
             watch.made(order, made)
             return
-        last = order.first + order.count - 1
-        reason = str(made).strip() or type(made).__name__
-        for point, _ in order.points:
-            state.lost.add(point)
-            watch.say(
-                f"failed: {order.transport} at {point} with seeds {order.first} to {last}: {reason}"
-            )
+        state.lost.update(point for point, _ in order.points)
+        watch.lost(order, made)
 
     def _is_decided(self, state: State, point: Point) -> bool:
         return point.id in state.differences and not state.undecided(point)
@@ -249,8 +264,8 @@ def read_campaign(path: str | os.PathLike[str], **options: Any) -> Campaign:
         beside = Path(path).parent / scenario
         content = read_scenario(str(beside) if beside.is_file() else scenario)
     for name, value in options.items():
-        if name in ("vary", "precision") and value:
-            table[name] = {**table.get(name, {}), **value}
+        if name in ("vary", "precision"):
+            table[name] = {**table.get(name, {}), **(value or {})}
         elif value is not None:
             table[name] = value
     return Campaign(content, **table)

@@ -53,6 +53,27 @@ class Order:
     points: tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]
     columns: tuple[tuple[str, str], ...]
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What chunks that take about as long have in common: roughly, and more closely."""
+        return self.transport, self.points[0][0]
+
+    @property
+    def about(self) -> str:
+        """What it is, for people."""
+        return f"{self.transport} at {', '.join(point for point, _ in self.points)}"
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return self.count
+
+    @property
+    def seeds(self) -> str:
+        """Its seeds, for people."""
+        last = self.first + self.count - 1
+        return f"seed {last}" if self.count == 1 else f"seeds {self.first} to {last}"
+
     def file(self, table: str, point: str) -> str:
         """The name of the file of a table."""
         return file_name(table, point, self.transport, self.first, self.count, self.content)
@@ -85,19 +106,15 @@ class Runs:
 
 @dataclass(frozen=True)
 class Made:
-    """What a worker tells of a chunk; its results are in its files.
+    """What a worker tells of an order; its results are in files.
 
     Attributes:
-        transport: As ordered.
-        points: The names of its points.
         runs: Number of runs.
         seconds: Time that it took.
         simulated: Time of that within the simulator.
         failures: Seeds of runs that failed, each with the reason.
     """
 
-    transport: str
-    points: tuple[str, ...]
     runs: int
     seconds: float
     simulated: float
@@ -148,7 +165,7 @@ def make(order: Order, setting: Setting, stop: threading.Event | None = None) ->
         )
     seeds = range(order.first, order.first + order.count)
     wanted = Runs(order.transport, tuple(seeds), setting.tables, setting.build)
-    made = list(native().run_each((True, order.text), wanted, _watch(stop)))
+    made = list(native().run_each((True, order.text), wanted, until(stop)))
     runs = [json.loads(about) for about, _ in made]
     tables = {
         table: _together(content for _, kept in made for name, content in kept if name == table)
@@ -161,8 +178,6 @@ def make(order: Order, setting: Setting, stop: threading.Event | None = None) ->
             content = _file(_with_parameters(rows, values, order.columns))
             setting.store.write(order.file(table, point), content)
     return Made(
-        transport=order.transport,
-        points=tuple(point for point, _ in order.points),
         runs=len(runs),
         seconds=time.perf_counter() - begun,
         simulated=sum(run.get("wall_seconds", 0.0) for run in runs),
@@ -183,7 +198,9 @@ def check_build(build: str) -> None:
         )
 
 
-def _watch(stop: threading.Event | None) -> Callable[..., None]:
+def until(stop: threading.Event | None) -> Callable[..., None]:
+    """Watches runs, and ends them when the user wants no more."""
+
     def watch(*_: float) -> None:
         if stop is not None and stop.is_set():
             raise KeyboardInterrupt

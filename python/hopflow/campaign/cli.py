@@ -6,12 +6,17 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
+from hopflow._binding import PROGRAM, native
 from hopflow._errors import HopflowError
 from hopflow._extra import call
+from hopflow._runs import order_for
+from hopflow.campaign import papers, pools
 from hopflow.campaign.campaign import Campaign, read_campaign, scenario_text
 from hopflow.campaign.results import CampaignResults
+from hopflow.campaign.watch import Watch
 
 
 def campaign(arguments: Sequence[str]) -> int:
@@ -31,6 +36,7 @@ def campaign(arguments: Sequence[str]) -> int:
         networks=_networks(options),
         tables=None if options.tables is None else [it for it in options.tables.split(",") if it],
         runs=options.runs,
+        skip=options.skip,
         out=options.out,
     )
     if options.point is not None:
@@ -43,9 +49,48 @@ def campaign(arguments: Sequence[str]) -> int:
     return 0
 
 
+def reproduce(arguments: Sequence[str]) -> int:
+    """Makes an experiment, or all of them, again: a cluster makes the runs, this machine the rest.
+
+    Raises:
+        HopflowError: It cannot be made, or runs failed.
+    """
+    options, others = _paper_parser().parse_known_args(arguments)
+    name: str = options.experiment
+    orders = order_for("", options.out, options.seeds, options.circuits, None)
+    folders = papers.in_folders(name, orders)
+    watch = Watch(None)
+    with cluster(options) as client:
+        pool = pools.DaskPool(client)
+        watch.say(f"runs of {name} on {pool.about}")
+        try:
+            lacking = papers.fill(folders, pool, watch)
+        finally:
+            watch.end()
+    # All runs are there: what the program does without a cluster finds them.
+    if options.seeds is not None:
+        others += ["--seeds", str(options.seeds)]
+    if options.circuits is not None:
+        others += ["--circuits", str(options.circuits)]
+    module = native()
+    program = Path(module.__file__)
+    if name == papers.ALL and not lacking:
+        out = options.out or "results"
+        return module.main(["reproduce", name, "--out", str(out), *others], PROGRAM, program)
+    for one, how in folders.items():
+        if one not in lacking:
+            code = module.main(["reproduce", one, "--out", str(how.out), *others], PROGRAM, program)
+            if code != 0:
+                return code
+    papers.refuse(lacking)
+    return 0
+
+
 def _show_plan(found: Campaign) -> int:
     for point in found.points:
         print(f"{point.id}  {point.label}")
+    for point, reason in found.left_out:
+        print(f"left out  {point.label}: {reason}")
     print(f"\n{found.estimate().text}")
     return 0
 
@@ -142,6 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--networks", type=int, metavar="N", help="networks of each point; of the first round")
     add("--most", type=int, metavar="N", help="the most networks of a point, with --precision")
     add("--runs", type=int, metavar="N", help="the most runs in all")
+    add("--skip", metavar="WHAT", help="invalid: leave out points that cannot be run")
     add("--hours", type=float, metavar="H", help="begin no more runs after so much time")
     add("--tables", metavar="A,B", help="tables of each run that are kept [circuits,downloads]")
     add("--out", metavar="DIR", help="folder or URL [results/campaign-NAME]")
@@ -154,6 +200,26 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     add("--dry-run", action="store_true", help="list the points, estimate time, memory and disk")
     add("--point", metavar="ID", help="print the scenario of a point, for `hopflow run`")
     add("--cores", type=int, metavar="N", help="cores of this machine [all]")
+    _add_cluster(parser)
+
+
+def _paper_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"{PROGRAM} reproduce",
+        description="Make figures and tables again by a cluster. Runs that the folder holds are "
+        "kept; other options are those of `hopflow reproduce`.",
+    )
+    add = parser.add_argument
+    add("experiment", help=f"its name, or {papers.ALL}")
+    add("--out", metavar="DIR", help="folder that all workers reach [results]")
+    add("--seeds", type=int, metavar="N", help="networks, in place of the experiments' own number")
+    add("--circuits", metavar="FILE", help="circuits in place of the file that is named")
+    _add_cluster(parser)
+    return parser
+
+
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--cluster",
         metavar="C",

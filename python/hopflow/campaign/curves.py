@@ -83,6 +83,13 @@ def heat_maps(view: View, quantity: str) -> Iterator[tuple[str, bytes]]:
     if len(rows) < 2 or len(columns) < 2:
         return
     baseline = view.manifest["baseline"]
+    shares = [
+        100 * abs(row["difference"] / row["baseline"])
+        for row in view.of_quantity(quantity)
+        if row["difference"] is not None and row["baseline"]
+    ]
+    # One scale for all transports, so that equal colours are equal differences.
+    largest = max([1e-9, *shares])
     for transport in view.transports:
         cells = {
             (row[down], row[along]): (
@@ -105,14 +112,13 @@ def heat_maps(view: View, quantity: str) -> Iterator[tuple[str, bytes]]:
             f"{title}: {transport} less {baseline}, in percent of {baseline}; cells whose interval "
             "covers zero are in brackets"
         )
-        yield caption, _picture(view, percent, np.array(known))
+        yield caption, _picture(view, percent, np.array(known), largest)
 
 
-def _picture(view: View, percent: Any, known: Any) -> bytes:
+def _picture(view: View, percent: Any, known: Any, largest: float) -> bytes:
     from matplotlib.figure import Figure
 
     down, along = view.parameters
-    largest = max(float(np.abs(percent).max()), 1e-9)
     height, width = percent.shape
     figure = Figure(figsize=(1.6 + 0.9 * width, 1.2 + 0.5 * height), layout="constrained")
     axes = figure.subplots()
@@ -126,8 +132,9 @@ def _picture(view: View, percent: Any, known: Any) -> bytes:
             )
         )
     for (row, column), value in np.ndenumerate(percent):
-        text = f"{value:+.0f}" if known[row, column] else f"({value:+.0f})"
-        dark = abs(value) > 0.7 * largest
+        text = f"{value:+.0f}".replace("-", "−")
+        text = text if known[row, column] else f"({text})"
+        dark = abs(value) > 0.5 * largest
         axes.text(column, row, text, ha="center", va="center", color="white" if dark else "black")
     sink = io.BytesIO()
     figure.savefig(sink, format="png", dpi=110, metadata={"Software": None})

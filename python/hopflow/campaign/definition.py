@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from hopflow._binding import native
@@ -49,6 +50,7 @@ class Definition:
         tables: The tables of each run that are kept.
         confidence: Of each interval.
         runs: The most runs in all; `None`: no bound.
+        skip: `"invalid"`: points that cannot be run are left out; `None`: they are refused.
     """
 
     scenario: Mapping[str, Any]
@@ -60,6 +62,7 @@ class Definition:
     tables: tuple[str, ...]
     confidence: float
     runs: int | None
+    skip: str | None
 
     @property
     def name(self) -> str:
@@ -97,6 +100,7 @@ class Definition:
             "networks": {"first": self.networks.first, "most": self.networks.most},
             "confidence": self.confidence,
             "runs": self.runs,
+            "skip": self.skip,
         }
 
 
@@ -117,6 +121,7 @@ def define(
     tables: Sequence[str] = DEFAULT_TABLES,
     confidence: float = 0.95,
     runs: int | None = None,
+    skip: str | None = None,
 ) -> Definition:
     """What is asked, checked but for what only the scenario's reader knows.
 
@@ -135,6 +140,8 @@ def define(
     if baseline is None:
         baseline = labels[0]
     _check_settings(baseline, labels, confidence, runs)
+    if skip not in (None, "invalid"):
+        raise HopflowError(f'skip: it is {skip!r}; allowed is "invalid"')
     targets = _targets(precision or {})
     definition = Definition(
         scenario=content,
@@ -146,6 +153,7 @@ def define(
         tables=tuple(sorted(set(tables))),
         confidence=confidence,
         runs=runs,
+        skip=skip,
     )
     _check_tables(definition)
     return definition
@@ -162,12 +170,14 @@ def _check_settings(
         raise HopflowError(f"runs: it is {runs!r}; allowed are whole numbers from 1 on")
 
 
+@cache
 def dictionary() -> list[dict[str, Any]]:
     """The tables of results and of campaigns, with their columns."""
     found: list[dict[str, Any]] = json.loads(native().dictionary())
     return found
 
 
+@cache
 def quantities() -> dict[str, dict[str, Any]]:
     """The quantities of a run, as the table `runs` has them."""
     runs = next(table for table in dictionary() if table["table"] == "runs")

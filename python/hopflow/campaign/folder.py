@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from hopflow._errors import HopflowError
 from hopflow.campaign.definition import Definition, dictionary
+from hopflow.campaign.points import Point
 from hopflow.campaign.rounds import State
 from hopflow.campaign.stopping import Difference
 from hopflow.campaign.storage import Store
@@ -137,7 +139,7 @@ def _unit(column: str) -> str:
     return next((unit for suffix, unit in units.items() if column.endswith(suffix)), "")
 
 
-def write_manifest(store: Store, state: State, complete: bool) -> None:
+def write_manifest(store: Store, state: State, left_out: Sequence[tuple[Point, str]]) -> None:
     """Writes what was found: the same bits for the same runs."""
     definition = state.definition
     points = [
@@ -153,11 +155,15 @@ def write_manifest(store: Store, state: State, complete: bool) -> None:
     found = {
         "format": FORMAT,
         "request": _digest(definition.form()),
-        "complete": complete,
+        "complete": not state.lost,
         "baseline": definition.baseline,
         "transports": definition.transports,
         "confidence": definition.confidence,
         "points": points,
+        "left_out": [
+            {"point": point.id, "parameters": dict(point.parameters), "reason": reason}
+            for point, reason in left_out
+        ],
         "failures": state.failures(),
         "results": results_hash(state),
     }

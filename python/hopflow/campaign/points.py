@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,14 +85,43 @@ def contents(text: str, build: str) -> dict[str, str]:
     return {key["transport"]: key["content"] for key in keys}
 
 
-def checked_contents(point: Point, build: str) -> dict[str, str]:
-    """As `contents`, for a point.
+@dataclass(frozen=True)
+class Checked:
+    """Points whose scenarios were read.
+
+    Attributes:
+        points: Those that can be run.
+        contents: What their runs are made from, by point and transport.
+        left_out: Those that cannot, each with the reason.
+    """
+
+    points: list[Point]
+    contents: dict[str, dict[str, str]]
+    left_out: list[tuple[Point, str]]
+
+
+def checked(points: Sequence[Point], build: str, skip: bool) -> Checked:
+    """Reads the scenarios of points.
+
+    Args:
+        points: The points.
+        build: What makes the runs.
+        skip: Whether points that cannot be run are left out.
 
     Raises:
-        HopflowError: Its scenario cannot be run; the message names the point.
+        HopflowError: The scenario of a point, or of all, cannot be run; the message names it.
     """
-    try:
-        return contents(point.text, build)
-    except HopflowError as error:
-        where = f" (where {point.label})" if point.parameters else ""
-        raise HopflowError(f"{error}{where}") from error
+    found = Checked([], {}, [])
+    for point in points:
+        try:
+            found.contents[point.id] = contents(point.text, build)
+            found.points.append(point)
+        except HopflowError as error:
+            if not skip:
+                where = f" (where {point.label})" if point.parameters else ""
+                raise HopflowError(f"{error}{where}") from error
+            found.left_out.append((point, str(error)))
+    if not found.points:
+        _, reason = found.left_out[0]
+        raise HopflowError(f"no point can be run; the first: {reason}")
+    return found

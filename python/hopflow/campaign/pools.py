@@ -1,4 +1,4 @@
-"""What makes chunks: the cores of this machine, or a Dask cluster."""
+"""What makes runs: the cores of this machine, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -8,28 +8,56 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from hopflow._errors import HopflowError
-from hopflow.campaign.chunks import Made, Order, Setting, check_build, identity, make
-
-Outcome = tuple[Order, Made | Exception]
-"""An order, with what was made of it or why nothing was."""
+from hopflow.campaign.chunks import Made, check_build, identity
 
 
-class Pool(Protocol):
-    """Makes chunks in any order."""
+class Ordered(Protocol):
+    """Runs that are made one after the other, on one core."""
 
     @property
-    def cores(self) -> int:
-        """Chunks that are made at the same time."""
+    def kind(self) -> tuple[str, str]:
+        """What orders that take about as long have in common: roughly, and more closely."""
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
 
     @property
     def about(self) -> str:
         """What it is, for people."""
 
-    def outcomes(self, orders: Sequence[Order], setting: Setting) -> Iterator[Outcome]:
-        """Makes chunks; tells each when it is done."""
+    @property
+    def seeds(self) -> str:
+        """Its seeds, for people."""
+
+
+O = TypeVar("O", bound=Ordered)  # noqa: E741
+O_in = TypeVar("O_in", bound=Ordered, contravariant=True)
+
+
+class Make(Protocol[O_in]):
+    """Makes what is ordered; workers get it with the orders."""
+
+    def __call__(self, order: O_in, *, stop: threading.Event | None = None) -> Made:
+        """Makes it, unless the user wants no more."""
+
+
+class Pool(Protocol):
+    """Makes what is ordered, in any order."""
+
+    @property
+    def cores(self) -> int:
+        """Orders that are made at the same time."""
+
+    @property
+    def about(self) -> str:
+        """What it is, for people."""
+
+    def outcomes(self, orders: Sequence[O], make: Make[O]) -> Iterator[tuple[O, Made | Exception]]:
+        """Makes what is ordered; tells each when it is done, or why nothing was made of it."""
 
 
 class LocalPool:
@@ -41,7 +69,7 @@ class LocalPool:
 
     @property
     def cores(self) -> int:
-        """Chunks that are made at the same time."""
+        """Orders that are made at the same time."""
         return self._cores
 
     @property
@@ -49,11 +77,11 @@ class LocalPool:
         """What it is, for people."""
         return f"{self._cores} core{'s' if self._cores > 1 else ''} of this machine"
 
-    def outcomes(self, orders: Sequence[Order], setting: Setting) -> Iterator[Outcome]:
-        """Makes chunks; Ctrl-C ends it soon."""
+    def outcomes(self, orders: Sequence[O], make: Make[O]) -> Iterator[tuple[O, Made | Exception]]:
+        """Makes what is ordered; Ctrl-C ends it soon."""
         stop = threading.Event()
         with ThreadPoolExecutor(self._cores) as executor:
-            futures = {executor.submit(make, order, setting, stop): order for order in orders}
+            futures = {executor.submit(make, order, stop=stop): order for order in orders}
             try:
                 while futures:
                     done, _ = wait(futures, return_when=FIRST_COMPLETED)
@@ -74,9 +102,9 @@ def _outcome(future: Future[Made]) -> Made | Exception:
     raise error
 
 
-def make_all(orders: Sequence[Order], setting: Setting) -> list[Made]:
-    """The task of a worker: several chunks, one after the other."""
-    return [make(order, setting) for order in orders]
+def make_all(orders: Sequence[O], make: Make[O]) -> list[Made]:
+    """The task of a worker: several orders, one after the other."""
+    return [make(order) for order in orders]
 
 
 SECONDS = 10.0
@@ -122,21 +150,19 @@ class DaskPool:
         found = f"Dask, {self._client.scheduler.address}"
         return f"{found}, dashboard {link}" if link else found
 
-    def outcomes(self, orders: Sequence[Order], setting: Setting) -> Iterator[Outcome]:
-        """Makes chunks, several in a task; those of a task that fails are tried one by one."""
+    def outcomes(self, orders: Sequence[O], make: Make[O]) -> Iterator[tuple[O, Made | Exception]]:
+        """Makes what is ordered, several in a task; those of a task that fails one by one."""
         from distributed import as_completed
 
         left = deque(orders)
-        alone: deque[Order] = deque()
-        sent: dict[str, list[Order]] = {}
+        alone: deque[O] = deque()
+        sent: dict[str, list[O]] = {}
         tasks = as_completed([])
         try:
             while left or alone or sent:
                 while (left or alone) and len(sent) < AHEAD * self.cores:
                     task = [alone.popleft()] if alone else self._task(left)
-                    future = self._client.submit(
-                        make_all, task, setting, pure=False, retries=RETRIES
-                    )
+                    future = self._client.submit(make_all, task, make, pure=False, retries=RETRIES)
                     sent[future.key] = task
                     tasks.add(future)
                     del future
@@ -155,8 +181,8 @@ class DaskPool:
         finally:
             self._client.cancel(list(tasks.futures))
 
-    def _task(self, left: deque[Order]) -> list[Order]:
-        """The next chunks that last about as long as a task should."""
+    def _task(self, left: deque[O]) -> list[O]:
+        """The next orders that last about as long as a task should."""
         most = max(1, len(left) // (2 * self.cores))
         task, seconds = [left.popleft()], 0.0
         seconds += self._expected(task[0])
@@ -165,17 +191,15 @@ class DaskPool:
             task.append(left.popleft())
         return task
 
-    def _expected(self, order: Order) -> float:
-        """Seconds of a chunk: those of the last of its kind, else of its transport."""
-        seconds = self._seconds.get((order.transport, order.points[0][0]))
-        if seconds is None:
-            seconds = self._seconds.get((order.transport, ""), SECONDS)
-        return seconds
+    def _expected(self, order: Ordered) -> float:
+        """Seconds of an order: those of the last of its kind, else of a similar one."""
+        roughly, _ = order.kind
+        return self._seconds.get(order.kind, self._seconds.get((roughly, ""), SECONDS))
 
-    def _learn(self, task: Sequence[Order], made: Sequence[Made]) -> None:
+    def _learn(self, task: Sequence[Ordered], made: Sequence[Made]) -> None:
         for order, one in zip(task, made, strict=True):
-            self._seconds[order.transport, order.points[0][0]] = one.seconds
-            self._seconds[order.transport, ""] = one.seconds
+            roughly, _ = order.kind
+            self._seconds[order.kind] = self._seconds[roughly, ""] = one.seconds
 
 
 def _refuse_other_builds(client: Any) -> None:

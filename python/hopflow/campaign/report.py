@@ -15,7 +15,7 @@ from hopflow.campaign.results import CampaignResults
 from hopflow.campaign.sensitivity import sensitivity
 from hopflow.campaign.summary import Row, rows
 from hopflow.campaign.view import View
-from hopflow.report import Page, Section, figures
+from hopflow.report import Page, Section, figures, link
 
 MOST_ROWS = 400
 """Rows of a table; the data set has all."""
@@ -40,6 +40,8 @@ def write(results: CampaignResults) -> Path:
     for section in _matters(view):
         page.add(section)
     page.add(_points(view))
+    if manifest["left_out"]:
+        page.add(_left_out(view))
     if manifest["failures"]:
         page.add(_failures(manifest["failures"]))
     page.add(_origin(results, view))
@@ -99,16 +101,21 @@ def _interval(mean: float | None, half: float | None, scale: float) -> Any:
     if mean is None:
         return None
     if half is None:
-        return figures(f"{mean * scale:.4g}", faint=True)
+        return _numbers(f"{mean * scale:.4g}", faint=True)
     low, high = (mean - half) * scale, (mean + half) * scale
-    return figures(f"{mean * scale:.4g} [{low:.4g}, {high:.4g}]", faint=low <= 0.0 <= high)
+    return _numbers(f"{mean * scale:.4g} [{low:.4g}, {high:.4g}]", faint=low <= 0.0 <= high)
+
+
+def _numbers(text: str, faint: bool) -> Any:
+    """Numbers with a true minus."""
+    return figures(text.replace("-", "−"), faint)
 
 
 def _percent(row: Row) -> Any:
     half, base = row["difference_half_width"], row["baseline"]
     if half is None or not base:
         return None
-    return figures(
+    return _numbers(
         f"{100 * row['difference'] / base:+.1f} ± {100 * half / abs(base):.1f}",
         faint=abs(row["difference"]) <= half,
     )
@@ -154,14 +161,14 @@ def _quiet() -> Iterator[None]:
 def _points(view: View) -> Section:
     section = Section("Points and their runs")
     section.prose(
-        "The runs of a point lie in `data/runs/point=ID`, their tables beside; "
+        "A point leads to the files of its runs, `data/runs/point=ID`; their tables lie beside. "
         "`python -m hopflow campaign FILE --point ID` prints the point's scenario, with which "
         "`hopflow run` makes the same runs."
     )
     asked = any(point["differences"] for point in view.manifest["points"])
     table = [
         [
-            point["point"],
+            link(point["point"], f"data/runs/point={point['point']}/"),
             *view.cells(point["parameters"]),
             max(point["networks"].values()),
             sum(point["networks"].values()),
@@ -171,6 +178,13 @@ def _points(view: View) -> Section:
     ]
     columns: list[Any] = ["point", *view.headings, "networks", "runs", "decided"]
     return section.table(columns, table, "Points")
+
+
+def _left_out(view: View) -> Section:
+    section = Section("Points that are left out")
+    section.prose("These combinations of values cannot be run.")
+    table = [[*view.cells(it["parameters"]), it["reason"]] for it in view.manifest["left_out"]]
+    return section.table([*view.headings, "reason"], table[:MOST_ROWS], "Points that are left out")
 
 
 def _failures(failures: Sequence[dict[str, Any]]) -> Section:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hopflow.campaign.chunks import Made, Order
+from hopflow.campaign.chunks import Made
+from hopflow.campaign.pools import Ordered
 from hopflow.progress import is_shown
 
 
@@ -22,6 +23,7 @@ class CampaignProgress:
         decided: Points of which everything is known that was asked, before this round.
         points: Points in all.
         left: Estimated seconds until the end of the round; `None` while nothing is known.
+        of: What `decided` and `points` count.
     """
 
     round: int
@@ -30,6 +32,7 @@ class CampaignProgress:
     decided: int
     points: int
     left: float | None
+    of: str = "points decided"
 
     @property
     def text(self) -> str:
@@ -40,7 +43,7 @@ class CampaignProgress:
         left = "" if self.left is None else f", {duration(self.left)} left"
         return (
             f"round {self.round} {bar} {share:3.0f} %  {self.made} of {self.planned} runs{left}; "
-            f"{self.decided} of {self.points} points decided"
+            f"{self.decided} of {self.points} {self.of}"
         )
 
 
@@ -72,24 +75,27 @@ class Watch:
         self._now = CampaignProgress(0, 0, 0, 0, 0, None)
         self._last = 0.0
 
-    def begin(self, round: int, planned: int, decided: int, points: int) -> None:
+    def begin(self, now: CampaignProgress) -> None:
         """A round begins."""
         self._begun = time.monotonic()
-        self._now = CampaignProgress(round, 0, planned, decided, points, None)
+        self._now = now
         self._tell()
 
-    def made(self, order: Order, made: Made) -> None:
-        """A chunk was made."""
+    def made(self, order: Ordered, made: Made) -> None:
+        """What was ordered was made."""
         now = self._now
         done = now.made + made.runs
         passed = time.monotonic() - self._begun
         left = passed / done * (now.planned - done) if done else None
-        self._now = CampaignProgress(now.round, done, now.planned, now.decided, now.points, left)
+        self._now = replace(now, made=done, left=left)
         for seed, error in made.failures:
-            self.say(
-                f"failed: {order.transport} at {', '.join(made.points)} with seed {seed}: {error}"
-            )
+            self.say(f"failed: {order.about} with seed {seed}: {error}")
         self._tell()
+
+    def lost(self, order: Ordered, error: Exception) -> None:
+        """Nothing could be made of an order."""
+        reason = str(error).strip() or type(error).__name__
+        self.say(f"failed: {order.about} with {order.seeds}: {reason}")
 
     def say(self, text: str) -> None:
         """A line that stays."""

@@ -38,6 +38,23 @@ def test_a_campaign_is_one_command(file: str, capsys: pytest.CaptureFixture[str]
     assert point["point"] in capsys.readouterr().err
 
 
+def test_a_file_says_what_is_asked(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = """
+[campaign]
+scenario = "small.toml"
+networks = { first = 5, most = 10 }
+precision = { bulk_goodput = "5 %" }
+vary = { "circuits[0].count" = [2, 3] }
+"""
+    Path("asked.toml").write_text(asked)
+    assert cli.main(["campaign", "asked.toml", "--dry-run"]) == 0
+    told = capsys.readouterr().out
+    assert "points           2\n" in told and "runs             20 to 40\n" in told
+    more = ["--vary", "network.bucket.rate=1MB/s,2MB/s", "--dry-run"]
+    assert cli.main(["campaign", "asked.toml", *more]) == 0
+    assert "points           4\n" in capsys.readouterr().out
+
+
 def test_a_sweep_of_keys_is_a_campaign(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     vary = "transports.backtap.options.alpha=2..4"
     stop = ["--precision", "bulk_goodput=5%", "--networks", "5", "--most", "50"]

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +82,93 @@ def test_a_worker_of_another_build_is_refused(
         Campaign(small, out=tmp_path, **ASKED).run(client=client, progress=False)
 
 
+def test_a_worker_of_another_build_that_comes_later_makes_nothing(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    from hopflow.campaign import chunks, pools, storage
+
+    with pytest.raises(HopflowError, match="this worker has another build of hopflow"):
+        pools._same_build("another").setup(None)
+    setting = chunks.Setting(storage.Store(str(tmp_path)), "another", ())
+    point = Campaign(small).points[0]
+    order = chunks.Order(point.text, "vanilla", 1, 1, "content", ((point.id, ()),), ())
+    with pytest.raises(HopflowError, match="allowed is the same package on all machines"):
+        chunks.make(order, setting)
+    assert not any(tmp_path.iterdir())
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """An order that takes so many seconds."""
+
+    long: float
+    runs: int = 1
+    about: str = "a run"
+    seeds: str = "seed 1"
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        return "transport", str(self.long)
+
+
+class Two:
+    """A client of two workers that make nothing."""
+
+    def run(self, _: Any) -> dict[str, str]:
+        return {}
+
+    def register_plugin(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def nthreads(self) -> dict[str, int]:
+        return {"one": 2}
+
+
+def test_a_task_has_many_short_orders_or_one_that_is_long() -> None:
+    from hopflow.campaign.chunks import Made
+    from hopflow.campaign.pools import SECONDS, DaskPool
+
+    pool = DaskPool(Two())
+    short, long = Lasting(SECONDS / 20), Lasting(2 * SECONDS)
+    left = deque([short] * 100 + [long] * 100)
+    assert len(pool._task(left)) == 1  # Nothing is known yet.
+    for order in (long, short):
+        pool._learn([order], [Made(1, order.long, order.long, ())])
+    assert len(pool._task(left)) == 20
+    left = deque([long] * 100)
+    assert len(pool._task(left)) == 1
+    # At the end of a round no worker is left without work.
+    assert len(pool._task(deque([short] * 8))) == 2
+
+
 SCRIPT = """
 import json, sys
 from hopflow import Campaign
 small, asked, out = json.loads(sys.argv[1])
 Campaign(small, out=out, **asked).run(report=False, progress=False)
 """
+
+
+def test_two_people_extend_a_campaign_at_the_same_time(
+    small: dict[str, Any], tmp_path: Path, content: Content
+) -> None:
+    out = tmp_path / "out"
+    first, second, both = (
+        {**ASKED, "vary": {**ASKED["vary"], "circuits[0].count": counts}}
+        for counts in ([2, 3], [3, 4], [2, 3, 4])
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", SCRIPT, json.dumps([small, asked, str(out)])])
+        for asked in (first, second)
+    ]
+    assert [process.wait() for process in running] == [0, 0]
+    made = content(out)
+    assert len(list((out / "requests").iterdir())) == 2
+    Campaign(small, out=tmp_path / "alone", **both).run(report=False, progress=False)
+    alone = content(tmp_path / "alone")
+    tables = [name for name in alone if name.endswith(".parquet")]
+    assert {name: made[name] for name in tables} == {name: alone[name] for name in tables}
+    assert sum(name.endswith(".parquet") for name in made) == len(tables)
 
 
 def test_a_campaign_that_is_killed_goes_on(

@@ -107,6 +107,26 @@ def test_what_cannot_be_is_refused_with_the_point(small: dict[str, Any], tmp_pat
     assert not any(tmp_path.iterdir())
 
 
+def test_what_cannot_be_is_left_out_where_that_is_asked(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    vary = {"transports.backtap.options.end-to-end": ["none", "window", "credits"]}
+    campaign = Campaign(small, vary=vary, networks=1, skip="invalid", out=tmp_path)
+    assert len(campaign.points) == 2
+    ((point, reason),) = campaign.left_out
+    assert point.parameters == {"transports_backtap_options_end_to_end": "credits"}
+    assert "credits" in reason
+    results = campaign.run(report=False, progress=False)
+    assert [it["point"] for it in results.manifest["left_out"]] == [point.id]
+    assert {it["point"] for it in results.manifest["points"]} == {it.id for it in campaign.points}
+    with pytest.raises(HopflowError, match=r"credits.*\(where transports_backtap_options"):
+        _ = Campaign(small, vary=vary).left_out
+    with pytest.raises(HopflowError, match="no point can be run; the first: "):
+        _ = Campaign(small, vary={"network.burst": [3]}, skip="invalid").points
+    with pytest.raises(HopflowError, match="skip: it is 'all'; allowed is \"invalid\""):
+        Campaign(small, skip="all")
+
+
 def test_a_file_holds_a_scenario_and_what_is_asked(small: dict[str, Any], tmp_path: Path) -> None:
     from hopflow.campaign.points import Point
 

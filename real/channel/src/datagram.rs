@@ -2,6 +2,7 @@
 
 mod clock;
 mod config;
+mod greeting;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,8 @@ use hopflow_units::Instant;
 use crate::state::HANDSHAKE_TIMEOUT;
 use crate::{Error, Fingerprint, Identity, State};
 use clock::Clock;
+pub use greeting::{Cookies, Knock};
+use greeting::{Heads, Received};
 
 /// How many datagrams may overtake the end of the handshake; later ones are dropped, for the
 /// library queues them and fails when its queue of 30 is full.
@@ -46,8 +49,7 @@ pub struct DatagramChannel {
     scratch: Vec<u8>,
     /// How many datagrams overtook the end of the handshake.
     early: usize,
-    /// Whether the neighbour has shown that it receives what is sent to its address.
-    proven: bool,
+    heads: Heads,
 }
 
 impl DatagramChannel {
@@ -75,9 +77,10 @@ impl DatagramChannel {
 
     /// The end of a new channel at the side that was called.
     ///
-    /// It has a few kilobytes of memory, but has proven nothing about the sender's address yet: a
-    /// driver should make one only if [`opens_channel`](Self::opens_channel), and bound how many
-    /// are [`State::Handshaking`].
+    /// It has a few kilobytes of memory and makes a signature: a driver should make one only for an
+    /// opening that [`Cookies::check`] finds [`Knock::Proven`], and bound how many are
+    /// [`State::Handshaking`]. The first datagram says who calls, and others that begin a handshake
+    /// are dropped.
     ///
     /// `epoch` is the moment that the driver calls [`Instant::ZERO`].
     pub fn accept(identity: &Identity, epoch: std::time::Instant) -> Self {
@@ -86,6 +89,10 @@ impl DatagramChannel {
     }
 
     fn new(dtls: Dtls, expected: Option<Fingerprint>, epoch: std::time::Instant) -> Self {
+        let heads = match expected {
+            Some(_) => Heads::caller(),
+            None => Heads::Called(None),
+        };
         Self {
             dtls: Some(Box::new(dtls)),
             verified: expected.is_none(),
@@ -97,21 +104,18 @@ impl DatagramChannel {
             outbox: VecDeque::new(),
             scratch: vec![0; Self::MAX_DATAGRAM],
             early: 0,
-            proven: false,
+            heads,
         }
     }
 
-    /// The smallest first datagram of a caller that is answered, in bytes: what is said before the
-    /// caller has proven its address is less, repetitions included (as RFC 9000, section 14.1).
-    pub const LEAST_OPENING: usize = 1200;
+    /// The smallest first datagram of a caller that is answered, in bytes (as RFC 9000, section
+    /// 14.1).
+    pub const LEAST_OPENING: usize = greeting::LEAST_OPENING;
 
-    /// Whether `datagram` looks like the first one of a caller: a plaintext record of epoch 0 with
-    /// a `ClientHello` (RFC 9147, sections 4 and 5.2), and as large as callers make it.
-    pub fn opens_channel(datagram: &[u8]) -> bool {
-        const HANDSHAKE: u8 = 22;
-        const CLIENT_HELLO: u8 = 1;
-        datagram.len() >= Self::LEAST_OPENING
-            && matches!(datagram, [HANDSHAKE, 254, _, 0, 0, rest @ ..] if rest.get(8) == Some(&CLIENT_HELLO))
+    /// Whether `datagram` may be of this channel: it is no opening of another one.
+    #[inline]
+    pub fn is_of(&self, datagram: &[u8]) -> bool {
+        self.heads.are_of(datagram)
     }
 
     /// Where the channel stands.
@@ -119,22 +123,21 @@ impl DatagramChannel {
         &self.state
     }
 
-    /// Whether the neighbour has shown that it receives what is sent to its address: it has returned
-    /// the cookie of this end (RFC 9147, section 5.1), or this end has called it and got an answer.
-    pub const fn has_proven_address(&self) -> bool {
-        self.proven
-    }
-
     /// Takes a datagram from the network and hands each piece of plaintext in it to `out`.
     pub fn receive(&mut self, now: Instant, datagram: &[u8], out: &mut dyn FnMut(&[u8])) {
         self.advance(now);
-        if self.state == State::Handshaking && carries_data(datagram) {
+        let records = match self.heads.receive(datagram) {
+            Received::Records(records) => records,
+            Received::Repeat(opening) => return self.outbox.push_back(opening),
+            Received::Nothing => return,
+        };
+        if self.state == State::Handshaking && carries_data(records) {
             self.early += 1;
             if self.early > MAX_EARLY {
                 return;
             }
         }
-        self.drive(|dtls| dtls.handle_packet(datagram));
+        self.drive(|dtls| dtls.handle_packet(records));
         self.pump(out);
     }
 
@@ -234,11 +237,7 @@ impl DatagramChannel {
         while let Some(dtls) = self.dtls.as_mut() {
             match dtls.poll_output(&mut self.scratch) {
                 Output::ApplicationData(plain) if self.state == State::Open => out(plain),
-                Output::Packet(packet) => {
-                    // Before the address is proven, nothing is sent but plaintext.
-                    self.proven |= holds_ciphertext(packet);
-                    self.outbox.push_back(packet.to_vec());
-                }
+                Output::Packet(packet) => self.outbox.push_back(self.heads.send(packet)),
                 Output::BufferTooSmall { needed } => self.scratch.resize(needed, 0),
                 Output::PeerCert(certificate) => {
                     self.verified = self.expected == Some(Fingerprint::of_certificate(certificate));
@@ -247,7 +246,10 @@ impl DatagramChannel {
                         self.end(Error::WrongFingerprint);
                     }
                 }
-                Output::Connected if self.verified => self.state = State::Open,
+                Output::Connected if self.verified => {
+                    self.state = State::Open;
+                    self.heads.on_open();
+                }
                 Output::CloseNotify => self.end(Error::ClosedByPeer),
                 Output::Timeout(time) => {
                     self.timeout = self.clock.instant(time);
@@ -272,23 +274,6 @@ fn carries_data(datagram: &[u8]) -> bool {
     datagram
         .first()
         .is_some_and(|head| head & 0b1110_0011 == 0b0010_0011)
-}
-
-/// Whether one of the records in `datagram` is encrypted (RFC 9147, section 4).
-fn holds_ciphertext(datagram: &[u8]) -> bool {
-    const PLAINTEXT_HEADER: usize = 13;
-    let mut rest = datagram;
-    while let Some(&head) = rest.first() {
-        if head >> 5 == 0b001 {
-            return true;
-        }
-        let Some(&[high, low]) = rest.get(PLAINTEXT_HEADER - 2..PLAINTEXT_HEADER) else {
-            return false;
-        };
-        let len = usize::from(u16::from_be_bytes([high, low]));
-        rest = rest.get(PLAINTEXT_HEADER + len..).unwrap_or_default();
-    }
-    false
 }
 
 impl fmt::Debug for DatagramChannel {

@@ -20,7 +20,7 @@ mod identity;
 mod state;
 mod stream;
 
-pub use datagram::DatagramChannel;
+pub use datagram::{Cookies, DatagramChannel, Knock};
 pub use fingerprint::{Fingerprint, FingerprintError};
 pub use identity::{Identity, IdentityError};
 pub use state::{Error, State};

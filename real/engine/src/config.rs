@@ -37,18 +37,17 @@ pub struct Hop {
 pub struct Limits {
     /// Links that others opened. A network that has most of them gets no further one.
     pub links: usize,
-    /// Links that we opened, for their circuits or our own.
+    /// Links that we opened, for their circuits or our own. Where each circuit has its own, the
+    /// network that asked for most of them loses its oldest.
     pub opened: usize,
-    /// Links that others opened and whose handshake is not over. Those whose opener has not proven
-    /// its address go first, the oldest of them.
+    /// Links that others opened and whose handshake is not over.
     pub handshakes: usize,
-    /// Circuits on one link.
-    pub circuits_per_link: usize,
-    /// Circuits that others began. Those that carry no data yet go first.
+    /// Circuits that others began. Those that carry no data yet go first. A link has names for 65,535:
+    /// with fewer circuits than that none runs out of them.
     pub circuits: usize,
     /// Of these, those that carry no data yet.
     pub nascent: usize,
-    /// How often a network may begin a circuit.
+    /// How often a network may begin a circuit, and as often open a link.
     pub creates: Pace,
 }
 
@@ -67,8 +66,7 @@ impl Default for Limits {
             links: 16_384,
             opened: 16_384,
             handshakes: 1024,
-            circuits_per_link: 32_768,
-            circuits: 65_536,
+            circuits: 60_000,
             nascent: 16_384,
             creates: Pace {
                 per_second: 200,

@@ -27,6 +27,8 @@ impl Backlog {
             self.bytes -= u64::from(size);
             self.starts.pop_front();
         }
+        // The next one comes to where memory is in the cache.
+        self.starts.clear();
     }
 
     /// Notes a packet of `size` bytes that waits until `start`.

@@ -69,7 +69,14 @@ impl<P: Copy> Flight<P> {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Airborne<P>> {
         match self {
-            Self::InOrder(ring, _) => ring.pop_front(),
+            Self::InOrder(ring, _) => {
+                let packet = ring.pop_front();
+                if ring.is_empty() {
+                    // The next one comes to where memory is in the cache.
+                    ring.clear();
+                }
+                packet
+            }
             Self::ByArrival(heap) => heap.pop(),
         }
     }

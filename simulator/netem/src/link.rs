@@ -256,7 +256,10 @@ impl<P: Copy> Link<P> {
     /// When a sender that is stopped by a full queue should ask again, later than `now`: the next
     /// packet leaves the queue. `None` if a packet as large as any offered so far has room at once.
     pub fn room_at(&self, now: Instant) -> Option<Instant> {
-        if self.free_at <= now || self.fits(self.load_at(now), self.largest) {
+        let fits = |load| self.fits(load, self.largest);
+        // What has begun to leave since the last change makes room, and is counted only if that
+        // matters.
+        if self.free_at <= now || fits(self.load()) || fits(self.load_at(now)) {
             return None;
         }
         let next_start = match &self.queue {

@@ -22,6 +22,6 @@ pub use outcome::{
 pub use payload::{DataOffset, Simulated};
 pub use spec::SpecError;
 pub use world::{
-    Deployment, HopView, LinkView, MachineView, PacketView, Progress, TransferView, UserView,
-    World, WorldView, run,
+    Deployment, HopView, LinkView, MachineView, PacketView, Parallelism, Progress, TransferView,
+    UserView, World, WorldView, run,
 };

@@ -103,7 +103,13 @@ impl Simulated {
 impl Payload for Simulated {
     type Data = DataOffset;
 
+    /// Adds a transfer. Users and servers write one when the one before has been delivered, so that
+    /// each has a last cell of its own.
     fn append(data: &mut DataOffset, more: DataOffset) {
+        debug_assert!(
+            !data.followed || data.next == data.end,
+            "a transfer is written before all of the one before is packaged"
+        );
         data.end = data.end.wrapping_add(more.end);
         data.followed = more.followed;
     }
@@ -191,6 +197,22 @@ impl Payload for Simulated {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_cell_of_each_transfer_has_a_mark() {
+        let mut data = DataOffset::default();
+        let mut marks = Vec::new();
+        for lens in [[498, 2], [1, 0]] {
+            let len = Bytes::new(lens.iter().map(|len| u64::from(*len)).sum());
+            Simulated::append(&mut data, DataOffset::of(len, true));
+            for len in lens.into_iter().filter(|len| *len > 0) {
+                let mut header = RelayHeader::control(RelayCommand::Data, StreamId::new(1));
+                header.len = len;
+                marks.push(Simulated::cut(header, &mut data, Instant::ZERO).mark());
+            }
+        }
+        assert_eq!(marks, [0, Simulated::FIRST_MARK, Simulated::FIRST_MARK]);
+    }
 
     #[test]
     fn an_acknowledgement_fits_into_a_cell_of_data() {

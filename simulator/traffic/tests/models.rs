@@ -7,6 +7,9 @@ use hopflow_random::Streams;
 use hopflow_sim::spec::Class;
 use hopflow_traffic::{Model, Step};
 
+#[path = "../../../fuzz/explore.rs"]
+mod explore;
+
 const CLASSES: [(Class, &str); 2] = [(Class::Web, "web"), (Class::Bulk, "bulk")];
 
 fn builtin(name: &str) -> Model {
@@ -233,4 +236,9 @@ fn no_file_with_a_changed_byte_brings_the_program_down() {
             }
         }
     }
+}
+
+#[test]
+fn fuzzing_models_finds_nothing() {
+    explore::explore("traffic", |bytes| drop(Model::read(bytes, "a file")));
 }

@@ -21,6 +21,8 @@ type Series = (history: History, user: number, network: Network) => [number, num
 interface Chart {
   title: string;
   unit: string;
+  /** Whether it is about web downloads alone. */
+  web?: boolean;
   points?: boolean;
   series: Series;
 }
@@ -44,6 +46,7 @@ const CHARTS: Chart[] = [
   {
     title: 'time to the last byte of web downloads',
     unit: 's',
+    web: true,
     points: true,
     series: ({ downloads }, _, { users }) =>
       downloads
@@ -77,6 +80,7 @@ function align(series: [number, number][][]): uPlot.AlignedData {
 }
 
 export class Charts {
+  private readonly charts: Chart[];
   private plots: uPlot[] = [];
   /** Charts reach to this time. */
   private until = LEAST;
@@ -86,6 +90,8 @@ export class Charts {
     private readonly network: Network,
     private readonly labels: string[],
   ) {
+    const browses = network.users.some((user) => user.class === 'web');
+    this.charts = CHARTS.filter(({ web }) => browses || web !== true);
     this.build();
   }
 
@@ -101,7 +107,7 @@ export class Charts {
     const style = getComputedStyle(this.into);
     const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
     const axis = { stroke: colour('text'), grid: { stroke: colour('line') }, ticks: { stroke: colour('line') } };
-    const places = CHARTS.map(({ title, unit }) => {
+    const places = this.charts.map(({ title, unit }) => {
       const place = document.createElement('figure');
       const caption = document.createElement('figcaption');
       caption.textContent = `${title} (${unit})`;
@@ -109,7 +115,7 @@ export class Charts {
       this.into.append(place);
       return place;
     });
-    this.plots = CHARTS.map(({ points }, number) => {
+    this.plots = this.charts.map(({ points }, number) => {
       const place = places[number]!;
       const series = this.labels.map((label, arm) => ({
         label,
@@ -135,7 +141,7 @@ export class Charts {
 
   update(histories: History[], user: number): void {
     this.until = Math.max(LEAST, ...histories.map(({ samples }) => samples.at(-1)?.at ?? 0));
-    CHARTS.forEach(({ series }, number) => {
+    this.charts.forEach(({ series }, number) => {
       const all = histories.map((history) => series(history, user, this.network));
       this.plots[number]!.setData(align(all));
     });

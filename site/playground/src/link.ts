@@ -15,9 +15,8 @@ export async function writeLink({ text, time, speed }: Shown): Promise<string> {
   return new URLSearchParams({ t: String(time), speed: String(speed), scenario }).toString();
 }
 
-/** What a link says, if it does. */
-export async function readLink(hash: string): Promise<Shown | undefined> {
-  const parts = new URLSearchParams(hash.slice(1));
+/** The state that a link has, if it has one. */
+export async function readLink(parts: URLSearchParams): Promise<Shown | undefined> {
   const scenario = parts.get('scenario');
   if (scenario === null) return undefined;
   const letters = atob(scenario.replaceAll('-', '+').replaceAll('_', '/'));

@@ -46,12 +46,16 @@ class Page {
   private text = '';
 
   async start(): Promise<void> {
+    const asked = new URLSearchParams(location.hash.slice(1));
     this.scenarios = await this.simulator.ready;
     this.fillSources();
     this.listen();
-    const link = await readLink(location.hash).catch(() => undefined);
-    if (link === undefined) await this.tell(STORIES[0]!);
-    else {
+    const link = await readLink(asked).catch(() => undefined);
+    if (link === undefined) {
+      const story = STORIES.find(({ name }) => name === asked.get('story')) ?? STORIES[0]!;
+      by<HTMLSelectElement>('source').value = `stories/${story.title}`;
+      await this.tell(story);
+    } else {
       await this.load(link.text);
       this.setSpeed(link.speed);
       await this.jump(link.time);
@@ -96,6 +100,8 @@ class Page {
       this.setSpeed(10 ** Number((target as HTMLInputElement).value));
     });
     window.addEventListener('resize', () => this.resize());
+    // Another link was opened in this tab.
+    window.addEventListener('hashchange', () => location.reload());
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.resize());
     window.addEventListener('keydown', (event) => this.press(event));
   }
@@ -118,7 +124,7 @@ class Page {
   private async tell(story: Story): Promise<void> {
     await this.load(story.text, story);
     this.setSpeed(story.speed);
-    this.play(true);
+    this.play(!matchMedia('(prefers-reduced-motion: reduce)').matches);
   }
 
   /** Shows a scenario from its beginning, as the user wrote it. */
@@ -177,6 +183,10 @@ class Page {
     box!.append(title!, canvas!, strip);
     by('arms').append(box!);
     const stage = new Stage(canvas as HTMLCanvasElement, this.network);
+    new ResizeObserver(() => {
+      stage.measure();
+      this.draw();
+    }).observe(canvas!);
     canvas!.addEventListener('click', ({ offsetX, offsetY }) => {
       this.chosen = stage.at(offsetX, offsetY) ?? this.chosen;
       this.draw();
@@ -231,8 +241,10 @@ class Page {
       this.arms.flatMap(({ view }) => view.users.flatMap(({ hops }) => hops.map((hop) => hop[4])));
     const before = departed().reduce((a, b) => a + b, 0);
     for (let tries = 0; tries < 400 && this.time < this.network.end; tries += 1) {
-      await this.jump(this.time + 0.0005);
-      if (departed().reduce((a, b) => a + b, 0) > before) return;
+      const next = Math.min(this.network.end, this.time + 0.0005);
+      await this.jump(next);
+      // The user may have gone to another time meanwhile.
+      if (this.time !== next || departed().reduce((a, b) => a + b, 0) > before) return;
     }
   }
 
@@ -295,7 +307,8 @@ class Page {
   private async share(): Promise<void> {
     this.play(false);
     await this.jump(this.time);
-    location.hash = await writeLink({ text: this.text, time: this.time, speed: this.factor });
+    const link = await writeLink({ text: this.text, time: this.time, speed: this.factor });
+    history.replaceState(null, '', `#${link}`);
     await navigator.clipboard?.writeText(location.href).catch(() => undefined);
     by('share').textContent = 'link copied';
     setTimeout(() => (by('share').textContent = 'share'), 1500);

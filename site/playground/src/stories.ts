@@ -7,6 +7,8 @@ import startUp from '../stories/start-up.toml';
 import window from '../stories/window.toml';
 
 export interface Story {
+  /** The name in an address. */
+  name: string;
   title: string;
   text: string;
   speed: number;
@@ -16,6 +18,7 @@ export interface Story {
 
 export const STORIES: Story[] = [
   {
+    name: 'window',
     title: 'Why queues grow with the window',
     text: window,
     speed: 0.5,
@@ -27,6 +30,7 @@ export const STORIES: Story[] = [
     ],
   },
   {
+    name: 'neighbours',
     title: 'What one slow relay does to its neighbours',
     text: neighbours,
     speed: 0.5,
@@ -37,6 +41,7 @@ export const STORIES: Story[] = [
     ],
   },
   {
+    name: 'start-up',
     title: 'How BackTap’s window finds its size',
     text: startUp,
     speed: 0.1,
@@ -47,6 +52,7 @@ export const STORIES: Story[] = [
     ],
   },
   {
+    name: 'sharing',
     title: 'Sharing a link with other downloads',
     text: sharing,
     speed: 1,
@@ -57,6 +63,7 @@ export const STORIES: Story[] = [
     ],
   },
   {
+    name: 'failure',
     title: 'A relay dies',
     text: failure,
     speed: 1,

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use hopflow_lab::run::Campaign;
 use hopflow_report::{Axis, Code, FigurePage};
-use hopflow_reproductions::{Experiment, Reproduction, Setting, experiments, find};
+use hopflow_reproductions::{Description, Experiment, Reproduction, Setting, find};
 use hopflow_results::{Folder, Manifest, Value};
 
 use crate::failure::Failure;
@@ -16,35 +15,7 @@ use crate::runner::{RESULTS, Runner};
 /// # Errors
 /// If there is no such experiment, the monitor interrupts, or runs fail; finished runs are kept.
 pub fn reproduce(id: &str, runner: &Runner) -> Result<Reproduced, Failure> {
-    let experiment = find(id)?;
-    let planned = Reproduction::plan(experiment, &setting(runner.order), &runner.caller.build())?;
-    make(experiment, planned, runner.order.out.clone(), runner)
-}
-
-/// Makes all experiments again whose data are there; `skipped` hears of the others.
-///
-/// # Errors
-/// If the monitor interrupts, or runs fail; finished runs are kept.
-pub fn reproduce_all(runner: &Runner, skipped: &dyn Fn(&str)) -> Result<Vec<Reproduced>, Failure> {
-    let order = runner.order;
-    let mut made = Vec::new();
-    for experiment in experiments() {
-        let planned = Reproduction::plan(*experiment, &setting(order), &runner.caller.build());
-        let planned = match planned {
-            Err(error) => {
-                skipped(&format!("{} is skipped: {error}", experiment.id()));
-                continue;
-            }
-            Ok(planned) => planned,
-        };
-        let folder = order.out.as_ref().map(|out| out.join(experiment.id()));
-        made.push(make(*experiment, planned, folder, runner)?);
-    }
-    let parent = order.out.clone();
-    let parent = parent.unwrap_or_else(|| PathBuf::from(RESULTS));
-    let values: Vec<_> = made.iter().flat_map(|made| made.values.clone()).collect();
-    Folder::open(&parent).write_values(&values)?;
-    Ok(made)
+    make(find(id)?, runner.order.out.clone(), runner)
 }
 
 /// An experiment that was made again.
@@ -66,20 +37,21 @@ pub struct Reproduced {
     pub hash: String,
 }
 
-fn setting(order: &Order) -> Setting {
+pub(crate) fn setting(order: &Order) -> Setting {
     Setting {
         seeds: order.seeds.map(Into::into),
         circuits: order.circuits.clone(),
     }
 }
 
-fn make(
+/// Makes an experiment again, in `folder` or where it belongs by default.
+pub(crate) fn make(
     experiment: &'static dyn Experiment,
-    mut planned: (Reproduction, Campaign),
     mut folder: Option<PathBuf>,
     runner: &Runner,
 ) -> Result<Reproduced, Failure> {
     let order = runner.order;
+    let mut planned = Reproduction::plan(experiment, &setting(order), &runner.caller.build())?;
     let (reproduction, finished, values) = loop {
         let (reproduction, campaign) = planned;
         let folder = folder.get_or_insert_with(|| campaign.default_folder(Path::new(RESULTS)));
@@ -137,31 +109,36 @@ fn write_page(
     values: &[Value],
     folder: &Path,
 ) -> Result<PathBuf, Failure> {
-    let description = reproduction.description();
-    let code = |caption: &str, text: &str| Code {
-        caption: caption.to_owned(),
-        text: text.to_owned(),
-    };
     let seeds = format!("{:?}", manifest.seeds);
     let command = manifest.command.as_deref().unwrap_or("hopflow reproduce");
-    let page = FigurePage {
+    let origin = vec![
+        code("Command", command),
+        code(
+            "Version and seeds",
+            &format!("hopflow {}, seeds {seeds}", manifest.hopflow),
+        ),
+        code("Scenario", &manifest.scenario_toml),
+    ];
+    let mut page = figure_page(reproduction.description(), origin);
+    page.prose.splice(0..0, reproduction.provisional());
+    let document = reproduction.page(&page, values);
+    Ok(hopflow_report::write(&document, folder)?.page)
+}
+
+/// What the page of an experiment says beside its values.
+pub(crate) fn figure_page(description: &Description, origin: Vec<Code>) -> FigurePage {
+    FigurePage {
         title: description.title.clone(),
         subtitle: description.source.clone(),
         x: Some(Axis::new(&description.x.label, &description.x.unit)),
-        prose: reproduction
-            .provisional()
-            .into_iter()
-            .chain(description.notes.iter().cloned())
-            .collect(),
-        origin: vec![
-            code("Command", command),
-            code(
-                "Version and seeds",
-                &format!("hopflow {}, seeds {seeds}", manifest.hopflow),
-            ),
-            code("Scenario", &manifest.scenario_toml),
-        ],
-    };
-    let document = reproduction.page(&page, values);
-    Ok(hopflow_report::write(&document, folder)?.page)
+        prose: description.notes.clone(),
+        origin,
+    }
+}
+
+pub(crate) fn code(caption: &str, text: &str) -> Code {
+    Code {
+        caption: caption.to_owned(),
+        text: text.to_owned(),
+    }
 }

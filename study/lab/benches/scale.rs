@@ -5,13 +5,19 @@
 //! number of threads, seconds of wall time, cells forwarded per second and hop, and a hash of the
 //! results, which is the same for all. Without arguments: backtap, 4 simulated seconds, 1 and 2
 //! threads. Each number is run three times, in turn; the median is printed with all three.
+//!
+//! The critical path says how long a run would take with a core for each thread, whatever this
+//! machine has: the CPU time of the thread that took longest in each window, summed over windows. It
+//! leaves out what threads wait for at the end of a window besides each other. Next to it stands how
+//! many times its events all events are. 16 threads: `cargo bench ... -- backtap 4 1 16`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use hopflow_lab::scenario::Scenario;
-use hopflow_sim::World;
+use hopflow_sim::{Parallelism, World};
 use hopflow_units::Duration;
+use rustix::time::{ClockId, clock_gettime};
 
 const NETWORK: &str = r#"
 name = "scale"
@@ -36,9 +42,25 @@ workload = "web"
 start = { uniform = ["0 s", "20 s"] }
 "#;
 
-/// A run: seconds of wall time, cell-hops and the hash of its results.
+/// What a run was like.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Of wall time.
+    seconds: f64,
+    cell_hops: u64,
+    /// Of its results.
+    hash: u64,
+    parallelism: Parallelism,
+}
+
+/// The time that this thread has run.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::from_secs(time.tv_sec as u64) + Duration::from_nanos(time.tv_nsec as u64)
+}
+
 #[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
-fn run(scenario: &Scenario, transport: &str, seconds: u64, threads: usize) -> (f64, u64, u64) {
+fn run(scenario: &Scenario, transport: &str, seconds: u64, threads: usize) -> Run {
     let mut spec = scenario.sample(1);
     spec.end = Duration::from_secs(seconds);
     spec.sampling.circuits = None;
@@ -47,9 +69,11 @@ fn run(scenario: &Scenario, transport: &str, seconds: u64, threads: usize) -> (f
         .expect("the transport is known");
     let mut world = World::new(&spec, &*factory).expect("the network makes sense");
     world.split(threads);
+    world.measure(thread_time);
     let begun = std::time::Instant::now();
     assert!(world.run(&mut |_| ControlFlow::Continue(())));
-    let took = begun.elapsed().as_secs_f64();
+    let seconds = begun.elapsed().as_secs_f64();
+    let parallelism = world.parallelism().expect("it is measured");
     let outcome = world.into_outcome();
     let mut hasher = DefaultHasher::new();
     format!(
@@ -57,7 +81,12 @@ fn run(scenario: &Scenario, transport: &str, seconds: u64, threads: usize) -> (f
         outcome.downloads, outcome.circuits, outcome.nodes
     )
     .hash(&mut hasher);
-    (took, outcome.counters.cell_hops, hasher.finish())
+    Run {
+        seconds,
+        cell_hops: outcome.counters.cell_hops,
+        hash: hasher.finish(),
+        parallelism,
+    }
 }
 
 fn main() {
@@ -83,15 +112,25 @@ fn main() {
         }
     }
     println!(
-        "{transport}, {seconds} simulated seconds\n\nthreads  seconds               million cell-hops/s  hash"
+        "{transport}, {seconds} simulated seconds\n\nthreads  seconds               million cell-hops/s  \
+         critical path: s  events x  hash"
     );
     for (mut runs, threads) in runs.into_iter().zip(threads) {
-        runs.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let (median, cell_hops, hash) = runs[1];
-        let rate = cell_hops as f64 / median / 1e6;
+        runs.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
+        let Run {
+            seconds,
+            cell_hops,
+            hash,
+            parallelism,
+        } = runs[1];
+        let shortest = runs.iter().map(|run| run.parallelism.longest_time).min();
         println!(
-            "{threads:<8} {median:5.2} ({:.2} to {:.2})  {rate:6.2}               {hash:016x}",
-            runs[0].0, runs[2].0
+            "{threads:<8} {seconds:5.2} ({:.2} to {:.2})  {:6.2}               {:6.2}            {:5.2}     {hash:016x}",
+            runs[0].seconds,
+            runs[2].seconds,
+            cell_hops as f64 / seconds / 1e6,
+            shortest.map_or(0.0, Duration::as_secs_f64),
+            parallelism.events as f64 / parallelism.longest_events as f64,
         );
     }
 }

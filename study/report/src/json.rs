@@ -5,8 +5,8 @@
 //!
 //! - a cell is `null`, a text, a number, an array of a number and half the width of its interval,
 //!   or an object with one of the keys `label` (an array of the text and its colour's number),
-//!   `figures`, `faint` (texts), `range` (an array of two numbers), `count` and `verdict` (its
-//!   name);
+//!   `link` (an array of the text and a path from the page), `figures`, `faint` (texts), `range` (an
+//!   array of two numbers), `count` and `verdict` (its name);
 //! - an image is an object of `caption` and `png`, the file in base 64;
 //! - charts whose axes readers choose cannot be given.
 
@@ -54,6 +54,7 @@ enum AnyCell {
 #[serde(rename_all = "snake_case")]
 enum OtherCell {
     Label(String, usize),
+    Link(String, String),
     Figures(String),
     Faint(String),
     Range(f64, f64),
@@ -74,6 +75,7 @@ impl<'de> Deserialize<'de> for Cell {
             },
             AnyCell::Text(text) => Self::Text(text),
             AnyCell::Other(OtherCell::Label(text, colour)) => Self::Label { text, colour },
+            AnyCell::Other(OtherCell::Link(text, path)) => Self::Link { text, path },
             AnyCell::Other(OtherCell::Figures(text)) => Self::Figures { text, faint: false },
             AnyCell::Other(OtherCell::Faint(text)) => Self::Figures { text, faint: true },
             AnyCell::Other(OtherCell::Range(low, high)) => Self::Range(low, high),
@@ -137,8 +139,8 @@ mod tests {
     #[test]
     fn every_kind_of_cell_has_a_form() {
         let found = cells(
-            r#"[null, "a", 1.5, 2, [3.0, 0.5], {"label": ["t", 1]}, {"figures": "1 of 2"},
-                {"range": [0, 1]}, {"count": 7}, {"verdict": "undecided"}]"#,
+            r#"[null, "a", 1.5, 2, [3.0, 0.5], {"label": ["t", 1]}, {"link": ["l", "data/l"]},
+                {"figures": "1 of 2"}, {"range": [0, 1]}, {"count": 7}, {"verdict": "undecided"}]"#,
         );
         let number = |value, half_width| Cell::Number { value, half_width };
         let expected = vec![
@@ -150,6 +152,10 @@ mod tests {
             Cell::Label {
                 text: "t".to_owned(),
                 colour: 1,
+            },
+            Cell::Link {
+                text: "l".to_owned(),
+                path: "data/l".to_owned(),
             },
             Cell::Figures {
                 text: "1 of 2".to_owned(),

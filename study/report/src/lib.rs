@@ -19,6 +19,7 @@
 //!
 //! The crate reads and writes files and knows nothing of simulation.
 
+mod atlas;
 mod chart;
 mod compare;
 mod error;
@@ -34,6 +35,7 @@ mod style;
 mod text;
 mod write;
 
+pub use atlas::{Atlas, AtlasEntry, AtlasFound, VerdictCounts};
 pub use compare::{
     Better, Compared, Comparison, Difference, Dimension, Entry, Finding, Kind, Quantity, Shown,
     comparison, from_results, measures, quantities,

@@ -189,6 +189,13 @@ pub enum Cell {
     Empty,
     /// Plain text.
     Text(String),
+    /// Text that leads to a file or folder.
+    Link {
+        /// The text.
+        text: String,
+        /// The path from the page.
+        path: String,
+    },
     /// Numbers as text, in whatever unit the row says.
     Figures {
         /// The text.

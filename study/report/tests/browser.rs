@@ -6,11 +6,16 @@ mod synthetic;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hopflow_report::{Axis, Block, Document, Filter, Mean, Measure, Scatter, Section, Spot};
+use hopflow_report::{
+    Atlas, AtlasEntry, AtlasFound, Axis, Block, Document, Filter, Mean, Measure, Scatter, Section,
+    Spot,
+};
+use hopflow_results::Verdict;
 use serde_json::Value;
 
 const PROBE: &str = include_str!("probe.js");
 const SCATTER_PROBE: &str = include_str!("scatter-probe.js");
+const ATLAS_PROBE: &str = include_str!("atlas-probe.js");
 
 /// Installed before the page's own script.
 const ERRORS: &str = "<script>window.probeErrors=[];addEventListener('error',e=>probeErrors.push(e.message));addEventListener('unhandledrejection',e=>probeErrors.push(String(e.reason)));</script>";
@@ -187,5 +192,95 @@ fn a_reader_chooses_axes_and_points_of_a_scatter_chart() {
         assert_eq!(seen["keyed"], true, "{seen}");
         assert_eq!(seen["frontByLoss"], 3, "{seen}");
         assert_eq!(seen["filtered"], 1, "{seen}");
+    }
+}
+
+/// Two figures of an experiment, one of which is off by a half, and an experiment that was not made.
+fn atlas() -> Atlas {
+    let value = |figure: &str, x, mean, verdict| hopflow_results::Value {
+        figure: figure.to_owned(),
+        quantity: "rate".to_owned(),
+        unit: "kB/s".to_owned(),
+        transport: "vanilla".to_owned(),
+        x,
+        n: 3,
+        mean,
+        ci_low: Some(mean - 1.0),
+        ci_high: Some(mean + 1.0),
+        paper: Some(100.0),
+        band_low: Some(95.0),
+        band_high: Some(105.0),
+        verdict,
+        wanted: None,
+    };
+    let curve = |x: u32| {
+        let x = Some(f64::from(x));
+        value("one-fig10", x, 150.0, Verdict::NotReproduced)
+    };
+    let mut values: Vec<_> = (1..=3).map(curve).collect();
+    values.push(value("one-fig2", None, 101.0, Verdict::Reproduced));
+    let entry = |id: &str, title: &str, found| AtlasEntry {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        paper: "Paper".to_owned(),
+        percentiles: false,
+        found,
+    };
+    let found = AtlasFound {
+        values,
+        page: Some("one/report.html".to_owned()),
+        seconds: Some(100.0),
+        made_by: "commit 1".to_owned(),
+    };
+    Atlas {
+        subtitle: "Two experiments.".to_owned(),
+        experiments: vec![
+            entry("one", "One & all", Ok(found)),
+            entry(
+                "two",
+                "A slow one",
+                Err("Not made: `it` <is> slow".to_owned()),
+            ),
+        ],
+    }
+}
+
+#[test]
+fn a_reader_sorts_and_filters_an_atlas_on_a_desk_and_on_a_phone() {
+    let Some(browser) = browser() else {
+        println!("skipped: no Chromium found on the path or in HOPFLOW_CHROMIUM");
+        return;
+    };
+    let temporary = tempfile::tempdir().unwrap();
+    let page = atlas().write(temporary.path()).unwrap();
+    for width in [1400, 500] {
+        let seen = drive(&browser, &page, width, ATLAS_PROBE);
+        let none = || Value::Array(vec![]);
+        assert_eq!(
+            (&seen["errors"], &seen["requests"]),
+            (&none(), &none()),
+            "{seen}"
+        );
+        assert!(seen["overflow"].as_i64().unwrap() <= 0, "{seen}");
+        let names = |names: &[&str]| Value::from(names.to_vec());
+        assert_eq!(
+            seen["rows"],
+            names(&["one-fig2", "one-fig10", "two"]),
+            "{seen}"
+        );
+        assert_eq!(seen["pictures"], 2, "{seen}");
+        assert_eq!(
+            seen["sorted"],
+            names(&["one-fig2", "one-fig10", "two"]),
+            "{seen}"
+        );
+        assert_eq!(
+            seen["reversed"],
+            names(&["one-fig10", "one-fig2", "two"]),
+            "{seen}"
+        );
+        assert_eq!(seen["bad"], names(&["one-fig10"]), "{seen}");
+        assert_eq!(seen["found"], names(&["two"]), "{seen}");
+        assert_eq!(seen["nothing"], true, "{seen}");
     }
 }

@@ -31,17 +31,18 @@ fn written(document: &Document) -> (tempfile::TempDir, Written) {
 }
 
 #[test]
-fn a_comparison_holds_summary_curves_and_origin() {
+fn a_comparison_tells_findings_then_shows_curves_numbers_and_origin() {
     let temporary = tempfile::tempdir().unwrap();
     synthetic::write(temporary.path());
     let document = hopflow_report::from_results(temporary.path()).unwrap();
     let expected = [
-        "Summary",
+        "Findings",
         "Downloads",
         "Circuits",
         "Backlog",
         "Hops",
         "Metrics of layers",
+        "Numbers",
         "Origin",
     ];
     assert_eq!(headings(&document), expected);
@@ -69,9 +70,7 @@ fn a_metric_of_a_layer_has_a_chart_for_each_hop_with_its_unit_and_meaning() {
     let temporary = tempfile::tempdir().unwrap();
     synthetic::write(temporary.path());
     let document = hopflow_report::from_results(temporary.path()).unwrap();
-    let section = document.sections.iter();
-    let mut section = section.filter(|section| section.heading == "Metrics of layers");
-    let section = section.next().unwrap();
+    let section = section(&document, "Metrics of layers");
     let meaning = "Round trip: the latest round trip of the hop.".to_owned();
     assert!(section.prose.contains(&meaning), "{:?}", section.prose);
     let charts: Vec<&Chart> = section.blocks.iter().flat_map(Block::charts).collect();
@@ -84,9 +83,30 @@ fn a_metric_of_a_layer_has_a_chart_for_each_hop_with_its_unit_and_meaning() {
     assert_eq!(charts.len(), 3);
 }
 
-/// The rows of a table of the summary: the quantity and its cells.
+/// The section with this heading.
+fn section<'a>(document: &'a Document, heading: &str) -> &'a Section {
+    let mut sections = document.sections.iter();
+    sections.find(|of| of.heading == heading).unwrap()
+}
+
+#[test]
+fn findings_are_sentences_for_each_transport() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let prose = &section(&document, "Findings").prose;
+    let [first, .., last] = synthetic::TRANSPORTS;
+    assert!(prose[0].starts_with(&format!("`{first}`: ")), "{prose:?}");
+    let start = format!("`{last}`, compared with `{first}`. Better: the median web download ");
+    assert!(
+        prose.iter().any(|text| text.starts_with(&start)),
+        "{prose:?}"
+    );
+}
+
+/// The rows of a table of numbers: the quantity and its cells.
 fn summary_rows(document: &Document, table: usize) -> Vec<(String, Vec<Cell>)> {
-    let Block::Table(table) = &document.sections[0].blocks[table] else {
+    let Block::Table(table) = &section(document, "Numbers").blocks[table] else {
         panic!("no table")
     };
     let row = |row: &Vec<Cell>| {

@@ -8,19 +8,12 @@ use crate::observed::{Observed, Place};
 
 /// The words between the two transports of a difference.
 const VERSUS: &str = " vs ";
-/// What the names of quantities end in that compare transports.
-const DIFFERENCE: &str = ": difference";
-/// What the names of quantities end in that compare two points of a curve, and the x of the first.
-const CHANGE: &str = ": change from ";
+const DIFFERENCE: &str = Value::DIFFERENCE;
+const CHANGE: &str = Value::CHANGE;
 
 /// The names of the two transports, if `value` is the difference of two.
 pub(super) fn pair(value: &Value) -> Option<(&str, &str)> {
     value.transport.split_once(VERSUS)
-}
-
-/// Whether a value says how two things differ on the same networks.
-pub(super) fn is_claim(value: &Value) -> bool {
-    value.quantity.ends_with(DIFFERENCE) || value.quantity.contains(CHANGE)
 }
 
 /// What a claim is about, without what makes it one.

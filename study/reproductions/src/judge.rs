@@ -5,8 +5,6 @@
 use hopflow_results::{Value, Verdict};
 use hopflow_stats::{holm, student_t_cdf, student_t_quantile};
 
-use crate::claims;
-
 /// The largest number of runs that an undecided value asks for.
 const MOST: u64 = 100;
 /// The probability that one end or the other of a 95 % interval is on the wrong side, and that any
@@ -61,7 +59,7 @@ fn ends(value: &Value) -> [f64; 2] {
 /// said to hold and does not, or is said not to hold and does.
 fn judge_claims(values: &mut [Value]) {
     let is_judged = |value: &Value| value.verdict != Verdict::NotJudged;
-    let claims = |value: &&mut Value| claims::is_claim(value) && is_judged(value);
+    let claims = |value: &&mut Value| value.is_claim() && is_judged(value);
     let mut claims: Vec<&mut Value> = values.iter_mut().filter(claims).collect();
     let evidence: Vec<_> = claims.iter().map(|value| Evidence::of(value)).collect();
     let p = |of: fn(&Evidence) -> f64| -> Vec<f64> {
@@ -138,7 +136,7 @@ struct Estimate {
 
 impl Scale {
     fn of(value: &Value) -> Self {
-        if claims::is_claim(value) && value.unit == "%" {
+        if value.is_claim() && value.unit == "%" {
             Self::Ratio
         } else {
             Self::Plain

@@ -71,6 +71,17 @@ pub const VALUE_COLUMNS: [&str; 14] = [
 ];
 
 impl Value {
+    /// What the name of a quantity ends in that compares two transports on the same networks.
+    pub const DIFFERENCE: &'static str = ": difference";
+    /// What stands in the name of a quantity that compares two points of a curve, before the x of the
+    /// first.
+    pub const CHANGE: &'static str = ": change from ";
+
+    /// Whether the value says how two things differ on the same networks.
+    pub fn is_claim(&self) -> bool {
+        self.quantity.ends_with(Self::DIFFERENCE) || self.quantity.contains(Self::CHANGE)
+    }
+
     fn record(&self) -> Result<[String; 14], String> {
         let number = |name: &str, value: f64| {
             let text = value.is_finite().then(|| value.to_string());

@@ -11,12 +11,12 @@ pub(crate) use queue::CellQueue;
 pub use queue::QueueView;
 pub(crate) use wake::Fired;
 
-use hopflow_wire::Payload;
+use hopflow_wire::{Payload, Reason};
 
 use crate::edge::Edge;
 use crate::flow::Port;
 use crate::slots::{SlotId, Slots};
-use crate::{CircuitHandle, Direction, FlowId, Role};
+use crate::{CircuitHandle, Direction, FlowId, Violation};
 
 /// A circuit at a node.
 #[derive(Clone, Debug)]
@@ -50,10 +50,7 @@ impl<S, P: Payload> Circuit<S, P> {
 
     /// The direction of the flow that begins here, if one does.
     pub(crate) fn source(&self) -> Option<Direction> {
-        let begins = |direction: &Direction| self[*direction].site.role == Role::Source;
-        [Direction::Forward, Direction::Backward]
-            .into_iter()
-            .find(begins)
+        self.edge.as_ref().map(|edge| edge.source)
     }
 }
 
@@ -70,6 +67,28 @@ impl<S, P: Payload> IndexMut<Direction> for Circuit<S, P> {
     #[inline]
     fn index_mut(&mut self, direction: Direction) -> &mut Flow<S, P> {
         &mut self.flows[direction as usize]
+    }
+}
+
+/// Who closes a circuit, and why.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Closing {
+    /// This node.
+    Here(Reason),
+    /// The neighbour at this port.
+    Neighbour(Port, Reason),
+    /// This node, because a peer broke the protocol.
+    Broken(Violation),
+}
+
+impl Closing {
+    /// What neighbours learn, who knows it already, and what was broken.
+    pub(crate) const fn parts(self) -> (Reason, Option<Port>, Option<Violation>) {
+        match self {
+            Self::Here(reason) => (reason, None, None),
+            Self::Neighbour(port, reason) => (reason, Some(port), None),
+            Self::Broken(violation) => (violation.reason(), None, Some(violation)),
+        }
     }
 }
 

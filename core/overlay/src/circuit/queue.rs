@@ -101,11 +101,17 @@ impl<P: Clone> CellQueue<P> {
         self.rest();
     }
 
-    /// Gives back what an empty queue does not need.
+    /// Gives back what an empty queue does not need; the next cell comes to where memory is in the
+    /// cache.
     #[inline]
     fn rest(&mut self) {
-        if self.cells.is_empty() && self.cells.capacity() > IDLE_ROOM {
+        if !self.cells.is_empty() {
+            return;
+        }
+        if self.cells.capacity() > IDLE_ROOM {
             self.cells = VecDeque::new();
+        } else {
+            self.cells.clear();
         }
     }
 }

@@ -13,47 +13,121 @@ pub(crate) use streams::Streams;
 
 use hopflow_units::StreamId;
 
-use crate::{EndState, Gate, Preference};
+use crate::{Direction, EndGates, EndState, Gate, Preference};
 
 /// An end of a circuit: its control from end to end, and the streams that begin or end here.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Edge {
+    /// The direction of the flow that begins here.
+    pub(crate) source: Direction,
     /// Lets data be packaged into cells.
     pub(crate) gate: Gate,
     /// How this circuit stands among those of its streams.
     pub(crate) preference: Preference,
     /// What the end control knows.
     pub(crate) control: Option<Box<dyn EndState>>,
-    /// Streams that begin or end here, by their name on the circuit, with their places.
-    pub(crate) streams: Vec<(StreamId, u32)>,
-    /// Streams that ended with another of their circuits; cells of theirs may be under way.
-    pub(crate) ended: Vec<StreamId>,
+    /// Streams that begin or end here, with their places, in the order of their names on the circuit.
+    streams: Vec<(StreamId, u32)>,
+    /// Of these, in the same order, all that have something to package, and some that had.
+    offering: Vec<(StreamId, u32)>,
+    /// Which of them is packaged from next.
+    turn: usize,
+    /// Streams that ended with another of their circuits, in the order of their names; cells of
+    /// theirs may be under way.
+    ended: Vec<StreamId>,
     /// All circuits of the first stream that has several, this one among them.
     pub(crate) legs: Vec<u32>,
-    /// Which of the streams is packaged from next.
-    turn: usize,
+    /// Whether there ever was such a stream.
+    pub(crate) had_legs: bool,
     /// Whether so much was packaged that most of it must leave before more is.
     pub(crate) filled: bool,
     /// Streams whose next cell is left to a better leg.
     pub(crate) yielded: Vec<u32>,
 }
 
+/// The control of an end, and what it may see and set of the edge.
+pub(crate) struct ControlParts<'a> {
+    pub(crate) state: &'a mut dyn EndState,
+    pub(crate) gates: EndGates<'a>,
+    pub(crate) streams: &'a [(StreamId, u32)],
+}
+
 impl Edge {
+    pub(crate) fn new(source: Direction) -> Self {
+        Self {
+            source,
+            gate: Gate::default(),
+            preference: Preference::default(),
+            control: None,
+            streams: Vec::new(),
+            offering: Vec::new(),
+            turn: 0,
+            ended: Vec::new(),
+            legs: Vec::new(),
+            had_legs: false,
+            filled: false,
+            yielded: Vec::new(),
+        }
+    }
+
+    /// The control of this end, with what it sets, and the streams. `hop` lets cells out to the successor.
+    #[inline]
+    pub(crate) fn control_parts<'a>(&'a mut self, hop: &'a mut Gate) -> Option<ControlParts<'a>> {
+        let gates = EndGates {
+            hop,
+            end: &mut self.gate,
+            preference: &mut self.preference,
+        };
+        Some(ControlParts {
+            state: &mut **self.control.as_mut()?,
+            gates,
+            streams: &self.streams,
+        })
+    }
+
+    /// The streams with their places, in the order of their names.
+    #[inline]
+    pub(crate) fn streams(&self) -> &[(StreamId, u32)] {
+        &self.streams
+    }
+
     /// The place of a stream.
     #[inline]
     pub(crate) fn stream(&self, name: StreamId) -> Option<u32> {
-        let found = self.streams.iter().find(|(id, _)| *id == name);
-        found.map(|&(_, place)| place)
+        let found = find(&self.streams, name).ok()?;
+        Some(self.streams[found].1)
+    }
+
+    /// A stream begins here.
+    pub(crate) fn add_stream(&mut self, name: StreamId, place: u32) {
+        if let Err(free) = find(&self.streams, name) {
+            self.streams.insert(free, (name, place));
+        }
+    }
+
+    /// A stream ends, here or with another circuit.
+    pub(crate) fn end_stream(&mut self, name: StreamId) {
+        if let Ok(found) = find(&self.streams, name) {
+            self.streams.remove(found);
+        }
+        if let Ok(found) = find(&self.offering, name) {
+            self.retire(found);
+        }
+        if let Err(free) = self.ended.binary_search(&name) {
+            self.ended.insert(free, name);
+        }
     }
 
     /// Whether a stream ended here, so that what still arrives of it means nothing.
     pub(crate) fn has_ended(&self, name: StreamId) -> bool {
-        self.ended.contains(&name) && self.stream(name).is_none()
+        self.ended.binary_search(&name).is_ok() && self.stream(name).is_none()
     }
 
     /// Forgets that a stream ended.
     pub(crate) fn forget_ended(&mut self, name: StreamId) {
-        self.ended.retain(|ended| *ended != name);
+        if let Ok(found) = self.ended.binary_search(&name) {
+            self.ended.remove(found);
+        }
     }
 
     /// Whether other circuits of a stream may go before this one.
@@ -62,19 +136,99 @@ impl Edge {
         self.preference.rank > 0 && !self.legs.is_empty()
     }
 
-    /// The streams in the order of their turns, each with its position.
+    /// A stream has something to package.
     #[inline]
-    pub(crate) fn in_turn(&self) -> impl Iterator<Item = (usize, u32)> {
-        let turn = self.turn % self.streams.len().max(1);
-        let (behind, ahead) = self.streams.split_at(turn);
-        let ahead = (turn..).zip(ahead);
-        let behind = (0..).zip(behind);
-        ahead.chain(behind).map(|(at, &(_, place))| (at, place))
+    pub(crate) fn offer(&mut self, name: StreamId, place: u32) {
+        if let Err(free) = find(&self.offering, name) {
+            self.offering.insert(free, (name, place));
+            self.turn += usize::from(free < self.turn);
+        }
     }
 
-    /// Counts a cell of the stream at a position.
+    /// The streams that have something to package, and some that had.
+    pub(crate) fn offering(&self) -> impl Iterator<Item = u32> {
+        self.offering.iter().map(|(_, place)| *place)
+    }
+
+    /// The first of these in turn that `may` be packaged from, which ends its turn; forgets those
+    /// that have nothing, of which `may` says `None`.
     #[inline]
-    pub(crate) fn took_from(&mut self, position: usize) {
-        self.turn = position + 1;
+    pub(crate) fn take_turn(&mut self, may: impl Fn(&Self, u32) -> Option<bool>) -> Option<u32> {
+        let mut passed = 0;
+        while passed < self.offering.len() {
+            let position = (self.turn + passed) % self.offering.len();
+            let (_, place) = self.offering[position];
+            match may(self, place) {
+                None => self.retire(position),
+                Some(false) => passed += 1,
+                Some(true) => {
+                    self.turn = position + 1;
+                    return Some(place);
+                }
+            }
+        }
+        None
+    }
+
+    /// Forgets a stream that has nothing to package; whose turn it is stays.
+    fn retire(&mut self, position: usize) {
+        self.offering.remove(position);
+        self.turn -= usize::from(position < self.turn);
+    }
+}
+
+/// Where a stream stands among others in the order of their names, or would.
+#[inline]
+fn find(streams: &[(StreamId, u32)], name: StreamId) -> Result<usize, usize> {
+    streams.binary_search_by_key(&name, |(id, _)| *id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn name(n: u16) -> StreamId {
+        StreamId::new(n)
+    }
+
+    fn edge(names: &[u16]) -> Edge {
+        let mut edge = Edge::new(Direction::Forward);
+        for &n in names {
+            edge.add_stream(name(n), n.into());
+        }
+        edge
+    }
+
+    #[test]
+    fn those_that_offer_take_turns_and_nobody_looks_at_the_others() {
+        let mut edge = edge(&[9, 2, 5, 7, 1]);
+        for n in [7, 2, 9, 2] {
+            edge.offer(name(n), n.into());
+        }
+        let mut take = |may: fn(&Edge, u32) -> Option<bool>| edge.take_turn(may);
+        let all = |_: &Edge, _: u32| Some(true);
+        assert_eq!([take(all), take(all)], [Some(2), Some(7)]);
+        // The last has nothing any more, the first may not.
+        let some = |_: &Edge, place| (place != 9).then_some(place != 2);
+        assert_eq!(take(some), Some(7));
+        assert_eq!(edge.offering().collect::<Vec<_>>(), [2, 7]);
+    }
+
+    #[test]
+    fn whose_turn_it_is_does_not_change_with_who_comes_and_goes() {
+        let mut edge = edge(&[1, 3, 5]);
+        for n in [3, 5] {
+            edge.offer(name(n), n.into());
+        }
+        let all = |_: &Edge, _: u32| Some(true);
+        assert_eq!(edge.take_turn(all), Some(3));
+        edge.offer(name(1), 1);
+        assert_eq!(edge.take_turn(all), Some(5));
+        edge.end_stream(name(1));
+        assert_eq!(edge.take_turn(all), Some(3));
+        assert_eq!(
+            (edge.stream(name(1)), edge.has_ended(name(1))),
+            (None, true)
+        );
     }
 }

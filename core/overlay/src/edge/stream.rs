@@ -103,16 +103,26 @@ impl<P: Payload> Stream<P> {
         self.out.has_ended()
     }
 
+    /// Whether there is something that the other end takes now.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        self.out.offers() && !self.paused
+    }
+
+    /// Whether `leg` may take the stream's cells.
+    #[inline]
+    pub(crate) fn is_open_to(&self, leg: u32) -> bool {
+        match self.open_to {
+            OpenTo::Any => true,
+            OpenTo::One(open) => open == leg,
+            OpenTo::None => false,
+        }
+    }
+
     /// Whether there is something that `leg` may take.
     #[inline]
     pub(crate) fn offers(&self, leg: u32) -> bool {
-        self.out.offers()
-            && !self.paused
-            && match self.open_to {
-                OpenTo::Any => true,
-                OpenTo::One(open) => open == leg,
-                OpenTo::None => false,
-            }
+        self.has_work() && self.is_open_to(leg)
     }
 
     /// Packages the next cell.

@@ -72,27 +72,25 @@ impl<P: Payload> Streams<P> {
     }
 
     /// Which of an edge's streams the next cell of `circuit` is packaged from: the first in turn
-    /// that offers one; with its position and place.
+    /// that offers one, which ends its turn.
     #[inline]
-    pub(crate) fn offered(&self, now: Instant, edge: &Edge, circuit: u32) -> Option<(usize, u32)> {
-        edge.in_turn().find(|&(_, place)| {
-            self.gates[place as usize].is_open(now)
-                && !edge.yielded.contains(&place)
-                && self.get(place).is_some_and(|stream| stream.offers(circuit))
+    pub(crate) fn offered(&self, now: Instant, edge: &mut Edge, circuit: u32) -> Option<u32> {
+        edge.take_turn(|edge, place| {
+            let stream = self.get(place).filter(|stream| stream.has_work())?;
+            let open = self.gates[place as usize].is_open(now);
+            Some(open && stream.is_open_to(circuit) && !edge.yielded.contains(&place))
         })
     }
 
     /// When the first of an edge's streams opens that only its own rate holds back.
     pub(crate) fn opens_at(&self, now: Instant, edge: &Edge) -> Option<Instant> {
-        let places = edge.streams.iter().map(|(_, place)| *place as usize);
-        places
-            .filter_map(|place| self.gates[place].waits_until(now))
-            .min()
+        let gates = edge.offering().map(|place| &self.gates[place as usize]);
+        gates.filter_map(|gate| gate.waits_until(now)).min()
     }
 
     /// Whether a stream of an edge has data and a window of its own that is full.
     pub(crate) fn lack_window(&self, edge: &Edge) -> bool {
-        edge.streams.iter().any(|&(_, place)| {
+        edge.streams().iter().any(|&(_, place)| {
             let waits = |stream: &Stream<P>| !stream.pending().is_zero();
             !self.gates[place as usize].has_room() && self.get(place).is_some_and(waits)
         })
@@ -100,8 +98,7 @@ impl<P: Payload> Streams<P> {
 
     /// Bytes that an edge's streams offer `circuit`.
     pub(crate) fn pending(&self, edge: &Edge, circuit: u32) -> Bytes {
-        let streams = edge.streams.iter();
-        let streams = streams.filter_map(|(_, place)| self.get(*place));
+        let streams = edge.offering().filter_map(|place| self.get(place));
         let offered = streams.filter(|stream| stream.offers(circuit));
         offered.map(Stream::pending).sum()
     }

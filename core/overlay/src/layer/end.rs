@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 
 use dyn_clone::DynClone;
-use hopflow_units::{Instant, StreamId};
+use hopflow_units::{Cells, Instant, StreamId};
 use hopflow_wire::{RelayCommand, RelayHeader};
 
 use super::{HopReport, Info};
@@ -91,7 +91,7 @@ pub enum EndSignal<'a> {
 pub struct EndGates<'a> {
     /// Lets cells out to the successor.
     pub hop: &'a mut Gate,
-    /// Lets data be packaged into cells. The end control releases it.
+    /// Lets data be packaged into cells. The end control releases it: [`EndCx::release`].
     pub end: &'a mut Gate,
     /// Which of a stream's circuits packages its next cell.
     pub preference: &'a mut Preference,
@@ -120,6 +120,7 @@ pub struct EndCx<'a> {
     pub queue: QueueView,
     /// The load that the hop control reports, see [`HopControl::load`](super::HopControl::load).
     pub load: u64,
+    /// The circuit's streams with their places, in the order of their names.
     pub(crate) streams: &'a [(StreamId, u32)],
     pub(crate) stream_gates: &'a mut [Gate],
     pub(crate) commands: &'a mut Vec<RelayHeader>,
@@ -129,8 +130,21 @@ pub struct EndCx<'a> {
 impl EndCx<'_> {
     /// The gate of one stream; `None` if there is no such stream.
     pub fn stream_gate(&mut self, stream: StreamId) -> Option<&mut Gate> {
-        let (_, index) = self.streams.iter().find(|(id, _)| *id == stream)?;
-        self.stream_gates.get_mut(*index as usize)
+        let found = self.streams.binary_search_by_key(&stream, |(id, _)| *id);
+        let (_, place) = self.streams[found.ok()?];
+        self.stream_gates.get_mut(place as usize)
+    }
+
+    /// Releases cells from the gate of a stream, or from that of the circuit, which is stream 0.
+    ///
+    /// # Errors
+    /// If so many are not outstanding, or there is no such stream.
+    pub fn release(&mut self, stream: StreamId, cells: Cells) -> Result<(), Violation> {
+        if stream == StreamId::new(0) {
+            return self.gates.end.release(cells);
+        }
+        let gate = self.stream_gate(stream);
+        gate.ok_or(Violation::UnknownStream)?.release(cells)
     }
 
     /// Sends a command to the other end of the circuit, as a cell of the flow that begins here. It

@@ -75,6 +75,7 @@ pub struct PathCx<'a> {
     /// Where the flow is.
     pub site: &'a Site,
     pub(crate) legs: &'a [FlowId],
+    pub(crate) had_legs: bool,
     pub(crate) calls: &'a mut Vec<LegCall>,
     pub(crate) timer: &'a mut Option<Instant>,
 }
@@ -84,6 +85,11 @@ impl PathCx<'_> {
     /// with it, in the stream's order and with this one; empty without such a stream.
     pub fn legs(&self) -> &[FlowId] {
         self.legs
+    }
+
+    /// Whether the circuit has ever shared a stream with others.
+    pub fn had_legs(&self) -> bool {
+        self.had_legs
     }
 
     /// Sends a command to the other end along `flow`, which begins at this node: behind the cells

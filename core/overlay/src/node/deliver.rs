@@ -5,6 +5,7 @@ use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
 use super::Node;
 use super::commands::CIRCUIT;
+use super::outbox::LegWork;
 use super::visit::Visit;
 use crate::edge::{Offer, Resequencer, Stream};
 use crate::{Direction, EndSignal, Event, FlowId, Gate, HopControl, Violation};
@@ -32,12 +33,21 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     pub(super) fn deliver(&mut self, now: Instant, circuit: u32, direction: Direction) {
         self.deliver_flow(now, circuit, direction);
         self.deliver_others(now);
+        if self.plan.connection().is_some()
+            && let Some(mut visit) = self.visit(now, circuit)
+        {
+            // Cells that must wait have arrived, too.
+            visit.acknowledge(direction);
+        }
     }
 
     #[inline]
     pub(super) fn deliver_others(&mut self, now: Instant) {
         while let Some(other) = self.outbox.deliverable.pop() {
             self.deliver_flow(now, other.circuit(), other.direction());
+        }
+        if self.outbox.has_leg_work() {
+            self.work_on_legs(now);
         }
     }
 
@@ -119,7 +129,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         };
         let known = edge.stream(header.stream).is_some();
         let at_exit = direction == Direction::Forward;
-        if known || !at_exit || header.stream == CIRCUIT || edge.streams.len() >= MAX_STREAMS {
+        if known || !at_exit || header.stream == CIRCUIT || edge.streams().len() >= MAX_STREAMS {
             return Err(Violation::Unexpected);
         }
         edge.forget_ended(header.stream);
@@ -131,7 +141,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let mut gate = Gate::default();
         self.end.open_stream(&mut gate);
         let stream = self.streams.insert(state, gate);
-        edge.streams.push((header.stream, stream.0.index));
+        edge.add_stream(header.stream, stream.0.index);
         self.outbox.events.push_back(Event::Begun {
             stream,
             circuit: self.handle,
@@ -202,7 +212,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             return self.consume(place, header, payload);
         }
         if stream.inbox.push(payload) {
-            return self.send_command(RelayCommand::Xoff, header.stream);
+            return self.tell_source(place, RelayCommand::Xoff);
         }
         Ok(())
     }
@@ -235,11 +245,28 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             let header = payload.header().map_err(Violation::Malformed)?;
             self.hand_over(place, &header, payload)?;
         }
-        let others = self.streams.legs(place).into_iter();
-        let others = others.filter(|leg| *leg != self.place);
-        let others = others.map(|leg| FlowId::new(leg, direction));
-        self.outbox.deliverable.extend(others);
+        if let Some(stream) = self.streams.get(place) {
+            let others = stream.legs.iter().filter(|leg| **leg != self.place);
+            let others = others.map(|leg| FlowId::new(*leg, direction));
+            self.outbox.deliverable.extend(others);
+        }
         Ok(())
+    }
+
+    /// Asks the other end of a stream to pause or to go on: along the stream's first circuit, so that
+    /// neither overtakes the other.
+    fn tell_source(&mut self, place: u32, command: RelayCommand) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get(place) else {
+            return Ok(());
+        };
+        match stream.legs.first() {
+            Some(&first) if first != self.place => {
+                let work = LegWork::Send(first, command, stream.id);
+                self.outbox.leave(work);
+                Ok(())
+            }
+            _ => self.send_command(command, stream.id),
+        }
     }
 
     /// Delivers what waited for the application of a stream.
@@ -248,13 +275,13 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             && stream.reading
             && let Some(payload) = stream.inbox.pop()
         {
-            let (resumes, name) = (stream.inbox.resumes(), stream.id);
+            let resumes = stream.inbox.resumes();
             // What waits was readable when it came.
             if let Ok(header) = payload.header() {
                 self.consume(place, &header, payload)?;
             }
             if resumes {
-                self.send_command(RelayCommand::Xon, name)?;
+                self.tell_source(place, RelayCommand::Xon)?;
             }
         }
         Ok(())

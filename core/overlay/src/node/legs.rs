@@ -24,6 +24,9 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                         visit.set_alarm(id.direction());
                     }
                 }
+                LegWork::Send(circuit, command, stream) => {
+                    self.with(now, circuit, |visit| visit.send_command(command, stream));
+                }
             }
         }
     }
@@ -37,6 +40,10 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     /// Lets all legs of a circuit's streams package: what one heard may let the others go on.
     pub(super) fn refill_legs(&mut self, now: Instant, circuit: u32) {
+        let edge = self.circuits.get(circuit).and_then(|it| it.edge.as_ref());
+        if edge.is_none_or(|edge| edge.legs.is_empty()) {
+            return;
+        }
         let mut turn = 0;
         while let Some(place) = self.stream_at(circuit, turn) {
             if self.streams.has_legs(place) {
@@ -49,7 +56,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// The place of the stream at a position of a circuit's end.
     fn stream_at(&self, circuit: u32, position: usize) -> Option<u32> {
         let edge = self.circuits.get(circuit)?.edge.as_ref()?;
-        let &(_, place) = edge.streams.get(position)?;
+        let &(_, place) = edge.streams().get(position)?;
         Some(place)
     }
 
@@ -58,6 +65,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let mut refilled = None;
         while let Some(leg) = self.next_leg(place, refilled) {
             refilled = Some(leg);
+            if let Some(stream) = self.streams.get(place).filter(|it| it.has_work())
+                && let Some(circuit) = self.circuits.get_mut(leg.1)
+                && let Some(edge) = &mut circuit.edge
+            {
+                edge.offer(stream.id, place);
+            }
             let source = self.source_flow(leg.1);
             self.refill_flow(now, leg.1);
             if let Some(mut visit) = self.visit(now, leg.1) {
@@ -110,7 +123,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let Some(edge) = edge.filter(|edge| edge.is_ranked()) else {
             return Vec::new();
         };
-        let places = edge.streams.iter().map(|(_, place)| *place);
+        let places = edge.offering();
         let own = edge.preference;
         let yields = |place: &u32| {
             let Some(stream) = self.streams.get(*place) else {
@@ -128,11 +141,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let Some(other) = self.circuits.get(circuit) else {
             return false;
         };
-        let Some((edge, source)) = other.edge.as_ref().zip(other.source()) else {
+        let Some(edge) = &other.edge else {
             return false;
         };
         let high = self.plan.end.source_high_water.get();
-        let ready = !edge.filled && other[source].queue.unsent() < high && edge.gate.is_open(now);
+        let unsent = other[edge.source].queue.unsent();
+        let ready = !edge.filled && unsent < high && edge.gate.is_open(now);
         edge.preference.rank < rank && (ready || waits)
     }
 
@@ -156,8 +170,9 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         else {
             return Ok(());
         };
-        let legs = circuit.edge.as_ref().map(|edge| edge.legs.iter());
-        let legs = legs.into_iter().flatten();
+        let edge = circuit.edge.as_ref();
+        let had_legs = edge.is_some_and(|edge| edge.had_legs);
+        let legs = edge.into_iter().flat_map(|edge| &edge.legs);
         let legs: Vec<_> = legs.map(|&leg| FlowId::new(leg, id.direction())).collect();
         let (mut calls, mut timer) = (Vec::new(), None);
         let flow = &mut circuit[id.direction()];
@@ -165,6 +180,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             now,
             site: &flow.site,
             legs: &legs,
+            had_legs,
             calls: &mut calls,
             timer: &mut timer,
         };
@@ -223,7 +239,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             .get(id.circuit())
             .and_then(|it| it.edge.as_ref());
         let Some(edge) = edge else { return };
-        let places: Vec<u32> = edge.streams.iter().map(|(_, place)| *place).collect();
+        let places: Vec<u32> = edge.streams().iter().map(|(_, place)| *place).collect();
         for place in places {
             let Some(stream) = self.streams.get_mut(place) else {
                 continue;

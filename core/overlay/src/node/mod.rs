@@ -22,7 +22,7 @@ use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
 use crate::busy::BusyFlows;
-use crate::circuit::{Circuits, Fired};
+use crate::circuit::{Circuits, Closing, Fired};
 use crate::edge::{Stream, Streams};
 use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
@@ -178,7 +178,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn close_circuit(&mut self, now: Instant, circuit: CircuitHandle, reason: Reason) {
         if let Some(circuit) = self.circuits.place(circuit) {
-            self.remove_circuit(now, circuit, reason, None);
+            self.remove_circuit(now, circuit, Closing::Here(reason));
         }
     }
 
@@ -269,7 +269,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     }
 
     fn poll_event(&mut self) -> Option<Event<P>> {
-        self.outbox.events.pop_front()
+        self.outbox.next_event()
     }
 
     fn poll_timeout(&self) -> Instant {
@@ -286,9 +286,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         let flow = &circuit[direction];
         let source = flow.inbound.is_none();
         let end = circuit.edge.as_ref().filter(|_| source);
-        // Without a window, acknowledgements and feedback, nothing releases a hop.
-        let released = self.plan.repairs_hops() || self.plan.hop.feedback.forwarded;
-        Some(flow.view(end.map(|edge| &edge.gate), released))
+        Some(flow.view(end.map(|edge| &edge.gate), self.plan.releases_hops()))
     }
 
     fn measure(&self, circuit: CircuitHandle, direction: Direction, out: &mut Vec<Measured>) {

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use hopflow_wire::RelayHeader;
+use hopflow_units::StreamId;
+use hopflow_wire::{RelayCommand, RelayHeader};
 
 use crate::{Event, FlowId, NodeCounters};
 
@@ -13,6 +14,8 @@ pub(super) enum LegWork {
     Refill(u32),
     /// The same, and then the flow is scheduled.
     AfterGate(FlowId),
+    /// A command about a stream leaves along this circuit.
+    Send(u32, RelayCommand, StreamId),
 }
 
 /// Events for the driver, counters, and work that is left.
@@ -40,6 +43,17 @@ impl<P> Default for Outbox<P> {
 }
 
 impl<P> Outbox<P> {
+    /// The next event for the driver.
+    #[inline]
+    pub(super) fn next_event(&mut self) -> Option<Event<P>> {
+        let event = self.events.pop_front();
+        if self.events.is_empty() {
+            // The next one comes to where memory is in the cache.
+            self.events.clear();
+        }
+        event
+    }
+
     #[inline]
     pub(super) fn has_leg_work(&self) -> bool {
         !self.leg_work.is_empty()

@@ -66,7 +66,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             }
             return Ok(Some(Stop::Held));
         }
-        let Some((position, place)) = self.streams.offered(now, edge, self.place) else {
+        let Some(place) = self.streams.offered(now, edge, self.place) else {
             if let Some(at) = self.streams.opens_at(now, edge) {
                 self.wake_for_pace(direction, at);
             }
@@ -83,7 +83,6 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         }
         edge.gate.pass(now);
         edge.filled = low < high && flow.waiting() >= high;
-        edge.took_from(position);
         self.streams.gates[place as usize].pass(now);
         self.on_end(EndSignal::Packaged)?;
         Ok(None)

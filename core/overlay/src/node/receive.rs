@@ -5,6 +5,7 @@ use hopflow_wire::{Cell, Destroy, Frame, Message, Neighbour, Payload, Reason, Re
 
 use super::Node;
 use super::visit::Visit;
+use crate::circuit::Closing;
 use crate::flow::Port;
 use crate::repair::{Accepted, Part, Tag};
 use crate::timers::Timer;
@@ -22,22 +23,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         };
         match visit.on_cell(direction, cell) {
             Err(violation) => self.violated(now, id.circuit(), violation),
-            Ok(true) => self.on_deliverable(now, id),
+            Ok(true) => self.deliver(now, id.circuit(), direction),
             Ok(false) => {}
         }
         if self.outbox.has_leg_work() {
             self.work_on_legs(now);
-        }
-    }
-
-    /// At a sink, cells arrived in order.
-    #[inline]
-    fn on_deliverable(&mut self, now: Instant, id: FlowId) {
-        self.deliver(now, id.circuit(), id.direction());
-        if self.plan.connection().is_some()
-            && let Some(mut visit) = self.visit(now, id.circuit())
-        {
-            visit.acknowledge(id.direction());
         }
     }
 
@@ -63,7 +53,8 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             link,
             circuit: destroy.circuit,
         };
-        self.remove_circuit(now, id.circuit(), destroy.reason, Some(sender));
+        let closing = Closing::Neighbour(sender, destroy.reason);
+        self.remove_circuit(now, id.circuit(), closing);
     }
 
     /// A layer of a neighbour sent a message.

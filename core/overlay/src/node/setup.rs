@@ -4,7 +4,7 @@ use hopflow_units::{Cells, Instant, LinkId, StreamId};
 use hopflow_wire::{Destroy, Frame, Payload, Reason, RelayCommand};
 
 use super::{Layers, Node};
-use crate::circuit::Flow;
+use crate::circuit::{Closing, Flow};
 use crate::edge::{Edge, Stream};
 use crate::flow::Port;
 use crate::repair::Repairing;
@@ -27,7 +27,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         });
         let place = self.circuits.vacant();
         let limits = [spec.next, spec.prev].map(|hop| hop.map(|hop| hop.queue_limit));
-        let mut edge = (prev.is_none() || next.is_none()).then(Box::<Edge>::default);
+        let source = match (prev, next) {
+            (None, _) => Some(Direction::Forward),
+            (_, None) => Some(Direction::Backward),
+            (Some(_), Some(_)) => None,
+        };
+        let mut edge = source.map(|source| Box::new(Edge::new(source)));
         let ways = [
             (Direction::Forward, [prev, next], limits[0]),
             (Direction::Backward, [next, prev], limits[1]),
@@ -56,7 +61,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let refuses = |&leg: &u32| {
             let edge = self.circuits.get(leg).and_then(|it| it.edge.as_ref());
             edge.is_none_or(|edge| {
-                edge.streams.len() >= MAX_OPENED || edge.stream(spec.id).is_some()
+                edge.streams().len() >= MAX_OPENED || edge.stream(spec.id).is_some()
             })
         };
         if legs.iter().any(refuses) {
@@ -71,7 +76,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let handle = self.streams.insert(stream, gate);
         for &leg in &legs {
             if let Some(edge) = self.edge(leg) {
-                edge.streams.push((spec.id, handle.0.index));
+                edge.add_stream(spec.id, handle.0.index);
             }
         }
         self.note_legs(&legs);
@@ -92,10 +97,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             let Some(edge) = edge.and_then(|it| it.edge.as_mut()) else {
                 continue;
             };
-            let places = edge.streams.iter().map(|(_, place)| *place);
+            let places = edge.streams().iter().map(|(_, place)| *place);
             let mut streams = places.filter_map(|place| self.streams.get(place));
             let several = streams.find(|stream| stream.legs.len() > 1);
             edge.legs = several.map_or_else(Vec::new, |stream| stream.legs.clone());
+            edge.had_legs |= !edge.legs.is_empty();
         }
     }
 
@@ -106,17 +112,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let counts = known && violation != Violation::Unreachable;
         self.outbox.counters.violations += u64::from(counts);
         self.outbox.commands.clear();
-        self.remove_circuit(now, circuit, violation.reason(), None);
+        self.remove_circuit(now, circuit, Closing::Broken(violation));
     }
 
     /// Closes a circuit and tells the neighbours, except the one that did so.
-    pub(super) fn remove_circuit(
-        &mut self,
-        now: Instant,
-        place: u32,
-        reason: Reason,
-        closer: Option<Port>,
-    ) {
+    pub(super) fn remove_circuit(&mut self, now: Instant, place: u32, closing: Closing) {
+        let (reason, closer, violation) = closing.parts();
         let handle = self.circuits.handle(place);
         let Some(circuit) = self.circuits.remove(place) else {
             return;
@@ -138,12 +139,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         for flow in &flows {
             self.retire_flow(flow);
         }
-        for (_, stream) in edge.into_iter().flat_map(|edge| edge.streams) {
-            self.remove_stream(now, stream);
+        for (_, stream) in edge.iter().flat_map(|edge| edge.streams()) {
+            self.remove_stream(now, *stream);
         }
         self.outbox.events.push_back(Event::Closed {
             circuit: handle,
             reason,
+            violation,
         });
     }
 
@@ -182,9 +184,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             };
             let source = visit.circuit.source();
             if let Some(edge) = &mut visit.circuit.edge {
-                edge.streams.retain(|(_, other)| *other != place);
-                edge.forget_ended(state.id);
-                edge.ended.push(state.id);
+                edge.end_stream(state.id);
             }
             // The control forgets what it counted, which cannot break the protocol; what it meant
             // to send before it failed is nobody else's.
@@ -222,7 +222,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// Closes all circuits of a link, whose number may be given to another one.
     pub(super) fn drop_link(&mut self, now: Instant, link: LinkId) {
         for circuit in self.egress.link(link).circuits() {
-            self.remove_circuit(now, circuit, Reason::Unreachable, None);
+            self.remove_circuit(now, circuit, Closing::Here(Reason::Unreachable));
         }
         self.egress.remove_link(link);
         self.layers.hop.close_link(link);
@@ -271,8 +271,9 @@ impl<H: HopControl> Layers<H> {
             };
             edge.control = self.end.open(&site, &mut gates);
         }
-        // Only forward feedback says what the successor's queue holds.
-        if let (Some(limit), true) = (limit, plan.hop.feedback.forwarded) {
+        // With forward feedback this is what the successor's queue holds, with acknowledgements alone
+        // what may have to be sent again: without it a silent successor could have us keep any number.
+        if let Some(limit) = limit.filter(|_| plan.releases_hops()) {
             gate.set_cap(limit);
         }
         Flow::new(site, ports, (gate, state), Repairing::new(plan, site.role))

@@ -10,8 +10,8 @@ use crate::edge::Streams;
 use crate::egress::Egress;
 use crate::timers::{Timer, Timers};
 use crate::{
-    CircuitHandle, Direction, EndControl, EndCx, EndGates, EndSignal, FlowId, HopControl, HopCx,
-    HopReport, HopSignal, NodeView, Plan, Violation,
+    CircuitHandle, Direction, EndControl, EndCx, EndSignal, FlowId, HopControl, HopCx, HopReport,
+    HopSignal, NodeView, Plan, Violation,
 };
 
 /// A circuit, looked up once for an event, and the parts of the node, borrowed apart.
@@ -89,21 +89,12 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     /// for.
     #[inline]
     pub(super) fn on_end(&mut self, signal: EndSignal<'_>) -> Result<(), Violation> {
-        let Some(source) = self.circuit.source() else {
+        let (flows, Some(edge)) = self.circuit.parts_mut() else {
             return Ok(());
         };
-        let (flows, edge) = self.circuit.parts_mut();
+        let source = edge.source;
         let flow = &mut flows[source as usize];
-        let control = edge.and_then(|edge| {
-            let control = edge.control.as_mut()?;
-            let gates = EndGates {
-                hop: &mut flow.gate,
-                end: &mut edge.gate,
-                preference: &mut edge.preference,
-            };
-            Some((control, gates, &edge.streams))
-        });
-        let Some((control, gates, streams)) = control else {
+        let Some(parts) = edge.control_parts(&mut flow.gate) else {
             return match signal {
                 EndSignal::Command(_) => Err(Violation::Unexpected),
                 _ => Ok(()),
@@ -113,15 +104,15 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let mut cx = EndCx {
             now: self.now,
             site: &flow.site,
-            gates,
+            gates: parts.gates,
             queue: flow.queue.view(),
             load: self.hop.load(&flow.state, self.now),
-            streams,
+            streams: parts.streams,
             stream_gates: &mut self.streams.gates,
             commands: &mut self.outbox.commands,
             jumped: &mut jumped,
         };
-        control.on(&mut cx, signal)?;
+        parts.state.on(&mut cx, signal)?;
         if jumped {
             self.on_hop(source, HopSignal::EndJumped)?;
         }

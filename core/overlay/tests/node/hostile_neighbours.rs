@@ -1,6 +1,7 @@
 //! What neighbours send can close a circuit; it does not make a node hold more and more.
 
 use crate::support::{PlainConfig, QUEUE_LIMIT};
+use hopflow_overlay::Violation;
 use hopflow_testkit::{Bench, Counted};
 use hopflow_units::{Bytes, Duration, LinkId};
 use hopflow_wire::{Reason, RelayCommand};
@@ -13,6 +14,26 @@ fn forwarding_what_was_not_acknowledged_closes_the_circuit() {
     assert_eq!((sent.cells(0), sent.closed.len()), (2, 0));
     let sent = client.receive(0, Bench::feedback(3, 4));
     assert_eq!(sent.closed, [Reason::Protocol]);
+    assert_eq!(sent.violations, [Violation::BeyondSent]);
+}
+
+#[test]
+fn a_silent_successor_makes_no_node_keep_ever_more_even_without_a_window() {
+    let config = PlainConfig {
+        forwarded: false,
+        window: None,
+        ..PlainConfig::datagrams()
+    };
+    let limit = QUEUE_LIMIT.get();
+    let mut relay = Bench::relay(&config.factory());
+    let before = Counted::live();
+    for seq in 0..5 * limit {
+        // It is there, but says nothing of what came.
+        relay.receive(1, Bench::feedback(0, 0));
+        relay.receive(0, Bench::data(seq));
+        let held = Counted::live() - before;
+        assert!(held <= 2 * limit as i64, "{held} cells are held");
+    }
 }
 
 #[test]

@@ -159,7 +159,17 @@ impl Chain<'_> {
             }
             Event::Begun { .. } | Event::Finished { .. } | Event::Drained { .. } => {}
             Event::StreamClosed { stream } => self.nodes[node].remove_stream(stream),
-            Event::Closed { circuit, reason } => self.circuits.on_closed(node, circuit, reason),
+            Event::Closed {
+                circuit,
+                reason,
+                violation,
+            } => {
+                assert!(
+                    violation.is_none_or(|it| it.reason() == reason),
+                    "{violation:?} gives {reason:?}"
+                );
+                self.circuits.on_closed(node, circuit, reason);
+            }
         }
     }
 

@@ -64,6 +64,24 @@ pub(super) fn a_lossy_slow_leg_does_not_block_the_stream(factory: &dyn Factory<C
     }
 }
 
+/// A sink that asks for a pause over one leg, and at once for the end of the pause, gets everything,
+/// however different the legs are.
+pub(super) fn a_short_pause_ends(factory: &dyn Factory<Counted>) {
+    let (mut chain, [_, slow], stream) = two_legs(factory, Medium::delay(SLOW), 1);
+    chain.pin(stream, End::Exit, Some(slow));
+    chain.set_reading(stream, End::Client, false);
+    chain.write(stream, End::Exit, Bytes::new(500_000));
+    let held = |chain: &Chain<'_>| chain.stream_view(stream, End::Client).map(|view| view.held);
+    for _ in 0..20_000 {
+        chain.run_for(Duration::from_millis(1));
+        if held(&chain).is_none_or(|cells| cells.get() >= 500) {
+            break;
+        }
+    }
+    chain.set_reading(stream, End::Client, true);
+    assert!(chain.run_to_arrival(Duration::from_secs(60)), "it hangs");
+}
+
 /// What is pinned to one leg takes that leg, until it is pinned to the other or to none.
 pub(super) fn a_pinned_stream_uses_one_leg(factory: &dyn Factory<Counted>) {
     let (mut chain, [fast, slow], stream) = two_legs(factory, Medium::delay(SLOW), 1);

@@ -46,6 +46,7 @@ checks! {
     legs::two_legs_keep_the_order_of_a_stream,
     legs::a_lossy_slow_leg_does_not_block_the_stream,
     legs::a_pinned_stream_uses_one_leg,
+    legs::a_short_pause_ends,
     legs::a_closed_leg_ends_its_stream_and_nothing_else,
     metrics::metrics_are_as_declared,
     options::the_same_options_again_change_nothing,

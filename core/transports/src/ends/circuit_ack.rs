@@ -82,7 +82,7 @@ impl CircuitTrip {
         if header.command != RelayCommand::Sendme || header.stream != CIRCUIT {
             return Err(Violation::Unexpected);
         }
-        lot(every).on_sendme(cx.gates.end)?;
+        lot(every).on_sendme(cx, CIRCUIT)?;
         let departed = self.departures.pop_front();
         let departed = departed.ok_or(Violation::BeyondOutstanding)?;
         let rtt = cx.now.saturating_since(departed);

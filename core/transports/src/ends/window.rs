@@ -4,6 +4,8 @@
 //!
 //! What leaks: relays can count SENDMEs by the rhythm of reverse cells.
 
+use std::collections::BTreeMap;
+
 use hopflow_overlay::{
     Acknowledger, ConfigError, EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, Features,
     Gate, Info, SendmeWindow, Site, Violation,
@@ -53,7 +55,7 @@ struct State {
     windows: Windows,
     /// What it delivered.
     circuit: Acknowledger,
-    streams: Vec<(StreamId, Acknowledger)>,
+    streams: BTreeMap<StreamId, Acknowledger>,
 }
 
 impl Default for FixedWindows {
@@ -134,7 +136,7 @@ impl EndControl for FixedWindows {
         Some(Box::new(State {
             windows,
             circuit: Acknowledger::default(),
-            streams: Vec::new(),
+            streams: BTreeMap::new(),
         }))
     }
 
@@ -172,7 +174,7 @@ impl EndState for State {
             EndSignal::Dequeued(_) => self.on_dequeued(cx),
             EndSignal::Delivered(stream) => self.on_delivered(cx, stream),
             EndSignal::Command(header) => return self.on_command(cx, header),
-            EndSignal::StreamClosed(stream) => self.streams.retain(|(id, _)| *id != stream),
+            EndSignal::StreamClosed(stream) => drop(self.streams.remove(&stream)),
             EndSignal::Packaged | EndSignal::Departed | EndSignal::Hop(_) => {}
         }
         Ok(())
@@ -191,7 +193,8 @@ impl State {
         let Some(window) = self.windows.stream else {
             return;
         };
-        if self.stream(stream).on_delivered(&window) {
+        let acknowledger = self.streams.entry(stream).or_default();
+        if acknowledger.on_delivered(&window) {
             cx.send(RelayCommand::Sendme, stream);
         }
     }
@@ -200,22 +203,11 @@ impl State {
         if header.command != RelayCommand::Sendme {
             return Err(Violation::Unexpected);
         }
-        if header.stream == CIRCUIT {
-            let window = self.windows.circuit.ok_or(Violation::Unexpected)?;
-            return window.on_sendme(cx.gates.end);
-        }
-        let window = self.windows.stream.ok_or(Violation::Unexpected)?;
-        let gate = cx.stream_gate(header.stream);
-        window.on_sendme(gate.ok_or(Violation::UnknownStream)?)
-    }
-
-    /// What was delivered of a stream.
-    fn stream(&mut self, stream: StreamId) -> &mut Acknowledger {
-        let place = self.streams.iter().position(|(id, _)| *id == stream);
-        let place = place.unwrap_or_else(|| {
-            self.streams.push((stream, Acknowledger::default()));
-            self.streams.len() - 1
-        });
-        &mut self.streams[place].1
+        let window = match header.stream {
+            CIRCUIT => self.windows.circuit,
+            _ => self.windows.stream,
+        };
+        let window = window.ok_or(Violation::Unexpected)?;
+        window.on_sendme(cx, header.stream)
     }
 }

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 use super::readings::WorstHop;
 use super::shared::ignore;
 use crate::layer::{Around, LayerOptions};
-use crate::round::{BaseRtts, Round};
+use crate::round::{BaseRtts, HopWindow, Trip};
 use crate::waiting::{Finding, PARTS, Rule, RuleOptions, Window};
 
 /// Longer, and hops with long ways would take held feedback for lost cells (RFC 6298: 1 s).
@@ -85,20 +85,11 @@ enum Windows {
 /// A flow's window control.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    window: Window,
-    round: Round,
-    seen: Option<Seen>,
+    hop: HopWindow,
+    /// The last round trip that is over.
+    seen: Option<Trip>,
     /// How many cells wait on the most loaded hop from here on, in parts of a cell.
     worst: WorstHop,
-}
-
-/// What a round trip showed last.
-#[derive(Clone, Copy, Debug)]
-struct Seen {
-    base: Duration,
-    actual: Duration,
-    /// Cells that can have waited.
-    load: u64,
 }
 
 impl Default for DelayWindowConfig {
@@ -188,8 +179,7 @@ impl HopControl for DelayWindow {
             gates.hop.set_window(self.rule.initial);
         }
         Flow {
-            window: Window::new(&self.rule),
-            round: Round::default(),
+            hop: HopWindow::new(&self.rule),
             seen: None,
             worst: WorstHop::default(),
         }
@@ -223,7 +213,7 @@ impl HopControl for DelayWindow {
     }
 
     fn sample(&self, flow: &Flow, out: &mut Vec<f64>) {
-        out.extend(flow.seen.map_or([f64::NAN; 3], Seen::values));
+        out.extend(flow.seen.map_or([f64::NAN; 3], values));
     }
 }
 
@@ -236,12 +226,14 @@ impl DelayWindow {
             .max(self.config.feedback_delay)
             .max(self.config.feedback_hold);
         let base = base + self.config.tolerance;
-        flow.round.note(sample.cells, sample.rtt);
-        let outstanding = cx.gate.outstanding() + sample.cells;
-        flow.window.note(outstanding);
+        flow.hop.note(cx, sample);
         let windows = self.config.windows;
-        let load = windows.load(flow, rule, cx.site);
-        let mut found = flow.finding(load, rule, base, cx.queue.sent);
+        let load = windows.load(&flow.hop.window, rule, cx.site);
+        let trip = flow.hop.trip(rule, (load, base), cx.queue.sent);
+        if let Some(over) = trip.filter(|trip| trip.over) {
+            flow.seen = Some(over);
+        }
+        let mut found = trip.as_ref().map(Trip::finding);
         if windows != Windows::OwnHop {
             let worst = flow.worst_hop(found.as_ref(), sample, cx);
             if cx.site.role != Role::Relay {
@@ -250,17 +242,14 @@ impl DelayWindow {
         }
         if !windows.is_at(cx.site) {
             if found.is_some() {
-                flow.window.forget_peak();
+                flow.hop.window.forget_peak();
             }
             return;
         }
-        if let Some(found) = found
-            && flow.window.decide(rule, &found)
-        {
-            flow.round.expect_fresh(cx.queue.sent);
+        if let Some(found) = found {
+            flow.hop.decide(rule, &found, cx.queue.sent);
         }
-        flow.window.bound(rule, cx.gate.cap());
-        cx.gate.set_window(flow.window.cells());
+        flow.hop.set(rule, cx.gate);
     }
 }
 
@@ -272,11 +261,11 @@ impl Windows {
 
     /// Cells that can have waited on the hop. Where there is no window, those that were outstanding
     /// stand for it.
-    fn load(self, flow: &Flow, rule: &Rule, site: &Site) -> u64 {
+    fn load(self, window: &Window, rule: &Rule, site: &Site) -> u64 {
         if self.is_at(site) {
-            flow.window.load(rule)
+            window.load(rule)
         } else {
-            flow.window.peak()
+            window.peak()
         }
     }
 }
@@ -301,33 +290,14 @@ impl Flow {
         }
         worst
     }
-
-    /// What the round trip showed, if it is over, or if what it shows so far is urgent.
-    fn finding(&mut self, load: u64, rule: &Rule, base: Duration, sent: Cells) -> Option<Finding> {
-        if self.round.is_over() {
-            self.round.restart(sent);
-            let actual = self.round.take_least()?;
-            self.seen = Some(Seen { base, actual, load });
-            return Some(Finding::on_hop(load, base, actual));
-        }
-        if !self.window.is_accelerating() {
-            return None;
-        }
-        // A window that grows fast must stop before the round trip is over.
-        let recent = self.round.take_recent()?;
-        let found = Finding::on_hop(load, base, recent);
-        found.is_above(rule.beta).then_some(found)
-    }
 }
 
-impl Seen {
-    /// The values of the metrics.
-    fn values(self) -> [f64; 3] {
-        let found = Finding::on_hop(self.load, self.base, self.actual);
-        [
-            self.base.as_secs_f64(),
-            self.actual.as_secs_f64(),
-            found.diff as f64 / found.unit as f64,
-        ]
-    }
+/// The values of the metrics.
+fn values(trip: Trip) -> [f64; 3] {
+    let found = trip.finding();
+    [
+        trip.base.as_secs_f64(),
+        trip.actual.as_secs_f64(),
+        found.diff as f64 / found.unit as f64,
+    ]
 }

@@ -14,15 +14,15 @@
 //! not which one that is; besides, what BackTap leaks.
 
 use hopflow_overlay::{
-    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
-    HopSignal, Info, NodeEnv, Role, Site, Violation,
+    ConfigError, Features, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
+    Info, NodeEnv, Site, Violation,
 };
 use hopflow_units::{Duration, Instant, Interval, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::readings::WorstHop;
-use super::shared::{REPORTS_NEED, ignore};
+use super::shared::{ignore, report, reporting};
 use crate::layer::LayerOptions;
 use crate::round::{BaseRtts, Round};
 use crate::waiting::{Finding, PARTS};
@@ -72,19 +72,16 @@ impl Default for LoadReportConfig {
 impl LayerOptions for LoadReportConfig {}
 
 impl HopControl for LoadReport {
-    const INFO: Info = Info {
-        provides: Features::LOAD_REPORTS,
-        requires: REPORTS_NEED,
-        ..Info::new(
-            "load-report",
-            "hops report how many cells wait on the most loaded of them (Marut)",
-        )
-    };
+    const INFO: Info = reporting(
+        "load-report",
+        "hops report how many cells wait on the most loaded of them (Marut)",
+        Features::LOAD_REPORTS,
+    );
     type Config = LoadReportConfig;
     type Flow = Flow;
 
     fn plan(config: &LoadReportConfig) -> HopPlan {
-        HopPlan::new(FeedbackPlan::every_cell(true, config.feedback_delay))
+        HopPlan::forwarding(config.feedback_delay)
     }
 
     fn new(config: &LoadReportConfig, _: &NodeEnv) -> Self {
@@ -160,12 +157,9 @@ impl LoadReport {
     }
 
     /// Lets the predecessor know the load, or at the source the end control what happened.
-    fn report(&self, flow: &Flow, cx: &mut HopCx<'_>, report: HopReport) {
-        if cx.site.role == Role::Relay {
-            *cx.feedback_ext = Some(flow.load.value(self.config.expiry.get(), cx.now));
-        } else {
-            *cx.report = Some(report);
-        }
+    fn report(&self, flow: &Flow, cx: &mut HopCx<'_>, happened: HopReport) {
+        let load = flow.load.value(self.config.expiry.get(), cx.now);
+        report(cx, load, happened);
     }
 }
 

@@ -7,14 +7,14 @@
 //! What leaks: every node learns how many cells were marked beyond it; besides, what Marut leaks.
 
 use hopflow_overlay::{
-    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
-    HopSignal, Info, NodeEnv, Role, Site, Violation,
+    ConfigError, Features, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
+    Info, NodeEnv, Site, Violation,
 };
 use hopflow_units::{Cells, Duration, Instant, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shared::{REPORTS_NEED, ignore};
+use super::shared::{ignore, report, reporting};
 use crate::layer::LayerOptions;
 use crate::round::BaseRtts;
 
@@ -57,19 +57,16 @@ impl Default for MarkReportConfig {
 impl LayerOptions for MarkReportConfig {}
 
 impl HopControl for MarkReport {
-    const INFO: Info = Info {
-        provides: Features::MARK_REPORTS,
-        requires: REPORTS_NEED,
-        ..Info::new(
-            "mark-report",
-            "hops mark cells where many wait, and report the number of marks",
-        )
-    };
+    const INFO: Info = reporting(
+        "mark-report",
+        "hops mark cells where many wait, and report the number of marks",
+        Features::MARK_REPORTS,
+    );
     type Config = MarkReportConfig;
     type Flow = Flow;
 
     fn plan(config: &MarkReportConfig) -> HopPlan {
-        HopPlan::new(FeedbackPlan::every_cell(true, config.feedback_delay))
+        HopPlan::forwarding(config.feedback_delay)
     }
 
     fn new(config: &MarkReportConfig, _: &NodeEnv) -> Self {
@@ -128,14 +125,11 @@ impl MarkReport {
                 flow.own = flow.own.wrapping_add(sample.cells.get() as u16);
             }
         }
-        if cx.site.role == Role::Relay {
-            *cx.feedback_ext = Some(flow.marks());
-        } else {
-            *cx.report = Some(HopReport::Forwarded {
-                cells: sample.cells,
-                measured: sample.rtt.is_some(),
-            });
-        }
+        let happened = HopReport::Forwarded {
+            cells: sample.cells,
+            measured: sample.rtt.is_some(),
+        };
+        report(cx, flow.marks(), happened);
     }
 }
 

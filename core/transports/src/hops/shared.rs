@@ -1,9 +1,9 @@
 //! What several controls on hops say and do.
 
-use hopflow_overlay::{Condition, Features, HopSignal, Violation};
+use hopflow_overlay::{Condition, Features, HopCx, HopReport, HopSignal, Info, Role, Violation};
 
 /// What controls need that report the state of hops to the source.
-pub(super) const REPORTS_NEED: &[Condition] = &[
+const REPORTS_NEED: &[Condition] = &[
     (
         Features::HOP_REPAIR,
         "Marut's loads travel with the forward feedback of datagrams, which hops repair.",
@@ -13,6 +13,25 @@ pub(super) const REPORTS_NEED: &[Condition] = &[
         "Hops report to the source, which must have a control that reads this.",
     ),
 ];
+
+/// A control that reports the state of hops to the source.
+pub(super) const fn reporting(name: &'static str, about: &'static str, provides: Features) -> Info {
+    Info {
+        provides,
+        requires: REPORTS_NEED,
+        ..Info::new(name, about)
+    }
+}
+
+/// Lets the predecessor know the state of the hops from here on, or at the source the end control
+/// what happened.
+pub(super) fn report(cx: &mut HopCx<'_>, state: u16, happened: HopReport) {
+    if cx.site.role == Role::Relay {
+        *cx.feedback_ext = Some(state);
+    } else {
+        *cx.report = Some(happened);
+    }
+}
 
 /// Answers a signal that a control has no use for: one that sends no messages gets none.
 #[inline]

@@ -8,15 +8,15 @@
 //! Marut leaks.
 
 use hopflow_overlay::{
-    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport,
-    HopSignal, Info, NodeEnv, Role, Site, Violation,
+    ConfigError, Features, Forwarded, Gates, HopControl, HopCx, HopPlan, HopReport, HopSignal,
+    Info, NodeEnv, Site, Violation,
 };
 use hopflow_units::{Duration, Instant, Interval, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::readings::WorstHop;
-use super::shared::{REPORTS_NEED, ignore};
+use super::shared::{ignore, report, reporting};
 use crate::layer::LayerOptions;
 use crate::round::BaseRtts;
 use crate::waiting::WAIT_UNIT;
@@ -59,19 +59,16 @@ impl Default for WaitReportConfig {
 impl LayerOptions for WaitReportConfig {}
 
 impl HopControl for WaitReport {
-    const INFO: Info = Info {
-        provides: Features::WAIT_REPORTS,
-        requires: REPORTS_NEED,
-        ..Info::new(
-            "wait-report",
-            "hops report how long cells wait on the slowest of them",
-        )
-    };
+    const INFO: Info = reporting(
+        "wait-report",
+        "hops report how long cells wait on the slowest of them",
+        Features::WAIT_REPORTS,
+    );
     type Config = WaitReportConfig;
     type Flow = Flow;
 
     fn plan(config: &WaitReportConfig) -> HopPlan {
-        HopPlan::new(FeedbackPlan::every_cell(true, config.feedback_delay))
+        HopPlan::forwarding(config.feedback_delay)
     }
 
     fn new(config: &WaitReportConfig, _: &NodeEnv) -> Self {
@@ -127,14 +124,12 @@ impl WaitReport {
             let base = self.base_rtts.with(cx.site, Some(rtt));
             flow.measure(cx.now, rtt.saturating_sub(base), base);
         }
-        if cx.site.role == Role::Relay {
-            *cx.feedback_ext = Some(flow.wait.value(self.config.expiry.get(), cx.now));
-        } else {
-            *cx.report = Some(HopReport::Forwarded {
-                cells: sample.cells,
-                measured: sample.rtt.is_some(),
-            });
-        }
+        let wait = flow.wait.value(self.config.expiry.get(), cx.now);
+        let happened = HopReport::Forwarded {
+            cells: sample.cells,
+            measured: sample.rtt.is_some(),
+        };
+        report(cx, wait, happened);
     }
 }
 

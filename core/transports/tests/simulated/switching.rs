@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use hopflow_overlay::{Direction, Factory};
+use hopflow_overlay::{Direction, Factory, HopSpec, StreamHandle, StreamSpec};
 use hopflow_sim::spec::{CircuitSpec, Exchange, NodeSpec, Workload, WorldSpec};
 use hopflow_sim::{Outcome, Simulated};
 use hopflow_testkit::{Bench, Counted};
-use hopflow_units::{Bytes, Duration, NodeId, Rate, StreamId};
-use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand, RelayHeader};
+use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, Rate, StreamId};
+use hopflow_wire::{
+    Destroy, Frame, Message, Neighbour, Payload, Reason, RelayCommand, RelayHeader,
+};
 use toml::Table;
 
 use crate::world::{circuit, node, run, world};
@@ -217,5 +219,68 @@ fn commands_about_switching_where_there_is_nothing_to_switch_close_the_circuit()
                 assert_eq!(sent.closed, [Reason::Protocol], "{preset} {command:?}");
             }
         }
+    }
+}
+
+/// Gives a bench a second circuit, and a stream over both.
+fn with_spare(bench: &mut Bench, client: bool) -> (CircuitId, StreamHandle) {
+    let spare = CircuitId::new(2);
+    let hop = Some(HopSpec {
+        link: LinkId::new(0),
+        circuit: spare,
+        queue_limit: bench.plan.link.queue_limit,
+    });
+    let (prev, next) = if client { (None, hop) } else { (hop, None) };
+    let circuit = bench
+        .host
+        .open_circuit(&hopflow_overlay::CircuitSpec { prev, next });
+    let spec = StreamSpec {
+        id: StreamId::new(7),
+        legs: vec![bench.circuit, circuit],
+        hold: Cells::new(64),
+    };
+    let stream = bench.host.open_stream(&spec);
+    (spare, stream.expect("both circuits are open"))
+}
+
+/// A command about a circuit, as its first cell.
+fn command(command: RelayCommand, circuit: CircuitId) -> Frame<Counted> {
+    let header = RelayHeader::control(command, StreamId::new(0));
+    let mut frame = Bench::cell(0, Counted::control(header, Instant::ZERO));
+    if let Frame::Cell(cell) = &mut frame {
+        cell.circuit = circuit;
+    }
+    frame
+}
+
+#[test]
+fn what_an_exit_hears_of_a_stream_that_has_just_ended_closes_nothing() {
+    for preset in ["switching", "switching-pctcp", "switching-backtap"] {
+        for said in [RelayCommand::Switch, RelayCommand::SwitchConn] {
+            let mut exit = Bench::exit(switching(preset, "").as_ref());
+            let (spare, stream) = with_spare(&mut exit, false);
+            exit.host.close_stream(exit.now, stream);
+            exit.drain();
+            let sent = exit.receive(0, command(said, spare));
+            assert_eq!(sent.closed, [], "{preset} {said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_spare_may_answer_after_the_circuit_is_gone_that_it_was_to_replace() {
+    for preset in ["switching", "switching-pctcp", "switching-backtap"] {
+        let mut client = Bench::client(switching(preset, "").as_ref());
+        let (spare, _) = with_spare(&mut client, true);
+        let sent = client.receive(0, message(Neighbour::Successor, &[1]));
+        assert_eq!(sent.cells(0), 1, "the spare is asked");
+        let gone = Destroy {
+            circuit: Bench::CIRCUIT,
+            reason: Reason::Requested,
+        };
+        let sent = client.receive(0, Frame::Destroy(gone));
+        assert_eq!(sent.closed, [Reason::Requested]);
+        let sent = client.receive(0, command(RelayCommand::SwitchAck, spare));
+        assert_eq!(sent.closed, [], "{preset}");
     }
 }

@@ -9,6 +9,7 @@ use dimpl::{
     SignatureAlgorithm,
 };
 
+use super::greeting::HEAD;
 use super::suite;
 use crate::state::HANDSHAKE_TIMEOUT;
 
@@ -54,11 +55,12 @@ fn build(key_provider: &'static dyn KeyProvider, records_per_key: u64) -> Arc<Co
     };
     let config = Config::builder()
         .with_crypto_provider(provider)
-        .mtu(MAX_PLAINTEXT + OVERHEAD)
+        .mtu(MAX_PLAINTEXT + OVERHEAD - HEAD)
         .kx_groups(&[NamedGroup::X25519])
         .dtls12_cipher_suites(&[])
         .require_client_certificate(false)
-        .use_server_cookie(true)
+        // The cookie exchange stands before the handshake.
+        .use_server_cookie(false)
         .aead_encryption_limit(records_per_key)
         .handshake_timeout(std::time::Duration::from_nanos(
             HANDSHAKE_TIMEOUT.as_nanos(),

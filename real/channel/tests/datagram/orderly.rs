@@ -1,7 +1,7 @@
 //! A link over datagrams on a good network.
 
 use crate::support::{Pair, epoch, flush, identity};
-use hopflow_channel::{DatagramChannel, Error, Identity, State};
+use hopflow_channel::{Cookies, DatagramChannel, Error, Identity, Knock, State};
 use hopflow_units::{Duration, Instant};
 
 #[test]
@@ -34,7 +34,7 @@ fn a_record_is_one_datagram_of_its_plaintext_and_the_overhead() {
 }
 
 #[test]
-fn a_handshake_takes_two_round_trips_and_fits_the_largest_datagram() {
+fn a_handshake_takes_one_round_trip_behind_the_cookie_and_fits_the_largest_datagram() {
     let mut pair = Pair::new();
     let mut sizes = Vec::new();
     let mut trips = 0;
@@ -54,19 +54,40 @@ fn a_handshake_takes_two_round_trips_and_fits_the_largest_datagram() {
             .iter()
             .all(|&size| size <= DatagramChannel::MAX_DATAGRAM)
     );
-    assert_eq!(trips, 2);
+    assert_eq!(trips, 1);
 }
 
 #[test]
-fn the_answer_to_an_unproven_address_is_smaller_than_the_question() {
-    let mut pair = Pair::new();
+fn who_returns_the_cookie_has_its_handshake() {
+    let (cookies, mut pair) = (Cookies::generate(), Pair::new());
+    let from = "10.0.0.1:2000".parse().unwrap();
     let hello = flush(&mut pair.caller, pair.now).remove(0);
-    assert!(DatagramChannel::opens_channel(&hello));
-    pair.reach_called(&hello);
-    let answer = flush(&mut pair.called, pair.now);
-    assert_eq!(answer.len(), 1);
-    assert!(answer[0].len() * 8 < hello.len(), "{}", answer[0].len());
-    assert!(!DatagramChannel::opens_channel(&answer[0]));
+    let Knock::Unproven(answer) = cookies.check(pair.now, from, &hello) else {
+        panic!("an opening without a cookie");
+    };
+    pair.reach_caller(&answer);
+    let again = flush(&mut pair.caller, pair.now).remove(0);
+    assert_eq!(again.len(), hello.len());
+    assert_eq!(cookies.check(pair.now, from, &again), Knock::Proven);
+    pair.reach_called(&again);
+    pair.settle();
+    assert!(pair.is_open(), "{pair:?}");
+}
+
+#[test]
+fn a_repeated_opening_carries_the_cookie() {
+    let (cookies, mut pair) = (Cookies::generate(), Pair::new());
+    let from = "10.0.0.1:2000".parse().unwrap();
+    let hello = flush(&mut pair.caller, pair.now).remove(0);
+    if let Knock::Unproven(answer) = cookies.check(pair.now, from, &hello) {
+        pair.reach_caller(&answer);
+    }
+    // The opening with the cookie is lost.
+    flush(&mut pair.caller, pair.now);
+    pair.now = pair.caller.poll_timeout();
+    pair.caller.handle_timeout(pair.now);
+    let again = flush(&mut pair.caller, pair.now).remove(0);
+    assert_eq!(cookies.check(pair.now, from, &again), Knock::Proven);
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! What others may make a relay hold and do.
 
 use hopflow_engine::{Limits, Pace};
+use hopflow_units::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::require;
-use crate::InputError;
+use crate::{InputError, read};
 
 /// More would not fit into any machine's memory.
 const MOST: u32 = 1_000_000;
+
+/// Longer than any application waits.
+const LONGEST: Duration = Duration::from_secs(600_000);
 
 /// What others may make a relay hold and do at most, all workers together. At a limit the network
 /// that has most loses its oldest; a network is an IPv4 prefix of 24 bits or an IPv6 prefix of 48.
@@ -26,6 +30,16 @@ pub struct RelayLimits {
     pub creates_per_second: u32,
     /// How often at once after a pause.
     pub creates_burst: u32,
+    /// An exit's connections to targets. The circuit that has most loses its oldest.
+    pub connections: u32,
+    /// Of these, those of one circuit.
+    pub connections_per_circuit: u32,
+    /// How long an exit looks a name up and connects, all together.
+    #[serde(with = "read::as_text")]
+    pub connect_timeout: Duration,
+    /// How long an exit's connection may carry nothing before it is closed.
+    #[serde(with = "read::as_text")]
+    pub idle_timeout: Duration,
 }
 
 impl Default for RelayLimits {
@@ -39,6 +53,10 @@ impl Default for RelayLimits {
             nascent_circuits: number(limits.nascent),
             creates_per_second: limits.creates.per_second,
             creates_burst: limits.creates.burst,
+            connections: 16_384,
+            connections_per_circuit: 1024,
+            connect_timeout: Duration::from_secs(20),
+            idle_timeout: Duration::from_secs(60 * 60),
         }
     }
 }
@@ -52,9 +70,21 @@ impl RelayLimits {
             ("limits.nascent-circuits", self.nascent_circuits),
             ("limits.creates-per-second", self.creates_per_second),
             ("limits.creates-burst", self.creates_burst),
+            ("limits.connections", self.connections),
+            (
+                "limits.connections-per-circuit",
+                self.connections_per_circuit,
+            ),
         ] {
             let fits = (1..=MOST).contains(&value);
             require(fits, key, value, "a number from 1 to 1000000")?;
+        }
+        for (key, value) in [
+            ("limits.connect-timeout", self.connect_timeout),
+            ("limits.idle-timeout", self.idle_timeout),
+        ] {
+            let fits = (Duration::from_secs(1)..=LONGEST).contains(&value);
+            require(fits, key, value, "a time from 1 s to 10000 min")?;
         }
         Ok(())
     }

@@ -84,6 +84,10 @@ fn values_that_a_relay_cannot_use_are_named() {
         ),
         ("limits = { cirucits = 5 }", "limits.cirucits: unknown key"),
         (
+            "limits = { connect-timeout = '10 ms' }",
+            "limits.connect-timeout: 10 ms: allowed is a time from 1 s to 10000 min",
+        ),
+        (
             "bucket = { rate = '1 MB/s', burst = '1 kB' }",
             "bucket.burst: 1 kB: allowed",
         ),

@@ -23,6 +23,8 @@ const ROOM: usize = 64 * 1024;
 const UNSENT: u32 = 32 * 1024;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
+/// Neighbours that are taken at once.
+const AT_ONCE: usize = 64;
 /// How long a neighbour's kernel may leave bytes without acknowledgement.
 const GONE: StdDuration = StdDuration::from_secs(30);
 
@@ -30,9 +32,11 @@ const GONE: StdDuration = StdDuration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Carriers {
     listener: Option<TcpListener>,
+    /// Whether somebody may wait there.
+    waiting: bool,
     table: SlotMap<CarrierKey, TcpCarrier>,
     keys: BTreeMap<ConnId, CarrierKey>,
-    /// Connections with something to be read.
+    /// Connections with something to be read, or that had it before they were closed.
     readable: Vec<CarrierKey>,
     buffer: Vec<u8>,
     /// The delay of the emulated link, if there is one.
@@ -64,6 +68,7 @@ impl Carriers {
         }
         Ok(Self {
             listener,
+            waiting: false,
             table: SlotMap::with_key(),
             keys: BTreeMap::new(),
             readable: Vec::new(),
@@ -77,9 +82,19 @@ impl Carriers {
         self.listener.is_some()
     }
 
-    /// Takes neighbours that connect.
+    /// Somebody connects.
+    pub(super) fn on_listener(&mut self) {
+        self.waiting = self.listener.is_some();
+    }
+
+    /// Takes neighbours that connect, some at a time: however many there are, links go on.
     pub(super) fn accept(&mut self, now: Instant, registry: &Registry, engine: &mut Engine) {
-        while let Some((socket, from)) = self.listener.as_ref().and_then(accept) {
+        for _ in 0..AT_ONCE {
+            let accepted = self.listener.as_ref().filter(|_| self.waiting);
+            let Some((socket, from)) = accepted.and_then(accept) else {
+                self.waiting = false;
+                return;
+            };
             let Some(conn) = engine.accept(now, from.ip()) else {
                 continue;
             };
@@ -147,7 +162,6 @@ impl Carriers {
             // The last words, for instance why a circuit is closed.
             let _ = carrier.socket.write(&carrier.out);
         }
-        self.readable.retain(|other| Some(*other) != key);
     }
 
     /// A connection is there, has something for us, or takes something again.
@@ -182,7 +196,7 @@ impl Carriers {
     }
 
     pub(super) fn is_readable(&self) -> bool {
-        !self.readable.is_empty()
+        self.waiting || !self.readable.is_empty()
     }
 
     /// Takes a piece from each connection that has one.

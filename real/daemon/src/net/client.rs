@@ -220,8 +220,9 @@ impl Client {
         if reply != Reply::Succeeded {
             return self.refuse(cx, place, reply);
         }
+        let now = cx.now;
         self.table.join(place, |opening| {
-            let mut pipe = Pipe::new(opening.socket, stream, opening.early);
+            let mut pipe = Pipe::new(opening.socket, stream, opening.early, now);
             pipe.greet(&reply.encode());
             pipe.deliver(payload, 1);
             pipe

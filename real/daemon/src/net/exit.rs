@@ -5,9 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hopflow_engine::{CircuitKey, Event, StreamHandle};
+use hopflow_units::{Duration, Instant};
 use mio::Waker;
 use mio::net::TcpStream;
+use socket2::{SockRef, TcpKeepalive};
 
+use super::owners::{Owners, Room, Shares};
 use super::pipe::Pipe;
 use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
@@ -15,6 +18,12 @@ use super::tokens::PlaceKey;
 use crate::policy::{ExitPolicy, PolicyRefusal};
 use crate::socks::Reply;
 use crate::{Host, Target};
+
+/// How long a connection is silent before the kernel asks whether the other machine is there.
+const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(300);
+
+/// How often connections are looked at.
+const LOOK: Duration = Duration::from_secs(60);
 
 /// A relay's worker; without a policy it is no exit and breaks off what clients begin.
 #[derive(Debug)]
@@ -25,7 +34,21 @@ pub(super) struct Exit {
     table: Table<Opening>,
     /// Places that wait for addresses, by the number of their question.
     asked: BTreeMap<u64, PlaceKey>,
+    owners: Owners,
+    limits: ExitLimits,
+    /// When places are looked at: connections that are not there yet are given up, idle ones closed.
+    deadlines: BTreeSet<(Instant, PlaceKey)>,
     draining: bool,
+}
+
+/// What an exit's worker spends on connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ExitLimits {
+    pub(super) shares: Shares,
+    /// How long a name and a connection may take, all addresses together.
+    pub(super) connect: Duration,
+    /// How long a connection may carry nothing.
+    pub(super) idle: Duration,
 }
 
 /// Addresses of the overlay itself, to which no exit connects: streams would enter it again from
@@ -68,14 +91,18 @@ impl Exit {
     pub(super) fn new(
         policy: Option<ExitPolicy>,
         overlay: Arc<Overlay>,
+        limits: ExitLimits,
         waker: &Arc<Waker>,
     ) -> Self {
         Self {
             overlay,
+            limits,
             resolver: policy.as_ref().map(|_| Resolver::start(waker)),
             policy,
             table: Table::default(),
             asked: BTreeMap::new(),
+            owners: Owners::default(),
+            deadlines: BTreeSet::new(),
             draining: false,
         }
     }
@@ -90,6 +117,9 @@ impl Exit {
         let Some(target) = allowed else {
             return refuse(cx, stream, Reply::NotAllowed);
         };
+        let Some(circuit) = self.make_room(cx, stream) else {
+            return refuse(cx, stream, Reply::GeneralFailure);
+        };
         // What the client says before the server is there waits in the engine.
         let place = self.table.add(Opening {
             stream,
@@ -98,20 +128,63 @@ impl Exit {
             rest: Vec::new(),
         });
         self.table.name(place, stream);
+        self.owners.insert(place, circuit);
+        self.deadlines.insert((cx.now + self.limits.connect, place));
         match target.host {
             Host::Address(address) => {
                 self.try_all(cx, place, &[SocketAddr::new(address, target.port)], false);
             }
-            Host::Name(name) => self.ask(cx, place, &name, target.port),
+            Host::Name(name) => self.ask(cx, place, (circuit, &name), target.port),
         }
     }
 
-    fn ask(&mut self, cx: &mut Cx<'_>, place: PlaceKey, name: &str, port: u16) {
+    /// Makes room for one more connection of a stream's circuit; `None` if that has enough.
+    fn make_room(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) -> Option<CircuitKey> {
+        let circuit = cx.engine.circuit_of(stream)?;
+        match self.owners.room(circuit, self.limits.shares) {
+            Room::None => return None,
+            Room::Free => {}
+            Room::InPlaceOf(place) => self.close(cx, place),
+        }
+        Some(circuit)
+    }
+
+    /// Breaks a connection and its stream off.
+    fn close(&mut self, cx: &mut Cx<'_>, place: PlaceKey) {
+        if let Some(stream) = self.table.stream(place) {
+            cx.engine.close_stream(cx.now, stream);
+        }
+        self.forget(cx, place);
+    }
+
+    /// Looks at what is due: gives up what is not connected, and closes what was idle for long.
+    fn look_at_due(&mut self, cx: &mut Cx<'_>) {
+        while let Some((at, place)) = self.deadlines.first().copied().filter(|it| it.0 <= cx.now) {
+            self.deadlines.remove(&(at, place));
+            if self.table.opening(place).is_some() {
+                self.give_up(cx, place, Reply::TtlExpired);
+            } else if let Some(pipe) = self.table.pipe(place) {
+                let idle_at = pipe.moved() + self.limits.idle;
+                if idle_at <= cx.now {
+                    self.close(cx, place);
+                } else {
+                    // Soon enough that those that are gone do not pile up.
+                    let then = idle_at.min(cx.now + LOOK);
+                    self.deadlines.insert((then, place));
+                }
+            }
+        }
+    }
+
+    fn ask(
+        &mut self,
+        cx: &mut Cx<'_>,
+        place: PlaceKey,
+        (circuit, name): (CircuitKey, &str),
+        port: u16,
+    ) {
         let (Some(resolver), Some(opening)) = (&mut self.resolver, self.table.opening(place))
         else {
-            return;
-        };
-        let Some(circuit) = cx.engine.circuit_of(opening.stream) else {
             return;
         };
         match resolver.ask(cx.now, circuit, name) {
@@ -149,6 +222,7 @@ impl Exit {
 
     /// Forgets a place, and what it waits for.
     fn forget(&mut self, cx: &mut Cx<'_>, place: PlaceKey) -> Option<Opening> {
+        self.owners.remove(place);
         let Entry::Opening(opening) = self.table.break_off(cx, place)? else {
             return None;
         };
@@ -253,14 +327,15 @@ impl Exit {
         if socket.peer_addr().is_err() {
             return;
         }
-        // A small answer must not wait for a larger one.
+        // A small answer must not wait for a larger one, nor we for a machine that is gone.
         let _ = socket.set_nodelay(true);
+        let _ = SockRef::from(socket).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEP_ALIVE));
         let stream = opening.stream;
         let Some(socket) = opening.socket.take() else {
             return;
         };
         cx.engine.write(cx.now, stream, &[Reply::Succeeded.code()]);
-        let pipe = Pipe::new(socket, stream, Vec::new());
+        let pipe = Pipe::new(socket, stream, Vec::new(), cx.now);
         self.table.join(place, |_| pipe);
         cx.engine.set_reading(cx.now, stream, true);
     }
@@ -317,7 +392,14 @@ impl Role for Exit {
         while let Some((number, addresses)) = self.resolver.as_mut().and_then(|it| it.poll(now)) {
             self.answer(cx, number, &addresses);
         }
-        self.table.pump(cx, |_| ())
+        self.look_at_due(cx);
+        let owners = &mut self.owners;
+        self.table.pump(cx, |place| owners.remove(place))
+    }
+
+    fn poll_timeout(&self) -> Instant {
+        let first = self.deadlines.first();
+        first.map_or(Instant::FAR_FUTURE, |(at, _)| *at)
     }
 
     fn drain(&mut self, _: &mut Cx<'_>) {

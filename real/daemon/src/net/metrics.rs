@@ -367,7 +367,7 @@ mod tests {
             "hopflow_build_info{role=\"relay\"} 1",
             "hopflow_cells_sent_total 0",
             "hopflow_memory_limit_bytes 1048576",
-            "hopflow_limit{of=\"circuits\"} 65536",
+            "hopflow_limit{of=\"circuits\"} 60000",
             "hopflow_start_time_seconds 5",
             "# EOF",
         ] {

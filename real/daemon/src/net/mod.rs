@@ -13,6 +13,7 @@ mod exit;
 mod free;
 mod keep_going;
 mod metrics;
+mod owners;
 mod pipe;
 mod resolver;
 mod role;

@@ -42,6 +42,8 @@ pub(super) struct Pipe {
     far_end: bool,
     /// The socket is shut down for writing.
     write_end: bool,
+    /// When it carried something last.
+    moved: Instant,
 }
 
 /// How a pipe is after it moved something.
@@ -57,7 +59,12 @@ pub(super) enum State {
 
 impl Pipe {
     /// Joins a connection to a stream. `unread` came from the connection before.
-    pub(super) fn new(socket: TcpStream, stream: StreamHandle, unread: Vec<u8>) -> Self {
+    pub(super) fn new(
+        socket: TcpStream,
+        stream: StreamHandle,
+        unread: Vec<u8>,
+        now: Instant,
+    ) -> Self {
         Self {
             socket,
             stream,
@@ -70,11 +77,17 @@ impl Pipe {
             read_end: false,
             far_end: false,
             write_end: false,
+            moved: now,
         }
     }
 
     pub(super) const fn stream(&self) -> StreamHandle {
         self.stream
+    }
+
+    /// When it carried something last.
+    pub(super) const fn moved(&self) -> Instant {
+        self.moved
     }
 
     /// The connection, to be taken out of the poll.
@@ -135,7 +148,7 @@ impl Pipe {
 
     /// From the stream to the socket.
     fn write(&mut self, now: Instant, engine: &mut Engine) -> io::Result<()> {
-        let blocked = !self.write_greeting()? || !self.write_cells()?;
+        let blocked = !self.write_greeting()? || !self.write_cells(now)?;
         if blocked {
             if self.cells.len() >= ENOUGH && !std::mem::replace(&mut self.paused, true) {
                 engine.set_reading(now, self.stream, false);
@@ -162,7 +175,7 @@ impl Pipe {
     }
 
     /// Whether the socket took all cells.
-    fn write_cells(&mut self) -> io::Result<bool> {
+    fn write_cells(&mut self, now: Instant) -> io::Result<bool> {
         while let Some(first) = self.cells.front() {
             let Some(rest) = first.data().get(self.offset..).filter(|it| !it.is_empty()) else {
                 self.cells.pop_front();
@@ -175,7 +188,10 @@ impl Pipe {
                 .map(io::IoSlice::new)
                 .collect();
             match try_io(|| self.socket.write_vectored(&slices))? {
-                Some(len) => self.advance(len),
+                Some(len) => {
+                    self.moved = now;
+                    self.advance(len);
+                }
                 None => return Ok(false),
             }
         }
@@ -216,6 +232,7 @@ impl Pipe {
                     engine.finish(now, self.stream);
                 }
                 Some(len) => {
+                    self.moved = now;
                     let taken = engine.write(now, self.stream, &buffer[..len]);
                     self.unread.extend_from_slice(&buffer[taken..len]);
                 }

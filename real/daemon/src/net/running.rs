@@ -22,16 +22,17 @@ use super::client::{Client, hops};
 use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
 use super::emulated::Emulated;
-use super::exit::{Exit, Overlay};
+use super::exit::{Exit, ExitLimits, Overlay};
 use super::keep_going::keep_going;
 use super::metrics::{self, Fixed};
+use super::owners::Shares;
 use super::role::Role;
 use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
 use super::worker::{Links, Worker};
 use crate::check::refuse_others_keys;
-use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig};
+use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig, RelayLimits};
 use crate::directory::Directory;
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
@@ -204,8 +205,9 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
             ..workers.engine()
         };
         let (exit, overlay) = (config.exit.clone(), overlay.clone());
+        let limits = exit_limits(&config.limits, count);
         workers.start(number, engine, move |_, waker| {
-            Ok(Exit::new(exit.clone(), overlay.clone(), waker))
+            Ok(Exit::new(exit.clone(), overlay.clone(), limits, waker))
         })
     };
     let fixed = Fixed {
@@ -216,6 +218,18 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
         start: calendar_time(),
     };
     Running::start((0..count).map(start), config.metrics, fixed)
+}
+
+/// What each of so many workers spends on an exit's connections.
+fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
+    ExitLimits {
+        shares: Shares {
+            all: (limits.connections as usize).div_ceil(workers),
+            each: limits.connections_per_circuit as usize,
+        },
+        connect: limits.connect_timeout,
+        idle: limits.idle_timeout,
+    }
 }
 
 /// Where an exit does not connect to: the relays that circuits are extended to, and itself, unless

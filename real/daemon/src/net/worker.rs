@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hopflow_engine::{Engine, LostLink, Via};
 use hopflow_units::{Duration, Instant};
 use mio::{Events, Poll};
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::alarm::Alarm;
 use super::carriers::Carriers;
@@ -18,8 +18,10 @@ use super::tokens::Source;
 use crate::Hex;
 use crate::directory::Directory;
 
-/// Time between two reports of what the worker does.
+/// Time between two reports of what the worker does at least.
 const ACCOUNT: Duration = Duration::from_millis(100);
+/// An account of many circuits takes long: this many times as long passes before the next one.
+const ACCOUNT_SHARE: u64 = 50;
 /// Events that a poll brings at once.
 const EVENTS: usize = 1024;
 /// Idle time before a draining relay exits.
@@ -69,8 +71,10 @@ impl<R: Role> Worker<R> {
             self.handle_timeouts(now);
             self.work(now);
             if now >= account_at {
-                account_at = now + ACCOUNT;
                 self.account(now);
+                let after = self.clock.now();
+                let took = after.saturating_since(now);
+                account_at = after + ACCOUNT.max(took.saturating_mul(ACCOUNT_SHARE));
                 // Connections for which the system had no room when they came.
                 self.on_ready(now, Source::Listener, (true, false));
             }
@@ -146,7 +150,7 @@ impl<R: Role> Worker<R> {
                 datagrams.on_ready(Via::Outgoing, readable, writable);
             }
             (Source::Listener, Links::Carriers(carriers)) if carriers.listens() => {
-                carriers.accept(now, cx.registry, cx.engine);
+                carriers.on_listener();
             }
             (Source::Listener, _) => self.role.on_listener(&mut cx),
             (Source::Carrier(place), Links::Carriers(carriers)) => {
@@ -162,7 +166,10 @@ impl<R: Role> Worker<R> {
     fn work(&mut self, now: Instant) {
         match &mut self.links {
             Links::Datagrams(datagrams) => datagrams.receive(now, &mut self.engine),
-            Links::Carriers(carriers) => carriers.receive(now, &mut self.engine),
+            Links::Carriers(carriers) => {
+                carriers.accept(now, self.poll.registry(), &mut self.engine);
+                carriers.receive(now, &mut self.engine);
+            }
         }
         loop {
             let mut cx = Cx {
@@ -197,6 +204,9 @@ impl<R: Role> Worker<R> {
         let held = self.engine.keep_within(now, self.memory);
         while let Some(lost) = self.engine.poll_lost() {
             self.log_lost(&lost);
+        }
+        while let Some(violation) = self.engine.poll_violation() {
+            debug!(%violation, "a circuit was closed: a peer broke the protocol");
         }
         self.shared.publish(&self.engine, held, &self.role, now);
     }

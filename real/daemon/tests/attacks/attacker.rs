@@ -50,6 +50,26 @@ pub(crate) struct Relay {
     pub(crate) onion: OnionPublic,
 }
 
+/// An address of a network of its own.
+pub(crate) fn network(number: u16) -> IpAddr {
+    let [high, low] = number.to_be_bytes();
+    IpAddr::V4(Ipv4Addr::new(127, 101 + high, low, 1))
+}
+
+/// The first datagram of a handshake with a relay, from a socket that has returned the cookie.
+pub(crate) fn proven_opening(relay: &Relay, socket: &UdpSocket) -> Option<Vec<u8>> {
+    let mut channel = DatagramChannel::connect(relay.fingerprint, *EPOCH);
+    let (mut datagram, mut cookie) = (Vec::new(), [0; 2048]);
+    channel.poll_transmit(now(), &mut datagram);
+    socket.set_read_timeout(Some(10 * GLANCE)).ok()?;
+    socket.send_to(&datagram, relay.address).ok()?;
+    let len = socket.recv(&mut cookie).ok()?;
+    channel.receive(now(), &cookie[..len], &mut |_| ());
+    datagram.clear();
+    channel.poll_transmit(now(), &mut datagram);
+    Some(datagram)
+}
+
 /// The first datagram of a handshake with a relay.
 pub(crate) fn opening(relay: &Relay) -> Vec<u8> {
     let mut channel = DatagramChannel::connect(relay.fingerprint, *EPOCH);

@@ -5,31 +5,44 @@
 //! Attackers and nodes share the machine's processors.
 
 mod attacker;
+mod speaker;
 #[path = "../loopback/support.rs"]
 #[expect(dead_code, reason = "shared with the tests in `loopback`")]
 mod support;
 
+use std::cell::RefCell;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration as StdDuration;
 
 use hopflow_daemon::net::Running;
+use hopflow_engine::Hop;
 use hopflow_units::Duration;
+use socket2::SockRef;
 
-use attacker::{Link, Relay, address, connect, create, now, opening};
+use attacker::{Link, Relay, address, connect, create, network, now, opening, proven_opening};
+use speaker::Speaker;
 use support::{EVERYTHING, Overlay, ask, serve};
 
 /// The middle relay's token bucket: what the honest download gets if nothing disturbs it.
 const BUCKET: &str = "[bucket]\nrate = \"2 MB/s\"\nburst = \"200 kB\"\n";
 /// How long a rate is measured.
-const SPAN: Duration = Duration::from_millis(1500);
+const SPAN: Duration = Duration::from_millis(1200);
+/// How long an attack goes on before that.
+const LEAD: StdDuration = StdDuration::from_millis(500);
+/// How long attackers take to stall.
+const STALL: StdDuration = StdDuration::from_secs(8);
 /// What the honest download keeps of its rate while attackers take the processor.
 const KEPT: f64 = 0.5;
 /// When a new client has its first byte at the latest.
 const NEWCOMER: Duration = Duration::from_secs(2);
+/// Only one scene at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// Requests of an attacker at most.
 const MOST: usize = 20_000;
 
@@ -38,14 +51,20 @@ struct Scene {
     preset: &'static str,
     overlay: Overlay,
     guard: Relay,
+    /// All relays, the first one first.
+    hops: Vec<Hop>,
     server: SocketAddr,
     received: Arc<AtomicU64>,
+    /// What went wrong.
+    complaints: RefCell<Vec<String>>,
 }
 
 /// What an attacker has.
 #[derive(Clone)]
 struct Tools {
+    preset: &'static str,
     guard: Relay,
+    hops: Vec<Hop>,
     datagrams: bool,
     /// A client that does what the attacker's applications ask for.
     client: SocketAddr,
@@ -53,6 +72,10 @@ struct Tools {
     victim: SocketAddr,
     /// A server that says nothing.
     silent: SocketAddr,
+    /// A server that sends without end.
+    endless: SocketAddr,
+    /// A server that reads nothing.
+    deaf: SocketAddr,
     over: Arc<AtomicBool>,
 }
 
@@ -62,11 +85,27 @@ impl Tools {
     }
 
     fn link(&self, number: u16) -> Option<Link> {
+        self.link_from(address(number))
+    }
+
+    fn link_from(&self, from: IpAddr) -> Option<Link> {
         if self.datagrams {
-            Link::datagrams(&self.guard, address(number))
+            Link::datagrams(&self.guard, from)
         } else {
-            Link::stream(&self.guard, address(number))
+            Link::stream(&self.guard, from)
         }
+    }
+
+    fn speaker(&self, number: u16, server: SocketAddr) -> Option<Speaker> {
+        Speaker::new(self.preset, address(number), server)
+    }
+
+    /// The relays of these numbers, the first one's is zero.
+    fn path(&self, relays: &[usize]) -> Vec<Hop> {
+        relays
+            .iter()
+            .map(|&relay| self.hops[relay].clone())
+            .collect()
     }
 
     /// Does something up to [`MOST`] times, about so many times in a second.
@@ -102,11 +141,17 @@ fn serve_endlessly() -> SocketAddr {
 impl Scene {
     fn start(preset: &'static str) -> Self {
         let overlay = Overlay::start_limited(preset, EVERYTHING, "", BUCKET);
-        let keys = overlay.guard_keys();
+        let hops: Vec<Hop> = (0..overlay.addresses.len())
+            .map(|relay| Hop {
+                address: overlay.addresses[relay],
+                fingerprint: overlay.keys(relay).identity().unwrap().fingerprint(),
+                onion: overlay.keys(relay).onion().unwrap().public(),
+            })
+            .collect();
         let guard = Relay {
-            address: overlay.guard,
-            fingerprint: keys.identity().unwrap().fingerprint(),
-            onion: keys.onion().unwrap().public(),
+            address: hops[0].address,
+            fingerprint: hops[0].fingerprint,
+            onion: hops[0].onion,
         };
         let server = serve_endlessly();
         let received = Arc::new(AtomicU64::new(0));
@@ -115,8 +160,10 @@ impl Scene {
             preset,
             overlay,
             guard,
+            hops,
             server,
             received,
+            complaints: RefCell::default(),
         };
         // It has come to its rate, and spent what the bucket held at first.
         thread::park_timeout(StdDuration::from_secs(2));
@@ -143,13 +190,27 @@ impl Scene {
         took
     }
 
-    /// Lets `count` attackers do `attack`, and checks what it does to others.
+    /// Lets `count` attackers do `attack`, and notes what it does to others.
     fn under(&self, what: &str, count: u16, attack: fn(&Tools, u16)) {
+        self.under_for(what, count, attack, LEAD);
+    }
+
+    /// The same for attacks that take their fair share of the bucket until they stall, which they do
+    /// within this time.
+    fn under_for(&self, what: &str, count: u16, attack: fn(&Tools, u16), lead: StdDuration) {
         let before = self.rate();
         let over = Arc::new(AtomicBool::new(false));
         let (client, socks) = self.overlay.another_client();
         let tools = Tools {
+            preset: self.preset,
             guard: self.guard,
+            hops: self.hops.clone(),
+            endless: self.server,
+            deaf: serve(|socket| {
+                let _ = SockRef::from(&socket).set_recv_buffer_size(4096);
+                thread::park_timeout(StdDuration::from_secs(20));
+                drop(socket);
+            }),
             datagrams: self.preset == "backtap",
             client: socks,
             victim: self.overlay.socks,
@@ -161,6 +222,7 @@ impl Scene {
             thread::spawn(move || attack(&tools, number))
         };
         let attackers: Vec<_> = (0..count).map(start).collect();
+        thread::park_timeout(lead);
         let during = self.rate();
         let newcomer = self.serve_newcomer();
         let total = self.overlay.relays[0].total();
@@ -183,14 +245,27 @@ impl Scene {
                 + counters.circuits_refused
                 + counters.circuits_evicted,
         );
-        assert!(kept >= KEPT, "{what}: {before} B/s before, {during} during");
-        assert!(newcomer <= NEWCOMER, "{what}: a newcomer waits {newcomer}");
-        assert!(total.held.get() <= 512 << 20, "{what}: {} held", total.held);
         let failed = self.overlay.relays.iter().any(Running::has_failed);
-        assert!(
-            !failed && !self.overlay.client.has_failed(),
-            "{what}: a node ended"
-        );
+        for (holds, complaint) in [
+            (
+                kept >= KEPT,
+                format!("{before} B/s before, {during} during"),
+            ),
+            (newcomer <= NEWCOMER, format!("a newcomer waits {newcomer}")),
+            (
+                total.held.get() <= 512 << 20,
+                format!("{} held", total.held),
+            ),
+            (
+                !failed && !self.overlay.client.has_failed(),
+                "a node ended".to_owned(),
+            ),
+        ] {
+            if !holds {
+                let complaint = format!("{}, {what}: {complaint}", self.preset);
+                self.complaints.borrow_mut().push(complaint);
+            }
+        }
     }
 }
 
@@ -256,6 +331,154 @@ fn replays_an_opening(tools: &Tools, number: u16) {
     });
 }
 
+/// Opens links from as many networks.
+fn floods_links_from_many_networks(tools: &Tools, number: u16) {
+    let mut links = Vec::new();
+    tools.repeat(200, |turn| {
+        links.extend(tools.link_from(network(4096 * number + turn as u16 % 4096)));
+    });
+}
+
+/// Sends one first datagram again and again, whose cookie is good.
+fn replays_a_proven_opening(tools: &Tools, number: u16) {
+    let Ok(socket) = UdpSocket::bind((address(number), 0)) else {
+        return;
+    };
+    let Some(opening) = proven_opening(&tools.guard, &socket) else {
+        return;
+    };
+    tools.repeat(5000, |_| {
+        let _ = socket.send_to(&opening, tools.guard.address);
+    });
+}
+
+/// Connects and begins TLS with the first bytes of a message that does not go on.
+fn leaves_handshakes_half_open(tools: &Tools, number: u16) {
+    let mut sockets = Vec::new();
+    tools.repeat(1000, |turn| {
+        if turn < 3000
+            && let Some(mut socket) = connect(address(number), tools.guard.address)
+        {
+            let _ = socket.write_all(&[22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]);
+            sockets.push(socket);
+        }
+    });
+}
+
+/// Says messages of all kinds on an open link, each with one byte that is wrong, at every place.
+fn says_garbage_in_every_place(tools: &Tools, number: u16) {
+    let Some(mut link) = tools.link(number) else {
+        return;
+    };
+    link.be_hasty();
+    let create = create(&tools.guard);
+    tools.repeat(2000, |turn| {
+        let mut message = vec![0; 3 + 512];
+        let kinds = [0, 3, 4, 12, 13, 14, 15];
+        message[1] = 1;
+        message[2] = kinds[turn % kinds.len()];
+        let place = turn / kinds.len() % message.len();
+        message[place] ^= 0xa5;
+        if turn % 50 == 0 {
+            link.create(1, &create);
+        }
+        if !link.say(&message)
+            && let Some(new) = tools.link(number)
+        {
+            link = new;
+        }
+    });
+}
+
+/// Lets downloads begin and then takes nothing from its link, acknowledgements of TCP included.
+fn snipes(tools: &Tools, number: u16) {
+    let Some(mut speaker) = tools.speaker(number, tools.endless) else {
+        return;
+    };
+    for _ in 0..2 {
+        speaker.build(tools.path(&[0, 1, 2]));
+    }
+    tools.repeat(1000, |turn| {
+        if turn < 600 {
+            speaker.converse();
+        }
+    });
+}
+
+/// Builds circuits that pass the first two relays again and again.
+fn builds_loops(tools: &Tools, number: u16) {
+    let Some(mut speaker) = tools.speaker(number, tools.deaf) else {
+        return;
+    };
+    tools.repeat(1000, |turn| {
+        if turn % 20 == 0 && turn < 1000 {
+            speaker.build(tools.path(&[0, 1, 0, 1, 0, 1, 0, 1, 2]));
+        }
+        speaker.converse();
+    });
+}
+
+/// Asks for an endless answer, and takes a byte of it now and then. What the kernel holds of it is more than
+/// what nodes do.
+fn reads_slowly(tools: &Tools, number: u16) {
+    let user = number.to_string();
+    let Ok(mut socket) = ask(tools.client, &target(tools.endless), &user) else {
+        return;
+    };
+    let _ = SockRef::from(&socket).set_recv_buffer_size(4096);
+    let _ = socket.set_nonblocking(true);
+    tools.repeat(100, |_| drop(socket.read(&mut [0; 1])));
+}
+
+/// Uploads 32 KiB each to servers that read nothing; their kernels hold little.
+fn uploads_to_who_does_not_read(tools: &Tools, number: u16) {
+    let (mut sockets, bytes) = (Vec::new(), vec![7; 32 * 1024]);
+    tools.repeat(200, |turn| {
+        if turn < 40 {
+            let user = number.to_string();
+            if let Ok(socket) = ask(tools.client, &target(tools.deaf), &user) {
+                let _ = socket.set_nonblocking(true);
+                sockets.push((socket, 0));
+            }
+        } else if let Some((socket, said)) = sockets.get_mut(turn % 40) {
+            *said += socket.write(&bytes[*said..]).unwrap_or(0);
+        }
+    });
+}
+
+/// Says a byte now and then on each of many streams.
+fn writes_slowly(tools: &Tools, number: u16) {
+    let mut sockets = Vec::new();
+    tools.repeat(200, |turn| {
+        if turn < 60 {
+            let user = number.to_string();
+            sockets.extend(ask(tools.client, &target(tools.silent), &user));
+        } else {
+            let which = turn % sockets.len().max(1);
+            if let Some(socket) = sockets.get_mut(which) {
+                let _ = socket.write_all(&[7]);
+            }
+        }
+    });
+}
+
+/// Asks for names that nobody has, without waiting for an answer.
+fn asks_for_names(tools: &Tools, number: u16) {
+    let mut sockets = Vec::new();
+    tools.repeat(300, |turn| {
+        if turn < 600
+            && let Ok(mut socket) = TcpStream::connect(tools.client)
+        {
+            let name = format!("a{turn}.b{number}.invalid");
+            let mut request = vec![5, 1, 0, 5, 1, 0, 3, name.len() as u8];
+            request.extend(name.as_bytes());
+            request.extend([0, 80]);
+            let _ = socket.write_all(&request);
+            sockets.push(socket);
+        }
+    });
+}
+
 /// Says what is no frame on an open link.
 fn says_garbage(tools: &Tools, number: u16) {
     let Some(mut link) = tools.link(number) else {
@@ -304,22 +527,95 @@ const HEAD: &str =
 
 #[test]
 fn attacks_take_no_relay_down() {
+    let _alone = ALONE.lock();
     println!("{HEAD}");
+    let mut complaints = Vec::new();
     for preset in ["backtap", "vanilla"] {
         let scene = Scene::start(preset);
+        let files = scene.overlay.files();
         scene.under("nothing", 0, |_, _| ());
         scene.under("circuit flood from one network", 4, floods_circuits);
         scene.under("link flood from one network", 4, floods_links);
+        let attack = floods_links_from_many_networks;
+        scene.under("link flood from many networks", 4, attack);
         if preset == "backtap" {
             scene.under("forged openings", 1, forges_openings);
             scene.under("a replayed opening", 2, replays_an_opening);
+            let attack = replays_a_proven_opening;
+            scene.under("a replayed opening with its cookie", 2, attack);
         } else {
             let attack = leaves_connections_half_open;
             scene.under("half-open connections", 1, attack);
+            let attack = leaves_handshakes_half_open;
+            scene.under("half-open handshakes", 1, attack);
         }
         scene.under("garbage", 2, says_garbage);
+        scene.under("garbage in every place", 2, says_garbage_in_every_place);
+        scene.under_for("sniper", 2, snipes, STALL);
+        scene.under("loops", 1, builds_loops);
+        scene.under_for("slow readers", 1, reads_slowly, STALL);
+        scene.under("slow writers", 2, writes_slowly);
         scene.under("stream flood", 1, floods_streams);
+        scene.under("names that nobody has", 2, asks_for_names);
         scene.under("silent applications", 1, says_a_byte_to_the_client);
+        assert_eq!(scene.overlay.files(), files, "no node writes to the disk");
+        complaints.append(&mut scene.complaints.borrow_mut());
         scene.overlay.end();
     }
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+#[test]
+#[ignore = "a download over vanilla keeps half of its rate or less: docs/security.md, not defended"]
+fn servers_that_read_nothing_slow_nobody() {
+    let _alone = ALONE.lock();
+    println!("{HEAD}");
+    let mut complaints = Vec::new();
+    for preset in ["backtap", "vanilla"] {
+        let scene = Scene::start(preset);
+        scene.under_for("slow servers", 2, uploads_to_who_does_not_read, STALL);
+        complaints.append(&mut scene.complaints.borrow_mut());
+        scene.overlay.end();
+    }
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+/// Sets how many files this process may have open; false if that cannot be done.
+fn limit_descriptors(limit: u64) -> bool {
+    let pid = std::process::id().to_string();
+    let limit = format!("--nofile={limit}:");
+    let set = Command::new("prlimit")
+        .args(["--pid", &pid, &limit])
+        .status();
+    set.is_ok_and(|status| status.success())
+}
+
+#[test]
+fn nodes_that_get_no_descriptors_go_on_and_recover() {
+    let _alone = ALONE.lock();
+    let scene = Scene::start("vanilla");
+    let before = scene.rate();
+    let in_use = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
+    if !limit_descriptors(in_use + 60) {
+        println!("skipped: it needs the command prlimit");
+        return scene.overlay.end();
+    }
+    let mut sockets = Vec::new();
+    for _ in 0..100 {
+        sockets.extend(TcpStream::connect(scene.guard.address));
+        sockets.extend(TcpStream::connect(scene.overlay.socks));
+    }
+    let during = scene.rate();
+    drop(sockets);
+    assert!(limit_descriptors(in_use + 10_000));
+    let newcomer = scene.serve_newcomer();
+    println!(
+        "| {} | no descriptors | {:.0} % | {:.0} ms |",
+        scene.preset,
+        100.0 * during / before,
+        newcomer.as_secs_f64() * 1e3
+    );
+    assert!(during >= KEPT * before, "{before} B/s, then {during} B/s");
+    assert!(newcomer <= NEWCOMER, "a newcomer waits {newcomer}");
+    scene.overlay.end();
 }

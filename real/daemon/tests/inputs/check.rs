@@ -2,6 +2,7 @@
 
 use hopflow_daemon::config::{ClientConfig, RelayConfig};
 use hopflow_daemon::directory::{AuthorityKey, Directory};
+use hopflow_daemon::keys::KeyStore;
 use hopflow_daemon::socks::{Request, SocksError, SocksHandshake};
 use hopflow_daemon::{Target, UnixTime};
 
@@ -64,5 +65,40 @@ pub(crate) fn config(bytes: &[u8]) {
     if let Ok(config) = text.parse::<ClientConfig>() {
         let text = toml::to_string(&config).expect("it has a TOML form");
         assert_eq!(text.parse(), Ok(config));
+    }
+}
+
+/// A folder of key files with any content is read or refused, and what is read is kept.
+pub(crate) fn keys(bytes: &[u8]) {
+    let folder = tempfile::tempdir().expect("there is room");
+    let cut = bytes
+        .len()
+        .min(usize::from(bytes.first().copied().unwrap_or(0)) * 4);
+    for (file, content) in [
+        ("onion.key", &bytes[..cut]),
+        ("identity.key", &bytes[cut..]),
+        ("authority.key", bytes),
+    ] {
+        let path = folder.path().join(file);
+        let options = &mut std::fs::OpenOptions::new();
+        let file = std::os::unix::fs::OpenOptionsExt::mode(options, 0o600)
+            .write(true)
+            .create_new(true)
+            .open(path);
+        let written = file.and_then(|mut file| std::io::Write::write_all(&mut file, content));
+        written.expect("there is room");
+    }
+    let store = KeyStore::open(folder.path()).expect("the folder is there");
+    if let Ok(onion) = store.onion() {
+        let again = store.onion().expect("it was read before");
+        assert_eq!(onion.public(), again.public());
+    }
+    if let Ok(identity) = store.identity() {
+        let again = store.identity().expect("it was read before");
+        assert_eq!(identity.fingerprint(), again.fingerprint());
+    }
+    if let Ok(authority) = store.authority() {
+        let again = store.authority().expect("it was read before");
+        assert_eq!(authority.id(), again.id());
     }
 }

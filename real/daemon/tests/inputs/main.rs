@@ -1,26 +1,18 @@
 //! Inputs of all kinds, among them those of the fuzz targets' corpora.
 
 mod check;
-
-use std::fs;
-use std::path::Path;
+#[path = "../../../../fuzz/explore.rs"]
+mod explore;
 
 use proptest::prelude::*;
 
-/// Checks each file of a fuzz target's corpus.
-fn replay(target: &str, check: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    let entries = fs::read_dir(folder.join(target)).expect("the corpus is there");
-    let files = entries.map(|entry| fs::read(entry.unwrap().path()).unwrap());
-    assert!(files.inspect(|bytes| check(bytes)).count() > 3, "{target}");
-}
-
 #[test]
-fn the_fuzzing_corpora_are_harmless() {
-    replay("socks", check::socks);
-    replay("target", check::target);
-    replay("directory", check::directory);
-    replay("config", check::config);
+fn fuzzing_what_a_node_reads_finds_nothing() {
+    explore::explore("socks", check::socks);
+    explore::explore("target", check::target);
+    explore::explore("directory", check::directory);
+    explore::explore("config", check::config);
+    explore::explore("keys", check::keys);
 }
 
 proptest! {
@@ -30,6 +22,7 @@ proptest! {
         check::target(&bytes);
         check::directory(&bytes);
         check::config(&bytes);
+        check::keys(&bytes);
     }
 
     #[test]

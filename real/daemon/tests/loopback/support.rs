@@ -17,6 +17,9 @@ use tempfile::TempDir;
 /// What the exit of most tests connects to.
 pub(crate) const EVERYTHING: &str = "policy = [\"accept *:*\"]\nallow-private = true\n";
 
+/// The relays' folders.
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
 /// An address that nobody uses.
 pub(crate) fn free_address() -> SocketAddr {
     net::free_address().unwrap()
@@ -42,8 +45,8 @@ pub(crate) struct Overlay {
     pub(crate) relays: Vec<Running>,
     pub(crate) client: Running,
     pub(crate) socks: SocketAddr,
-    /// Where the first relay takes links.
-    pub(crate) guard: SocketAddr,
+    /// Where the relays take links.
+    pub(crate) addresses: Vec<SocketAddr>,
     folder: TempDir,
 }
 
@@ -64,6 +67,16 @@ impl Overlay {
 
     /// With these tables of the middle relay's configuration, too.
     pub(crate) fn start_limited(preset: &str, exit: &str, circuits: &str, middle: &str) -> Self {
+        Self::start_with_limits(preset, exit, circuits, (middle, ""))
+    }
+
+    /// With these limits of the exit, too.
+    pub(crate) fn start_with_limits(
+        preset: &str,
+        exit: &str,
+        circuits: &str,
+        (middle, limits): (&str, &str),
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = KeyStore::open(&folder.path().join("authority"));
         let authority = authority.unwrap().authority().unwrap();
@@ -73,14 +86,16 @@ impl Overlay {
             authority.id()
         );
         let mut files = Vec::new();
-        for name in ["one", "two", "three"] {
+        for name in NAMES {
             let address = free_address();
             let exit = (name == "three").then_some(exit);
             directory
                 .relays
                 .push(relay(folder.path(), name, address, exit));
             let top = format!("keys = \"{name}\"\nlisten = \"{address}\"\nworkers = 1\n");
-            let exit = exit.map_or(String::new(), |exit| format!("[exit]\n{exit}"));
+            let exit = exit.map_or(String::new(), |exit| {
+                format!("[exit]\n{exit}[limits]\n{limits}")
+            });
             let more = if name == "two" { middle } else { "" };
             let text = format!("{top}{network}{exit}{more}");
             files.push(node(folder.path(), name, &text));
@@ -94,7 +109,7 @@ impl Overlay {
             relays,
             client,
             socks,
-            guard: directory.relays[0].address,
+            addresses: directory.relays.iter().map(|it| it.address).collect(),
             folder,
         }
     }
@@ -107,10 +122,32 @@ impl Overlay {
         start_client(self.folder.path(), rest)
     }
 
-    /// The keys of the first relay.
+    /// Ends a relay, counted from zero, and starts it anew.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn restart(&mut self, relay: usize) {
+        self.relays.remove(relay).end().unwrap();
+        let file = self.folder.path().join(format!("{}.toml", NAMES[relay]));
+        let again = net::relay(&RelayConfig::load(&file).unwrap()).unwrap();
+        self.relays.insert(relay, again);
+    }
+
+    /// The keys of a relay, counted from zero.
     #[allow(dead_code, reason = "used by `attacks`")]
-    pub(crate) fn guard_keys(&self) -> KeyStore {
-        KeyStore::open(&self.folder.path().join("one")).unwrap()
+    pub(crate) fn keys(&self, relay: usize) -> KeyStore {
+        KeyStore::open(&self.folder.path().join(NAMES[relay])).unwrap()
+    }
+
+    /// The files that the nodes have, and when each was written.
+    #[allow(dead_code, reason = "used by `attacks`")]
+    pub(crate) fn files(&self) -> Vec<(PathBuf, std::time::SystemTime)> {
+        let folders = NAMES.iter().map(|name| self.folder.path().join(name));
+        let entries = folders.flat_map(|folder| std::fs::read_dir(folder).unwrap());
+        let mut files: Vec<_> = entries
+            .map(|entry| entry.unwrap())
+            .map(|entry| (entry.path(), entry.metadata().unwrap().modified().unwrap()))
+            .collect();
+        files.sort();
+        files
     }
 
     /// What the exit does.
@@ -148,22 +185,30 @@ impl Overlay {
 /// A connection by the client at `socks` to the host and port that `target` says in SOCKS' way, or
 /// the code of the refusal.
 pub(crate) fn ask(socks: SocketAddr, target: &[u8], user: &str) -> Result<TcpStream, u8> {
-    let mut socket = TcpStream::connect(socks).unwrap();
-    socket
-        .set_read_timeout(Some(StdDuration::from_secs(30)))
-        .unwrap();
+    try_ask(socks, target, user).expect("the client answers")
+}
+
+/// The same; `None` if the client gives no answer at all.
+pub(crate) fn try_ask(
+    socks: SocketAddr,
+    target: &[u8],
+    user: &str,
+) -> Option<Result<TcpStream, u8>> {
+    let mut socket = TcpStream::connect(socks).ok()?;
+    let patience = Some(StdDuration::from_secs(30));
+    socket.set_read_timeout(patience).ok()?;
     let mut hello = vec![5, 1, 2, 1, user.len() as u8];
     hello.extend(user.as_bytes());
     hello.extend([0, 5, 1, 0]);
     hello.extend(target);
-    socket.write_all(&hello).unwrap();
+    socket.write_all(&hello).ok()?;
     let mut reply = [0; 2 + 2 + 10];
-    socket.read_exact(&mut reply).unwrap();
+    socket.read_exact(&mut reply).ok()?;
     assert_eq!(reply[..4], [5, 2, 1, 0], "the user is taken");
-    match reply[5] {
+    Some(match reply[5] {
         0 => Ok(socket),
         code => Err(code),
-    }
+    })
 }
 
 /// Starts a client with this configuration, and says where it takes applications.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use socket2::{Domain, Socket, Type};
 
-use crate::support::{EVERYTHING, Overlay, free_address, until};
+use crate::support::{EVERYTHING, Overlay, free_address, serve, until};
 
 /// The code of RFC 1928, section 6.
 const TTL_EXPIRED: u8 = 6;
@@ -114,7 +114,37 @@ fn an_application_that_says_nothing_is_dropped() {
 fn an_exit_does_not_connect_to_relays() {
     const NOT_ALLOWED: u8 = 2;
     let overlay = Overlay::start("vanilla");
-    let refusal = overlay.connect_as(overlay.guard, "").unwrap_err();
+    let refusal = overlay.connect_as(overlay.addresses[0], "").unwrap_err();
     assert_eq!(refusal, NOT_ALLOWED);
+    overlay.end();
+}
+
+#[test]
+fn an_exit_gives_up_what_does_not_connect_and_closes_what_is_idle() {
+    let limits = "connect-timeout = \"1 s\"\nidle-timeout = \"1 s\"\n";
+    let overlay = Overlay::start_with_limits("backtap", EVERYTHING, "", ("", limits));
+    let deaf = Deaf::start();
+    let refusal = overlay.connect_as(deaf.address, "").unwrap_err();
+    assert_eq!(refusal, TTL_EXPIRED);
+    let silent = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    let mut idle = overlay.connect(silent);
+    until("the exit closes it", || overlay.exit().streams == 0);
+    assert!(!idle.read(&mut [0; 1]).is_ok_and(|len| len > 0));
+    overlay.end();
+}
+
+#[test]
+fn a_circuit_gets_its_share_of_an_exits_connections() {
+    let limits = "connections = 3\nconnections-per-circuit = 2\n";
+    let overlay = Overlay::start_with_limits("backtap", EVERYTHING, "", ("", limits));
+    let silent = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    let mut first = overlay.connect_as(silent, "many").unwrap();
+    let second = overlay.connect_as(silent, "many").unwrap();
+    assert!(overlay.connect_as(silent, "many").is_err());
+    let third = overlay.connect_as(silent, "other").unwrap();
+    // The circuit that has most loses its oldest.
+    let fourth = overlay.connect_as(silent, "another").unwrap();
+    assert!(!first.read(&mut [0; 1]).is_ok_and(|len| len > 0));
+    drop((second, third, fourth));
     overlay.end();
 }

@@ -111,8 +111,13 @@ impl Engine {
             }
             // Transports whose nodes talk outside of their links run in the simulator only.
             NodeEvent::Message { .. } => None,
-            NodeEvent::Closed { circuit, reason } => {
+            NodeEvent::Closed {
+                circuit,
+                reason,
+                violation,
+            } => {
                 self.on_closed(now, circuit, reason);
+                self.reports.note_violation(violation);
                 None
             }
         }

@@ -21,7 +21,7 @@ impl Engine {
         let target = (first.address, first.fingerprint);
         let building = Building::start(path, self.plan.link.queue_limit);
         let key = self.circuits.insert(CircuitState::building(building));
-        let link = self.link_to(now, target).ok();
+        let link = self.link_to(now, target, None).ok();
         let joined = link.and_then(|link| Some(Side::asked(link, self.join(link, key)?)));
         let Some(side) = joined else {
             let why = Failure::Hop { hop: 0 };

@@ -12,7 +12,7 @@ use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Reason, Setup};
 use super::Engine;
 use crate::circuit::Side;
 use crate::link::{Channel, LinkEnd, Peer, Settled};
-use crate::origin::Prefix;
+use crate::origin::{Origin, Prefix};
 use crate::types::{Action, Body, CircuitKey, ConnId, Failure, LostLink, Target, Via};
 
 /// Lost links that are kept until the driver asks for them.
@@ -20,12 +20,13 @@ const MOST_LOST: usize = 64;
 
 impl Engine {
     /// A neighbour's connection from this address was accepted. `None` if there are too many links,
-    /// or this is no relay: the driver closes it.
+    /// or too many a moment ago, or this is no relay: the driver closes it.
     pub fn accept(&mut self, now: Instant, from: IpAddr) -> Option<ConnId> {
         let conn = self.links.new_connection();
-        let relay = self.config.relay.as_ref()?;
-        let channel = Channel::stream(StreamChannel::accept(&relay.certificate));
-        self.admit(now, Peer::Stream(conn), from, channel)?;
+        let relay = self.config.relay.clone()?;
+        self.admit(now, Peer::Stream(conn), from, || {
+            Channel::stream(StreamChannel::accept(&relay.certificate))
+        })?;
         Some(conn)
     }
 
@@ -56,62 +57,83 @@ impl Engine {
         }
     }
 
-    /// Takes a link that a neighbour opens, if there is room for it.
+    /// Takes a link that a neighbour opens, if there is room for it; only then its channel is made.
     pub(super) fn admit(
         &mut self,
         now: Instant,
         peer: Peer,
         from: IpAddr,
-        channel: Channel,
+        channel: impl FnOnce() -> Channel,
     ) -> Option<LinkId> {
-        if self.draining || !self.make_room_for_link(now, Prefix::of(from), &channel) {
+        let by = Origin::new(from, now);
+        if self.draining || !self.may_open_link(now, by.prefix) {
             self.counters.links_refused += 1;
             return None;
         }
         let id = self.host.add_link();
-        let link = LinkEnd::accepted(peer, channel, from, now);
+        let link = LinkEnd::accepted(peer, channel(), by, now);
         self.links.insert(id, link, false);
         Some(id)
     }
 
-    /// Makes room for one more link; false if no network has more of them than this one. Openings
-    /// whose address may be forged displace each other only, see [`Self::make_place`].
-    fn make_room_for_link(&mut self, now: Instant, by: Prefix, channel: &Channel) -> bool {
+    /// Whether a network may open one more link, for which room is made; not if it has most of them,
+    /// and not more often than it may begin circuits.
+    fn may_open_link(&mut self, now: Instant, by: Prefix) -> bool {
         let limits = self.config.limits;
-        if self.links.handshaking() >= limits.handshakes
-            && let Some(id) = self.links.first_handshake_to_go()
+        if !self.openings.allows(now, by, limits.creates) {
+            return false;
+        }
+        let handshakes = self.links.handshakes();
+        if handshakes.len() >= limits.handshakes
+            && let Some(id) = handshakes.first_to_go()
         {
-            self.counters.links_evicted += 1;
-            self.remove_link(now, id);
+            self.evict_link(now, id);
         }
         let accepted = self.links.accepted();
-        if !channel.has_proven_address() || accepted.len() < limits.links {
+        if accepted.len() < limits.links {
             return true;
         }
         let gone = accepted.first_to_go().filter(|_| !accepted.is_heaviest(by));
         if let Some(id) = gone {
-            self.counters.links_evicted += 1;
-            self.remove_link(now, id);
+            self.evict_link(now, id);
         }
         gone.is_some()
     }
 
-    /// The link to a relay for a new circuit, opened if need be.
+    fn evict_link(&mut self, now: Instant, id: LinkId) {
+        self.counters.links_evicted += 1;
+        self.remove_link(now, id);
+    }
+
+    /// The link to a relay for a new circuit that `by` began, opened if need be.
     ///
     /// # Errors
     /// If there are too many links that we opened, or another relay is said to be at that address.
-    pub(super) fn link_to(&mut self, now: Instant, target: Target) -> Result<LinkId, Refusal> {
+    pub(super) fn link_to(
+        &mut self,
+        now: Instant,
+        target: Target,
+        by: Option<Origin>,
+    ) -> Result<LinkId, Refusal> {
         let shared = self.plan.link.multiplexing == Multiplexing::Shared;
         if shared && let Some(link) = self.links.find_target(&target) {
             return Ok(link);
         }
+        // Links that many circuits share are as many as relays: nobody's in particular.
+        let by = by.filter(|_| !shared);
         if self.links.opened() >= self.config.limits.opened {
-            self.counters.links_refused += 1;
-            return Err(Refusal::Busy);
+            let asked_for = self.links.asked_for();
+            let lighter = by.is_some_and(|by| !asked_for.is_heaviest(by.prefix));
+            let Some(gone) = asked_for.first_to_go().filter(|_| lighter) else {
+                self.counters.links_refused += 1;
+                return Err(Refusal::Busy);
+            };
+            self.evict_link(now, gone);
         }
         let (peer, channel) = self.begin_channel(target).ok_or(Refusal::Identity)?;
         let id = self.host.add_link();
-        let link = LinkEnd::opened(target, peer, channel, now);
+        let mut link = LinkEnd::opened(target, peer, channel, now);
+        link.origin = by.map(|by| Origin { since: now, ..by });
         self.links.insert(id, link, shared);
         self.after_channel(now, id);
         Ok(id)
@@ -143,28 +165,7 @@ impl Engine {
     pub(super) fn after_channel(&mut self, now: Instant, id: LinkId) {
         match self.links.settle(now, id) {
             Settled::Lives => {}
-            Settled::Proven => self.make_place(now, id),
             Settled::Closed => self.remove_link(now, id),
-        }
-    }
-
-    /// Closes a link if there are too many with one whose neighbour has just proven its address.
-    fn make_place(&mut self, now: Instant, id: LinkId) {
-        let accepted = self.links.accepted();
-        let by = self.links.get(id).and_then(|link| link.origin);
-        if accepted.len() <= self.config.limits.links {
-            return;
-        }
-        let heaviest = by.is_some_and(|by| accepted.heaviest() == Some(by.prefix));
-        let gone = if heaviest {
-            self.counters.links_refused += 1;
-            Some(id)
-        } else {
-            self.counters.links_evicted += 1;
-            accepted.first_to_go()
-        };
-        if let Some(gone) = gone {
-            self.remove_link(now, gone);
         }
     }
 
@@ -231,7 +232,7 @@ impl Engine {
         reason: Reason,
     ) {
         let destroy = Frame::Destroy(Destroy { circuit, reason });
-        self.send_frame(now, link, &destroy);
+        self.send_frame(now, link, destroy);
     }
 
     /// Answers a probe of a circuit that carries no data yet.
@@ -247,7 +248,7 @@ impl Engine {
             circuit,
             ..Feedback::default()
         };
-        self.send_frame(now, link, &Frame::Feedback(feedback));
+        self.send_frame(now, link, Frame::Feedback(feedback));
     }
 
     /// Notes that the neighbour itself must answer what was sent last.
@@ -257,23 +258,34 @@ impl Engine {
         }
     }
 
-    /// Asks the neighbour about a circuit, so that it shows whether it is still there.
-    pub(super) fn send_probe(&mut self, now: Instant, link: LinkId, circuit: Name) {
-        self.send_frame(now, link, &Frame::Probe(circuit));
+    /// Asks the neighbour about circuits, so that it shows whether it is still there, and they.
+    pub(super) fn send_probes(&mut self, now: Instant, link: LinkId, circuits: &[Name]) {
+        self.send_frames(now, link, circuits.iter().map(|name| Frame::Probe(*name)));
         self.expect_answer(now, link);
     }
 
     /// Sends a frame of the node's kind that the node knows nothing of.
-    fn send_frame(&mut self, now: Instant, link: LinkId, frame: &Frame<OnionPayload>) {
+    fn send_frame(&mut self, now: Instant, link: LinkId, frame: Frame<OnionPayload>) {
+        self.send_frames(now, link, [frame]);
+    }
+
+    fn send_frames(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        frames: impl IntoIterator<Item = Frame<OnionPayload>>,
+    ) {
         let mut bytes = Vec::new();
-        frame.encode(self.plan.link.carrier, &mut bytes);
+        for frame in frames {
+            frame.encode(self.plan.link.carrier, &mut bytes);
+        }
         self.send_control(now, link, bytes);
     }
 
-    /// Sends a frame on a link, in a datagram of its own, or lets it wait for the handshake.
-    fn send_control(&mut self, now: Instant, id: LinkId, frame: Vec<u8>) {
+    /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake.
+    fn send_control(&mut self, now: Instant, id: LinkId, frames: Vec<u8>) {
         if let Some(link) = self.links.get_mut(id) {
-            link.send_control(now, frame);
+            link.send_control(now, frames);
             self.links.queue(id);
         }
     }

@@ -73,9 +73,15 @@ impl Engine {
         true
     }
 
-    /// Closes a link that others opened; returns the memory that the names of its circuits took.
+    /// Closes a link that others opened or asked for, of whichever there are more; returns the memory that the names of its circuits took.
     fn close_first_link(&mut self, now: Instant) -> Option<u64> {
-        let id = self.links.first_to_go()?;
+        let (accepted, asked_for) = (self.links.accepted(), self.links.asked_for());
+        let most = if asked_for.len() > accepted.len() {
+            asked_for
+        } else {
+            accepted
+        };
+        let id = most.first_to_go()?;
         let names = self.links.get(id).map(|link| link.names.memory());
         self.counters.out_of_memory += 1;
         self.remove_link(now, id);

@@ -12,8 +12,11 @@ mod upkeep;
 
 use std::collections::VecDeque;
 
+use hopflow_channel::Cookies;
 use hopflow_onion::OnionPayload;
-use hopflow_overlay::{ConfigError, Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan};
+use hopflow_overlay::{
+    ConfigError, Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan, Violation,
+};
 use hopflow_units::{Instant, NodeId};
 use hopflow_wire::Frame;
 
@@ -31,9 +34,10 @@ use crate::types::{Action, CircuitKey, Counters, Event, LostLink};
 ///    the state of connections, calls for circuits and streams. It may pass in several things
 ///    before it does the next.
 /// 2. It drains what follows: [`poll_event`](Self::poll_event), [`poll_action`](Self::poll_action),
-///    [`poll_lost`](Self::poll_lost), [`poll_datagrams`](Self::poll_datagrams) and
-///    [`poll_bytes`](Self::poll_bytes), in any order, until none of them has anything. It may stop
-///    polling datagrams while its uplink is full, and goes on when that is over.
+///    [`poll_lost`](Self::poll_lost), [`poll_violation`](Self::poll_violation),
+///    [`poll_datagrams`](Self::poll_datagrams) and [`poll_bytes`](Self::poll_bytes), in any order,
+///    until none of them has anything. It may stop polling datagrams while its uplink is full, and
+///    goes on when that is over.
 /// 3. It calls [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout),
 ///    which it asks for after draining.
 #[derive(Debug)]
@@ -45,10 +49,16 @@ pub struct Engine {
     circuits: CircuitTable,
     /// How often each network begins circuits.
     creates: Meter,
+    /// How often each network opens links.
+    openings: Meter,
+    /// Cookies for those who open links by datagrams.
+    cookies: Cookies,
     /// Whether nothing new is taken from others.
     draining: bool,
     reports: Reports,
     next_upkeep: Instant,
+    /// Which circuits neighbours are asked about next.
+    turn: usize,
     counters: Counters,
     buffers: Buffers,
 }
@@ -59,6 +69,18 @@ struct Reports {
     actions: VecDeque<Action>,
     events: VecDeque<Event>,
     lost: VecDeque<LostLink>,
+    violations: VecDeque<Violation>,
+}
+
+impl Reports {
+    /// Violations that are kept until the driver asks for them.
+    const MOST_VIOLATIONS: usize = 64;
+
+    fn note_violation(&mut self, violation: Option<Violation>) {
+        if self.violations.len() < Self::MOST_VIOLATIONS {
+            self.violations.extend(violation);
+        }
+    }
 }
 
 /// Buffers that keep their memory.
@@ -92,9 +114,12 @@ impl Engine {
             links: LinkTable::default(),
             circuits: CircuitTable::default(),
             creates: Meter::default(),
+            openings: Meter::default(),
+            cookies: Cookies::generate(),
             draining: false,
             reports: Reports::default(),
             next_upkeep: Instant::ZERO,
+            turn: 0,
             counters: Counters::default(),
             buffers: Buffers::default(),
         })
@@ -124,7 +149,7 @@ impl Engine {
         Counters {
             node: self.host.counters(),
             links: self.links.len() as u64,
-            half_open_links: self.links.handshaking() as u64,
+            half_open_links: self.links.handshakes().len() as u64,
             circuits: self.circuits.len() as u64,
             nascent_circuits: self.circuits.nascent().len() as u64,
             ..self.counters
@@ -147,5 +172,10 @@ impl Engine {
     /// A link that failed, for the operator: its circuits have been reported.
     pub fn poll_lost(&mut self) -> Option<LostLink> {
         self.reports.lost.pop_front()
+    }
+
+    /// A breach of the protocol for which a circuit was closed, for the operator.
+    pub fn poll_violation(&mut self) -> Option<Violation> {
+        self.reports.violations.pop_front()
     }
 }

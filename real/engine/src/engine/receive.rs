@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use hopflow_channel::DatagramChannel;
+use hopflow_channel::{DatagramChannel, Knock};
 use hopflow_onion::OnionPayload;
 use hopflow_units::{CircuitId as Name, Instant, LinkId};
 use hopflow_wire::{Carrier, Cell, Destroy, Frame, Reason};
@@ -18,15 +18,14 @@ impl Engine {
     /// Takes a datagram.
     pub fn receive_datagram(&mut self, now: Instant, via: Via, from: SocketAddr, data: &[u8]) {
         let peer = Peer::Datagram(via, from);
-        let mut known = self.links.find(&peer);
-        if let Some(id) = known
-            && self.links.get(id).is_some_and(|it| it.begins_anew(data))
-        {
-            self.remove_link(now, id);
-            known = None;
-        }
-        let Some(id) = known.or_else(|| self.admit_datagrams(now, peer, data)) else {
-            return;
+        let known = self.links.find(&peer);
+        let known_link = known.and_then(|id| self.links.get(id));
+        let id = match known {
+            Some(id) if known_link.is_some_and(|link| link.is_of(data)) => id,
+            _ => match self.admit_datagrams(now, peer, data) {
+                Some(id) => id,
+                None => return,
+            },
         };
         let mut arrived = std::mem::take(&mut self.buffers.arrived);
         if let Some(link) = self.links.get_mut(id)
@@ -38,17 +37,32 @@ impl Engine {
         self.take_arrived(now, id, arrived);
     }
 
+    /// Takes a neighbour that calls, perhaps in place of the link that it had. Nothing is kept of who
+    /// has not proven its address, nor does it change what is there.
     fn admit_datagrams(&mut self, now: Instant, peer: Peer, data: &[u8]) -> Option<LinkId> {
         let Peer::Datagram(Via::Listening, from) = peer else {
             return None;
         };
         let carrier = self.plan.link.carrier == Carrier::Datagram;
-        if !carrier || !DatagramChannel::opens_channel(data) {
-            return None;
+        let relay = self.config.relay.clone().filter(|_| carrier)?;
+        match self.cookies.check(now, from, data) {
+            Knock::Strange => return None,
+            Knock::Unproven(answer) => {
+                self.links.answer_stranger(from, &answer);
+                return None;
+            }
+            Knock::Proven => {}
         }
-        let relay = self.config.relay.as_ref()?;
-        let channel = DatagramChannel::accept(&relay.certificate, self.config.epoch);
-        self.admit(now, peer, from.ip(), Channel::datagram(channel))
+        if let Some(old) = self.links.find(&peer) {
+            if !self.links.get(old).is_some_and(|old| old.gives_way(now)) {
+                return None;
+            }
+            self.remove_link(now, old);
+        }
+        let epoch = self.config.epoch;
+        self.admit(now, peer, from.ip(), || {
+            Channel::datagram(DatagramChannel::accept(&relay.certificate, epoch))
+        })
     }
 
     /// Takes bytes of a connection.

@@ -108,9 +108,13 @@ impl Engine {
     /// The neighbour's network, if that may begin a circuit of this name.
     fn may_create(&mut self, now: Instant, prev: Side) -> Option<Prefix> {
         let limits = self.config.limits;
-        let link = self.links.get(prev.link)?;
+        // Only who opened a link begins circuits on it.
+        let link = self
+            .links
+            .get(prev.link)
+            .filter(|it| it.opened_to.is_none())?;
         let names = &link.names;
-        let has_room = names.len() < limits.circuits_per_link && names.expects(prev.name);
+        let has_room = names.expects(prev.name);
         let prefix = link.origin?.prefix;
         let may = !self.draining && has_room && self.creates.allows(now, prefix, limits.creates);
         may.then_some(prefix)
@@ -236,7 +240,7 @@ impl Engine {
             self.counters.circuits_refused += 1;
             return Err(Refusal::Busy);
         }
-        let link = self.link_to(now, request.target)?;
+        let link = self.link_to(now, request.target, origin)?;
         let name = self.join(link, key).ok_or(Refusal::Busy)?;
         let create = SetupMessage::Create {
             queue_limit: self.plan.link.queue_limit,
@@ -255,13 +259,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives a circuit a name on the link to its next hop; `None` if the link has too many.
+    /// Gives a circuit a name on the link to its next hop; `None` if the link has no more of them.
     pub(super) fn join(&mut self, link: LinkId, circuit: CircuitKey) -> Option<Name> {
-        let most = self.config.limits.circuits_per_link;
         let link = self.links.get_mut(link)?;
         let leaving = Direction::Forward;
-        let named = Named { circuit, leaving };
-        (link.names.len() < most).then(|| link.names.choose(named))?
+        link.names.choose(Named { circuit, leaving })
     }
 
     /// The next hop is there.

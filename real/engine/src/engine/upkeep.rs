@@ -1,6 +1,6 @@
 //! What only the passing of time asks for.
 
-use hopflow_units::{Duration, Instant, LinkId};
+use hopflow_units::{CircuitId as Name, Duration, Instant, LinkId};
 use hopflow_wire::{Carrier, Reason};
 
 use super::Engine;
@@ -10,6 +10,10 @@ use crate::types::{CircuitKey, Failure};
 
 /// How often links are looked at.
 const UPKEEP: Duration = Duration::from_secs(1);
+/// In how many turns neighbours on datagrams are asked about all circuits.
+const TURNS: usize = 60;
+/// Circuits in one question: a node answers so many at once that are gone.
+const ASKED: usize = 64;
 
 impl Engine {
     /// When [`Engine::handle_timeout`] is to be called.
@@ -78,6 +82,7 @@ impl Engine {
     /// Removes what nobody needs, and looks after neighbours on datagrams.
     fn keep_up(&mut self, now: Instant) {
         self.creates.forget(now);
+        self.openings.forget(now);
         self.look_at_ages(now);
         let host = &self.host;
         self.circuits
@@ -91,6 +96,25 @@ impl Engine {
         }
         if self.plan.link.carrier == Carrier::Datagram {
             self.look_after_neighbours(now);
+            self.look_after_circuits(now);
+        }
+    }
+
+    /// Asks neighbours about circuits, each once in [`TURNS`] calls: what said that one is closed may
+    /// have been lost, and who does not know it says so again.
+    fn look_after_circuits(&mut self, now: Instant) {
+        self.turn = (self.turn + 1) % TURNS;
+        let ids: Vec<LinkId> = self.links.ids().collect();
+        for id in ids {
+            let Some(link) = self.links.get(id).filter(|link| link.open) else {
+                continue;
+            };
+            let names = link.names.of_turn(self.turn, TURNS);
+            let carries = names.filter(|(_, key)| self.circuits.is_open(*key));
+            let names: Vec<Name> = carries.map(|(name, _)| name).collect();
+            for names in names.chunks(ASKED) {
+                self.send_probes(now, id, names);
+            }
         }
     }
 
@@ -104,7 +128,7 @@ impl Engine {
             let verdict = link.verdict(now, |key| self.circuits.is_open(key));
             match verdict {
                 Verdict::Wait => {}
-                Verdict::Ask(name) => self.send_probe(now, id, name),
+                Verdict::Ask(name) => self.send_probes(now, id, &[name]),
                 Verdict::Gone => self.remove_link(now, id),
             }
         }

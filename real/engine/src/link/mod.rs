@@ -5,7 +5,7 @@ mod names;
 mod outgoing;
 mod table;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use hopflow_channel::{DatagramChannel, State, StreamChannel};
 use hopflow_overlay::Multiplexing;
@@ -64,14 +64,6 @@ impl Channel {
         }
     }
 
-    /// Whether the neighbour receives what is sent to its address: a connection shows it.
-    pub(crate) const fn has_proven_address(&self) -> bool {
-        match self {
-            Self::Datagram(channel) => channel.has_proven_address(),
-            Self::Stream(..) => true,
-        }
-    }
-
     /// When the channel wants to hear the time.
     fn timeout(&self) -> Instant {
         match self {
@@ -126,7 +118,7 @@ pub(crate) struct LinkEnd {
     channel: Channel,
     /// Whom we asked for, if we opened the link.
     pub(crate) opened_to: Option<Target>,
-    /// Who opened the link, if we did not.
+    /// Who opened the link, or began the only circuit that we opened it for.
     pub(crate) origin: Option<Origin>,
     pub(crate) names: Names,
     /// Whether the carrier takes anything: a connection that we open does not at once.
@@ -177,9 +169,9 @@ pub(crate) enum Verdict {
 
 impl LinkEnd {
     /// A link that a neighbour opened.
-    pub(crate) fn accepted(peer: Peer, channel: Channel, from: IpAddr, now: Instant) -> Self {
+    pub(crate) fn accepted(peer: Peer, channel: Channel, by: Origin, now: Instant) -> Self {
         Self {
-            origin: Some(Origin::new(from, now)),
+            origin: Some(by),
             ..Self::new(peer, channel, now)
         }
     }
@@ -254,13 +246,21 @@ impl LinkEnd {
         !inlet.is_broken()
     }
 
-    /// Whether a datagram is the first of a handshake on a link that has no circuits: the neighbour
-    /// has lost what it knew (RFC 9147, section 4.2.8).
-    pub(crate) fn begins_anew(&self, data: &[u8]) -> bool {
-        self.open
-            && self.opened_to.is_none()
-            && self.names.len() == 0
-            && DatagramChannel::opens_channel(data)
+    /// Whether a datagram may be of this link, and does not begin another one.
+    #[inline]
+    pub(crate) fn is_of(&self, data: &[u8]) -> bool {
+        match &self.channel {
+            Channel::Datagram(channel) => channel.is_of(data),
+            Channel::Stream(..) => false,
+        }
+    }
+
+    /// Whether a neighbour that begins anew from the same address, which it has proven, has its way:
+    /// it has lost what it knew (RFC 9147, section 4.2.8). A link whose circuits spoke a moment ago
+    /// stays, for who sees the neighbour's opening can repeat it.
+    pub(crate) fn gives_way(&self, now: Instant) -> bool {
+        let quiet = now.saturating_since(self.contact.heard) >= QUIET;
+        self.opened_to.is_none() && (!self.open || self.names.len() == 0 || quiet)
     }
 
     /// Seals the node's frames into a datagram, or onto the stream.

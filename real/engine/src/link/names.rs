@@ -48,6 +48,19 @@ impl Names {
         self.table.iter().enumerate().filter_map(named)
     }
 
+    /// The circuits whose turn it is, of `turns`, with their names.
+    pub(crate) fn of_turn(
+        &self,
+        turn: usize,
+        turns: usize,
+    ) -> impl Iterator<Item = (Name, CircuitKey)> + '_ {
+        let places = (turn..self.table.len()).step_by(turns);
+        places.filter_map(|place| {
+            let named = self.table[place]?;
+            Some((Name::new(place as u16), named.circuit))
+        })
+    }
+
     /// Whether a neighbour that gives names in rotation may have come to this one. Others would
     /// make the table as large as they like; twice is granted, for names that are just given back.
     pub(crate) fn expects(&self, name: Name) -> bool {

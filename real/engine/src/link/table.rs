@@ -1,14 +1,18 @@
 //! The links of an engine: by number, by neighbour, by what they have to do.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
 
 use hopflow_channel::State;
 use hopflow_units::{CircuitId as Name, Instant, LinkId};
 
 use super::outgoing::Taken;
 use super::{LinkEnd, Named, Peer};
-use crate::origin::{Held, Origin};
-use crate::types::{ConnId, Target, Transmit};
+use crate::origin::Held;
+use crate::types::{ConnId, Target, Transmit, Via};
+
+/// Answers to strangers that wait at most.
+const MOST_STRAYS: usize = 1024;
 
 /// All links.
 #[derive(Debug, Default)]
@@ -22,44 +26,14 @@ pub(crate) struct LinkTable {
     timed: BTreeSet<(Instant, LinkId)>,
     /// How many links we opened.
     opened: usize,
-    /// Links that others opened who have proven their address.
+    /// Links that others opened.
     accepted: Held<LinkId>,
-    handshakes: Handshakes,
+    /// Of these, those whose handshake is not over.
+    handshakes: Held<LinkId>,
+    /// Links that we opened for one circuit each, by who began that.
+    asked_for: Held<LinkId>,
     sending: SendQueue,
     connections: u64,
-}
-
-/// Links that others opened and whose handshake is not over.
-#[derive(Debug, Default)]
-struct Handshakes {
-    /// Those whose address may be forged.
-    unproven: BTreeSet<(Instant, LinkId)>,
-    proven: Held<LinkId>,
-}
-
-impl Handshakes {
-    fn insert(&mut self, id: LinkId, link: &LinkEnd) {
-        let Some(origin) = link.origin.filter(|_| !link.open) else {
-            return;
-        };
-        if link.channel.has_proven_address() {
-            self.proven.insert(origin, id);
-        } else {
-            self.unproven.insert((origin.since, id));
-        }
-    }
-
-    /// Takes a link out of those without a proof; true if it was there.
-    fn prove(&mut self, id: LinkId, origin: Origin) -> bool {
-        self.unproven.remove(&(origin.since, id))
-    }
-
-    fn remove(&mut self, id: LinkId, link: &LinkEnd) {
-        if let Some(origin) = link.origin {
-            self.proven.remove(origin, id);
-            self.unproven.remove(&(origin.since, id));
-        }
-    }
 }
 
 /// What the driver takes next.
@@ -69,8 +43,8 @@ struct SendQueue {
     links: VecDeque<LinkId>,
     /// Which of them stand in the queue, by their numbers.
     queued: Vec<bool>,
-    /// Last datagrams of links that are gone.
-    farewells: VecDeque<(Transmit, Vec<u8>)>,
+    /// Datagrams of no link: the last ones of links that are gone, and answers to strangers.
+    strays: VecDeque<(Transmit, Vec<u8>)>,
     /// The one that the driver took last.
     said: Vec<u8>,
 }
@@ -97,16 +71,14 @@ impl SendQueue {
 pub(crate) enum Settled {
     /// It goes on.
     Lives,
-    /// It goes on, and its neighbour, who opened it, has just proven its address.
-    Proven,
     /// Its channel is closed: it is to be removed.
     Closed,
 }
 
-/// Bytes that the driver takes: of a link, or the last ones of a link that is gone.
+/// Bytes that the driver takes: of a link, or of none.
 #[derive(Debug)]
 pub(crate) enum Batch {
-    Farewell,
+    Stray,
     Of(LinkId, Taken),
 }
 
@@ -120,31 +92,19 @@ impl LinkTable {
         self.opened
     }
 
-    /// Links that others opened who have proven their address.
+    /// Links that others opened.
     pub(crate) const fn accepted(&self) -> &Held<LinkId> {
         &self.accepted
     }
 
-    /// How many links others opened whose handshake is not over.
-    pub(crate) fn handshaking(&self) -> usize {
-        self.handshakes.unproven.len() + self.handshakes.proven.len()
+    /// Of these, those whose handshake is not over.
+    pub(crate) const fn handshakes(&self) -> &Held<LinkId> {
+        &self.handshakes
     }
 
-    /// Of these, the one to go first: the oldest of a neighbour that may be none, for who forges
-    /// addresses finishes no handshake; or else the oldest of the network that has most.
-    pub(crate) fn first_handshake_to_go(&self) -> Option<LinkId> {
-        self.first_unproven()
-            .or_else(|| self.handshakes.proven.first_to_go())
-    }
-
-    /// The link to go first of those that others opened.
-    pub(crate) fn first_to_go(&self) -> Option<LinkId> {
-        self.first_unproven()
-            .or_else(|| self.accepted.first_to_go())
-    }
-
-    fn first_unproven(&self) -> Option<LinkId> {
-        self.handshakes.unproven.first().map(|(_, id)| *id)
+    /// Links that we opened for one circuit each, by who began that.
+    pub(crate) const fn asked_for(&self) -> &Held<LinkId> {
+        &self.asked_for
     }
 
     #[inline]
@@ -205,12 +165,18 @@ impl LinkTable {
         if let Some(target) = link.opened_to.filter(|_| shared) {
             self.by_target.insert(target, id);
         }
-        match link.origin {
-            Some(origin) if link.channel.has_proven_address() => self.accepted.insert(origin, id),
-            Some(_) => {}
-            None => self.opened += 1,
+        match (link.origin, link.opened_to) {
+            (Some(origin), None) => {
+                self.accepted.insert(origin, id);
+                self.handshakes.insert(origin, id);
+            }
+            (asked, _) => {
+                self.opened += 1;
+                if let Some(origin) = asked {
+                    self.asked_for.insert(origin, id);
+                }
+            }
         }
-        self.handshakes.insert(id, &link);
         self.links[id.index()] = Some(link);
     }
 
@@ -219,11 +185,16 @@ impl LinkTable {
         let link = self.links.get_mut(id.index())?.take()?;
         self.by_peer.remove(&link.peer);
         self.timed.remove(&(link.alarm, id));
-        match link.origin {
-            Some(origin) => self.accepted.remove(origin, id),
-            None => self.opened -= 1,
+        self.opened -= usize::from(link.opened_to.is_some());
+        if let Some(origin) = link.origin {
+            for held in [
+                &mut self.accepted,
+                &mut self.handshakes,
+                &mut self.asked_for,
+            ] {
+                held.remove(origin, id);
+            }
         }
-        self.handshakes.remove(id, &link);
         if let Some(target) = link.opened_to
             && self.by_target.get(&target) == Some(&id)
         {
@@ -241,7 +212,16 @@ impl LinkTable {
         while let Some((segment, taken)) = link.out.take_datagrams() {
             let bytes = link.out.get(&taken).to_vec();
             let transmit = Transmit { to, via, segment };
-            self.sending.farewells.push_back((transmit, bytes));
+            self.sending.strays.push_back((transmit, bytes));
+        }
+    }
+
+    /// Sends a datagram to somebody to whom there is no link, unless many wait.
+    pub(crate) fn answer_stranger(&mut self, to: SocketAddr, bytes: &[u8]) {
+        if self.sending.strays.len() < MOST_STRAYS {
+            let (via, segment) = (Via::Listening, bytes.len());
+            let transmit = Transmit { to, via, segment };
+            self.sending.strays.push_back((transmit, bytes.to_vec()));
         }
     }
 
@@ -253,21 +233,13 @@ impl LinkTable {
         link.channel.take_handshake(now, &mut link.out);
         match link.state() {
             State::Closed(_) => return Settled::Closed,
-            State::Open if !link.open => link.on_open(now),
+            State::Open if !link.open => {
+                link.on_open(now);
+                if let Some(origin) = link.origin {
+                    self.handshakes.remove(origin, id);
+                }
+            }
             _ => {}
-        }
-        let mut settled = Settled::Lives;
-        if let Some(origin) = link.origin
-            && link.channel.has_proven_address()
-        {
-            if self.handshakes.prove(id, origin) {
-                settled = Settled::Proven;
-                self.accepted.insert(origin, id);
-                self.handshakes.insert(id, link);
-            }
-            if link.open {
-                self.handshakes.remove(id, link);
-            }
         }
         let timeout = link.channel.timeout();
         if timeout != link.alarm {
@@ -278,7 +250,7 @@ impl LinkTable {
             }
         }
         self.queue(id);
-        settled
+        Settled::Lives
     }
 
     /// When a channel wants to hear the time; `None` if none does.
@@ -305,9 +277,9 @@ impl LinkTable {
 
     /// Takes datagrams for one neighbour.
     pub(crate) fn take_datagrams(&mut self) -> Option<(Transmit, Batch)> {
-        if let Some((transmit, bytes)) = self.sending.farewells.pop_front() {
+        if let Some((transmit, bytes)) = self.sending.strays.pop_front() {
             self.sending.said = bytes;
-            return Some((transmit, Batch::Farewell));
+            return Some((transmit, Batch::Stray));
         }
         while let Some(&id) = self.sending.links.front() {
             if let Some(link) = self.get_mut(id)
@@ -338,7 +310,7 @@ impl LinkTable {
     /// The bytes that were taken last.
     pub(crate) fn bytes(&self, batch: &Batch) -> &[u8] {
         match batch {
-            Batch::Farewell => &self.sending.said,
+            Batch::Stray => &self.sending.said,
             Batch::Of(id, taken) => self.get(*id).map_or(&[], |link| link.out.get(taken)),
         }
     }
@@ -348,10 +320,9 @@ impl LinkTable {
 mod tests {
     use super::*;
     use crate::link::Channel;
-    use crate::types::Via;
+    use crate::origin::Origin;
     use hopflow_channel::{DatagramChannel, Fingerprint, StreamChannel};
     use hopflow_units::Duration;
-    use std::net::SocketAddr;
 
     const START: Instant = Instant::from_nanos(1);
 
@@ -450,33 +421,47 @@ mod tests {
     fn accept(table: &mut LinkTable, id: u32, mut link: LinkEnd, network: u8, after: u64) {
         let from = [10, 0, network, 1].into();
         let now = START + Duration::from_secs(after);
-        link = LinkEnd::accepted(link.peer, link.channel, from, now);
+        link = LinkEnd::accepted(link.peer, link.channel, Origin::new(from, now), now);
         table.insert(LinkId::new(id), link, false);
     }
 
     #[test]
-    fn the_oldest_handshake_that_others_began_is_the_first_to_go() {
-        let mut table = LinkTable::default();
-        for (id, age) in [(2, 0), (1, 1), (0, 2)] {
-            accept(&mut table, id, datagrams(id as u16), 0, age);
-        }
-        table.insert(LinkId::new(7), datagrams(7), true);
-        assert_eq!(table.first_handshake_to_go(), Some(LinkId::new(2)));
-        assert_eq!((table.handshaking(), table.opened()), (3, 1));
-    }
-
-    #[test]
-    fn a_handshake_with_a_proven_address_outlives_those_without() {
+    fn handshakes_and_links_count_for_who_opened_them() {
         let mut table = LinkTable::default();
         for (id, network) in [(0, 1), (1, 2), (2, 2)] {
             let link = connection(&mut table, id as u16);
             accept(&mut table, id, link, network, id.into());
         }
-        accept(&mut table, 3, datagrams(3), 3, 3);
-        assert_eq!(table.first_handshake_to_go(), Some(LinkId::new(3)));
-        table.remove(LinkId::new(3));
-        assert_eq!(table.first_handshake_to_go(), Some(LinkId::new(1)));
-        assert_eq!((table.handshaking(), table.accepted().len()), (3, 3));
-        assert_eq!(table.first_to_go(), Some(LinkId::new(1)));
+        table.insert(LinkId::new(7), datagrams(7), true);
+        for held in [table.handshakes(), table.accepted()] {
+            assert_eq!(held.first_to_go(), Some(LinkId::new(1)));
+            assert_eq!(held.len(), 3);
+        }
+        assert_eq!((table.opened(), table.asked_for().len()), (1, 0));
+        table.remove(LinkId::new(1));
+        assert_eq!((table.handshakes().len(), table.accepted().len()), (2, 2));
+    }
+
+    #[test]
+    fn a_link_for_one_circuit_counts_for_who_asked() {
+        let mut table = LinkTable::default();
+        let mut link = connection(&mut table, 5);
+        link.origin = Some(Origin::new([10, 0, 3, 1].into(), START));
+        let id = LinkId::new(4);
+        table.insert(id, link, false);
+        assert_eq!((table.opened(), table.accepted().len()), (1, 0));
+        assert_eq!(table.asked_for().first_to_go(), Some(id));
+        table.remove(id);
+        assert_eq!((table.opened(), table.asked_for().len()), (0, 0));
+    }
+
+    #[test]
+    fn answers_to_strangers_are_bounded() {
+        let mut table = LinkTable::default();
+        for _ in 0..2 * MOST_STRAYS {
+            table.answer_stranger(target(5).0, &[1, 2, 3]);
+        }
+        let taken = std::iter::from_fn(|| table.take_datagrams()).count();
+        assert_eq!(taken, MOST_STRAYS);
     }
 }

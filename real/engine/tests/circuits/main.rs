@@ -2,6 +2,9 @@
 //!
 //! A binary of its own, for it counts what is allocated.
 
+#[path = "../neighbour/far.rs"]
+#[allow(dead_code, reason = "shared with the tests in `neighbour`")]
+mod far;
 #[path = "../neighbour/neighbour.rs"]
 #[expect(dead_code, reason = "shared with the tests in `neighbour`")]
 mod neighbour;
@@ -238,7 +241,7 @@ fn what_circuits_take_without_data_is_counted_and_not_many_times_over() {
     const COUNT: u16 = 1000;
     for name in ["backtap", "vanilla", "tor-vegas", "n23"] {
         let _alone = ALONE.lock();
-        let mut neighbour = Neighbour::of(name);
+        let mut neighbour = Neighbour::of(name, hopflow_engine::Limits::default());
         let at_first = (allocated(), counted(&mut neighbour));
         for circuit in 1..=COUNT {
             neighbour.create(circuit);

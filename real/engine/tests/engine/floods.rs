@@ -148,6 +148,12 @@ fn a_client_that_ignores_windows_loses_its_circuit_and_slows_nobody_down() {
     let beside = scene.run_for(span);
     let failure = scene.network.failure(flood.client, flood.circuit);
     assert_eq!(failure, Some(Failure::Closed(Reason::Excess)));
+    let broken = scene.network.engine_mut(1).poll_violation();
+    assert_eq!(
+        broken,
+        Some(Violation::Excess),
+        "the entry says what was broken"
+    );
     assert_eq!(scene.circuits(), [1, 1, 1], "only the honest one is left");
     assert!(scene.longest <= QUEUE, "{} cells", scene.longest);
     let dropped = scene.network.engine(1).counters().node.cells_dropped;

@@ -169,7 +169,7 @@ fn handshakes_of_links_may_be_spoilt_but_later_ones_succeed() {
 }
 
 #[test]
-fn strangers_who_open_links_and_say_no_more_are_bounded_and_forgotten() {
+fn nothing_is_kept_of_strangers_who_return_no_cookie() {
     let mut network = Network::new(&*transport("backtap"), 3);
     let transfers = Transfers::start(&mut network, &[1, 2, 3]);
     let first_datagram = first_datagram();
@@ -181,16 +181,66 @@ fn strangers_who_open_links_and_say_no_more_are_bounded_and_forgotten() {
             first_datagram.clone(),
         );
     }
+    network.run_for(Duration::from_millis(20));
+    assert_eq!(network.engine(1).counters().links, 2);
     network.run_for(Duration::from_secs(5));
     transfers.check(&network);
     let counters = network.engine(1).counters();
-    let most = hopflow_engine::Limits::default().handshakes as u64;
-    assert!(counters.links <= most + 2, "{counters:?}");
-    assert!(counters.links_evicted > 0);
-    network.run_for(Duration::from_secs(20));
-    assert!(network.engine(1).counters().links <= 2);
-    network.add_client(&*transport("backtap"));
-    network.circuit_of(4, &[1, 2, 3]);
+    assert_eq!((counters.links, counters.links_evicted), (2, 0));
+}
+
+#[test]
+fn a_forged_opening_ends_no_link_and_breaks_off_no_handshake() {
+    let opening = first_datagram();
+    let mut network = Network::new(&*transport("backtap"), 3);
+    let forge = |network: &mut Network| {
+        for (from, to) in [(0, 1), (1, 2), (2, 3)] {
+            let from = address(from, Via::Outgoing);
+            network.inject(from, (to, Via::Listening), opening.clone());
+        }
+    };
+    // During the handshakes of all links, and between them.
+    let circuit = network.begin_circuit(0, network.path(&[1, 2, 3]));
+    for _ in 0..300 {
+        forge(&mut network);
+        network.run_for(Duration::from_millis(1));
+    }
+    assert!(network.built.contains(&(0, circuit)));
+    network.close_circuit(0, circuit);
+    network.run_for(Duration::from_secs(1));
+    // The links are idle now.
+    forge(&mut network);
+    network.run_for(Duration::from_secs(1));
+    let before = network.now;
+    network.circuit(&[1, 2, 3]);
+    let took = network.now.saturating_since(before);
+    // No link was opened again: three round trips of 20, 40 and 60 ms, and no handshake.
+    assert!(took <= Duration::from_millis(130), "{took:?}");
+}
+
+#[test]
+fn a_neighbour_that_begins_anew_at_its_address_is_served_at_once() {
+    let factory = transport("backtap");
+    let mut network = Network::new(&*factory, 3);
+    // In the midst of the handshake, and with an idle link.
+    for pause in [Duration::from_millis(25), Duration::from_secs(3)] {
+        let circuit = network.begin_circuit(0, network.path(&[1]));
+        network.run_for(pause);
+        network.close_circuit(0, circuit);
+        network.run_for(Duration::from_millis(50));
+        network.restart(0, &*factory, |_| ());
+        // Circuits of the new engine have the names of those of the old one.
+        network.closed.clear();
+        network.built.clear();
+        let before = network.now;
+        network.circuit(&[1]);
+        let took = network.now.saturating_since(before);
+        assert!(took <= Duration::from_millis(200), "{took:?}");
+        network.restart(0, &*factory, |_| ());
+        network.closed.clear();
+        network.built.clear();
+        network.run_for(Duration::from_secs(120));
+    }
 }
 
 /// The first datagram of a handshake.

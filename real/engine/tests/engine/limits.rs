@@ -167,7 +167,45 @@ fn forged_openings_do_not_keep_out_who_has_an_address() {
     }
     assert!(scene.network.built.contains(&(client, circuit)));
     let counters = scene.counters();
-    assert!(counters.links_evicted > 600, "{counters:?}");
+    assert_eq!((counters.links, counters.links_evicted), (1, 0));
+}
+
+#[test]
+fn who_asks_for_many_links_loses_its_own() {
+    // Each circuit has a connection of its own at every hop.
+    let limits = Limits {
+        opened: 12,
+        ..Limits::default()
+    };
+    let mut scene = Scene::new("pctcp", limits);
+    let honest = scene.network.circuit(&[1, 2, 3]);
+    for _ in 0..50 {
+        let path = scene.network.path(&[GUARD, 2]);
+        scene.network.begin_circuit(scene.attacker, path);
+    }
+    scene.network.run_for(Duration::from_secs(1));
+    let counters = scene.counters();
+    assert!(counters.links_refused >= 30, "{counters:?}");
+    scene.works(0, honest);
+    scene.serves_a_newcomer();
+    assert!(scene.counters().links_evicted > 0);
+}
+
+#[test]
+fn a_network_opens_links_as_often_as_it_may() {
+    let limits = Limits {
+        creates: Pace {
+            per_second: 10,
+            burst: 20,
+        },
+        ..Limits::default()
+    };
+    let mut scene = Scene::new("pctcp", limits);
+    scene.flood(100);
+    let counters = scene.counters();
+    assert!(counters.links <= 30, "{counters:?}");
+    assert!(counters.links_refused >= 70, "{counters:?}");
+    scene.serves_a_newcomer();
 }
 
 #[test]
@@ -250,4 +288,46 @@ fn a_relay_does_not_extend_circuits_to_itself() {
             "{name}"
         );
     }
+}
+
+/// What a driver asks for ten times a second, at a relay with many circuits: prints how long it takes.
+#[test]
+#[ignore = "it measures"]
+fn accounts_of_many_circuits() {
+    let limits = Limits {
+        creates: Pace {
+            per_second: 1_000_000,
+            burst: 1_000_000,
+        },
+        ..Limits::default()
+    };
+    let mut scene = Scene::new("backtap", limits);
+    let account = |what: &str, scene: &mut Scene| {
+        let now = scene.network.clock(GUARD);
+        let guard = scene.network.engine_mut(GUARD);
+        #[expect(clippy::disallowed_methods, reason = "it measures")]
+        let clock = std::time::Instant::now;
+        let times = (0..20).map(|_| {
+            let start = clock();
+            guard.keep_within(now, Bytes::new(u64::MAX));
+            let flows: Vec<_> = guard.flows().collect();
+            let measured = guard.measured();
+            drop((flows, measured));
+            start.elapsed()
+        });
+        let times = times.min();
+        let circuits = guard.counters().circuits;
+        println!("{what}: {circuits} circuits, {times:?}");
+    };
+    scene.flood(16_000);
+    account("without data", &mut scene);
+    for _ in 0..2000 {
+        let path = scene.network.path(&[GUARD]);
+        let circuit = scene.network.begin_circuit(scene.attacker, path);
+        scene.network.run_for(Duration::from_millis(80));
+        let attacker = scene.attacker;
+        scene.network.stream_of(attacker, circuit, "a:1");
+    }
+    scene.network.run_for(Duration::from_secs(1));
+    account("with data", &mut scene);
 }

@@ -117,6 +117,29 @@ fn a_circuit_waits_ten_minutes_for_its_first_stream() {
 }
 
 #[test]
+fn neighbours_learn_of_the_end_of_a_circuit_although_the_message_was_lost() {
+    let mut network = Network::new(&*transport("backtap"), 3);
+    let gone = network.circuit(&[1, 2, 3]);
+    // Links live on by other circuits.
+    let stays = network.circuit(&[1, 2, 3]);
+    for circuit in [gone, stays] {
+        let (_, (exit, far)) = network.stream_pair(0, circuit);
+        network.write(exit, far, pattern(1_000, 1), true);
+    }
+    network.run_for(Duration::from_secs(5));
+    network.weather.lost = 1000;
+    network.close_circuit(0, gone);
+    network.run_for(Duration::from_millis(100));
+    network.weather.lost = 0;
+    let circuits = |network: &Network| [1, 2, 3].map(|it| network.engine(it).counters().circuits);
+    network.run_for(Duration::from_secs(1));
+    assert_eq!(circuits(&network), [2; 3], "nobody has heard");
+    network.run_for(Duration::from_secs(65));
+    assert_eq!(circuits(&network), [1; 3]);
+    assert_eq!(network.failure(0, stays), None);
+}
+
+#[test]
 fn links_that_a_relay_opens_take_no_place_of_links_that_others_open() {
     for name in ["backtap", "vanilla"] {
         let factory = transport(name);

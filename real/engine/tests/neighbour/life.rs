@@ -1,6 +1,6 @@
 //! Bytes as the life of a relay with one neighbour. Shared with a fuzz target.
 
-use hopflow_engine::Counters;
+use hopflow_engine::{Counters, Limits};
 use hopflow_onion::Handshake;
 use hopflow_onion::setup::SetupMessage;
 use hopflow_units::{Cells, CircuitId, Duration};
@@ -9,14 +9,14 @@ use hopflow_wire::{CellSeq, Destroy, Feedback, Frame, Reason, RelayCommand};
 use crate::neighbour::Neighbour;
 
 /// What the life is made of.
-struct Script<'a>(&'a [u8]);
+pub(crate) struct Script<'a>(pub(crate) &'a [u8]);
 
 impl Script<'_> {
-    fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         self.take(1).first().copied().unwrap_or(0)
     }
 
-    fn take(&mut self, len: usize) -> &[u8] {
+    pub(crate) fn take(&mut self, len: usize) -> &[u8] {
         let (piece, rest) = self.0.split_at(len.min(self.0.len()));
         self.0 = rest;
         piece
@@ -28,7 +28,8 @@ impl Script<'_> {
 pub(crate) fn any_bytes(bytes: &[u8]) -> (Counters, usize) {
     let mut script = Script(bytes);
     let transport = ["backtap", "vanilla", "marut", "pctcp"][usize::from(script.byte() % 4)];
-    let mut relay = Neighbour::of(transport);
+    let limits = limits(script.byte());
+    let mut relay = Neighbour::of(transport, limits);
     // A circuit with a stream, one without, and names of others that are free.
     relay.create(0);
     relay.create(1);
@@ -60,7 +61,7 @@ pub(crate) fn any_bytes(bytes: &[u8]) -> (Counters, usize) {
     (counters, relay.begun.len())
 }
 
-fn act(relay: &mut Neighbour, script: &mut Script<'_>) {
+pub(crate) fn act(relay: &mut Neighbour, script: &mut Script<'_>) {
     let (what, circuit) = (script.byte(), u16::from(script.byte() % 4));
     match what % 12 {
         // What is no frame ends a connection, so this is rare.
@@ -126,6 +127,26 @@ fn act(relay: &mut Neighbour, script: &mut Script<'_>) {
             relay.bring(&bytes);
         }
         _ => use_stream(relay, script.byte()),
+    }
+}
+
+/// Limits of all kinds, the ordinary ones among them.
+pub(crate) fn limits(what: u8) -> Limits {
+    let usual = Limits::default();
+    let few = |bit: u8, usual: usize| {
+        if what & bit == 0 {
+            usual
+        } else {
+            1 + usize::from(what % 3)
+        }
+    };
+    Limits {
+        links: few(8, usual.links),
+        opened: few(16, usual.opened),
+        handshakes: few(32, usual.handshakes),
+        circuits: few(64, usual.circuits),
+        nascent: few(128, usual.nascent),
+        creates: usual.creates,
     }
 }
 

@@ -1,11 +1,16 @@
 //! What one neighbour with an open link can say, and what it costs a relay.
 
+#[path = "../../../../fuzz/explore.rs"]
+mod explore;
+mod far;
+mod far_life;
 mod life;
 mod neighbour;
 #[path = "../engine/support.rs"]
 #[expect(dead_code, reason = "shared with the tests in `engine`")]
 mod support;
 
+use hopflow_engine::Limits;
 use hopflow_units::{CircuitId, Duration};
 use hopflow_wire::{Carrier, Frame};
 use proptest::prelude::*;
@@ -20,6 +25,29 @@ proptest! {
     fn a_relay_survives_any_neighbour(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         life::any_bytes(&bytes);
     }
+
+    #[test]
+    fn a_client_survives_any_hops(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        far_life::client(&bytes);
+    }
+
+    #[test]
+    fn a_relay_survives_any_next_hop(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
+        far_life::relay(&bytes);
+    }
+}
+
+#[test]
+fn random_hops_bring_a_client_about_all_that_can_happen() {
+    let (mut random, mut done) = (Random::new(5), [0; 3]);
+    for _ in 0..400 {
+        let len = random.below(1000);
+        let seen = far_life::client(&random.bytes(len));
+        for (done, seen) in done.iter_mut().zip(seen) {
+            *done += seen;
+        }
+    }
+    assert!(done.iter().all(|count| *count > 5), "{done:?}");
 }
 
 #[test]
@@ -47,23 +75,23 @@ fn random_lives_go_through_all_that_can_happen() {
     assert!(done.iter().all(|count| *count > 5), "{done:?}");
 }
 
-/// Inputs that fuzzing found worth keeping.
 #[test]
-fn the_fuzzing_corpus_is_survived() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/relay");
-    let mut files = 0;
-    for entry in std::fs::read_dir(folder).expect("the corpus is there") {
-        let path = entry.expect("the folder is readable").path();
-        life::any_bytes(&std::fs::read(path).expect("the file is readable"));
-        files += 1;
-    }
-    assert!(files > 0, "the corpus is empty");
+fn fuzzing_relays_and_clients_finds_nothing() {
+    explore::explore("relay", |bytes| {
+        life::any_bytes(bytes);
+    });
+    explore::explore("client", |bytes| {
+        far_life::client(bytes);
+    });
+    explore::explore("next_hop", |bytes| {
+        far_life::relay(bytes);
+    });
 }
 
 #[test]
 fn circuits_are_opened_and_streams_begun() {
     for transport in ["backtap", "vanilla"] {
-        let mut relay = Neighbour::of(transport);
+        let mut relay = Neighbour::of(transport, Limits::default());
         relay.create(1);
         // Begin stream 1 with a target of three bytes.
         let begin = [&[1, 0, 1, 0, 3][..], b"a:1"].concat();
@@ -79,7 +107,7 @@ fn circuits_are_opened_and_streams_begun() {
 
 #[test]
 fn a_second_question_waits_for_the_answer_to_the_first() {
-    let mut relay = Neighbour::of("backtap");
+    let mut relay = Neighbour::of("backtap", Limits::default());
     relay.create(1);
     for host in 0..50 {
         relay.extend(1, ([10, 0, 1, host], 1000).into());
@@ -96,7 +124,7 @@ fn a_second_question_waits_for_the_answer_to_the_first() {
 
 #[test]
 fn a_neighbour_that_asks_and_takes_no_answers_is_kept_little() {
-    let mut relay = Neighbour::of("vanilla");
+    let mut relay = Neighbour::of("vanilla", Limits::default());
     assert_eq!(relay.carrier, Carrier::Stream);
     relay.clogged = true;
     for turn in 0..20_000_u32 {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 
-use hopflow_channel::{DatagramChannel, Identity, State, StreamChannel};
+use hopflow_channel::{DatagramChannel, Fingerprint, Identity, State, StreamChannel};
 use hopflow_engine::{
     Action, ConnId, Engine, EngineConfig, Event, Limits, RelayIdentity, StreamHandle, Via,
 };
@@ -13,6 +13,8 @@ use hopflow_onion::setup::{HopMessage, SetupMessage};
 use hopflow_onion::{HopKeys, Initiator, OnionPayload, OnionSecret};
 use hopflow_units::{Cells, CircuitId, Duration, Instant};
 use hopflow_wire::{CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Frame, Payload, Setup};
+
+use crate::far::{self, Far};
 
 static RELAY: LazyLock<Arc<RelayIdentity>> = LazyLock::new(|| {
     Arc::new(RelayIdentity {
@@ -32,6 +34,16 @@ const ROOM: usize = 64 * 1024;
 enum Channel {
     Datagram(Box<DatagramChannel>),
     Stream(Box<StreamChannel>, ConnId),
+}
+
+/// The origin of virtual time.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the library wants some clock's time"
+)]
+pub(crate) fn epoch() -> std::time::Instant {
+    static EPOCH: LazyLock<std::time::Instant> = LazyLock::new(std::time::Instant::now);
+    *EPOCH
 }
 
 /// What the neighbour knows of a circuit that it opened.
@@ -61,24 +73,22 @@ pub(crate) struct Neighbour {
     pub(crate) clogged: bool,
     /// Bytes that the relay gave it all the same.
     pub(crate) backlog: usize,
+    /// The relay's next hop, if there is one.
+    pub(crate) far: Option<Far>,
 }
 
 impl Neighbour {
     /// A relay with this transport, and an open link to it.
-    pub(crate) fn of(transport: &str) -> Self {
+    pub(crate) fn of(transport: &str, limits: Limits) -> Self {
         let options = "".parse().expect("it is TOML");
         let factory = hopflow_transports::build(transport, &options).expect("it is known");
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the library wants some clock's time"
-        )]
-        let epoch = std::time::Instant::now();
+        let epoch = epoch();
         let config = EngineConfig {
             relay: Some(RELAY.clone()),
             extend_to: None,
             bucket: None,
             access: None,
-            limits: Limits::default(),
+            limits,
             epoch,
         };
         let mut engine = Engine::new(config, &*factory).expect("engines offer all");
@@ -107,6 +117,7 @@ impl Neighbour {
             heard: [0; 2],
             clogged: false,
             backlog: 0,
+            far: None,
         };
         for _ in 0..10 {
             neighbour.speak();
@@ -198,10 +209,15 @@ impl Neighbour {
 
     /// Asks for a next hop, at an address of the neighbour's choice.
     pub(crate) fn extend(&mut self, circuit: u16, to: SocketAddr) {
+        self.extend_to(circuit, to, Fingerprint::from_bytes([7; 32]));
+    }
+
+    /// Asks for a next hop that proves itself so.
+    pub(crate) fn extend_to(&mut self, circuit: u16, to: SocketAddr, fingerprint: Fingerprint) {
         let (_, handshake) = Initiator::start(&RELAY.onion.public(), &[]);
         let extend = HopMessage::Extend {
             address: to,
-            fingerprint: [7; 32],
+            fingerprint: fingerprint.to_bytes(),
             handshake,
         };
         let Some(known) = self.circuits.get_mut(&circuit) else {
@@ -270,29 +286,49 @@ impl Neighbour {
                     self.engine.set_reading(self.now, stream, true);
                 }
             } else if let Some(action) = self.engine.poll_action() {
-                // Nobody else is there.
-                if let Action::Connect { conn, .. } = action {
-                    self.engine.closed(self.now, conn);
+                if let Action::Connect { conn, to } = action {
+                    match &mut self.far {
+                        Some(far) if to == far::ADDRESS => {
+                            far.connect(self.now, &mut self.engine, conn);
+                        }
+                        // Nobody else is there.
+                        _ => self.engine.closed(self.now, conn),
+                    }
                 }
             } else if let Some((transmit, bytes)) = self.engine.poll_datagrams(self.now, 3000) {
                 let bytes = bytes.to_vec();
                 for datagram in bytes.chunks(transmit.segment) {
                     if transmit.to == ADDRESS {
                         self.hear(datagram);
+                    } else if let Some(far) = &mut self.far
+                        && transmit.to == far::ADDRESS
+                    {
+                        far.hear(self.now, datagram);
                     }
                 }
             } else if let Some((conn, bytes)) = self.engine.poll_bytes(self.now) {
                 let bytes = bytes.to_vec();
-                if self.clogged {
+                if let Some(far) = &mut self.far
+                    && far.has(conn)
+                {
+                    self.engine.set_room(self.now, conn, ROOM);
+                    far.hear(self.now, &bytes);
+                } else if self.clogged {
                     self.backlog += bytes.len();
                 } else {
                     self.engine.set_room(self.now, conn, ROOM);
                     self.hear(&bytes);
                 }
-            } else {
+            } else if !self.far_speaks() {
                 return;
             }
         }
+    }
+
+    /// The next hop says what it has to say; true if that was something.
+    fn far_speaks(&mut self) -> bool {
+        let far = self.far.as_mut();
+        far.is_some_and(|far| far.deliver(self.now, &mut self.engine))
     }
 
     fn hear(&mut self, bytes: &[u8]) {

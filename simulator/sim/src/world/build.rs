@@ -531,6 +531,7 @@ impl<'a> Builder<'a> {
             now: Instant::ZERO,
             wanted: Partitions::UpTo(1),
             balance: None,
+            measured: None,
         }
     }
 }

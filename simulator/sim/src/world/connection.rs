@@ -172,8 +172,13 @@ impl TcpEnd {
             }
             out.extend(arrived.map(|(_, frame)| frame));
         }
-        if self.arriving.is_empty() && self.arriving.capacity() > IDLE_ROOM {
-            self.arriving = VecDeque::new();
+        if self.arriving.is_empty() {
+            if self.arriving.capacity() > IDLE_ROOM {
+                self.arriving = VecDeque::new();
+            } else {
+                // The next one comes to where memory is in the cache.
+                self.arriving.clear();
+            }
         }
         bytes
     }

@@ -42,7 +42,7 @@ pub(crate) struct Lane {
 }
 
 /// What acts by itself, in the order in which simultaneous events happen.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Due {
     /// A packet leaves the uplink's queue.
     Uplink,
@@ -241,7 +241,7 @@ impl Lane {
         let (mut offered, end) = (0, shared.end);
         for arrival in inbox.drain(..).filter(|arrival| arrival.at <= end) {
             let (at, packet) = (arrival.at, arrival.packet);
-            self.sample_down((at, arrival.via > 0), shared);
+            self.machine.sample_down((at, arrival.via > 0), shared);
             self.records.on_wire(at, Direction::Backward, packet.size());
             if let Some(breakdown) = &mut self.records.breakdown {
                 let (machine, connections) = (&self.machine, &mut self.connections);
@@ -253,7 +253,7 @@ impl Lane {
         if inbox.capacity() <= 4 * (offered as usize).max(16) {
             self.inbox = inbox;
         }
-        self.sample_down((limit, false), shared);
+        self.machine.sample_down((limit, false), shared);
         if self
             .machine
             .down
@@ -276,25 +276,12 @@ impl Lane {
                 Content::Datagram { start, len } => {
                     node.host.touch(link, packets.frames_of(start, len))
                 }
-                Content::Segment(_) => {
+                Content::Segment(place) => {
                     let end = node.links[link.index()].connection;
-                    end.map_or(0, |end| self.connections.touch(end))
+                    let end = end.map_or(0, |end| self.connections.touch(end));
+                    end ^ packets.touch_segment(place)
                 }
             });
-        }
-    }
-
-    /// Samples the downlink's queue at all times before `limit`, or up to it.
-    fn sample_down(&mut self, (limit, inclusive): (Instant, bool), shared: &mut Shared) {
-        let Some(queues) = &mut self.records.queues else {
-            return;
-        };
-        let (series, down) = (&mut queues.down, &mut self.machine.down);
-        while (series.next < limit || inclusive && series.next == limit)
-            && series.next <= shared.end
-        {
-            down.serve(series.next, &mut shared.packets);
-            series.sample(down.link());
         }
     }
 
@@ -302,24 +289,30 @@ impl Lane {
     #[inline]
     fn next(&mut self) -> (Instant, Due) {
         let machine = &self.machine;
-        let mut first = (machine.node(0).due, Due::Node(0));
-        if let Some(at) = machine.down.next_arrival() {
-            first = first.min((at, Due::Downlink));
-        }
+        let mut first = (Instant::FAR_FUTURE, Due::Uplink);
+        // In the order of simultaneous events: of those the first stays.
+        let mut consider = |at: Instant, due| {
+            if at < first.0 {
+                first = (at, due);
+            }
+        };
         if let Some(at) = machine.up.next_service() {
-            first = first.min((at, Due::Uplink));
+            consider(at, Due::Uplink);
         }
-        for position in 1..=machine.others() {
-            first = first.min((machine.node(position).due, Due::Node(position)));
+        if let Some(at) = machine.down.next_arrival() {
+            consider(at, Due::Downlink);
+        }
+        for position in 0..=machine.others() {
+            consider(machine.node(position).due, Due::Node(position));
         }
         if let Some(at) = self.schedule.next() {
-            first = first.min((at, Due::Schedule));
+            consider(at, Due::Schedule);
         }
         if let Some(at) = self.records.next_sample() {
-            first = first.min((at, Due::Sample));
+            consider(at, Due::Sample);
         }
         if let Some((at, end)) = self.connections.next_alarm() {
-            first = first.min((at, Due::Connection(end)));
+            consider(at, Due::Connection(end));
         }
         first
     }
@@ -344,11 +337,6 @@ impl Lane {
     fn sample(&mut self, now: Instant) {
         if let Some(sampler) = &mut self.records.sampler {
             sampler.sample(now, &self.machine, &self.clients, &self.servers);
-        }
-        if let Some(queues) = &mut self.records.queues
-            && queues.up.next <= now
-        {
-            queues.up.sample(self.machine.up.link());
         }
     }
 
@@ -506,7 +494,9 @@ impl Lane {
             Event::StreamClosed { stream } => {
                 self.node_mut(position).ends[stream.index()] = None;
             }
-            Event::Closed { circuit, reason } => {
+            Event::Closed {
+                circuit, reason, ..
+            } => {
                 self.on_closed((position, circuit), reason, shared.now);
             }
         }

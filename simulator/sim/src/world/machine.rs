@@ -14,6 +14,7 @@ use super::outbox::Arrival;
 use super::packets::Packet;
 use super::pipe::Pipe;
 use super::reading::Reading;
+use super::recorders::QueueRecorder;
 use super::routes::Path;
 use super::shared::Shared;
 use crate::payload::Simulated;
@@ -31,6 +32,8 @@ pub(crate) struct Machine {
     first: Node,
     others: Vec<Node>,
     queue: UplinkQueue,
+    /// Samples of what waits at both links, if they are taken.
+    pub(crate) queues: Option<Box<QueueRecorder>>,
 }
 
 /// An overlay node and what it has to do with the rest of the world.
@@ -116,6 +119,7 @@ impl Machine {
             first,
             others: Vec::new(),
             queue: UplinkQueue::default(),
+            queues: None,
         }
     }
 
@@ -161,14 +165,41 @@ impl Machine {
     /// Sends a packet.
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet, shared: &mut Shared) {
+        self.sample_up(shared.now);
         self.up.send(shared.now, packet, &mut shared.packets);
         self.depart(shared);
     }
 
     /// Lets packets leave the uplink's queue whose time has come.
     pub(crate) fn serve_up(&mut self, shared: &mut Shared) {
+        self.sample_up(shared.now);
         self.up.serve(shared.now, &mut shared.packets);
         self.depart(shared);
+    }
+
+    /// Samples the uplink's queue at all times before `limit`, with all that happened there until then.
+    #[inline]
+    pub(crate) fn sample_up(&mut self, limit: Instant) {
+        let Some(queues) = &mut self.queues else {
+            return;
+        };
+        while queues.up.next < limit {
+            queues.up.sample(self.up.link());
+        }
+    }
+
+    /// Samples the downlink's queue at all times before `limit`, or up to it.
+    pub(crate) fn sample_down(&mut self, (limit, inclusive): (Instant, bool), shared: &mut Shared) {
+        let Some(queues) = &mut self.queues else {
+            return;
+        };
+        let (series, down) = (&mut queues.down, &mut self.down);
+        while (series.next < limit || inclusive && series.next == limit)
+            && series.next <= shared.end
+        {
+            down.serve(series.next, &mut shared.packets);
+            series.sample(down.link());
+        }
     }
 
     /// Passes on what has left the uplink's queue: when it will arrive is known.

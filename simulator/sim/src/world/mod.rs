@@ -32,6 +32,7 @@ mod lane;
 mod machine;
 mod mail;
 mod marks;
+mod meter;
 mod outbox;
 mod packets;
 mod partition;
@@ -56,6 +57,7 @@ use std::ops::ControlFlow;
 use hopflow_overlay::Factory;
 
 pub use self::deployment::Deployment;
+pub use self::meter::Parallelism;
 pub use self::view::{
     HopView, LinkView, MachineView, PacketView, TransferView, UserView, WorldView,
 };

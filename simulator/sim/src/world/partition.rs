@@ -266,6 +266,7 @@ impl Partition {
         });
         for lane in &mut self.lanes {
             lane.run(Instant::ZERO, limit, &mut self.shared);
+            lane.machine.sample_up(limit);
         }
     }
 

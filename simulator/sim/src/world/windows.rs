@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock};
 use std::thread::Builder;
 
-use hopflow_units::Instant;
+use hopflow_units::{Duration, Instant};
 
 use super::grid::Grid;
 use super::mail::Mail;
+use super::meter::{Meter, Parallelism, Phase};
 use super::partition::Partition;
 use super::trunks::Trunks;
 
@@ -31,6 +32,18 @@ pub(super) struct Span {
     pub(super) windows: u64,
     /// Those that begin before this time, and not after the end of the simulation.
     pub(super) until: Instant,
+    /// By which clock to measure what partitions do, if at all: the time that a thread has run.
+    pub(super) clock: Option<fn() -> Duration>,
+}
+
+/// What was run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Done {
+    pub(super) ended: Ended,
+    /// Events of the partitions.
+    pub(super) events: u64,
+    /// What the partitions did side by side, if that was measured.
+    pub(super) parallelism: Parallelism,
 }
 
 impl Span {
@@ -44,16 +57,15 @@ impl Span {
 ///
 /// `observe` is called on this thread before each window, with the events of all partitions so far and
 /// the time at which the window begins; it stops the run by returning true.
-///
-/// Returns how the run ended, and how many events the partitions had.
 pub(super) fn run(
     grid: &Grid,
     partitions: &mut [Partition],
     trunks: Option<&mut Trunks>,
     span: Span,
     observe: &mut dyn FnMut(u64, Instant) -> bool,
-) -> (Ended, u64) {
-    let exchange = Exchange::new(partitions.len(), trunks.is_some());
+) -> Done {
+    let meter = span.clock.map(Meter::new);
+    let exchange = Exchange::new(partitions.len(), trunks.is_some(), meter);
     let worker = |(number, partition)| Worker {
         grid,
         exchange: &exchange,
@@ -75,7 +87,11 @@ pub(super) fn run(
     } else {
         Ended::Paused
     };
-    (ended, exchange.events.load(Ordering::Relaxed))
+    Done {
+        ended,
+        events: exchange.events.load(Ordering::Relaxed),
+        parallelism: exchange.meter.as_ref().map(Meter::read).unwrap_or_default(),
+    }
 }
 
 /// Lets all workers run, the first on this thread and each other on one of its own; returns what made
@@ -130,13 +146,14 @@ struct Exchange {
     has_trunks: bool,
     /// Set between the first and the last gate of a window only, so that all threads see the same.
     stop: AtomicBool,
+    meter: Option<Meter>,
 }
 
 /// No window.
 const NEVER: u64 = u64::MAX;
 
 impl Exchange {
-    fn new(partitions: usize, has_trunks: bool) -> Self {
+    fn new(partitions: usize, has_trunks: bool, meter: Option<Meter>) -> Self {
         let row = |_| (0..=partitions).map(|_| Mutex::default()).collect();
         Self {
             gate: Barrier::new(partitions),
@@ -145,6 +162,7 @@ impl Exchange {
             events: AtomicU64::new(0),
             has_trunks,
             stop: AtomicBool::new(false),
+            meter,
         }
     }
 
@@ -211,22 +229,14 @@ impl Worker<'_> {
             self.guarded(|worker| {
                 let events = exchange.events.load(Ordering::Relaxed);
                 stop = observe(events, Instant::from_nanos(begin));
-                let before = worker.partition.events;
-                worker.partition.run_window(window);
-                let done = worker.partition.events - before;
-                exchange.events.fetch_add(done, Ordering::Relaxed);
-                exchange.send(worker.number, &mut worker.partition.mail);
+                worker.measured(Phase::Running, |worker| worker.run_window(window));
             });
             exchange.gate.wait();
             if exchange.has_trunks {
                 self.guarded(|worker| worker.run_trunks(window));
                 exchange.gate.wait();
             }
-            self.guarded(|worker| {
-                let partition = &mut *worker.partition;
-                exchange.receive(worker.number, |mail| partition.receive(mail));
-                worker.publish();
-            });
+            self.guarded(|worker| worker.measured(Phase::TakingMail, Self::take_mail));
             if stop || self.panic.is_some() {
                 exchange.stop.store(true, Ordering::Relaxed);
             }
@@ -243,6 +253,37 @@ impl Worker<'_> {
         if self.panic.is_none() {
             self.panic = catch_unwind(AssertUnwindSafe(|| work(self))).err();
         }
+    }
+
+    /// Does what all partitions do at the same time, and measures it.
+    fn measured(&mut self, phase: Phase, work: impl FnOnce(&mut Self)) {
+        let Some(meter) = &self.exchange.meter else {
+            return work(self);
+        };
+        if self.number == 0 {
+            meter.end_before(phase);
+        }
+        let (begun, before) = (meter.now(), self.partition.events);
+        work(self);
+        meter.note(phase, begun, self.partition.events - before);
+    }
+
+    /// Runs a window, and hands over what is for others.
+    fn run_window(&mut self, window: u64) {
+        let (partition, exchange) = (&mut *self.partition, self.exchange);
+        let before = partition.events;
+        partition.run_window(window);
+        let done = partition.events - before;
+        exchange.events.fetch_add(done, Ordering::Relaxed);
+        exchange.send(self.number, &mut partition.mail);
+    }
+
+    /// Takes what others have sent.
+    fn take_mail(&mut self) {
+        let partition = &mut *self.partition;
+        let receive = |mail: &mut Mail| partition.receive(mail);
+        self.exchange.receive(self.number, receive);
+        self.publish();
     }
 
     /// Tells when there is something to do here.

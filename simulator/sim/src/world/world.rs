@@ -19,6 +19,7 @@ use super::address::CircuitEnd;
 use super::balance::{Balance, Partitions};
 use super::grid::Grid;
 use super::lane::Lane;
+use super::meter::Parallelism;
 use super::partition::Partition;
 use super::recorders::{self, LegRecorder, QueueRecorder, Sender, TraceRecorder};
 use super::trunks::Trunks;
@@ -69,6 +70,8 @@ pub struct World {
     pub(super) wanted: Partitions,
     /// Which partition is to have which lanes, once the simulation has begun.
     pub(super) balance: Option<Balance>,
+    /// What partitions did side by side, and by which clock that is measured, if it is.
+    pub(super) measured: Option<(fn() -> Duration, Parallelism)>,
 }
 
 /// The least delays between lanes.
@@ -130,7 +133,7 @@ impl World {
         let from = self.from;
         for lane in self.lanes_mut() {
             let queues = QueueRecorder::new(interval, from);
-            lane.records.queues = Some(Box::new(queues));
+            lane.machine.queues = Some(Box::new(queues));
         }
     }
 
@@ -222,6 +225,17 @@ impl World {
         self.wanted = Partitions::Exactly(threads);
     }
 
+    /// Measures from now on what partitions do side by side, by a clock that says how long the thread
+    /// which reads it has run.
+    pub fn measure(&mut self, clock: fn() -> Duration) {
+        self.measured = Some((clock, Parallelism::default()));
+    }
+
+    /// What was measured, if it was.
+    pub fn parallelism(&self) -> Option<Parallelism> {
+        self.measured.map(|(_, sums)| sums)
+    }
+
     /// Runs to the end; false if the observer stopped the run.
     pub fn run(&mut self, observer: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> bool {
         self.run_windows(Instant::FAR_FUTURE, observer)
@@ -261,16 +275,19 @@ impl World {
             let span = Span {
                 windows: epoch,
                 until,
+                clock: self.measured.map(|(clock, _)| clock),
             };
             let (partitions, trunks) = (&mut self.partitions, self.trunks.as_mut());
-            match windows::run(&self.grid, partitions, trunks, span, &mut observe) {
-                (Ended::Paused, events) => {
-                    windows = epoch;
-                    before += events;
-                    epoch = (2 * epoch).min(LONGEST_EPOCH);
-                }
-                (ended, _) => break ended,
+            let done = windows::run(&self.grid, partitions, trunks, span, &mut observe);
+            if let Some((_, sums)) = &mut self.measured {
+                *sums += done.parallelism;
             }
+            if done.ended != Ended::Paused {
+                break done.ended;
+            }
+            windows = epoch;
+            before += done.events;
+            epoch = (2 * epoch).min(LONGEST_EPOCH);
         };
         let partitions = std::mem::take(&mut self.partitions);
         self.partitions = balance.join(partitions, &mut self.grid);

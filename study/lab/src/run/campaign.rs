@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hopflow_results::{Fingerprint, Folder, Manifest, RunEntry};
+use hopflow_results::{Fingerprint, Folder, Manifest, RunEntry, RunKey};
 
 use super::job::canonical_world;
 use super::{Error, Job, Monitor, Threads, execute};
-use crate::scenario::Scenario;
+use crate::scenario::{InputError, Scenario};
 
 /// Runs to be made in one result folder.
 #[derive(Debug)]
@@ -120,6 +120,45 @@ impl Campaign {
         parent.join(&self.folder_name)
     }
 
+    /// Claims `folder` for these runs, and tells which of them it does not hold yet.
+    ///
+    /// # Errors
+    /// If the folder holds something else or cannot be written.
+    pub fn missing(&self, folder: &Path) -> Result<Vec<&RunKey>, Error> {
+        let folder = self.claim(folder)?;
+        let keys = self.jobs.iter().map(|job| &job.key);
+        Ok(keys.filter(|key| folder.finished(key).is_none()).collect())
+    }
+
+    /// Makes one run, unless `folder` holds it: that whose folder has this [name](RunKey::folder).
+    ///
+    /// Others may make other runs in the folder meanwhile; whoever claimed it lists them.
+    ///
+    /// # Errors
+    /// If these runs have none of this name, the folder cannot be written, the user interrupts, or
+    /// the run fails.
+    pub fn make_one(
+        &self,
+        name: &str,
+        folder: &Path,
+        threads: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<RunEntry, Error> {
+        let Some(job) = self.jobs.iter().find(|job| job.key.folder() == name) else {
+            return Err(Error::Input(InputError::new(format!(
+                "there is no run {name} here; allowed is the same program on all machines, and the \
+                 same files that scenarios name"
+            ))));
+        };
+        let threads = Threads {
+            all: Some(threads),
+            each: self.each,
+        };
+        let folder = Folder::create(folder)?;
+        let mut made = execute(std::slice::from_ref(job), &folder, threads, monitor)?;
+        Ok(made.remove(0))
+    }
+
     /// Makes the runs that `folder` does not hold yet.
     ///
     /// # Errors
@@ -131,12 +170,7 @@ impl Campaign {
         threads: Option<usize>,
         monitor: &dyn Monitor,
     ) -> Result<Finished, Error> {
-        let is_new = self.check_folder(folder)?;
-        let folder = Folder::create(folder)?;
-        if is_new {
-            // Claims the folder, so that no other scenario mixes its runs with these.
-            folder.write_manifest(&self.manifest)?;
-        }
+        let folder = self.claim(folder)?;
         let threads = Threads {
             all: threads,
             each: self.each,
@@ -163,6 +197,16 @@ impl Campaign {
         let finished = self.jobs.iter().filter_map(|job| folder.finished(&job.key));
         self.manifest.runs = finished.collect();
         Ok(folder.write_manifest(&self.manifest)?)
+    }
+
+    /// The folder, made if needed, so that no other scenario mixes its runs with these.
+    fn claim(&self, folder: &Path) -> Result<Folder, Error> {
+        let is_new = self.check_folder(folder)?;
+        let folder = Folder::create(folder)?;
+        if is_new {
+            folder.write_manifest(&self.manifest)?;
+        }
+        Ok(folder)
     }
 
     /// Whether the folder is new or empty.

@@ -20,6 +20,11 @@ pub struct Tcp {
     /// Segments of the first congestion window; 10 by default.
     #[schemars(range(min = 1, max = 1000))]
     pub initial_window: Option<u32>,
+    /// The slow-start threshold at the beginning; none by default, so that the first loss sets it.
+    pub initial_ssthresh: Option<Text<Bytes>>,
+    /// Whether a connection that sent nothing for a retransmission timeout begins slow start anew;
+    /// true by default.
+    pub slow_start_after_idle: Option<bool>,
     /// What governs the congestion window; "cubic" by default.
     pub congestion: Option<Congestion>,
     /// Whether a partial segment waits while an earlier one is not acknowledged; true by default.
@@ -64,6 +69,9 @@ impl Tcp {
             self.receive_buffer.map(|size| size.0),
         );
         set(&mut tcp.initial_window_segments, self.initial_window);
+        let ssthresh = self.initial_ssthresh.map(|size| Some(size.0));
+        set(&mut tcp.initial_ssthresh, ssthresh);
+        set(&mut tcp.slow_start_after_idle, self.slow_start_after_idle);
         let algorithm = self.congestion.map(|congestion| match congestion {
             Congestion::NewReno => TcpAlgorithm::NewReno,
             Congestion::Cubic => TcpAlgorithm::Cubic,

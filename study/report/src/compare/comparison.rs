@@ -241,7 +241,7 @@ pub struct Shown {
 impl Compared {
     /// The title with the unit in which [`shown`](Self::shown) gives numbers.
     pub fn heading(&self) -> String {
-        match self.scale().0 {
+        match self.unit() {
             "" => self.quantity.title.to_owned(),
             unit => format!("{} ({unit})", self.quantity.title),
         }
@@ -280,6 +280,11 @@ impl Compared {
             }
         };
         self.entries.iter().map(shown).collect()
+    }
+
+    /// The unit in which [`shown`](Self::shown) gives numbers; empty for plain numbers.
+    pub(super) fn unit(&self) -> &'static str {
+        self.scale().0
     }
 
     fn scale(&self) -> (&'static str, f64) {

@@ -3,6 +3,7 @@
 mod breakdown;
 mod comparison;
 mod curves;
+mod findings;
 mod kind;
 mod load;
 mod made;
@@ -64,16 +65,17 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
 
 fn compare(manifest: &Manifest, transports: &[Transport]) -> Document {
     let comparison = Comparison::of(transports);
-    let mut summary = summary::section(&comparison, transports);
-    if let Some(note) = unfinished(manifest) {
-        summary.blocks.insert(0, Block::Note(note));
-    }
-    let mut sections = vec![summary];
+    let mut findings = findings::section(&comparison, transports);
+    findings
+        .blocks
+        .extend(unfinished(manifest).map(Block::Note));
+    let mut sections = vec![findings];
     sections.extend(Some(breakdown::section(transports)).filter(has_content));
     sections.extend(curves::sections(transports).into_iter().filter(has_content));
     sections.extend(Some(metrics::section(transports)).filter(has_content));
     sections.extend(Some(rollout::section(transports)).filter(has_content));
     sections.extend(Some(relays::section(transports)).filter(has_content));
+    sections.push(summary::section(&comparison, transports));
     sections.push(made::section(manifest));
     Document {
         title: manifest.scenario.clone(),

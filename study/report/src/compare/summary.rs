@@ -1,4 +1,4 @@
-//! The numbers on top: each transport, and how it differs from the first.
+//! The numbers: each transport, and how it differs from the first.
 
 use super::comparison::{Comparison, Finding};
 use super::load::Transport;
@@ -10,7 +10,7 @@ pub(super) fn section(comparison: &Comparison, transports: &[Transport]) -> Sect
     if transports.len() > 1 {
         blocks.push(Block::Table(differences(comparison, transports)));
     }
-    Section::new("Summary", blocks).with_prose(comparison.notes().join(" "))
+    Section::new("Numbers", blocks)
 }
 
 fn values(comparison: &Comparison, transports: &[Transport]) -> Table {

@@ -38,19 +38,60 @@ pub(crate) fn render(document: &Document) -> String {
     for (section, anchor) in document.sections.iter().zip(&anchors) {
         body.push_str(&self::section(section, anchor));
     }
+    let links = |(section, anchor): (&Section, &String)| {
+        format!("<a href=\"#{anchor}\">{}</a>", escape(&section.heading))
+    };
+    let links: String = document.sections.iter().zip(&anchors).map(links).collect();
+    framed(&Frame {
+        title: &document.title,
+        links: &links,
+        style: scatter_style,
+        script: scatter_script,
+        body: &format!("{}\n{body}", header(document)),
+        footer: "Made with hopflow. The page needs no network; its charts are also SVG files in its folder.",
+    })
+}
+
+/// A page's own parts.
+pub(crate) struct Frame<'a> {
+    /// Its name.
+    pub(crate) title: &'a str,
+    /// The links at the top, as HTML.
+    pub(crate) links: &'a str,
+    /// Rules behind those of all pages.
+    pub(crate) style: &'a str,
+    /// What runs behind the script of all pages.
+    pub(crate) script: &'a str,
+    /// What it says, as HTML.
+    pub(crate) body: &'a str,
+    /// The last line.
+    pub(crate) footer: &'a str,
+}
+
+/// A page with what all pages have.
+pub(crate) fn framed(frame: &Frame<'_>) -> String {
+    let Frame {
+        links,
+        script,
+        body,
+        footer,
+        ..
+    } = frame;
+    let title = escape(frame.title);
+    let style = style_sheet() + frame.style;
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <meta name=\"generator\" content=\"hopflow\">\n\
-         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{style}{scatter_style}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#main\">Skip to the results</a>\n{bar}\n<main id=\"main\">\n{header}\n{body}</main>\n\
-         <footer>Made with hopflow. The page needs no network; its charts are also SVG files in its folder.</footer>\n\
-         <script>\n{SCRIPT}{scatter_script}</script>\n</body>\n</html>\n",
-        title = escape(&document.title),
-        style = style_sheet(),
-        bar = bar(document, &anchors),
-        header = header(document),
+         <title>{title}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{style}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">Skip to the results</a>\n\
+         <header class=\"bar\"><div class=\"bar-line\">{MARK}<a class=\"brand\" href=\"#main\">{title}</a>\
+         <nav aria-label=\"Sections\">{links}</nav>\
+         <button class=\"theme\" type=\"button\" hidden>Theme</button></div>\
+         <div class=\"chips\" role=\"group\" aria-label=\"Series shown in all charts\" hidden></div></header>\n\
+         <main id=\"main\">\n{body}</main>\n<footer>{footer}</footer>\n\
+         <script>\n{SCRIPT}{script}</script>\n</body>\n</html>\n"
     )
 }
 
@@ -75,20 +116,6 @@ fn anchors(sections: &[Section]) -> Vec<String> {
         }
     };
     sections.iter().map(anchor).collect()
-}
-
-fn bar(document: &Document, anchors: &[String]) -> String {
-    let link = |(section, anchor): (&Section, &String)| {
-        format!("<a href=\"#{anchor}\">{}</a>", escape(&section.heading))
-    };
-    let links: String = document.sections.iter().zip(anchors).map(link).collect();
-    format!(
-        "<header class=\"bar\"><div class=\"bar-line\">{MARK}<a class=\"brand\" href=\"#main\">{}</a>\
-         <nav aria-label=\"Sections\">{links}</nav>\
-         <button class=\"theme\" type=\"button\" hidden>Theme</button></div>\
-         <div class=\"chips\" role=\"group\" aria-label=\"Series shown in all charts\" hidden></div></header>",
-        escape(&document.title)
-    )
 }
 
 fn header(document: &Document) -> String {

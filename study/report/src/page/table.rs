@@ -114,6 +114,9 @@ fn cell(cell: &Cell, format: &Format, index: usize) -> String {
         }
         Cell::Empty => String::new(),
         Cell::Text(text) => escape(text),
+        Cell::Link { text, path } => {
+            format!("<a href=\"{}\">{}</a>", escape(path), escape(text))
+        }
         Cell::Label { text, colour } => {
             format!(
                 "<span class=\"dot\" style=\"background:var(--s{})\"></span>{}",

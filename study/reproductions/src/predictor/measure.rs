@@ -46,26 +46,45 @@ pub(super) fn fair_rate(part: &Part, circuit: &Circuit) -> Option<f64> {
     Some(cells_only * CELL / CELL_DATA * payload_share(part))
 }
 
+/// The fair rate and the rate of each greedy circuit.
+fn rates(part: &Part, run: &Tables) -> Vec<(f64, f64)> {
+    let circuits = run.circuits.iter();
+    circuits
+        .filter_map(|c| Some((fair_rate(part, c)?, c.goodput_bytes_per_s)))
+        .collect()
+}
+
 /// The paper's index F = 1 - Σ|fair - rate| / Σ fair over greedy circuits; it can be negative.
 pub(super) fn fairness(part: &Part, run: &Tables) -> Option<f64> {
-    let rates = run.circuits.iter().filter_map(|circuit| {
-        let fair = fair_rate(part, circuit)?;
-        Some((fair, (fair - circuit.goodput_bytes_per_s).abs()))
-    });
-    let (fair, off) = rates.fold((0.0, 0.0), |(fair, off), (f, o)| (fair + f, off + o));
-    (fair > 0.0).then(|| 1.0 - off / fair)
+    index(&rates(part, run))
 }
 
 /// The same index of the rates scaled to the fair rates' sum: whether they are shared out fairly,
 /// however much there is of them.
 pub(super) fn fairness_of_shares(part: &Part, run: &Tables) -> Option<f64> {
-    let rates = || {
-        let circuits = run.circuits.iter();
-        circuits.filter_map(|c| Some((fair_rate(part, c)?, c.goodput_bytes_per_s)))
-    };
-    let (fair, got) = rates().fold((0.0, 0.0), |(fair, got), (f, g)| (fair + f, got + g));
-    let off: f64 = rates().map(|(f, g)| (f - g * fair / got).abs()).sum();
-    Some(1.0 - off / fair).filter(|index| index.is_finite())
+    let share = throughput_over_fair(part, run)?;
+    let scaled = |(fair, rate): (f64, f64)| (fair, rate / share);
+    let scaled: Vec<_> = rates(part, run).into_iter().map(scaled).collect();
+    index(&scaled).filter(|index| index.is_finite())
+}
+
+/// The sum of the rates over that of the fair ones. No F is above it where it is below 1: what the
+/// sum lacks, some circuits lack.
+pub(super) fn throughput_over_fair(part: &Part, run: &Tables) -> Option<f64> {
+    let (fair, got) = sums(&rates(part, run));
+    (fair > 0.0).then(|| got / fair)
+}
+
+fn index(rates: &[(f64, f64)]) -> Option<f64> {
+    let (fair, _) = sums(rates);
+    let off: f64 = rates.iter().map(|(fair, rate)| (fair - rate).abs()).sum();
+    (fair > 0.0).then(|| 1.0 - off / fair)
+}
+
+fn sums(rates: &[(f64, f64)]) -> (f64, f64) {
+    rates
+        .iter()
+        .fold((0.0, 0.0), |(fair, got), (f, g)| (fair + f, got + g))
 }
 
 /// What all circuits together got: both latencies, and packets that links dropped.

@@ -33,6 +33,7 @@ pub(super) static TOY: MeasuredStudy = MeasuredStudy {
 };
 pub(super) static CIRCUITS: MeasuredStudy =
     networks(study!("predictor-fig7", &["predictor-fig9"], "random"));
+pub(super) static SETTINGS: MeasuredStudy = networks(study!("predictor-settings", &[], "random"));
 pub(super) static THROTTLING: MeasuredStudy = MeasuredStudy {
     summarise: networks::least,
     ..networks(study!("predictor-fig8", &[], "random"))

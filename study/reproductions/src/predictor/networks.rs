@@ -25,6 +25,8 @@ pub(super) fn measure(part: &Part, run: &Tables) -> Vec<Measured> {
     report.push(Measured::new("throughput", "MB/s", total));
     let fairness = measure::fairness(part, run);
     report.extend(fairness.map(|f| Measured::new("fairness F", "", f)));
+    let of_fair = measure::throughput_over_fair(part, run);
+    report.extend(of_fair.map(|share| Measured::new("throughput over fair", "", share)));
     let of_shares = measure::fairness_of_shares(part, run);
     report.extend(of_shares.map(|f| Measured::new("fairness F of shares", "", f)));
     if part.x == Some(EXAMPLE) {

@@ -47,6 +47,8 @@ pub(super) static BACKTAP_FIG6A: Study = study!("backtap-fig6a", &["backtap-tabl
 pub(super) static BACKTAP_FIG6B: Study = study!("backtap-fig6b", &[], "one-relay");
 pub(super) static BACKTAP_FIG6C: Study = study!("backtap-fig6c", &[], "one-relay");
 pub(super) static BACKTAP_FIG7: Study = study!("backtap-fig7", &["backtap-table2"], "dumbbell");
+pub(super) static BACKTAP_NSTOR: Study = study!("backtap-nstor", &[], "nstor");
+pub(super) static BACKTAP_NSTOR_LONG: Study = study!("backtap-nstor-long", &[], "nstor");
 pub(super) static MARUT_FIG7: Study = study!("marut-fig7", &[], "dumbbell");
 pub(super) static MARUT_FIG8: Study = study!("marut-fig8", &[], "tree");
 pub(super) static MARUT_FIG9: Study = study!("marut-fig9", &[], "dumbbell");
@@ -129,8 +131,9 @@ impl Study {
         let file = format!("{}.toml, case \"{}\"", self.id, case.name);
         let mut changed = Scenario::parse(&text.to_string(), &file)?;
         if !case.transports.is_empty() {
+            let all = std::mem::take(&mut changed.transports);
             let choice = |label: &String| {
-                let choice = scenario.transports.get(label).cloned();
+                let choice = all.get(label).cloned();
                 (label.clone(), choice.unwrap_or_default())
             };
             changed.transports = case.transports.iter().map(choice).collect();
@@ -166,6 +169,21 @@ mod tests {
         replace(&mut table, &"a = { c = [2, 3] }\ne = 4".parse().unwrap());
         let expected: Table = "a = { b = 1, c = [2, 3] }\nd = 2\ne = 4".parse().unwrap();
         assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn a_case_changes_options_of_the_transports_that_it_lists() {
+        let study = study!("predictor-settings", &[], "random");
+        let scenario = Scenario::parse(study.scenario, "").unwrap();
+        let data = Expectations::parse(study.data, "").unwrap();
+        let mut cases = data.cases().iter();
+        let case = cases.find(|case| case.name == "20 steps").unwrap();
+        let part = study.part(&scenario, case).unwrap();
+        assert_eq!(part.scenario.transports.len(), 3);
+        let text = part.scenario.to_toml();
+        assert_eq!(text.matches("horizon = 20").count(), 3, "{text}");
+        // What the scenario says stands beside it.
+        assert_eq!(text.matches("form = \"printed\"").count(), 2, "{text}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(crate) fn document(
 ) -> Document {
     let labels = labels(values);
     let mut sections = Vec::new();
-    if values.iter().any(claims::is_claim) {
+    if values.iter().any(Value::is_claim) {
         let table = Block::Table(claimed(values));
         sections.push(Section::new("Claims", vec![table]));
     }
@@ -43,7 +43,7 @@ pub(crate) fn document(
 }
 
 fn measured(values: &[Value]) -> impl Iterator<Item = &Value> {
-    values.iter().filter(|value| !claims::is_claim(value))
+    values.iter().filter(|value| !value.is_claim())
 }
 
 /// The transports in the order in which they first appear.
@@ -64,14 +64,11 @@ fn facts(values: &[Value]) -> Vec<Fact> {
         let counts = Verdict::ALL.iter().filter_map(|verdict| {
             let of_kind = values.iter().filter(|value| value.verdict == *verdict);
             let count = of_kind
-                .filter(|value| claims::is_claim(value) == of_claims)
+                .filter(|value| value.is_claim() == of_claims)
                 .count();
             (*verdict != Verdict::NotJudged).then(|| Fact::new(format!("{what} {verdict}"), count))
         });
-        if values
-            .iter()
-            .any(|value| claims::is_claim(value) == of_claims)
-        {
+        if values.iter().any(|value| value.is_claim() == of_claims) {
             facts.extend(counts);
         }
     }
@@ -94,7 +91,7 @@ fn interval(value: &Value) -> Cell {
 
 /// Differences on the same networks, between two transports or two points of a curve.
 fn claimed(values: &[Value]) -> Table {
-    let rows = values.iter().filter(|value| claims::is_claim(value));
+    let rows = values.iter().filter(|value| value.is_claim());
     let rows = rows.map(|value| {
         let at = value.x.map_or(String::new(), |x| format!(" at {x}"));
         let (first, second) = match claims::pair(value) {

@@ -205,6 +205,10 @@ impl Sender {
             self.log.pop_front();
             self.log_start += 1;
         }
+        if self.log.is_empty() {
+            // The next time comes to where memory is in the cache.
+            self.log.clear();
+        }
     }
 
     fn sent_at(&self, seq: u64) -> Option<SentAt> {

@@ -160,7 +160,7 @@ impl State {
             queued: cx.queue.unsent.get(),
             blocked: self.blocked,
         };
-        self.config.lot().on_sendme(cx.gates.end)?;
+        self.config.lot().on_sendme(cx, CIRCUIT)?;
         self.control.on_sendme(&self.config, cx.now, &local)?;
         cx.gates.end.set_window(self.control.window());
         cx.gates.preference.rank = self.control.smoothed_rtt();

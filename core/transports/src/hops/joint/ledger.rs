@@ -15,9 +15,10 @@ const EVERY: Duration = Duration::from_millis(10);
 const PERIOD: Duration = Duration::from_millis(200);
 /// How much faster than it was a flow may become before its limit is known to be wrong.
 const GROWTH: f64 = 1.25;
-/// What is left of the count of cells by which a flow is quiet after a period in which shares were
-/// computed: half after a second, if cells pass all the time.
+/// What is left of the count of cells by which a flow is quiet after a period: half after a second.
 const KEPT: f64 = 0.870_550_563_296_124_1;
+/// After so many periods next to nothing is left.
+const FORGOTTEN: u64 = 100;
 /// A flow is quiet if its count is below this part of the mean of busy flows.
 const QUIET: f64 = 0.5;
 /// Tokens beyond this part of the bucket's depth are for who asks, within the time after it: a
@@ -47,8 +48,8 @@ pub(super) struct Ledger {
     quiet: Option<Shares>,
     /// When shares are to be computed again.
     next: Instant,
-    /// When the period of measurement ends.
-    period_ends: Instant,
+    /// When the period of measurement began.
+    measured: Instant,
     /// Room for limits.
     limits: Vec<f64>,
 }
@@ -135,7 +136,7 @@ impl Ledger {
             leaving: None,
             quiet: None,
             next: Instant::ZERO,
-            period_ends: Instant::ZERO + PERIOD,
+            measured: Instant::ZERO,
             limits: Vec::new(),
         }
     }
@@ -204,14 +205,16 @@ impl Ledger {
     /// Shares what the node has among the flows that are busy.
     fn share(&mut self, node: &NodeView<'_>, now: Instant) {
         self.next = now + EVERY;
-        let measured = now >= self.period_ends;
+        let since = now.saturating_since(self.measured);
+        let measured = since >= PERIOD;
         if measured {
-            self.period_ends = now + PERIOD;
+            self.measured = now;
         }
+        let left = kept(since);
         for entry in &mut self.flows {
             entry.counted = false;
             if measured {
-                entry.count *= KEPT;
+                entry.count *= left;
             }
         }
         for flow in node.busy_flows() {
@@ -288,8 +291,28 @@ impl Ledger {
     }
 }
 
+/// What is left of a count of cells after a time in which perhaps none passed.
+fn kept(time: Duration) -> f64 {
+    let periods = time.as_nanos() / PERIOD.as_nanos();
+    (0..periods.min(FORGOTTEN)).fold(1.0, |kept, _| kept * KEPT)
+}
+
 /// What a bucket lets through, in cells per second.
 fn paid(level: BucketLevel) -> f64 {
     let spare = (level.tokens as f64 - RESERVE * level.depth.as_f64()).max(0.0);
     (level.rate.as_f64() + spare / SPENT_WITHIN.as_secs_f64()) / PAID
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_count_half_after_a_second_whether_others_follow_or_not() {
+        let after = |millis| kept(Duration::from_millis(millis));
+        assert_eq!((after(199), after(209)), (1.0, KEPT));
+        assert!((after(1000) - 0.5).abs() < 1e-12);
+        assert!((after(3000) - 0.125).abs() < 1e-12);
+        assert!(after(3_600_000) < 1e-6);
+    }
 }

@@ -27,15 +27,15 @@ use hopflow_overlay::{
     ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopSignal,
     Info, Metric, NodeEnv, Role, Site, Violation,
 };
-use hopflow_units::{Cells, Duration, Instant, LinkId};
+use hopflow_units::{Duration, Instant, LinkId};
 
 use self::config::{JointConfig, Jump};
 use self::ledger::Ledger;
 use self::word::Word;
 use super::shared::ignore;
 use crate::layer::LayerOptions;
-use crate::round::{BaseRtts, Round};
-use crate::waiting::{Finding, Rule, Window};
+use crate::round::{BaseRtts, HopWindow};
+use crate::waiting::Rule;
 
 /// A flow is busy for so long after a cell: longer than a round trip, so that a flow which waits
 /// for feedback is counted.
@@ -58,8 +58,7 @@ pub(crate) struct Joint {
 /// A flow's control.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
-    window: Window,
-    round: Round,
+    hop: HopWindow,
     /// When the last cell departed.
     departed: Option<Instant>,
     /// Whether the window has begun at the rate since the last pause.
@@ -124,8 +123,7 @@ impl HopControl for Joint {
         gates.hop.set_window(self.rule.initial);
         self.ledger.open(site);
         Flow {
-            window: Window::new(&self.rule),
-            round: Round::default(),
+            hop: HopWindow::new(&self.rule),
             departed: None,
             begun: false,
             told: None,
@@ -192,8 +190,7 @@ impl Joint {
         flow.departed = Some(cx.now);
         if cx.site.role == Role::Source {
             self.ledger.note_departure(cx.site.flow);
-        }
-        if cx.site.role != Role::Source {
+        } else {
             self.say(cx);
         }
     }
@@ -221,36 +218,26 @@ impl Joint {
         let rule = &self.rule;
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
         let base = self.base_rtts.with(cx.site, sample.rtt);
-        let base = base.max(self.config.feedback_delay);
-        let measured = base < Duration::MAX;
-        let base = if measured {
-            base + self.config.tolerance
-        } else {
-            base
-        };
-        flow.round.note(sample.cells, sample.rtt);
-        let outstanding = cx.gate.outstanding() + sample.cells;
-        flow.window.note(outstanding);
+        let base = base.max(self.config.feedback_delay) + self.config.tolerance;
+        flow.hop.note(cx, sample);
         if self.config.hints
             && let Some(word) = sample.ext.map(Word::decode)
         {
             flow.word = Some(word);
             self.ledger.hear(cx.site.flow, word);
         }
-        let before = flow.window.cells();
-        if let Some(found) = flow.finding(rule, base, cx.queue.sent)
-            && flow.window.decide(rule, &found)
-        {
-            flow.round.expect_fresh(cx.queue.sent);
+        let before = flow.hop.window.cells();
+        let load = flow.hop.window.load(rule);
+        if let Some(trip) = flow.hop.trip(rule, (load, base), cx.queue.sent) {
+            flow.hop.decide(rule, &trip.finding(), cx.queue.sent);
         }
         if let Some(word) = flow.word {
-            let grew = flow.window.cells() > before;
+            let grew = flow.hop.window.cells() > before;
             flow.end_pause(cx.now);
-            let base = measured.then_some(base);
+            let base = (base < Duration::MAX).then_some(base);
             self.follow(flow, cx, word, (base, grew));
         }
-        flow.window.bound(&self.rule, cx.gate.cap());
-        cx.gate.set_window(flow.window.cells());
+        flow.hop.set(&self.rule, cx.gate);
     }
 
     /// Lets a window and a pace follow what the successor said.
@@ -268,13 +255,13 @@ impl Joint {
             Jump::Growth => !flow.begun || grew,
         };
         if jumps {
-            flow.window.raise(in_flight as u64);
+            flow.hop.window.raise(in_flight as u64);
             // Until a round trip is measured the start is a guess.
             flow.begun = base.is_some();
         }
         if base.is_some() && self.config.bound.holds(word) {
             let most = in_flight * self.config.slack + self.rule.beta.get() as f64;
-            flow.window.lower(most as u64);
+            flow.hop.window.lower(most as u64);
         }
         let paces = self.config.pace.holds(word);
         if paces {
@@ -296,20 +283,5 @@ impl Flow {
         {
             self.begun = false;
         }
-    }
-
-    /// What the round trip showed, if it is over, or if what it shows so far is urgent.
-    fn finding(&mut self, rule: &Rule, base: Duration, sent: Cells) -> Option<Finding> {
-        let load = self.window.load(rule);
-        if self.round.is_over() {
-            self.round.restart(sent);
-            return Some(Finding::on_hop(load, base, self.round.take_least()?));
-        }
-        if !self.window.is_accelerating() {
-            return None;
-        }
-        // A window that grows fast must stop before the round trip is over.
-        let found = Finding::on_hop(load, base, self.round.take_recent()?);
-        found.is_above(rule.beta).then_some(found)
     }
 }

@@ -74,8 +74,10 @@ impl Client {
         }
     }
 
-    /// A circuit is gone.
+    /// A circuit is gone. The spares that were asked in its stead may still answer.
     pub(super) fn forget(&mut self, flow: FlowId) {
+        let of_it = self.asked.iter().filter(|(_, old)| **old == flow);
+        self.given_up.extend(of_it.map(|(spare, _)| *spare));
         self.given_up.remove(&flow);
         self.asked
             .retain(|spare, old| *spare != flow && *old != flow);

@@ -177,9 +177,10 @@ impl State {
     }
 }
 
-/// Notes what may be said once of a circuit that shares a stream with others.
+/// Notes what may be said once of a circuit that shares a stream with others, or did: the stream may
+/// have ended while the other end spoke.
 fn once(said: &mut bool, cx: &PathCx<'_>) -> Result<(), Violation> {
-    if cx.legs().is_empty() || std::mem::replace(said, true) {
+    if !cx.had_legs() || std::mem::replace(said, true) {
         return Err(Violation::Unexpected);
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Whose cell a frame carries.
 
-use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use hopflow_overlay::Direction;
 use hopflow_units::{CircuitId, LinkId};
@@ -28,19 +28,44 @@ pub(crate) struct Sender {
 
 /// The senders at a machine that recorders want to know: all sources, and of users with several
 /// legs the next node, too.
+///
+/// Each cell that a node sends is looked up, so names are places.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SenderIndex {
-    senders: BTreeMap<(u16, LinkId, CircuitId), Sender>,
+    senders: Vec<Sender>,
+    /// Where a sender is, by the node's position, link and circuit.
+    places: Vec<Vec<Vec<Option<NonZeroU32>>>>,
 }
 
 impl SenderIndex {
     /// Notes who sends cells of a circuit on a link of the node at a position.
-    pub(crate) fn add(&mut self, name: (u16, LinkId, CircuitId), sender: Sender) {
-        self.senders.insert(name, sender);
+    pub(crate) fn add(
+        &mut self,
+        (position, link, circuit): (u16, LinkId, CircuitId),
+        sender: Sender,
+    ) {
+        self.senders.push(sender);
+        let links = grown(&mut self.places, usize::from(position));
+        let circuits = grown(links, link.index());
+        *grown(circuits, circuit.index()) = NonZeroU32::new(self.senders.len() as u32);
     }
 
     /// Who sends cells of a circuit on a link of the node at a position.
-    pub(super) fn get(&self, name: (u16, LinkId, CircuitId)) -> Option<&Sender> {
-        self.senders.get(&name)
+    #[inline]
+    pub(super) fn get(
+        &self,
+        (position, link, circuit): (u16, LinkId, CircuitId),
+    ) -> Option<&Sender> {
+        let circuits = self.places.get(usize::from(position))?.get(link.index())?;
+        let behind = (*circuits.get(circuit.index())?)?;
+        self.senders.get(behind.get() as usize - 1)
     }
+}
+
+/// An element of a list that is as long as it takes.
+fn grown<T: Default>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if list.len() <= index {
+        list.resize_with(index + 1, T::default);
+    }
+    &mut list[index]
 }

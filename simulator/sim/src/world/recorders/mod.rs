@@ -37,7 +37,6 @@ pub(crate) struct Records {
     /// Circuits that users had anew.
     pub(crate) rebuilt: Vec<NewCircuit>,
     pub(crate) sampler: Option<Box<Sampler>>,
-    pub(crate) queues: Option<Box<QueueRecorder>>,
     /// Whose cells the machine's nodes send, if a recorder wants to know.
     pub(crate) index: Option<Box<SenderIndex>>,
     pub(crate) latency: bool,
@@ -50,9 +49,7 @@ impl Records {
     /// When something is to be sampled next.
     #[inline]
     pub(crate) fn next_sample(&self) -> Option<Instant> {
-        let sampler = self.sampler.as_ref().and_then(|sampler| sampler.next());
-        let queues = self.queues.as_ref().map(|queues| queues.up.next);
-        sampler.into_iter().chain(queues).min()
+        self.sampler.as_ref().and_then(|sampler| sampler.next())
     }
 
     /// Notes that a node sends the frames at hand on a link.

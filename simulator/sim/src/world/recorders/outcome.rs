@@ -92,8 +92,10 @@ impl Collected {
         }
         let flows = connections.flows().map(|flow| (flow.number, flow.measured));
         self.cross.extend(flows);
+        let queues = machine.queues.as_ref();
+        let links = [machine.up.link(), machine.down.link()];
         self.machines.push(OfMachine {
-            queues: records.queues.map(|queues| queues.finish(&machine)),
+            queues: queues.map(|queues| queues.finish(links)),
             cell_hops: machine.nodes().map(cells_sent).sum(),
             node: node_outcome(machine),
         });

@@ -4,7 +4,6 @@ use hopflow_netem::{Link, LinkCounters};
 use hopflow_units::{Duration, Instant};
 
 use crate::outcome::QueueOutcome;
-use crate::world::machine::Machine;
 use crate::world::packets::Packet;
 
 /// The queues of an access link, sampled from a time on.
@@ -69,10 +68,8 @@ impl QueueRecorder {
         }
     }
 
-    pub(super) fn finish(&self, machine: &Machine) -> [QueueOutcome; 2] {
-        [
-            self.up.outcome(machine.up.link()),
-            self.down.outcome(machine.down.link()),
-        ]
+    /// What was seen at the uplink and at the downlink.
+    pub(super) fn finish(&self, [up, down]: [&Link<Packet>; 2]) -> [QueueOutcome; 2] {
+        [self.up.outcome(up), self.down.outcome(down)]
     }
 }

@@ -1,6 +1,6 @@
 //! What is delivered of the data that is measured of a user.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use hopflow_overlay::Direction;
 use hopflow_units::{Bytes, Cells, Duration, Instant};
@@ -60,9 +60,8 @@ struct Course {
     from: Instant,
     /// The offset behind the last cell that was delivered.
     delivered: u32,
-    /// When cells first left their source, by their offset. With several circuits they leave in any
-    /// order.
-    left: BTreeMap<u32, Instant>,
+    /// When cells first left their source, in the order of their offsets.
+    left: VecDeque<(u32, Instant)>,
     latencies: Latencies,
 }
 
@@ -89,7 +88,7 @@ impl Sink {
         self.course = Some(Box::new(Course {
             from,
             delivered: 0,
-            left: BTreeMap::new(),
+            left: VecDeque::new(),
             latencies: Latencies::default(),
         }));
     }
@@ -144,8 +143,8 @@ impl Sink {
         let Some(course) = &mut self.course else {
             return;
         };
-        if left.turn == self.turn && left.offset.wrapping_sub(course.delivered) <= u32::MAX / 2 {
-            course.left.entry(left.offset).or_insert(left.at);
+        if left.turn == self.turn {
+            course.on_left(left.offset, left.at);
         }
     }
 
@@ -241,11 +240,30 @@ impl Sink {
 }
 
 impl Course {
+    /// Notes when a cell left, unless it left before.
+    fn on_left(&mut self, offset: u32, at: Instant) {
+        // Offsets wrap.
+        let ahead = |offset: u32| offset.wrapping_sub(self.delivered);
+        if ahead(offset) > u32::MAX / 2 {
+            return;
+        }
+        let first = |(last, _): &(u32, Instant)| ahead(*last) < ahead(offset);
+        if self.left.back().is_none_or(first) {
+            return self.left.push_back((offset, at));
+        }
+        // With several circuits cells leave in any order.
+        let place = self.left.partition_point(first);
+        if self.left[place].0 != offset {
+            self.left.insert(place, (offset, at));
+        }
+    }
+
     /// Counts a delivered cell; they are delivered in order.
     fn on_delivered(&mut self, cell: &Simulated, now: Instant) {
         self.delivered = cell.offset().wrapping_add(u32::from(cell.len()));
-        let left = self.left.remove(&cell.offset());
-        let left = left.expect("what is delivered has left its source");
+        let left = self.left.pop_front();
+        let left = left.filter(|(offset, _)| *offset == cell.offset());
+        let (_, left) = left.expect("what is delivered has left its source");
         if now < self.from {
             return;
         }
@@ -363,5 +381,22 @@ mod tests {
         assert_eq!(sink.open(), None, "all is complete");
         begin(&mut sink, 50, fetch(None, false));
         assert_eq!(sink.open(), None, "it has no end");
+    }
+
+    #[test]
+    fn cells_that_leave_in_any_order_stand_in_that_of_their_offsets() {
+        let start = 0_u32.wrapping_sub(498);
+        let mut course = Course {
+            from: Instant::ZERO,
+            delivered: start,
+            left: VecDeque::new(),
+            latencies: Latencies::default(),
+        };
+        let before = start.wrapping_sub(498);
+        for (offset, millis) in [(0, 2), (start, 1), (498, 3), (start, 9), (before, 4)] {
+            course.on_left(offset, at(millis));
+        }
+        let left: Vec<_> = course.left.into_iter().collect();
+        assert_eq!(left, [(start, at(1)), (0, at(2)), (498, at(3))]);
     }
 }

@@ -6,9 +6,9 @@ use hopflow_overlay::Direction;
 use hopflow_units::{Cells, Duration, Instant, NodeId};
 
 use super::account::{Account, Stay};
-use super::notes::{Followed, Note};
+use super::notes::{Departed, Followed, Note, Received, Sent};
 use crate::outcome::{Cause, Download, Part, Stage};
-use crate::world::marks::{Crossing, Least, SegmentTimes};
+use crate::world::marks::{Least, SegmentTimes};
 
 /// The ways of all followed cells.
 #[derive(Debug, Default)]
@@ -28,33 +28,6 @@ struct Life {
     received: Vec<Received>,
     /// When it was delivered, where, and the mark with which it had come there.
     delivered: Vec<(Instant, u32, u16)>,
-}
-
-#[derive(Debug)]
-struct Sent {
-    cell: Followed,
-    before: u16,
-    machine: u32,
-    at: Instant,
-    total: u64,
-    stay: Option<Box<Stay>>,
-}
-
-#[derive(Debug)]
-struct Departed {
-    cell: Followed,
-    at: Instant,
-    least: Least,
-    segment: Option<Instant>,
-}
-
-#[derive(Debug)]
-struct Received {
-    cell: Followed,
-    last: bool,
-    machine: u32,
-    at: Instant,
-    crossing: Crossing,
 }
 
 /// A transfer of data from one end of a circuit to the other.
@@ -113,46 +86,10 @@ impl Lives {
                 let life = self.cells.entry((user, turn, direction, end)).or_default();
                 life.written.push(at);
             }
-            Note::Sent {
-                cell,
-                before,
-                machine,
-                at,
-                total,
-                stay,
-            } => self.of(cell).sent.push(Sent {
-                cell,
-                before,
-                machine,
-                at,
-                total,
-                stay,
-            }),
+            Note::Sent(sent) => self.of(sent.cell).sent.push(sent),
             Note::First { cell, at } => self.of(cell).first.push((cell, at)),
-            Note::Departed {
-                cell,
-                at,
-                least,
-                segment,
-            } => self.of(cell).departed.push(Departed {
-                cell,
-                at,
-                least,
-                segment,
-            }),
-            Note::Received {
-                cell,
-                last,
-                machine,
-                at,
-                crossing,
-            } => self.of(cell).received.push(Received {
-                cell,
-                last,
-                machine,
-                at,
-                crossing,
-            }),
+            Note::Departed(departed) => self.of(departed.cell).departed.push(departed),
+            Note::Received(received) => self.of(received.cell).received.push(received),
             Note::Delivered {
                 user,
                 turn,

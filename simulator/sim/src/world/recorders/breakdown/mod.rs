@@ -18,6 +18,7 @@ use hopflow_wire::{Cell, Frame};
 
 pub(crate) use self::index::{Arriving, FlowAt, FlowIndex, StreamAt};
 pub(crate) use self::lives::Lives;
+use self::notes::{Departed, Received, Sent};
 pub(crate) use self::notes::{Followed, Note};
 use self::stays::Stays;
 use crate::payload::{DataOffset, Simulated};
@@ -112,7 +113,7 @@ impl BreakdownRecorder {
             let end = cell.payload.end();
             let counters = node.host.counters();
             let stay = self.stays.end(now, (flow, end, before), node);
-            self.notes.push(Note::Sent {
+            self.notes.push(Note::Sent(Sent {
                 cell: Followed {
                     flow,
                     end,
@@ -123,7 +124,7 @@ impl BreakdownRecorder {
                 at: now,
                 total: counters.cells_sent + counters.cells_resent,
                 stay: stay.map(Box::new),
-            });
+            }));
         }
     }
 
@@ -159,11 +160,13 @@ impl BreakdownRecorder {
                 for cell in marked(packets.frames_of(start, len)) {
                     let flow = self.index.senders.get(&(position, link, cell.circuit));
                     let cell = flow.map(|&flow| Followed::of(flow, &cell.payload));
-                    let note = |cell| Note::Departed {
-                        cell,
-                        at,
-                        least,
-                        segment: None,
+                    let note = |cell| {
+                        Note::Departed(Departed {
+                            cell,
+                            at,
+                            least,
+                            segment: None,
+                        })
                     };
                     self.notes.extend(cell.map(note));
                 }
@@ -247,13 +250,13 @@ impl BreakdownRecorder {
         crossing: Crossing,
     ) {
         let followed = Followed::of(arriving.flow, &cell.payload);
-        self.notes.push(Note::Received {
+        self.notes.push(Note::Received(Received {
             cell: followed,
             last: arriving.relay.is_none(),
             machine: self.machine,
             at: now,
             crossing,
-        });
+        }));
         if let Some(circuit) = arriving.relay {
             let node = to.node.position;
             self.stays.arrive(now, (node, circuit), followed, cell.seq);
@@ -310,11 +313,13 @@ fn notes_of(sent: SentCell, flow: FlowAt) -> impl Iterator<Item = Note> {
     let SentCell { end, mark, .. } = sent;
     let cell = Followed { flow, end, mark };
     let first = sent.first.map(|at| Note::First { cell, at });
-    let departed = move |(segment, at, least)| Note::Departed {
-        cell,
-        at,
-        least,
-        segment: Some(segment),
+    let departed = move |(segment, at, least)| {
+        Note::Departed(Departed {
+            cell,
+            at,
+            least,
+            segment: Some(segment),
+        })
     };
     let departed = sent.departed.into_iter().map(departed);
     first.into_iter().chain(departed)

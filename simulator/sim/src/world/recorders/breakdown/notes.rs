@@ -27,6 +27,41 @@ impl Followed {
     }
 }
 
+/// A node sent a cell, for the first time or again.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(super) cell: Followed,
+    /// The mark under which the cell came to the node.
+    pub(super) before: u16,
+    pub(super) machine: u32,
+    pub(super) at: Instant,
+    /// Cells that the node has sent so far.
+    pub(super) total: u64,
+    /// How the cell spent its time there, unless it was sent before.
+    pub(super) stay: Option<Box<Stay>>,
+}
+
+/// The packet with a cell's last byte will be at the sender's router at that time.
+#[derive(Clone, Debug)]
+pub(crate) struct Departed {
+    pub(super) cell: Followed,
+    pub(super) at: Instant,
+    pub(super) least: Least,
+    /// When the segment was sent, on a connection.
+    pub(super) segment: Option<Instant>,
+}
+
+/// The next node has a cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(super) cell: Followed,
+    /// Whether the circuit ends there.
+    pub(super) last: bool,
+    pub(super) machine: u32,
+    pub(super) at: Instant,
+    pub(super) crossing: Crossing,
+}
+
 /// Something that happened to a marked cell, or to the data that it will hold.
 #[derive(Clone, Debug)]
 pub(crate) enum Note {
@@ -39,37 +74,14 @@ pub(crate) enum Note {
         end: u32,
         at: Instant,
     },
-    /// A node sent the cell, for the first time or again.
-    Sent {
-        cell: Followed,
-        /// The mark under which the cell came to the node.
-        before: u16,
-        machine: u32,
-        at: Instant,
-        /// Cells that the node has sent so far.
-        total: u64,
-        /// How the cell spent its time there, unless it was sent before.
-        stay: Option<Box<Stay>>,
-    },
+    Sent(Sent),
     /// Its connection sent the cell's last byte for the first time.
-    First { cell: Followed, at: Instant },
-    /// The packet with the cell's last byte will be at the sender's router at that time.
-    Departed {
+    First {
         cell: Followed,
         at: Instant,
-        least: Least,
-        /// When the segment was sent, on a connection.
-        segment: Option<Instant>,
     },
-    /// The next node has the cell.
-    Received {
-        cell: Followed,
-        /// Whether the circuit ends there.
-        last: bool,
-        machine: u32,
-        at: Instant,
-        crossing: Crossing,
-    },
+    Departed(Departed),
+    Received(Received),
     /// An end of the circuit took the cell that came to it with that mark.
     Delivered {
         user: u32,

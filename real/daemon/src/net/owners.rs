@@ -1,0 +1,114 @@
+//! Which circuit an exit's connections belong to, and who loses when there are too many.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use hopflow_engine::CircuitKey;
+use slotmap::SecondaryMap;
+
+use super::tokens::PlaceKey;
+
+/// How many connections circuits may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    /// All together.
+    pub(super) all: usize,
+    /// Each.
+    pub(super) each: usize,
+}
+
+/// What a further connection of a circuit costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Room {
+    /// Nothing.
+    Free,
+    /// This one has to go, the oldest of the circuit that has most.
+    InPlaceOf(PlaceKey),
+    /// It would be one too many of its circuit.
+    None,
+}
+
+/// The circuits of connections.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    by_place: SecondaryMap<PlaceKey, CircuitKey>,
+    /// Of each circuit, the oldest first.
+    places: BTreeMap<CircuitKey, VecDeque<PlaceKey>>,
+}
+
+impl Owners {
+    pub(super) fn room(&self, circuit: CircuitKey, shares: Shares) -> Room {
+        let own = self.places.get(&circuit).map_or(0, VecDeque::len);
+        if own >= shares.each {
+            return Room::None;
+        }
+        if self.by_place.len() < shares.all {
+            return Room::Free;
+        }
+        let most = self.places.values().max_by_key(|places| places.len());
+        let oldest = most
+            .filter(|most| most.len() > own)
+            .and_then(VecDeque::front);
+        oldest.map_or(Room::None, |place| Room::InPlaceOf(*place))
+    }
+
+    pub(super) fn insert(&mut self, place: PlaceKey, circuit: CircuitKey) {
+        self.by_place.insert(place, circuit);
+        self.places.entry(circuit).or_default().push_back(place);
+    }
+
+    pub(super) fn remove(&mut self, place: PlaceKey) {
+        let Some(circuit) = self.by_place.remove(place) else {
+            return;
+        };
+        if let Some(places) = self.places.get_mut(&circuit) {
+            places.retain(|other| *other != place);
+            if places.is_empty() {
+                self.places.remove(&circuit);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slotmap::SlotMap;
+
+    const SHARES: Shares = Shares { all: 5, each: 4 };
+
+    #[test]
+    fn the_circuit_that_has_most_loses_its_oldest() {
+        let mut circuits = SlotMap::<CircuitKey, ()>::with_key();
+        let [many, one] = [(); 2].map(|()| circuits.insert(()));
+        let mut keys = SlotMap::<PlaceKey, ()>::with_key();
+        let places = [(); 5].map(|()| keys.insert(()));
+        let mut owners = Owners::default();
+        for place in &places[..4] {
+            assert_eq!(owners.room(many, SHARES), Room::Free);
+            owners.insert(*place, many);
+        }
+        assert_eq!(owners.room(many, SHARES), Room::None);
+        owners.insert(places[4], one);
+        assert_eq!(owners.room(one, SHARES), Room::InPlaceOf(places[0]));
+        owners.remove(places[0]);
+        owners.remove(places[0]);
+        assert_eq!(owners.room(many, SHARES), Room::Free);
+        for place in places {
+            owners.remove(place);
+        }
+        assert!(owners.places.is_empty() && owners.by_place.is_empty());
+    }
+
+    #[test]
+    fn who_has_as_many_as_others_takes_nothing_from_them() {
+        let mut circuits = SlotMap::<CircuitKey, ()>::with_key();
+        let [a, b] = [(); 2].map(|()| circuits.insert(()));
+        let mut keys = SlotMap::<PlaceKey, ()>::with_key();
+        let mut owners = Owners::default();
+        for circuit in [a, b] {
+            owners.insert(keys.insert(()), circuit);
+        }
+        let shares = Shares { all: 2, each: 4 };
+        assert_eq!(owners.room(a, shares), Room::None);
+    }
+}

@@ -1,0 +1,25 @@
+//! The atlas: one page that shows all reproduced figures, to be sorted and searched.
+
+mod figure;
+mod model;
+mod page;
+mod thumbnail;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+pub use model::{Atlas, AtlasEntry, AtlasFound, VerdictCounts};
+
+impl Atlas {
+    /// Writes the page, which needs no other file, as `DIR/index.html`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write(&self, dir: &Path) -> Result<PathBuf, Error> {
+        fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
+        let path = dir.join("index.html");
+        fs::write(&path, page::render(self)).map_err(Error::io("write", &path))?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,119 @@
+//! What the comparison found, in sentences.
+
+use super::comparison::{Compared, Comparison, Finding, Shown};
+use super::load::Transport;
+use crate::model::Section;
+
+/// The quantities that sentences are about, and how a sentence calls them.
+const HEADLINES: [(&str, &str); 6] = [
+    ("web_ttlb_median", "the median web download"),
+    ("web_ttlb_p90", "the slow web downloads (90th percentile)"),
+    ("bulk_ttlb_median", "the median bulk download"),
+    ("bulk_goodput", "the goodput of bulk"),
+    ("latency_p95", "the latency of cells (95th percentile)"),
+    ("fairness", "fairness F"),
+];
+
+/// A sentence for each transport, one on what did not finish, and what a reader must know.
+pub(super) fn section(comparison: &Comparison, transports: &[Transport]) -> Section {
+    let mut section = Section::new("Findings", Vec::new());
+    section.prose.extend(first(comparison));
+    for number in 1..transports.len() {
+        section.prose.extend(sentence(comparison, number));
+    }
+    section.prose.extend(unfinished(transports));
+    section.with_prose(comparison.notes().join(" "))
+}
+
+fn headlines(comparison: &Comparison) -> impl Iterator<Item = (&'static str, &Compared)> {
+    HEADLINES.iter().filter_map(|(key, name)| {
+        let mut quantities = comparison.quantities.iter();
+        Some((*name, quantities.find(|of| of.quantity.key == *key)?))
+    })
+}
+
+/// What the others are compared with.
+fn first(comparison: &Comparison) -> Option<String> {
+    let values: Vec<String> = headlines(comparison)
+        .filter(|(_, compared)| compared.entries[0].value.is_some())
+        .map(|(name, compared)| {
+            format!("{name} {}", with_unit(compared, &compared.shown()[0].value))
+        })
+        .collect();
+    (!values.is_empty()).then(|| format!("`{}`: {}.", comparison.transports[0], values.join("; ")))
+}
+
+/// How a transport differs from the one that it is compared with.
+fn sentence(comparison: &Comparison, number: usize) -> Option<String> {
+    let label = &comparison.transports[number];
+    let mut parts: [Vec<String>; 3] = Default::default();
+    for (name, compared) in headlines(comparison) {
+        let Some(difference) = compared.entries[number].difference else {
+            continue;
+        };
+        let place = match difference.finding {
+            Finding::Better => 0,
+            Finding::Worse => 1,
+            Finding::Open | Finding::More | Finding::Less => 2,
+        };
+        let shown = &compared.shown()[number];
+        parts[place].push(format!("{name} {}", change(compared, shown)));
+    }
+    let open = if comparison.has_intervals() {
+        "Not told apart"
+    } else {
+        "One network, so chance may explain it"
+    };
+    let clauses: Vec<String> = ["Better", "Worse", open]
+        .into_iter()
+        .zip(parts)
+        .filter(|(_, parts)| !parts.is_empty())
+        .map(|(finding, parts)| format!("{finding}: {}", parts.join("; ")))
+        .collect();
+    let reference = match label.split_once('/') {
+        Some((whole, _)) if comparison.transports.iter().any(|other| other == whole) => whole,
+        _ => &comparison.transports[0],
+    };
+    (!clauses.is_empty()).then(|| {
+        format!(
+            "`{label}`, compared with `{reference}`. {}.",
+            clauses.join(". ")
+        )
+    })
+}
+
+/// The value and by how much it differs, in percent where that can be said.
+fn change(compared: &Compared, shown: &Shown) -> String {
+    let value = with_unit(compared, &shown.value);
+    if shown.percent.is_empty() {
+        format!("{value} (by {})", with_unit(compared, &shown.difference))
+    } else {
+        format!("{value} (by {} %)", shown.percent)
+    }
+}
+
+fn with_unit(compared: &Compared, text: &str) -> String {
+    match compared.unit() {
+        "" => text.to_owned(),
+        unit => format!("{text} {unit}"),
+    }
+}
+
+/// How many downloads did not finish, of each transport that has some.
+fn unfinished(transports: &[Transport]) -> Option<String> {
+    let count = |transport: &Transport| {
+        let runs = || transport.runs.iter();
+        let open: usize = runs().map(|run| run.open.len()).sum();
+        let failed: usize = runs().map(|run| run.failed.len()).sum();
+        let done: usize = runs().map(|run| run.downloads.len()).sum();
+        let all = open + failed + done;
+        let counts = [(open, "still open at the end"), (failed, "broken off")];
+        let parts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts
+            .map(|(count, how)| format!("{count} of {all} {how}"))
+            .collect();
+        (!parts.is_empty()).then(|| format!("`{}`: {}", transport.label, parts.join(", ")))
+    };
+    let parts: Vec<String> = transports.iter().filter_map(count).collect();
+    (!parts.is_empty()).then(|| format!("Downloads that did not finish. {}.", parts.join("; ")))
+}
