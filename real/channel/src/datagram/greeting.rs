@@ -89,8 +89,9 @@ pub(super) enum Heads {
         /// The last plaintext that it sent, to be sent again with a cookie.
         said: Vec<u8>,
     },
-    /// It was called, by whom the first datagram says.
-    Called(Option<Greeting>),
+    /// It was called, by who has this nonce, as the first datagram says. The cookie may be another one
+    /// in each datagram: who repeats its opening may be given several.
+    Called(Option<[u8; NONCE]>),
 }
 
 /// What a datagram that arrived means.
@@ -122,9 +123,9 @@ impl Heads {
         }
         match (self, read(datagram)) {
             (Self::Called(known), Some(Headed::Opening(greeting, records)))
-                if known.is_none_or(|known| known == greeting) =>
+                if known.is_none_or(|known| known == greeting.nonce) =>
             {
-                *known = Some(greeting);
+                *known = Some(greeting.nonce);
                 Received::Records(records)
             }
             (Self::Caller { greeting, .. }, Some(Headed::Answer(nonce, records)))
@@ -162,7 +163,7 @@ impl Heads {
                 datagram.clone_into(said);
                 greeting.write(OPENING, datagram)
             }
-            Self::Called(Some(greeting)) => [&[ANSWER], &greeting.nonce[..], datagram].concat(),
+            Self::Called(Some(nonce)) => [&[ANSWER], &nonce[..], datagram].concat(),
             Self::Called(None) => Vec::new(),
         }
     }
@@ -181,7 +182,9 @@ impl Heads {
             return true;
         }
         match (self, read(datagram)) {
-            (Self::Called(known), Some(Headed::Opening(greeting, _))) => *known == Some(greeting),
+            (Self::Called(known), Some(Headed::Opening(greeting, _))) => {
+                *known == Some(greeting.nonce)
+            }
             _ => false,
         }
     }
@@ -335,6 +338,20 @@ mod tests {
             assert_eq!(check(&strange), Knock::Strange, "byte {at}");
         }
         assert_eq!(check(&[]), Knock::Strange);
+    }
+
+    #[test]
+    fn a_second_cookie_is_no_second_caller() {
+        let mut called = Heads::Called(None);
+        for cookie in [1, 2] {
+            let opening = opening([cookie; MAC]);
+            assert_eq!(called.are_of(&opening), cookie == 2);
+            assert!(matches!(called.receive(&opening), Received::Records(_)));
+        }
+        let mut other = opening([1; MAC]);
+        other[1] ^= 1;
+        assert!(!called.are_of(&other));
+        assert!(matches!(called.receive(&other), Received::Nothing));
     }
 
     #[test]

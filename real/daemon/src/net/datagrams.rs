@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use hopflow_engine::{Engine, Transmit, Via};
 use hopflow_units::Instant;
@@ -45,19 +45,30 @@ struct Socket {
     stuck: VecDeque<(Transmit, Vec<u8>)>,
 }
 
+/// Opens a socket that workers share among themselves, if it is `shared`.
+fn bind(address: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
+    let raw = RawSocket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )?;
+    raw.set_nonblocking(true)?;
+    if shared {
+        raw.set_reuse_port(true)?;
+    }
+    raw.bind(&address.into())?;
+    Ok(raw.into())
+}
+
+/// Opens the socket at which a worker listens. It stays open however often the worker begins anew:
+/// the kernel tells by the order of all workers' sockets which neighbour belongs to which worker.
+pub(super) fn listen(address: SocketAddr) -> io::Result<UdpSocket> {
+    bind(address, true)
+}
+
 impl Socket {
-    fn open(address: SocketAddr, shared: bool) -> io::Result<Self> {
-        let raw = RawSocket::new(
-            Domain::for_address(address),
-            Type::DGRAM,
-            Some(Protocol::UDP),
-        )?;
-        raw.set_nonblocking(true)?;
-        if shared {
-            raw.set_reuse_port(true)?;
-        }
-        raw.bind(&address.into())?;
-        let io = mio::net::UdpSocket::from_std(raw.into());
+    fn new(socket: UdpSocket) -> io::Result<Self> {
+        let io = mio::net::UdpSocket::from_std(socket);
         let state = UdpSocketState::new((&io).into())?;
         state.set_recv_buffer_size((&io).into(), KERNEL_BUFFER)?;
         state.set_send_buffer_size((&io).into(), KERNEL_BUFFER)?;
@@ -117,17 +128,17 @@ impl Socket {
 }
 
 impl Datagrams {
-    /// Opens the sockets: one at `listen`, if the node is a relay, that workers share, and one for
-    /// links that we open, at the address `from`.
+    /// Takes the socket at which the worker listens, if the node is a relay, and opens one for links
+    /// that we open, at the address `from`.
     pub(super) fn open(
         registry: &Registry,
-        listen: Option<SocketAddr>,
+        listening: Option<UdpSocket>,
         from: IpAddr,
         link: Option<Emulated>,
     ) -> io::Result<Self> {
         let mut this = Self {
-            listening: listen.map(|at| Socket::open(at, true)).transpose()?,
-            outgoing: Socket::open(SocketAddr::new(from, 0), false)?,
+            listening: listening.map(Socket::new).transpose()?,
+            outgoing: Socket::new(bind(SocketAddr::new(from, 0), false)?)?,
             buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
             metas: vec![RecvMeta::default(); BATCH_SIZE],
             link,

@@ -1,6 +1,6 @@
 //! An exit: streams that clients begin are connected to servers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use mio::Waker;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
 
+use super::deadlines::Deadlines;
 use super::owners::{Owners, Room, Shares};
 use super::pipe::Pipe;
 use super::resolver::{Asked, Resolver};
@@ -22,8 +23,8 @@ use crate::{Host, Target};
 /// How long a connection is silent before the kernel asks whether the other machine is there.
 const KEEP_ALIVE: std::time::Duration = std::time::Duration::from_secs(300);
 
-/// How often connections are looked at.
-const LOOK: Duration = Duration::from_secs(60);
+/// Streams that were refused and that their clients have not ended.
+const MOST_REFUSED: usize = 4096;
 
 /// A relay's worker; without a policy it is no exit and breaks off what clients begin.
 #[derive(Debug)]
@@ -37,7 +38,9 @@ pub(super) struct Exit {
     owners: Owners,
     limits: ExitLimits,
     /// When places are looked at: connections that are not there yet are given up, idle ones closed.
-    deadlines: BTreeSet<(Instant, PlaceKey)>,
+    deadlines: Deadlines,
+    /// Streams that lead nowhere, and until when their clients may read why; the oldest first.
+    refused: VecDeque<(Instant, StreamHandle)>,
     draining: bool,
 }
 
@@ -102,7 +105,8 @@ impl Exit {
             table: Table::default(),
             asked: BTreeMap::new(),
             owners: Owners::default(),
-            deadlines: BTreeSet::new(),
+            deadlines: Deadlines::default(),
+            refused: VecDeque::new(),
             draining: false,
         }
     }
@@ -115,10 +119,10 @@ impl Exit {
             policy.is_some_and(|policy| policy.may_allow(target)) && !self.draining
         });
         let Some(target) = allowed else {
-            return refuse(cx, stream, Reply::NotAllowed);
+            return self.refuse(cx, stream, Reply::NotAllowed);
         };
         let Some(circuit) = self.make_room(cx, stream) else {
-            return refuse(cx, stream, Reply::GeneralFailure);
+            return self.refuse(cx, stream, Reply::GeneralFailure);
         };
         // What the client says before the server is there waits in the engine.
         let place = self.table.add(Opening {
@@ -129,7 +133,7 @@ impl Exit {
         });
         self.table.name(place, stream);
         self.owners.insert(place, circuit);
-        self.deadlines.insert((cx.now + self.limits.connect, place));
+        self.deadlines.set(place, cx.now + self.limits.connect);
         match target.host {
             Host::Address(address) => {
                 self.try_all(cx, place, &[SocketAddr::new(address, target.port)], false);
@@ -159,8 +163,7 @@ impl Exit {
 
     /// Looks at what is due: gives up what is not connected, and closes what was idle for long.
     fn look_at_due(&mut self, cx: &mut Cx<'_>) {
-        while let Some((at, place)) = self.deadlines.first().copied().filter(|it| it.0 <= cx.now) {
-            self.deadlines.remove(&(at, place));
+        while let Some(place) = self.deadlines.take_due(cx.now) {
             if self.table.opening(place).is_some() {
                 self.give_up(cx, place, Reply::TtlExpired);
             } else if let Some(pipe) = self.table.pipe(place) {
@@ -168,11 +171,15 @@ impl Exit {
                 if idle_at <= cx.now {
                     self.close(cx, place);
                 } else {
-                    // Soon enough that those that are gone do not pile up.
-                    let then = idle_at.min(cx.now + LOOK);
-                    self.deadlines.insert((then, place));
+                    self.deadlines.set(place, idle_at);
                 }
             }
+        }
+        while let Some((at, stream)) = self.refused.front().copied()
+            && (at <= cx.now || self.refused.len() > MOST_REFUSED)
+        {
+            self.refused.pop_front();
+            cx.engine.close_stream(cx.now, stream);
         }
     }
 
@@ -223,6 +230,7 @@ impl Exit {
     /// Forgets a place, and what it waits for.
     fn forget(&mut self, cx: &mut Cx<'_>, place: PlaceKey) -> Option<Opening> {
         self.owners.remove(place);
+        self.deadlines.remove(place);
         let Entry::Opening(opening) = self.table.break_off(cx, place)? else {
             return None;
         };
@@ -297,6 +305,16 @@ impl Exit {
         }
     }
 
+    /// Tells the client that its stream leads nowhere. The stream is read again once that is on its
+    /// way, see [`Exit::on_writable`], and ends with the client's part of it, or when there was time
+    /// enough.
+    fn refuse(&mut self, cx: &mut Cx<'_>, stream: StreamHandle, reply: Reply) {
+        cx.engine.write(cx.now, stream, &[reply.code()]);
+        cx.engine.finish(cx.now, stream);
+        let until = cx.now + self.limits.connect;
+        self.refused.push_back((until, stream));
+    }
+
     /// A stream takes more, or all that it had is on its way.
     fn on_writable(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) {
         match self.table.place(stream) {
@@ -308,7 +326,7 @@ impl Exit {
 
     fn give_up(&mut self, cx: &mut Cx<'_>, place: PlaceKey, reply: Reply) {
         if let Some(opening) = self.forget(cx, place) {
-            refuse(cx, opening.stream, reply);
+            self.refuse(cx, opening.stream, reply);
         }
     }
 
@@ -339,13 +357,6 @@ impl Exit {
         self.table.join(place, |_| pipe);
         cx.engine.set_reading(cx.now, stream, true);
     }
-}
-
-/// Tells the client that its stream leads nowhere. The stream is read again once that is on its
-/// way, see [`Exit::on_writable`].
-fn refuse(cx: &mut Cx<'_>, stream: StreamHandle, reply: Reply) {
-    cx.engine.write(cx.now, stream, &[reply.code()]);
-    cx.engine.finish(cx.now, stream);
 }
 
 fn reply_for(error: &std::io::Error) -> Reply {
@@ -393,13 +404,17 @@ impl Role for Exit {
             self.answer(cx, number, &addresses);
         }
         self.look_at_due(cx);
-        let owners = &mut self.owners;
-        self.table.pump(cx, |place| owners.remove(place))
+        let (owners, deadlines) = (&mut self.owners, &mut self.deadlines);
+        self.table.pump(cx, |place| {
+            owners.remove(place);
+            deadlines.remove(place);
+        })
     }
 
     fn poll_timeout(&self) -> Instant {
-        let first = self.deadlines.first();
-        first.map_or(Instant::FAR_FUTURE, |(at, _)| *at)
+        let refused = self.refused.front().map(|(at, _)| *at);
+        let next = self.deadlines.next().into_iter().chain(refused).min();
+        next.unwrap_or(Instant::FAR_FUTURE)
     }
 
     fn drain(&mut self, _: &mut Cx<'_>) {

@@ -7,6 +7,7 @@ mod circuits;
 mod client;
 mod clock;
 mod datagrams;
+mod deadlines;
 mod delayed;
 mod emulated;
 mod exit;

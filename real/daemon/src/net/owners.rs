@@ -1,6 +1,6 @@
 //! Which circuit an exit's connections belong to, and who loses when there are too many.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hopflow_engine::CircuitKey;
 use slotmap::SecondaryMap;
@@ -33,6 +33,8 @@ pub(super) struct Owners {
     by_place: SecondaryMap<PlaceKey, CircuitKey>,
     /// Of each circuit, the oldest first.
     places: BTreeMap<CircuitKey, VecDeque<PlaceKey>>,
+    /// How many places each circuit has, so that the one that has most is found at once.
+    ranks: BTreeSet<(usize, CircuitKey)>,
 }
 
 impl Owners {
@@ -44,16 +46,18 @@ impl Owners {
         if self.by_place.len() < shares.all {
             return Room::Free;
         }
-        let most = self.places.values().max_by_key(|places| places.len());
-        let oldest = most
-            .filter(|most| most.len() > own)
-            .and_then(VecDeque::front);
+        let most = self.ranks.last().filter(|(most, _)| *most > own);
+        let places = most.and_then(|(_, circuit)| self.places.get(circuit));
+        let oldest = places.and_then(VecDeque::front);
         oldest.map_or(Room::None, |place| Room::InPlaceOf(*place))
     }
 
     pub(super) fn insert(&mut self, place: PlaceKey, circuit: CircuitKey) {
         self.by_place.insert(place, circuit);
-        self.places.entry(circuit).or_default().push_back(place);
+        let places = self.places.entry(circuit).or_default();
+        places.push_back(place);
+        let count = places.len();
+        self.rank(circuit, count - 1, count);
     }
 
     pub(super) fn remove(&mut self, place: PlaceKey) {
@@ -61,10 +65,20 @@ impl Owners {
             return;
         };
         if let Some(places) = self.places.get_mut(&circuit) {
+            let before = places.len();
             places.retain(|other| *other != place);
-            if places.is_empty() {
+            let count = places.len();
+            if count == 0 {
                 self.places.remove(&circuit);
             }
+            self.rank(circuit, before, count);
+        }
+    }
+
+    fn rank(&mut self, circuit: CircuitKey, before: usize, count: usize) {
+        self.ranks.remove(&(before, circuit));
+        if count > 0 {
+            self.ranks.insert((count, circuit));
         }
     }
 }
@@ -96,7 +110,7 @@ mod tests {
         for place in places {
             owners.remove(place);
         }
-        assert!(owners.places.is_empty() && owners.by_place.is_empty());
+        assert!(owners.places.is_empty() && owners.by_place.is_empty() && owners.ranks.is_empty());
     }
 
     #[test]

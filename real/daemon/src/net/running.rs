@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -20,7 +20,7 @@ use super::alarm::Alarm;
 use super::carriers::Carriers;
 use super::client::{Client, hops};
 use super::clock::{Clock, calendar_time};
-use super::datagrams::Datagrams;
+use super::datagrams::{self, Datagrams};
 use super::emulated::Emulated;
 use super::exit::{Exit, ExitLimits, Overlay};
 use super::keep_going::keep_going;
@@ -403,7 +403,11 @@ impl Workers {
         let shared = Arc::new(Shared::default());
         let plan = self.clone();
         let seen = shared.clone();
-        let build = move || plan.build(number, engine.clone(), &role, &seen);
+        let listening = self.listening()?;
+        let build = move || {
+            let links = (number, listening.as_ref());
+            plan.build(links, engine.clone(), &role, &seen)
+        };
         let (worker, waker) = build()?;
         // The waker of a worker that began anew is not told: it looks often enough by itself.
         let again = move || build().map(|it| it.0).map_err(io::Error::other);
@@ -419,10 +423,29 @@ impl Workers {
         })
     }
 
-    /// A worker with its sockets open.
+    /// A worker's socket for datagrams, at a relay that takes links by them.
+    fn listening(&self) -> Result<Option<UdpSocket>, StartError> {
+        let carrier = self.network.factory.plan().link.carrier;
+        let at = self.listen.filter(|_| carrier == Carrier::Datagram);
+        let socket = at.map(datagrams::listen).transpose();
+        socket.map_err(|cause| self.cannot_open(cause))
+    }
+
+    fn cannot_open(&self, cause: io::Error) -> StartError {
+        match self.listen {
+            Some(address) => StartError::Socket {
+                what: "links",
+                address,
+                cause,
+            },
+            None => StartError::System(cause),
+        }
+    }
+
+    /// A worker with its sockets open; `links` has its number and where it listens for datagrams.
     fn build<R: Role>(
         &self,
-        number: usize,
+        links: (usize, Option<&UdpSocket>),
         engine: EngineConfig,
         role: &impl Fn(&Poll, &Arc<Waker>) -> Result<R, StartError>,
         shared: &Arc<Shared>,
@@ -433,7 +456,7 @@ impl Workers {
             alarm: Alarm::register(poll.registry())?,
             clock: Clock::beginning_at(engine.epoch),
             engine: Engine::new(engine, &*self.network.factory).map_err(io::Error::other)?,
-            links: self.links(&poll, number)?,
+            links: self.links(&poll, links)?,
             role: role(&poll, &waker)?,
             shared: shared.clone(),
             directory: self.network.directory.clone(),
@@ -459,25 +482,24 @@ impl Workers {
         own.filter(|own| own.is_ipv6() == to_v6).unwrap_or(any)
     }
 
-    fn links(&self, poll: &Poll, number: usize) -> Result<Links, StartError> {
+    fn links(
+        &self,
+        poll: &Poll,
+        (number, listening): (usize, Option<&UdpSocket>),
+    ) -> Result<Links, StartError> {
         let carrier = self.network.factory.plan().link.carrier;
         let model = self.link.as_ref().map(EmulatedLink::model);
         let opened = match carrier {
             Carrier::Datagram => {
                 let link = model.map(|model| Emulated::new(&model, number as u64));
-                Datagrams::open(poll.registry(), self.listen, self.leave_from(), link)
+                let listening = listening.map(UdpSocket::try_clone).transpose();
+                listening
+                    .and_then(|at| Datagrams::open(poll.registry(), at, self.leave_from(), link))
                     .map(|datagrams| Links::Datagrams(Box::new(datagrams)))
             }
             Carrier::Stream => Carriers::open(poll.registry(), self.listen, model)
                 .map(|carriers| Links::Carriers(Box::new(carriers))),
         };
-        opened.map_err(|cause| match self.listen {
-            Some(address) => StartError::Socket {
-                what: "links",
-                address,
-                cause,
-            },
-            None => StartError::System(cause),
-        })
+        opened.map_err(|cause| self.cannot_open(cause))
     }
 }

@@ -24,7 +24,7 @@ impl Engine {
     pub fn accept(&mut self, now: Instant, from: IpAddr) -> Option<ConnId> {
         let conn = self.links.new_connection();
         let relay = self.config.relay.clone()?;
-        self.admit(now, Peer::Stream(conn), from, || {
+        self.admit(now, Peer::Stream(conn), (from, None), || {
             Channel::stream(StreamChannel::accept(&relay.certificate))
         })?;
         Some(conn)
@@ -57,16 +57,17 @@ impl Engine {
         }
     }
 
-    /// Takes a link that a neighbour opens, if there is room for it; only then its channel is made.
+    /// Takes a link that a neighbour opens, in place of the `old` one that it had, if there is room
+    /// for it; only then its channel is made.
     pub(super) fn admit(
         &mut self,
         now: Instant,
         peer: Peer,
-        from: IpAddr,
+        (from, old): (IpAddr, Option<LinkId>),
         channel: impl FnOnce() -> Channel,
     ) -> Option<LinkId> {
         let by = Origin::new(from, now);
-        if self.draining || !self.may_open_link(now, by.prefix) {
+        if self.draining || !self.may_open_link(now, by.prefix, old) {
             self.counters.links_refused += 1;
             return None;
         }
@@ -77,11 +78,17 @@ impl Engine {
     }
 
     /// Whether a network may open one more link, for which room is made; not if it has most of them,
-    /// and not more often than it may begin circuits.
-    fn may_open_link(&mut self, now: Instant, by: Prefix) -> bool {
+    /// and not more often than it may begin circuits. The `old` link that it had goes. Nobody loses a
+    /// link to who gets none.
+    fn may_open_link(&mut self, now: Instant, by: Prefix, old: Option<LinkId>) -> bool {
         let limits = self.config.limits;
-        if !self.openings.allows(now, by, limits.creates) {
+        let accepted = self.links.accepted();
+        let full = accepted.len() - usize::from(old.is_some()) >= limits.links;
+        if (full && accepted.is_heaviest(by)) || !self.openings.allows(now, by, limits.creates) {
             return false;
+        }
+        if let Some(old) = old {
+            self.remove_link(now, old);
         }
         let handshakes = self.links.handshakes();
         if handshakes.len() >= limits.handshakes
@@ -90,14 +97,13 @@ impl Engine {
             self.evict_link(now, id);
         }
         let accepted = self.links.accepted();
-        if accepted.len() < limits.links {
-            return true;
-        }
-        let gone = accepted.first_to_go().filter(|_| !accepted.is_heaviest(by));
-        if let Some(id) = gone {
+        if accepted.len() >= limits.links {
+            let Some(id) = accepted.first_to_go() else {
+                return false;
+            };
             self.evict_link(now, id);
         }
-        gone.is_some()
+        true
     }
 
     fn evict_link(&mut self, now: Instant, id: LinkId) {
@@ -261,7 +267,6 @@ impl Engine {
     /// Asks the neighbour about circuits, so that it shows whether it is still there, and they.
     pub(super) fn send_probes(&mut self, now: Instant, link: LinkId, circuits: &[Name]) {
         self.send_frames(now, link, circuits.iter().map(|name| Frame::Probe(*name)));
-        self.expect_answer(now, link);
     }
 
     /// Sends a frame of the node's kind that the node knows nothing of.

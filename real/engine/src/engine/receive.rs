@@ -53,14 +53,13 @@ impl Engine {
             }
             Knock::Proven => {}
         }
-        if let Some(old) = self.links.find(&peer) {
-            if !self.links.get(old).is_some_and(|old| old.gives_way(now)) {
-                return None;
-            }
-            self.remove_link(now, old);
+        let old = self.links.find(&peer);
+        let stays = |old| !self.links.get(old).is_some_and(|old| old.gives_way(now));
+        if old.is_some_and(stays) {
+            return None;
         }
         let epoch = self.config.epoch;
-        self.admit(now, peer, from.ip(), || {
+        self.admit(now, peer, (from.ip(), old), || {
             Channel::datagram(DatagramChannel::accept(&relay.certificate, epoch))
         })
     }

@@ -94,6 +94,7 @@ impl Engine {
         for id in expired {
             self.remove_link(now, id);
         }
+        self.links.shrink();
         if self.plan.link.carrier == Carrier::Datagram {
             self.look_after_neighbours(now);
             self.look_after_circuits(now);
@@ -101,7 +102,8 @@ impl Engine {
     }
 
     /// Asks neighbours about circuits, each once in [`TURNS`] calls: what said that one is closed may
-    /// have been lost, and who does not know it says so again.
+    /// have been lost, and who does not know it says so again. An answer may be lost as well, so that
+    /// its absence says nothing about the neighbour.
     fn look_after_circuits(&mut self, now: Instant) {
         self.turn = (self.turn + 1) % TURNS;
         let ids: Vec<LinkId> = self.links.ids().collect();
@@ -128,7 +130,10 @@ impl Engine {
             let verdict = link.verdict(now, |key| self.circuits.is_open(key));
             match verdict {
                 Verdict::Wait => {}
-                Verdict::Ask(name) => self.send_probes(now, id, &[name]),
+                Verdict::Ask(name) => {
+                    self.send_probes(now, id, &[name]);
+                    self.expect_answer(now, id);
+                }
                 Verdict::Gone => self.remove_link(now, id),
             }
         }

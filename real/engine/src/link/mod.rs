@@ -279,10 +279,14 @@ impl LinkEnd {
             if control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame) {
                 control.waiting.push(frame);
             }
-        } else if control.given < MAX_BACKLOG {
-            if matches!(self.channel, Channel::Stream(..)) {
-                control.given += frame.len();
-            }
+            return;
+        }
+        let waits = match self.channel {
+            Channel::Stream(..) => &mut control.given,
+            Channel::Datagram(_) => &mut self.out.len(),
+        };
+        if *waits < MAX_BACKLOG {
+            *waits += frame.len();
             self.seal(now, &frame);
         }
     }

@@ -41,10 +41,14 @@ impl Outgoing {
         write(&mut self.bytes);
     }
 
-    /// Forgets what was taken, if that is all; returns the bytes that are there.
+    /// Forgets what was taken, if that is the greater part; returns the bytes that are there.
+    #[inline]
     fn make_room(&mut self) -> usize {
         if self.is_empty() {
             self.bytes.clear();
+            self.taken = 0;
+        } else if self.taken > self.len() {
+            self.bytes.drain(..self.taken);
             self.taken = 0;
         }
         self.bytes.len()
@@ -52,6 +56,18 @@ impl Outgoing {
 
     pub(crate) const fn is_empty(&self) -> bool {
         self.taken == self.bytes.len()
+    }
+
+    /// The bytes that wait.
+    pub(crate) const fn len(&self) -> usize {
+        self.bytes.len() - self.taken
+    }
+
+    /// Gives memory back that nothing waits in.
+    pub(crate) fn shrink(&mut self) {
+        if self.is_empty() {
+            *self = Self::default();
+        }
     }
 
     /// The bytes that were taken last.
@@ -107,6 +123,29 @@ mod tests {
         assert_eq!((segment, out.get(&taken)), (3, &[4, 4, 4][..]));
         assert!(out.is_empty());
         assert_eq!(out.take_datagrams(), None);
+    }
+
+    #[test]
+    fn what_was_taken_makes_room_while_something_always_waits() {
+        let mut out = Outgoing::default();
+        let (mut written, mut read) = (0_u8, 0_u8);
+        for _ in 0..1000 {
+            for len in [1, 2] {
+                out.push_datagram(|bytes| {
+                    for _ in 0..len {
+                        bytes.push(written);
+                        written = written.wrapping_add(1);
+                    }
+                });
+            }
+            let (_, taken) = out.take_datagrams().unwrap();
+            for byte in out.get(&taken) {
+                assert_eq!(*byte, read);
+                read = read.wrapping_add(1);
+            }
+            assert_eq!(out.len(), 2);
+            assert!(out.bytes.len() <= 12, "{}", out.bytes.len());
+        }
     }
 
     #[test]

@@ -144,6 +144,13 @@ impl LinkTable {
         self.ids().filter_map(|id| Some((id, self.get(id)?)))
     }
 
+    /// Gives back the memory of buffers in which nothing waits.
+    pub(crate) fn shrink(&mut self) {
+        for link in self.links.iter_mut().flatten() {
+            link.out.shrink();
+        }
+    }
+
     /// The memory that the names of all links' circuits take, in bytes.
     pub(crate) fn names_memory(&self) -> u64 {
         let links = self.links.iter().flatten();

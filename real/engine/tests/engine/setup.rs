@@ -140,6 +140,21 @@ fn neighbours_learn_of_the_end_of_a_circuit_although_the_message_was_lost() {
 }
 
 #[test]
+fn an_idle_circuit_outlives_any_answer_that_is_lost() {
+    let mut network = Network::new(&*transport("backtap"), 3);
+    let circuit = network.circuit(&[1, 2, 3]);
+    let (_, (exit, far)) = network.stream_pair(0, circuit);
+    network.write(exit, far, pattern(1_000, 1), true);
+    network.run_for(Duration::from_secs(5));
+    // Of the few datagrams on idle links: probes and their answers.
+    network.weather.lost = 50;
+    network.run_for(Duration::from_secs(3 * 3600));
+    assert_eq!(network.failure(0, circuit), None);
+    let circuits = [1, 2, 3].map(|it| network.engine(it).counters().circuits);
+    assert_eq!(circuits, [1; 3]);
+}
+
+#[test]
 fn links_that_a_relay_opens_take_no_place_of_links_that_others_open() {
     for name in ["backtap", "vanilla"] {
         let factory = transport(name);

@@ -6,7 +6,7 @@ use hopflow_engine::{Action, CircuitKey, Engine, EngineConfig, Event, Limits, St
 use hopflow_onion::Handshake;
 use hopflow_onion::setup::{HopMessage, Refusal, SetupMessage};
 use hopflow_units::{Cells, CircuitId, Duration, Instant};
-use hopflow_wire::{CellSeq, Destroy, Feedback, Frame, Reason, RelayCommand};
+use hopflow_wire::{Destroy, Frame, Reason, RelayCommand};
 
 use crate::far::{self, Far};
 use crate::life::{self, Script};
@@ -246,32 +246,15 @@ fn act(far: &mut Far, now: Instant, script: &mut Script<'_>) {
             far.cell(now, circuit, &data, 0);
         }
         6 => {
-            let commands = RelayCommand::ALL;
-            let command = commands[usize::from(script.byte()) % commands.len()];
-            let (stream, len) = (script.byte() % 4, script.byte());
-            let ahead = match script.byte() {
-                again @ 0..20 => i64::from(again) - 20,
-                beyond @ 200.. => i64::from(beyond) - 200,
-                _ => 0,
-            };
-            far.cell(now, circuit, &[command as u8, 0, stream, 0, len], ahead);
+            let (header, ahead) = script.relay_cell();
+            far.cell(now, circuit, &header, ahead);
         }
         7 => {
             let len = usize::from(script.byte() / 8);
             let plain = script.take(len).to_vec();
             far.cell(now, circuit, &plain, 0);
         }
-        8 => {
-            let feedback = Feedback {
-                circuit: CircuitId::new(circuit),
-                ack: CellSeq::of(u64::from(script.byte())),
-                fwd: CellSeq::of(u64::from(script.byte())),
-                out_of_order: script.byte() % 64,
-                word: None,
-                padded: false,
-            };
-            far.frame(now, &Frame::Feedback(feedback));
-        }
+        8 => far.frame(now, &script.feedback(circuit)),
         9 => far.frame(now, &Frame::Probe(CircuitId::new(circuit))),
         10 => {
             let circuit = CircuitId::new(circuit);

@@ -1,8 +1,8 @@
 //! Bytes as the life of a relay with one neighbour. Shared with a fuzz target.
 
 use hopflow_engine::{Counters, Limits};
-use hopflow_onion::Handshake;
 use hopflow_onion::setup::SetupMessage;
+use hopflow_onion::{Handshake, OnionPayload};
 use hopflow_units::{Cells, CircuitId, Duration};
 use hopflow_wire::{CellSeq, Destroy, Feedback, Frame, Reason, RelayCommand};
 
@@ -20,6 +20,31 @@ impl Script<'_> {
         let (piece, rest) = self.0.split_at(len.min(self.0.len()));
         self.0 = rest;
         piece
+    }
+
+    /// Feedback about a circuit, whatever it counts.
+    pub(crate) fn feedback(&mut self, circuit: u16) -> Frame<OnionPayload> {
+        Frame::Feedback(Feedback {
+            circuit: CircuitId::new(circuit),
+            ack: CellSeq::of(u64::from(self.byte())),
+            fwd: CellSeq::of(u64::from(self.byte())),
+            out_of_order: self.byte() % 64,
+            word: None,
+            padded: false,
+        })
+    }
+
+    /// The header of any relay cell, and by how much its counter is ahead.
+    pub(crate) fn relay_cell(&mut self) -> ([u8; 5], i64) {
+        let commands = RelayCommand::ALL;
+        let command = commands[usize::from(self.byte()) % commands.len()];
+        let (stream, len) = (self.byte() % 4, self.byte());
+        let ahead = match self.byte() {
+            again @ 0..20 => i64::from(again) - 20,
+            beyond @ 200.. => i64::from(beyond) - 200,
+            _ => 0,
+        };
+        ([command as u8, 0, stream, 0, len], ahead)
     }
 }
 
@@ -69,7 +94,7 @@ pub(crate) fn act(relay: &mut Neighbour, script: &mut Script<'_>) {
             let len = usize::from(script.byte()) * 6;
             relay.say(script.take(len));
         }
-        1 => relay.create(circuit),
+        1 => drop(relay.create(circuit)),
         2 => {
             let handshake = Handshake::new(script.take(60).to_vec()).expect("it is short");
             let queue_limit = Cells::new(u64::from(script.byte()));
@@ -85,32 +110,15 @@ pub(crate) fn act(relay: &mut Neighbour, script: &mut Script<'_>) {
             relay.extend(circuit, ([10, 0, 0, 20 + place / 64], port).into());
         }
         0 | 4 => {
-            let commands = RelayCommand::ALL;
-            let command = commands[usize::from(script.byte()) % commands.len()];
-            let (stream, len) = (script.byte() % 4, script.byte());
-            let ahead = match script.byte() {
-                again @ 0..20 => i64::from(again) - 20,
-                beyond @ 200.. => i64::from(beyond) - 200,
-                _ => 0,
-            };
-            relay.cell(circuit, &[command as u8, 0, stream, 0, len], ahead);
+            let (header, ahead) = script.relay_cell();
+            relay.cell(circuit, &header, ahead);
         }
         5 => {
             let len = usize::from(script.byte() / 8);
             let plain = script.take(len).to_vec();
             relay.cell(circuit, &plain, 0);
         }
-        6 => {
-            let feedback = Feedback {
-                circuit: CircuitId::new(circuit),
-                ack: CellSeq::of(u64::from(script.byte())),
-                fwd: CellSeq::of(u64::from(script.byte())),
-                out_of_order: script.byte() % 64,
-                word: None,
-                padded: false,
-            };
-            relay.frame(&Frame::Feedback(feedback));
-        }
+        6 => relay.frame(&script.feedback(circuit)),
         7 => relay.frame(&Frame::Probe(CircuitId::new(circuit))),
         8 => {
             let circuit = CircuitId::new(circuit);

@@ -69,7 +69,7 @@ pub(crate) struct Neighbour {
     pub(crate) begun: Vec<StreamHandle>,
     /// Frames that the relay said, by what begins them: set-up messages, and others.
     pub(crate) heard: [usize; 2],
-    /// Whether the neighbour's connection takes nothing more.
+    /// Whether the neighbour, or the network to it, takes nothing more.
     pub(crate) clogged: bool,
     /// Bytes that the relay gave it all the same.
     pub(crate) backlog: usize,
@@ -192,8 +192,8 @@ impl Neighbour {
         self.say(&bytes);
     }
 
-    /// Opens a circuit.
-    pub(crate) fn create(&mut self, circuit: u16) {
+    /// Opens a circuit; returns the message that does so.
+    pub(crate) fn create(&mut self, circuit: u16) -> SetupMessage {
         let (initiator, handshake) = Initiator::start(&RELAY.onion.public(), &[]);
         let known = Known {
             initiator: Some(initiator),
@@ -205,6 +205,7 @@ impl Neighbour {
             handshake,
         };
         self.setup(circuit, &create);
+        create
     }
 
     /// Asks for a next hop, at an address of the neighbour's choice.
@@ -295,7 +296,9 @@ impl Neighbour {
                         _ => self.engine.closed(self.now, conn),
                     }
                 }
-            } else if let Some((transmit, bytes)) = self.engine.poll_datagrams(self.now, 3000) {
+            } else if !self.clogged
+                && let Some((transmit, bytes)) = self.engine.poll_datagrams(self.now, 3000)
+            {
                 let bytes = bytes.to_vec();
                 for datagram in bytes.chunks(transmit.segment) {
                     if transmit.to == ADDRESS {

@@ -15,7 +15,7 @@ pub struct Parallelism {
     pub events: u64,
     /// Events of the partition that had most in each window.
     pub longest_events: u64,
-    /// Time of running windows and taking mail, of all partitions.
+    /// Time of running windows, of links between routers and of taking mail, of all partitions.
     pub time: Duration,
     /// Time of the partition that took longest in each window.
     pub longest_time: Duration,
@@ -37,13 +37,15 @@ pub(super) struct Meter {
     clock: fn() -> Duration,
     events: Stretches,
     /// By [`Phase`].
-    times: [Stretches; 2],
+    times: [Stretches; 3],
 }
 
 /// What all partitions do at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     Running,
+    /// One of them runs the links between routers, which others wait for.
+    Trunks,
     TakingMail,
 }
 
@@ -95,11 +97,17 @@ impl Meter {
     pub(super) fn end_before(&self, phase: Phase) {
         match phase {
             Phase::Running => self.times[Phase::TakingMail as usize].end(),
+            Phase::Trunks => self.end_running(),
             Phase::TakingMail => {
-                self.events.end();
-                self.times[Phase::Running as usize].end();
+                self.end_running();
+                self.times[Phase::Trunks as usize].end();
             }
         }
+    }
+
+    fn end_running(&self) {
+        self.events.end();
+        self.times[Phase::Running as usize].end();
     }
 
     pub(super) fn now(&self) -> Duration {
@@ -113,7 +121,7 @@ impl Meter {
         let [events, longest_events] = self.events.sums();
         let times = self.times.each_ref().map(Stretches::sums);
         let [time, longest_time] =
-            [0, 1].map(|sum| Duration::from_nanos(times[0][sum] + times[1][sum]));
+            [0, 1].map(|sum| Duration::from_nanos(times.iter().map(|sums| sums[sum]).sum()));
         Parallelism {
             events,
             longest_events,

@@ -233,7 +233,9 @@ impl Worker<'_> {
             });
             exchange.gate.wait();
             if exchange.has_trunks {
-                self.guarded(|worker| worker.run_trunks(window));
+                self.guarded(|worker| {
+                    worker.measured(Phase::Trunks, |worker| worker.run_trunks(window));
+                });
                 exchange.gate.wait();
             }
             self.guarded(|worker| worker.measured(Phase::TakingMail, Self::take_mail));
