@@ -59,7 +59,7 @@ def run(
         scenario: The name of a built-in scenario, a path, TOML text of several lines, or the
             content of such a text as a dict.
         seeds: Runs of each transport, with the seeds from 1 on; by default as the scenario says.
-        threads: Runs that are made at the same time; by default one per core.
+        threads: Threads in all, by default one per core; a few large runs take several each.
         out: Folder for the results; by default one below `results`, named after the scenario.
         circuits: File of circuits in place of the one that the scenario names.
         progress: A function that is told about ten times a second how far the runs are, and whose

@@ -40,7 +40,7 @@ pub(crate) struct OrderOptions {
     /// File of circuits in place of the one that the scenario or experiment names
     #[arg(long, value_name = "FILE")]
     circuits: Option<PathBuf>,
-    /// Runs that are made at the same time; by default one per core
+    /// Threads in all, by default one per core; a few large runs take several threads each
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     threads: Option<NonZeroUsize>,
 }

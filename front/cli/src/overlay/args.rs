@@ -12,7 +12,7 @@ pub(crate) struct NodeOptions {
     /// The node's configuration
     #[arg(value_name = "CONFIG")]
     pub(crate) config: PathBuf,
-    /// Read configuration, keys and directory, say what they amount to, and open nothing
+    /// Check configuration, keys and directory, print a summary, and open no sockets
     #[arg(long)]
     pub(crate) check: bool,
     /// What is logged
