@@ -5,7 +5,7 @@ CHROMIUM ?= chromium
 FIREFOX ?= firefox-esr
 
 .DEFAULT_GOAL := test
-.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground site test-site wheel lint fmt docs bench ci
+.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground site test-site wheel dist lint fmt docs bench ci
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 # An environment with what tests and checks of the Python package need, and the package itself.
@@ -98,12 +98,15 @@ $(ENV)/ready: python/requirements-test.txt
 wheel: python-env ## the Python package as users install it, in dist
 	$(ENV_PYTHON) -m maturin build --interpreter $(ENV_PYTHON) --out dist
 
+dist: ## what a release consists of, in dist: docs/releasing.md
+	packaging/dist
+
 lint: python-env ## format, clippy, ruff, the directions of dependencies and circles, changing nothing
 	$(CARGO) fmt --all --check
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs tools/bindgen/src/main.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package hopflow --all-targets --locked -- -D warnings
-	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-links.py tools/check-bands.py tools/records.py tools/equal-arms.py tools/compare-with-tor.py
+	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-links.py tools/check-bands.py tools/records.py tools/equal-arms.py tools/compare-with-tor.py packaging/crates.py
 	$(PYTHON) tools/check-crate-graph.py
 	$(PYTHON) tools/check-circles.py
 	$(PYTHON) tools/check-bands.py

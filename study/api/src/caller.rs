@@ -34,6 +34,12 @@ impl Caller {
         &self.command
     }
 
+    /// The commit that the program was built from: the environment variable `HOPFLOW_COMMIT` of the
+    /// build, where it was set.
+    pub const fn commit() -> Option<&'static str> {
+        option_env!("HOPFLOW_COMMIT")
+    }
+
     /// Identifies the very program, so that results of one that was changed since are made again.
     pub fn build(&self) -> String {
         let mut hasher = DefaultHasher::new();

@@ -140,5 +140,6 @@ pub(crate) fn code(caption: &str, text: &str) -> Code {
     Code {
         caption: caption.to_owned(),
         text: text.to_owned(),
+        file: None,
     }
 }

@@ -52,6 +52,7 @@ impl Runner<'_> {
         folder: &Path,
     ) -> Result<Finished, Failure> {
         campaign.set_command(self.caller.command().to_owned());
+        campaign.set_commit(Caller::commit());
         let threads = self.order.threads.map(Into::into);
         let finished = campaign.run(folder, threads, self.monitor);
         finished.map_err(|error| explain(error, folder))

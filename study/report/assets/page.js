@@ -1,5 +1,6 @@
 // The page is complete without this script: it adds values under the pointer or the arrow keys,
-// legends that switch series, the theme, and downloads.
+// legends that switch series, the choice among circuits, paths that stand out, the theme, and
+// downloads.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -314,6 +315,37 @@
     chipBar.hidden = false;
   };
 
+  // One of several things is shown at a time, and readers choose which.
+  const addChoice = (block) => {
+    const options = all(".option", block);
+    const select = make("select", {});
+    options.forEach((option, n) => select.append(make("option", { value: n }, option.dataset.label)));
+    const show = () => options.forEach((option, n) => { option.hidden = n !== Number(select.value); });
+    select.addEventListener("change", show);
+    block.prepend(make("label", {}, block.dataset.label, select));
+    block.classList.add("chosen");
+    show();
+  };
+
+  // The paths over a stop stand out while it is pointed at.
+  const followPaths = (svg) => {
+    const routes = all(".route", svg).map((route) => [route, new Set(route.dataset.at.split(" "))]);
+    const light = (stop) => {
+      svg.classList.toggle("lit", stop !== null);
+      for (const [route, stops] of routes) route.classList.toggle("lit", stop !== null && stops.has(stop));
+    };
+    for (const stop of all(".stop", svg)) {
+      stop.addEventListener("pointerenter", () => light(stop.dataset.stop));
+      stop.addEventListener("pointerleave", () => light(null));
+    }
+  };
+
+  const addSaving = (code) => {
+    const button = make("button", { type: "button", class: "save" }, `Save as ${code.dataset.file}`);
+    button.addEventListener("click", () => save(code.dataset.file, "text/plain", code.querySelector("pre").textContent));
+    code.querySelector("summary").after(button);
+  };
+
   const addTheme = () => {
     const button = document.querySelector(".theme");
     const names = { "": "Auto", light: "Light", dark: "Dark" };
@@ -349,6 +381,9 @@
 
   charts = all("figure.chart").map((figure) => new Chart(figure));
   addChips();
+  all(".one-of").forEach(addChoice);
+  all(".map svg").forEach(followPaths);
+  all(".code[data-file]").forEach(addSaving);
   addTheme();
   followSections();
   root.dataset.charts = String(charts.length);

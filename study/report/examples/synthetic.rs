@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         origin: vec![Code {
             caption: "Command".to_owned(),
             text: "hopflow reproduce backtap-fig5a\n".to_owned(),
+            file: None,
         }],
     };
     let document = hopflow_report::figure_page(&page, &synthetic::values());

@@ -45,8 +45,8 @@ pub use figures::{FigurePage, curves, page as figure_page, value_table};
 pub use hopflow_stats::{Mean, Percent};
 pub use image::Image;
 pub use model::{
-    Along, Axis, Bar, Bars, Block, Cell, Chart, Code, Column, Document, Fact, Mark, Point,
-    Reference, Section, Series, Table,
+    Along, Axis, Bar, Bars, Block, Cell, Chart, Choice, Choices, Code, Column, Document, Fact, Map,
+    MapColumn, Mark, Point, Reference, Route, RouteStyle, Section, Series, Stop, Table,
 };
 pub use scatter::{Filter, Measure, Scatter, Spot};
 pub use text::significant;

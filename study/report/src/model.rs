@@ -2,6 +2,8 @@
 
 mod bars;
 mod chart;
+mod choices;
+mod map;
 
 use hopflow_results::Verdict;
 use serde::Deserialize;
@@ -10,6 +12,8 @@ use crate::image::Image;
 use crate::scatter::Scatter;
 pub use bars::{Bar, Bars};
 pub use chart::{Along, Axis, Chart, Mark, Point, Reference, Series};
+pub use choices::{Choice, Choices};
+pub use map::{Map, MapColumn, Route, RouteStyle, Stop};
 
 /// A report: one page.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -94,6 +98,12 @@ pub enum Block {
     /// Sums and their parts.
     #[serde(skip_deserializing)]
     Bars(Bars),
+    /// Charts of which readers choose some to look at.
+    #[serde(skip_deserializing)]
+    Choices(Choices),
+    /// A drawing of a network.
+    #[serde(skip_deserializing)]
+    Map(Map),
     /// A remark that stands out.
     Note(String),
     /// Text to be read letter by letter.
@@ -108,6 +118,7 @@ impl Block {
         match self {
             Self::Chart(chart) => std::slice::from_ref(chart),
             Self::Multiples(charts) => charts,
+            Self::Choices(choices) => &choices.charts,
             Self::Scatter(scatter) => std::slice::from_ref(&scatter.chart),
             _ => &[],
         }
@@ -118,6 +129,7 @@ impl Block {
         match self {
             Self::Chart(chart) => std::slice::from_mut(chart),
             Self::Multiples(charts) => charts,
+            Self::Choices(choices) => &mut choices.charts,
             Self::Scatter(scatter) => std::slice::from_mut(&mut scatter.chart),
             _ => &mut [],
         }
@@ -132,6 +144,9 @@ pub struct Code {
     pub caption: String,
     /// The text.
     pub text: String,
+    /// The name under which readers may save it; `None`: they may not.
+    #[serde(default)]
+    pub file: Option<String>,
 }
 
 /// A table.

@@ -28,10 +28,12 @@ pub(crate) enum Ink {
     Grid,
     /// What lies behind everything.
     Paper,
+    /// What limits the rest, or went wrong.
+    Alert,
 }
 
 /// Each colour's name, its value on light ground and on dark ground.
-pub(crate) const COLOURS: [(&str, &str, &str); 13] = [
+pub(crate) const COLOURS: [(&str, &str, &str); 14] = [
     ("s0", "#0067a5", "#5fb4ee"),
     ("s1", "#c8500a", "#ff8f54"),
     ("s2", "#00856a", "#35c9a1"),
@@ -45,6 +47,7 @@ pub(crate) const COLOURS: [(&str, &str, &str); 13] = [
     ("axis", "#8a96a1", "#6d7a86"),
     ("grid", "#e4e8eb", "#27323c"),
     ("paper", "#ffffff", "#141c24"),
+    ("alert", "#b3261e", "#ff8a80"),
 ];
 
 /// Series colours before they repeat.
@@ -79,6 +82,7 @@ impl Ink {
             Self::Axis => SERIES + 2,
             Self::Grid => SERIES + 3,
             Self::Paper => SERIES + 4,
+            Self::Alert => SERIES + 5,
         }
     }
 }

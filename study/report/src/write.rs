@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::chart::Shape;
 use crate::error::Error;
-use crate::model::{Bars, Block, Chart, Document};
+use crate::model::{Bars, Block, Chart, Document, Map};
 use crate::style::Medium;
 use crate::text::slug;
 use crate::{chart, page, sections};
@@ -16,7 +16,8 @@ use crate::{chart, page, sections};
 pub struct Written {
     /// The page, which needs no other file.
     pub page: PathBuf,
-    /// Each chart as an SVG file, in the order of the page; stacked bars behind the others.
+    /// Each chart as an SVG file, in the order of the page; stacked bars and networks
+    /// behind the others.
     pub plots: Vec<PathBuf>,
 }
 
@@ -46,6 +47,11 @@ pub fn write(document: &Document, dir: &Path) -> Result<Written, Error> {
         write_file(&path, &chart::render_bars(bars, Shape::Wide, Medium::File))?;
         plots.push(path);
     }
+    for map in maps(&document) {
+        let path = plots_dir.join(format!("{}.svg", slug(&map.id)));
+        write_file(&path, &chart::render_map(map, Shape::Wide, Medium::File))?;
+        plots.push(path);
+    }
     let page = dir.join("report.html");
     write_file(&page, &page::render(&document))?;
     Ok(Written { page, plots })
@@ -67,6 +73,14 @@ fn bars(document: &Document) -> impl Iterator<Item = &Bars> {
             Block::Bars(bars) => Some(bars),
             _ => None,
         })
+    })
+}
+
+fn maps(document: &Document) -> impl Iterator<Item = &Map> {
+    let blocks = document.sections.iter().flat_map(|section| &section.blocks);
+    blocks.filter_map(|block| match block {
+        Block::Map(map) => Some(map),
+        _ => None,
     })
 }
 

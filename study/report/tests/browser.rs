@@ -80,12 +80,33 @@ fn a_reader_without_a_network_can_use_the_page_on_a_desk_and_on_a_phone() {
         assert_eq!(seen["failed"], Value::Null, "{seen}");
         assert_eq!(seen["errors"], Value::Array(vec![]), "{seen}");
         assert_eq!(seen["requests"], Value::Array(vec![]), "{seen}");
-        assert_eq!(seen["charts"], written.plots.len(), "{seen}");
+        // The last plot is that of the network.
+        assert_eq!(seen["charts"], written.plots.len() - 1, "{seen}");
         assert_eq!(seen["started"], seen["charts"], "{seen}");
-        assert_eq!(seen["drawn"], seen["charts"], "{seen}");
+        let count = |key: &str| seen[key].as_u64().unwrap();
+        let visible = count("charts") - count("hiddenCharts");
+        assert_eq!((count("drawn"), count("hiddenCharts")), (visible, 6));
         assert!(seen["overflow"].as_i64().unwrap() <= 0, "{seen}");
         used(&seen);
+        chosen(&seen);
     }
+}
+
+/// Checks that one circuit is shown at a time, and that the paths over a relay stand out: of the 30,
+/// 12 lead over the first exit.
+fn chosen(seen: &Value) {
+    assert_eq!(
+        (&seen["choices"], &seen["chosen"]),
+        (&3.into(), &true.into()),
+        "{seen}"
+    );
+    assert_eq!(
+        (&seen["stops"], &seen["lit"]),
+        (&11.into(), &12.into()),
+        "{seen}"
+    );
+    assert_eq!(seen["unlit"], 0, "{seen}");
+    assert_eq!(seen["save"], "Save as dumbbell-100-relays.toml", "{seen}");
 }
 
 /// Checks that hovering, keys, legend, theme and downloads did what they should.

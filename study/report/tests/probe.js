@@ -9,6 +9,28 @@
 
   seen.charts = document.querySelectorAll("figure.chart").length;
   seen.started = Number(document.documentElement.dataset.charts);
+  // Of what readers choose from, the rest is hidden.
+  const choice = document.querySelector(".one-of");
+  const shown = () => [...choice.querySelectorAll(".option")].filter((option) => !option.hidden).map((option) => option.dataset.label);
+  const select = choice.querySelector("select");
+  seen.choices = select.options.length;
+  seen.hiddenCharts = choice.querySelectorAll(".option[hidden] figure.chart").length;
+  const first = shown();
+  select.value = String(select.options.length - 1);
+  select.dispatchEvent(new Event("change"));
+  seen.chosen = first.length === 1 && shown().length === 1 && shown()[0] !== first[0]
+    && [...choice.querySelectorAll(".option:not([hidden]) figure.chart svg")].every(visible);
+
+  const map = [...document.querySelectorAll(".map svg")].find(visible);
+  seen.stops = map.querySelectorAll(".stop").length;
+  const exit = map.querySelector('.stop[data-stop="3.0"]');
+  exit.dispatchEvent(new PointerEvent("pointerenter"));
+  seen.lit = [...map.querySelectorAll(".route.lit")].every((route) => route.dataset.at.endsWith("3.0"))
+    ? map.querySelectorAll(".route.lit").length : -1;
+  exit.dispatchEvent(new PointerEvent("pointerleave"));
+  seen.unlit = map.querySelectorAll(".route.lit").length;
+  seen.save = document.querySelector(".code .save").textContent;
+
   seen.drawn = [...document.querySelectorAll("figure.chart svg")].filter(visible)
     .filter((drawing) => drawing.getBoundingClientRect().width > 300 && drawing.querySelector(".marks path")).length;
   seen.overflow = document.documentElement.scrollWidth - window.innerWidth;

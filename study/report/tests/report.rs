@@ -6,10 +6,10 @@ mod synthetic;
 use std::fs;
 
 use hopflow_report::{
-    Along, Axis, Block, Cell, Chart, Document, Error, FigurePage, Finding, Mark, Point, Reference,
-    Section, Series, Written,
+    Along, Axis, Block, Cell, Chart, Document, Error, FigurePage, Finding, Map, Mark, Point,
+    Reference, Route, Section, Series, Written,
 };
-use hopflow_results::{Folder, Manifest};
+use hopflow_results::{Fault, FaultKind, Folder, Manifest, Node, PathNode, Tables};
 
 fn headings(document: &Document) -> Vec<&str> {
     document
@@ -37,18 +37,21 @@ fn a_comparison_tells_findings_then_shows_curves_numbers_and_origin() {
     let document = hopflow_report::from_results(temporary.path()).unwrap();
     let expected = [
         "Findings",
+        "Network",
         "Downloads",
         "Circuits",
         "Backlog",
         "Hops",
+        "Single circuits",
         "Metrics of layers",
+        "Relays",
         "Numbers",
         "Origin",
     ];
     assert_eq!(headings(&document), expected);
-    // Two classes with two times each, goodput, latency, backlog, three states of three hops, a
-    // metric of three hops.
-    assert_eq!(charts(&document).len(), 4 + 2 + 1 + 9 + 3);
+    // Two classes with two times each, goodput, latency, backlog, three states of three hops, three
+    // of three circuits, a metric of three hops.
+    assert_eq!(charts(&document).len(), 4 + 2 + 1 + 9 + 9 + 3);
     for chart in charts(&document) {
         let labels: Vec<&str> = chart
             .series
@@ -385,4 +388,191 @@ fn a_page_says_what_it_is_about_and_which_runs_are_missing() {
         panic!("no note")
     };
     assert!(note.contains("23 of 24 runs are finished"), "{note}");
+}
+
+/// The drawing of the network.
+fn map(document: &Document) -> &Map {
+    let [Block::Map(map)] = &section(document, "Network").blocks[..] else {
+        panic!("no map")
+    };
+    map
+}
+
+#[test]
+fn a_small_network_is_drawn_relay_by_relay_with_its_circuits_and_the_bottleneck() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let map = map(&document);
+    let sizes: Vec<usize> = map.columns.iter().map(|of| of.stops.len()).collect();
+    assert_eq!(sizes, [2, 3, 3, 3]);
+    let stops = || map.columns.iter().flat_map(|column| &column.stops);
+    let marked: Vec<_> = stops().filter(|stop| !stop.mark.is_empty()).collect();
+    let [bottleneck] = marked[..] else {
+        panic!("{marked:?}")
+    };
+    assert_eq!(
+        (&*bottleneck.label, &*bottleneck.mark),
+        ("relay-3", "bottleneck")
+    );
+    assert_eq!(bottleneck.details, ["2 MB/s, EU"]);
+    assert_eq!(bottleneck.used, [Some(0.97); 4]);
+    assert_eq!(map.routes.len(), 30);
+    let leads = |route: &Route| route.stops.len() == 4 && route.paths == 1;
+    assert!(map.routes.iter().all(leads), "{:?}", map.routes[0]);
+}
+
+/// The results of `synthetic` over two networks, after a change of the tables of every run.
+fn changed(change: impl Fn(&mut Tables)) -> Document {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let folder = Folder::open(temporary.path());
+    let mut manifest = folder.read_manifest().unwrap();
+    manifest.runs.retain(|run| run.key.network < 2);
+    for entry in &mut manifest.runs {
+        let mut tables = folder.read_run(entry).unwrap();
+        change(&mut tables);
+        *entry = folder.write_run(&entry.key, &tables, 1.0).unwrap();
+    }
+    folder.write_manifest(&manifest).unwrap();
+    hopflow_report::from_results(temporary.path()).unwrap()
+}
+
+/// Puts `relays` relays in the place of those of a network, in regions by turns.
+fn enlarge(tables: &mut Tables, relays: u32, regions: &[&str]) {
+    let template = tables.nodes[0].clone();
+    let client = tables.nodes[9].clone();
+    let number = |node: u32, name: String| Node {
+        node,
+        name,
+        region: regions[node as usize % regions.len()].to_owned(),
+        ..template.clone()
+    };
+    tables.nodes = (0..relays).map(|n| number(n, format!("r{n}"))).collect();
+    tables.nodes.push(Node {
+        node: relays,
+        ..client
+    });
+    tables.paths.clear();
+    for circuit in 0..30 {
+        for position in 0..4 {
+            tables.paths.push(PathNode {
+                circuit,
+                leg: 0,
+                position,
+                node: match position {
+                    0 => relays,
+                    _ => (circuit * 7 + position) % relays,
+                },
+            });
+        }
+    }
+    for circuit in &mut tables.circuits {
+        circuit.bottleneck = None;
+    }
+}
+
+#[test]
+fn a_large_network_is_drawn_by_region_or_by_rate() {
+    let by_region = changed(|tables| enlarge(tables, 400, &["NA", "EU", "AS"]));
+    let labels = |document: &Document| -> Vec<String> {
+        let stops = map(document).columns[1].stops.iter();
+        stops.map(|stop| stop.label.clone()).collect()
+    };
+    assert_eq!(labels(&by_region), ["Europe", "North America", "Asia"]);
+    let by_rate = changed(|tables| enlarge(tables, 400, &[""]));
+    assert_eq!(labels(&by_rate), ["1 MB/s – 10 MB/s"]);
+    for document in [by_region, by_rate] {
+        let (_guard, written) = written(&document);
+        assert!(fs::metadata(&written.page).unwrap().len() < 1_500_000);
+    }
+}
+
+#[test]
+fn results_without_a_network_and_courses_have_no_such_sections() {
+    let document = changed(|tables| {
+        tables.nodes.clear();
+        tables.samples.clear();
+        tables.hops.clear();
+    });
+    let headings = headings(&document);
+    assert!(!headings.contains(&"Network") && !headings.contains(&"Single circuits"));
+    assert!(headings.contains(&"Relays") && headings.contains(&"Origin"));
+}
+
+#[test]
+fn circuits_of_each_class_can_be_chosen_and_have_all_transports() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let [Block::Choices(choices)] = &section(&document, "Single circuits").blocks[..] else {
+        panic!("no choices")
+    };
+    let names: Vec<&str> = choices
+        .choices
+        .iter()
+        .map(|choice| choice.label.split(" circuit").next().unwrap())
+        .collect();
+    assert_eq!(names, ["The only bulk", "Slowest web", "Fastest web"]);
+    let each: Vec<usize> = choices.choices.iter().map(|choice| choice.charts).collect();
+    assert_eq!(each, [3; 3]);
+    let about = &choices.choices[0].about;
+    assert!(
+        about.starts_with(
+            "Path at first: client-0 – relay-0 – relay-3 – relay-6. Goodput: vanilla "
+        ),
+        "{about}"
+    );
+}
+
+#[test]
+fn faults_are_listed_and_marked_on_axes_of_time_alone() {
+    let fault = |name: &str| Fault {
+        name: name.to_owned(),
+        what: FaultKind::Outage,
+        from_s: 20.0,
+        until_s: Some(25.0),
+        rate_bytes_per_s: None,
+        delay_s: None,
+    };
+    let document = changed(|tables| tables.faults = vec![fault("relay-3"), fault("relay-8")]);
+    let marks = |chart: &Chart| {
+        let spans = chart.references.iter();
+        spans
+            .filter(|of| matches!(of, Reference::Span { .. }))
+            .count()
+    };
+    for chart in charts(&document) {
+        let expected = match (chart.x.label.as_str(), chart.id.contains("circuit-0")) {
+            // Its path leads over relay 3, and not over relay 8.
+            ("Time", true) => 1,
+            ("Time", false) if chart.id.contains("-circuit-") => continue,
+            ("Time", false) => 2,
+            _ => 0,
+        };
+        assert_eq!(marks(chart), expected, "{}", chart.id);
+    }
+    let Block::Table(table) = &section(&document, "Faults").blocks[0] else {
+        panic!("no table")
+    };
+    assert_eq!(table.rows.len(), 2);
+}
+
+#[test]
+fn the_origin_says_how_to_make_the_runs_again_and_with_what() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let folder = Folder::open(temporary.path());
+    let mut manifest = folder.read_manifest().unwrap();
+    manifest.commit = Some("0123abc".to_owned());
+    manifest.build = Some("fedcba9876543210".to_owned());
+    folder.write_manifest(&manifest).unwrap();
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let origin = section(&document, "Origin");
+    let again = "`hopflow run dumbbell-100-relays.toml --seeds 6` to hopflow 0.1.0, commit 0123abc";
+    assert!(origin.prose[0].contains(again), "{:?}", origin.prose);
+    let (_guard, written) = written(&document);
+    let page = fs::read_to_string(written.page).unwrap();
+    assert!(page.contains("data-file=\"dumbbell-100-relays.toml\""));
+    assert!(page.contains("fedcba9876543210"));
 }

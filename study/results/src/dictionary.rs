@@ -6,7 +6,8 @@ use parquet::schema::types::Type;
 use crate::table::Row;
 use crate::{
     Circuit, CrossFlow, Deployment, Download, Failure, Fault, HopSample, Latency, LatencyClass,
-    Link, Metric, MetricUnit, NewCircuit, OpenRequest, Part, Queue, Relay, Sample, Trace, Visit,
+    Link, Metric, MetricUnit, NewCircuit, Node, OpenRequest, Part, PathNode, Queue, Relay, Sample,
+    Trace, Visit,
 };
 
 /// A table of a run.
@@ -50,6 +51,8 @@ pub fn dictionary() -> Vec<TableEntry> {
         entry::<MetricUnit>(),
         entry::<Relay>(),
         entry::<Link>(),
+        entry::<Node>(),
+        entry::<PathNode>(),
         entry::<Queue>(),
         entry::<Latency>(),
         entry::<LatencyClass>(),

@@ -87,6 +87,8 @@ impl Tables {
         encoder.add_optional(&self.failures, !self.failures.is_empty())?;
         encoder.add_optional(&self.rebuilt, !self.rebuilt.is_empty())?;
         encoder.add_optional(&self.faults, !self.faults.is_empty())?;
+        encoder.add_optional(&self.nodes, !self.nodes.is_empty())?;
+        encoder.add_optional(&self.paths, !self.paths.is_empty())?;
         Ok(encoder.tables)
     }
 }

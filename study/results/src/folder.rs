@@ -12,8 +12,8 @@ use crate::table::{self, Row};
 use crate::values::{self, Value};
 use crate::{
     Circuit, CrossFlow, Deployment, Download, Error, Failure, Fault, HopSample, Latency,
-    LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest, Part, Queue, Relay, Sample,
-    Trace, Visit,
+    LatencyClass, Link, Metric, MetricUnit, NewCircuit, Node, OpenRequest, Part, PathNode, Queue,
+    Relay, Sample, Trace, Visit,
 };
 
 const MANIFEST: &str = "manifest.json";
@@ -120,6 +120,8 @@ impl Folder {
             failures: self.read_optional::<Failure>(entry)?,
             rebuilt: self.read_optional::<NewCircuit>(entry)?,
             faults: self.read_optional::<Fault>(entry)?,
+            nodes: self.read_optional::<Node>(entry)?,
+            paths: self.read_optional::<PathNode>(entry)?,
         })
     }
 

@@ -18,6 +18,8 @@
 //!     breakdown.parquet                   [`Part`], where it was recorded
 //!     latencies.parquet                   [`Latency`], where it was recorded
 //!     latency_classes.parquet             [`LatencyClass`], likewise
+//!     nodes.parquet                       [`Node`], where the network is known
+//!     paths.parquet                       [`PathNode`], likewise
 //!     queues.parquet                      [`Queue`], where they were recorded
 //!     deployments.parquet                 [`Deployment`], where a transport was rolled out
 //!     traces.parquet                      [`Trace`], where it was recorded
@@ -95,8 +97,9 @@ pub use manifest::{FORMAT, Manifest};
 pub use requests::Requests;
 pub use rows::{
     Cause, Circuit, Class, CrossFlow, Deployment, Direction, Download, FailCause, Failure, Fault,
-    FaultKind, HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest,
-    Part, Queue, Relay, Sample, Since, Stage, Trace, Transfer, Vantage, Visit,
+    FaultKind, HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, Node,
+    OpenRequest, Part, PathNode, Queue, Relay, Sample, Since, Stage, Trace, Transfer, Vantage,
+    Visit,
 };
 pub use run::{RunEntry, TableFile, Tables};
 pub use table::Row;

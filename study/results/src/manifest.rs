@@ -14,6 +14,12 @@ pub struct Manifest {
     pub format: u32,
     /// The version of hopflow that wrote it.
     pub hopflow: String,
+    /// The commit that this hopflow was built from, where whoever built it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Identifies the very program that made the runs, by a hash of its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
     /// The command that made it, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -38,6 +44,8 @@ impl Manifest {
         Self {
             format: FORMAT,
             hopflow: hopflow.to_owned(),
+            commit: None,
+            build: None,
             command: None,
             scenario: scenario.to_owned(),
             about: None,

@@ -392,6 +392,39 @@ row! {
 }
 
 row! {
+    /// A node of the network, whether it is a relay, a client or a server beside the overlay.
+    pub struct Node in "nodes" {
+        /// The node's number, as in `paths` and in the column `bottleneck` of `circuits`.
+        pub node: u32,
+        /// Its name.
+        pub name: String,
+        /// Where it is: the code of a continent, or the name of its router; empty where nothing says
+        /// so.
+        pub region: String,
+        /// Rate of its access link in each direction, before faults.
+        pub access_bytes_per_s: f64,
+        /// Propagation delay of its access link in each direction, in seconds, before faults.
+        pub delay_s: f64,
+        /// Rate of its token bucket; empty where it has none.
+        pub bucket_bytes_per_s: Option<f64>,
+    }
+}
+
+row! {
+    /// A node on the path that a user has at first.
+    pub struct PathNode in "paths" {
+        /// The circuit's number.
+        pub circuit: u32,
+        /// Which of the user's paths between the same ends; most users have path 0 alone.
+        pub leg: u32,
+        /// Number of the node on the path, from 0 at the client.
+        pub position: u32,
+        /// The node's number, as in `nodes`.
+        pub node: u32,
+    }
+}
+
+row! {
     /// What waited at one direction of a node's access link after the warm-up.
     pub struct Queue in "queues" {
         /// The node's name.

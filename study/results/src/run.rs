@@ -8,7 +8,8 @@ use crate::fingerprint::{Fingerprint, Hasher};
 use crate::key::RunKey;
 use crate::rows::{
     Circuit, CrossFlow, Deployment, Download, Failure, Fault, HopSample, Latency, LatencyClass,
-    Link, Metric, MetricUnit, NewCircuit, OpenRequest, Part, Queue, Relay, Sample, Trace, Visit,
+    Link, Metric, MetricUnit, NewCircuit, Node, OpenRequest, Part, PathNode, Queue, Relay, Sample,
+    Trace, Visit,
 };
 use crate::table::Row;
 
@@ -58,6 +59,10 @@ pub struct Tables {
     pub rebuilt: Vec<NewCircuit>,
     /// What went wrong at relays, by relay, where something did; no file otherwise.
     pub faults: Vec<Fault>,
+    /// All nodes by their numbers, where the network is known; no file otherwise.
+    pub nodes: Vec<Node>,
+    /// The paths over them, by circuit, path and position; no file otherwise.
+    pub paths: Vec<PathNode>,
 }
 
 impl Tables {
@@ -66,7 +71,8 @@ impl Tables {
     /// Metrics are left out: they are what layers think of the state by which they act, and what
     /// they do is in the other tables. A layer may declare one more, and its results stay the same.
     /// Open requests are left out, too: they follow from the same events as the rest, and hashes of
-    /// results that were made before they were recorded stay valid.
+    /// results that were made before they were recorded stay valid. So do nodes and paths, which are
+    /// drawn before a run begins and decide all the rest.
     pub fn fingerprint(&self) -> Fingerprint {
         fn add<R: Row>(rows: &[R], hasher: &mut Hasher) {
             hasher.text(R::TABLE);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use hopflow_results::{
     Cause, Circuit, Class, CrossFlow, Deployment, Direction, Download, Error, FailCause, Failure,
     Fault, FaultKind, Folder, HopSample, Latency, LatencyClass, Link, Manifest, Metric, MetricUnit,
-    NewCircuit, OpenRequest, Part, Queue, Relay, RunEntry, RunKey, Sample, Since, Stage, Tables,
-    Trace, Transfer, Value, Vantage, Verdict, Visit,
+    NewCircuit, Node, OpenRequest, Part, PathNode, Queue, Relay, RunEntry, RunKey, Sample, Since,
+    Stage, Tables, Trace, Transfer, Value, Vantage, Verdict, Visit,
 };
 use tempfile::TempDir;
 
@@ -199,6 +199,24 @@ fn tables() -> Tables {
         failures: vec![failure()],
         rebuilt: vec![new_circuit()],
         faults: vec![fault()],
+        nodes: vec![node()],
+        paths: vec![PathNode {
+            circuit: 7,
+            leg: 1,
+            position: 2,
+            node: 3,
+        }],
+    }
+}
+
+fn node() -> Node {
+    Node {
+        node: 3,
+        name: "relay-1".to_owned(),
+        region: "EU".to_owned(),
+        access_bytes_per_s: 12.5e6,
+        delay_s: 0.02,
+        bucket_bytes_per_s: None,
     }
 }
 
@@ -314,6 +332,8 @@ fn the_hash_of_results_depends_on_every_row_but_metrics_and_on_nothing_else() {
     other = tables();
     other.metrics.clear();
     other.metric_units.clear();
+    other.nodes.clear();
+    other.paths.clear();
     assert_eq!(other.fingerprint(), tables().fingerprint());
     other.hops[2].window_cells = Some(u64::MAX - 1);
     assert_ne!(other.fingerprint(), tables().fingerprint());
@@ -327,6 +347,8 @@ fn a_manifest_is_read_as_it_was_written() {
     let (_guard, folder, entry) = folder();
     let mut manifest = Manifest::new("0.1.0", "star", "name = \"star\"\n# µ\n");
     manifest.command = Some("hopflow run star.toml".to_owned());
+    manifest.commit = Some("0123abc".to_owned());
+    manifest.build = Some("fedcba9876543210".to_owned());
     manifest.transports = vec!["backtap".to_owned()];
     manifest.seeds = vec![1, u64::MAX];
     manifest.runs = vec![entry];

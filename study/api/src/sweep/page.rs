@@ -203,6 +203,7 @@ fn origin(picture: &Picture, command: &str, version: &str) -> Section {
         Block::Code(Code {
             caption: caption.to_owned(),
             text,
+            file: None,
         })
     };
     let labels: BTreeMap<&str, &str> = picture

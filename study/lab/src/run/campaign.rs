@@ -73,6 +73,7 @@ impl Campaign {
         build: &str,
     ) -> Result<Self, Error> {
         let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), name, text);
+        manifest.build = Some(build.to_owned());
         if let Some(scenario) = scenarios.first() {
             manifest.transports = scenario.labels();
             manifest.seeds = scenario.seeds.list();
@@ -107,6 +108,11 @@ impl Campaign {
     /// Notes the command that makes the results.
     pub fn set_command(&mut self, command: String) {
         self.manifest.command = Some(command);
+    }
+
+    /// Notes the commit that the program was built from, where that is known.
+    pub fn set_commit(&mut self, commit: Option<&str>) {
+        self.manifest.commit = commit.map(str::to_owned);
     }
 
     /// Makes each run use exactly so many threads, be there work for them or not, in order to show

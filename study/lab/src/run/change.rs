@@ -194,6 +194,11 @@ impl Part {
         }
     }
 
+    /// Of what is known of each node, that of the part.
+    pub(super) fn of_nodes<T>(&self, all: &mut Vec<T>) {
+        self.nodes.retain(all);
+    }
+
     /// Of what is known of each circuit, that of the part.
     pub(super) fn of_circuits<T>(&self, all: &mut Vec<T>) {
         self.circuits.retain(all);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use hopflow_results::{
     Cause, Circuit, Class, CrossFlow, Direction, Download, FailCause, Failure, Fault, FaultKind,
-    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, OpenRequest, Part,
-    Queue, Relay, Sample, Since, Stage, Tables, Trace, Transfer, Vantage, Visit,
+    HopSample, Latency, LatencyClass, Link, Metric, MetricUnit, NewCircuit, Node, OpenRequest,
+    Part, PathNode, Queue, Relay, Sample, Since, Stage, Tables, Trace, Transfer, Vantage, Visit,
 };
-use hopflow_sim::spec::{self, NodeSpec, WorldSpec};
+use hopflow_sim::spec::{self, CircuitSpec, NodeSpec, WorldSpec};
 use hopflow_sim::{CircuitOutcome, LatencyHistogram, NodeOutcome, Outcome};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 use hopflow_wire::{CELL, CELL_DATA};
@@ -61,7 +61,36 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
             .collect(),
         rebuilt: outcome.rebuilt.iter().map(new_circuit).collect(),
         faults: world.faults.iter().map(|it| fault(world, it)).collect(),
+        nodes: Vec::new(),
+        paths: (0..).zip(&world.circuits).flat_map(path).collect(),
     }
+}
+
+/// The nodes of a world, which are in these regions.
+pub(super) fn nodes_at(world: &WorldSpec, regions: Vec<String>) -> Vec<Node> {
+    let nodes = (0..).zip(&world.nodes).zip(regions);
+    let node = |((node, spec), region): ((u32, &NodeSpec), String)| Node {
+        node,
+        name: spec.name.clone(),
+        region,
+        access_bytes_per_s: spec.access.rate.as_f64(),
+        delay_s: spec.access.delay.as_secs_f64(),
+        bucket_bytes_per_s: spec.bucket.map(|bucket| bucket.rate.as_f64()),
+    };
+    nodes.map(node).collect()
+}
+
+/// The nodes on a circuit's paths.
+fn path((circuit, spec): (u32, &CircuitSpec)) -> impl Iterator<Item = PathNode> {
+    (0..).zip(spec.paths()).flat_map(move |(leg, path)| {
+        let nodes = (0..).zip(path);
+        nodes.map(move |(position, node)| PathNode {
+            circuit,
+            leg,
+            position,
+            node: node.index() as u32,
+        })
+    })
 }
 
 /// A distribution of latencies: of which circuit, and since when they are counted.

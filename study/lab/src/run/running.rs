@@ -123,14 +123,17 @@ impl Running {
             ..
         } = self;
         let mut outcome = world.into_outcome();
+        let mut regions = job.scenario.regions(&spec);
         if let Some(part) = Change::part(job.change.as_ref(), &job.scenario, &spec) {
             part.of_world(&mut spec);
             part.of_outcome(&mut outcome, &spec);
+            part.of_nodes(&mut regions);
             if let Some(upgraded) = &mut upgraded {
                 part.of_circuits(upgraded);
             }
         }
         let mut tables = rows::tables(&spec, &outcome);
+        tables.nodes = rows::nodes_at(&spec, regions);
         if let Some((rollout, upgraded)) = job.rollout.as_ref().zip(upgraded) {
             tables.deployments = rollout.rows(&upgraded);
         }

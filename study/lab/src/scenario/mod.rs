@@ -23,6 +23,7 @@ mod quantity;
 mod queue;
 mod read;
 mod rebuild;
+mod regions;
 mod replay;
 mod sample;
 mod scale;

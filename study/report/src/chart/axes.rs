@@ -57,6 +57,9 @@ pub(super) fn references_behind(svg: &mut Svg, frame: &Frame, chart: &Chart) {
                 let x = frame.x_at(*x);
                 dashed(svg, (x, top), (x, top + height));
             }
+            Reference::Span {
+                from, until, slim, ..
+            } => span(svg, frame, (*from, *until), *slim),
         }
     }
 }
@@ -64,6 +67,8 @@ pub(super) fn references_behind(svg: &mut Svg, frame: &Frame, chart: &Chart) {
 /// The names of references, above the data.
 pub(super) fn reference_labels(svg: &mut Svg, frame: &Frame, chart: &Chart) {
     let (left, top, width, _) = frame.plot();
+    // Names of stretches stand in lines of their own, for stretches may overlap.
+    let mut line = top + 10.0;
     for reference in &chart.references {
         match reference {
             Reference::Band { label, high, .. } => {
@@ -76,15 +81,53 @@ pub(super) fn reference_labels(svg: &mut Svg, frame: &Frame, chart: &Chart) {
             }
             Reference::Vertical { label, x } => {
                 let x = frame.x_at(*x);
-                let room = left + width - x > text_width(label) + 8.0;
-                let (x, anchor) = if room {
-                    (x + 5.0, Anchor::Start)
-                } else {
-                    (x - 5.0, Anchor::End)
-                };
-                svg.text((x, top + 10.0), anchor, Ink::Muted, label);
+                beside(svg, frame, (x, top + 10.0), Ink::Muted, label);
             }
+            Reference::Span { label, from, .. } if !label.is_empty() => {
+                let x = frame.x_at(*from).clamp(left, left + width);
+                beside(svg, frame, (x, line), Ink::Alert, label);
+                line += 15.0;
+            }
+            Reference::Span { .. } => {}
         }
+    }
+}
+
+/// Text to the right of a place, or to the left where there is no room.
+fn beside(svg: &mut Svg, frame: &Frame, (x, y): (f64, f64), ink: Ink, text: &str) {
+    let (left, _, width, _) = frame.plot();
+    let room = left + width - x > text_width(text) + 8.0;
+    let (x, anchor) = if room {
+        (x + 5.0, Anchor::Start)
+    } else {
+        (x - 5.0, Anchor::End)
+    };
+    svg.text((x, y), anchor, ink, text);
+}
+
+/// A stretch of the horizontal axis, as far as it is in the plot.
+fn span(svg: &mut Svg, frame: &Frame, (from, until): (f64, Option<f64>), slim: bool) {
+    let (left, top, width, height) = frame.plot();
+    let within = |x: f64| frame.x_at(x).clamp(left, left + width);
+    let (begin, end) = (within(from), until.map_or(left + width, within));
+    if until.is_some_and(|until| frame.x_at(until) <= left) || frame.x_at(from) >= left + width {
+        return;
+    }
+    let colour = svg.colour(Ink::Alert);
+    // Even what is over at once can be seen.
+    let wide = (end - begin).max(1.5);
+    let (y, high, opacity) = if slim {
+        (top + height - 5.0, 5.0, 0.45)
+    } else {
+        (top, height, 0.1)
+    };
+    svg.raw(format_args!(
+        "<rect x=\"{begin:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>"
+    ));
+    if !slim {
+        svg.raw(format_args!(
+            "<path d=\"M{begin:.1} {top:.1}v{height:.1}\" stroke=\"{colour}\" stroke-width=\"1\" stroke-dasharray=\"3 3\"/>"
+        ));
     }
 }
 

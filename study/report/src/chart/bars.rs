@@ -1,11 +1,9 @@
 //! Stacked bars. A part has a number in the legend and in the bars, so that colours are not the only
 //! sign.
 
-use std::fmt::Write as _;
-
 use super::Shape;
+use super::canvas::{Canvas, Spoken};
 use super::frame::text_width;
-use super::svg::FONTS;
 use crate::model::{Axis, Bar, Bars};
 use crate::scale::Scale;
 use crate::style::{Ink, Medium};
@@ -27,7 +25,6 @@ const ROOM: f64 = 13.0;
 /// Where things are.
 struct Layout<'a> {
     bars: &'a Bars,
-    medium: Medium,
     scale: Scale,
     width: f64,
     left: f64,
@@ -42,26 +39,23 @@ struct Layout<'a> {
 
 /// The bars as an SVG element, or as the content of an SVG file.
 pub(crate) fn render_bars(bars: &Bars, shape: Shape, medium: Medium) -> String {
-    let layout = Layout::new(bars, shape, medium);
-    let mut out = layout.open(shape);
+    let layout = Layout::new(bars, shape);
+    let spoken = Spoken {
+        title: &bars.title,
+        caption: &bars.caption,
+        elsewhere: "The table below has the values.",
+    };
+    let mut out = Canvas::new(medium, shape, (layout.width, layout.height()), &spoken);
     layout.draw_legend(&mut out);
     layout.draw_axis(&mut out);
     for (number, bar) in bars.bars.iter().enumerate() {
         layout.draw_bar(&mut out, layout.top + number as f64 * layout.step, bar);
     }
-    out.push_str("</svg>");
-    if medium == Medium::File {
-        out.push('\n');
-    }
-    out
-}
-
-fn write(out: &mut String, markup: std::fmt::Arguments<'_>) {
-    out.write_fmt(markup).expect("a string takes every text");
+    out.finish()
 }
 
 impl<'a> Layout<'a> {
-    fn new(bars: &'a Bars, shape: Shape, medium: Medium) -> Self {
+    fn new(bars: &'a Bars, shape: Shape) -> Self {
         let (narrow, width) = (shape == Shape::Narrow, shape.width());
         let axis = Axis::new(&bars.label, &bars.unit).including(0.0);
         let lengths = bars.bars.iter().map(|bar| bar.values.iter().sum());
@@ -75,7 +69,6 @@ impl<'a> Layout<'a> {
             top: lines * (SAMPLE + 7.0) + 10.0,
             step: HEIGHT + GAP + above,
             bars,
-            medium,
             width,
             narrow,
             legend,
@@ -91,98 +84,41 @@ impl<'a> Layout<'a> {
         self.left + place * (self.width - self.left - 18.0)
     }
 
-    fn open(&self, shape: Shape) -> String {
-        let (width, height) = (self.width, self.height());
-        let title = escape(&self.bars.title);
-        match self.medium {
-            Medium::Page => format!(
-                "<svg class=\"{}\" viewBox=\"0 0 {width} {height:.1}\" role=\"img\" \
-                 aria-label=\"{title}. The table below has the values.\" font-size=\"12.5\">",
-                shape.name()
-            ),
-            Medium::File => format!(
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height:.1}\" \
-                 viewBox=\"0 0 {width} {height:.1}\" role=\"img\" font-family=\"{FONTS}\" \
-                 font-size=\"12.5\"><title>{title}</title><desc>{}</desc>\
-                 <rect width=\"{width}\" height=\"{height:.1}\" fill=\"{}\"/>",
-                escape(&self.bars.caption),
-                self.ink(Ink::Paper)
-            ),
-        }
-    }
-
-    fn ink(&self, ink: Ink) -> String {
-        ink.on(self.medium)
-    }
-
-    fn text(&self, out: &mut String, (x, y): (f64, f64), anchor: &str, ink: Ink, text: &str) {
-        let (colour, text) = (self.ink(ink), escape(text));
-        write(
-            out,
-            format_args!(
-                "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"{colour}\">{text}</text>"
-            ),
-        );
-    }
-
-    /// A part's piece of a bar, or its sample, with its number where there is room.
-    fn piece(
-        &self,
-        out: &mut String,
-        part: usize,
-        (x, y): (f64, f64),
-        (width, height): (f64, f64),
-    ) {
-        let fill = self.ink(Ink::Series(part));
-        write(
-            out,
-            format_args!(
-                "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height}\" fill=\"{fill}\"/>"
-            ),
-        );
-        if width >= ROOM {
-            let place = (x + width / 2.0, y + height / 2.0 + 4.5);
-            self.text(out, place, "middle", Ink::Paper, &(part + 1).to_string());
-        }
-    }
-
-    fn draw_legend(&self, out: &mut String) {
+    fn draw_legend(&self, out: &mut Canvas) {
         for (part, (label, &(x, y))) in self.bars.parts.iter().zip(&self.legend).enumerate() {
-            self.piece(out, part, (x, y), (SAMPLE, SAMPLE));
-            self.text(out, (x + SAMPLE + 6.0, y + 13.0), "start", Ink::Text, label);
+            piece(out, part, (x, y), (SAMPLE, SAMPLE));
+            out.text((x + SAMPLE + 6.0, y + 13.0), "start", Ink::Text, label);
         }
     }
 
-    fn draw_axis(&self, out: &mut String) {
+    fn draw_axis(&self, out: &mut Canvas) {
         let bottom = self.height() - AXIS;
         let ticks = self.scale.ticks(if self.narrow { 4 } else { 10 });
         let decimals = tick_decimals(&ticks);
+        let grid = out.ink(Ink::Grid);
         for tick in ticks {
             let x = self.x(tick);
-            write(
-                out,
-                format_args!(
-                    "<path d=\"M{x:.1} {:.1}V{bottom:.1}\" stroke=\"{}\" stroke-width=\"1\"/>",
-                    self.top - 4.0,
-                    self.ink(Ink::Grid)
-                ),
-            );
+            out.raw(format_args!(
+                "<path d=\"M{x:.1} {:.1}V{bottom:.1}\" stroke=\"{}\" stroke-width=\"1\"/>",
+                self.top - 4.0,
+                grid
+            ));
             let label = fixed(tick, decimals);
-            self.text(out, (x, bottom + 16.0), "middle", Ink::Muted, &label);
+            out.text((x, bottom + 16.0), "middle", Ink::Muted, &label);
         }
         let label = format!("{} ({})", self.bars.label, self.bars.unit);
         let right = (self.width - 18.0, bottom + 36.0);
-        self.text(out, right, "end", Ink::Muted, &label);
+        out.text(right, "end", Ink::Muted, &label);
     }
 
-    fn draw_bar(&self, out: &mut String, top: f64, bar: &Bar) {
+    fn draw_bar(&self, out: &mut Canvas, top: f64, bar: &Bar) {
         let mut y = top;
         if self.narrow {
-            self.text(out, (self.left, y + 14.0), "start", Ink::Text, &bar.label);
+            out.text((self.left, y + 14.0), "start", Ink::Text, &bar.label);
             y += LINE;
         } else {
             let place = (self.left - 12.0, y + HEIGHT / 2.0 + 4.5);
-            self.text(out, place, "end", Ink::Text, &bar.label);
+            out.text(place, "end", Ink::Text, &bar.label);
         }
         let mut sum = 0.0;
         for (part, &value) in self.bars.parts.iter().enumerate().zip(&bar.values) {
@@ -198,10 +134,22 @@ impl<'a> Layout<'a> {
                 significant(value),
                 self.bars.unit
             );
-            write(out, format_args!("<g><title>{}</title>", escape(&told)));
-            self.piece(out, number, (begin, y), (end - begin, HEIGHT));
-            out.push_str("</g>");
+            out.raw(format_args!("<g><title>{}</title>", escape(&told)));
+            piece(out, number, (begin, y), (end - begin, HEIGHT));
+            out.raw(format_args!("</g>"));
         }
+    }
+}
+
+/// A part's piece of a bar, or its sample, with its number where there is room.
+fn piece(out: &mut Canvas, part: usize, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    let fill = out.ink(Ink::Series(part));
+    out.raw(format_args!(
+        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{height}\" fill=\"{fill}\"/>"
+    ));
+    if width >= ROOM {
+        let place = (x + width / 2.0, y + height / 2.0 + 4.5);
+        out.text(place, "middle", Ink::Paper, &(part + 1).to_string());
     }
 }
 

@@ -5,8 +5,10 @@
 
 mod axes;
 mod bars;
+mod canvas;
 mod frame;
 mod legend;
+mod map;
 mod marks;
 mod svg;
 
@@ -15,6 +17,7 @@ use crate::style::Medium;
 pub(crate) use bars::render_bars;
 use frame::Frame;
 pub(crate) use frame::Shape;
+pub(crate) use map::render_map;
 use svg::Svg;
 
 /// The chart as an SVG element, or as the content of an SVG file.

@@ -227,7 +227,7 @@ pub(super) fn over_time(
     let width = end / BINS as f64;
     let mut bins: Vec<Vec<f64>> = vec![Vec::new(); BINS + 1];
     for run in runs {
-        for (bin, mean) in binned(run, width) {
+        for (bin, mean) in binned(run, width, BINS) {
             bins[bin].push(mean * scale);
         }
     }
@@ -257,12 +257,13 @@ fn time(series: &[Series]) -> Axis {
     }
 }
 
-/// The mean of a run in each bin that it has samples in.
-fn binned(run: &OverTime, width: f64) -> Vec<(usize, f64)> {
+/// The mean of a run in each bin that it has samples in; all that is later than `count` bins counts
+/// to the next one.
+pub(super) fn binned(run: &OverTime, width: f64, count: usize) -> Vec<(usize, f64)> {
     let mut bins: Vec<(usize, f64, f64)> = Vec::new();
     for (t, value) in run.points() {
         let bin = if width > 0.0 {
-            ((t / width) as usize).min(BINS)
+            ((t / width) as usize).min(count)
         } else {
             0
         };
@@ -279,7 +280,8 @@ fn binned(run: &OverTime, width: f64) -> Vec<(usize, f64)> {
         .collect()
 }
 
-fn line(transport: &Transport, points: Vec<Point>) -> Series {
+/// A line in a transport's colour.
+pub(super) fn line(transport: &Transport, points: Vec<Point>) -> Series {
     Series {
         label: transport.label.clone(),
         colour: transport.colour,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hopflow_results::{
-    Circuit, Class, Deployment, Download, Failure, Folder, HopSample, Manifest, Metric, MetricUnit,
-    OpenRequest, Relay, Requests, RunEntry, Sample,
+    Circuit, Class, Deployment, Download, Failure, Fault, Folder, HopSample, Manifest, Metric,
+    MetricUnit, OpenRequest, Relay, Requests, RunEntry, Sample,
 };
 use hopflow_stats::{Lasted, Mean, Survival};
 
@@ -31,6 +31,8 @@ pub(super) struct Run {
     pub(super) failed: Vec<Failure>,
     pub(super) circuits: Vec<Circuit>,
     pub(super) relays: Vec<Relay>,
+    /// What went wrong at relays.
+    pub(super) faults: Vec<Fault>,
     /// Which transport each circuit had, where one was being rolled out.
     pub(super) deployments: Vec<Deployment>,
     /// Where the time of downloads went, by circuit and request, if it was recorded.
@@ -55,11 +57,11 @@ pub(super) struct Hop {
 }
 
 /// A mean over circuits at each time of sampling.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct OverTime(BTreeMap<u64, (f64, u32)>);
 
 impl OverTime {
-    fn add(&mut self, t: f64, value: f64) {
+    pub(super) fn add(&mut self, t: f64, value: f64) {
         if t >= 0.0 {
             // The bits of floats that are not negative are ordered as the floats are.
             let entry = self.0.entry(t.to_bits()).or_default();
@@ -190,6 +192,7 @@ pub(super) fn brief(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
 pub(super) fn whole(folder: &Folder, entry: &RunEntry) -> Result<Run, Error> {
     let mut run = brief(folder, entry)?;
     run.relays = folder.read_table(entry)?;
+    run.faults = folder.read_optional(entry)?;
     run.deployments = folder.read_optional(entry)?;
     for sample in folder.read_table::<Sample>(entry)? {
         let waiting = sample.packaged_bytes.saturating_sub(sample.delivered_bytes);

@@ -5,18 +5,22 @@ use std::fmt::Write as _;
 use hopflow_results::Manifest;
 
 use crate::model::{Block, Cell, Code, Column, Section, Table};
+use crate::text::slug;
 
-/// The origin of all numbers: command, version, seeds, scenario, and a hash per run.
+/// The origin of all numbers: command, version, commit, program, seeds, scenario, and a hash per run.
 pub(super) fn section(manifest: &Manifest) -> Section {
     let row =
         |name: &str, value: &str| vec![Cell::Text(name.to_owned()), Cell::Text(value.to_owned())];
-    let mut rows = vec![
-        row("hopflow", &manifest.hopflow),
-        row("Scenario", &manifest.scenario),
-    ];
+    let mut rows = vec![row("hopflow", &manifest.hopflow)];
+    let known = [("Commit", &manifest.commit), ("Program", &manifest.build)];
+    for (name, value) in known {
+        rows.extend(value.as_ref().map(|value| row(name, value)));
+    }
+    rows.push(row("Scenario", &manifest.scenario));
     if let Some(command) = &manifest.command {
         rows.push(row("Command", command));
     }
+    rows.push(row("Transports", &manifest.transports.join(", ")));
     rows.push(row("Seeds", &ranges(&manifest.seeds)));
     let table = Table {
         caption: "What the results were made from".to_owned(),
@@ -26,10 +30,12 @@ pub(super) fn section(manifest: &Manifest) -> Section {
     let scenario = Code {
         caption: "Scenario".to_owned(),
         text: manifest.scenario_toml.clone(),
+        file: Some(format!("{}.toml", slug(&manifest.scenario))),
     };
     let runs = Code {
         caption: "Runs and the hashes of their results".to_owned(),
         text: runs(manifest),
+        file: None,
     };
     Section::new(
         "Origin",
@@ -39,9 +45,31 @@ pub(super) fn section(manifest: &Manifest) -> Section {
             Block::Code(runs),
         ],
     )
+    .with_prose(again(manifest))
     .with_prose(
         "The same scenario, seeds and version give the same results bit for bit, on every machine. \
-         The hash of a run’s results tells whether they are the same.",
+         The hash of a run’s results tells whether they are the same. The program is a hash of the \
+         very file that made the runs.",
+    )
+}
+
+/// How to make the runs again from what the page has.
+fn again(manifest: &Manifest) -> String {
+    let file = format!("{}.toml", slug(&manifest.scenario));
+    let first: Vec<u64> = (1..=manifest.seeds.len() as u64).collect();
+    // Other seeds are listed in the scenario.
+    let seeds = if manifest.seeds == first {
+        format!(" --seeds {}", first.len())
+    } else {
+        String::new()
+    };
+    let of = match &manifest.commit {
+        Some(commit) => format!("{}, commit {commit}", manifest.hopflow),
+        None => manifest.hopflow.clone(),
+    };
+    format!(
+        "To make the runs again, save the scenario below as `{file}` and give \
+         `hopflow run {file}{seeds}` to hopflow {of}. Files that the scenario names must be there."
     )
 }
 

@@ -3,15 +3,20 @@
 mod breakdown;
 mod comparison;
 mod curves;
+mod detail;
+mod faults;
 mod findings;
 mod kind;
 mod load;
 mod made;
 mod measures;
 mod metrics;
+mod network;
+mod paths;
 mod quantity;
 mod relays;
 mod rollout;
+mod single;
 mod summary;
 
 use std::path::Path;
@@ -22,6 +27,7 @@ use crate::error::Error;
 use crate::figures;
 use crate::model::{Block, Document, Fact, Section};
 pub use comparison::{Compared, Comparison, Difference, Entry, Finding, Shown, comparison};
+use detail::Detail;
 pub use kind::Kind;
 use load::Transport;
 pub use measures::{measures, quantities};
@@ -52,7 +58,8 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
             path: dir.to_owned(),
         });
     }
-    let mut document = compare(&manifest, &transports);
+    let detail = Detail::read(&folder, &manifest, &transports)?;
+    let mut document = compare(&manifest, &transports, &detail);
     if !values.is_empty() {
         let labels: Vec<String> = transports.iter().map(|t| t.label.clone()).collect();
         document.sections.insert(
@@ -63,18 +70,22 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
     Ok(document)
 }
 
-fn compare(manifest: &Manifest, transports: &[Transport]) -> Document {
+fn compare(manifest: &Manifest, transports: &[Transport], detail: &Detail) -> Document {
     let comparison = Comparison::of(transports);
     let mut findings = findings::section(&comparison, transports);
     findings
         .blocks
         .extend(unfinished(manifest).map(Block::Note));
     let mut sections = vec![findings];
+    sections.extend(Some(network::section(detail, transports)).filter(has_content));
     sections.extend(Some(breakdown::section(transports)).filter(has_content));
     sections.extend(curves::sections(transports).into_iter().filter(has_content));
+    sections.extend(Some(single::section(detail, transports)).filter(has_content));
     sections.extend(Some(metrics::section(transports)).filter(has_content));
     sections.extend(Some(rollout::section(transports)).filter(has_content));
     sections.extend(Some(relays::section(transports)).filter(has_content));
+    sections.extend(Some(faults::section(detail, transports)).filter(has_content));
+    faults::mark(&mut sections, transports);
     sections.push(summary::section(&comparison, transports));
     sections.push(made::section(manifest));
     Document {

@@ -167,4 +167,15 @@ pub enum Reference {
         /// Its upper end on the vertical axis.
         high: f64,
     },
+    /// A stretch of the horizontal axis.
+    Span {
+        /// Its name, written at its beginning; none if it is empty.
+        label: String,
+        /// Where it begins.
+        from: f64,
+        /// Where it ends; `None`: at the end of the axis.
+        until: Option<f64>,
+        /// Whether it is a bar on the axis alone, as one of many.
+        slim: bool,
+    },
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::chart::{self, Shape};
 use crate::image::Image;
-use crate::model::{Bars, Block, Code, Document, Section};
+use crate::model::{Bars, Block, Choice, Choices, Code, Document, Map, Section};
 use crate::style::{self, Medium};
 use crate::text::{escape, prose, slug};
 
@@ -173,7 +173,9 @@ fn block(block: &Block) -> String {
             format!("<div class=\"charts\">{charts}</div>\n")
         }
         Block::Scatter(scatter) => scatter::render(scatter),
+        Block::Choices(choices) => self::choices(choices),
         Block::Bars(bars) => self::bars(bars),
+        Block::Map(map) => self::map(map),
         Block::Note(text) => format!("<p class=\"note\">{}</p>\n", prose(text)),
         Block::Code(code) => self::code(code),
         Block::Image(image) => self::image(image),
@@ -186,6 +188,39 @@ fn bars(bars: &Bars) -> String {
         "<figure class=\"bars\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{}{}</figure>\n",
         escape(&bars.title),
         prose(&bars.caption),
+        draw(Shape::Wide),
+        draw(Shape::Narrow),
+    )
+}
+
+/// All that can be chosen, one below the other: the script shows one at a time.
+fn choices(choices: &Choices) -> String {
+    let mut charts = choices.charts.iter();
+    let choice = |choice: &Choice| {
+        let charts: String = (charts.by_ref().take(choice.charts))
+            .map(figure::render_small)
+            .collect();
+        format!(
+            "<div class=\"option\" data-label=\"{label}\"><h3>{label}</h3><p>{about}</p><div class=\"charts\">{charts}</div></div>",
+            label = escape(&choice.label),
+            about = prose(&choice.about),
+        )
+    };
+    let all: String = choices.choices.iter().map(choice).collect();
+    format!(
+        "<div class=\"one-of\" data-label=\"{}\">{all}</div>\n",
+        escape(&choices.label)
+    )
+}
+
+fn map(map: &Map) -> String {
+    let draw = |shape| chart::render_map(map, shape, Medium::Page);
+    format!(
+        "<figure class=\"map\"><figcaption><h3>{}</h3><p>{}</p></figcaption>\
+         <div class=\"drawing\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">{}{}</div></figure>\n",
+        escape(&map.title),
+        prose(&map.caption),
+        escape(&map.title),
         draw(Shape::Wide),
         draw(Shape::Narrow),
     )
@@ -205,8 +240,12 @@ fn code(code: &Code) -> String {
     } else {
         " open"
     };
+    let file = code.file.as_ref();
+    let file = file.map_or_else(String::new, |file| {
+        format!(" data-file=\"{}\"", escape(file))
+    });
     format!(
-        "<details class=\"code\"{open}><summary>{}</summary><pre tabindex=\"0\"><code>{}</code></pre></details>\n",
+        "<details class=\"code\"{open}{file}><summary>{}</summary><pre tabindex=\"0\"><code>{}</code></pre></details>\n",
         prose(&code.caption),
         escape(&code.text)
     )

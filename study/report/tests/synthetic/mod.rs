@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use hopflow_results::{
-    Circuit, Class, Download, Folder, HopSample, Manifest, Metric, MetricUnit, RunKey, Sample,
-    Tables, Value, Verdict,
+    Circuit, Class, Download, Folder, HopSample, Manifest, Metric, MetricUnit, Node, PathNode,
+    Relay, RunKey, Sample, Tables, Value, Verdict,
 };
 
 pub(crate) const TRANSPORTS: [&str; 4] = ["vanilla", "pctcp", "n23", "backtap"];
@@ -77,7 +77,51 @@ fn tables(transport: usize, seed: u64) -> Tables {
         ));
     }
     over_time(&mut tables, transport, slowness, &mut random);
+    relays_and_paths(&mut tables);
     tables
+}
+
+/// Nine relays, three for each position, and a client for each circuit; relay 3 is the bottleneck.
+fn relays_and_paths(tables: &mut Tables) {
+    let node = |(node, name): (u32, String), bucket| Node {
+        node,
+        name,
+        region: "EU".to_owned(),
+        access_bytes_per_s: 12.5e6,
+        delay_s: 0.02,
+        bucket_bytes_per_s: bucket,
+    };
+    for number in 0..9 {
+        let name = format!("relay-{number}");
+        tables.nodes.push(node((number, name.clone()), Some(2e6)));
+        tables.relays.push(Relay {
+            name,
+            cells_sent: 1000,
+            cells_retransmitted: 0,
+            cells_dropped: 0,
+            largest_queue_cells: 40,
+            utilisation: Some(if number == 3 { 0.97 } else { 0.3 }),
+        });
+    }
+    for circuit in 0..30 {
+        let client = 9 + circuit;
+        let name = format!("client-{circuit}");
+        tables.nodes.push(node((client, name), None));
+        let second = if circuit % 10 == 0 {
+            3
+        } else {
+            3 + circuit % 3
+        };
+        let path = [client, circuit % 3, second, 6 + circuit / 3 % 3];
+        tables
+            .paths
+            .extend((0..).zip(path).map(|(position, node)| PathNode {
+                circuit,
+                leg: 0,
+                position,
+                node,
+            }));
+    }
 }
 
 fn downloads(

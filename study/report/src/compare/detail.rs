@@ -1,0 +1,112 @@
+//! One sampled network in detail: its nodes and paths, and what happened on single circuits.
+
+use std::collections::BTreeMap;
+
+use hopflow_results::{Folder, HopSample, Link, Manifest, Node, PathNode, Row, RunEntry, Sample};
+
+use super::load::{OverTime, Run, Transport};
+use crate::error::Error;
+
+/// One sampled network, the first one that the first transport ran on.
+#[derive(Default)]
+pub(super) struct Detail {
+    /// Its number.
+    pub(super) network: u32,
+    /// All nodes, by their numbers; empty where the results do not tell.
+    pub(super) nodes: Vec<Node>,
+    /// The paths over them.
+    pub(super) paths: Vec<PathNode>,
+    /// What each transport did there, in the order of the transports.
+    pub(super) by_transport: Vec<OfTransport>,
+}
+
+/// What a transport did on the network.
+#[derive(Default)]
+pub(super) struct OfTransport {
+    /// Directions of access links.
+    pub(super) links: Vec<Link>,
+    /// The course of each circuit that was recorded.
+    pub(super) courses: BTreeMap<u32, Course>,
+}
+
+/// One circuit over time.
+#[derive(Default)]
+pub(super) struct Course {
+    /// Bytes that were delivered so far.
+    pub(super) delivered: OverTime,
+    /// Cells that wait at the sender of each hop.
+    pub(super) queues: BTreeMap<u32, OverTime>,
+    /// The window of each hop that has one, in cells.
+    pub(super) windows: BTreeMap<u32, OverTime>,
+}
+
+impl Detail {
+    /// The detail of a folder's first network.
+    ///
+    /// # Errors
+    /// If a file of it is damaged.
+    pub(super) fn read(
+        folder: &Folder,
+        manifest: &Manifest,
+        transports: &[Transport],
+    ) -> Result<Self, Error> {
+        let first = transports.iter().find_map(|of| of.runs.first());
+        let network = first.map_or(0, |run| run.network);
+        let mut detail = Self {
+            network,
+            ..Self::default()
+        };
+        for transport in transports {
+            let entry = manifest.runs.iter().find(|entry| {
+                entry.key.transport == transport.label && entry.key.network == network
+            });
+            let mut of = OfTransport::default();
+            if let Some(entry) = entry {
+                if detail.nodes.is_empty() {
+                    detail.nodes = folder.read_optional(entry)?;
+                    detail.paths = folder.read_optional(entry)?;
+                }
+                of.links = rows(folder, entry)?;
+                of.courses = courses(folder, entry)?;
+            }
+            detail.by_transport.push(of);
+        }
+        Ok(detail)
+    }
+
+    /// The runs on the network, with the transports that have one.
+    pub(super) fn runs<'t>(
+        &self,
+        transports: &'t [Transport],
+    ) -> impl Iterator<Item = (&'t Transport, &'t Run)> {
+        let network = self.network;
+        transports.iter().filter_map(move |transport| {
+            let mut runs = transport.runs.iter();
+            let run = runs.find(|run| run.network == network)?;
+            Some((transport, run))
+        })
+    }
+}
+
+fn rows<R: Row>(folder: &Folder, entry: &RunEntry) -> Result<Vec<R>, Error> {
+    Ok(folder.read_optional(entry)?)
+}
+
+fn courses(folder: &Folder, entry: &RunEntry) -> Result<BTreeMap<u32, Course>, Error> {
+    let mut courses: BTreeMap<u32, Course> = BTreeMap::new();
+    for sample in rows::<Sample>(folder, entry)? {
+        let course = courses.entry(sample.circuit).or_default();
+        let delivered = &mut course.delivered;
+        delivered.add(sample.t_s, sample.delivered_bytes as f64);
+    }
+    for sample in rows::<HopSample>(folder, entry)? {
+        let course = courses.entry(sample.circuit).or_default();
+        let queue = course.queues.entry(sample.hop).or_default();
+        queue.add(sample.t_s, sample.queue_cells as f64);
+        if let Some(window) = sample.window_cells {
+            let of_hop = course.windows.entry(sample.hop).or_default();
+            of_hop.add(sample.t_s, window as f64);
+        }
+    }
+    Ok(courses)
+}
