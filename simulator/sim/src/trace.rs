@@ -1,7 +1,7 @@
 //! Traces: what happened to circuits at their nodes, event by event, and the packets of nodes.
 
 use hopflow_overlay::{Direction, Hold};
-use hopflow_tcp::Segment;
+pub use hopflow_tcp::Segment;
 use hopflow_units::{Bytes, Cells, Instant, LinkId, NodeId};
 use hopflow_wire::{Frame, Reason};
 

@@ -58,6 +58,18 @@ pub struct Tables {
     pub rebuilt: Vec<NewCircuit>,
     /// What went wrong at relays, by relay, where something did; no file otherwise.
     pub faults: Vec<Fault>,
+    /// Traces for other programs, where they were recorded: files beside the tables. They are not read
+    /// back with the tables, and not part of the results' hash.
+    pub trace_files: Vec<TraceFile>,
+}
+
+/// A file with a trace in a format of the field's: qlog, pcapng.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFile {
+    /// The file's name in the run's folder.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
 }
 
 impl Tables {
@@ -129,6 +141,9 @@ pub struct RunEntry {
     pub wall_seconds: f64,
     /// Each table's file, relative to the run's folder.
     pub files: BTreeMap<String, TableFile>,
+    /// The files with traces beside them, each with the hash of its bytes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub traces: BTreeMap<String, Fingerprint>,
 }
 
 /// A file with a table in it.

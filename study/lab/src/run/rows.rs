@@ -61,6 +61,7 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
             .collect(),
         rebuilt: outcome.rebuilt.iter().map(new_circuit).collect(),
         faults: world.faults.iter().map(|it| fault(world, it)).collect(),
+        trace_files: Vec::new(),
     }
 }
 

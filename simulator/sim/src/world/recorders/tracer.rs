@@ -323,13 +323,7 @@ impl Tracer {
     }
 
     /// A packet passes between the machine and its access link.
-    pub(crate) fn on_packet(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        packets: &Packets,
-        way: Way,
-    ) {
+    pub(crate) fn on_packet(&mut self, now: Instant, packet: Packet, packets: &Packets, way: Way) {
         let Some(capture) = &mut self.capture else {
             return;
         };
