@@ -148,13 +148,18 @@ end
 
 -- On a stream frames follow each other, and segments cut them anywhere.
 local function stream_length(tvb, _, offset)
-  -- What is unknown takes the rest: where the next frame begins is unknown, too.
-  return frame_length(tvb, offset, false) or tvb:len() - offset
+  local length = frame_length(tvb, offset, false)
+  -- What is unknown, or was not taken down, takes the rest: where the next frame begins is unknown, too.
+  local rest = tvb:reported_len() - offset
+  if length == 0 and tvb:len() < tvb:reported_len() then return rest end
+  return length or rest
 end
 
 local function stream_frame(tvb, pinfo, tree)
   pinfo.cols.protocol = "hopflow"
-  if frame_length(tvb, 0, false) == nil then
+  if tvb:len() < tvb:reported_len() then
+    tree:add(hopflow, tvb()):set_text("hopflow, not all of it was taken down")
+  elseif frame_length(tvb, 0, false) == nil then
     tree:add(hopflow, tvb()):add_proto_expert_info(unknown)
   else
     pinfo.cols.info:append(" " .. frame(tvb, tree, false))

@@ -274,6 +274,80 @@ fn events_add_up_to_what_the_tables_say() {
     }
 }
 
+/// Circuits over several legs, two transports side by side, relays that stop, circuits that are built anew,
+/// and other applications: what hopflow's frames share a machine with.
+const BUSY: &str = r#"
+name = "busy"
+duration = "6 s"
+seeds = 1
+[transports.vanilla]
+[transports.both]
+preset = "pctcp"
+upgrade = { preset = "backtap", clients = 0.5 }
+[network]
+access = { rate = "10 Mbit/s", delay = "10 ms", loss = 0.01, duplicate = 0.01 }
+bucket = { rate = "300 kB/s" }
+[[network.relays]]
+name = "relay"
+count = 6
+[[network.cross]]
+count = 1
+to = "relay-2"
+[[circuits]]
+count = 4
+path = ["relay-1", "relay-2", "relay-3"]
+legs = [["relay-4", "relay-5", "relay-3"]]
+workload = "bulk"
+rebuild = "200 ms"
+[[faults]]
+relays = ["relay-2"]
+what = "stop"
+at = "2 s"
+for = "1 s"
+[record]
+qlog = [0, 1, 2, 3]
+packets = [0, 3]
+"#;
+
+#[test]
+fn wireshark_reads_what_is_cut_off_and_what_is_not_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = run(BUSY, folder.path(), None);
+    for run in traced(folder.path(), runs) {
+        let label = &run.entry.key.transport;
+        for circuit in 0..4 {
+            let nodes = read_qlog(&run.folder.join(format!("circuit-{circuit}.qlog")));
+            let of = |name: &'static str| nodes.iter().flat_map(move |node| node.of(name));
+            assert!(of("cell_sent").any(|data| data["leg"] == 1), "{label}");
+            assert!(of("cell_sent").any(|data| data["turn"] == 1), "{label}");
+            assert!(of("circuit_closed").count() > 1, "{label}");
+        }
+        if tshark().is_none() {
+            continue;
+        }
+        let (mut frames, mut others) = (0, 0);
+        let captures = run.entry.traces.keys();
+        for file in captures.filter(|name| name.ends_with(".pcapng")) {
+            let fields = [
+                "hopflow.type",
+                "_ws.malformed",
+                "_ws.expert.message",
+                "tcp.dstport",
+            ];
+            for packet in dissect(&run.folder.join(file), &fields) {
+                frames += packet[0].split(',').filter(|kind| !kind.is_empty()).count();
+                others += u32::from(packet[3].parse().is_ok_and(|port: u16| port < 20_000));
+                let text = format!("{label}, {file}: {packet:?}");
+                assert_eq!(packet[1], "", "{text}");
+                for bad in ["Unknown type", "cut off", "exceeds", "Malformed", "Lua"] {
+                    assert!(!packet[2].contains(bad), "{text}");
+                }
+            }
+        }
+        assert!(frames > 1000 && others > 100, "{label}: {frames}, {others}");
+    }
+}
+
 /// The first line of what tshark prints about itself, if it is there.
 fn tshark() -> Option<String> {
     let version = Command::new("tshark").arg("--version").output().ok()?;

@@ -10,8 +10,8 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 /// Ports of hopflow's links, from this one on by the link's number, and of other connections. The
 /// dissector knows the former (`tools/wireshark/hopflow.lua`).
-const LINK_PORTS: (u16, u16) = (20_000, 40_000);
-const OTHER_PORTS: (u16, u16) = (1024, 16_000);
+const LINK_PORTS: (u16, u32) = (20_000, 40_000);
+const OTHER_PORTS: (u16, u32) = (1024, 16_000);
 /// Shift of TCP's windows (RFC 7323, section 2).
 const WINDOW_SHIFT: u8 = 8;
 
@@ -40,7 +40,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// A part of the stream; zeros where nobody knows what was written.
+    /// A part of the stream, as far as it is known.
     fn bytes(&self, range: Range<u64>) -> Vec<u8> {
         let first = self.ends.partition_point(|end| *end <= range.start);
         let begin = first.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -51,8 +51,9 @@ impl<'a> Stream<'a> {
             }
             frame.encode(Carrier::Stream, &mut bytes);
         }
-        bytes.resize((range.end - begin) as usize, 0);
-        bytes.split_off((range.start - begin) as usize)
+        bytes.truncate((range.end - begin) as usize);
+        let start = ((range.start - begin) as usize).min(bytes.len());
+        bytes.split_off(start)
     }
 }
 
@@ -73,8 +74,17 @@ pub(super) fn address(at: LinkAt) -> [u8; 4] {
     [10, a, b, c]
 }
 
-/// The bytes of a packet; `streams` are those of its connection, if it is of one of the overlay.
-pub(super) fn encode(packet: &CapturedPacket, streams: Option<&Streams<'_>>) -> Vec<u8> {
+/// A packet as it is taken down.
+pub(super) struct Bytes {
+    /// Its bytes, as far as they are known.
+    pub(super) known: Vec<u8>,
+    /// How many there are.
+    pub(super) len: usize,
+}
+
+/// The bytes of a packet; `streams` are those of its connection, if it is of one of the overlay. What
+/// others carry is not known, nor what nobody read of a connection that broke.
+pub(super) fn encode(packet: &CapturedPacket, streams: Option<&Streams<'_>>) -> Bytes {
     let (from, to) = if packet.sent {
         (packet.near, packet.far)
     } else {
@@ -82,52 +92,42 @@ pub(super) fn encode(packet: &CapturedPacket, streams: Option<&Streams<'_>>) -> 
     };
     let addresses = [address(from), address(to)];
     let ports =
-        |(first, count): (u16, u16)| [from, to].map(|at| first + at.link.get() as u16 % count);
-    match &packet.content {
+        |(first, count): (u16, u32)| [from, to].map(|at| first + (at.link.get() % count) as u16);
+    let (segment, ports) = match &packet.content {
         PacketContent::Datagram(frames) => {
             let mut data = Vec::new();
             for frame in frames {
                 frame.encode(Carrier::Datagram, &mut data);
             }
-            ip(UDP, addresses, udp(ports(LINK_PORTS), &data))
+            return ip(UDP, addresses, udp(ports(LINK_PORTS), &data), 0);
         }
-        PacketContent::Segment(segment) => {
-            let range = segment.offset().get()..(segment.offset() + segment.payload()).get();
-            let stream = streams.map(|both| {
-                if packet.sent {
-                    &both.sent
-                } else {
-                    &both.received
-                }
-            });
-            let data = match stream {
-                Some(stream) => stream.bytes(range),
-                None => vec![0; segment.payload().get() as usize],
-            };
-            let bytes = tcp(ports(LINK_PORTS), segment, &data);
-            ip(TCP, addresses, with_checksum(addresses, bytes))
-        }
-        PacketContent::Cross(segment) => {
-            let data = vec![0; segment.payload().get() as usize];
-            let bytes = tcp(ports(OTHER_PORTS), segment, &data);
-            ip(TCP, addresses, with_checksum(addresses, bytes))
-        }
-    }
+        PacketContent::Segment(segment) => (segment, ports(LINK_PORTS)),
+        PacketContent::Cross(segment) => (segment, ports(OTHER_PORTS)),
+    };
+    let (offset, len) = (segment.offset().get(), segment.payload().get());
+    let stream = streams.map(|both| match packet.sent {
+        true => &both.sent,
+        false => &both.received,
+    });
+    let data = stream.map_or(Vec::new(), |stream| stream.bytes(offset..offset + len));
+    let unknown = len as usize - data.len();
+    let bytes = with_checksum(addresses, tcp(ports, segment, &data));
+    ip(TCP, addresses, bytes, unknown)
 }
 
-/// An IPv4 packet (RFC 791).
-fn ip(protocol: u8, [from, to]: [[u8; 4]; 2], content: Vec<u8>) -> Vec<u8> {
-    let len = (20 + content.len()) as u16;
+/// An IPv4 packet (RFC 791) with this content, behind which so many bytes are not known.
+fn ip(protocol: u8, [from, to]: [[u8; 4]; 2], content: Vec<u8>, unknown: usize) -> Bytes {
+    let len = 20 + content.len() + unknown;
     // Version and length of the header, identification, "don't fragment", time to live.
     let mut bytes = vec![0x45, 0];
-    bytes.extend(len.to_be_bytes());
+    bytes.extend((len as u16).to_be_bytes());
     bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
     bytes.extend(from);
     bytes.extend(to);
     let sum = checksum(&bytes);
     bytes[10..12].copy_from_slice(&sum.to_be_bytes());
     bytes.extend(content);
-    bytes
+    Bytes { known: bytes, len }
 }
 
 /// A UDP datagram (RFC 768), without the checksum that IPv4 makes optional.

@@ -30,7 +30,7 @@ pub(super) fn encode(world: &WorldSpec, capture: &NodeCapture) -> Vec<u8> {
 
     let mut interface = Vec::new();
     interface.extend(LINKTYPE_RAW.to_le_bytes());
-    interface.extend([0; 6]); // packets are whole
+    interface.extend([0; 6]); // no limit to what is taken down
     option(&mut interface, 2, node.name.as_bytes());
     let bits = node.access.rate.bytes_per_sec().saturating_mul(8);
     option(&mut interface, 8, &bits.to_le_bytes());
@@ -43,13 +43,13 @@ pub(super) fn encode(world: &WorldSpec, capture: &NodeCapture) -> Vec<u8> {
     let streams: BTreeMap<LinkAt, _> = streams.map(|it| (it.near, Streams::new(it))).collect();
     for packet in &capture.packets {
         let bytes = packet::encode(packet, streams.get(&packet.near));
-        let (time, len) = (packet.at.as_nanos(), bytes.len() as u32);
+        let time = packet.at.as_nanos();
         let mut content = vec![0; 4]; // of the first interface
         content.extend(((time >> 32) as u32).to_le_bytes());
         content.extend((time as u32).to_le_bytes());
-        content.extend(len.to_le_bytes());
-        content.extend(len.to_le_bytes());
-        content.extend(&bytes);
+        content.extend((bytes.known.len() as u32).to_le_bytes());
+        content.extend((bytes.len as u32).to_le_bytes());
+        content.extend(&bytes.known);
         pad(&mut content);
         let flags: u32 = if packet.sent { 2 } else { 1 }; // outbound, inbound
         option(&mut content, 2, &flags.to_le_bytes());
