@@ -188,6 +188,16 @@ impl Segment {
         self.flags.has(Flags::SYN)
     }
 
+    /// Whether the segment acknowledges; all but the first one of a connection do.
+    pub const fn is_ack(&self) -> bool {
+        self.flags.has(Flags::ACK)
+    }
+
+    /// Whether nothing was left to send behind the segment.
+    pub const fn is_push(&self) -> bool {
+        self.flags.has(Flags::PUSH)
+    }
+
     /// Whether the sender's stream ends behind the segment.
     pub const fn is_fin(&self) -> bool {
         self.flags.has(Flags::FIN)

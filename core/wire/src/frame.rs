@@ -98,6 +98,19 @@ const TYPE_MESSAGE: u8 = 15;
 const FLAG_WORD: u8 = 0x80;
 const FLAG_PADDED: u8 = 0x40;
 
+impl<P> Frame<P> {
+    /// The circuit, as the two neighbours name it.
+    pub const fn circuit(&self) -> CircuitId {
+        match self {
+            Self::Cell(cell) => cell.circuit,
+            Self::Feedback(feedback) => feedback.circuit,
+            Self::Probe(circuit) => *circuit,
+            Self::Destroy(destroy) => destroy.circuit,
+            Self::Message(message) => message.circuit,
+        }
+    }
+}
+
 impl<P: Payload> Frame<P> {
     /// Encoded bytes of a cell.
     pub const fn cell_len(carrier: Carrier) -> Bytes {

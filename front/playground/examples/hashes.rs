@@ -28,6 +28,7 @@ fn hash(job: &Job) -> String {
             results,
             wall_seconds,
             files: std::collections::BTreeMap::new(),
+            traces: std::collections::BTreeMap::new(),
         })
     })
     .expect("the run is made");

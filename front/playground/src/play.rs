@@ -208,6 +208,7 @@ mod tests {
                     results,
                     wall_seconds,
                     files: BTreeMap::new(),
+                    traces: BTreeMap::new(),
                 })
             };
             execute_one(job, 1, &Silent, &keep).unwrap();

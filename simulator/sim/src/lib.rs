@@ -11,6 +11,7 @@ mod histogram;
 mod outcome;
 mod payload;
 pub mod spec;
+pub mod trace;
 mod world;
 
 pub use histogram::LatencyHistogram;

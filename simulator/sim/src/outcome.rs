@@ -5,6 +5,7 @@ use hopflow_units::{Bytes, Cells, Duration, Instant, NodeId};
 
 use crate::histogram::LatencyHistogram;
 use crate::spec::{Class, Page};
+use crate::trace::{NodeCapture, NodeTrace};
 
 /// Everything that one run recorded.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +36,12 @@ pub struct Outcome {
     /// Where the time of each download went, in the order of the downloads, if it was asked for
     /// ([`World::record_breakdown`](crate::World)).
     pub breakdown: Vec<Part>,
+    /// What happened to circuits, by circuit, then node from the client on, of those that were asked
+    /// for ([`World::trace_circuits`](crate::World)).
+    pub node_traces: Vec<NodeTrace>,
+    /// The packets of nodes, by node, of those that were asked for
+    /// ([`World::capture_packets`](crate::World)).
+    pub captures: Vec<NodeCapture>,
     /// Visits of pages in order of their beginning, of users that visit such.
     pub visits: Vec<Visit>,
     /// One summary per node.

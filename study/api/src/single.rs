@@ -103,6 +103,7 @@ fn single(
             results: made.results,
             wall_seconds,
             files: std::collections::BTreeMap::new(),
+            traces: std::collections::BTreeMap::new(),
         };
         *kept.lock().expect("no thread panics with the lock") = Some(made);
         Ok(entry)

@@ -225,7 +225,7 @@ const FEATURES: &[Feature] = &[
 ];
 
 /// A random network, and what is recorded there.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Combination {
     seed: u64,
     transport: String,
@@ -233,6 +233,8 @@ struct Combination {
     /// Whether a third of the circuits have BackTap.
     rollout: bool,
     records: bool,
+    /// Whether some circuits are traced, and the packets of some taken down.
+    traces: bool,
 }
 
 impl Combination {
@@ -246,6 +248,7 @@ impl Combination {
             seed: random.integer(1, 1000),
             rollout: random.bernoulli(0.2),
             records: random.bernoulli(0.5),
+            traces: random.bernoulli(0.5),
         }
     }
 
@@ -278,6 +281,10 @@ impl Combination {
             world.record_queues(every);
             world.record_traces(every);
             world.record_breakdown();
+        }
+        if self.traces {
+            world.trace_circuits(&[0, 2, 5]);
+            world.capture_packets(&[1, 2, 7]);
         }
         world
     }
@@ -321,6 +328,23 @@ fn assert_adds_up(outcome: &Outcome, combination: &Combination) {
     assert!(sums.is_empty(), "{sums:?} of no download: {combination:?}");
 }
 
+/// A run without traces has the same results.
+fn assert_traces_nothing_else(combination: &Combination, scenario: &Scenario, traced: &Outcome) {
+    assert!(!traced.node_traces.is_empty() && !traced.captures.is_empty());
+    let others = Outcome {
+        node_traces: Vec::new(),
+        captures: Vec::new(),
+        ..traced.clone()
+    };
+    let without = Combination {
+        traces: false,
+        ..combination.clone()
+    };
+    let without = without.run(scenario, 1);
+    let same = format!("{others:?}") == format!("{without:?}");
+    assert!(same, "traces change the results: {combination:?}");
+}
+
 #[test]
 fn any_network_has_the_same_results_on_any_number_of_threads() {
     let scenario = Scenario::parse(NETWORK, "threads.toml").expect("it makes sense");
@@ -332,6 +356,9 @@ fn any_network_has_the_same_results_on_any_number_of_threads() {
         let alone = combination.run(&scenario, 1);
         if combination.records {
             assert_adds_up(&alone, &combination);
+        }
+        if combination.traces {
+            assert_traces_nothing_else(&combination, &scenario, &alone);
         }
         let alone = format!("{alone:?}");
         let threads = random.integer(2, 8) as usize;

@@ -63,7 +63,12 @@ impl Folder {
         let entry: RunEntry = serde_json::from_slice(&text).ok()?;
         let intact =
             |(table, file): (&String, &TableFile)| self.read_file(&entry, table, file).is_ok();
-        (entry.key == *key && entry.files.iter().all(intact)).then_some(entry)
+        let folder = self.run_path(key);
+        let traced = |(name, checksum): (&String, &Fingerprint)| {
+            fs::read(folder.join(name)).is_ok_and(|it| Fingerprint::of_bytes(&it) == *checksum)
+        };
+        let all = entry.files.iter().all(intact) && entry.traces.iter().all(traced);
+        (entry.key == *key && all).then_some(entry)
     }
 
     /// Writes a finished run: all of it or, if interrupted, nothing.
@@ -81,12 +86,18 @@ impl Folder {
         remove_folder(&partial)?;
         fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
         let files = write_tables(key, tables, &partial)?;
+        let mut traces = BTreeMap::new();
+        for file in &tables.trace_files {
+            write_file(&partial.join(&file.name), &file.bytes)?;
+            traces.insert(file.name.clone(), Fingerprint::of_bytes(&file.bytes));
+        }
         let entry = RunEntry {
             key: key.clone(),
             folder: format!("{RUNS}/{}", key.folder()),
             results: tables.fingerprint(),
             wall_seconds,
             files,
+            traces,
         };
         write_file(&partial.join(ENTRY), &json(&entry))?;
         remove_folder(&path)?;
@@ -94,7 +105,7 @@ impl Folder {
         Ok(entry)
     }
 
-    /// Reads all tables of a run.
+    /// Reads all tables of a run, and no traces.
     ///
     /// # Errors
     /// If a file is missing or damaged.
@@ -122,6 +133,7 @@ impl Folder {
             faults: self.read_optional::<Fault>(entry)?,
             nodes: self.read_optional::<Node>(entry)?,
             paths: self.read_optional::<PathNode>(entry)?,
+            trace_files: Vec::new(),
         })
     }
 

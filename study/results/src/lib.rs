@@ -27,6 +27,7 @@
 //!     failures.parquet                    [`Failure`], where downloads were broken off
 //!     rebuilt.parquet                     [`NewCircuit`], where users had circuits anew
 //!     faults.parquet                      [`Fault`], where relays had some
+//!     circuit-N.qlog, NODE.pcapng         traces, where they were recorded: `docs/traces.md`
 //! DIR/values.csv                          values of a reproduced figure: [`Value`]
 //! DIR/sections/*.json                     sections that other programs add to the report
 //! DIR/page.json                           what the page of another program was made from
@@ -101,6 +102,6 @@ pub use rows::{
     OpenRequest, Part, PathNode, Queue, Relay, Sample, Since, Stage, Trace, Transfer, Vantage,
     Visit,
 };
-pub use run::{RunEntry, TableFile, Tables};
+pub use run::{RunEntry, TableFile, Tables, TraceFile};
 pub use table::Row;
 pub use values::{VALUE_COLUMNS, Value, Verdict};

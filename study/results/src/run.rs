@@ -63,6 +63,18 @@ pub struct Tables {
     pub nodes: Vec<Node>,
     /// The paths over them, by circuit, path and position; no file otherwise.
     pub paths: Vec<PathNode>,
+    /// Traces for other programs, where they were recorded: files beside the tables. They are not read
+    /// back with the tables, and not part of the results' hash.
+    pub trace_files: Vec<TraceFile>,
+}
+
+/// A file with a trace in a format of the field's: qlog, pcapng.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFile {
+    /// The file's name in the run's folder.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
 }
 
 impl Tables {
@@ -135,6 +147,9 @@ pub struct RunEntry {
     pub wall_seconds: f64,
     /// Each table's file, relative to the run's folder.
     pub files: BTreeMap<String, TableFile>,
+    /// The files with traces beside them, each with the hash of its bytes.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub traces: BTreeMap<String, Fingerprint>,
 }
 
 /// A file with a table in it.

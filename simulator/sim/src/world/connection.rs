@@ -135,6 +135,11 @@ impl TcpEnd {
         self.arriving.push_back(frame);
     }
 
+    /// Frames that the peer has written and nobody has read.
+    pub(crate) fn arriving(&self) -> impl Iterator<Item = Frame<Simulated>> {
+        self.arriving.iter().map(|(_, frame)| frame.clone())
+    }
+
     /// Writes as much as the connection takes.
     pub(crate) fn fill(&mut self) {
         self.tcp.write(self.tcp.send_space());

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use hopflow_tcp::Segment;
 use hopflow_units::{Bytes, Instant};
+use hopflow_wire::Frame;
 
 use super::address::{ConnectionEnd, LinkEnd};
 use super::connection::TcpEnd;
@@ -13,7 +14,9 @@ use super::machine::Machine;
 use super::marks::TcpMarks;
 use super::outbox::Written;
 use super::reading::Next;
+use super::recorders::Way;
 use super::shared::Shared;
+use crate::payload::Simulated;
 
 /// All ends of connections at one machine.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +64,18 @@ impl Connections {
     pub(crate) fn take_marks(&mut self) -> impl Iterator<Item = (LinkEnd, TcpMarks)> {
         let ends = self.ends.iter_mut();
         ends.filter_map(|end| Some((end.at, *end.marks.take()?)))
+    }
+
+    /// The machine's ends of connections outside the overlay.
+    pub(crate) fn cross_ends(&self) -> impl Iterator<Item = LinkEnd> {
+        let ends = self.ends.iter().filter(|end| end.cross.is_some());
+        ends.map(|end| end.at)
+    }
+
+    /// What peers have written and nobody has read, by the machine's ends.
+    pub(crate) fn arriving(&self) -> impl Iterator<Item = (LinkEnd, Vec<Frame<Simulated>>)> {
+        let ends = self.ends.iter().filter(|end| end.cross.is_none());
+        ends.map(|end| (end.at, end.arriving().collect()))
     }
 
     /// Breaks a connection off: nothing comes of this end any more.
@@ -219,6 +234,10 @@ impl Connections {
             marks.take_read(&mut shared.read);
         }
         let LinkEnd { node, link } = state.at;
+        if let Some(tracer) = &mut machine.tracer {
+            let at = (node.position, link);
+            tracer.on_stream(shared.now, at, &shared.frames, Way::Received);
+        }
         let host = &mut machine.node_mut(node.position).host;
         host.receive(shared.now(), link, &mut shared.frames);
         self.pump(end, machine, shared);

@@ -18,7 +18,7 @@ use super::machine::{Machine, Node, Turn};
 use super::marks::Least;
 use super::outbox::{Arrival, Envelope, Left, Request};
 use super::packets::{Content, Packets};
-use super::recorders::{BreakdownRecorder, FlowIndex, Records};
+use super::recorders::{BreakdownRecorder, Capture, FlowIndex, Records, Tracer, Way};
 use super::schedule::{Schedule, Scheduled};
 use super::shared::Shared;
 use super::users::{Client, Endpoint, Server, Sink, StreamWrite};
@@ -89,6 +89,19 @@ impl Lane {
         self.connections.follow();
         let breakdown = BreakdownRecorder::new(self.number, index);
         self.records.breakdown = Some(Box::new(breakdown));
+    }
+
+    /// Listens to what happens here.
+    pub(crate) fn tracer(&mut self) -> &mut Tracer {
+        let number = self.number;
+        let tracer = &mut self.machine.tracer;
+        tracer.get_or_insert_with(|| Box::new(Tracer::new(number)))
+    }
+
+    /// Takes all packets of the machine down.
+    pub(crate) fn capture(&mut self) {
+        let capture = Capture::new(self.number, &self.machine, &self.connections);
+        self.tracer().capture(capture);
     }
 
     /// What a user has at one of its ends when it has the circuit that is so many behind its first.
@@ -197,9 +210,14 @@ impl Lane {
         }
     }
 
-    /// Asks what holds cells back that are followed, until the next event.
+    /// Asks what holds cells back that are followed, and how circuits are that are traced, until the
+    /// next event.
     #[inline]
     fn after_event(&mut self, shared: &Shared) {
+        if let Some(mut tracer) = self.machine.tracer.take() {
+            tracer.after_event(shared.now, &self.machine);
+            self.machine.tracer = Some(tracer);
+        }
         if let Some(breakdown) = &mut self.records.breakdown {
             breakdown.ask(shared.now, &self.machine);
         }
@@ -345,10 +363,16 @@ impl Lane {
         let machine = &mut self.machine;
         while let Some(packet) = machine.down.take_arrived(shared.now()) {
             let LinkEnd { node, link } = packet.to;
+            if let Some(tracer) = &mut machine.tracer {
+                tracer.on_packet(shared.now, packet, &shared.packets, Way::Received);
+            }
             match packet.content() {
                 Content::Datagram { start, len } => {
                     let frames = shared.packets.frames_of(start, len);
                     shared.frames.extend_from_slice(frames);
+                    if let Some(tracer) = &mut machine.tracer {
+                        tracer.on_frames(shared.now, (node.position, link), frames, Way::Received);
+                    }
                     if let Some(breakdown) = &mut self.records.breakdown {
                         let least = Least::of(machine.down.link().config(), packet.size());
                         breakdown.on_datagram(shared.now, packet.to, frames, least);
@@ -436,6 +460,13 @@ impl Lane {
         self.records.on_sent(position, link, shared);
         if let Some(breakdown) = &mut self.records.breakdown {
             breakdown.on_sent((position, link), machine.node(position), shared);
+        }
+        if let Some(tracer) = &mut machine.tracer {
+            let (now, at) = (shared.now, (position, link));
+            match neighbour.connection {
+                Some(_) => tracer.on_stream(now, at, &shared.frames, Way::Sent),
+                None => tracer.on_frames(now, at, &shared.frames, Way::Sent),
+            }
         }
         match neighbour.connection {
             Some(end) => self.connections.write(end, machine, shared),

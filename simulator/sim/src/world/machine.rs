@@ -14,7 +14,7 @@ use super::outbox::Arrival;
 use super::packets::Packet;
 use super::pipe::Pipe;
 use super::reading::Reading;
-use super::recorders::QueueRecorder;
+use super::recorders::{QueueRecorder, Tracer, Way};
 use super::routes::Path;
 use super::shared::Shared;
 use crate::payload::Simulated;
@@ -34,6 +34,8 @@ pub(crate) struct Machine {
     queue: UplinkQueue,
     /// Samples of what waits at both links, if they are taken.
     pub(crate) queues: Option<Box<QueueRecorder>>,
+    /// Listens to what happens here, if it is asked to.
+    pub(crate) tracer: Option<Box<Tracer>>,
 }
 
 /// An overlay node and what it has to do with the rest of the world.
@@ -120,6 +122,7 @@ impl Machine {
             others: Vec::new(),
             queue: UplinkQueue::default(),
             queues: None,
+            tracer: None,
         }
     }
 
@@ -166,6 +169,9 @@ impl Machine {
     #[inline]
     pub(crate) fn send(&mut self, packet: Packet, shared: &mut Shared) {
         self.sample_up(shared.now);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.on_packet(shared.now, packet, &shared.packets, Way::Sent);
+        }
         self.up.send(shared.now, packet, &mut shared.packets);
         self.depart(shared);
     }

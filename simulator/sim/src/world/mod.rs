@@ -14,6 +14,7 @@
 //! | its TCP connections, of the overlay and outside it | `connections.rs`, `connection.rs`, `cross.rs` |
 //! | its users and servers | `users/` |
 //! | its recorders, and the results of all | `recorders/`; cells that they follow: `marks/` |
+//! | traces of circuits and packets | `recorders/tracer.rs` |
 //! | what can be seen of it between windows | `view.rs`, `watched.rs` |
 //! | routers and the links between them | `routes.rs`, `trunks.rs` |
 //! | what the lanes of a partition use in turn | `shared.rs`, `packets.rs` |

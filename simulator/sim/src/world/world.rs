@@ -152,6 +152,47 @@ impl World {
         }
     }
 
+    /// Makes the world note what happens to some circuits at each of their nodes, event by event,
+    /// from the beginning on.
+    ///
+    /// Must be called before the world runs.
+    ///
+    /// # Panics
+    /// If there is no such circuit.
+    pub fn trace_circuits(&mut self, circuits: &[u32]) {
+        self.check_circuits(circuits);
+        let lanes = &mut self.partitions[0].lanes;
+        let users = self.users.iter();
+        for user in users.filter(|user| circuits.contains(&user.user)) {
+            user.trace(lanes);
+        }
+    }
+
+    /// Makes the world take down all packets of the machines over which some circuits lead, from the
+    /// beginning on.
+    ///
+    /// Must be called before the world runs.
+    ///
+    /// # Panics
+    /// If there is no such circuit.
+    pub fn capture_packets(&mut self, circuits: &[u32]) {
+        self.check_circuits(circuits);
+        let users = self.users.iter();
+        let users = users.filter(|user| circuits.contains(&user.user));
+        let machines = users.flat_map(|user| &user.legs).flat_map(Leg::hops);
+        let machines: BTreeSet<_> = machines.map(|(node, _)| node.machine()).collect();
+        let lanes = &mut self.partitions[0].lanes;
+        for machine in machines {
+            lanes[machine].capture();
+        }
+    }
+
+    fn check_circuits(&self, circuits: &[u32]) {
+        assert!(self.balance.is_none(), "nothing has been sent");
+        let known = |circuit: &u32| (*circuit as usize) < self.circuits.len();
+        assert!(circuits.iter().all(known), "the circuits exist");
+    }
+
     /// Records the use of the legs of users that have several.
     pub(super) fn record_legs(&mut self) {
         if self.users.iter().any(|user| user.legs.len() > 1) {

@@ -128,7 +128,7 @@ pub(super) fn canonical_world(scenario: &Scenario) -> String {
         warm_up: Text<hopflow_units::Duration>,
         network: &'a Network,
         circuits: &'a [Circuits],
-        record: Record,
+        record: &'a Record,
         #[serde(skip_serializing_if = "str::is_empty")]
         files: &'a str,
     }
@@ -137,7 +137,7 @@ pub(super) fn canonical_world(scenario: &Scenario) -> String {
         warm_up: scenario.warm_up,
         network: &scenario.network,
         circuits: &scenario.circuits,
-        record: scenario.record,
+        record: &scenario.record,
         files: scenario.loaded.digest(),
     };
     serde_json::to_string(&world).expect("a scenario is plain data")

@@ -11,6 +11,7 @@ mod needs;
 mod rollout;
 mod rows;
 mod running;
+mod traces;
 mod watched;
 
 use std::fmt;

@@ -63,6 +63,7 @@ pub(super) fn tables(world: &WorldSpec, outcome: &Outcome) -> Tables {
         faults: world.faults.iter().map(|it| fault(world, it)).collect(),
         nodes: Vec::new(),
         paths: (0..).zip(&world.circuits).flat_map(path).collect(),
+        trace_files: Vec::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use hopflow_sim::{Deployment, Progress, SpecError, World};
 use hopflow_units::Duration;
 
 use super::change::Change;
-use super::{Job, rows};
+use super::{Job, rows, traces};
 
 /// A run on its way; a clone goes on as the original does.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Running {
                 World::mixed(&spec, &Deployment::mixed(transports, &spec, upgraded))
             }
         }?;
-        let record = job.scenario.record;
+        let record = &job.scenario.record;
         if record.latency {
             world.record_latency();
         }
@@ -46,6 +46,12 @@ impl Running {
         }
         if let Some(interval) = record.traces {
             world.record_traces(interval.0);
+        }
+        if !record.qlog.is_empty() {
+            world.trace_circuits(&record.qlog);
+        }
+        if !record.packets.is_empty() {
+            world.capture_packets(&record.packets);
         }
         Ok(Self {
             spec,
@@ -124,6 +130,7 @@ impl Running {
         } = self;
         let mut outcome = world.into_outcome();
         let mut regions = job.scenario.regions(&spec);
+        let trace_files = traces::files(&job.key, &spec, &outcome);
         if let Some(part) = Change::part(job.change.as_ref(), &job.scenario, &spec) {
             part.of_world(&mut spec);
             part.of_outcome(&mut outcome, &spec);
@@ -134,6 +141,7 @@ impl Running {
         }
         let mut tables = rows::tables(&spec, &outcome);
         tables.nodes = rows::nodes_at(&spec, regions);
+        tables.trace_files = trace_files;
         if let Some((rollout, upgraded)) = job.rollout.as_ref().zip(upgraded) {
             tables.deployments = rollout.rows(&upgraded);
         }

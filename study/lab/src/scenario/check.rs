@@ -41,6 +41,7 @@ impl Scenario {
         }
         let circuits = self.groups().map(|(_, group)| u64::from(group.count));
         check_count("circuits", circuits.sum())?;
+        self.check_traced()?;
         self.check_faults()?;
         self.check_places()?;
         self.check_branch()
@@ -80,12 +81,12 @@ impl Scenario {
             queues,
             traces,
             ..
-        } = self.record;
+        } = &self.record;
         let intervals = [
-            ("record.circuits", Some(circuits)),
-            ("record.hops", hops),
-            ("record.queues", queues),
-            ("record.traces", traces),
+            ("record.circuits", Some(*circuits)),
+            ("record.hops", *hops),
+            ("record.queues", *queues),
+            ("record.traces", *traces),
         ];
         let asked = intervals
             .into_iter()
@@ -95,6 +96,27 @@ impl Scenario {
                 return fail(
                     key,
                     format!("\"{}\" is too short; allowed is 1 ms or more", interval.0),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Circuits of variants are not traced: their numbers depend on the variant.
+    fn check_traced(&self) -> Check {
+        let Record { qlog, packets, .. } = &self.record;
+        let last = self.own_circuits() - 1;
+        for (key, circuits) in [("record.qlog", qlog), ("record.packets", packets)] {
+            let unknown = circuits.iter().find(|circuit| **circuit as usize > last);
+            if let Some(circuit) = unknown {
+                let allowed = if last == 0 {
+                    "0, the only one".to_owned()
+                } else {
+                    format!("0 to {last}")
+                };
+                return fail(
+                    key,
+                    format!("there is no circuit {circuit}; allowed are the numbers {allowed}"),
                 );
             }
         }

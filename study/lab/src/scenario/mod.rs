@@ -127,7 +127,7 @@ impl Seeds {
 }
 
 /// What is recorded over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Record {
     /// Time between samples of each circuit's packaged and delivered bytes; 100 ms by default.
@@ -152,6 +152,13 @@ pub struct Record {
     /// warm-up, between its client and the network, and at its exit; not recorded by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traces: Option<Text<Duration>>,
+    /// Circuits, by their numbers in results, of which everything is written that happens at their
+    /// nodes, as qlog; none by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub qlog: Vec<u32>,
+    /// Circuits, likewise, of whose nodes all packets are written, as pcapng; none by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packets: Vec<u32>,
 }
 
 const fn tenth_of_a_second() -> Text<Duration> {
@@ -167,6 +174,8 @@ impl Default for Record {
             breakdown: false,
             queues: None,
             traces: None,
+            qlog: Vec::new(),
+            packets: Vec::new(),
         }
     }
 }

@@ -5,11 +5,12 @@ use hopflow_units::{Bytes, Cells, Instant};
 
 use super::breakdown::Lives;
 use super::samples::{Sampler, packaged};
-use super::traces;
+use super::{tracer, traces};
 use crate::outcome::{
     CircuitOutcome, Counters, Download, Failure, HopSample, Latencies, LegTraffic, MetricSample,
     NewCircuit, NodeOutcome, OpenRequest, Outcome, QueueOutcome, Sample, TraceBin,
 };
+use crate::trace::{NodeCapture, NodeTrace};
 use crate::world::lane::Lane;
 use crate::world::machine::{Machine, Node};
 use crate::world::users::{Endpoint, Sink};
@@ -45,6 +46,8 @@ struct Collected {
     legs: Vec<LegTraffic>,
     traces: Vec<TraceBin>,
     lives: Lives,
+    node_traces: Vec<NodeTrace>,
+    captures: Vec<NodeCapture>,
     machines: Vec<OfMachine>,
     cross: Vec<(u32, Bytes)>,
 }
@@ -59,7 +62,7 @@ struct OfMachine {
 impl Collected {
     fn add(&mut self, lane: Lane) {
         let Lane {
-            machine,
+            mut machine,
             mut connections,
             mut clients,
             mut servers,
@@ -89,6 +92,11 @@ impl Collected {
         self.traces.extend(bins);
         if let Some(breakdown) = records.breakdown {
             self.lives.add(breakdown.finish(&mut connections));
+        }
+        if let Some(tracer) = machine.tracer.take() {
+            let (traces, capture) = tracer.finish(&connections);
+            self.node_traces.extend(traces);
+            self.captures.extend(capture);
         }
         let flows = connections.flows().map(|flow| (flow.number, flow.measured));
         self.cross.extend(flows);
@@ -165,6 +173,8 @@ impl Collected {
             latencies: self.latencies.into_iter().map(|(_, of)| of).collect(),
             traces: traces::merge(self.traces),
             breakdown,
+            node_traces: tracer::merge(self.node_traces),
+            captures: self.captures,
             visits: self.visits,
             nodes,
             queues: queues.into_iter().flatten().collect(),

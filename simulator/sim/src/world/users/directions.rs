@@ -4,9 +4,10 @@ use hopflow_overlay::Direction;
 use hopflow_units::Instant;
 
 use super::leg::Leg;
+use crate::trace::CircuitPlace;
 use crate::world::address::{CircuitEnd, LinkEnd, UserAt};
 use crate::world::lane::Lane;
-use crate::world::recorders::{Arriving, FlowAt, FlowIndex, StreamAt};
+use crate::world::recorders::{Arriving, FlowAt, FlowIndex, StreamAt, Traced};
 
 /// Where a user's data goes.
 #[derive(Clone, Debug)]
@@ -32,6 +33,41 @@ impl Directions {
                 self.index_leg(leg, path, direction, (lanes, &mut *indexes));
             }
             self.index_stream(direction, lanes, indexes);
+        }
+    }
+
+    /// Lets all machines on the way note what happens to the circuits there.
+    pub(crate) fn trace(&self, lanes: &mut [Lane]) {
+        let streams = self.ends.map(|at| {
+            let lane = &lanes[at.machine as usize];
+            lane.endpoint_of_turn(at.end, at.index, self.turn).stream
+        });
+        for (leg, path) in (0..).zip(&self.legs) {
+            // What the user's legs share is noted with the first one.
+            let [client, server] = streams.map(|stream| Some(stream).filter(|_| leg == 0));
+            let last = path.hops().len() - 1;
+            let mut places = Vec::new();
+            for (hop, &(node, circuit)) in path.hops().iter().enumerate() {
+                let (place, stream) = match hop {
+                    0 => (CircuitPlace::Client, client),
+                    _ if hop == last => (CircuitPlace::Exit, server),
+                    _ => (CircuitPlace::Relay, None),
+                };
+                let at = (node.position, circuit);
+                let traced = Traced::new((self.user, self.turn, leg), place, at, stream);
+                places.push(lanes[node.machine()].tracer().add(traced));
+            }
+            for direction in [Direction::Forward, Direction::Backward] {
+                if direction == Direction::Backward {
+                    places.reverse();
+                }
+                for (&place, (LinkEnd { node, link }, name)) in
+                    places.iter().zip(path.names(direction))
+                {
+                    let tracer = lanes[node.machine()].tracer();
+                    tracer.name((node.position, link, name), place, direction);
+                }
+            }
         }
     }
 
