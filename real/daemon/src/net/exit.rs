@@ -10,7 +10,7 @@ use mio::Waker;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
 
-use super::owners::{Owners, Room, Shares};
+use super::owners::{Connections, Owners, Room, Shares};
 use super::pipe::Pipe;
 use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
@@ -35,6 +35,9 @@ pub(super) struct Exit {
     /// Places that wait for addresses, by the number of their question.
     asked: BTreeMap<u64, PlaceKey>,
     owners: Owners,
+    /// Connections refused and closed by the limits on them.
+    refused: u64,
+    evicted: u64,
     limits: ExitLimits,
     /// When places are looked at: connections that are not there yet are given up, idle ones closed.
     deadlines: BTreeSet<(Instant, PlaceKey)>,
@@ -102,6 +105,8 @@ impl Exit {
             table: Table::default(),
             asked: BTreeMap::new(),
             owners: Owners::default(),
+            refused: 0,
+            evicted: 0,
             deadlines: BTreeSet::new(),
             draining: false,
         }
@@ -142,9 +147,15 @@ impl Exit {
     fn make_room(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) -> Option<CircuitKey> {
         let circuit = cx.engine.circuit_of(stream)?;
         match self.owners.room(circuit, self.limits.shares) {
-            Room::None => return None,
+            Room::None => {
+                self.refused += 1;
+                return None;
+            }
             Room::Free => {}
-            Room::InPlaceOf(place) => self.close(cx, place),
+            Room::InPlaceOf(place) => {
+                self.evicted += 1;
+                self.close(cx, place);
+            }
         }
         Some(circuit)
     }
@@ -412,5 +423,15 @@ impl Role for Exit {
 
     fn carries_for_others(&self) -> bool {
         true
+    }
+
+    fn connections(&self) -> Connections {
+        let (open, most) = self.owners.counts();
+        Connections {
+            open: open as u64,
+            most: most as u64,
+            refused: self.refused,
+            evicted: self.evicted,
+        }
     }
 }

@@ -26,6 +26,7 @@ mod worker;
 
 pub use clock::calendar_time;
 pub use free::free_address;
+pub use owners::Connections;
 pub use running::{Running, StartError, client, relay};
 pub use shared::Account;
 pub use summaries::Summary;

@@ -10,6 +10,7 @@ use hopflow_units::Instant;
 use mio::{Interest, Registry, Token};
 use slotmap::SlotMap;
 
+use super::owners::Connections;
 use super::pipe::{Pipe, State};
 use super::tokens::{PlaceKey, Source};
 use crate::pool::PoolCounts;
@@ -52,6 +53,11 @@ pub(super) trait Role: Send {
     /// Whether circuits pass here that others built.
     fn carries_for_others(&self) -> bool {
         false
+    }
+
+    /// An exit's connections.
+    fn connections(&self) -> Connections {
+        Connections::default()
     }
 
     /// A client's circuits.

@@ -7,6 +7,7 @@ use hopflow_engine::{Counters, Engine};
 use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Instant};
 
+use super::owners::Connections;
 use super::role::Role;
 use super::summaries::{self, Summary};
 use crate::pool::PoolCounts;
@@ -29,6 +30,8 @@ pub struct Account {
     pub held: Bytes,
     /// Streams that are there.
     pub streams: usize,
+    /// An exit's connections.
+    pub connections: Connections,
     /// A client's circuits.
     pub pool: Option<PoolCounts>,
     /// The flows of its circuits: towards the exit, and towards the client.
@@ -66,9 +69,13 @@ impl Account {
             (&mut sum.node.violations, more.node.violations),
             (&mut sum.node.strays, more.node.strays),
             (&mut sum.node.fallback_plans, more.node.fallback_plans),
+            (&mut self.connections.open, other.connections.open),
+            (&mut self.connections.refused, other.connections.refused),
+            (&mut self.connections.evicted, other.connections.evicted),
         ] {
             *sum += more;
         }
+        self.connections.most = self.connections.most.max(other.connections.most);
         let largest = more.node.largest_queue;
         sum.node.largest_queue = sum.node.largest_queue.max(largest);
         self.held += other.held;
@@ -125,6 +132,7 @@ impl Shared {
             counters: engine.counters(),
             held,
             streams: role.streams(),
+            connections: role.connections(),
             pool: role.pool(),
             flows: engine.flows().map(|(_, flows)| flows).collect(),
             metrics: summaries::summarize(&engine.measured()),
