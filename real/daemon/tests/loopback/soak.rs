@@ -5,13 +5,13 @@
 //! so for 600 seconds.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{EVERYTHING, Overlay, content, serve, try_ask};
+use crate::support::{EVERYTHING, Overlay, serve, try_ask};
 
 /// Clients, and applications of each.
 const CLIENTS: usize = 8;
@@ -43,15 +43,40 @@ impl Tally {
     }
 }
 
+/// Bytes that servers and applications hold at once: what grows is then the nodes' memory.
+const PIECE: u64 = 8 * 1024;
+
+/// The pieces of an answer of `len` bytes.
+fn pieces(len: u64) -> impl Iterator<Item = Vec<u8>> {
+    let starts = (0..len).step_by(PIECE as usize);
+    starts.map(move |start| {
+        let end = len.min(start + PIECE);
+        (start..end).map(|place| (place / 3) as u8).collect()
+    })
+}
+
 /// A server that answers eight bytes with as many as they say.
 fn serve_any() -> SocketAddr {
     serve(|mut socket| {
         let mut len = [0; 8];
         if socket.read_exact(&mut len).is_ok() {
             // The client may be gone.
-            let _ = socket.write_all(&content(u64::from_be_bytes(len) as usize));
+            let _ = pieces(u64::from_be_bytes(len)).try_for_each(|piece| socket.write_all(&piece));
         }
     })
+}
+
+/// Reads `len` bytes of an answer, and returns whether they are right.
+fn read_pieces(socket: &mut TcpStream, len: u64) -> std::io::Result<bool> {
+    let mut bytes = [0; PIECE as usize];
+    for piece in pieces(len) {
+        let bytes = &mut bytes[..piece.len()];
+        socket.read_exact(bytes)?;
+        if *bytes != *piece {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// An application that does as the dice say until all is over.
@@ -87,11 +112,10 @@ fn live(socks: SocketAddr, server: SocketAddr, seed: u64, tally: &Tally) {
         if stalls {
             thread::park_timeout(Duration::from_millis(roll(3000)));
         }
-        let mut bytes = vec![0; taken as usize];
-        let count = match socket.read_exact(&mut bytes) {
-            Ok(()) if bytes != content(len as usize)[..taken as usize] => &tally.wrong,
-            Ok(()) if taken < len => &tally.broken_off,
-            Ok(()) => &tally.whole,
+        let count = match read_pieces(&mut socket, taken) {
+            Ok(false) => &tally.wrong,
+            Ok(true) if taken < len => &tally.broken_off,
+            Ok(true) => &tally.whole,
             Err(error) if error.kind() == ErrorKind::WouldBlock => &tally.stuck,
             Err(_) => &tally.failed,
         };
