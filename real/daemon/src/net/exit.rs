@@ -12,6 +12,7 @@ use socket2::{SockRef, TcpKeepalive};
 
 use super::owners::{Connections, Owners, Room, Shares};
 use super::pipe::Pipe;
+use super::reload::Change;
 use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
@@ -411,6 +412,11 @@ impl Role for Exit {
     fn poll_timeout(&self) -> Instant {
         let first = self.deadlines.first();
         first.map_or(Instant::FAR_FUTURE, |(at, _)| *at)
+    }
+
+    fn change(&mut self, change: &Change) {
+        self.limits = change.exit;
+        self.overlay = change.overlay.clone();
     }
 
     fn drain(&mut self, _: &mut Cx<'_>) {

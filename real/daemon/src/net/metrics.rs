@@ -1,7 +1,7 @@
 //! What a node tells its operator's monitoring, in the format `OpenMetrics`.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use hopflow_overlay::{BucketConfig, FlowView};
 use hopflow_units::{Bytes, Cells};
@@ -19,7 +19,7 @@ use crate::UnixTime;
 use crate::config::RelayLimits;
 use crate::pool::PoolCounts;
 
-/// What does not change while a node runs.
+/// What changes while a node runs only if its operator says so.
 #[derive(Debug)]
 pub(super) struct Fixed {
     /// What it is, by name and value.
@@ -27,7 +27,7 @@ pub(super) struct Fixed {
     /// The limit on memory.
     pub(super) memory: Bytes,
     /// What others may make it hold, if it is a relay.
-    pub(super) limits: Option<RelayLimits>,
+    pub(super) limits: Option<Arc<Mutex<RelayLimits>>>,
     /// The token bucket of each worker, and how many workers there are.
     pub(super) bucket: Option<(BucketConfig, usize)>,
     /// When it started.
@@ -291,7 +291,8 @@ impl Fixed {
 impl Fixed {
     /// The limits of a relay, by the names of the gauges that they limit.
     fn encode_limits(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(limits) = self.limits else {
+        let limits = self.limits.as_ref().and_then(|limits| limits.lock().ok());
+        let Some(limits) = limits else {
             return Ok(());
         };
         let about = "What others may make the relay hold at most";
@@ -376,7 +377,7 @@ mod tests {
         Fixed {
             labels: vec![("role", "relay".to_owned())],
             memory: Bytes::new(1 << 20),
-            limits: Some(RelayLimits::default()),
+            limits: Some(Arc::default()),
             bucket: None,
             start: UnixTime::from_secs(5),
         }

@@ -15,6 +15,7 @@ mod keep_going;
 mod metrics;
 mod owners;
 mod pipe;
+mod reload;
 mod resolver;
 mod role;
 mod running;

@@ -12,6 +12,7 @@ use slotmap::SlotMap;
 
 use super::owners::Connections;
 use super::pipe::{Pipe, State};
+use super::reload::Change;
 use super::tokens::{PlaceKey, Source};
 use crate::pool::PoolCounts;
 
@@ -42,6 +43,11 @@ pub(super) trait Role: Send {
     /// When [`Role::work`] is due without anything happening.
     fn poll_timeout(&self) -> Instant {
         Instant::FAR_FUTURE
+    }
+
+    /// Goes by other limits and another directory from now on.
+    fn change(&mut self, change: &Change) {
+        let _ = change;
     }
 
     /// Takes nothing new from now on.

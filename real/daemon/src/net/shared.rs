@@ -1,13 +1,14 @@
 //! What a worker shares with the rest of the process.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hopflow_engine::{Counters, Engine};
 use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Instant};
 
 use super::owners::Connections;
+use super::reload::Change;
 use super::role::Role;
 use super::summaries::{self, Summary};
 use crate::pool::PoolCounts;
@@ -103,6 +104,9 @@ pub(super) struct Shared {
     ending: AtomicBool,
     account: Mutex<Account>,
     pub(super) restarts: AtomicU64,
+    /// How often something was changed, and what holds now.
+    changes: AtomicU64,
+    change: Mutex<Option<Arc<Change>>>,
 }
 
 impl Shared {
@@ -117,6 +121,23 @@ impl Shared {
 
     pub(super) fn end(&self) {
         self.ending.store(true, Ordering::Release);
+    }
+
+    /// Lets the worker go by something else from now on.
+    pub(super) fn change(&self, change: Arc<Change>) {
+        if let Ok(mut place) = self.change.lock() {
+            *place = Some(change);
+            self.changes.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// What to go by, if that has changed since the worker saw so many changes.
+    pub(super) fn changed(&self, seen: &mut u64) -> Option<Arc<Change>> {
+        let changes = self.changes.load(Ordering::Acquire);
+        if std::mem::replace(seen, changes) == changes {
+            return None;
+        }
+        self.change.lock().ok()?.clone()
     }
 
     pub(super) fn wanted(&self) -> Wanted {
