@@ -59,17 +59,16 @@ pub struct TransportChoice {
 }
 
 impl TransportChoice {
-    /// The choice with the defaults of real hosts: a transport that judges queues by delay
-    /// tolerates what a host's scheduling adds to it, [`TOLERANCE`], unless the options say
-    /// otherwise.
+    /// The choice with the defaults of real hosts, unless the options say otherwise: a transport that
+    /// judges queues by delay tolerates what a host's scheduling adds to it, [`TOLERANCE`], and its
+    /// buckets are refilled more often than that, every [`REFILL`].
     #[must_use]
     pub fn on_real_hosts(&self) -> Self {
         let mut choice = self.clone();
-        let tolerance = toml::Value::String(TOLERANCE.to_owned());
-        choice
-            .options
-            .entry("tolerance")
-            .or_insert_with(|| tolerance);
+        for (option, value) in [("tolerance", TOLERANCE), ("refill", REFILL)] {
+            let value = || toml::Value::String(value.to_owned());
+            choice.options.entry(option).or_insert_with(value);
+        }
         let builds = hopflow_real_hosts::build(&choice.preset, &choice.options).is_ok();
         if builds { choice } else { self.clone() }
     }
@@ -77,6 +76,11 @@ impl TransportChoice {
 
 /// What a round trip may take longer on a real host before cells count as waiting.
 const TOLERANCE: &str = "5 ms";
+
+/// The time between a bucket's refills there. Cells that wait longer for a refill than round trips may
+/// take longer look like a queue. Windows of circuits that are served early in an interval grow then,
+/// those of others shrink: of three circuits one gets two thirds of the bucket.
+const REFILL: &str = "1 ms";
 
 /// A relay, as everyone may know it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -215,3 +215,21 @@ fn an_authority_is_its_seed() {
     assert_ne!(AuthorityKey::generate().id(), made.id());
     assert!(!format!("{made:?}").contains(&Hex(made.to_bytes()).to_string()));
 }
+
+#[test]
+fn real_hosts_tolerate_delays_and_refill_buckets_often_unless_the_directory_says_otherwise() {
+    let on_real_hosts = |preset: &str, options: &str| {
+        let choice = TransportChoice {
+            preset: preset.to_owned(),
+            options: options.parse().unwrap(),
+        };
+        let on_real_hosts = choice.on_real_hosts();
+        hopflow_real_hosts::build(preset, &on_real_hosts.options).unwrap();
+        on_real_hosts.options
+    };
+    let both: toml::Table = "tolerance = \"5 ms\"\nrefill = \"1 ms\"".parse().unwrap();
+    assert_eq!(on_real_hosts("backtap", ""), both);
+    let options = "tolerance = \"2 ms\"\nrefill = \"10 ms\"";
+    assert_eq!(on_real_hosts("backtap", options), options.parse().unwrap());
+    assert!(on_real_hosts("vanilla", "").is_empty());
+}

@@ -11,8 +11,9 @@ use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
 
 use super::deadlines::Deadlines;
-use super::owners::{Owners, Room, Shares};
+use super::owners::{Connections, Owners, Room, Shares};
 use super::pipe::Pipe;
+use super::reload::Change;
 use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
@@ -36,11 +37,14 @@ pub(super) struct Exit {
     /// Places that wait for addresses, by the number of their question.
     asked: BTreeMap<u64, PlaceKey>,
     owners: Owners,
+    /// Connections refused and closed by the limits on them.
+    refused: u64,
+    evicted: u64,
     limits: ExitLimits,
     /// When places are looked at: connections that are not there yet are given up, idle ones closed.
     deadlines: Deadlines,
     /// Streams that lead nowhere, and until when their clients may read why; the oldest first.
-    refused: VecDeque<(Instant, StreamHandle)>,
+    ending: VecDeque<(Instant, StreamHandle)>,
     draining: bool,
 }
 
@@ -105,8 +109,10 @@ impl Exit {
             table: Table::default(),
             asked: BTreeMap::new(),
             owners: Owners::default(),
+            refused: 0,
+            evicted: 0,
             deadlines: Deadlines::default(),
-            refused: VecDeque::new(),
+            ending: VecDeque::new(),
             draining: false,
         }
     }
@@ -146,9 +152,15 @@ impl Exit {
     fn make_room(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) -> Option<CircuitKey> {
         let circuit = cx.engine.circuit_of(stream)?;
         match self.owners.room(circuit, self.limits.shares) {
-            Room::None => return None,
+            Room::None => {
+                self.refused += 1;
+                return None;
+            }
             Room::Free => {}
-            Room::InPlaceOf(place) => self.close(cx, place),
+            Room::InPlaceOf(place) => {
+                self.evicted += 1;
+                self.close(cx, place);
+            }
         }
         Some(circuit)
     }
@@ -175,10 +187,10 @@ impl Exit {
                 }
             }
         }
-        while let Some((at, stream)) = self.refused.front().copied()
-            && (at <= cx.now || self.refused.len() > MOST_REFUSED)
+        while let Some((at, stream)) = self.ending.front().copied()
+            && (at <= cx.now || self.ending.len() > MOST_REFUSED)
         {
-            self.refused.pop_front();
+            self.ending.pop_front();
             cx.engine.close_stream(cx.now, stream);
         }
     }
@@ -312,7 +324,7 @@ impl Exit {
         cx.engine.write(cx.now, stream, &[reply.code()]);
         cx.engine.finish(cx.now, stream);
         let until = cx.now + self.limits.connect;
-        self.refused.push_back((until, stream));
+        self.ending.push_back((until, stream));
     }
 
     /// A stream takes more, or all that it had is on its way.
@@ -412,9 +424,14 @@ impl Role for Exit {
     }
 
     fn poll_timeout(&self) -> Instant {
-        let refused = self.refused.front().map(|(at, _)| *at);
-        let next = self.deadlines.next().into_iter().chain(refused).min();
+        let ending = self.ending.front().map(|(at, _)| *at);
+        let next = self.deadlines.next().into_iter().chain(ending).min();
         next.unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    fn change(&mut self, change: &Change) {
+        self.limits = change.exit;
+        self.overlay = change.overlay.clone();
     }
 
     fn drain(&mut self, _: &mut Cx<'_>) {
@@ -427,5 +444,15 @@ impl Role for Exit {
 
     fn carries_for_others(&self) -> bool {
         true
+    }
+
+    fn connections(&self) -> Connections {
+        let (open, most) = self.owners.counts();
+        Connections {
+            open: open as u64,
+            most: most as u64,
+            refused: self.refused,
+            evicted: self.evicted,
+        }
     }
 }

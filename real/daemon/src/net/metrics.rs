@@ -1,7 +1,7 @@
 //! What a node tells its operator's monitoring, in the format `OpenMetrics`.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use hopflow_overlay::{BucketConfig, FlowView};
 use hopflow_units::{Bytes, Cells};
@@ -19,7 +19,7 @@ use crate::UnixTime;
 use crate::config::RelayLimits;
 use crate::pool::PoolCounts;
 
-/// What does not change while a node runs.
+/// What changes while a node runs only if its operator says so.
 #[derive(Debug)]
 pub(super) struct Fixed {
     /// What it is, by name and value.
@@ -27,7 +27,7 @@ pub(super) struct Fixed {
     /// The limit on memory.
     pub(super) memory: Bytes,
     /// What others may make it hold, if it is a relay.
-    pub(super) limits: Option<RelayLimits>,
+    pub(super) limits: Option<Arc<Mutex<RelayLimits>>>,
     /// The token bucket of each worker, and how many workers there are.
     pub(super) bucket: Option<(BucketConfig, usize)>,
     /// When it started.
@@ -58,7 +58,7 @@ struct Node {
 type Number = (&'static str, &'static str, fn(&Account) -> u64);
 
 /// Numbers that only grow.
-const COUNTERS: [Number; 17] = [
+const COUNTERS: [Number; 19] = [
     (
         "cells_sent",
         "Cells sent to neighbours for the first time",
@@ -126,6 +126,16 @@ const COUNTERS: [Number; 17] = [
         |it| it.counters.circuits_evicted,
     ),
     (
+        "connections_refused",
+        "Connections to targets refused because their circuit had its share",
+        |it| it.connections.refused,
+    ),
+    (
+        "connections_evicted",
+        "Connections to targets closed because there were too many",
+        |it| it.connections.evicted,
+    ),
+    (
         "forged",
         "Circuits closed because a cell was altered",
         |it| it.counters.forged,
@@ -143,7 +153,7 @@ const COUNTERS: [Number; 17] = [
 ];
 
 /// Numbers that come and go.
-const GAUGES: [Number; 13] = [
+const GAUGES: [Number; 15] = [
     ("links", "Links to neighbours", |it| it.counters.links),
     (
         "half_open_links",
@@ -164,6 +174,16 @@ const GAUGES: [Number; 13] = [
         "streams",
         "Streams of applications that begin or end here",
         |it| it.streams as u64,
+    ),
+    (
+        "connections",
+        "Connections of an exit to targets, those that are being made included",
+        |it| it.connections.open,
+    ),
+    (
+        "most_connections_per_circuit",
+        "Connections of the circuit that has most of them",
+        |it| it.connections.most,
     ),
     (
         "memory_held_bytes",
@@ -271,7 +291,8 @@ impl Fixed {
 impl Fixed {
     /// The limits of a relay, by the names of the gauges that they limit.
     fn encode_limits(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-        let Some(limits) = self.limits else {
+        let limits = self.limits.as_ref().and_then(|limits| limits.lock().ok());
+        let Some(limits) = limits else {
             return Ok(());
         };
         let about = "What others may make the relay hold at most";
@@ -282,6 +303,8 @@ impl Fixed {
             ("half_open_links", limits.half_open_links),
             ("circuits", limits.circuits),
             ("nascent_circuits", limits.nascent_circuits),
+            ("connections", limits.connections),
+            ("connections_per_circuit", limits.connections_per_circuit),
         ] {
             let labels = [("of", what)];
             of.encode_family(&labels)?.encode_gauge(&i64::from(limit))?;
@@ -354,7 +377,7 @@ mod tests {
         Fixed {
             labels: vec![("role", "relay".to_owned())],
             memory: Bytes::new(1 << 20),
-            limits: Some(RelayLimits::default()),
+            limits: Some(Arc::default()),
             bucket: None,
             start: UnixTime::from_secs(5),
         }
@@ -368,6 +391,8 @@ mod tests {
             "hopflow_cells_sent_total 0",
             "hopflow_memory_limit_bytes 1048576",
             "hopflow_limit{of=\"circuits\"} 60000",
+            "hopflow_limit{of=\"connections\"} 16384",
+            "hopflow_limit{of=\"connections_per_circuit\"} 1024",
             "hopflow_start_time_seconds 5",
             "# EOF",
         ] {

@@ -16,6 +16,7 @@ mod keep_going;
 mod metrics;
 mod owners;
 mod pipe;
+mod reload;
 mod resolver;
 mod role;
 mod running;
@@ -27,6 +28,7 @@ mod worker;
 
 pub use clock::calendar_time;
 pub use free::free_address;
+pub use owners::Connections;
 pub use running::{Running, StartError, client, relay};
 pub use shared::Account;
 pub use summaries::Summary;

@@ -16,6 +16,19 @@ pub(super) struct Shares {
     pub(super) each: usize,
 }
 
+/// An exit's connections to targets, those that are being made included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Connections {
+    /// Those that are there.
+    pub open: u64,
+    /// Of these, those of the circuit that has most on its worker.
+    pub most: u64,
+    /// Those that were refused because their circuit had its share, or all were taken.
+    pub refused: u64,
+    /// Those of the circuit that had most, closed because all were taken.
+    pub evicted: u64,
+}
+
 /// What a further connection of a circuit costs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Room {
@@ -50,6 +63,12 @@ impl Owners {
         let places = most.and_then(|(_, circuit)| self.places.get(circuit));
         let oldest = places.and_then(VecDeque::front);
         oldest.map_or(Room::None, |place| Room::InPlaceOf(*place))
+    }
+
+    /// How many connections there are, and how many of them the circuit has that has most.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let most = self.ranks.last().map_or(0, |(most, _)| *most);
+        (self.by_place.len(), most)
     }
 
     pub(super) fn insert(&mut self, place: PlaceKey, circuit: CircuitKey) {
@@ -103,6 +122,7 @@ mod tests {
         }
         assert_eq!(owners.room(many, SHARES), Room::None);
         owners.insert(places[4], one);
+        assert_eq!(owners.counts(), (5, 4));
         assert_eq!(owners.room(one, SHARES), Room::InPlaceOf(places[0]));
         owners.remove(places[0]);
         owners.remove(places[0]);

@@ -15,6 +15,10 @@ use socket2::SockRef;
 const ENOUGH: usize = 64;
 /// Bytes that are read at once.
 const CHUNK: usize = 32 * 1024;
+/// Bytes that the kernel holds back unsent before it takes more. Beside what the other end said that it
+/// takes, this is all that a connection holds whose other end does not read; by default the kernel
+/// takes megabytes.
+const UNSENT: u32 = 64 * 1024;
 
 /// The two directions of a connection and its stream.
 #[derive(Debug)]
@@ -65,6 +69,8 @@ impl Pipe {
         unread: Vec<u8>,
         now: Instant,
     ) -> Self {
+        // A kernel that does not know this takes more.
+        let _ = SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT);
         Self {
             socket,
             stream,

@@ -10,7 +10,9 @@ use hopflow_units::Instant;
 use mio::{Interest, Registry, Token};
 use slotmap::SlotMap;
 
+use super::owners::Connections;
 use super::pipe::{Pipe, State};
+use super::reload::Change;
 use super::tokens::{PlaceKey, Source};
 use crate::pool::PoolCounts;
 
@@ -43,6 +45,11 @@ pub(super) trait Role: Send {
         Instant::FAR_FUTURE
     }
 
+    /// Goes by other limits and another directory from now on.
+    fn change(&mut self, change: &Change) {
+        let _ = change;
+    }
+
     /// Takes nothing new from now on.
     fn drain(&mut self, cx: &mut Cx<'_>);
 
@@ -52,6 +59,11 @@ pub(super) trait Role: Send {
     /// Whether circuits pass here that others built.
     fn carries_for_others(&self) -> bool {
         false
+    }
+
+    /// An exit's connections.
+    fn connections(&self) -> Connections {
+        Connections::default()
     }
 
     /// A client's circuits.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use hopflow_channel::Fingerprint;
@@ -26,6 +26,7 @@ use super::exit::{Exit, ExitLimits, Overlay};
 use super::keep_going::keep_going;
 use super::metrics::{self, Fixed};
 use super::owners::Shares;
+use super::reload::{Known, Reloadable};
 use super::role::Role;
 use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
@@ -94,6 +95,8 @@ pub struct Running {
     workers: Vec<Thread>,
     /// Where metrics are served.
     scrape: Option<Scrape>,
+    /// What may change, if it is a relay.
+    reloadable: Option<Mutex<Reloadable>>,
 }
 
 /// A worker's thread.
@@ -129,6 +132,29 @@ impl Running {
         self.workers
             .iter()
             .any(|worker| worker.handle.is_finished())
+    }
+
+    /// Lets a relay go by the limits and the directory of this configuration; circuits stay. A client
+    /// has neither and stays as it is.
+    ///
+    /// # Errors
+    /// If the configuration differs in anything else, or its directory cannot be used; then nothing
+    /// changes.
+    pub fn reload(&self, config: &RelayConfig) -> Result<(), InputError> {
+        let Some(Ok(mut reloadable)) = self.reloadable.as_ref().map(Mutex::lock) else {
+            return Ok(());
+        };
+        let change = Arc::new(reloadable.change(config)?);
+        reloadable.directory = change.directory.clone();
+        if let Ok(mut told) = reloadable.told.lock() {
+            *told = config.limits;
+        }
+        for worker in &self.workers {
+            worker.shared.change(change.clone());
+            // A worker that cannot be woken looks a tenth of a second later.
+            let _ = worker.waker.wake();
+        }
+        Ok(())
     }
 
     /// Takes nothing new, lets streams end for as long as the configuration says, and waits for
@@ -169,7 +195,11 @@ impl Running {
             })
         };
         let scrape = metrics.map(serve).transpose()?;
-        Ok(Self { workers, scrape })
+        Ok(Self {
+            workers,
+            scrape,
+            reloadable: None,
+        })
     }
 }
 
@@ -184,11 +214,10 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let count = config.workers(cores);
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
-    let listed = hops(&network.directory).into_iter();
-    let extend_to: BTreeSet<_> = listed.map(|hop| (hop.address, hop.fingerprint)).collect();
+    let extend_to = known(&network.directory);
     let own = identity.certificate.fingerprint();
     let overlay = Arc::new(overlay(config, own, &extend_to));
-    let extend_to = Arc::new(extend_to);
+    let told = Arc::new(Mutex::new(config.limits));
     let workers = Workers {
         network: network.clone(),
         listen: Some(config.listen),
@@ -213,15 +242,32 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let fixed = Fixed {
         labels: network.labels("relay"),
         memory: config.memory,
-        limits: Some(config.limits),
+        limits: Some(told.clone()),
         bucket: bucket.map(|bucket| (bucket, count)),
         start: calendar_time(),
     };
-    Running::start((0..count).map(start), config.metrics, fixed)
+    let reloadable = Reloadable {
+        config: config.clone(),
+        directory: network.directory.clone(),
+        own,
+        workers: count,
+        told,
+    };
+    let running = Running::start((0..count).map(start), config.metrics, fixed)?;
+    Ok(Running {
+        reloadable: Some(Mutex::new(reloadable)),
+        ..running
+    })
+}
+
+/// The relays of a directory: where they take links, and how they prove themselves.
+pub(super) fn known(directory: &Directory) -> Known {
+    let listed = hops(directory).into_iter();
+    Arc::new(listed.map(|hop| (hop.address, hop.fingerprint)).collect())
 }
 
 /// What each of so many workers spends on an exit's connections.
-fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
+pub(super) fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
     ExitLimits {
         shares: Shares {
             all: (limits.connections as usize).div_ceil(workers),
@@ -234,7 +280,7 @@ fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
 
 /// Where an exit does not connect to: the relays that circuits are extended to, and itself, unless
 /// its operator lets it reach private networks, as on testbeds.
-fn overlay(
+pub(super) fn overlay(
     config: &RelayConfig,
     own: Fingerprint,
     relays: &BTreeSet<(SocketAddr, Fingerprint)>,
@@ -462,6 +508,7 @@ impl Workers {
             directory: self.network.directory.clone(),
             memory: self.memory,
             sent: (0, Instant::ZERO),
+            seen: 0,
             patience: self.patience,
             poll,
         };

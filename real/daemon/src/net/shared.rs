@@ -1,12 +1,14 @@
 //! What a worker shares with the rest of the process.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hopflow_engine::{Counters, Engine};
 use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Instant};
 
+use super::owners::Connections;
+use super::reload::Change;
 use super::role::Role;
 use super::summaries::{self, Summary};
 use crate::pool::PoolCounts;
@@ -29,6 +31,8 @@ pub struct Account {
     pub held: Bytes,
     /// Streams that are there.
     pub streams: usize,
+    /// An exit's connections.
+    pub connections: Connections,
     /// A client's circuits.
     pub pool: Option<PoolCounts>,
     /// The flows of its circuits: towards the exit, and towards the client.
@@ -66,9 +70,13 @@ impl Account {
             (&mut sum.node.violations, more.node.violations),
             (&mut sum.node.strays, more.node.strays),
             (&mut sum.node.fallback_plans, more.node.fallback_plans),
+            (&mut self.connections.open, other.connections.open),
+            (&mut self.connections.refused, other.connections.refused),
+            (&mut self.connections.evicted, other.connections.evicted),
         ] {
             *sum += more;
         }
+        self.connections.most = self.connections.most.max(other.connections.most);
         let largest = more.node.largest_queue;
         sum.node.largest_queue = sum.node.largest_queue.max(largest);
         self.held += other.held;
@@ -96,6 +104,9 @@ pub(super) struct Shared {
     ending: AtomicBool,
     account: Mutex<Account>,
     pub(super) restarts: AtomicU64,
+    /// How often something was changed, and what holds now.
+    changes: AtomicU64,
+    change: Mutex<Option<Arc<Change>>>,
 }
 
 impl Shared {
@@ -112,6 +123,23 @@ impl Shared {
         self.ending.store(true, Ordering::Release);
     }
 
+    /// Lets the worker go by something else from now on.
+    pub(super) fn change(&self, change: Arc<Change>) {
+        if let Ok(mut place) = self.change.lock() {
+            *place = Some(change);
+            self.changes.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// What to go by, if that has changed since the worker saw so many changes.
+    pub(super) fn changed(&self, seen: &mut u64) -> Option<Arc<Change>> {
+        let changes = self.changes.load(Ordering::Acquire);
+        if std::mem::replace(seen, changes) == changes {
+            return None;
+        }
+        self.change.lock().ok()?.clone()
+    }
+
     pub(super) fn wanted(&self) -> Wanted {
         if self.ending.load(Ordering::Acquire) {
             Wanted::End
@@ -125,6 +153,7 @@ impl Shared {
             counters: engine.counters(),
             held,
             streams: role.streams(),
+            connections: role.connections(),
             pool: role.pool(),
             flows: engine.flows().map(|(_, flows)| flows).collect(),
             metrics: summaries::summarize(&engine.measured()),

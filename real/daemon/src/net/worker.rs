@@ -53,6 +53,8 @@ pub(super) struct Worker<R> {
     pub(super) memory: hopflow_units::Bytes,
     /// Cells sent when it was looked at last while ending, and when that changed.
     pub(super) sent: (u64, Instant),
+    /// How many changes it has taken over.
+    pub(super) seen: u64,
     /// How long streams may take to end when the worker drains.
     pub(super) patience: Duration,
 }
@@ -68,6 +70,7 @@ impl<R: Role> Worker<R> {
         let mut end_at = None;
         loop {
             let now = self.clock.now();
+            self.take_change();
             self.handle_timeouts(now);
             self.work(now);
             if now >= account_at {
@@ -196,6 +199,16 @@ impl<R: Role> Worker<R> {
             if !busy {
                 return;
             }
+        }
+    }
+
+    /// Goes by what was changed, if anything was.
+    fn take_change(&mut self) {
+        if let Some(change) = self.shared.changed(&mut self.seen) {
+            self.engine.set_limits(change.limits);
+            self.engine.set_extend_to(change.extend_to.clone());
+            self.role.change(&change);
+            self.directory = change.directory.clone();
         }
     }
 

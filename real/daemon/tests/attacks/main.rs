@@ -21,12 +21,13 @@ use std::time::Duration as StdDuration;
 
 use hopflow_daemon::net::Running;
 use hopflow_engine::Hop;
+use hopflow_overlay::FlowView;
 use hopflow_units::Duration;
 use socket2::SockRef;
 
 use attacker::{Link, Relay, address, connect, create, network, now, opening, proven_opening};
 use speaker::Speaker;
-use support::{EVERYTHING, Overlay, ask, serve};
+use support::{EVERYTHING, Overlay, ask, serve, until};
 
 /// The middle relay's token bucket: what the honest download gets if nothing disturbs it.
 const BUCKET: &str = "[bucket]\nrate = \"2 MB/s\"\nburst = \"200 kB\"\n";
@@ -38,10 +39,25 @@ const LEAD: StdDuration = StdDuration::from_millis(500);
 const STALL: StdDuration = StdDuration::from_secs(8);
 /// What the honest download keeps of its rate while attackers take the processor.
 const KEPT: f64 = 0.5;
+/// What it keeps while attackers take nothing any more.
+const KEPT_AT_REST: f64 = 0.9;
+/// What it keeps at least of its fair share of the bucket while attackers use theirs.
+const KEPT_OF_SHARE: f64 = 0.7;
+/// Cells within a second that are no upload.
+const FEW: u64 = 100;
+/// Cells that an upload without end may bring to a server that reads nothing: those that the exit holds
+/// before it asks the client to pause, and those on their way until then, 128 KiB that two kernels take,
+/// and some.
+const MOST_UPLOADED: u64 = 1000;
+/// When uploads must have come to rest.
+const REST: u32 = 60;
 /// When a new client has its first byte at the latest.
 const NEWCOMER: Duration = Duration::from_secs(2);
 /// Only one scene at a time.
 static ALONE: Mutex<()> = Mutex::new(());
+
+/// Uploads without end of an attacker.
+const ENDLESS: usize = 10;
 
 /// Requests of an attacker at most.
 const MOST: usize = 20_000;
@@ -76,7 +92,17 @@ struct Tools {
     endless: SocketAddr,
     /// A server that reads nothing.
     deaf: SocketAddr,
+    /// Attackers that have begun all their uploads.
+    begun: Arc<AtomicU64>,
     over: Arc<AtomicBool>,
+}
+
+/// When an attack is judged, and how.
+struct Judged<'a> {
+    /// Waits for that.
+    wait: &'a dyn Fn(&Tools),
+    /// What the honest download keeps of its rate then, at least.
+    kept: f64,
 }
 
 impl Tools {
@@ -198,6 +224,11 @@ impl Scene {
     /// The same for attacks that take their fair share of the bucket until they stall, which they do
     /// within this time.
     fn under_for(&self, what: &str, count: u16, attack: fn(&Tools, u16), lead: StdDuration) {
+        let wait: &dyn Fn(&Tools) = &|_| thread::park_timeout(lead);
+        self.under_until(what, count, attack, &Judged { wait, kept: KEPT });
+    }
+
+    fn under_until(&self, what: &str, count: u16, attack: fn(&Tools, u16), judged: &Judged<'_>) {
         let before = self.rate();
         let over = Arc::new(AtomicBool::new(false));
         let (client, socks) = self.overlay.another_client();
@@ -206,15 +237,12 @@ impl Scene {
             guard: self.guard,
             hops: self.hops.clone(),
             endless: self.server,
-            deaf: serve(|socket| {
-                let _ = SockRef::from(&socket).set_recv_buffer_size(4096);
-                thread::park_timeout(StdDuration::from_secs(20));
-                drop(socket);
-            }),
+            deaf: serve_deaf(&over),
             datagrams: self.preset == "backtap",
             client: socks,
             victim: self.overlay.socks,
             silent: serve(|mut socket| drop(socket.read(&mut [0; 1]))),
+            begun: Arc::default(),
             over: over.clone(),
         };
         let start = |number| {
@@ -222,7 +250,7 @@ impl Scene {
             thread::spawn(move || attack(&tools, number))
         };
         let attackers: Vec<_> = (0..count).map(start).collect();
-        thread::park_timeout(lead);
+        (judged.wait)(&tools);
         let during = self.rate();
         let newcomer = self.serve_newcomer();
         let total = self.overlay.relays[0].total();
@@ -248,7 +276,7 @@ impl Scene {
         let failed = self.overlay.relays.iter().any(Running::has_failed);
         for (holds, complaint) in [
             (
-                kept >= KEPT,
+                kept >= judged.kept,
                 format!("{before} B/s before, {during} during"),
             ),
             (newcomer <= NEWCOMER, format!("a newcomer waits {newcomer}")),
@@ -262,11 +290,112 @@ impl Scene {
             ),
         ] {
             if !holds {
-                let complaint = format!("{}, {what}: {complaint}", self.preset);
-                self.complaints.borrow_mut().push(complaint);
+                self.complain(what, &complaint);
             }
         }
     }
+
+    fn complain(&self, what: &str, complaint: &str) {
+        let complaint = format!("{}, {what}: {complaint}", self.preset);
+        self.complaints.borrow_mut().push(complaint);
+    }
+
+    /// Cells that the middle relay has forwarded to the exit for others than the honest download, whose
+    /// circuit brings most to its client.
+    fn uploaded(&self) -> u64 {
+        let flows = self.overlay.relays[1].total().flows;
+        let departed = |flow: &Option<FlowView>| flow.map_or(0, |it| it.departed.get());
+        let honest = flows.iter().max_by_key(|it| departed(&it[1]));
+        let all: u64 = flows.iter().map(|it| departed(&it[0])).sum();
+        all - honest.map_or(0, |it| departed(&it[0]))
+    }
+
+    /// Waits until all of so many attackers have begun to upload.
+    fn wait_for_uploads(&self, tools: &Tools, count: u64) {
+        until("all uploads have begun", || {
+            tools.begun.load(Ordering::Relaxed) == count
+        });
+    }
+
+    /// Waits until nothing is uploaded any more, and returns how many cells were since `before`.
+    fn wait_for_rest(&self, what: &str, before: u64) -> u64 {
+        let mut last = self.uploaded();
+        for _ in 0..REST {
+            thread::park_timeout(StdDuration::from_secs(1));
+            let uploaded = self.uploaded();
+            if uploaded.saturating_sub(last) < FEW {
+                return uploaded.saturating_sub(before);
+            }
+            last = uploaded;
+        }
+        self.complain(what, "uploads go on");
+        last.saturating_sub(before)
+    }
+
+    /// Uploads of 32 KiB, of which kernels take most.
+    fn under_uploads(&self) {
+        let (what, count) = ("slow servers", 2);
+        let wait = |tools: &Tools| {
+            self.wait_for_uploads(tools, count);
+            self.wait_for_rest(what, 0);
+        };
+        let judged = Judged {
+            wait: &wait,
+            kept: KEPT_AT_REST,
+        };
+        self.under_until(what, count as u16, uploads_to_who_does_not_read, &judged);
+    }
+
+    /// Uploads without end: they get their share of the bucket until what is between the two ends is
+    /// full, which is little.
+    fn under_endless_uploads(&self) {
+        let (what, count) = ("slow servers, uploads without end", 2);
+        let (rate, before) = (self.rate(), self.uploaded());
+        // Links take turns at the bucket over TCP, circuits do over datagrams.
+        let share = if self.preset == "vanilla" {
+            1.0 / 2.0
+        } else {
+            1.0 / 3.0
+        };
+        let wait = |tools: &Tools| {
+            self.wait_for_uploads(tools, count);
+            thread::park_timeout(LEAD);
+            let during = self.rate() / rate;
+            let cells = self.wait_for_rest(what, before);
+            let each = cells / (count * ENDLESS as u64);
+            println!(
+                "{}, while uploads go on: {:.0} %; {each} cells each",
+                self.preset,
+                100.0 * during
+            );
+            if during < KEPT_OF_SHARE * share {
+                self.complain(
+                    what,
+                    &format!("{during:.2} of the rate while uploads go on"),
+                );
+            }
+            if each > MOST_UPLOADED {
+                self.complain(what, &format!("{each} cells for each upload"));
+            }
+        };
+        let judged = Judged {
+            wait: &wait,
+            kept: KEPT_AT_REST,
+        };
+        self.under_until(what, count as u16, uploads_without_end, &judged);
+    }
+}
+
+/// A server that reads nothing until all is over; its kernel takes little.
+fn serve_deaf(over: &Arc<AtomicBool>) -> SocketAddr {
+    let over = over.clone();
+    serve(move |socket| {
+        let _ = SockRef::from(&socket).set_recv_buffer_size(4096);
+        while !over.load(Ordering::Relaxed) {
+            thread::park_timeout(StdDuration::from_millis(100));
+        }
+        drop(socket);
+    })
 }
 
 /// Receives until the connection ends.
@@ -430,20 +559,34 @@ fn reads_slowly(tools: &Tools, number: u16) {
     tools.repeat(100, |_| drop(socket.read(&mut [0; 1])));
 }
 
-/// Uploads 32 KiB each to servers that read nothing; their kernels hold little.
-fn uploads_to_who_does_not_read(tools: &Tools, number: u16) {
+/// Uploads to servers that read nothing, `most` bytes to each of so many.
+fn uploads(tools: &Tools, number: u16, servers: usize, most: usize) {
     let (mut sockets, bytes) = (Vec::new(), vec![7; 32 * 1024]);
     tools.repeat(200, |turn| {
-        if turn < 40 {
+        if turn < servers {
             let user = number.to_string();
             if let Ok(socket) = ask(tools.client, &target(tools.deaf), &user) {
                 let _ = socket.set_nonblocking(true);
                 sockets.push((socket, 0));
             }
-        } else if let Some((socket, said)) = sockets.get_mut(turn % 40) {
-            *said += socket.write(&bytes[*said..]).unwrap_or(0);
+        } else if let Some((socket, said)) = sockets.get_mut(turn % servers) {
+            let len = bytes.len().min(most - *said);
+            *said += socket.write(&bytes[..len]).unwrap_or(0);
+        }
+        if turn == 2 * servers {
+            tools.begun.fetch_add(1, Ordering::Relaxed);
         }
     });
+}
+
+/// Uploads 32 KiB each.
+fn uploads_to_who_does_not_read(tools: &Tools, number: u16) {
+    uploads(tools, number, 40, 32 * 1024);
+}
+
+/// Uploads as much as is taken.
+fn uploads_without_end(tools: &Tools, number: u16) {
+    uploads(tools, number, ENDLESS, usize::MAX);
 }
 
 /// Says a byte now and then on each of many streams.
@@ -566,14 +709,14 @@ fn attacks_take_no_relay_down() {
 }
 
 #[test]
-#[ignore = "a download over vanilla keeps half of its rate or less: docs/security.md, not defended"]
 fn servers_that_read_nothing_slow_nobody() {
     let _alone = ALONE.lock();
     println!("{HEAD}");
     let mut complaints = Vec::new();
     for preset in ["backtap", "vanilla"] {
         let scene = Scene::start(preset);
-        scene.under_for("slow servers", 2, uploads_to_who_does_not_read, STALL);
+        scene.under_uploads();
+        scene.under_endless_uploads();
         complaints.append(&mut scene.complaints.borrow_mut());
         scene.overlay.end();
     }

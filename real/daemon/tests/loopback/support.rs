@@ -10,7 +10,7 @@ use hopflow_daemon::config::{ClientConfig, RelayConfig};
 use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
 use hopflow_daemon::net::{self, Account, Running, calendar_time};
-use hopflow_daemon::{Hex, UnixTime};
+use hopflow_daemon::{Hex, InputError, UnixTime};
 use hopflow_units::Duration;
 use tempfile::TempDir;
 
@@ -129,6 +129,30 @@ impl Overlay {
         let file = self.folder.path().join(format!("{}.toml", NAMES[relay]));
         let again = net::relay(&RelayConfig::load(&file).unwrap()).unwrap();
         self.relays.insert(relay, again);
+    }
+
+    /// Lets a relay go by another configuration, as it is in its file but for this change.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn reload(
+        &self,
+        relay: usize,
+        change: impl FnOnce(&mut RelayConfig),
+    ) -> Result<(), InputError> {
+        let file = self.folder.path().join(format!("{}.toml", NAMES[relay]));
+        let mut config = RelayConfig::load(&file).unwrap();
+        change(&mut config);
+        self.relays[relay].reload(&config)
+    }
+
+    /// Signs the directory anew, with this change.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn sign_anew(&self, change: impl FnOnce(&mut Directory)) {
+        let authority = KeyStore::open(&self.folder.path().join("authority"));
+        let authority = authority.unwrap().authority().unwrap();
+        let file = self.folder.path().join("directory.toml");
+        let mut directory = Directory::load(&file, &authority.id(), calendar_time()).unwrap();
+        change(&mut directory);
+        sign(self.folder.path(), &directory, &authority);
     }
 
     /// The keys of a relay, counted from zero.

@@ -145,6 +145,11 @@ fn a_circuit_gets_its_share_of_an_exits_connections() {
     // The circuit that has most loses its oldest.
     let fourth = overlay.connect_as(silent, "another").unwrap();
     assert!(!first.read(&mut [0; 1]).is_ok_and(|len| len > 0));
+    let counted = || {
+        let it = overlay.exit().connections;
+        (it.open, it.most, it.refused, it.evicted)
+    };
+    until("metrics say so", || counted() == (3, 1, 1, 1));
     drop((second, third, fourth));
     overlay.end();
 }

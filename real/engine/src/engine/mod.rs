@@ -10,9 +10,11 @@ mod streams;
 mod transmit;
 mod upkeep;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::net::SocketAddr;
+use std::sync::Arc;
 
-use hopflow_channel::Cookies;
+use hopflow_channel::{Cookies, Fingerprint};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{
     ConfigError, Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan, Violation,
@@ -21,7 +23,7 @@ use hopflow_units::{Instant, NodeId};
 use hopflow_wire::Frame;
 
 use crate::circuit::CircuitTable;
-use crate::config::EngineConfig;
+use crate::config::{EngineConfig, Limits};
 use crate::link::{Arrived, LinkTable};
 use crate::offers::check_offers;
 use crate::origin::Meter;
@@ -123,6 +125,17 @@ impl Engine {
             counters: Counters::default(),
             buffers: Buffers::default(),
         })
+    }
+
+    /// Changes what others may make the engine hold and do. What is there stays: at a lower limit,
+    /// whoever comes takes the place of somebody.
+    pub const fn set_limits(&mut self, limits: Limits) {
+        self.config.limits = limits;
+    }
+
+    /// Changes the relays to which circuits may be extended; circuits that are there stay.
+    pub fn set_extend_to(&mut self, relays: Arc<BTreeSet<(SocketAddr, Fingerprint)>>) {
+        self.config.extend_to = Some(relays);
     }
 
     /// The circuits that carry data, with the present state of both of their flows.

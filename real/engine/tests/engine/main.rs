@@ -5,6 +5,7 @@ mod hostile;
 mod limits;
 mod network;
 mod setup;
+mod shares;
 mod stalled;
 mod streams;
 mod support;

@@ -11,6 +11,8 @@ use crate::{PathsError, Relay};
 
 /// The bytes that a gzip file begins with (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// The most bytes that a compressed file may hold: some five million circuits.
+const LARGEST: u64 = 1 << 30;
 /// The fewest relays of a path: with one there would be no hop.
 const SHORTEST_PATH: usize = 2;
 
@@ -45,9 +47,10 @@ impl CircuitFile {
     /// file `name`.
     ///
     /// # Errors
-    /// If the bytes are not a circuit file.
+    /// If the bytes are not a circuit file, or a compressed one holds more than 1 GiB.
     pub fn parse(bytes: &[u8], name: &str) -> Result<Self, PathsError> {
-        let bytes = decompressed(bytes).map_err(|source| PathsError::read(name, source))?;
+        let bytes =
+            decompressed(bytes, LARGEST).map_err(|source| PathsError::read(name, source))?;
         let mut builder = Builder::default();
         for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
             std::str::from_utf8(line)
@@ -66,13 +69,20 @@ impl CircuitFile {
     }
 }
 
-/// The content of a file that may be compressed.
-fn decompressed(bytes: &[u8]) -> io::Result<Cow<'_, [u8]>> {
+/// The content of a file that may be compressed, and then holds at most so many bytes: gzip packs a
+/// thousand times as many into one.
+fn decompressed(bytes: &[u8], largest: u64) -> io::Result<Cow<'_, [u8]>> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return Ok(Cow::Borrowed(bytes));
     }
     let mut content = Vec::new();
-    MultiGzDecoder::new(bytes).read_to_end(&mut content)?;
+    let read = MultiGzDecoder::new(bytes)
+        .take(largest.saturating_add(1))
+        .read_to_end(&mut content)?;
+    if read as u64 > largest {
+        let reason = format!("it holds more than {largest} bytes; allowed are up to {largest}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
     Ok(Cow::Owned(content))
 }
 

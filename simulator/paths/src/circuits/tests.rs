@@ -46,11 +46,31 @@ fn relays_are_in_the_order_of_their_first_occurrence_and_paths_refer_to_them() {
     assert_eq!(file.paths, [vec![0, 1, 2], vec![1, 3, 0, 2]]);
 }
 
+fn compressed(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_compressed_file_is_unpacked_up_to_a_limit() {
+    let members = [compressed(&[b'0'; 600]), compressed(&[b'1'; 400])].concat();
+    assert_eq!(decompressed(&members, 1000).unwrap().len(), 1000);
+    let error = decompressed(&members, 999).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+    assert_eq!(
+        PathsError::read("x.dat.gz", error).to_string(),
+        "cannot read x.dat.gz: it holds more than 999 bytes; allowed are up to 999"
+    );
+    assert!(
+        decompressed(&[b'0'; 1000], 999).is_ok(),
+        "what is not compressed is in memory already"
+    );
+}
+
 #[test]
 fn compressed_and_plain_files_say_the_same() {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(example().as_bytes()).unwrap();
-    let compressed = encoder.finish().unwrap();
+    let compressed = compressed(example().as_bytes());
     assert_eq!(
         CircuitFile::parse(&compressed, "x.dat.gz").unwrap(),
         CircuitFile::parse(example().as_bytes(), "x.dat").unwrap()

@@ -165,7 +165,11 @@ fn unpack(bytes: &[u8]) -> std::io::Result<String> {
     let mut text = String::new();
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let unpacked = MultiGzDecoder::new(bytes);
-        unpacked.take(LARGEST).read_to_string(&mut text)?;
+        let read = unpacked.take(LARGEST + 1).read_to_string(&mut text)?;
+        if read as u64 > LARGEST {
+            let reason = format!("it holds more than {LARGEST} bytes; allowed are up to {LARGEST}");
+            return Err(std::io::Error::other(reason));
+        }
     } else {
         (&mut &*bytes).read_to_string(&mut text)?;
     }

@@ -1,0 +1,101 @@
+//! What changes in a relay while it runs: its limits and its directory.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use hopflow_channel::Fingerprint;
+use hopflow_engine::Limits;
+
+use super::clock::calendar_time;
+use super::exit::{ExitLimits, Overlay};
+use crate::check::refuse_others_keys;
+use crate::config::{Network, RelayConfig, RelayLimits};
+use crate::directory::Directory;
+use crate::{Hex, InputError};
+
+/// The relays that circuits are extended to.
+pub(super) type Known = Arc<BTreeSet<(SocketAddr, Fingerprint)>>;
+
+/// What a worker goes by from now on.
+#[derive(Clone, Debug)]
+pub(super) struct Change {
+    pub(super) directory: Arc<Directory>,
+    pub(super) limits: Limits,
+    pub(super) extend_to: Known,
+    pub(super) exit: ExitLimits,
+    pub(super) overlay: Arc<Overlay>,
+}
+
+/// A relay's configuration, of which limits and directory may change.
+#[derive(Debug)]
+pub(super) struct Reloadable {
+    /// As the relay was started.
+    pub(super) config: RelayConfig,
+    pub(super) directory: Arc<Directory>,
+    pub(super) own: Fingerprint,
+    pub(super) workers: usize,
+    /// The limits that metrics tell.
+    pub(super) told: Arc<Mutex<RelayLimits>>,
+}
+
+impl Reloadable {
+    /// What follows from another configuration.
+    ///
+    /// # Errors
+    /// If anything else differs, or its directory cannot be used or is of another network.
+    pub(super) fn change(&self, config: &RelayConfig) -> Result<Change, InputError> {
+        self.refuse_other_keys(config)?;
+        let directory = config.network.load(calendar_time())?;
+        let (old, new) = (&self.directory, &directory);
+        for (key, same) in [
+            ("network", old.network == new.network),
+            ("transport", old.transport == new.transport),
+        ] {
+            require_same(key, same)?;
+        }
+        let own = Hex(self.own.to_bytes());
+        refuse_others_keys(config, &directory, Some(own))?;
+        let extend_to = super::running::known(&directory);
+        Ok(Change {
+            limits: config.limits.share(self.workers),
+            exit: super::running::exit_limits(&config.limits, self.workers),
+            overlay: Arc::new(super::running::overlay(config, self.own, &extend_to)),
+            extend_to,
+            directory: Arc::new(directory),
+        })
+    }
+
+    /// Refuses what cannot change while the relay runs.
+    fn refuse_other_keys(&self, config: &RelayConfig) -> Result<(), InputError> {
+        let old = &self.config;
+        let authority = |network: &Network| network.authority.clone();
+        for (key, same) in [
+            (
+                "network.authority",
+                authority(&old.network) == authority(&config.network),
+            ),
+            ("keys", old.keys == config.keys),
+            ("listen", old.listen == config.listen),
+            ("workers", old.workers == config.workers),
+            ("memory", old.memory == config.memory),
+            ("metrics", old.metrics == config.metrics),
+            ("drain", old.drain == config.drain),
+            ("bucket", old.bucket == config.bucket),
+            ("exit", old.exit == config.exit),
+            ("link", old.link == config.link),
+        ] {
+            require_same(key, same)?;
+        }
+        Ok(())
+    }
+}
+
+fn require_same(key: &str, same: bool) -> Result<(), InputError> {
+    if same {
+        return Ok(());
+    }
+    let problem = "it differs from what the relay was started with: allowed are changes of limits and of \
+                   the directory's relays; for others, restart the relay";
+    Err(InputError::at(key, problem.to_owned()))
+}

@@ -1,0 +1,70 @@
+//! What changes in relays that run.
+
+use std::io::Read;
+use std::net::SocketAddr;
+
+use hopflow_units::Bytes;
+
+use crate::support::{EVERYTHING, Overlay, ask, serve, until};
+
+/// A connection of a client without circuits, which is kept; or the code of the refusal.
+fn connects_anew(overlay: &Overlay, server: SocketAddr) -> Result<(), u8> {
+    let (client, socks) = overlay.another_client();
+    let mut target = vec![1, 127, 0, 0, 1];
+    target.extend(server.port().to_be_bytes());
+    let asked = ask(socks, &target, "new").map(drop);
+    client.end().unwrap();
+    asked
+}
+
+#[test]
+fn limits_change_and_connections_stay() {
+    let overlay = Overlay::start("backtap");
+    let silent = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    let kept = [(); 2].map(|()| overlay.connect_as(silent, "many").unwrap());
+    let exit = 2;
+    let set = |most| overlay.reload(exit, |config| config.limits.connections_per_circuit = most);
+    set(2).unwrap();
+    let refused = || overlay.connect_as(silent, "many").is_err();
+    until("the limit holds", refused);
+    until("who was there stays", || overlay.exit().streams == 2);
+    set(3).unwrap();
+    until("it holds no more", || !refused());
+    drop(kept);
+    overlay.end();
+}
+
+#[test]
+fn circuits_are_extended_to_the_relays_of_the_directory_that_was_read_last() {
+    let quick = "stream-timeout = \"2 s\"\n";
+    let overlay = Overlay::start_all("backtap", EVERYTHING, quick);
+    let server = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    let kept = overlay.connect(server);
+    let mut exit = None;
+    overlay.sign_anew(|directory| exit = directory.relays.pop());
+    let reload = || overlay.reload(1, |_| ()).unwrap();
+    reload();
+    // Clients still know the exit.
+    overlay.sign_anew(|directory| directory.relays.extend(exit));
+    assert!(connects_anew(&overlay, server).is_err());
+    reload();
+    assert_eq!(connects_anew(&overlay, server), Ok(()));
+    drop(kept);
+    overlay.end();
+}
+
+#[test]
+fn what_cannot_change_is_refused_with_its_key_and_nothing_changes() {
+    let overlay = Overlay::start("backtap");
+    let refused = |change: fn(&mut hopflow_daemon::config::RelayConfig)| {
+        overlay.reload(0, change).unwrap_err().to_string()
+    };
+    let error = refused(|config| config.memory = Bytes::new(64 << 20));
+    assert!(error.contains("memory"), "{error}");
+    let error = refused(|config| config.network.directory.push("none"));
+    assert!(error.contains("none"), "{error}");
+    overlay.sign_anew(|directory| directory.transport.preset = "vanilla".to_owned());
+    let error = refused(|_| ());
+    assert!(error.contains("transport"), "{error}");
+    overlay.end();
+}
