@@ -89,8 +89,12 @@ def how(claim):
 
     >>> how({"is": "higher"}), how({"is": {"within": 25}})
     ('higher than', 'within 25 % of')
+    >>> how({"is": {"not-below": 2}})
+    'not more than 2 % below'
     """
     direction = claim["is"]
+    if isinstance(direction, dict) and "not-below" in direction:
+        return f"not more than {number(direction['not-below'])} % below"
     return f"within {number(direction['within'])} % of" if isinstance(direction, dict) else f"{direction} than"
 
 

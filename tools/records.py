@@ -13,6 +13,8 @@ pages of `docs` have what this tool makes of records:
                                                    quantities that end so
     <!-- record: values ID QUANTITY -->            values of a quantity, a column for each transport
     <!-- record: claims ID [ENDING] -->            claims and trends with their differences
+    <!-- record: cases ID QUANTITY -->             values of a quantity, a row for each case
+    <!-- record: differences ID FIRST: QUANTITY -->  claims of FIRST and a quantity, a row for each case
 
 `check` compares pages and records, and records and golden hashes. `write` writes the pages.
 `add FOLDER` makes a record of a folder that `hopflow reproduce` wrote, by a program that was built from
@@ -37,7 +39,9 @@ EXPERIMENTS = ROOT / "study/reproductions/experiments"
 IN_PYTHON = ROOT / "python/hopflow/experiments.py"
 BANDS_IN_PYTHON = ROOT / "python/hopflow/bands.toml"
 GOLDEN = ROOT / "study/lab/tests/golden/hashes.txt"
-PAGES = ("README.md", "docs/reproductions.md", "docs/truth.md")
+PAGES = ("README.md", "docs/joint.md", "docs/reproductions.md", "docs/truth.md")
+# Evaluations with goals of our own, which do not count as values and claims of papers.
+OWN = ("joint",)
 VERDICTS = ("reproduced", "not reproduced", "undecided")
 BLOCK = re.compile(r"<!-- record: (.*?) -->\n.*?<!-- end of record -->", re.DOTALL)
 
@@ -227,13 +231,15 @@ def catalogue():
 
 
 def totals():
-    """How many values and claims have which verdict, for a page that says no more."""
-    found = [value for name in names() for value in values(name)]
+    """How many values and claims of papers have which verdict, for a page that says no more."""
+    made = [name for name in names() if name not in OWN]
+    found = [value for name in made for value in values(name)]
     rows = []
     for what, claims in (("values", False), ("claims", True)):
         of = [value for value in found if is_claim(value) == claims]
         rows.append([what, *(count(of, verdict) or "0" for verdict in VERDICTS)])
-    made = f"These are {len(names())} of {len(catalogue())} experiments; the others have no record yet."
+    those = [name for name in catalogue() if name not in OWN]
+    made = f"These are {len(made)} of {len(those)} experiments; the others have no record yet."
     return table(["", *VERDICTS], rows) + "\n\n" + made
 
 
@@ -242,6 +248,8 @@ def overview():
     rows, totals = [], [0] * 6
     made = set(names())
     for name in catalogue():
+        if name in OWN:
+            continue
         if name not in made:
             rows.append([f"`{name}`", *[""] * 7, "no record yet"])
             continue
@@ -306,6 +314,43 @@ def of_quantity(name, quantity):
     return table([unit, *(f"`{transport}`" for transport in transports)], rows)
 
 
+def cases(name, quantity):
+    """The values of a quantity in all cases: a row for each case, a column for each transport."""
+    found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity]
+    transports = list(dict.fromkeys(value["transport"] for value in found))
+    rows = {}
+    for value in found:
+        case = value["quantity"].partition(", ")[2]
+        rows.setdefault((case, value["n"]), {})[value["transport"]] = with_interval(value) + judged(value)
+    unit = f"{quantity} ({found[0]['unit']})" if found and found[0]["unit"] else quantity
+    lines = [[case, n, *(of.get(transport, "") for transport in transports)] for (case, n), of in rows.items()]
+    return table([unit, "networks", *(f"`{transport}`" for transport in transports)], lines)
+
+
+def judged(value):
+    """The verdict of a value behind it, if it is not what was to be shown.
+
+    >>> judged({"verdict": "undecided"}), judged({"verdict": "reproduced"}), judged({"verdict": "not judged"})
+    (' (undecided)', '', '')
+    """
+    return f" ({value['verdict']})" if value["verdict"] in VERDICTS[1:] else ""
+
+
+def differences(name, what):
+    """Claims of one transport and quantity in all cases: a row for each case, a column for each other one."""
+    first, _, quantity = what.partition(": ")
+    rows, others = {}, []
+    for value in values(name):
+        subject, _, case = value["quantity"].removesuffix(": difference").partition(", ")
+        one, _, other = value["transport"].partition(" vs ")
+        if is_claim(value) and (one, subject) == (first, quantity):
+            others += [other] if other not in others else []
+            unit = value["unit"] if value["unit"] == "%" else f" {value['unit']}"
+            rows.setdefault(case, {})[other] = f"{with_interval(value)} {unit}{judged(value)}"
+    lines = [[case, *(of.get(other, "") for other in others)] for case, of in rows.items()]
+    return table([f"{quantity}: `{first}` against", *(f"`{other}`" for other in others)], lines)
+
+
 def claims(name, ending=""):
     """The claims of an experiment; those of one quantity and pair at several x in one row."""
     groups = {}
@@ -316,7 +361,8 @@ def claims(name, ending=""):
     for (figure, quantity, pair), found in groups.items():
         claimed = {("", "0"): "lower", ("0", ""): "higher"}
         direction = claimed.get((found[0]["band_low"], found[0]["band_high"]), "")
-        direction = direction or f"within {number(found[0]['band_high'])} %"
+        end = found[0]["band_high"] or found[0]["band_low"]
+        direction = direction or f"{'within' if found[0]['band_high'] else 'not below'} {number(end)} %"
         at = ", ".join(place(value["x"]) for value in found if value["x"])
         unit = " %" if found[0]["unit"] == "%" else f" {found[0]['unit']}"
         ours = with_interval(found[0]) + unit if len(found) == 1 else f"{len(found)} differences"
@@ -339,7 +385,11 @@ def block(order):
         return claims(*rest)
     if kind == "values":
         return of_quantity(*rest)
-    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, claims ID [ENDING]')
+    if kind == "cases":
+        return cases(*rest)
+    if kind == "differences":
+        return differences(*rest)
+    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, claims ID [ENDING], cases ID QUANTITY, differences ID FIRST: QUANTITY')
 
 
 def page(text):

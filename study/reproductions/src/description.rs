@@ -50,6 +50,10 @@ pub(super) struct Case {
     /// The transports that meet in this case, by their labels; all by default.
     #[serde(default)]
     pub(super) transports: Vec<String>,
+    /// The built-in scenario that this case changes, with the transports of the experiment; by default
+    /// the experiment's own scenario.
+    #[serde(default)]
+    pub(super) scenario: Option<String>,
     /// What differs from the scenario: keys of tables are replaced one by one, anything else as a
     /// whole.
     #[serde(default)]
@@ -99,6 +103,8 @@ pub(super) enum Direction {
     Higher,
     /// By so many percent at most, up or down.
     Within(f64),
+    /// Not lower by more than so many percent.
+    NotBelow(f64),
 }
 
 impl Direction {
@@ -108,7 +114,8 @@ impl Direction {
             Self::Lower => [None, Some(0.0)],
             Self::Higher => [Some(0.0), None],
             Self::Within(most) if in_percent => [Some(-most), Some(most)],
-            Self::Within(_) => [None, None],
+            Self::NotBelow(most) if in_percent => [Some(-most), None],
+            Self::Within(_) | Self::NotBelow(_) => [None, None],
         }
     }
 }

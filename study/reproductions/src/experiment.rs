@@ -65,6 +65,12 @@ pub trait Sweep: Debug + Sync {
 
     /// What a run of a part measured; quantities that it does not tell are left out.
     fn measure(&self, part: &Part, run: &Tables) -> Vec<Measured>;
+
+    /// What a run of a part on the network of a seed measured. By default the network itself does not
+    /// matter.
+    fn measure_network(&self, part: &Part, _seed: u64, run: &Tables) -> Vec<Measured> {
+        self.measure(part, run)
+    }
 }
 
 /// A variant of an experiment's scenario.

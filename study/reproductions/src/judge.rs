@@ -93,7 +93,7 @@ impl Evidence {
         let estimate = scale.estimate(claim)?;
         let below = |end: f64| estimate.probability_below(scale.at(end));
         let above = |end: f64| 1.0 - below(end);
-        let nothing = if scale == Scale::Ratio { NOTHING } else { 0.0 };
+        let nothing = |end| scale.nothing(end);
         Some(match (claim.band_low, claim.band_high) {
             // Probabilities that the true difference lies there, which are p-values of its not
             // lying on the other side.
@@ -104,13 +104,13 @@ impl Evidence {
             (Some(low), None) => Self {
                 // What is the same on all networks is not higher.
                 holds: 1.0 - estimate.probability_above(scale.at(low)),
-                fails: above(low + nothing),
+                fails: above(low + nothing(low)),
             },
             (None, high) => {
                 let high = high.unwrap_or(f64::INFINITY);
                 Self {
                     holds: above(high),
-                    fails: below(high - nothing),
+                    fails: below(high - nothing(high)),
                 }
             }
         })
@@ -140,6 +140,16 @@ impl Scale {
             Self::Ratio
         } else {
             Self::Plain
+        }
+    }
+
+    /// The difference that is none, next to this end of a band. An end that leaves room for a
+    /// difference is meant as it is.
+    fn nothing(self, end: f64) -> f64 {
+        if self == Self::Ratio && end == 0.0 {
+            NOTHING
+        } else {
+            0.0
         }
     }
 
@@ -204,12 +214,11 @@ fn wanted(value: &Value) -> Option<u64> {
     let scale = Scale::of(value);
     let estimate = scale.estimate(value).filter(|estimate| estimate.runs > 1)?;
     let [low, high] = ends(value);
-    let nothing = if scale == Scale::Ratio { NOTHING } else { 0.0 };
     let distance = |end: f64| (scale.at(end) - estimate.mean).abs();
     // A claim that lies on neither side of its end may be decided on either.
     let reach = match (value.band_low, value.band_high) {
-        (None, Some(_)) => distance(high).max(distance(high - nothing)),
-        (Some(_), None) => distance(low).max(distance(low + nothing)),
+        (None, Some(_)) => distance(high).max(distance(high - scale.nothing(high))),
+        (Some(_), None) => distance(low).max(distance(low + scale.nothing(low))),
         _ => distance(low).min(distance(high)),
     };
     estimate.runs_for(reach)
@@ -322,6 +331,20 @@ mod tests {
         let open = judged(claim(10, [-9.0, 2.0]));
         assert_eq!(open.verdict, Verdict::Undecided);
         assert!(open.wanted.is_some_and(|wanted| wanted > 10), "{open:?}");
+    }
+
+    #[test]
+    fn a_claim_of_not_much_less_has_its_end_where_it_says() {
+        let not_below = |ci| Value {
+            band_low: Some(-2.0),
+            band_high: None,
+            ..claim(10, ci)
+        };
+        assert_eq!(judged(not_below([-1.9, 5.0])).verdict, Verdict::Reproduced);
+        let less = judged(not_below([-6.0, -2.1]));
+        assert_eq!(less.verdict, Verdict::NotReproduced);
+        // Between the end and the difference that is none.
+        assert_eq!(judged(not_below([-2.4, -1.2])).verdict, Verdict::Undecided);
     }
 
     #[test]

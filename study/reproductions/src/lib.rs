@@ -11,6 +11,7 @@ mod description;
 mod experiment;
 mod fig3;
 mod guidelines;
+mod joint;
 mod judge;
 mod measured;
 mod observed;

@@ -4,7 +4,7 @@ use hopflow_lab::scenario::{InputError, allowed};
 
 use crate::experiment::Experiment;
 use crate::python::in_python;
-use crate::{backtap_fig5, fig3, guidelines, predictor, study, switching, theorem1};
+use crate::{backtap_fig5, fig3, guidelines, joint, predictor, study, switching, theorem1};
 
 /// All experiments.
 pub fn experiments() -> &'static [&'static dyn Experiment] {
@@ -43,6 +43,7 @@ static ALL: &[&dyn Experiment] = &[
     &guidelines::START,
     &guidelines::QUEUES,
     &guidelines::SHARES,
+    &joint::EVALUATION,
 ];
 
 /// The experiment of this name.

@@ -60,7 +60,7 @@ impl Plan {
     ) -> (Self, Vec<Scenario>) {
         for part in &mut parts {
             if let Some(networks) = networks {
-                part.scenario.seeds = Seeds::Count(networks);
+                part.scenario.seeds = part.scenario.seeds.resized(networks);
             }
         }
         let scenarios = parts.iter().map(|part| part.scenario.clone()).collect();
@@ -287,7 +287,7 @@ fn measure(
     let runs: Vec<_> = counts.flatten().zip(&finished.runs).collect();
     let measured: Result<Vec<Vec<Measured>>, Error> = runs
         .par_iter()
-        .map(|(part, run)| Ok(sweep.measure(part, &folder.read_run(run)?)))
+        .map(|(part, run)| Ok(sweep.measure_network(part, run.key.seed, &folder.read_run(run)?)))
         .collect();
     let mut observed = Observed::default();
     for ((part, run), measured) in runs.into_iter().zip(measured?) {

@@ -124,6 +124,19 @@ impl Seeds {
             Self::List(seeds) => seeds.clone(),
         }
     }
+
+    /// So many seeds, beginning with these: the first of a list, or a list and the seeds after its last.
+    #[must_use]
+    pub fn resized(&self, count: u32) -> Self {
+        match self {
+            Self::Count(_) => Self::Count(count),
+            Self::List(seeds) => {
+                let after = seeds.last().map_or(1, |last| last + 1);
+                let seeds = seeds.iter().copied().chain(after..);
+                Self::List(seeds.take(count as usize).collect())
+            }
+        }
+    }
 }
 
 /// What is recorded over time.

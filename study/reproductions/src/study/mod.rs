@@ -8,7 +8,8 @@ mod measure;
 mod measured;
 mod page;
 
-use hopflow_lab::scenario::{InputError, Scenario};
+use hopflow_lab::builtin;
+use hopflow_lab::scenario::{InputError, Scenario, allowed};
 use hopflow_report::{Document, FigurePage};
 use hopflow_results::{Tables, Value};
 use toml::{Table, Value as Toml};
@@ -123,10 +124,7 @@ impl Part {
 impl Study {
     /// The scenario with what differs in a case.
     fn part(&self, scenario: &Scenario, case: &Case) -> Result<Part, InputError> {
-        let mut text: Table = scenario
-            .to_toml()
-            .parse()
-            .expect("a scenario's own text is TOML");
+        let mut text = base(scenario, case.scenario.as_deref())?;
         replace(&mut text, &case.set);
         let file = format!("{}.toml, case \"{}\"", self.id, case.name);
         let mut changed = Scenario::parse(&text.to_string(), &file)?;
@@ -144,6 +142,21 @@ impl Study {
             scenario: changed,
         })
     }
+}
+
+/// What a case changes: the experiment's scenario, or a built-in one with its transports.
+fn base(scenario: &Scenario, builtin: Option<&str>) -> Result<Table, InputError> {
+    let of = |text: &str| -> Table { text.parse().expect("a scenario's text is TOML") };
+    let own = of(&scenario.to_toml());
+    let Some(name) = builtin else { return Ok(own) };
+    let found = builtin::find(name).ok_or_else(|| {
+        let names = builtin::scenarios().iter().map(|scenario| scenario.name);
+        let problem = format!("there is no scenario \"{name}\"; {}", allowed(name, names));
+        InputError::at("cases.scenario", problem)
+    })?;
+    let mut text = of(found.text);
+    text.extend(own.into_iter().filter(|(key, _)| key == "transports"));
+    Ok(text)
 }
 
 /// Replaces the keys of `table` by those of `new`; tables within are entered.
@@ -184,6 +197,20 @@ mod tests {
         assert_eq!(text.matches("horizon = 20").count(), 3, "{text}");
         // What the scenario says stands beside it.
         assert_eq!(text.matches("form = \"printed\"").count(), 2, "{text}");
+    }
+
+    #[test]
+    fn a_case_of_a_builtin_scenario_has_the_experiment_s_transports() {
+        let study = study!("joint", &[], "joint");
+        let scenario = Scenario::parse(study.scenario, "").unwrap();
+        let text = base(&scenario, Some("quickstart")).unwrap();
+        assert_eq!(
+            text["transports"].as_table().unwrap().len(),
+            scenario.transports.len()
+        );
+        assert_eq!(text["name"].as_str(), Some("quickstart"));
+        let error = base(&scenario, Some("quick")).unwrap_err().to_string();
+        assert!(error.contains("there is no scenario \"quick\""), "{error}");
     }
 
     #[test]

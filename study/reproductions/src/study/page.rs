@@ -138,6 +138,7 @@ fn claimed(values: &[Value]) -> Table {
 fn claimed_band(value: &Value) -> String {
     match (value.band_low, value.band_high) {
         (Some(low), Some(high)) => format!("{low:+} to {high:+} %"),
+        (Some(low), None) if low < 0.0 => format!("{low:+} % or more"),
         (Some(_), None) => "higher".to_owned(),
         _ => "lower".to_owned(),
     }

@@ -1,0 +1,98 @@
+//! The evaluation of the transport `joint` on networks on which it was not designed.
+//!
+//! The data file says what is run, and the goals, which were there before the runs. Besides what every
+//! study measures, goals are about the network: how long its cells take without queues, and what a hop
+//! holds ([`network`]).
+
+mod measure;
+mod network;
+
+use hopflow_lab::scenario::{InputError, Scenario};
+use hopflow_report::{Document, FigurePage};
+use hopflow_results::{Tables, Value};
+
+use self::network::Network;
+use crate::study::{self, Study, study};
+use crate::{Expectations, Experiment, Measured, Method, Part, Sweep};
+
+/// What the names of cases begin with in which a download starts and is seen to do so.
+const START: &str = "start";
+
+/// The evaluation.
+#[derive(Debug)]
+pub(super) struct Evaluation(Study);
+
+pub(super) static EVALUATION: Evaluation = Evaluation(study!("joint", &[], "joint"));
+
+impl Experiment for Evaluation {
+    fn id(&self) -> &'static str {
+        self.0.id
+    }
+
+    fn data(&self) -> &'static str {
+        self.0.data
+    }
+
+    fn scenario(&self) -> &'static str {
+        self.0.scenario
+    }
+
+    fn method(&self) -> Method<'_> {
+        Method::Simulated(self)
+    }
+
+    fn page(&self, page: &FigurePage, values: &[Value]) -> Document {
+        study::document(page, values, |_| false)
+    }
+}
+
+impl Sweep for Evaluation {
+    fn parts(
+        &self,
+        scenario: &Scenario,
+        expectations: &Expectations,
+    ) -> Result<Vec<Part>, InputError> {
+        self.0.parts(scenario, expectations)
+    }
+
+    fn measure(&self, _: &Part, run: &Tables) -> Vec<Measured> {
+        measure::of_users(run)
+    }
+
+    fn measure_network(&self, part: &Part, seed: u64, run: &Tables) -> Vec<Measured> {
+        let network = Network::new(&part.scenario.sample(seed));
+        let mut measured = if part.case.starts_with(START) {
+            measure::of_start(run, &network)
+        } else {
+            let mut measured = self.measure(part, run);
+            measured.extend(measure::of_network(run, &network));
+            measured
+        };
+        part.name_case(&mut measured);
+        measured
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Reproduction, Setting};
+
+    #[test]
+    fn no_network_is_one_of_those_that_joint_was_designed_on() {
+        let scenario = Scenario::parse(EVALUATION.scenario(), "").unwrap();
+        let data = Expectations::parse(EVALUATION.data(), "").unwrap();
+        for part in EVALUATION.parts(&scenario, &data).unwrap() {
+            let more = part.scenario.seeds.resized(50);
+            for seeds in [part.scenario.seeds, more] {
+                let seeds = seeds.list();
+                assert!(seeds.iter().all(|seed| *seed > 1000), "{}", part.case);
+            }
+        }
+    }
+
+    #[test]
+    fn all_cases_are_valid_scenarios() {
+        Reproduction::plan(&EVALUATION, &Setting::default(), "").unwrap();
+    }
+}
