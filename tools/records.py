@@ -316,7 +316,7 @@ def of_quantity(name, quantity):
 
 def cases(name, quantity):
     """The values of a quantity in all cases: a row for each case, a column for each transport."""
-    found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity]
+    found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity and not is_claim(value)]
     transports = list(dict.fromkeys(value["transport"] for value in found))
     rows = {}
     for value in found:
