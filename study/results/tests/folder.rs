@@ -199,6 +199,7 @@ fn tables() -> Tables {
         failures: vec![failure()],
         rebuilt: vec![new_circuit()],
         faults: vec![fault()],
+        trace_files: Vec::new(),
     }
 }
 

@@ -17,6 +17,9 @@ use crate::trace::{
 use crate::world::address::{LinkEnd, NodeAt};
 use crate::world::packets::{Content, Packet, Packets};
 
+/// A step of so much data, from an offset on.
+type OfData = fn(Bytes, Bytes) -> TraceStep;
+
 /// A frame's way: it was sent, or received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Way {
@@ -186,7 +189,7 @@ impl Traced {
         let view = self.stream.and_then(|stream| host.stream_view(stream));
         let Some(view) = view else { return false };
         let moved = [view.packaged + view.pending, view.packaged, view.delivered];
-        let steps: [(fn(Bytes, Bytes) -> TraceStep, _); 3] = [
+        let steps: [(OfData, Direction); 3] = [
             (TraceStep::Written, own),
             (TraceStep::Packaged, own),
             (TraceStep::Delivered, own.reverse()),
@@ -402,7 +405,9 @@ pub(super) fn merge(mut traces: Vec<NodeTrace>) -> Vec<NodeTrace> {
         same
     });
     for trace in &mut traces {
-        trace.events.sort_by_key(|event| (event.at, rank(&event.step)));
+        trace
+            .events
+            .sort_by_key(|event| (event.at, rank(&event.step)));
     }
     traces
 }
@@ -415,9 +420,8 @@ const fn rank(step: &TraceStep) -> u8 {
         TraceStep::Packaged(..) => 2,
         TraceStep::Sent(..) => 3,
         TraceStep::Delivered(..) => 4,
-        TraceStep::Flow(_)
-        | TraceStep::Queue(_)
-        | TraceStep::Package(_)
-        | TraceStep::Closed(_) => 5,
+        TraceStep::Flow(_) | TraceStep::Queue(_) | TraceStep::Package(_) | TraceStep::Closed(_) => {
+            5
+        }
     }
 }
