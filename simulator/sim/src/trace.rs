@@ -16,7 +16,8 @@ pub struct NodeTrace {
     pub node: NodeId,
     /// What the node is to the circuit.
     pub place: CircuitPlace,
-    /// Events in order of time; simultaneous ones in the order in which they happened.
+    /// Events in order of time; of simultaneous ones first what was received, then what was written,
+    /// packaged, sent and delivered, then how things are.
     pub events: Vec<TraceEvent>,
 }
 

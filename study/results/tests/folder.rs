@@ -206,6 +206,7 @@ fn tables() -> Tables {
             position: 2,
             node: 3,
         }],
+        trace_files: Vec::new(),
     }
 }
 

@@ -12,7 +12,7 @@ use hopflow_overlay::{BucketConfig, CircuitHandle, Direction, Event, StreamHandl
 use hopflow_units::{Duration, Instant, LinkId};
 use hopflow_wire::Reason;
 
-use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
+use super::address::{CircuitEnd, ConnectionEnd, LinkEnd, NodeAt};
 use super::connections::Connections;
 use super::machine::{Machine, Node, Turn};
 use super::marks::Least;
@@ -100,7 +100,13 @@ impl Lane {
 
     /// Takes all packets of the machine down.
     pub(crate) fn capture(&mut self) {
-        let capture = Capture::new(self.number, &self.machine, &self.connections);
+        let mut ends = Vec::new();
+        for (position, node) in (0..).zip(self.machine.nodes()) {
+            let at = NodeAt::new(self.number as usize, position);
+            let links = (0..).map(LinkId::new).zip(&node.links);
+            ends.extend(links.map(|(link, neighbour)| (LinkEnd { node: at, link }, neighbour.to)));
+        }
+        let capture = Capture::new(ends.into_iter(), self.connections.cross_ends());
         self.tracer().capture(capture);
     }
 
@@ -215,7 +221,8 @@ impl Lane {
     #[inline]
     fn after_event(&mut self, shared: &Shared) {
         if let Some(mut tracer) = self.machine.tracer.take() {
-            tracer.after_event(shared.now, &self.machine);
+            let machine = &self.machine;
+            tracer.after_event(shared.now, |position| &*machine.node(position).host);
             self.machine.tracer = Some(tracer);
         }
         if let Some(breakdown) = &mut self.records.breakdown {

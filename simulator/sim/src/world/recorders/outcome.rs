@@ -94,7 +94,7 @@ impl Collected {
             self.lives.add(breakdown.finish(&mut connections));
         }
         if let Some(tracer) = machine.tracer.take() {
-            let (traces, capture) = tracer.finish(&connections);
+            let (traces, capture) = tracer.finish(connections.arriving());
             self.node_traces.extend(traces);
             self.captures.extend(capture);
         }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hopflow_overlay::{CircuitHandle, Direction, Hold, StreamHandle};
+use hopflow_overlay::{CircuitHandle, Direction, Hold, Host, StreamHandle};
 use hopflow_units::{Bytes, CircuitId, Instant, LinkId, NodeId};
 use hopflow_wire::{Cell, Frame, Neighbour, Payload, Reason, RelayCommand};
 
@@ -15,9 +15,10 @@ use crate::trace::{
     PacketContent, TraceEvent, TraceStep,
 };
 use crate::world::address::{LinkEnd, NodeAt};
-use crate::world::connections::Connections;
-use crate::world::machine::{Machine, Node};
 use crate::world::packets::{Content, Packet, Packets};
+
+/// A step of so much data, from an offset on.
+type OfData = fn(Bytes, Bytes) -> TraceStep;
 
 /// A frame's way: it was sent, or received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +78,9 @@ pub(crate) struct Capture {
     /// Frames sent and received over each connection.
     streams: BTreeMap<(u16, LinkId), [Vec<Frame<Simulated>>; 2]>,
 }
+
+/// What the other end of a connection wrote and nobody has read here, by the machine's end.
+type Arriving = (LinkEnd, Vec<Frame<Simulated>>);
 
 impl Traced {
     /// A circuit of a user, on one of its legs, at a place there.
@@ -141,7 +145,7 @@ impl Traced {
     }
 
     /// Notes what is no longer as it was.
-    fn ask(&mut self, now: Instant, node: &Node) {
+    fn ask(&mut self, now: Instant, host: &dyn Host<Simulated>) {
         if self.closed {
             return;
         }
@@ -149,14 +153,14 @@ impl Traced {
             CircuitPlace::Exit => Direction::Backward,
             _ => Direction::Forward,
         };
-        let waits = self.ask_stream(now, own, node);
+        let waits = self.ask_stream(now, own, host);
         for direction in [Direction::Forward, Direction::Backward] {
             let circuit = self.at.1;
-            let Some(view) = node.host.flow_view(circuit, direction) else {
+            let Some(view) = host.flow_view(circuit, direction) else {
                 self.closed = true;
                 return self.note(now, None, TraceStep::Closed(self.reason));
             };
-            let holding = node.host.holding(now, circuit, direction);
+            let holding = host.holding(now, circuit, direction);
             let state = FlowState {
                 queued: view.queued,
                 outstanding: view.outstanding,
@@ -181,11 +185,11 @@ impl Traced {
     }
 
     /// Notes how far the stream came; returns whether data waits to be packaged.
-    fn ask_stream(&mut self, now: Instant, own: Direction, node: &Node) -> bool {
-        let view = self.stream.and_then(|stream| node.host.stream_view(stream));
+    fn ask_stream(&mut self, now: Instant, own: Direction, host: &dyn Host<Simulated>) -> bool {
+        let view = self.stream.and_then(|stream| host.stream_view(stream));
         let Some(view) = view else { return false };
         let moved = [view.packaged + view.pending, view.packaged, view.delivered];
-        let steps: [(fn(Bytes, Bytes) -> TraceStep, _); 3] = [
+        let steps: [(OfData, Direction); 3] = [
             (TraceStep::Written, own),
             (TraceStep::Packaged, own),
             (TraceStep::Delivered, own.reverse()),
@@ -217,37 +221,37 @@ impl Flow {
 }
 
 impl Capture {
-    /// Nothing, of a machine with this number.
-    pub(crate) fn new(number: u32, machine: &Machine, connections: &Connections) -> Self {
-        let mut peers = BTreeMap::new();
-        for (position, node) in (0..).zip(machine.nodes()) {
-            for (link, neighbour) in (0..).map(LinkId::new).zip(&node.links) {
-                let end = end(number, (position, link));
-                peers.insert(neighbour.to, end);
-                peers.insert(end, neighbour.to);
-            }
-        }
+    /// Nothing, at a machine with these ends of links, each with the other end. `cross` are those of
+    /// connections outside the overlay.
+    pub(crate) fn new(
+        ends: impl Iterator<Item = (LinkEnd, LinkEnd)>,
+        cross: impl Iterator<Item = LinkEnd>,
+    ) -> Self {
         Self {
-            peers,
-            cross: connections.cross_ends().collect(),
+            peers: ends
+                .flat_map(|(near, far)| [(near, far), (far, near)])
+                .collect(),
+            cross: cross.collect(),
             packets: Vec::new(),
             streams: BTreeMap::new(),
         }
     }
 
     /// What was taken down of a machine.
-    fn finish(mut self, machine: u32, connections: &Connections) -> NodeCapture {
-        // What the other end wrote and nobody has read here may be on its way.
-        for (end, frames) in connections.arriving() {
+    fn finish(mut self, machine: u32, arriving: impl Iterator<Item = Arriving>) -> NodeCapture {
+        for (end, frames) in arriving {
             let at = (end.node.position, end.link);
             let stream = self.streams.entry(at).or_default();
             stream[Way::Received as usize].extend(frames);
         }
         let streams = self.streams.into_iter();
-        let streams = streams.map(|(at, [sent, received])| CapturedStream {
-            near: end(machine, at).into(),
-            sent,
-            received,
+        let streams = streams.map(|((position, link), [sent, received])| {
+            let node = NodeAt::new(machine as usize, position);
+            CapturedStream {
+                near: LinkEnd { node, link }.into(),
+                sent,
+                received,
+            }
         });
         NodeCapture {
             node: NodeId::new(machine),
@@ -255,11 +259,6 @@ impl Capture {
             streams: streams.collect(),
         }
     }
-}
-
-fn end(machine: u32, (position, link): (u16, LinkId)) -> LinkEnd {
-    let node = NodeAt::new(machine as usize, position);
-    LinkEnd { node, link }
 }
 
 impl Tracer {
@@ -354,17 +353,21 @@ impl Tracer {
         });
     }
 
-    /// An event at the machine is over.
-    pub(crate) fn after_event(&mut self, now: Instant, machine: &Machine) {
+    /// An event at the machine is over, whose nodes are found by their positions.
+    pub(crate) fn after_event<'a>(
+        &mut self,
+        now: Instant,
+        node: impl Fn(u16) -> &'a dyn Host<Simulated>,
+    ) {
         for circuit in &mut self.circuits {
-            circuit.ask(now, machine.node(circuit.at.0));
+            circuit.ask(now, node(circuit.at.0));
         }
     }
 
-    /// What was noted of circuits, and of packets.
+    /// What was noted of circuits, and of packets, given what is still on its way to the machine.
     pub(crate) fn finish(
         self,
-        connections: &Connections,
+        arriving: impl Iterator<Item = Arriving>,
     ) -> (impl Iterator<Item = NodeTrace>, Option<NodeCapture>) {
         let node = NodeId::new(self.machine);
         let traces = self.circuits.into_iter().map(move |traced| NodeTrace {
@@ -374,7 +377,7 @@ impl Tracer {
             events: traced.events,
         });
         let capture = self.capture;
-        let capture = capture.map(|capture| capture.finish(self.machine, connections));
+        let capture = capture.map(|capture| capture.finish(self.machine, arriving));
         (traces, capture)
     }
 }
@@ -402,7 +405,23 @@ pub(super) fn merge(mut traces: Vec<NodeTrace>) -> Vec<NodeTrace> {
         same
     });
     for trace in &mut traces {
-        trace.events.sort_by_key(|event| event.at);
+        trace
+            .events
+            .sort_by_key(|event| (event.at, rank(&event.step)));
     }
     traces
+}
+
+/// What comes first of what is simultaneous: causes before their effects, as far as steps tell.
+const fn rank(step: &TraceStep) -> u8 {
+    match step {
+        TraceStep::Received(_) => 0,
+        TraceStep::Written(..) => 1,
+        TraceStep::Packaged(..) => 2,
+        TraceStep::Sent(..) => 3,
+        TraceStep::Delivered(..) => 4,
+        TraceStep::Flow(_) | TraceStep::Queue(_) | TraceStep::Package(_) | TraceStep::Closed(_) => {
+            5
+        }
+    }
 }

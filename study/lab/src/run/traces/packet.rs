@@ -105,9 +105,12 @@ pub(super) fn encode(packet: &CapturedPacket, streams: Option<&Streams<'_>>) -> 
         PacketContent::Cross(segment) => (segment, ports(OTHER_PORTS)),
     };
     let (offset, len) = (segment.offset().get(), segment.payload().get());
-    let stream = streams.map(|both| match packet.sent {
-        true => &both.sent,
-        false => &both.received,
+    let stream = streams.map(|both| {
+        if packet.sent {
+            &both.sent
+        } else {
+            &both.received
+        }
     });
     let data = stream.map_or(Vec::new(), |stream| stream.bytes(offset..offset + len));
     let unknown = len as usize - data.len();

@@ -6,6 +6,7 @@ use hopflow_results::RunKey;
 use hopflow_sim::Simulated;
 use hopflow_sim::spec::WorldSpec;
 use hopflow_sim::trace::{CircuitPlace, NodeTrace, TraceEvent, TraceStep};
+use hopflow_units::Cells;
 use hopflow_wire::{Frame, Payload, Reason, RelayCommand};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -15,7 +16,7 @@ const EVENT_SCHEMA: &str = "urn:hopflow:qlog:events:1";
 
 /// The beginning of a file.
 #[derive(Serialize)]
-struct File {
+struct Header {
     file_schema: &'static str,
     serialization_format: &'static str,
     title: String,
@@ -65,7 +66,7 @@ pub(super) fn encode(key: &RunKey, world: &WorldSpec, nodes: &[NodeTrace]) -> Ve
         transport, seed, ..
     } = key;
     let circuit = nodes[0].circuit;
-    let mut text = open(&File {
+    let mut text = open(&Header {
         file_schema: "urn:ietf:params:qlog:file:contained",
         serialization_format: "application/qlog+json",
         title: format!("circuit {circuit}, {transport}, seed {seed}"),
@@ -147,7 +148,7 @@ fn event(event: &TraceEvent) -> Event {
         TraceStep::Flow(state) => {
             data.put("queued", Some(state.queued.get()));
             data.put("outstanding", Some(state.outstanding.get()));
-            data.put("window", state.window.map(|window| window.get()));
+            data.put("window", state.window.map(Cells::get));
             "flow_updated".to_owned()
         }
         TraceStep::Queue(hold) => data.hold("queue", *hold),
