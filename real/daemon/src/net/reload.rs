@@ -11,7 +11,7 @@ use super::client::hops;
 use super::clock::calendar_time;
 use super::owners::Shares;
 use crate::check::refuse_others_keys;
-use crate::config::{Network, RelayConfig, RelayLimits};
+use crate::config::{RelayConfig, RelayLimits};
 use crate::directory::Directory;
 use crate::{Hex, InputError};
 
@@ -57,11 +57,10 @@ impl Reloadable {
     /// Refuses what cannot change while the relay runs.
     fn refuse_other_keys(&self, config: &RelayConfig) -> Result<(), InputError> {
         let old = &self.config;
-        let authority = |network: &Network| network.authority.clone();
         for (key, same) in [
             (
                 "network.authority",
-                authority(&old.network) == authority(&config.network),
+                old.network.authority == config.network.authority,
             ),
             ("keys", old.keys == config.keys),
             ("listen", old.listen == config.listen),
