@@ -26,7 +26,7 @@ pub(crate) enum Command {
     /// Run a relay of a real overlay
     ///
     /// SIGINT or SIGTERM shuts it down: it accepts nothing new and lets streams end for a while. A second
-    /// signal ends it at once.
+    /// signal ends it at once. SIGHUP lets it read its limits and its directory again.
     Relay(NodeOptions),
     /// Run a client of a real overlay, to which applications connect by SOCKS 5
     ///

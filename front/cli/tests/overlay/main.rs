@@ -102,6 +102,33 @@ fn an_operator_makes_a_network_by_commands_and_an_application_fetches_through_it
     }
 }
 
+#[test]
+fn a_relay_reads_its_limits_again_when_it_is_asked_to() {
+    let mut overlay = Overlay::start("backtap", &["exit"]);
+    let (file, log) = ["exit.toml", "exit.log"]
+        .map(|name| overlay.folder.path().join(name))
+        .into();
+    let text = fs::read_to_string(&file).unwrap();
+    let exit = overlay.relays.last_mut().unwrap();
+    let limit = "hopflow_limit{of=\"connections\"}";
+    assert_eq!(exit.metric(limit), Some(16_384));
+    let set = |value: u32| fs::write(&file, format!("{text}[limits]\nconnections = {value}\n"));
+    set(7).unwrap();
+    exit.signal("-HUP");
+    until("the limit holds", || {
+        exit.metric(limit).filter(|it| *it == 7)
+    });
+    set(0).unwrap();
+    exit.signal("-HUP");
+    until("the operator hears what is wrong", || {
+        let log = fs::read_to_string(&log).unwrap();
+        let told = ["nothing has changed", "limits.connections", "1 to 1000000"];
+        told.iter().all(|it| log.contains(it)).then_some(())
+    });
+    assert_eq!(exit.metric(limit), Some(7));
+    assert_eq!(exit.terminate(), Some(0));
+}
+
 fn survives_a_killed_exit(transport: &str) {
     let mut overlay = Overlay::start(transport, &["exit-one", "exit-two"]);
     let server = serve_without_end();

@@ -99,11 +99,16 @@ impl Node {
         self.process.wait().unwrap();
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: &str) {
+        let id = self.process.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// Asks it to end, and says with which code it does.
     pub(crate) fn terminate(&mut self) -> Option<i32> {
-        let id = self.process.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &id]).status().unwrap();
-        assert!(sent.success());
+        self.signal("-TERM");
         until("the node ends", || self.process.try_wait().unwrap()).code()
     }
 }

@@ -10,10 +10,10 @@ use mio::Waker;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
 
+use super::change::{Change, ExitLimits, Overlay};
 use super::deadlines::Deadlines;
-use super::owners::{Connections, Owners, Room, Shares};
+use super::owners::{Connections, Owners, Room};
 use super::pipe::Pipe;
-use super::reload::Change;
 use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
@@ -46,32 +46,6 @@ pub(super) struct Exit {
     /// Streams that lead nowhere, and until when their clients may read why; the oldest first.
     ending: VecDeque<(Instant, StreamHandle)>,
     draining: bool,
-}
-
-/// What an exit's worker spends on connections.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ExitLimits {
-    pub(super) shares: Shares,
-    /// How long a name and a connection may take, all addresses together.
-    pub(super) connect: Duration,
-    /// How long a connection may carry nothing.
-    pub(super) idle: Duration,
-}
-
-/// Addresses of the overlay itself, to which no exit connects: streams would enter it again from
-/// there, or reach what its machines offer to themselves.
-#[derive(Debug, Default)]
-pub(super) struct Overlay {
-    /// Where relays take links.
-    pub(super) relays: BTreeSet<SocketAddr>,
-    /// The exit's own address, where it is public.
-    pub(super) own: Option<IpAddr>,
-}
-
-impl Overlay {
-    fn has(&self, address: SocketAddr) -> bool {
-        self.relays.contains(&address) || self.own == Some(address.ip())
-    }
 }
 
 /// A stream without a connection.

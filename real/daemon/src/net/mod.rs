@@ -3,6 +3,7 @@
 mod accept;
 mod alarm;
 mod carriers;
+mod change;
 mod circuits;
 mod client;
 mod clock;

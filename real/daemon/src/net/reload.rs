@@ -5,27 +5,15 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use hopflow_channel::Fingerprint;
-use hopflow_engine::Limits;
 
+use super::change::{Change, ExitLimits, Known, Overlay};
+use super::client::hops;
 use super::clock::calendar_time;
-use super::exit::{ExitLimits, Overlay};
+use super::owners::Shares;
 use crate::check::refuse_others_keys;
-use crate::config::{Network, RelayConfig, RelayLimits};
+use crate::config::{RelayConfig, RelayLimits};
 use crate::directory::Directory;
 use crate::{Hex, InputError};
-
-/// The relays that circuits are extended to.
-pub(super) type Known = Arc<BTreeSet<(SocketAddr, Fingerprint)>>;
-
-/// What a worker goes by from now on.
-#[derive(Clone, Debug)]
-pub(super) struct Change {
-    pub(super) directory: Arc<Directory>,
-    pub(super) limits: Limits,
-    pub(super) extend_to: Known,
-    pub(super) exit: ExitLimits,
-    pub(super) overlay: Arc<Overlay>,
-}
 
 /// A relay's configuration, of which limits and directory may change.
 #[derive(Debug)]
@@ -56,11 +44,11 @@ impl Reloadable {
         }
         let own = Hex(self.own.to_bytes());
         refuse_others_keys(config, &directory, Some(own))?;
-        let extend_to = super::running::known(&directory);
+        let extend_to = known(&directory);
         Ok(Change {
             limits: config.limits.share(self.workers),
-            exit: super::running::exit_limits(&config.limits, self.workers),
-            overlay: Arc::new(super::running::overlay(config, self.own, &extend_to)),
+            exit: exit_limits(&config.limits, self.workers),
+            overlay: Arc::new(overlay(config, self.own, &extend_to)),
             extend_to,
             directory: Arc::new(directory),
         })
@@ -69,11 +57,10 @@ impl Reloadable {
     /// Refuses what cannot change while the relay runs.
     fn refuse_other_keys(&self, config: &RelayConfig) -> Result<(), InputError> {
         let old = &self.config;
-        let authority = |network: &Network| network.authority.clone();
         for (key, same) in [
             (
                 "network.authority",
-                authority(&old.network) == authority(&config.network),
+                old.network.authority == config.network.authority,
             ),
             ("keys", old.keys == config.keys),
             ("listen", old.listen == config.listen),
@@ -98,4 +85,38 @@ fn require_same(key: &str, same: bool) -> Result<(), InputError> {
     let problem = "it differs from what the relay was started with: allowed are changes of limits and of \
                    the directory's relays; for others, restart the relay";
     Err(InputError::at(key, problem.to_owned()))
+}
+
+/// The relays of a directory: where they take links, and how they prove themselves.
+pub(super) fn known(directory: &Directory) -> Known {
+    let listed = hops(directory).into_iter();
+    Arc::new(listed.map(|hop| (hop.address, hop.fingerprint)).collect())
+}
+
+/// What each of so many workers spends on an exit's connections.
+pub(super) fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
+    ExitLimits {
+        shares: Shares {
+            all: (limits.connections as usize).div_ceil(workers),
+            each: limits.connections_per_circuit as usize,
+        },
+        connect: limits.connect_timeout,
+        idle: limits.idle_timeout,
+    }
+}
+
+/// Where an exit does not connect to: the relays that circuits are extended to, and itself, unless
+/// its operator lets it reach private networks, as on testbeds.
+pub(super) fn overlay(
+    config: &RelayConfig,
+    own: Fingerprint,
+    relays: &BTreeSet<(SocketAddr, Fingerprint)>,
+) -> Overlay {
+    let public = config.exit.as_ref().is_some_and(|exit| !exit.allow_private);
+    let listed = relays.iter().find(|(_, of)| *of == own);
+    let own = listed.map_or(config.listen.ip(), |(address, _)| address.ip());
+    Overlay {
+        relays: relays.iter().map(|(address, _)| *address).collect(),
+        own: (public && !own.is_unspecified()).then_some(own),
+    }
 }

@@ -10,9 +10,9 @@ use hopflow_units::Instant;
 use mio::{Interest, Registry, Token};
 use slotmap::SlotMap;
 
+use super::change::Change;
 use super::owners::Connections;
 use super::pipe::{Pipe, State};
-use super::reload::Change;
 use super::tokens::{PlaceKey, Source};
 use crate::pool::PoolCounts;
 

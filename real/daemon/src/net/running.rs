@@ -1,12 +1,10 @@
 //! Starting relays and clients, and ending them.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-use hopflow_channel::Fingerprint;
 use hopflow_engine::{Engine, EngineConfig, Limits, RelayIdentity};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{BucketConfig, Factory};
@@ -18,22 +16,21 @@ use mio::{Interest, Poll, Registry, Waker};
 use super::accept::listen;
 use super::alarm::Alarm;
 use super::carriers::Carriers;
-use super::client::{Client, hops};
+use super::client::Client;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::{self, Datagrams};
 use super::emulated::Emulated;
-use super::exit::{Exit, ExitLimits, Overlay};
+use super::exit::Exit;
 use super::keep_going::keep_going;
 use super::metrics::{self, Fixed};
-use super::owners::Shares;
-use super::reload::{Known, Reloadable};
+use super::reload::{Reloadable, exit_limits, known, overlay};
 use super::role::Role;
 use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
 use super::worker::{Links, Worker};
 use crate::check::refuse_others_keys;
-use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig, RelayLimits};
+use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig};
 use crate::directory::Directory;
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
@@ -258,40 +255,6 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
         reloadable: Some(Mutex::new(reloadable)),
         ..running
     })
-}
-
-/// The relays of a directory: where they take links, and how they prove themselves.
-pub(super) fn known(directory: &Directory) -> Known {
-    let listed = hops(directory).into_iter();
-    Arc::new(listed.map(|hop| (hop.address, hop.fingerprint)).collect())
-}
-
-/// What each of so many workers spends on an exit's connections.
-pub(super) fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
-    ExitLimits {
-        shares: Shares {
-            all: (limits.connections as usize).div_ceil(workers),
-            each: limits.connections_per_circuit as usize,
-        },
-        connect: limits.connect_timeout,
-        idle: limits.idle_timeout,
-    }
-}
-
-/// Where an exit does not connect to: the relays that circuits are extended to, and itself, unless
-/// its operator lets it reach private networks, as on testbeds.
-pub(super) fn overlay(
-    config: &RelayConfig,
-    own: Fingerprint,
-    relays: &BTreeSet<(SocketAddr, Fingerprint)>,
-) -> Overlay {
-    let public = config.exit.as_ref().is_some_and(|exit| !exit.allow_private);
-    let listed = relays.iter().find(|(_, of)| *of == own);
-    let own = listed.map_or(config.listen.ip(), |(address, _)| address.ip());
-    Overlay {
-        relays: relays.iter().map(|(address, _)| *address).collect(),
-        own: (public && !own.is_unspecified()).then_some(own),
-    }
 }
 
 /// By what a relay proves itself: its keys, made if they do not exist.

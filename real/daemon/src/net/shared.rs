@@ -7,8 +7,8 @@ use hopflow_engine::{Counters, Engine};
 use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Instant};
 
+use super::change::Change;
 use super::owners::Connections;
-use super::reload::Change;
 use super::role::Role;
 use super::summaries::{self, Summary};
 use crate::pool::PoolCounts;
