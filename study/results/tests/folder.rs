@@ -156,10 +156,7 @@ fn tables() -> Tables {
         metric_units: vec![metric_unit()],
         relays: vec![relay],
         links: vec![link],
-        cross: vec![CrossFlow {
-            flow: 0,
-            goodput_bytes_per_s: 1e6,
-        }],
+        cross: vec![cross_flow()],
         latencies: vec![Latency {
             circuit: 7,
             since: Since::Sent,
@@ -200,13 +197,24 @@ fn tables() -> Tables {
         rebuilt: vec![new_circuit()],
         faults: vec![fault()],
         nodes: vec![node()],
-        paths: vec![PathNode {
-            circuit: 7,
-            leg: 1,
-            position: 2,
-            node: 3,
-        }],
+        paths: vec![path_node()],
         trace_files: Vec::new(),
+    }
+}
+
+fn cross_flow() -> CrossFlow {
+    CrossFlow {
+        flow: 0,
+        goodput_bytes_per_s: 1e6,
+    }
+}
+
+fn path_node() -> PathNode {
+    PathNode {
+        circuit: 7,
+        leg: 1,
+        position: 2,
+        node: 3,
     }
 }
 

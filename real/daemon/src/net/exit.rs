@@ -1,11 +1,11 @@
 //! An exit: streams that clients begin are connected to servers.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hopflow_engine::{CircuitKey, Event, StreamHandle};
-use hopflow_units::{Duration, Instant};
+use hopflow_units::Instant;
 use mio::Waker;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};

@@ -12,7 +12,7 @@ mod support;
 
 use hopflow_engine::Limits;
 use hopflow_units::{CircuitId, Duration};
-use hopflow_wire::{Carrier, Frame};
+use hopflow_wire::Frame;
 use proptest::prelude::*;
 
 use neighbour::Neighbour;
