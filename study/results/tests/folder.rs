@@ -170,14 +170,7 @@ fn tables() -> Tables {
             below_s: 0.09,
             cells: 3,
         }],
-        queues: vec![Queue {
-            name: "relay-1".to_owned(),
-            direction: Direction::Down,
-            mean_packets: 12.5,
-            mean_bytes: 18_000.25,
-            packets: 900,
-            drops: 3,
-        }],
+        queues: vec![queue()],
         deployments: vec![Deployment {
             circuit: 7,
             upgraded: true,
@@ -215,6 +208,17 @@ fn path_node() -> PathNode {
         leg: 1,
         position: 2,
         node: 3,
+    }
+}
+
+fn queue() -> Queue {
+    Queue {
+        name: "relay-1".to_owned(),
+        direction: Direction::Down,
+        mean_packets: 12.5,
+        mean_bytes: 18_000.25,
+        packets: 900,
+        drops: 3,
     }
 }
 

@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn nodes_of_a_dumbbell_are_at_its_routers() {
         let found = regions(
-            "[network]\ntopology = \"dumbbell\"\naccess = { rate = \"1 Gbit/s\" }\n\
+            "[network]\ntopology = { dumbbell = {} }\naccess = { rate = \"1 Gbit/s\" }\n\
              [[network.relays]]\nname = \"relay\"\ncount = 4\nat = \"europe\"\n",
         );
         assert!(found[..4].iter().all(|(_, at)| at == "europe"), "{found:?}");

@@ -204,7 +204,7 @@ impl<'a> Layout<'a> {
                 let spare = spare.min(5.0);
                 let mut y = -(all + spare * widths.len() as f64) / 2.0;
                 for (end, width) in stop.iter().zip(widths) {
-                    pieces[end.2].offsets[side] = y + (width + spare) / 2.0;
+                    pieces[end.2].offsets[side] = y + f64::midpoint(width, spare);
                     y += width + spare;
                 }
             }

@@ -1,8 +1,8 @@
 //! One sampled network in detail: its nodes and paths, and what happened on single circuits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hopflow_results::{Folder, HopSample, Link, Manifest, Node, PathNode, Row, RunEntry, Sample};
+use hopflow_results::{Folder, HopSample, Link, Manifest, Node, PathNode, RunEntry, Sample};
 
 use super::load::{OverTime, Run, Transport};
 use crate::error::Error;
@@ -16,6 +16,8 @@ pub(super) struct Detail {
     pub(super) nodes: Vec<Node>,
     /// The paths over them.
     pub(super) paths: Vec<PathNode>,
+    /// The circuits that were recorded over time.
+    pub(super) recorded: BTreeSet<u32>,
     /// What each transport did there, in the order of the transports.
     pub(super) by_transport: Vec<OfTransport>,
 }
@@ -25,7 +27,7 @@ pub(super) struct Detail {
 pub(super) struct OfTransport {
     /// Directions of access links.
     pub(super) links: Vec<Link>,
-    /// The course of each circuit that was recorded.
+    /// The courses of the circuits that are shown.
     pub(super) courses: BTreeMap<u32, Course>,
 }
 
@@ -41,7 +43,7 @@ pub(super) struct Course {
 }
 
 impl Detail {
-    /// The detail of a folder's first network.
+    /// The detail of a folder's first network, but for the courses of circuits.
     ///
     /// # Errors
     /// If a file of it is damaged.
@@ -51,27 +53,55 @@ impl Detail {
         transports: &[Transport],
     ) -> Result<Self, Error> {
         let first = transports.iter().find_map(|of| of.runs.first());
-        let network = first.map_or(0, |run| run.network);
         let mut detail = Self {
-            network,
+            network: first.map_or(0, |run| run.network),
             ..Self::default()
         };
         for transport in transports {
-            let entry = manifest.runs.iter().find(|entry| {
-                entry.key.transport == transport.label && entry.key.network == network
-            });
             let mut of = OfTransport::default();
-            if let Some(entry) = entry {
+            if let Some(entry) = detail.entry(manifest, transport) {
                 if detail.nodes.is_empty() {
                     detail.nodes = folder.read_optional(entry)?;
                     detail.paths = folder.read_optional(entry)?;
                 }
-                of.links = rows(folder, entry)?;
-                of.courses = courses(folder, entry)?;
+                if detail.recorded.is_empty() {
+                    let samples = folder.read_optional::<Sample>(entry)?;
+                    detail.recorded = samples.into_iter().map(|it| it.circuit).collect();
+                }
+                of.links = folder.read_optional(entry)?;
             }
             detail.by_transport.push(of);
         }
         Ok(detail)
+    }
+
+    /// Reads the courses of these circuits.
+    ///
+    /// # Errors
+    /// If a file is damaged.
+    pub(super) fn read_courses(
+        &mut self,
+        folder: &Folder,
+        manifest: &Manifest,
+        transports: &[Transport],
+        circuits: &BTreeSet<u32>,
+    ) -> Result<(), Error> {
+        if circuits.is_empty() {
+            return Ok(());
+        }
+        for (number, transport) in transports.iter().enumerate() {
+            if let Some(entry) = self.entry(manifest, transport) {
+                self.by_transport[number].courses = courses(folder, entry, circuits)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The entry of a transport's run on the network.
+    fn entry<'m>(&self, manifest: &'m Manifest, transport: &Transport) -> Option<&'m RunEntry> {
+        manifest.runs.iter().find(|entry| {
+            entry.key.transport == transport.label && entry.key.network == self.network
+        })
     }
 
     /// The runs on the network, with the transports that have one.
@@ -88,18 +118,22 @@ impl Detail {
     }
 }
 
-fn rows<R: Row>(folder: &Folder, entry: &RunEntry) -> Result<Vec<R>, Error> {
-    Ok(folder.read_optional(entry)?)
-}
-
-fn courses(folder: &Folder, entry: &RunEntry) -> Result<BTreeMap<u32, Course>, Error> {
+fn courses(
+    folder: &Folder,
+    entry: &RunEntry,
+    circuits: &BTreeSet<u32>,
+) -> Result<BTreeMap<u32, Course>, Error> {
     let mut courses: BTreeMap<u32, Course> = BTreeMap::new();
-    for sample in rows::<Sample>(folder, entry)? {
+    let mut samples = folder.read_optional::<Sample>(entry)?;
+    samples.retain(|sample| circuits.contains(&sample.circuit));
+    for sample in samples {
         let course = courses.entry(sample.circuit).or_default();
         let delivered = &mut course.delivered;
         delivered.add(sample.t_s, sample.delivered_bytes as f64);
     }
-    for sample in rows::<HopSample>(folder, entry)? {
+    let mut samples = folder.read_optional::<HopSample>(entry)?;
+    samples.retain(|sample| circuits.contains(&sample.circuit));
+    for sample in samples {
         let course = courses.entry(sample.circuit).or_default();
         let queue = course.queues.entry(sample.hop).or_default();
         queue.add(sample.t_s, sample.queue_cells as f64);

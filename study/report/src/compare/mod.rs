@@ -11,6 +11,7 @@ mod load;
 mod made;
 mod measures;
 mod metrics;
+mod names;
 mod network;
 mod paths;
 mod quantity;
@@ -58,7 +59,9 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
             path: dir.to_owned(),
         });
     }
-    let detail = Detail::read(&folder, &manifest, &transports)?;
+    let mut detail = Detail::read(&folder, &manifest, &transports)?;
+    let shown = single::circuits(&detail, &transports);
+    detail.read_courses(&folder, &manifest, &transports, &shown)?;
     let mut document = compare(&manifest, &transports, &detail);
     if !values.is_empty() {
         let labels: Vec<String> = transports.iter().map(|t| t.label.clone()).collect();

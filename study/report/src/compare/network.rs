@@ -7,9 +7,10 @@ use hopflow_results::{Class, Node};
 
 use super::detail::Detail;
 use super::load::Transport;
+use super::names::{decade, decade_text, heading, plural, rank, rate_text, region_name};
 use super::paths::{self, Bounds, UserPath, rate};
 use crate::model::{Block, Map, MapColumn, Route, RouteStyle, Section, Stop};
-use crate::text::{fixed, significant};
+use crate::text::fixed;
 
 /// Relays up to which each is drawn, in all and below each other.
 const RELAYS: usize = 24;
@@ -35,7 +36,7 @@ pub(super) fn section(detail: &Detail, transports: &[Transport]) -> Section {
     };
     let network = Network {
         detail,
-        bounds: Bounds::of(run),
+        bounds: Bounds::of(run, detail),
         used: paths::used(detail, transports),
         ways: Ways::new(&paths),
         grouping: Grouping::of(detail, &paths),
@@ -128,6 +129,14 @@ impl Ways {
 /// The key of a stop: its column, from 1 on, and what orders stops of a column.
 type Key = (usize, u64);
 
+/// What a stop stands for.
+#[derive(Default)]
+struct Group {
+    relays: BTreeSet<u32>,
+    /// Circuits whose bottleneck is one of them at this place of the path.
+    limits: BTreeSet<u32>,
+}
+
 struct Network<'a> {
     detail: &'a Detail,
     paths: Vec<UserPath>,
@@ -158,31 +167,40 @@ impl Network<'_> {
     }
 
     fn map(&self, transports: &[Transport]) -> Map {
-        let mut members: BTreeMap<Key, BTreeSet<u32>> = BTreeMap::new();
-        for path in &self.paths {
-            for (position, relay) in path.relays.iter().enumerate() {
-                let stop = members.entry(self.key(position, *relay)).or_default();
-                stop.insert(*relay);
-            }
-        }
-        let order = self.order(&members);
+        let groups = self.groups();
+        let order = self.order(&groups);
         let bars = transports.iter().take(BARS);
         Map {
             id: "network".to_owned(),
             title: format!("Network {}: users, relays and paths", self.detail.network),
             caption: self.caption(transports),
             bars: bars.map(|it| (it.label.clone(), it.colour)).collect(),
-            columns: self.columns(&members, &order),
+            columns: self.columns(&groups, &order),
             routes: self.routes(&order),
         }
     }
 
+    fn groups(&self) -> BTreeMap<Key, Group> {
+        let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
+        for path in &self.paths {
+            let bottleneck = self.bounds.bottleneck.get(&path.circuit);
+            for (position, relay) in path.relays.iter().enumerate() {
+                let group = groups.entry(self.key(position, *relay)).or_default();
+                group.relays.insert(*relay);
+                if bottleneck == Some(relay) {
+                    group.limits.insert(path.circuit);
+                }
+            }
+        }
+        groups
+    }
+
     /// Where each stop stands: its column among those that have stops, and its place in it.
-    fn order(&self, members: &BTreeMap<Key, BTreeSet<u32>>) -> BTreeMap<Key, (usize, usize)> {
-        let columns: BTreeSet<usize> = members.keys().map(|key| key.0).collect();
+    fn order(&self, groups: &BTreeMap<Key, Group>) -> BTreeMap<Key, (usize, usize)> {
+        let columns: BTreeSet<usize> = groups.keys().map(|key| key.0).collect();
         let mut places: BTreeMap<Key, (usize, usize)> = BTreeMap::new();
         for (number, column) in (1..).zip(columns) {
-            let mut keys: Vec<Key> = members
+            let mut keys: Vec<Key> = groups
                 .keys()
                 .copied()
                 .filter(|key| key.0 == column)
@@ -219,7 +237,7 @@ impl Network<'_> {
 
     fn columns(
         &self,
-        members: &BTreeMap<Key, BTreeSet<u32>>,
+        groups: &BTreeMap<Key, Group>,
         order: &BTreeMap<Key, (usize, usize)>,
     ) -> Vec<MapColumn> {
         let mut columns = vec![MapColumn {
@@ -230,7 +248,7 @@ impl Network<'_> {
         for number in 1..=count {
             let mut stops: Vec<(usize, Stop)> = Vec::new();
             for (key, (_, row)) in order.iter().filter(|(_, place)| place.0 == number) {
-                stops.push((*row, self.stop(&members[key])));
+                stops.push((*row, self.stop(&groups[key])));
             }
             stops.sort_by_key(|(row, _)| *row);
             columns.push(MapColumn {
@@ -243,9 +261,13 @@ impl Network<'_> {
 
     /// The users of a class.
     fn users(&self, (class, count): (Class, u32)) -> Stop {
-        let of_class = self.paths.iter().filter(|path| path.class == class);
-        let clients: BTreeSet<u32> = of_class.filter_map(|path| path.client).collect();
-        let limited = self.bounds.by(&clients);
+        let of_class = || self.paths.iter().filter(|path| path.class == class);
+        let clients: BTreeSet<u32> = of_class().filter_map(|path| path.client).collect();
+        let own = |path: &&UserPath| {
+            let bottleneck = self.bounds.bottleneck.get(&path.circuit);
+            bottleneck.is_some() && bottleneck == path.client.as_ref()
+        };
+        let limited = of_class().filter(own).count();
         Stop {
             label: format!("{count} {class}"),
             details: self.rates(&clients),
@@ -260,7 +282,8 @@ impl Network<'_> {
     }
 
     /// A relay, or several of a group.
-    fn stop(&self, relays: &BTreeSet<u32>) -> Stop {
+    fn stop(&self, group: &Group) -> Stop {
+        let relays = &group.relays;
         let first = relays.first().map(|relay| self.node(*relay));
         let count = relays.len() as u32;
         let (label, details) = match (&self.grouping, first) {
@@ -286,7 +309,7 @@ impl Network<'_> {
         Stop {
             label,
             details,
-            mark: self.mark(relays),
+            mark: self.mark(group),
             used: self.used_by(relays),
             begins: None,
         }
@@ -304,16 +327,16 @@ impl Network<'_> {
         self.used.iter().take(BARS).map(of).collect()
     }
 
-    fn mark(&self, relays: &BTreeSet<u32>) -> String {
-        let limited = self.bounds.by(relays);
-        if limited > 0 && limited == self.bounds.limited {
+    fn mark(&self, group: &Group) -> String {
+        let limited = group.limits.len();
+        if limited > 0 && limited == self.bounds.bottleneck.len() {
             return "bottleneck".to_owned();
         }
         if limited > 0 {
             return format!("limits {limited}");
         }
         match self.busiest() {
-            Some((relay, share)) if relays.contains(&relay) => {
+            Some((relay, share)) if group.relays.contains(&relay) => {
                 format!("busiest: {} %", fixed(100.0 * share, 0))
             }
             _ => String::new(),
@@ -322,7 +345,7 @@ impl Network<'_> {
 
     /// The most used relay, where no bottleneck is known and one has much to do.
     fn busiest(&self) -> Option<(u32, f64)> {
-        if self.bounds.limited > 0 {
+        if !self.bounds.bottleneck.is_empty() {
             return None;
         }
         let most = |relay: u32| {
@@ -412,8 +435,14 @@ impl Network<'_> {
 
     /// What would bound the circuits whose users take all they get.
     fn bottlenecks(&self) -> String {
-        let limits = self.bounds.limits.iter();
-        let mut limits: Vec<(u32, u32)> = limits.map(|(node, count)| (*count, *node)).collect();
+        let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
+        for node in self.bounds.bottleneck.values() {
+            *counts.entry(*node).or_default() += 1;
+        }
+        let mut limits: Vec<(u32, u32)> = counts
+            .into_iter()
+            .map(|(node, count)| (count, node))
+            .collect();
         limits.sort_by_key(|(count, node)| (Reverse(*count), *node));
         let named = limits.iter().take(NAMED);
         let named = named.map(|(count, node)| format!("`{}` ({count})", self.node(*node).name));
@@ -424,7 +453,7 @@ impl Network<'_> {
         format!(
             " If rates were max-min fair, the circuits of users who take all they get ({}) would be \
              bounded by {nodes}.",
-            self.bounds.limited
+            self.bounds.bottleneck.len()
         )
     }
 
@@ -442,14 +471,14 @@ impl Network<'_> {
         {
             text.push_str(" The other sampled networks differ in what the scenario draws.");
         }
-        if self.bounds.limited > 0 {
+        if !self.bounds.bottleneck.is_empty() {
             text.push_str(&self.bottlenecks());
         } else if let Some((relay, share)) = self.busiest() {
-            text.push_str(&format!(
-                " No bottleneck is known; the most used relay is `{}`, with {} % of its rate.",
+            text = format!(
+                "{text} No bottleneck is known; the most used relay is `{}`, with {} % of its rate.",
                 self.node(relay).name,
                 fixed(100.0 * share, 0)
-            ));
+            );
         }
         text
     }
@@ -459,75 +488,5 @@ const fn style(class: Class) -> RouteStyle {
     match class {
         Class::Bulk => RouteStyle::Strong,
         Class::Web => RouteStyle::Faint,
-    }
-}
-
-fn plural(count: u32, word: &str) -> String {
-    if count == 1 {
-        word.to_owned()
-    } else {
-        format!("{word}s")
-    }
-}
-
-/// What a column of relays is called.
-fn heading(number: usize, count: usize) -> String {
-    match (number, count) {
-        (1, 1) => "Relays".to_owned(),
-        (1, _) => "Entry".to_owned(),
-        (last, count) if last == count => "Exit".to_owned(),
-        (2, 3) => "Middle".to_owned(),
-        (middle, _) => format!("Middle {}", middle - 1),
-    }
-}
-
-/// A rate for people.
-fn rate_text(rate: f64) -> String {
-    let (value, unit) = match rate {
-        r if r >= 1e9 => (r / 1e9, "GB/s"),
-        r if r >= 1e6 => (r / 1e6, "MB/s"),
-        r => (r / 1e3, "kB/s"),
-    };
-    let digits = significant(value);
-    let digits = if digits.contains('.') {
-        digits.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        &digits
-    };
-    format!("{digits} {unit}")
-}
-
-/// The power of ten of a rate in bytes per second.
-fn decade(rate: f64) -> i32 {
-    libm::log10(rate.max(1.0)).floor() as i32
-}
-
-fn decade_text(decade: i32) -> String {
-    let low = libm::pow(10.0, f64::from(decade));
-    format!("{} – {}", rate_text(low), rate_text(10.0 * low))
-}
-
-/// The names of continents, by their codes.
-const CONTINENTS: [(&str, &str); 6] = [
-    ("EU", "Europe"),
-    ("NA", "North America"),
-    ("AS", "Asia"),
-    ("SA", "South America"),
-    ("AF", "Africa"),
-    ("OC", "Oceania"),
-];
-
-/// What orders regions: continents first, then others by their names.
-fn rank(region: &str) -> (usize, String) {
-    let known = CONTINENTS.iter().position(|(code, _)| *code == region);
-    (known.unwrap_or(CONTINENTS.len()), region.to_owned())
-}
-
-fn region_name(region: &str) -> String {
-    let known = CONTINENTS.iter().find(|(code, _)| *code == region);
-    match known {
-        Some((_, name)) => (*name).to_owned(),
-        None if region.is_empty() => "elsewhere".to_owned(),
-        None => region.to_owned(),
     }
 }

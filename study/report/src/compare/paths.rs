@@ -1,6 +1,6 @@
 //! The paths of a network's users, and what relays are to them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use hopflow_results::{Circuit, Class, Node};
 
@@ -66,28 +66,21 @@ pub(super) fn of(detail: &Detail, transports: &[Transport]) -> Vec<UserPath> {
 }
 
 /// What bounds the circuits of a network.
-#[derive(Default)]
 pub(super) struct Bounds {
-    /// How many circuits each node is the bottleneck of.
-    pub(super) limits: BTreeMap<u32, u32>,
-    /// How many circuits have a bottleneck that is known.
-    pub(super) limited: u32,
+    /// The bottleneck of each circuit that has one, by max-min fair rates.
+    pub(super) bottleneck: BTreeMap<u32, u32>,
 }
 
 impl Bounds {
-    /// The bottlenecks of max-min fair rates, as far as a run knows them.
-    pub(super) fn of(run: &Run) -> Self {
-        let mut bounds = Self::default();
-        for node in run.circuits.iter().filter_map(|it: &Circuit| it.bottleneck) {
-            *bounds.limits.entry(node).or_default() += 1;
-            bounds.limited += 1;
+    /// The bottlenecks, as far as a run knows them.
+    pub(super) fn of(run: &Run, detail: &Detail) -> Self {
+        let known = |circuit: &Circuit| {
+            let node = circuit.bottleneck?;
+            ((node as usize) < detail.nodes.len()).then_some((circuit.circuit, node))
+        };
+        Self {
+            bottleneck: run.circuits.iter().filter_map(known).collect(),
         }
-        bounds
-    }
-
-    /// How many circuits these nodes are the bottlenecks of.
-    pub(super) fn by(&self, nodes: &BTreeSet<u32>) -> u32 {
-        nodes.iter().filter_map(|node| self.limits.get(node)).sum()
     }
 }
 

@@ -29,6 +29,13 @@ struct Got {
     goodput: f64,
 }
 
+/// The circuits that are shown.
+pub(super) fn circuits(detail: &Detail, transports: &[Transport]) -> BTreeSet<u32> {
+    let classes = Class::ALL.iter();
+    let chosen = classes.flat_map(|class| choose(detail, transports, *class));
+    chosen.map(|chosen| chosen.circuit).collect()
+}
+
 /// What happened on single circuits; without blocks where nothing was recorded over time.
 pub(super) fn section(detail: &Detail, transports: &[Transport]) -> Section {
     let chosen: Vec<Chosen> = Class::ALL
@@ -104,11 +111,6 @@ fn choose(detail: &Detail, transports: &[Transport], class: Class) -> Vec<Chosen
 
 /// What each circuit of a class got that was recorded over time, mean over transports.
 fn got(detail: &Detail, transports: &[Transport], class: Class) -> BTreeMap<u32, Got> {
-    let recorded: BTreeSet<u32> = detail
-        .by_transport
-        .iter()
-        .flat_map(|of| of.courses.keys().copied())
-        .collect();
     let mut goodputs: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     let mut times: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     let add = |sums: &mut BTreeMap<u32, (f64, f64)>, circuit, value| {
@@ -118,7 +120,7 @@ fn got(detail: &Detail, transports: &[Transport], class: Class) -> BTreeMap<u32,
     };
     for (_, run) in detail.runs(transports) {
         let of_class = run.circuits.iter().filter(|circuit| circuit.class == class);
-        for circuit in of_class.filter(|circuit| recorded.contains(&circuit.circuit)) {
+        for circuit in of_class.filter(|circuit| detail.recorded.contains(&circuit.circuit)) {
             add(&mut goodputs, circuit.circuit, circuit.goodput_bytes_per_s);
         }
         for download in &run.downloads {

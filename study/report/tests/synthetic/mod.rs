@@ -112,6 +112,8 @@ fn relays_and_paths(tables: &mut Tables) {
         } else {
             3 + circuit % 3
         };
+        let row = &mut tables.circuits[circuit as usize];
+        row.bottleneck = row.bottleneck.filter(|node| *node == second);
         let path = [client, circuit % 3, second, 6 + circuit / 3 % 3];
         tables
             .paths
