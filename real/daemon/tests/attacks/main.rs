@@ -42,7 +42,7 @@ const KEPT: f64 = 0.5;
 /// What it keeps while attackers take nothing any more.
 const KEPT_AT_REST: f64 = 0.9;
 /// Spans of which one must show that.
-const SPANS_AT_REST: u32 = 15;
+const SPANS_AT_REST: u32 = 5;
 /// What it keeps at least of its fair share of the bucket while attackers use theirs.
 const KEPT_OF_SHARE: f64 = 0.7;
 /// Cells within a second that are no upload.
