@@ -65,7 +65,7 @@ fn read_atlas(
         entries.push(AtlasEntry {
             id: id.to_owned(),
             title: description.title.clone(),
-            paper: paper(id).to_owned(),
+            paper: paper(id).map(str::to_owned),
             percentiles: description.x.unit == "%" && description.x.label == "Percentile",
             found,
         });
@@ -80,7 +80,7 @@ fn read_atlas(
         entries.push(AtlasEntry {
             id: id.to_owned(),
             title: experiment.title.to_owned(),
-            paper: paper(id).to_owned(),
+            paper: paper(id).map(str::to_owned),
             percentiles: false,
             found,
         });
@@ -93,17 +93,17 @@ fn read_atlas(
     })
 }
 
-/// The paper that an experiment is of.
-fn paper(id: &str) -> &'static str {
-    match id.split('-').next().unwrap_or(id) {
+/// The paper that an experiment is of; `None` of an evaluation of ours.
+fn paper(id: &str) -> Option<&'static str> {
+    Some(match id.split('-').next().unwrap_or(id) {
         "backtap" => "BackTap",
         "marut" => "Marut",
         "predictor" => "PredicTor",
         "switching" => "Circuit switching",
         "guidelines" => "Overlay transport guidelines",
         "gan" => "Adversarial nets",
-        _ => "hopflow",
-    }
+        _ => return None,
+    })
 }
 
 /// The values in the folder of an experiment, and how they were made; `None` if there are none.
@@ -205,7 +205,7 @@ mod tests {
             ),
             format!(
                 "These are {made} of {} experiments",
-                atlas.experiments.len()
+                atlas.of_papers().count()
             ),
         ];
         for row in rows {

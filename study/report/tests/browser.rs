@@ -243,7 +243,7 @@ fn atlas() -> Atlas {
     let entry = |id: &str, title: &str, found| AtlasEntry {
         id: id.to_owned(),
         title: title.to_owned(),
-        paper: "Paper".to_owned(),
+        paper: Some("Paper".to_owned()),
         percentiles: false,
         found,
     };

@@ -18,8 +18,9 @@ pub struct AtlasEntry {
     pub id: String,
     /// What it shows.
     pub title: String,
-    /// The paper that it is from, in a word.
-    pub paper: String,
+    /// The paper that it is from, in a word; `None` of an evaluation of ours, whose verdicts are of
+    /// goals and do not count as a paper's.
+    pub paper: Option<String>,
     /// Whether its curves are distributions, over percentiles.
     pub percentiles: bool,
     /// What it found, or why nothing is known.
@@ -71,19 +72,27 @@ impl VerdictCounts {
     }
 }
 
+impl AtlasEntry {
+    /// Whose experiment it is, in a word.
+    pub(super) fn paper(&self) -> &str {
+        self.paper.as_deref().unwrap_or("hopflow")
+    }
+}
+
 impl Atlas {
-    /// How many experiments were made.
-    pub fn made(&self) -> usize {
-        let found = self.experiments.iter().filter(|it| it.found.is_ok());
-        found.count()
+    /// The experiments of papers.
+    pub fn of_papers(&self) -> impl Iterator<Item = &AtlasEntry> {
+        self.experiments.iter().filter(|it| it.paper.is_some())
     }
 
-    /// The verdicts of all values, and of all claims.
+    /// How many experiments of papers were made.
+    pub fn made(&self) -> usize {
+        self.of_papers().filter(|it| it.found.is_ok()).count()
+    }
+
+    /// The verdicts of all values of papers, and of all claims.
     pub fn counts(&self) -> [VerdictCounts; 2] {
-        let found = self
-            .experiments
-            .iter()
-            .filter_map(|it| it.found.as_ref().ok());
+        let found = self.of_papers().filter_map(|it| it.found.as_ref().ok());
         let values: Vec<&Value> = found.flat_map(|found| &found.values).collect();
         [false, true].map(|claims| {
             let of = values.iter().copied();

@@ -69,7 +69,7 @@ fn facts(atlas: &Atlas) -> String {
     let facts = [
         (
             "Experiments made",
-            format!("{} of {}", atlas.made(), atlas.experiments.len()),
+            format!("{} of {}", atlas.made(), atlas.of_papers().count()),
         ),
         (
             "Values reproduced",
@@ -90,8 +90,8 @@ fn facts(atlas: &Atlas) -> String {
 fn tools(atlas: &Atlas) -> String {
     let mut papers: Vec<&str> = Vec::new();
     for entry in &atlas.experiments {
-        if !papers.contains(&entry.paper.as_str()) {
-            papers.push(&entry.paper);
+        if !papers.contains(&entry.paper()) {
+            papers.push(entry.paper());
         }
     }
     let option = |value: &str, text: &str| {
@@ -152,7 +152,7 @@ fn rows(entry: &AtlasEntry) -> Vec<String> {
             "<tr class=\"missing\" data-paper=\"{paper}\" data-state=\"missing\" data-words=\"{words}\">\
              <td class=\"picture\"></td><th scope=\"row\">{id}<span class=\"what\">{title}</span></th>\
              <td class=\"why\" colspan=\"5\">{why}</td></tr>\n",
-            paper = escape(&entry.paper),
+            paper = escape(entry.paper()),
             words = escape(&words(entry, &[])),
             id = escape(&entry.id),
             title = escape(&entry.title),
@@ -186,7 +186,7 @@ fn row(entry: &AtlasEntry, found: &AtlasFound, figure: &Figure<'_>) -> String {
          <td data-label=\"Verdicts\">{bar}{values}{claims}</td>\
          <td data-label=\"Deviation\">{deviation}</td><td data-label=\"Networks\">{networks}</td>\
          <td data-label=\"Time\">{time}</td><td data-label=\"Made by\">{made}</td></tr>\n",
-        paper = escape(&entry.paper),
+        paper = escape(entry.paper()),
         state = state(all),
         words = escape(&words(entry, &figure.values)),
         share = number(share),
@@ -228,7 +228,7 @@ const fn state(counts: VerdictCounts) -> &'static str {
 
 /// What the search looks at.
 fn words(entry: &AtlasEntry, values: &[&Value]) -> String {
-    let mut words = vec![entry.id.as_str(), &entry.title, &entry.paper];
+    let mut words = vec![entry.id.as_str(), &entry.title, entry.paper()];
     for value in values {
         for word in [value.figure.as_str(), &value.quantity, &value.transport] {
             if !words.contains(&word) {
