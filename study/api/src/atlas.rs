@@ -93,7 +93,7 @@ fn read_atlas(
     })
 }
 
-/// The paper that an experiment is of; `None` of an evaluation of ours.
+/// The paper that an experiment is of; `None` of an evaluation of ours against goals.
 fn paper(id: &str) -> Option<&'static str> {
     Some(match id.split('-').next().unwrap_or(id) {
         "backtap" => "BackTap",
@@ -102,7 +102,8 @@ fn paper(id: &str) -> Option<&'static str> {
         "switching" => "Circuit switching",
         "guidelines" => "Overlay transport guidelines",
         "gan" => "Adversarial nets",
-        _ => return None,
+        "joint" => return None,
+        _ => "hopflow",
     })
 }
 
