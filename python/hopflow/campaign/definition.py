@@ -129,6 +129,10 @@ def define(
         HopflowError: Something is unknown or cannot be.
     """
     content = _scenario(scenario)
+    if "campaign" in content:
+        raise HopflowError(
+            "campaign: Campaign takes scenarios; hopflow.campaign.read_campaign reads this table"
+        )
     count = content.pop("seeds", None)
     if transports is not None:
         content["transports"] = _transports(content.get("transports", {}), transports)

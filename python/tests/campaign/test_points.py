@@ -140,6 +140,8 @@ def test_a_file_holds_a_scenario_and_what_is_asked(small: dict[str, Any], tmp_pa
     for campaign in found:
         assert campaign.definition.networks.most == 3
         assert [point.id for point in campaign.points] == [p.id for p in found[0].points]
+    with pytest.raises(HopflowError, match=r"read_campaign reads this table"):
+        Campaign(str(tmp_path / "both.toml"))
     more = read_campaign(tmp_path / "both.toml", vary={"network.bucket.rate": "1MB/s,2MB/s"})
     assert len(more.points) == 4
     (tmp_path / "wrong.toml").write_text(scenario + "[campaign]\nnetwork = 3\n")
