@@ -1,8 +1,8 @@
 //! How fast the simulator forwards cells: a star of 50 relays and 100 bulk circuits, one core.
 //!
-//! `cargo bench -p hopflow-sim --bench forwarding` prints, for each transport, cells forwarded per
-//! second and hop, events per second, and memory per circuit: medians over several runs of the
-//! same simulation, with the fastest and slowest.
+//! `cargo bench -p hopflow-sim --bench forwarding [-- TRANSPORT [RUNS]]` prints, for each transport,
+//! cells forwarded per second and hop, events per second, and memory per circuit: medians over
+//! several runs of the same simulation, with the fastest and slowest.
 
 mod common;
 
@@ -20,7 +20,7 @@ use hopflow_sim::{Counters, Simulated, World};
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
-use common::Timings;
+use common::{Order, Timings};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
@@ -107,12 +107,13 @@ fn memory(circuits: u32, factory: &dyn Factory<Simulated>) -> usize {
 }
 
 fn main() {
-    println!("{RELAYS} relays, {CIRCUITS} bulk circuits, {SIMULATED} simulated, {RUNS} runs\n");
+    let Order { transports, runs } = Order::read(RUNS);
+    println!("{RELAYS} relays, {CIRCUITS} bulk circuits, {SIMULATED} simulated, {runs} runs\n");
     println!("transport  million cell-hops/s      million events/s  cell-hops    kB per circuit");
-    for (preset, factory) in common::transports() {
+    for (preset, factory) in transports {
         let spec = star(CIRCUITS);
         Timings::of(1, &spec, &*factory);
-        let timings = Timings::of(RUNS, &spec, &*factory);
+        let timings = Timings::of(runs, &spec, &*factory);
         let Counters { cell_hops, events } = timings.counters;
         let many = memory(CIRCUITS, &*factory);
         let none = memory(0, &*factory);

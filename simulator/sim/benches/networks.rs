@@ -1,9 +1,9 @@
 //! How long a network like Tor's takes: two continents, 85 relays of very different bandwidths,
 //! 375 circuits of three relays, one core.
 //!
-//! `cargo bench -p hopflow-sim --bench networks` prints, for each transport, cells forwarded per
-//! second and hop, and the seconds of a run: medians over several runs of the same simulation,
-//! with the fastest and slowest.
+//! `cargo bench -p hopflow-sim --bench networks [-- TRANSPORT [RUNS]]` prints, for each transport,
+//! cells forwarded per second and hop, and the seconds of a run: medians over several runs of the
+//! same simulation, with the fastest and slowest.
 
 mod common;
 
@@ -16,7 +16,7 @@ use hopflow_sim::spec::{
 };
 use hopflow_units::{Bytes, Duration, NodeId, Rate};
 
-use common::Timings;
+use common::{Order, Timings};
 
 const RELAYS: u32 = 85;
 const CIRCUITS: u32 = 375;
@@ -156,11 +156,12 @@ fn network() -> WorldSpec {
 }
 
 fn main() {
-    println!("{RELAYS} relays, {CIRCUITS} circuits, {SIMULATED} simulated, {RUNS} runs\n");
+    let Order { transports, runs } = Order::read(RUNS);
+    println!("{RELAYS} relays, {CIRCUITS} circuits, {SIMULATED} simulated, {runs} runs\n");
     println!("transport  million cell-hops/s      seconds of a run         cell-hops");
     let spec = network();
-    for (preset, factory) in common::transports() {
-        let timings = Timings::of(RUNS, &spec, &*factory);
+    for (preset, factory) in transports {
+        let timings = Timings::of(runs, &spec, &*factory);
         let cell_hops = timings.counters.cell_hops;
         println!(
             "{preset:<10} {}      {}      {cell_hops}",

@@ -7,12 +7,36 @@ use hopflow_overlay::Factory;
 use hopflow_sim::spec::WorldSpec;
 use hopflow_sim::{Counters, Simulated, run};
 
-/// The transports that are timed, each with its name.
-pub(crate) fn transports() -> impl Iterator<Item = (&'static str, Box<dyn Factory<Simulated>>)> {
-    ["backtap", "vanilla"].into_iter().map(|preset| {
-        let factory = hopflow_transports::build::<Simulated>(preset, &toml::Table::new());
-        (preset, factory.expect("presets can be built"))
-    })
+/// What is timed: the words behind the benchmark's name, `[TRANSPORT [RUNS]]`.
+pub(crate) struct Order {
+    /// Presets with their factories.
+    pub(crate) transports: Vec<(String, Box<dyn Factory<Simulated>>)>,
+    /// Timed runs of each.
+    pub(crate) runs: usize,
+}
+
+impl Order {
+    /// Reads the program's arguments; without any, `backtap` and `vanilla` are run `runs` times.
+    pub(crate) fn read(runs: usize) -> Self {
+        let words = std::env::args()
+            .skip(1)
+            .filter(|word| !word.starts_with('-'));
+        let words: Vec<String> = words.collect();
+        let presets = match words.first() {
+            Some(preset) => vec![preset.clone()],
+            None => ["backtap", "vanilla"].map(String::from).to_vec(),
+        };
+        let transports = presets.into_iter().map(|preset| {
+            let factory = hopflow_transports::build::<Simulated>(&preset, &toml::Table::new());
+            (preset, factory.expect("the preset can be built"))
+        });
+        Self {
+            transports: transports.collect(),
+            runs: words
+                .get(1)
+                .map_or(runs, |word| word.parse().expect("a number of runs")),
+        }
+    }
 }
 
 /// The same simulation, run several times.
