@@ -67,7 +67,7 @@ impl Engine {
         channel: impl FnOnce() -> Channel,
     ) -> Option<LinkId> {
         let by = Origin::new(from, now);
-        if self.draining || !self.may_open_link(now, by.prefix, old) {
+        if self.admission.is_draining() || !self.may_open_link(now, by.prefix, old) {
             self.counters.links_refused += 1;
             return None;
         }
@@ -84,7 +84,8 @@ impl Engine {
         let limits = self.config.limits;
         let accepted = self.links.accepted();
         let full = accepted.len() - usize::from(old.is_some()) >= limits.links;
-        if (full && accepted.is_heaviest(by)) || !self.openings.allows(now, by, limits.creates) {
+        let may = !(full && accepted.is_heaviest(by));
+        if !may || !self.admission.allows_link(now, by, limits.creates) {
             return false;
         }
         if let Some(old) = old {

@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use hopflow_channel::{Cookies, Fingerprint};
+use hopflow_channel::Fingerprint;
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{
     ConfigError, Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan, Violation,
@@ -26,7 +26,7 @@ use crate::circuit::CircuitTable;
 use crate::config::{EngineConfig, Limits};
 use crate::link::{Arrived, LinkTable};
 use crate::offers::check_offers;
-use crate::origin::Meter;
+use crate::origin::Admission;
 use crate::types::{Action, CircuitKey, Counters, Event, LostLink};
 
 /// A relay's or client's worker without its sockets.
@@ -49,14 +49,7 @@ pub struct Engine {
     host: Box<dyn Host<OnionPayload>>,
     links: LinkTable,
     circuits: CircuitTable,
-    /// How often each network begins circuits.
-    creates: Meter,
-    /// How often each network opens links.
-    openings: Meter,
-    /// Cookies for those who open links by datagrams.
-    cookies: Cookies,
-    /// Whether nothing new is taken from others.
-    draining: bool,
+    admission: Admission,
     reports: Reports,
     next_upkeep: Instant,
     /// Which circuits neighbours are asked about next.
@@ -115,10 +108,7 @@ impl Engine {
             config,
             links: LinkTable::default(),
             circuits: CircuitTable::default(),
-            creates: Meter::default(),
-            openings: Meter::default(),
-            cookies: Cookies::generate(),
-            draining: false,
+            admission: Admission::new(),
             reports: Reports::default(),
             next_upkeep: Instant::ZERO,
             turn: 0,

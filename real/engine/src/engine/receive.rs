@@ -45,7 +45,7 @@ impl Engine {
         };
         let carrier = self.plan.link.carrier == Carrier::Datagram;
         let relay = self.config.relay.clone().filter(|_| carrier)?;
-        match self.cookies.check(now, from, data) {
+        match self.admission.knock(now, from, data) {
             Knock::Strange => return None,
             Knock::Unproven(answer) => {
                 self.links.answer_stranger(from, &answer);

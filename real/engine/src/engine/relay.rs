@@ -116,7 +116,8 @@ impl Engine {
         let names = &link.names;
         let has_room = names.expects(prev.name);
         let prefix = link.origin?.prefix;
-        let may = !self.draining && has_room && self.creates.allows(now, prefix, limits.creates);
+        let open = has_room && !self.admission.is_draining();
+        let may = open && self.admission.allows_circuit(now, prefix, limits.creates);
         may.then_some(prefix)
     }
 
@@ -236,7 +237,7 @@ impl Engine {
         // The next hop meters our network as a whole: who asks us is metered here.
         let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
         let pace = self.config.limits.creates;
-        if origin.is_some_and(|by| !self.creates.allows(now, by.prefix, pace)) {
+        if origin.is_some_and(|by| !self.admission.allows_circuit(now, by.prefix, pace)) {
             self.counters.circuits_refused += 1;
             return Err(Refusal::Busy);
         }

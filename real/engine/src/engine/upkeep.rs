@@ -60,7 +60,7 @@ impl Engine {
 
     /// Takes no link and no circuit from others from now on.
     pub fn drain(&mut self) {
-        self.draining = true;
+        self.admission.drain();
     }
 
     /// Closes all circuits and links; what is left to be sent says so.
@@ -81,8 +81,7 @@ impl Engine {
 
     /// Removes what nobody needs, and looks after neighbours on datagrams.
     fn keep_up(&mut self, now: Instant) {
-        self.creates.forget(now);
-        self.openings.forget(now);
+        self.admission.forget(now);
         self.look_at_ages(now);
         let host = &self.host;
         self.circuits

@@ -1,5 +1,6 @@
-//! Who makes the engine hold something: networks, as far as addresses tell.
+//! Who makes the engine hold something: networks, as far as addresses tell; and who may do so.
 
+mod admission;
 mod held;
 mod meter;
 
@@ -7,8 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hopflow_units::Instant;
 
+pub(crate) use admission::Admission;
 pub(crate) use held::Held;
-pub(crate) use meter::Meter;
+use meter::Meter;
 
 /// Bits that a network's IPv4 addresses share.
 const V4_BITS: u32 = 24;
