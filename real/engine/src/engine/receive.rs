@@ -10,9 +10,8 @@ use hopflow_wire::{Carrier, Cell, Destroy, Frame, Reason};
 use super::Engine;
 use crate::circuit::Phase;
 use crate::crypt::Crypt;
-use crate::link::{Arrived, Channel, Peer};
-use crate::types::CircuitKey;
-use crate::types::{ConnId, Failure, Via};
+use crate::link::{Arrived, Channel, Peer, Settled};
+use crate::types::{CircuitKey, ConnId, Failure, Via};
 
 impl Engine {
     /// Takes a datagram.
@@ -79,6 +78,15 @@ impl Engine {
         if !sound {
             self.counters.garbage += 1;
             self.remove_link(now, id);
+        }
+    }
+
+    /// Takes what a channel has to send and looks at its state.
+    #[inline]
+    pub(super) fn after_channel(&mut self, now: Instant, id: LinkId) {
+        match self.links.settle(now, id) {
+            Settled::Lives => {}
+            Settled::Closed => self.remove_link(now, id),
         }
     }
 
