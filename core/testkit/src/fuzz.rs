@@ -248,9 +248,10 @@ impl Life {
                     let which = script.below(self.circuits.len() as u32);
                     self.circuits[which as usize]
                 });
-                let (legs, hold) = (legs.collect(), Cells::new(8));
+                let (legs, hold) = (legs.collect::<Vec<_>>(), Cells::new(8));
+                let begins = what == 4 && legs.len() == 1;
                 let opened = self.host.open_stream(&StreamSpec { id, legs, hold });
-                if let Some(stream) = opened.filter(|_| what == 4) {
+                if let Some(stream) = opened.filter(|_| begins) {
                     let target = vec![7; script.below(100) as usize];
                     let len = Bytes::new(target.len() as u64);
                     self.host.begin_stream(self.now, stream, target.into(), len);
