@@ -86,7 +86,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// Whether these circuits can take a stream of this name.
     fn takes_stream(&self, name: StreamId, legs: &[u32]) -> bool {
         let edges = legs.iter().map(|leg| self.circuits.get(*leg));
-        let edges = edges.map(|circuit| circuit.and_then(|it| it.edge.as_ref()));
+        let edges = edges.map(|circuit| circuit.and_then(|it| it.edge.as_deref()));
         let Some(edges) = edges.collect::<Option<Vec<_>>>() else {
             return false;
         };
@@ -101,7 +101,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 && edge.legs.iter().copied().collect::<BTreeSet<_>>() != set
         };
         let one_end = edges.iter().all(|edge| edge.source == edges[0].source);
-        let free = |edge: &&Box<Edge>| !taken(edge) && !full(edge) && !other(edge);
+        let free = |edge: &&Edge| !taken(edge) && !full(edge) && !other(edge);
         set.len() == legs.len() && one_end && edges.iter().all(free)
     }
 
