@@ -93,15 +93,28 @@ fn circuits_are_opened_and_streams_begun() {
     for transport in ["backtap", "vanilla"] {
         let mut relay = Neighbour::of(transport, Limits::default());
         relay.create(1);
-        // Begin stream 1 with a target of three bytes.
-        let begin = [&[1, 0, 1, 0, 3][..], b"a:1"].concat();
-        relay.cell(1, &begin, 0);
+        relay.cell(1, &life::BEGIN, 0);
         assert_eq!(relay.begun.len(), 1, "{transport}");
         assert_eq!(relay.engine.counters().circuits, 1, "{transport}");
         assert_eq!(
             relay.heard[0], 1,
             "{transport}: the answer to the handshake"
         );
+    }
+}
+
+#[test]
+fn a_circuit_that_takes_the_name_of_an_open_one_lives() {
+    for transport in ["backtap", "vanilla"] {
+        let mut relay = Neighbour::of(transport, Limits::default());
+        for turn in 1..4 {
+            relay.create(1);
+            // The neighbour would take the word that the old one is closed for that of the new one.
+            assert!(!relay.closed.contains(&1), "{transport}, turn {turn}");
+            relay.cell(1, &life::BEGIN, 0);
+            assert_eq!(relay.begun.len(), turn, "{transport}: the circuit lives");
+            assert_eq!(relay.engine.counters().circuits, 1, "{transport}");
+        }
     }
 }
 
