@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hopflow_channel::{Fingerprint, Identity};
 use hopflow_onion::{OnionPublic, OnionSecret};
 use hopflow_overlay::BucketConfig;
-use hopflow_units::Rate;
+use hopflow_units::{Duration, Rate};
 
 /// A relay's proofs of its identity.
 #[derive(Debug)]
@@ -49,6 +49,8 @@ pub struct Limits {
     pub nascent: usize,
     /// How often a network may begin a circuit, and as often open a link.
     pub creates: Pace,
+    /// How long a circuit that others began may carry no cell after its first one.
+    pub idle: Duration,
 }
 
 /// A token bucket for requests.
@@ -72,6 +74,7 @@ impl Default for Limits {
                 per_second: 200,
                 burst: 2000,
             },
+            idle: Duration::from_secs(2 * 60 * 60),
         }
     }
 }

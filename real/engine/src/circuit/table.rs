@@ -76,13 +76,7 @@ impl CircuitTable {
     /// Lets a circuit carry data.
     pub(crate) fn open(&mut self, key: CircuitKey, handle: CircuitHandle, crypt: Crypt) {
         if let Some(circuit) = self.circuits.get_mut(key) {
-            circuit.phase = Phase::Open(OpenCircuit {
-                handle,
-                crypt: Box::new(crypt),
-                next_stream: 0,
-                ages: Default::default(),
-                holds_since: None,
-            });
+            circuit.phase = Phase::Open(OpenCircuit::new(handle, crypt));
             if let Some(origin) = circuit.origin {
                 self.nascent.remove(origin, key);
             }
@@ -112,6 +106,17 @@ impl CircuitTable {
             Phase::Open(open) => Some(open),
             _ => None,
         }
+    }
+
+    /// Circuits that others began and that have carried nothing since then.
+    pub(crate) fn idle_since(&self, then: Instant) -> Vec<CircuitKey> {
+        let idle = self.circuits.iter().filter(|(_, circuit)| {
+            let Phase::Open(open) = &circuit.phase else {
+                return false;
+            };
+            circuit.origin.is_some() && open.idle_since().is_some_and(|since| since <= then)
+        });
+        idle.map(|(key, _)| key).collect()
     }
 
     /// All circuits that carry data.

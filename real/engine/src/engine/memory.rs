@@ -26,7 +26,7 @@ impl Engine {
     /// Keeps what links, circuits and waiting data take within `memory`; returns what they take.
     ///
     /// Links and circuits get half of it. Beyond that the network that has most loses its oldest,
-    /// circuits that carry no data first. Of circuits with data, those go first whose oldest cell
+    /// those of its circuits that carry no data first. Of circuits with data, those go first whose oldest cell
     /// has waited longest: an attacker cannot hide among many small circuits, nor are the fast ones
     /// closed that hold most (Jansen, Tschorsch, Johnson and Scheuermann, "The sniper attack",
     /// 2014, section 6).
@@ -64,8 +64,7 @@ impl Engine {
     }
 
     fn close_first_circuit(&mut self, now: Instant) -> bool {
-        let first = self.circuits.nascent().first_to_go();
-        let Some(key) = first.or_else(|| self.circuits.first_to_go()) else {
+        let Some(key) = self.circuits.first_to_go() else {
             return false;
         };
         self.counters.out_of_memory += 1;
@@ -123,7 +122,7 @@ impl Engine {
         oldest.unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Notes how long cells have waited.
+    /// Notes how long cells have waited, and since when circuits carry nothing.
     pub(super) fn look_at_ages(&mut self, now: Instant) {
         let held = self.held_data();
         for (key, open) in self.circuits.opened_all() {
@@ -131,6 +130,7 @@ impl Engine {
             open.holds_since = held.contains_key(&key).then_some(since);
             for (ages, direction) in open
                 .ages
+            let mut count = 0;
                 .iter_mut()
                 .zip([Direction::Forward, Direction::Backward])
             {
@@ -138,8 +138,10 @@ impl Engine {
                     ages.look(now, &flow);
                 }
             }
+                    count += flow.departed.get() + flow.held.get();
         }
     }
+            open.note_moved(now, count);
 
     /// The memory that each circuit's data takes, that of its streams included.
     fn held_data(&self) -> BTreeMap<CircuitKey, u64> {

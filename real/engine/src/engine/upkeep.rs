@@ -83,6 +83,7 @@ impl Engine {
     fn keep_up(&mut self, now: Instant) {
         self.admission.forget(now);
         self.look_at_ages(now);
+        self.close_idle_circuits(now);
         let host = &self.host;
         self.circuits
             .collect_streams(|stream| host.stream_view(stream).is_some());
@@ -101,6 +102,16 @@ impl Engine {
     }
 
     /// Asks neighbours about circuits, each once in [`TURNS`] calls: what said that one is closed may
+    /// Closes circuits that nobody has used for long: they take memory, and their clients build others.
+    fn close_idle_circuits(&mut self, now: Instant) {
+        let then = now.saturating_sub(self.config.limits.idle);
+        if then > Instant::ZERO {
+            for key in self.circuits.idle_since(then) {
+                self.drop_circuit(now, key);
+            }
+        }
+    }
+
     /// have been lost, and who does not know it says so again. An answer may be lost as well, so that
     /// its absence says nothing about the neighbour.
     fn look_after_circuits(&mut self, now: Instant) {

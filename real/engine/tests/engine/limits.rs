@@ -1,7 +1,8 @@
 //! Limits of a relay: who asks for too much loses, and nobody else.
 
-use hopflow_engine::{CircuitKey, Counters, Limits, Pace, Via};
+use hopflow_engine::{CircuitKey, Counters, Failure, Limits, Pace, Via};
 use hopflow_units::{Bytes, Duration};
+use hopflow_wire::Reason;
 
 use crate::hostile::first_datagram;
 use crate::network::{Network, bucket};
@@ -226,6 +227,49 @@ fn circuits_without_data_are_counted_as_memory() {
 }
 
 #[test]
+fn who_fills_memory_with_open_circuits_keeps_no_newcomer_out() {
+    for name in ["backtap", "vanilla"] {
+        let mut scene = Scene::new(name, Limits::default());
+        for _ in 0..40 {
+            let circuit = scene.network.circuit_of(scene.attacker, &[1, 2]);
+            scene.network.stream_pair(scene.attacker, circuit);
+        }
+        let spare = scene.network.circuit(&[1, 2, 3]);
+        let now = scene.network.clock(GUARD);
+        let guard = scene.network.engine_mut(GUARD);
+        let held = guard.keep_within(now, Bytes::new(u64::MAX));
+        // Half is for links and circuits, of which some are too many.
+        let limit = held.saturating_sub(Bytes::new(100_000)) * 2;
+        guard.keep_within(now, limit);
+        let gone = guard.counters().out_of_memory;
+        assert!((5..20).contains(&gone), "{name}: {gone} are gone");
+        scene.works(0, spare);
+        scene.serves_a_newcomer();
+    }
+}
+
+#[test]
+fn a_circuit_that_carries_nothing_for_long_is_closed() {
+    let limits = Limits {
+        idle: Duration::from_secs(600),
+        ..Limits::default()
+    };
+    for name in ["backtap", "vanilla"] {
+        let mut scene = Scene::new(name, limits);
+        let [idle, used] = [(); 2].map(|()| scene.network.circuit(&[1, 2, 3]));
+        scene.network.stream_pair(0, idle);
+        for _ in 0..3 {
+            scene.works(0, used);
+            scene.network.run_for(Duration::from_secs(250));
+        }
+        let closed = Some(Failure::Closed(Reason::Other));
+        assert_eq!(scene.network.failure(0, idle), closed, "{name}");
+        assert_eq!(scene.network.failure(0, used), None, "{name}");
+        assert_eq!(scene.counters().circuits, 1, "{name}");
+    }
+}
+
+#[test]
 fn when_memory_runs_out_the_circuit_goes_that_has_stalled_longest() {
     // Transports that hold so much that links and circuits take less than half of the limit.
     for name in ["vanilla", "pctcp"] {
@@ -284,7 +328,7 @@ fn a_relay_does_not_extend_circuits_to_itself() {
         let failure = network.failure(0, circuit);
         assert_eq!(
             failure,
-            Some(hopflow_engine::Failure::Hop { hop: 2 }),
+            Some(Failure::Hop { hop: 2 }),
             "{name}"
         );
     }

@@ -154,6 +154,7 @@ pub(crate) fn limits(what: u8) -> Limits {
         circuits: few(64, usual.circuits),
         nascent: few(128, usual.nascent),
         creates: usual.creates,
+        idle: usual.idle,
     }
 }
 
