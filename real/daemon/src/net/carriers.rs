@@ -288,6 +288,10 @@ impl TcpCarrier {
     fn flush(&mut self) -> io::Result<bool> {
         let taken = write(&mut self.socket, &self.out)?;
         self.out.drain(..taken);
+        if self.out.is_empty() {
+            // The engine counts the memory of what waits only.
+            self.out = Vec::new();
+        }
         Ok(self.out.is_empty())
     }
 }

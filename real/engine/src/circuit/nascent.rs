@@ -11,12 +11,40 @@ use crate::types::Target;
 /// using long paths", 2009; as many as `RELAY_EARLY` cells in tor-spec).
 const MOST_RELAYED: u8 = 8;
 
+/// How often a message is sent at most: as often as a client sends its own.
+const TIMES: u8 = 5;
+
+/// A message that is sent again if a neighbour missed it.
+#[derive(Debug)]
+struct Repeated {
+    body: Body,
+    /// How often it may still be sent.
+    left: u8,
+}
+
+impl Repeated {
+    const fn new(body: Body) -> Self {
+        Self { body, left: TIMES }
+    }
+
+    /// One that has left already.
+    const fn sent(body: Body) -> Self {
+        let left = TIMES - 1;
+        Self { body, left }
+    }
+
+    fn again(&mut self) -> Option<Body> {
+        self.left = self.left.checked_sub(1)?;
+        Some(self.body.clone())
+    }
+}
+
 /// What a relay keeps of a circuit that is being built.
 #[derive(Debug)]
 pub(crate) struct Nascent {
     keys: Box<HopKeys>,
     /// The answer to the client's handshake, to be repeated.
-    created: Body,
+    created: Repeated,
     /// The counter of the client's last message for us.
     counter: Option<u32>,
     /// The answer to it, to be repeated.
@@ -76,7 +104,7 @@ impl Nascent {
     pub(crate) fn new(keys: HopKeys, created: Body) -> Self {
         Self {
             keys: Box::new(keys),
-            created,
+            created: Repeated::new(created),
             counter: None,
             answer: None,
             asked: None,
@@ -90,8 +118,9 @@ impl Nascent {
     }
 
     /// The answer to the client's handshake, if that may have missed it.
-    pub(crate) fn created(&self) -> Option<&Body> {
-        self.counter.is_none().then_some(&self.created)
+    pub(crate) fn created(&mut self) -> Option<Body> {
+        let missed = self.counter.is_none();
+        missed.then(|| self.created.again()).flatten()
     }
 
     /// Whether the next hop was asked and has not answered.

@@ -8,11 +8,12 @@ use hopflow_units::{Bytes, Instant};
 
 use super::Engine;
 use crate::circuit::{Ages, Phase};
+use crate::link::LinkEnd;
 use crate::types::CircuitKey;
 
 /// Memory that a cell takes as it waits, with what is kept about it.
 const CELL_MEMORY: u64 = 640;
-/// Memory of a link without the names of its circuits: most of it is the channel's.
+/// Memory of a link without the names of its circuits and what waits there: most of it is the channel's.
 const LINK_MEMORY: u64 = 16 * 1024;
 /// Memory of a circuit that carries no data yet: keys, and messages that may have to be repeated.
 const NASCENT_MEMORY: u64 = 5 * 1024;
@@ -38,9 +39,9 @@ impl Engine {
 
     /// Closes links and circuits that others opened until all take `memory` at most.
     fn keep_standing_within(&mut self, now: Instant, memory: u64) -> u64 {
-        let mut names = self.links.names_memory();
+        let mut more = self.links.memory();
         loop {
-            let links = self.links.len() as u64 * LINK_MEMORY + names;
+            let links = self.links.len() as u64 * LINK_MEMORY + more;
             let circuits = self.held_by_circuits();
             if links + circuits <= memory {
                 return links + circuits;
@@ -53,7 +54,7 @@ impl Engine {
             let Some(freed) = closed else {
                 return links + circuits;
             };
-            names = names.saturating_sub(freed);
+            more = more.saturating_sub(freed);
         }
     }
 
@@ -72,7 +73,8 @@ impl Engine {
         true
     }
 
-    /// Closes a link that others opened or asked for, of whichever there are more; returns the memory that the names of its circuits took.
+    /// Closes a link that others opened or asked for, of whichever there are more; returns the memory
+    /// that its names and what waited there took.
     fn close_first_link(&mut self, now: Instant) -> Option<u64> {
         let (accepted, asked_for) = (self.links.accepted(), self.links.asked_for());
         let most = if asked_for.len() > accepted.len() {
@@ -81,10 +83,10 @@ impl Engine {
             accepted
         };
         let id = most.first_to_go()?;
-        let names = self.links.get(id).map(|link| link.names.memory());
+        let more = self.links.get(id).map(LinkEnd::memory);
         self.counters.out_of_memory += 1;
         self.remove_link(now, id);
-        names
+        more
     }
 
     /// Closes circuits until the data of all takes `memory` at most.
@@ -128,20 +130,20 @@ impl Engine {
         for (key, open) in self.circuits.opened_all() {
             let since = open.holds_since.unwrap_or(now);
             open.holds_since = held.contains_key(&key).then_some(since);
+            let mut count = 0;
             for (ages, direction) in open
                 .ages
-            let mut count = 0;
                 .iter_mut()
                 .zip([Direction::Forward, Direction::Backward])
             {
                 if let Some(flow) = self.host.flow_view(open.handle, direction) {
                     ages.look(now, &flow);
+                    count += flow.departed.get() + flow.held.get();
                 }
             }
-                    count += flow.departed.get() + flow.held.get();
+            open.note_moved(now, count);
         }
     }
-            open.note_moved(now, count);
 
     /// The memory that each circuit's data takes, that of its streams included.
     fn held_data(&self) -> BTreeMap<CircuitKey, u64> {

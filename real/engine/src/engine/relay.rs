@@ -188,7 +188,7 @@ impl Engine {
     /// Sends the answer to a CREATE, for the first time or because it may have been lost.
     fn repeat_created(&mut self, now: Instant, key: CircuitKey) {
         if let Some((nascent, prev, _)) = self.nascent(key)
-            && let Some(created) = nascent.created().cloned()
+            && let Some(created) = nascent.created()
         {
             self.send_setup(now, prev.link, prev.name, &created);
         }

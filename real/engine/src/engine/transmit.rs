@@ -34,7 +34,7 @@ impl Engine {
             return None;
         }
         let (conn, batch) = loop {
-            if let Some(taken) = self.links.take_bytes() {
+            if let Some(taken) = self.links.take_bytes(now) {
                 break taken;
             }
             if !self.pump(now, usize::MAX) {

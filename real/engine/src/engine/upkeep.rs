@@ -89,7 +89,8 @@ impl Engine {
             .collect_streams(|stream| host.stream_view(stream).is_some());
         let multiplexing = self.plan.link.multiplexing;
         let links = self.links.iter();
-        let expired = links.filter(|(_, link)| link.is_expired(now, multiplexing));
+        let expired = links
+            .filter(|(_, link)| link.is_expired(now, multiplexing) || link.is_stuck(now));
         let expired: Vec<LinkId> = expired.map(|(id, _)| id).collect();
         for id in expired {
             self.remove_link(now, id);
@@ -101,7 +102,6 @@ impl Engine {
         }
     }
 
-    /// Asks neighbours about circuits, each once in [`TURNS`] calls: what said that one is closed may
     /// Closes circuits that nobody has used for long: they take memory, and their clients build others.
     fn close_idle_circuits(&mut self, now: Instant) {
         let then = now.saturating_sub(self.config.limits.idle);
@@ -112,6 +112,7 @@ impl Engine {
         }
     }
 
+    /// Asks neighbours about circuits, each once in [`TURNS`] calls: what said that one is closed may
     /// have been lost, and who does not know it says so again. An answer may be lost as well, so that
     /// its absence says nothing about the neighbour.
     fn look_after_circuits(&mut self, now: Instant) {
