@@ -287,15 +287,16 @@ impl LinkEnd {
 
     /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
     /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
-    /// for.
-    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) {
+    /// for. Returns whether it leaves.
+    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> bool {
         let control = &mut self.control;
         if !self.open {
             // What is repeated while it waits need not be said twice.
-            if control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame) {
+            let takes = control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame);
+            if takes {
                 control.waiting.push(frame);
             }
-            return;
+            return takes;
         }
         let before = self.out.len();
         let (waits, most) = match self.channel {
@@ -303,10 +304,12 @@ impl LinkEnd {
             Channel::Stream(..) => (control.sealed, MAX_BACKLOG),
             Channel::Datagram(_) => (before, MAX_BACKLOG),
         };
-        if waits < most {
+        let takes = waits < most;
+        if takes {
             self.seal(now, &frame);
             self.control.sealed += self.out.len() - before;
         }
+        takes
     }
 
     /// The connection took all that it was given.

@@ -1,5 +1,8 @@
 //! Limits of a relay: who asks for too much loses, and nobody else.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use hopflow_engine::{CircuitKey, Counters, Failure, Limits, Pace, Via};
 use hopflow_units::{Bytes, Duration};
 use hopflow_wire::Reason;
@@ -298,6 +301,41 @@ fn when_memory_runs_out_the_circuit_goes_that_has_stalled_longest() {
         assert_eq!(network.failure(0, honest), None, "{name}");
         assert_eq!(network.heard(0, near).bytes.len(), 2_000_000, "{name}");
         assert_eq!(network.engine(GUARD).counters().circuits, 1, "{name}");
+    }
+}
+
+#[test]
+fn set_up_is_paid_from_the_bucket() {
+    /// In kilobytes per second.
+    const RATE: u64 = 200;
+    for name in ["backtap", "vanilla"] {
+        let factory = transport(name);
+        let bucket = bucket(RATE, factory.plan().link.refill);
+        let mut network = Network::limited(&*factory, 3, &[Some(bucket)]);
+        let attacker = network.add_client(&*factory);
+        let honest = network.circuit(&[1, 2, 3]);
+        let (_, (exit, far)) = network.stream_pair(0, honest);
+        network.write(exit, far, pattern(5_000_000, 5), true);
+        network.run_for(Duration::from_secs(1));
+        let sent = Rc::new(Cell::new(0));
+        let count = sent.clone();
+        network.tamper = Some(Box::new(move |passing| {
+            if passing.from == GUARD {
+                count.set(count.get() + passing.bytes.len() as u64);
+            }
+        }));
+        for _ in 0..50 {
+            for _ in 0..20 {
+                let path = network.path(&[GUARD]);
+                network.begin_circuit(attacker, path);
+            }
+            network.run_for(Duration::from_millis(100));
+        }
+        let per_second = sent.get() / 5000;
+        println!("{name}: {per_second} kB/s");
+        // Records, feedback and the like are not paid for.
+        assert!((RATE * 9 / 10..RATE * 6 / 5).contains(&per_second), "{name}: {per_second}");
+        assert!(network.engine(GUARD).counters().handshakes > 900, "{name}");
     }
 }
 
