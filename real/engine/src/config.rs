@@ -32,7 +32,8 @@ pub struct Hop {
 /// What others may make an engine hold and do at most.
 ///
 /// At a limit the network (an IPv4 prefix of 24 bits, an IPv6 prefix of 48) that has most loses its
-/// oldest.
+/// oldest. Each relay to which circuits may be extended counts as a network of its own, by its address, and
+/// may have eight times as much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Links that others opened. A network that has most of them gets no further one.
@@ -47,7 +48,7 @@ pub struct Limits {
     pub circuits: usize,
     /// Of these, those that carry no data yet.
     pub nascent: usize,
-    /// How often a network may begin a circuit, and as often open a link.
+    /// How often a network may begin a circuit, and as often open a link; relays eight times as often.
     pub creates: Pace,
     /// How long a circuit that others began may carry no cell after its first one.
     pub idle: Duration,

@@ -65,7 +65,7 @@ impl Engine {
         (from, old): (IpAddr, Option<LinkId>),
         channel: impl FnOnce() -> Channel,
     ) -> Option<LinkId> {
-        let by = Origin::new(from, now);
+        let by = self.admission.origin(now, from);
         if self.admission.is_draining() || !self.may_open_link(now, by.prefix, old) {
             self.counters.links_refused += 1;
             return None;

@@ -1,7 +1,9 @@
 //! Limits of a relay: who asks for too much loses, and nobody else.
 
 use std::cell::Cell;
+use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hopflow_engine::{CircuitKey, Counters, Failure, Limits, Pace, Via};
 use hopflow_units::{Bytes, Duration};
@@ -129,6 +131,30 @@ fn a_network_begins_circuits_as_often_as_it_may() {
         let attacker = scene.attacker;
         scene.network.circuit_of(attacker, &[1, 2, 3]);
     }
+}
+
+#[test]
+fn who_is_in_the_network_of_a_relay_takes_nothing_of_its_allowance() {
+    let factory = transport("vanilla");
+    let mut network = Network::new(&*factory, 3);
+    let known = (1..4).map(|relay| network.target(relay)).collect();
+    network.restart(2, &*factory, |config| {
+        config.extend_to = Some(Arc::new(known));
+        config.limits.creates = Pace {
+            per_second: 1,
+            burst: 20,
+        };
+    });
+    let mut from = network.target(GUARD).0.ip();
+    if let IpAddr::V4(guard) = &mut from {
+        *guard = Ipv4Addr::from_bits(guard.to_bits() + 1);
+    }
+    let now = network.clock(2);
+    let middle = network.engine_mut(2);
+    let links = (0..100).filter_map(|_| middle.accept(now, from));
+    assert_eq!(links.count(), 20);
+    network.circuit(&[1, 2, 3]);
+    assert_eq!(network.engine(2).counters().circuits, 1);
 }
 
 #[test]
