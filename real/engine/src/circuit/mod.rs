@@ -81,8 +81,10 @@ pub(crate) struct OpenCircuit {
     pub(crate) next_stream: u16,
     /// How long its cells have waited, in both directions.
     pub(crate) ages: [Ages; 2],
-    /// Since when it has held data without a break, at its ends included.
-    pub(crate) holds_since: Option<Instant>,
+    /// Streams that end here.
+    pub(crate) streams: usize,
+    /// Since when the one of them that holds data and has stalled longest has moved nothing.
+    pub(crate) stalled_since: Option<Instant>,
     /// What its flows counted when they were looked at last, and since when that has not changed.
     moved: Option<(u64, Instant)>,
 }
@@ -95,7 +97,8 @@ impl OpenCircuit {
             crypt: Box::new(crypt),
             next_stream: 0,
             ages: Default::default(),
-            holds_since: None,
+            streams: 0,
+            stalled_since: None,
             moved: None,
         }
     }

@@ -20,6 +20,12 @@ const NASCENT_MEMORY: u64 = 5 * 1024;
 /// Memory of a circuit that carries data without its cells.
 const OPEN_MEMORY: u64 = 8 * 1024;
 
+/// What a circuit may hold in any case, whatever others hold: as much as long queues in both directions and
+/// the buffers of its streams.
+const HELD_BY_ANY: u64 = 8 << 20;
+/// The part of the memory of data that one circuit may hold.
+const SHARE: u64 = 8;
+
 /// A circuit that holds data: since when (in the far future if it has no cells), how much, and which.
 type Holder = (Instant, Reverse<u64>, CircuitKey);
 
@@ -27,8 +33,9 @@ impl Engine {
     /// Keeps what links, circuits and waiting data take within `memory`; returns what they take.
     ///
     /// Links and circuits get half of it. Beyond that the network that has most loses its oldest,
-    /// those of its circuits that carry no data first. Of circuits with data, those go first whose oldest cell
-    /// has waited longest: an attacker cannot hide among many small circuits, nor are the fast ones
+    /// those of its circuits that carry no data first. Of circuits with data, those go first
+    /// that hold more than an eighth, the largest of them first; then those whose oldest cell has waited, or
+    /// a stream of which has stalled, longest: an attacker cannot hide among many small circuits, nor are the fast ones
     /// closed that hold most (Jansen, Tschorsch, Johnson and Scheuermann, "The sniper attack",
     /// 2014, section 6).
     pub fn keep_within(&mut self, now: Instant, memory: Bytes) -> Bytes {
@@ -96,7 +103,15 @@ impl Engine {
         if total > memory {
             let mut holders: Vec<Holder> = held
                 .into_iter()
-                .map(|(key, held)| (self.oldest_cell(key), Reverse(held), key))
+                .map(|(key, held)| {
+                    let much = held > HELD_BY_ANY.max(memory / SHARE);
+                    let since = if much {
+                        Instant::ZERO
+                    } else {
+                        self.waits_since(key)
+                    };
+                    (since, Reverse(held), key)
+                })
                 .collect();
             holders.sort_unstable();
             for (_, held, key) in holders {
@@ -111,25 +126,26 @@ impl Engine {
         total
     }
 
-    /// When the oldest cell arrived that a circuit holds.
-    fn oldest_cell(&self, key: CircuitKey) -> Instant {
+    /// When the oldest cell arrived that a circuit holds, or since when one of its streams has moved
+    /// nothing of what it holds, if that is longer.
+    fn waits_since(&self, key: CircuitKey) -> Instant {
         let oldest = match self.circuits.get(key).map(|circuit| &circuit.phase) {
-            // Data that waits at an end is in no flow.
             Some(Phase::Open(open)) => {
-                let oldest = open.ages.iter().filter_map(Ages::oldest).min();
-                oldest.or(open.holds_since)
+                let oldest = open.ages.iter().filter_map(Ages::oldest);
+                // Data that waits at an end is in no flow.
+                oldest.chain(open.stalled_since).min()
             }
             _ => None,
         };
         oldest.unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Notes how long cells have waited, and since when circuits carry nothing.
+    /// Notes how long cells have waited and streams have stalled, and since when circuits carry nothing.
     pub(super) fn look_at_ages(&mut self, now: Instant) {
-        let held = self.held_data();
-        for (key, open) in self.circuits.opened_all() {
-            let since = open.holds_since.unwrap_or(now);
-            open.holds_since = held.contains_key(&key).then_some(since);
+        let host = &self.host;
+        self.circuits
+            .look_at_streams(now, |stream| host.stream_view(stream));
+        for (_, open) in self.circuits.opened_all() {
             let mut count = 0;
             for (ages, direction) in open
                 .ages

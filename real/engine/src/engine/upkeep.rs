@@ -89,8 +89,8 @@ impl Engine {
             .collect_streams(|stream| host.stream_view(stream).is_some());
         let multiplexing = self.plan.link.multiplexing;
         let links = self.links.iter();
-        let expired = links
-            .filter(|(_, link)| link.is_expired(now, multiplexing) || link.is_stuck(now));
+        let expired =
+            links.filter(|(_, link)| link.is_expired(now, multiplexing) || link.is_stuck(now));
         let expired: Vec<LinkId> = expired.map(|(id, _)| id).collect();
         for id in expired {
             self.remove_link(now, id);

@@ -186,7 +186,10 @@ mod tests {
         }
         for turn in 0..QUARANTINE {
             let name = names.choose(named()).unwrap();
-            assert!(!given.contains(&name), "{name:?} is given again, turn {turn}");
+            assert!(
+                !given.contains(&name),
+                "{name:?} is given again, turn {turn}"
+            );
             assert!(far.expects(name), "the neighbour refuses {name:?}");
         }
     }

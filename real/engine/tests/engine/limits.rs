@@ -331,6 +331,55 @@ fn when_memory_runs_out_the_circuit_goes_that_has_stalled_longest() {
 }
 
 #[test]
+fn many_streams_of_a_circuit_share_what_it_may_hold() {
+    let factory = transport("vanilla");
+    let bucket = bucket(20, factory.plan().link.refill);
+    let mut network = Network::limited(&*factory, 3, &[None, None, Some(bucket)]);
+    let circuit = network.circuit(&[1, 2, 3]);
+    for _ in 0..120 {
+        let (_, (exit, far)) = network.stream_pair(0, circuit);
+        network.write(exit, far, pattern(200_000, 3), true);
+    }
+    network.run_for(Duration::from_secs(1));
+    let now = network.clock(3);
+    let held = network.engine_mut(3).keep_within(now, Bytes::new(u64::MAX));
+    assert!(held <= Bytes::new(6 << 20), "{held}");
+}
+
+#[test]
+fn a_circuit_that_moves_a_little_while_its_streams_stall_does_not_look_young() {
+    let factory = transport("vanilla");
+    // What the exit sends waits there.
+    let bucket = bucket(100, factory.plan().link.refill);
+    let mut network = Network::limited(&*factory, 3, &[None, None, Some(bucket)]);
+    let attacker = network.add_client(&*factory);
+    let circuit = network.circuit_of(attacker, &[1, 2, 3]);
+    let streams: Vec<_> = (0..10)
+        .map(|_| network.stream_pair(attacker, circuit))
+        .collect();
+    for (near, (exit, far)) in &streams[1..] {
+        network.set_reading(attacker, *near, false);
+        network.write(*exit, *far, pattern(1_000_000, 1), true);
+    }
+    network.run_for(Duration::from_secs(60));
+    let honest = network.circuit(&[1, 2, 3]);
+    let (_, (exit, far)) = network.stream_pair(0, honest);
+    network.write(exit, far, pattern(2_000_000, 5), true);
+    for _ in 0..50 {
+        let (_, (exit, moves)) = streams[0];
+        network.write(exit, moves, pattern(400, 1), false);
+        network.run_for(Duration::from_millis(100));
+    }
+    let now = network.clock(exit);
+    let engine = network.engine_mut(exit);
+    let held = engine.keep_within(now, Bytes::new(u64::MAX));
+    engine.keep_within(now, held.saturating_sub(Bytes::new(1000)));
+    network.run_for(Duration::from_secs(2));
+    assert_eq!(network.failure(0, honest), None);
+    assert!(network.failure(attacker, circuit).is_some());
+}
+
+#[test]
 fn set_up_is_paid_from_the_bucket() {
     /// In kilobytes per second.
     const RATE: u64 = 200;
@@ -360,7 +409,10 @@ fn set_up_is_paid_from_the_bucket() {
         let per_second = sent.get() / 5000;
         println!("{name}: {per_second} kB/s");
         // Records, feedback and the like are not paid for.
-        assert!((RATE * 9 / 10..RATE * 6 / 5).contains(&per_second), "{name}: {per_second}");
+        assert!(
+            (RATE * 9 / 10..RATE * 6 / 5).contains(&per_second),
+            "{name}: {per_second}"
+        );
         assert!(network.engine(GUARD).counters().handshakes > 900, "{name}");
     }
 }
@@ -390,11 +442,7 @@ fn a_relay_does_not_extend_circuits_to_itself() {
         let circuit = network.begin_circuit(0, path);
         network.run_for(Duration::from_secs(5));
         let failure = network.failure(0, circuit);
-        assert_eq!(
-            failure,
-            Some(Failure::Hop { hop: 2 }),
-            "{name}"
-        );
+        assert_eq!(failure, Some(Failure::Hop { hop: 2 }), "{name}");
     }
 }
 

@@ -194,7 +194,11 @@ fn a_neighbour_that_asks_and_takes_no_answers_is_kept_little() {
             relay.backlog += bytes.len();
         }
         let waits = relay.backlog;
-        let most = if transport == "vanilla" { 6000 } else { 300_000 };
+        let most = if transport == "vanilla" {
+            6000
+        } else {
+            300_000
+        };
         assert!((2000..most).contains(&waits), "{transport}: {waits}");
     }
 }
