@@ -9,6 +9,7 @@ use hopflow_engine::Limits;
 use hopflow_units::Duration;
 
 use super::owners::Shares;
+use crate::config::RelayLimits;
 use crate::directory::Directory;
 
 /// The relays that circuits are extended to.
@@ -19,6 +20,8 @@ pub(super) type Known = Arc<BTreeSet<(SocketAddr, Fingerprint)>>;
 pub(super) struct Change {
     pub(super) directory: Arc<Directory>,
     pub(super) limits: Limits,
+    /// Those of all workers together, for metrics.
+    pub(super) told: RelayLimits,
     pub(super) extend_to: Known,
     pub(super) exit: ExitLimits,
     pub(super) overlay: Arc<Overlay>,

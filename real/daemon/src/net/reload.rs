@@ -9,6 +9,7 @@ use hopflow_channel::Fingerprint;
 use super::change::{Change, ExitLimits, Known, Overlay};
 use super::client::hops;
 use super::clock::calendar_time;
+use super::descriptors::Needs;
 use super::owners::Shares;
 use crate::check::refuse_others_keys;
 use crate::config::{RelayConfig, RelayLimits};
@@ -22,7 +23,8 @@ pub(super) struct Reloadable {
     pub(super) config: RelayConfig,
     pub(super) directory: Arc<Directory>,
     pub(super) own: Fingerprint,
-    pub(super) workers: usize,
+    /// What its limits need.
+    pub(super) needs: Needs,
     /// The limits that metrics tell.
     pub(super) told: Arc<Mutex<RelayLimits>>,
 }
@@ -45,9 +47,11 @@ impl Reloadable {
         let own = Hex(self.own.to_bytes());
         refuse_others_keys(config, &directory, Some(own))?;
         let extend_to = known(&directory);
+        let limits = self.needs.fit(config.limits);
         Ok(Change {
-            limits: config.limits.share(self.workers),
-            exit: exit_limits(&config.limits, self.workers),
+            limits: self.needs.share(&limits),
+            told: limits,
+            exit: exit_limits(&limits, self.needs.workers),
             overlay: Arc::new(overlay(config, self.own, &extend_to)),
             extend_to,
             directory: Arc::new(directory),

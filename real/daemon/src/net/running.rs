@@ -19,6 +19,7 @@ use super::carriers::Carriers;
 use super::client::Client;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::{self, Datagrams};
+use super::descriptors::Needs;
 use super::emulated::Emulated;
 use super::exit::Exit;
 use super::keep_going::keep_going;
@@ -144,7 +145,7 @@ impl Running {
         let change = Arc::new(reloadable.change(config)?);
         reloadable.directory = change.directory.clone();
         if let Ok(mut told) = reloadable.told.lock() {
-            *told = config.limits;
+            *told = change.told;
         }
         for worker in &self.workers {
             worker.shared.change(change.clone());
@@ -214,7 +215,9 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let extend_to = known(&network.directory);
     let own = identity.certificate.fingerprint();
     let overlay = Arc::new(overlay(config, own, &extend_to));
-    let told = Arc::new(Mutex::new(config.limits));
+    let needs = Needs::of(config.exit.is_some(), count, &network.factory.plan().link);
+    let limits = needs.fit(config.limits);
+    let told = Arc::new(Mutex::new(limits));
     let workers = Workers {
         network: network.clone(),
         listen: Some(config.listen),
@@ -227,11 +230,11 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
             relay: Some(identity.clone()),
             extend_to: Some(extend_to.clone()),
             bucket,
-            limits: config.limits.share(count),
+            limits: needs.share(&limits),
             ..workers.engine()
         };
         let (exit, overlay) = (config.exit.clone(), overlay.clone());
-        let limits = exit_limits(&config.limits, count);
+        let limits = exit_limits(&limits, count);
         workers.start(number, engine, move |_, waker| {
             Ok(Exit::new(exit.clone(), overlay.clone(), limits, waker))
         })
@@ -247,7 +250,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
         config: config.clone(),
         directory: network.directory.clone(),
         own,
-        workers: count,
+        needs,
         told,
     };
     let running = Running::start((0..count).map(start), config.metrics, fixed)?;

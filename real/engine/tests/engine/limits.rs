@@ -175,6 +175,22 @@ fn who_opens_many_links_gets_no_more() {
 }
 
 #[test]
+fn where_the_system_has_no_room_who_has_most_links_loses_one() {
+    let mut network = Network::new(&*transport("vanilla"), 1);
+    let now = network.clock(GUARD);
+    let guard = network.engine_mut(GUARD);
+    let [many, one, new] = [1, 2, 3].map(|third| IpAddr::from([10, 9, third, 1]));
+    assert_eq!(guard.accept_instead(now, new), None, "nobody goes for it");
+    for from in [many, many, one] {
+        assert!(guard.accept(now, from).is_some());
+    }
+    assert_eq!(guard.accept_instead(now, many), None);
+    assert!(guard.accept_instead(now, new).is_some());
+    let counters = guard.counters();
+    assert_eq!((counters.links, counters.links_evicted), (3, 1));
+}
+
+#[test]
 fn forged_openings_do_not_keep_out_who_has_an_address() {
     let limits = Limits {
         handshakes: 64,
