@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use hopflow_channel::Fingerprint;
 
-use super::change::{Change, ExitLimits, Known, Overlay};
+use super::change::{Change, ExitLimits, Known, NOBODY, Overlay, is_of_this_machine};
 use super::client::hops;
 use super::clock::calendar_time;
 use super::descriptors::Needs;
@@ -122,5 +122,6 @@ pub(super) fn overlay(
     Overlay {
         relays: relays.iter().map(|(address, _)| *address).collect(),
         own: (public && !own.is_unspecified()).then_some(own),
+        refuses_own: public && !is_of_this_machine(NOBODY),
     }
 }
