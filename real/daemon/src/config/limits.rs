@@ -33,7 +33,7 @@ pub struct RelayLimits {
     /// How long a circuit may carry no cell before it is closed.
     #[serde(with = "read::as_text")]
     pub circuit_idle_timeout: Duration,
-    /// An exit's connections to targets. The circuit that has most loses its oldest.
+    /// An exit's connections to targets. Of the network that has most, the circuit that has most loses one.
     pub connections: u32,
     /// Of these, those of one circuit.
     pub connections_per_circuit: u32,

@@ -84,7 +84,9 @@ impl Needs {
         let connections = if self.exit { limits.connections } else { 0 };
         let wanted = u64::from(self.of_link) * u64::from(limits.links) + u64::from(connections);
         let others = OF_PROCESS + OF_WORKER * self.workers as u64;
-        let left = self.descriptors.map_or(wanted, |all| all.saturating_sub(others));
+        let left = self
+            .descriptors
+            .map_or(wanted, |all| all.saturating_sub(others));
         if wanted <= left {
             return limits;
         }

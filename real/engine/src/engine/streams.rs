@@ -7,7 +7,7 @@ use hopflow_units::{Bytes, Cells, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand};
 
 use super::Engine;
-use crate::types::CircuitKey;
+use crate::types::{CircuitKey, Network};
 
 /// Application bytes of a stream that wait to be packaged at most.
 const STREAM_BUFFER: u64 = 128 * 1024;
@@ -94,6 +94,12 @@ impl Engine {
     /// The circuit of a stream; `None` if it is gone.
     pub fn circuit_of(&self, stream: StreamHandle) -> Option<CircuitKey> {
         self.circuits.circuit_of(stream)
+    }
+
+    /// Who began a circuit; `None` if we did, or it is gone.
+    pub fn network_of(&self, circuit: CircuitKey) -> Option<Network> {
+        let origin = self.circuits.get(circuit)?.origin?;
+        Some(Network(origin.prefix))
     }
 
     /// The present state of a stream; `None` if there is none.
