@@ -13,7 +13,7 @@ use super::descriptors::Needs;
 use super::owners::Shares;
 use crate::check::refuse_others_keys;
 use crate::config::{RelayConfig, RelayLimits};
-use crate::directory::Directory;
+use crate::directory::{Directory, newest};
 use crate::{Hex, InputError};
 
 /// A relay's configuration, of which limits and directory may change.
@@ -44,6 +44,7 @@ impl Reloadable {
         ] {
             require_same(key, same)?;
         }
+        newest::refuse_older(&config.keys, &directory, &config.network.authority)?;
         let own = Hex(self.own.to_bytes());
         refuse_others_keys(config, &directory, Some(own))?;
         let extend_to = known(&directory);

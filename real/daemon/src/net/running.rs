@@ -32,7 +32,7 @@ use super::tokens::Source;
 use super::worker::{Links, Worker};
 use crate::check::refuse_others_keys;
 use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig};
-use crate::directory::Directory;
+use crate::directory::{Directory, newest};
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
 use crate::pool::Pool;
@@ -143,6 +143,7 @@ impl Running {
             return Ok(());
         };
         let change = Arc::new(reloadable.change(config)?);
+        newest::note(&config.keys, &change.directory, &config.network.authority);
         reloadable.directory = change.directory.clone();
         if let Ok(mut told) = reloadable.told.lock() {
             *told = change.told;
@@ -207,7 +208,10 @@ impl Running {
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
-    let identity = identity(config, &network.directory)?;
+    let (directory, authority) = (&network.directory, &config.network.authority);
+    newest::refuse_older(&config.keys, directory, authority)?;
+    let identity = identity(config, directory)?;
+    newest::note(&config.keys, directory, authority);
     claim(config.listen, network.factory.plan().link.carrier)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let count = config.workers(cores);
@@ -474,6 +478,7 @@ impl Workers {
             directory: self.network.directory.clone(),
             memory: self.memory,
             sent: (0, Instant::ZERO),
+            valid: true,
             seen: 0,
             patience: self.patience,
             poll,
