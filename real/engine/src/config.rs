@@ -75,7 +75,7 @@ impl Default for Limits {
                 per_second: 200,
                 burst: 2000,
             },
-            idle: Duration::from_secs(2 * 60 * 60),
+            idle: Duration::from_secs(4 * 60 * 60),
         }
     }
 }

@@ -208,10 +208,7 @@ impl Running {
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
-    let (directory, authority) = (&network.directory, &config.network.authority);
-    newest::refuse_older(&config.keys, directory, authority)?;
-    let identity = identity(config, directory)?;
-    newest::note(&config.keys, directory, authority);
+    let identity = identity(config, &network.directory)?;
     claim(config.listen, network.factory.plan().link.carrier)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let count = config.workers(cores);
@@ -222,13 +219,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let needs = Needs::of(config.exit.is_some(), count, &network.factory.plan().link);
     let limits = needs.fit(config.limits);
     let told = Arc::new(Mutex::new(limits));
-    let workers = Workers {
-        network: network.clone(),
-        listen: Some(config.listen),
-        link: config.link.clone(),
-        memory: Bytes::new(config.memory.get() / count as u64),
-        patience: config.drain,
-    };
+    let workers = Workers::of_relay(config, &network, count);
     let start = |number| {
         let engine = EngineConfig {
             relay: Some(identity.clone()),
@@ -244,11 +235,9 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
         })
     };
     let fixed = Fixed {
-        labels: network.labels("relay"),
-        memory: config.memory,
         limits: Some(told.clone()),
         bucket: bucket.map(|bucket| (bucket, count)),
-        start: calendar_time(),
+        ..network.fixed("relay", config.memory)
     };
     let reloadable = Reloadable {
         config: config.clone(),
@@ -264,8 +253,11 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     })
 }
 
-/// By what a relay proves itself: its keys, made if they do not exist.
+/// By what a relay proves itself: its keys, made if they do not exist, and used with no older directory than
+/// they were.
 fn identity(config: &RelayConfig, directory: &Directory) -> Result<Arc<RelayIdentity>, StartError> {
+    let authority = &config.network.authority;
+    newest::refuse_older(&config.keys, directory, authority)?;
     if !KeyStore::has_relay(&config.keys) {
         refuse_others_keys(config, directory, None)?;
     }
@@ -276,6 +268,7 @@ fn identity(config: &RelayConfig, directory: &Directory) -> Result<Arc<RelayIden
     };
     let fingerprint = Hex(identity.certificate.fingerprint().to_bytes());
     refuse_others_keys(config, directory, Some(fingerprint))?;
+    newest::note(&config.keys, directory, authority);
     Ok(Arc::new(identity))
 }
 
@@ -322,13 +315,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
             circuits.stream_timeout,
         ))
     });
-    let fixed = Fixed {
-        labels: network.labels("client"),
-        memory: config.memory,
-        limits: None,
-        bucket: None,
-        start: calendar_time(),
-    };
+    let fixed = network.fixed("client", config.memory);
     Running::start(std::iter::once(worker), config.metrics, fixed)
 }
 
@@ -350,6 +337,17 @@ impl LoadedNetwork {
         let directory = Arc::new(from.load(calendar_time())?);
         let factory = factory(&directory)?;
         Ok(Self { directory, factory })
+    }
+
+    /// What metrics say of a node from its start on.
+    fn fixed(&self, role: &str, memory: Bytes) -> Fixed {
+        Fixed {
+            labels: self.labels(role),
+            memory,
+            limits: None,
+            bucket: None,
+            start: calendar_time(),
+        }
     }
 
     /// What metrics say of what runs.
@@ -396,6 +394,17 @@ struct Workers {
 }
 
 impl Workers {
+    /// So many workers of a relay.
+    fn of_relay(config: &RelayConfig, network: &Arc<LoadedNetwork>, count: usize) -> Self {
+        Self {
+            network: network.clone(),
+            listen: Some(config.listen),
+            link: config.link.clone(),
+            memory: Bytes::new(config.memory.get() / count as u64),
+            patience: config.drain,
+        }
+    }
+
     /// The engine of a worker that serves nobody else.
     fn engine(&self) -> EngineConfig {
         EngineConfig {

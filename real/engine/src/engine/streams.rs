@@ -11,7 +11,7 @@ use crate::types::{CircuitKey, Network};
 
 /// Application bytes of a stream that wait to be packaged at most.
 const STREAM_BUFFER: u64 = 128 * 1024;
-/// The same of all streams of a circuit, if they are no more than [`LEAST_BUFFER`] lets them be.
+/// What streams of a circuit share of that: each gets its part when it writes, and keeps what it has.
 const CIRCUIT_BUFFER: u64 = 4 << 20;
 /// What a stream has of that at least: two cells.
 const LEAST_BUFFER: u64 = 1024;

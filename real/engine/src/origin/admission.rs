@@ -6,7 +6,8 @@ use std::net::{IpAddr, SocketAddr};
 use hopflow_channel::{Cookies, Knock};
 use hopflow_units::Instant;
 
-use super::{Meter, Origin, Prefix};
+use super::meter::Meter;
+use super::{Origin, Prefix};
 use crate::config::Pace;
 
 /// What an engine takes from others: nothing while it drains, and from each network no more often

@@ -10,7 +10,6 @@ use hopflow_units::Instant;
 
 pub(crate) use admission::Admission;
 pub(crate) use held::Held;
-use meter::Meter;
 
 /// Bits that a network's IPv4 addresses share.
 const V4_BITS: u32 = 24;

@@ -352,8 +352,10 @@ fn many_streams_of_a_circuit_share_what_it_may_hold() {
     let bucket = bucket(20, factory.plan().link.refill);
     let mut network = Network::limited(&*factory, 3, &[None, None, Some(bucket)]);
     let circuit = network.circuit(&[1, 2, 3]);
-    for _ in 0..120 {
-        let (_, (exit, far)) = network.stream_pair(0, circuit);
+    let streams: Vec<_> = (0..120)
+        .map(|_| network.stream_pair(0, circuit).1)
+        .collect();
+    for (exit, far) in streams {
         network.write(exit, far, pattern(200_000, 3), true);
     }
     network.run_for(Duration::from_secs(1));

@@ -14,10 +14,10 @@ use mio::Waker;
 
 use super::owners::Owner;
 use cache::Cache;
-use questions::{Question, Questions};
+use questions::{MOST_OF_NETWORK, Question, Questions};
 
 /// Names that are looked up at the same time.
-const THREADS: usize = 16;
+const THREADS: usize = 2 * MOST_OF_NETWORK;
 
 /// What the system's resolver found; nothing if it knows no such name.
 type Found = (Question, Vec<IpAddr>);

@@ -12,7 +12,7 @@ const MOST_WAITING: usize = 1024;
 /// Questions of one circuit that are looked up at the same time.
 const MOST_AT_ONCE: usize = 2;
 /// The same of all circuits of a network, or of a relay before us: half of the threads.
-const MOST_OF_NETWORK: usize = super::THREADS / 2;
+pub(super) const MOST_OF_NETWORK: usize = 8;
 
 /// A question: its number, who asks it, and the name.
 #[derive(Clone, PartialEq, Eq, Debug)]
