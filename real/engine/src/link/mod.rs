@@ -312,6 +312,12 @@ impl LinkEnd {
         takes
     }
 
+    /// Whether answers about circuits that are not there may leave: a connection that has not taken what it
+    /// was given gets few.
+    pub(crate) const fn takes_answers(&self) -> bool {
+        self.given.bytes < MAX_BACKLOG_FULL
+    }
+
     /// The connection took all that it was given.
     pub(crate) fn on_room(&mut self) {
         self.control.sealed = 0;

@@ -95,17 +95,17 @@ impl Waiting {
     }
 
     fn done(&mut self, owner: Owner) {
-        take_one(&mut self.busy, owner.circuit);
-        take_one(&mut self.busy_of, owner.network);
+        take_one(&mut self.busy, &owner.circuit);
+        take_one(&mut self.busy_of, &owner.network);
     }
 }
 
 /// Counts one less; what has none is forgotten.
-fn take_one<K: Ord>(counts: &mut BTreeMap<K, usize>, key: K) {
-    if let Some(count) = counts.get_mut(&key) {
+fn take_one<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
         *count -= 1;
         if *count == 0 {
-            counts.remove(&key);
+            counts.remove(key);
         }
     }
 }
