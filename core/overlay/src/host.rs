@@ -97,6 +97,9 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// [`NodeEnv`] stays as it is.
     fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>);
 
+    /// Pays for what the driver sends beside the node's frames, so that cells wait for it: `len` bytes.
+    fn pay(&mut self, len: Bytes);
+
     /// Handles all timers that are due.
     fn handle_timeout(&mut self, now: Instant);
 

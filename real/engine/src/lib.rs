@@ -29,4 +29,6 @@ pub use config::{EngineConfig, Hop, Limits, Pace, RelayIdentity};
 pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
 pub use offers::{OFFERS, check_offers};
-pub use types::{Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Transmit, Via};
+pub use types::{
+    Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Network, Transmit, Via,
+};

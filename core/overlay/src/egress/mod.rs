@@ -265,6 +265,13 @@ impl<P: Payload> Egress<P> {
         }
     }
 
+    /// Pays for something else than cells, into debt if need be.
+    pub(crate) fn pay(&mut self, len: Bytes) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.pay(len);
+        }
+    }
+
     /// Puts a chosen cell into its link's outbox and ends the front flow's turn.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {

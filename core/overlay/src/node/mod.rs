@@ -172,6 +172,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.egress.set_bucket(now, bucket);
     }
 
+    fn pay(&mut self, len: Bytes) {
+        self.egress.pay(len);
+    }
+
     fn handle_timeout(&mut self, now: Instant) {
         self.handle_timers(now);
     }

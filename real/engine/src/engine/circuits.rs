@@ -2,7 +2,7 @@
 
 use hopflow_overlay::{CircuitHandle, CircuitSpec, Event as NodeEvent};
 use hopflow_units::{Instant, LinkId};
-use hopflow_wire::Reason;
+use hopflow_wire::{Destroy, Frame, Reason};
 
 use super::Engine;
 use crate::circuit::{Phase, Side};
@@ -49,7 +49,14 @@ impl Engine {
         };
         if let Phase::Open(open) = &circuit.phase {
             // The node tells the neighbours, and then us, see `take_events`.
-            self.host.close_circuit(now, open.handle, reason);
+            match circuit.sides().find(|side| known == Some(side.link)) {
+                Some(side) => {
+                    let circuit = side.name;
+                    let closed = Frame::Destroy(Destroy { circuit, reason });
+                    self.host.receive(now, side.link, &mut vec![closed]);
+                }
+                None => self.host.close_circuit(now, open.handle, reason),
+            }
             return self.forget_circuit(now, key, why);
         }
         for side in circuit.sides() {

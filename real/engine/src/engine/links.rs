@@ -29,6 +29,16 @@ impl Engine {
         Some(conn)
     }
 
+    /// The same where the system has no room for one more: somebody else goes for it, as at the limit on
+    /// links, or nobody is taken.
+    pub fn accept_instead(&mut self, now: Instant, from: IpAddr) -> Option<ConnId> {
+        let links = self.config.limits.links;
+        self.config.limits.links = links.min(self.links.accepted().len());
+        let accepted = self.accept(now, from);
+        self.config.limits.links = links;
+        accepted
+    }
+
     /// A connection that the engine asked for is there.
     pub fn connected(&mut self, now: Instant, conn: ConnId) {
         if let Some(id) = self.links.find(&Peer::Stream(conn)) {
@@ -65,7 +75,7 @@ impl Engine {
         (from, old): (IpAddr, Option<LinkId>),
         channel: impl FnOnce() -> Channel,
     ) -> Option<LinkId> {
-        let by = Origin::new(from, now);
+        let by = self.admission.origin(now, from);
         if self.admission.is_draining() || !self.may_open_link(now, by.prefix, old) {
             self.counters.links_refused += 1;
             return None;

@@ -11,7 +11,7 @@ mod transmit;
 mod upkeep;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hopflow_channel::Fingerprint;
@@ -86,6 +86,14 @@ struct Buffers {
     plain: Vec<u8>,
 }
 
+/// The relays that circuits may be extended to, as the configuration names them.
+type Relays = BTreeSet<(SocketAddr, Fingerprint)>;
+
+/// Where these relays are.
+fn addresses(relays: Option<&Relays>) -> impl Iterator<Item = IpAddr> {
+    relays.into_iter().flatten().map(|(at, _)| at.ip())
+}
+
 impl Engine {
     /// An engine whose node has the transport of `factory`.
     ///
@@ -102,13 +110,15 @@ impl Engine {
             access: config.access,
             phase: 0.0,
         };
+        let mut admission = Admission::new();
+        admission.set_relays(addresses(config.extend_to.as_deref()));
         Ok(Self {
             plan: factory.plan(),
             host: factory.node(&env),
             config,
             links: LinkTable::default(),
             circuits: CircuitTable::default(),
-            admission: Admission::new(),
+            admission,
             reports: Reports::default(),
             next_upkeep: Instant::ZERO,
             turn: 0,
@@ -125,6 +135,7 @@ impl Engine {
 
     /// Changes the relays to which circuits may be extended; circuits that are there stay.
     pub fn set_extend_to(&mut self, relays: Arc<BTreeSet<(SocketAddr, Fingerprint)>>) {
+        self.admission.set_relays(addresses(Some(&relays)));
         self.config.extend_to = Some(relays);
     }
 

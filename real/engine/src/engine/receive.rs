@@ -10,7 +10,7 @@ use hopflow_wire::{Carrier, Cell, Destroy, Frame, Reason};
 use super::Engine;
 use crate::circuit::Phase;
 use crate::crypt::Crypt;
-use crate::link::{Arrived, Channel, Peer, Settled};
+use crate::link::{Arrived, Channel, LinkEnd, Peer, Settled};
 use crate::types::{CircuitKey, ConnId, Failure, Via};
 
 impl Engine {
@@ -152,9 +152,17 @@ impl Engine {
         circuit: Name,
         frame: Frame<OnionPayload>,
     ) -> Option<Frame<OnionPayload>> {
-        let key = self.named(link, circuit);
-        key.is_none_or(|key| self.circuits.is_open(key))
-            .then_some(frame)
+        let passes = match self.named(link, circuit) {
+            Some(key) => self.circuits.is_open(key),
+            None => self.answers_strays(link),
+        };
+        passes.then_some(frame)
+    }
+
+    /// Whether the node may tell a neighbour that it has no such circuit.
+    fn answers_strays(&self, link: LinkId) -> bool {
+        let link = self.links.get(link);
+        link.is_some_and(LinkEnd::takes_answers)
     }
 
     fn take_destroy(
@@ -181,8 +189,7 @@ impl Engine {
         mut cell: Cell<OnionPayload>,
     ) -> Option<Frame<OnionPayload>> {
         let Some(key) = self.named(link, cell.circuit) else {
-            // The node tells the neighbour that it has no such circuit.
-            return Some(Frame::Cell(cell));
+            return self.answers_strays(link).then_some(Frame::Cell(cell));
         };
         if !self.circuits.is_open(key) && !self.become_open(now, link, key) {
             return None;

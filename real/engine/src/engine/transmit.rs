@@ -1,7 +1,7 @@
 //! What leaves: the node's frames and the engine's own are encoded, encrypted and sealed.
 
 use hopflow_onion::OnionPayload;
-use hopflow_units::{CircuitId as Name, Instant, LinkId};
+use hopflow_units::{Bytes, CircuitId as Name, Instant, LinkId};
 use hopflow_wire::{Carrier, Cell, Destroy, Feedback, Frame, Reason, Setup};
 
 use super::Engine;
@@ -34,7 +34,7 @@ impl Engine {
             return None;
         }
         let (conn, batch) = loop {
-            if let Some(taken) = self.links.take_bytes() {
+            if let Some(taken) = self.links.take_bytes(now) {
                 break taken;
             }
             if !self.pump(now, usize::MAX) {
@@ -153,10 +153,14 @@ impl Engine {
         self.send_control(now, link, bytes);
     }
 
-    /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake.
+    /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake. Cells wait
+    /// until the bucket has paid for them.
     fn send_control(&mut self, now: Instant, id: LinkId, frames: Vec<u8>) {
         if let Some(link) = self.links.get_mut(id) {
-            link.send_control(now, frames);
+            let len = Bytes::new(frames.len() as u64);
+            if link.send_control(now, frames) {
+                self.host.pay(len);
+            }
             self.links.queue(id);
         }
     }

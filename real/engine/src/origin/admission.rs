@@ -1,11 +1,13 @@
 //! Who is let in, and how often.
 
-use std::net::SocketAddr;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
 
 use hopflow_channel::{Cookies, Knock};
 use hopflow_units::Instant;
 
-use super::{Meter, Prefix};
+use super::meter::Meter;
+use super::{Origin, Prefix};
 use crate::config::Pace;
 
 /// What an engine takes from others: nothing while it drains, and from each network no more often
@@ -18,6 +20,8 @@ pub(crate) struct Admission {
     links: Meter,
     /// For those who open links by datagrams.
     cookies: Cookies,
+    /// The addresses of the directory's relays.
+    relays: BTreeSet<IpAddr>,
     draining: bool,
 }
 
@@ -27,8 +31,26 @@ impl Admission {
             circuits: Meter::default(),
             links: Meter::default(),
             cookies: Cookies::generate(),
+            relays: BTreeSet::new(),
             draining: false,
         }
+    }
+
+    /// Counts what comes from these addresses for the relays that are there, whatever else their
+    /// networks ask for.
+    pub(crate) fn set_relays(&mut self, relays: impl Iterator<Item = IpAddr>) {
+        self.relays = relays.map(|address| address.to_canonical()).collect();
+    }
+
+    /// For whom counts what somebody at this address asks for now.
+    pub(crate) fn origin(&self, now: Instant, from: IpAddr) -> Origin {
+        let from = from.to_canonical();
+        let prefix = if self.relays.contains(&from) {
+            Prefix::Relay(from)
+        } else {
+            Prefix::of(from)
+        };
+        Origin { prefix, since: now }
     }
 
     /// Takes nothing from now on.
