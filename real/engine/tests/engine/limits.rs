@@ -11,7 +11,7 @@ use hopflow_wire::Reason;
 
 use crate::hostile::first_datagram;
 use crate::network::{Network, bucket};
-use crate::support::{REAL, pattern, transport};
+use crate::support::{pattern, real, transport};
 
 /// The relay that is attacked.
 const GUARD: usize = 1;
@@ -74,7 +74,7 @@ impl Scene {
 
 #[test]
 fn who_begins_many_circuits_loses_its_own() {
-    for name in REAL {
+    for name in real() {
         let limits = Limits {
             nascent: 40,
             ..Limits::default()
