@@ -11,11 +11,13 @@ var Plots = class {
   constructor(into, defined) {
     this.into = into;
     this.defined = defined;
+    this.data = defined.map(({ lines }) => [[], ...lines.map(() => [])]);
     this.build();
   }
   into;
   defined;
   plots = [];
+  data;
   range = [0, 1];
   /** The time that is marked in all charts. */
   marked;
@@ -23,7 +25,7 @@ var Plots = class {
   close() {
     this.plots.forEach((plot) => plot.destroy());
   }
-  /** Makes all charts anew. */
+  /** Makes all charts anew, with the values that they show. */
   build() {
     this.close();
     this.into.replaceChildren();
@@ -37,9 +39,9 @@ var Plots = class {
     });
     const style = getComputedStyle(this.into);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-    this.plots = this.defined.map(({ lines }, number2) => this.plot(lines, places[number2], colour));
+    this.plots = this.defined.map(({ lines }, number2) => this.plot(lines, this.data[number2], places[number2], colour));
   }
-  plot(lines, place, colour) {
+  plot(lines, data, place, colour) {
     const axis = { stroke: colour("text"), grid: { stroke: colour("line") }, ticks: { stroke: colour("line") } };
     const series = lines.map(({ label, dash, points, ...line }) => {
       const stroke = colour(line.colour);
@@ -56,7 +58,7 @@ var Plots = class {
       series: [{}, ...series],
       hooks: { draw: [(plot) => this.drawMark(plot, colour("faint"))] }
     };
-    return new uPlot(options, [[], ...lines.map(() => [])], place);
+    return new uPlot(options, data, place);
   }
   drawMark({ ctx, bbox, valToPos }, colour) {
     if (this.marked === void 0 || this.marked < this.range[0] || this.marked > this.range[1]) return;
@@ -73,7 +75,8 @@ var Plots = class {
   /** Shows values, of each chart those of its lines, over a range of time. */
   update(values2, range) {
     this.range = range;
-    values2.forEach((lines, number2) => this.plots[number2].setData(align(lines)));
+    this.data = values2.map(align);
+    this.plots.forEach((plot, number2) => plot.setData(this.data[number2]));
   }
   /** Marks a time in all charts; undefined: none. */
   mark(time) {
@@ -456,7 +459,7 @@ var total = (sample2) => sample2.bulk + sample2.web;
 var rates = (of) => ({ samples }) => samples.map((sample2, number2) => {
   const before = samples[Math.max(0, number2 - WINDOW2)];
   const time = sample2.at - before.at;
-  return [sample2.at, time > 0 ? (of(sample2) - of(before)) / time / 1e6 : 0];
+  return [sample2.at, time > 0 ? (of(sample2) - of(before)) / time / 1e6 : null];
 });
 var CHARTS2 = [
   { title: "delivered to all users", unit: "MB/s", series: rates(total) },

@@ -1,7 +1,7 @@
 /** Live charts of two transports. */
 
 import type { History } from './history.ts';
-import { Plots, type Line } from './plots.ts';
+import { Plots, type Line, type Values } from './plots.ts';
 import { median, number, seconds } from './text.ts';
 import type { Network, Sample } from './wire.ts';
 
@@ -11,7 +11,7 @@ const LEAST = 2;
 /** Samples over which a rate is taken. */
 const WINDOW = 10;
 
-type Series = (history: History, user: number, network: Network) => [number, number][];
+type Series = (history: History, user: number, network: Network) => Values;
 
 interface Chart {
   title: string;
@@ -28,7 +28,7 @@ const rates = (of: (sample: Sample) => number): Series => ({ samples }) =>
   samples.map((sample, number) => {
     const before = samples[Math.max(0, number - WINDOW)]!;
     const time = sample.at - before.at;
-    return [sample.at, time > 0 ? (of(sample) - of(before)) / time / 1e6 : 0];
+    return [sample.at, time > 0 ? (of(sample) - of(before)) / time / 1e6 : null];
   });
 
 const CHARTS: Chart[] = [

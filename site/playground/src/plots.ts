@@ -31,6 +31,7 @@ function align(lines: Values[]): uPlot.AlignedData {
 
 export class Plots {
   private plots: uPlot[] = [];
+  private data: uPlot.AlignedData[];
   private range: [number, number] = [0, 1];
   /** The time that is marked in all charts. */
   private marked: number | undefined;
@@ -39,6 +40,7 @@ export class Plots {
     private readonly into: HTMLElement,
     private readonly defined: Plot[],
   ) {
+    this.data = defined.map(({ lines }) => [[], ...lines.map(() => [])]);
     this.build();
   }
 
@@ -47,7 +49,7 @@ export class Plots {
     this.plots.forEach((plot) => plot.destroy());
   }
 
-  /** Makes all charts anew. */
+  /** Makes all charts anew, with the values that they show. */
   build(): void {
     this.close();
     this.into.replaceChildren();
@@ -61,10 +63,10 @@ export class Plots {
     });
     const style = getComputedStyle(this.into);
     const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
-    this.plots = this.defined.map(({ lines }, number) => this.plot(lines, places[number]!, colour));
+    this.plots = this.defined.map(({ lines }, number) => this.plot(lines, this.data[number]!, places[number]!, colour));
   }
 
-  private plot(lines: Line[], place: HTMLElement, colour: (name: string) => string): uPlot {
+  private plot(lines: Line[], data: uPlot.AlignedData, place: HTMLElement, colour: (name: string) => string): uPlot {
     const axis = { stroke: colour('text'), grid: { stroke: colour('line') }, ticks: { stroke: colour('line') } };
     const series = lines.map(({ label, dash, points, ...line }): uPlot.Series => {
       const stroke = colour(line.colour);
@@ -83,7 +85,7 @@ export class Plots {
       series: [{}, ...series],
       hooks: { draw: [(plot) => this.drawMark(plot, colour('faint'))] },
     };
-    return new uPlot(options, [[], ...lines.map(() => [])] as uPlot.AlignedData, place);
+    return new uPlot(options, data, place);
   }
 
   private drawMark({ ctx, bbox, valToPos }: uPlot, colour: string): void {
@@ -102,7 +104,8 @@ export class Plots {
   /** Shows values, of each chart those of its lines, over a range of time. */
   update(values: Values[][], range: [number, number]): void {
     this.range = range;
-    values.forEach((lines, number) => this.plots[number]!.setData(align(lines)));
+    this.data = values.map(align);
+    this.plots.forEach((plot, number) => plot.setData(this.data[number]!));
   }
 
   /** Marks a time in all charts; undefined: none. */
