@@ -1,5 +1,6 @@
 // src/plots.ts
 import uPlot from "./uplot.js";
+var FROM_ZERO = { range: { min: { soft: 0, mode: 1 }, max: { pad: 0.1, soft: 0, mode: 2 } } };
 function align(lines) {
   const tables = lines.map((points) => [
     points.map(([at]) => at),
@@ -39,9 +40,9 @@ var Plots = class {
     });
     const style = getComputedStyle(this.into);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-    this.plots = this.defined.map(({ lines }, number2) => this.plot(lines, this.data[number2], places[number2], colour));
+    this.plots = this.defined.map((defined, number2) => this.plot(defined, this.data[number2], places[number2], colour));
   }
-  plot(lines, data, place, colour) {
+  plot({ lines, fromZero }, data, place, colour) {
     const axis = { stroke: colour("text"), grid: { stroke: colour("line") }, ticks: { stroke: colour("line") } };
     const series = lines.map(({ label, dash, points, ...line }) => {
       const stroke = colour(line.colour);
@@ -53,7 +54,7 @@ var Plots = class {
       height: 150,
       legend: { show: false },
       cursor: { drag: { x: false, y: false } },
-      scales: { x: { time: false, range: () => this.range } },
+      scales: { x: { time: false, range: () => this.range }, y: fromZero === true ? FROM_ZERO : {} },
       axes: [{ ...axis, values: (_, at) => at.map((it) => `${it} s`) }, { ...axis, size: 54 }],
       series: [{}, ...series],
       hooks: { draw: [(plot) => this.drawMark(plot, colour("faint"))] }
@@ -312,7 +313,7 @@ var Nodes = class {
     this.head = head;
     this.timeline = new Timeline(1, () => this.stale = true);
     const { nodes } = head;
-    by2("caption").textContent = `${nodes.length === 1 ? "A node" : `${nodes.length} nodes`} of a real overlay, by the metrics that it serves, once a second.`.replace("it serves", nodes.length === 1 ? "it serves" : "they serve");
+    by2("caption").textContent = `Nodes of a real overlay, by the metrics that they serve: ${nodes.map(({ name }) => name).join(", ")}.`;
     by2("status").textContent = "waiting for metrics";
     document.body.dataset["kind"] = "nodes";
     this.cards = nodes.map(({ name, address }, place) => card(name, address, this.line(place).colour));
@@ -324,7 +325,9 @@ var Nodes = class {
   looks = [];
   cards;
   charts = [];
-  known = /* @__PURE__ */ new Set();
+  /** What transports measure, by the names of their metrics. */
+  measured = /* @__PURE__ */ new Map();
+  told = /* @__PURE__ */ new Set();
   plots;
   stale = true;
   staleCharts = true;
@@ -340,7 +343,7 @@ var Nodes = class {
     this.staleCharts = true;
     this.stale = true;
     const answer = looks.nodes.filter((look) => values(look) !== void 0).length;
-    by2("status").textContent = answer === looks.nodes.length ? "live" : `live, ${answer} of ${looks.nodes.length} answer`;
+    by2("status").textContent = `metrics, once a second${answer === looks.nodes.length ? "" : `; ${answer} of ${looks.nodes.length} answer`}`;
     this.define(looks);
   }
   frame(now) {
@@ -371,23 +374,24 @@ var Nodes = class {
   }
   /** Makes charts of what nodes tell for the first time. */
   define({ nodes }) {
-    const before = this.charts.length;
     for (const said of nodes.map(values)) {
-      for (const chart of said === void 0 ? [] : CHARTS) this.add(chart.title, chart);
-      for (const name of Object.keys(said ?? {})) {
+      if (said === void 0) continue;
+      for (const chart of CHARTS) {
+        if (chart.value(said, said, 1) !== null) this.told.add(chart);
+      }
+      for (const name of Object.keys(said)) {
         const [base, label] = name.split("{");
-        if (base.startsWith("transport_") && label === "mean}") this.add(name, transportChart(base));
+        const unknown = base.startsWith("transport_") && label === "mean}" && !this.measured.has(base);
+        if (unknown) this.measured.set(base, transportChart(base));
       }
     }
-    if (this.charts.length === before) return;
+    const charts = [...CHARTS.filter((chart) => this.told.has(chart)), ...this.measured.values()];
+    if (this.charts.length === charts.length) return;
+    this.charts = charts;
     this.plots?.close();
     const lines = this.head.nodes.map((_, place) => this.line(place));
-    this.plots = new Plots(by2("charts"), this.charts.map(({ title, unit }) => ({ title, unit, lines })));
-  }
-  add(key, chart) {
-    if (this.known.has(key)) return;
-    this.known.add(key);
-    this.charts.push(chart);
+    const plots = charts.map((chart) => ({ title: chart.title, unit: chart.unit, lines, fromZero: this.told.has(chart) }));
+    this.plots = new Plots(by2("charts"), plots);
   }
   drawCharts() {
     const { from, end } = this.timeline;
@@ -412,7 +416,9 @@ var Nodes = class {
         return;
       }
       const { role, transport, network } = look.about;
-      note.textContent = [role, transport, network].filter((it) => it !== void 0).join(" \xB7 ");
+      const bucket = look.values["bucket_rate_bytes_per_second"];
+      const limit = bucket === void 0 ? void 0 : `bucket ${rate(bucket)}`;
+      note.textContent = [role, transport, network, limit].filter((it) => it !== void 0).join(" \xB7 ");
       strip.replaceChildren(...facts(look.values));
     });
   }

@@ -115,7 +115,11 @@ mod tests {
         .unwrap();
         let about: Vec<_> = metrics.about.values().map(String::as_str).collect();
         assert_eq!(about, ["a \"b\" }", "relay"]);
-        let values: Vec<_> = metrics.values.iter().map(|(k, v)| (k.as_str(), *v)).collect();
+        let values: Vec<_> = metrics
+            .values
+            .iter()
+            .map(|(k, v)| (k.as_str(), *v))
+            .collect();
         assert_eq!(
             values,
             [

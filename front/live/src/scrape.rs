@@ -60,9 +60,13 @@ fn body(answer: &[u8]) -> Result<&str, String> {
         return Err("does not answer by HTTP".to_owned());
     };
     match head.code {
-        Some(200) => std::str::from_utf8(&answer[len..])
-            .map_err(|_| "answers what is no text".to_owned()),
-        code => Err(format!("answers /metrics with {}", code.unwrap_or_default())),
+        Some(200) => {
+            std::str::from_utf8(&answer[len..]).map_err(|_| "answers what is no text".to_owned())
+        }
+        code => Err(format!(
+            "answers /metrics with {}",
+            code.unwrap_or_default()
+        )),
     }
 }
 
@@ -75,7 +79,10 @@ mod tests {
         let ok = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nhopflow_links 3\n";
         assert_eq!(body(ok), Ok("hopflow_links 3\n"));
         for (answer, problem) in [
-            (&b"HTTP/1.1 404 Not Found\r\n\r\n"[..], "answers /metrics with 404"),
+            (
+                &b"HTTP/1.1 404 Not Found\r\n\r\n"[..],
+                "answers /metrics with 404",
+            ),
             (b"SSH-2.0-OpenSSH\r\n", "does not answer by HTTP"),
             (b"", "does not answer by HTTP"),
             (b"HTTP/1.0 200 OK\r\n\r\n\xff", "answers what is no text"),

@@ -96,9 +96,9 @@ impl Simulation {
         let scenario = Arc::new(scenario);
         let jobs = Job::plan(&scenario, "")?;
         check_memory(&jobs)?;
-        let runs = jobs.iter().map(|job| {
-            Watched::new(job, STEP).map_err(|error| InputError::new(error.to_string()))
-        });
+        let runs = jobs
+            .iter()
+            .map(|job| Watched::new(job, STEP).map_err(|error| InputError::new(error.to_string())));
         let runs = runs.collect::<Result<Vec<_>, _>>()?;
         let labels = jobs.iter().map(|job| job.key.transport.clone()).collect();
         let Scenario { name, about, .. } = &*scenario;
@@ -134,7 +134,10 @@ impl Simulation {
         let mut time = Duration::ZERO;
         while time < self.end && !ends() {
             let keep_at = (self.kept + self.keep_every).min(self.end);
-            time = self.pace.step().map_or(keep_at, |it| keep_at.min(time + it));
+            time = self
+                .pace
+                .step()
+                .map_or(keep_at, |it| keep_at.min(time + it));
             let length = time.saturating_sub(self.reached());
             self.advance(time);
             if time == keep_at {
@@ -182,7 +185,10 @@ impl Simulation {
         });
         let views: Vec<Value> = views.collect();
         self.kept = time;
-        stream.keep("frame", &json!({ "at": time.as_secs_f64(), "views": views }));
+        stream.keep(
+            "frame",
+            &json!({ "at": time.as_secs_f64(), "views": views }),
+        );
     }
 
     fn show(&self, stream: &Stream) {

@@ -107,7 +107,8 @@ impl Watch {
     /// The stream that it writes, with the nodes' names in it.
     pub fn stream(&self) -> Arc<Stream> {
         let nodes = self.targets.iter();
-        let nodes = nodes.map(|it| json!({ "name": it.label(), "address": it.address.to_string() }));
+        let nodes =
+            nodes.map(|it| json!({ "name": it.label(), "address": it.address.to_string() }));
         let head = json!({ "kind": "nodes", "nodes": nodes.collect::<Value>() });
         Arc::new(Stream::new("nodes", &head, MOST_KEPT))
     }
@@ -154,15 +155,29 @@ mod tests {
     #[test]
     fn targets_are_addresses_with_or_without_a_name() {
         let target: Target = "guard=127.0.0.1:9100".parse().unwrap();
-        assert_eq!(target, Target::new("guard", "127.0.0.1:9100".parse().unwrap()));
+        assert_eq!(
+            target,
+            Target::new("guard", "127.0.0.1:9100".parse().unwrap())
+        );
         assert_eq!(target.to_string(), "guard=127.0.0.1:9100");
         let target: Target = "[::1]:9100".parse().unwrap();
         assert_eq!(target.label(), "[::1]:9100");
-        for wrong in ["", "guard", "localhost:9100", "127.0.0.1", "a=b=127.0.0.1:1"] {
+        for wrong in [
+            "",
+            "guard",
+            "localhost:9100",
+            "127.0.0.1",
+            "a=b=127.0.0.1:1",
+        ] {
             let error = wrong.parse::<Target>().unwrap_err();
             assert!(error.contains("127.0.0.1:9100"), "{wrong}: {error}");
         }
-        assert!("<b>=127.0.0.1:1".parse::<Target>().unwrap_err().contains("letters"));
+        assert!(
+            "<b>=127.0.0.1:1"
+                .parse::<Target>()
+                .unwrap_err()
+                .contains("letters")
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 import type { Look, Looks, NodesHead, Show } from './follow.ts';
 import { Plots, type Line, type Values } from './plots.ts';
 import { bar, element, queueBar } from './strip.ts';
-import { number } from './text.ts';
+import { number, rate } from './text.ts';
 import { Timeline } from './timeline.ts';
 
 /** As many looks as the server keeps. */
@@ -93,8 +93,10 @@ export class Nodes implements Show {
   private readonly timeline: Timeline;
   private looks: Looks[] = [];
   private readonly cards: { box: HTMLElement; note: HTMLElement; strip: HTMLElement }[];
-  private readonly charts: Chart[] = [];
-  private readonly known = new Set<string>();
+  private charts: Chart[] = [];
+  /** What transports measure, by the names of their metrics. */
+  private readonly measured = new Map<string, Chart>();
+  private readonly told = new Set<Chart>();
   private plots: Plots | undefined;
   private stale = true;
   private staleCharts = true;
@@ -102,7 +104,7 @@ export class Nodes implements Show {
   constructor(private readonly head: NodesHead) {
     this.timeline = new Timeline(1, () => (this.stale = true));
     const { nodes } = head;
-    by('caption').textContent = `${nodes.length === 1 ? 'A node' : `${nodes.length} nodes`} of a real overlay, by the metrics that it serves, once a second.`.replace('it serves', nodes.length === 1 ? 'it serves' : 'they serve');
+    by('caption').textContent = `Nodes of a real overlay, by the metrics that they serve: ${nodes.map(({ name }) => name).join(', ')}.`;
     by('status').textContent = 'waiting for metrics';
     document.body.dataset['kind'] = 'nodes';
     this.cards = nodes.map(({ name, address }, place) => card(name, address, this.line(place).colour));
@@ -122,7 +124,7 @@ export class Nodes implements Show {
     this.staleCharts = true;
     this.stale = true;
     const answer = looks.nodes.filter((look) => values(look) !== undefined).length;
-    by('status').textContent = answer === looks.nodes.length ? 'live' : `live, ${answer} of ${looks.nodes.length} answer`;
+    by('status').textContent = `metrics, once a second${answer === looks.nodes.length ? '' : `; ${answer} of ${looks.nodes.length} answer`}`;
     this.define(looks);
   }
 
@@ -158,24 +160,24 @@ export class Nodes implements Show {
 
   /** Makes charts of what nodes tell for the first time. */
   private define({ nodes }: Looks): void {
-    const before = this.charts.length;
     for (const said of nodes.map(values)) {
-      for (const chart of said === undefined ? [] : CHARTS) this.add(chart.title, chart);
-      for (const name of Object.keys(said ?? {})) {
-        const [base, label] = name.split('{');
-        if (base!.startsWith('transport_') && label === 'mean}') this.add(name, transportChart(base!));
+      if (said === undefined) continue;
+      for (const chart of CHARTS) {
+        if (chart.value(said, said, 1) !== null) this.told.add(chart);
+      }
+      for (const name of Object.keys(said)) {
+        const [base, label] = name.split('{') as [string, string?];
+        const unknown = base.startsWith('transport_') && label === 'mean}' && !this.measured.has(base);
+        if (unknown) this.measured.set(base, transportChart(base));
       }
     }
-    if (this.charts.length === before) return;
+    const charts = [...CHARTS.filter((chart) => this.told.has(chart)), ...this.measured.values()];
+    if (this.charts.length === charts.length) return;
+    this.charts = charts;
     this.plots?.close();
     const lines = this.head.nodes.map((_, place) => this.line(place));
-    this.plots = new Plots(by('charts'), this.charts.map(({ title, unit }) => ({ title, unit, lines })));
-  }
-
-  private add(key: string, chart: Chart): void {
-    if (this.known.has(key)) return;
-    this.known.add(key);
-    this.charts.push(chart);
+    const plots = charts.map((chart) => ({ title: chart.title, unit: chart.unit, lines, fromZero: this.told.has(chart) }));
+    this.plots = new Plots(by('charts'), plots);
   }
 
   private drawCharts(): void {
@@ -203,7 +205,9 @@ export class Nodes implements Show {
         return;
       }
       const { role, transport, network } = look.about;
-      note.textContent = [role, transport, network].filter((it) => it !== undefined).join(' · ');
+      const bucket = look.values['bucket_rate_bytes_per_second'];
+      const limit = bucket === undefined ? undefined : `bucket ${rate(bucket)}`;
+      note.textContent = [role, transport, network, limit].filter((it) => it !== undefined).join(' · ');
       strip.replaceChildren(...facts(look.values));
     });
   }

@@ -15,10 +15,14 @@ export interface Plot {
   title: string;
   unit: string;
   lines: Line[];
+  /** Whether values are shown from zero on. */
+  fromZero?: boolean;
 }
 
 /** Values over time; null where there are none. */
 export type Values = [number, number | null][];
+
+const FROM_ZERO: uPlot.Scale = { range: { min: { soft: 0, mode: 1 }, max: { pad: 0.1, soft: 0, mode: 2 } } };
 
 /** The values of several lines at all times of any. */
 function align(lines: Values[]): uPlot.AlignedData {
@@ -63,10 +67,10 @@ export class Plots {
     });
     const style = getComputedStyle(this.into);
     const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
-    this.plots = this.defined.map(({ lines }, number) => this.plot(lines, this.data[number]!, places[number]!, colour));
+    this.plots = this.defined.map((defined, number) => this.plot(defined, this.data[number]!, places[number]!, colour));
   }
 
-  private plot(lines: Line[], data: uPlot.AlignedData, place: HTMLElement, colour: (name: string) => string): uPlot {
+  private plot({ lines, fromZero }: Plot, data: uPlot.AlignedData, place: HTMLElement, colour: (name: string) => string): uPlot {
     const axis = { stroke: colour('text'), grid: { stroke: colour('line') }, ticks: { stroke: colour('line') } };
     const series = lines.map(({ label, dash, points, ...line }): uPlot.Series => {
       const stroke = colour(line.colour);
@@ -80,7 +84,7 @@ export class Plots {
       height: 150,
       legend: { show: false },
       cursor: { drag: { x: false, y: false } },
-      scales: { x: { time: false, range: () => this.range } },
+      scales: { x: { time: false, range: () => this.range }, y: fromZero === true ? FROM_ZERO : {} },
       axes: [{ ...axis, values: (_, at) => at.map((it) => `${it} s`) }, { ...axis, size: 54 }],
       series: [{}, ...series],
       hooks: { draw: [(plot) => this.drawMark(plot, colour('faint'))] },
