@@ -17,7 +17,7 @@ use crate::stream::Stream;
 
 /// Moments are shown so often.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(40);
-/// How finely runs stop.
+/// How finely runs stop, at most.
 const STEP: Duration = Duration::from_micros(500);
 /// Simulated time between two moments that are kept, at least.
 const KEEP_EVERY: Duration = Duration::from_millis(100);
@@ -96,9 +96,10 @@ impl Simulation {
         let scenario = Arc::new(scenario);
         let jobs = Job::plan(&scenario, "")?;
         check_memory(&jobs)?;
-        let runs = jobs
-            .iter()
-            .map(|job| Watched::new(job, STEP).map_err(|error| InputError::new(error.to_string())));
+        let step = pace.step().map_or(STEP, |step| step.min(STEP));
+        let runs = jobs.iter().map(|job| {
+            Watched::new(job, step).map_err(|error| InputError::new(error.to_string()))
+        });
         let runs = runs.collect::<Result<Vec<_>, _>>()?;
         let labels = jobs.iter().map(|job| job.key.transport.clone()).collect();
         let Scenario { name, about, .. } = &*scenario;
@@ -133,12 +134,13 @@ impl Simulation {
         let mut due = clock::now();
         let mut time = Duration::ZERO;
         while time < self.end && !ends() {
+            let before = time;
             let keep_at = (self.kept + self.keep_every).min(self.end);
             time = self
                 .pace
                 .step()
                 .map_or(keep_at, |it| keep_at.min(time + it));
-            let length = time.saturating_sub(self.reached());
+            let length = time.saturating_sub(before);
             self.advance(time);
             if time == keep_at {
                 self.keep(time, stream);
