@@ -110,10 +110,7 @@ impl Recording {
     }
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "errors are mapped by value"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "errors are mapped by value")]
 fn unusable(error: hopflow_results::Error) -> InputError {
     InputError::new(error.to_string())
 }

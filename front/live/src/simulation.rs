@@ -97,9 +97,9 @@ impl Simulation {
         let jobs = Job::plan(&scenario, "")?;
         check_memory(&jobs)?;
         let step = pace.step().map_or(STEP, |step| step.min(STEP));
-        let runs = jobs.iter().map(|job| {
-            Watched::new(job, step).map_err(|error| InputError::new(error.to_string()))
-        });
+        let runs = jobs
+            .iter()
+            .map(|job| Watched::new(job, step).map_err(|error| InputError::new(error.to_string())));
         let runs = runs.collect::<Result<Vec<_>, _>>()?;
         let labels = jobs.iter().map(|job| job.key.transport.clone()).collect();
         let Scenario { name, about, .. } = &*scenario;
