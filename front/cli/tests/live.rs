@@ -109,7 +109,7 @@ fn what_cannot_be_shown_is_named_with_what_is_allowed() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     for (arguments, expected) in [
-        (["quickstrat", "--seed=1"], "did you mean quickstart?"),
+        (["quickstrat", "--seed=1"], "did you mean \"quickstart\"?"),
         (["empty", "--seed=1"], "manifest.json"),
         (
             ["empty", "--speed=2"],
