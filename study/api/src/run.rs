@@ -73,10 +73,10 @@ pub fn check_presets(transports: &[String]) -> Result<(), Failure> {
     for (number, transport) in transports.iter().enumerate() {
         if !names().any(|name| name == transport) {
             let allowed = allowed(transport, names());
-            return fail(format!("\"{transport}\" is unknown; {allowed}"));
+            return fail(&format!("\"{transport}\" is unknown; {allowed}"));
         }
         if transports[..number].contains(transport) {
-            return fail(format!("\"{transport}\" is listed twice; allowed is once"));
+            return fail(&format!("\"{transport}\" is listed twice; allowed is once"));
         }
     }
     Ok(())
@@ -88,18 +88,18 @@ fn check_transports(transports: &[String]) -> Result<(), Failure> {
     let names = || presets().into_iter().map(|preset| preset.name);
     if transports.is_empty() {
         let all = names().collect::<Vec<_>>().join(", ");
-        return fail(format!("it is missing; allowed are two or more of {all}"));
+        return fail(&format!("it is missing; allowed are two or more of {all}"));
     }
     if let [one] = transports {
         let others: Vec<_> = names().filter(|name| name != one).collect();
         let others = others.join(", ");
-        return fail(format!(
+        return fail(&format!(
             "only \"{one}\"; allowed are two or more, such as {one} and one of {others}"
         ));
     }
     Ok(())
 }
 
-fn fail(problem: String) -> Result<(), Failure> {
+fn fail(problem: &str) -> Result<(), Failure> {
     Err(Failure::bad_input(format_args!("transports: {problem}")))
 }

@@ -33,7 +33,7 @@ fn the_page_is_served_whole_and_may_load_nothing_from_elsewhere() {
     assert!(!page.contains("<script>"), "its policy forbids that");
     let attributes = page.split(['"', '\'']);
     let named: Vec<_> = attributes
-        .filter(|it| it.ends_with(".js") || it.ends_with(".css"))
+        .filter(|it| matches!(it.rsplit_once('.'), Some((_, "js" | "css"))))
         .collect();
     assert_eq!(named, ["live.css", "live.js"]);
     for (path, kind) in [
