@@ -9,6 +9,8 @@ mod explain;
 mod fail;
 mod generate;
 mod list;
+#[cfg_attr(not(feature = "live"), path = "without_live.rs")]
+mod live;
 #[cfg_attr(not(feature = "overlay"), path = "without_overlay.rs")]
 mod overlay;
 mod program;
@@ -71,6 +73,7 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             options,
             order,
         }) => explain::explain(&target, &options, &order, caller),
+        Some(Command::Live(command)) => command.execute(),
         Some(Command::Overlay(command)) => command.execute(caller),
         Some(Command::List { what, json }) => list::list(what, json),
         Some(Command::Describe {

@@ -23,6 +23,8 @@ const VALID: Duration = Duration::from_secs(30 * 24 * 3600);
 const DRAIN: Duration = Duration::from_millis(100);
 /// Memory for cells that wait, at each node.
 const MEMORY: Bytes = Bytes::new(256 << 20);
+/// The client's name beside those of the relays.
+const CLIENT: &str = "client";
 /// The file of the directory in the testbed's folder.
 const DIRECTORY: &str = "directory.toml";
 
@@ -34,6 +36,7 @@ pub struct Testbed {
     client: Running,
     server: Server,
     socks: SocketAddr,
+    metrics: Vec<(&'static str, SocketAddr)>,
     /// Keys and directory; gone with the testbed.
     _folder: TempDir,
 }
@@ -44,6 +47,23 @@ impl Testbed {
     /// # Errors
     /// If a socket, a file or a thread cannot be had.
     pub fn start(settings: &Settings) -> Result<Self, StartError> {
+        Self::start_with(settings, Vec::new())
+    }
+
+    /// Starts like [`start`](Self::start), with nodes that serve their [metrics](Self::metrics).
+    ///
+    /// # Errors
+    /// If a socket, a file or a thread cannot be had.
+    pub fn start_with_metrics(settings: &Settings) -> Result<Self, StartError> {
+        let names = RELAYS.into_iter().chain([CLIENT]);
+        let metrics = names.map(|name| Ok((name, free_address()?)));
+        Self::start_with(settings, metrics.collect::<io::Result<_>>()?)
+    }
+
+    fn start_with(
+        settings: &Settings,
+        metrics: Vec<(&'static str, SocketAddr)>,
+    ) -> Result<Self, StartError> {
         let folder = TempDir::with_prefix("hopflow-testbed-")?;
         let authority = KeyStore::open(&folder.path().join("authority"))?.authority()?;
         let network = Network {
@@ -54,6 +74,7 @@ impl Testbed {
             settings,
             folder: &folder,
             network,
+            metrics: &metrics,
         };
         let addresses = [free_address()?, free_address()?, free_address()?];
         builder.write_directory(&addresses, &authority)?;
@@ -61,12 +82,14 @@ impl Testbed {
             .map(|number| net::relay(&builder.relay(number, addresses[number])))
             .collect::<Result<_, _>>()?;
         let socks = free_address()?;
+        let client = net::client(&builder.client(socks))?;
         Ok(Self {
             settings: settings.clone(),
             relays,
-            client: net::client(&builder.client(socks))?,
+            client,
             server: Server::start()?,
             socks,
+            metrics,
             _folder: folder,
         })
     }
@@ -84,6 +107,11 @@ impl Testbed {
     /// The web server: `GET /N` answers N bytes.
     pub const fn server(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    /// Where nodes serve their metrics, with their names; empty if they do not.
+    pub fn metrics(&self) -> &[(&'static str, SocketAddr)] {
+        &self.metrics
     }
 
     /// What the relays do, from the guard to the exit.
@@ -115,9 +143,16 @@ struct Builder<'a> {
     settings: &'a Settings,
     folder: &'a TempDir,
     network: Network,
+    metrics: &'a [(&'static str, SocketAddr)],
 }
 
 impl Builder<'_> {
+    /// Where a node serves its metrics.
+    fn metrics(&self, node: &str) -> Option<SocketAddr> {
+        let mut metrics = self.metrics.iter();
+        metrics.find_map(|(name, address)| (*name == node).then_some(*address))
+    }
+
     fn write_directory(
         &self,
         addresses: &[SocketAddr],
@@ -156,7 +191,7 @@ impl Builder<'_> {
             // A node that is simulated has one, too, and the simulator's link is one for all.
             workers: Some(1),
             memory: MEMORY,
-            metrics: None,
+            metrics: self.metrics(RELAYS[number]),
             drain: DRAIN,
             bucket: rate.map(|rate| Bucket {
                 rate,
@@ -174,7 +209,7 @@ impl Builder<'_> {
             network: self.network.clone(),
             socks,
             memory: MEMORY,
-            metrics: None,
+            metrics: self.metrics(CLIENT),
             drain: DRAIN,
             circuits: Circuits {
                 // Circuits are built when they are asked for, so that there are no others.

@@ -65,7 +65,7 @@ fn make(
     let (mut real, mut simulated, mut kept) = (Vec::new(), Vec::new(), None);
     for number in 1..=options.repeats.get() {
         // Each has keys, links and round trips of its own.
-        let testbed = Testbed::start(settings).map_err(|error| not_started(&error))?;
+        let testbed = start(settings, options)?;
         real.push(measure(&testbed, live)?);
         if options.keep {
             kept = Some(testbed);
@@ -84,6 +84,21 @@ fn make(
         simulated,
     };
     Ok((made, kept))
+}
+
+fn start(settings: &Settings, options: &TestbedOptions) -> Result<Testbed, Failure> {
+    let start = if options.metrics {
+        Testbed::start_with_metrics
+    } else {
+        Testbed::start
+    };
+    let testbed = start(settings).map_err(|error| not_started(&error))?;
+    if options.metrics {
+        let nodes = testbed.metrics().iter();
+        let nodes: Vec<_> = nodes.map(|(name, at)| format!("{name}={at}")).collect();
+        anstream::eprintln!("hopflow live --metrics {}", nodes.join(","));
+    }
+    Ok(testbed)
 }
 
 fn save(folder: &Path, made: &Made, caller: &Caller) -> Result<(), Failure> {

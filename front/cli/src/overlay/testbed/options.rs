@@ -79,6 +79,9 @@ pub(crate) struct TestbedOptions {
     /// Leave the overlay running after the downloads, for other applications
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Let all nodes serve metrics, and print the command that shows them in the browser
+    #[arg(long)]
+    pub(crate) metrics: bool,
     /// Folder for the results [default: results/testbed]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
