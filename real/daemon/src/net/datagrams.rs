@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use hopflow_engine::{Engine, Transmit, Via};
 use hopflow_units::Instant;
-use mio::{Interest, Registry};
+use mio::{Interest, Registry, Token};
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 
@@ -39,6 +39,8 @@ pub(super) struct Datagrams {
 struct Socket {
     io: mio::net::UdpSocket,
     state: UdpSocketState,
+    registry: Registry,
+    token: Token,
     /// Whether the kernel may have something for us.
     readable: bool,
     /// What the kernel would not take. Nothing is taken from the node while there is something.
@@ -67,14 +69,17 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 impl Socket {
-    fn new(socket: UdpSocket) -> io::Result<Self> {
-        let io = mio::net::UdpSocket::from_std(socket);
+    fn new(socket: UdpSocket, registry: &Registry, source: Source) -> io::Result<Self> {
+        let mut io = mio::net::UdpSocket::from_std(socket);
         let state = UdpSocketState::new((&io).into())?;
         state.set_recv_buffer_size((&io).into(), KERNEL_BUFFER)?;
         state.set_send_buffer_size((&io).into(), KERNEL_BUFFER)?;
+        registry.register(&mut io, source.token(), Interest::READABLE)?;
         Ok(Self {
             io,
             state,
+            registry: registry.try_clone()?,
+            token: source.token(),
             readable: true,
             stuck: VecDeque::new(),
         })
@@ -89,8 +94,23 @@ impl Socket {
             0
         };
         if sent < bytes.len() {
+            if self.stuck.is_empty() {
+                self.wait_for_room(true);
+            }
             self.stuck.push_back((transmit, bytes[sent..].to_vec()));
         }
+    }
+
+    /// Says whether the worker is to be woken when the kernel takes something again. It would
+    /// otherwise be woken for each datagram that leaves the kernel.
+    fn wait_for_room(&mut self, wait: bool) {
+        let interest = if wait {
+            Interest::READABLE | Interest::WRITABLE
+        } else {
+            Interest::READABLE
+        };
+        // It fails only for a socket that is not registered.
+        let _ = self.registry.reregister(&mut self.io, self.token, interest);
     }
 
     /// Sends datagrams as far as the kernel takes them, and returns how many bytes that were.
@@ -117,6 +137,9 @@ impl Socket {
     }
 
     fn send_stuck(&mut self) {
+        if self.stuck.is_empty() {
+            return;
+        }
         while let Some((transmit, mut bytes)) = self.stuck.pop_front() {
             let sent = self.try_send(transmit, &bytes);
             if sent < bytes.len() {
@@ -124,6 +147,7 @@ impl Socket {
                 return self.stuck.push_front((transmit, bytes));
             }
         }
+        self.wait_for_room(false);
     }
 }
 
@@ -136,21 +160,15 @@ impl Datagrams {
         from: IpAddr,
         link: Option<Emulated>,
     ) -> io::Result<Self> {
-        let mut this = Self {
-            listening: listening.map(Socket::new).transpose()?,
-            outgoing: Socket::new(bind(SocketAddr::new(from, 0), false)?)?,
+        let listening = listening.map(|socket| Socket::new(socket, registry, Source::Listening));
+        let outgoing = bind(SocketAddr::new(from, 0), false)?;
+        Ok(Self {
+            listening: listening.transpose()?,
+            outgoing: Socket::new(outgoing, registry, Source::Outgoing)?,
             buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
             metas: vec![RecvMeta::default(); BATCH_SIZE],
             link,
-        };
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let outgoing = &mut this.outgoing.io;
-        registry.register(outgoing, Source::Outgoing.token(), interest)?;
-        if let Some(listening) = &mut this.listening {
-            let token = Source::Listening.token();
-            registry.register(&mut listening.io, token, interest)?;
-        }
-        Ok(this)
+        })
     }
 
     fn socket(&mut self, via: Via) -> Option<&mut Socket> {
@@ -224,12 +242,17 @@ impl Datagrams {
             // What an earlier datagram of ours ran into.
             Err(_) => return,
         };
+        // Less than there was room for is all there was; of more the poll says.
+        socket.readable = count == BATCH_SIZE;
         for (meta, buffer) in self.metas.iter().zip(&self.buffers).take(count) {
-            for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                match &mut self.link {
-                    Some(link) => link.receive(now, via, meta.addr, datagram),
-                    None => engine.receive_datagram(now, via, meta.addr, datagram),
+            let (data, stride) = (&buffer[..meta.len], meta.stride.max(1));
+            match &mut self.link {
+                Some(link) => {
+                    for datagram in data.chunks(stride) {
+                        link.receive(now, via, meta.addr, datagram);
+                    }
                 }
+                None => engine.receive_datagrams(now, via, meta.addr, stride, data),
             }
         }
     }
