@@ -4,6 +4,7 @@ mod args;
 mod directory;
 mod failure;
 mod node;
+mod service;
 mod testbed;
 mod transport_options;
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
@@ -125,11 +126,24 @@ impl Running {
         sum(workers.map(|worker| worker.shared.account()))
     }
 
-    /// Whether a worker ended that nobody asked to: [`Running::end`] says why.
+    /// How often each worker has gone through its loop, which none does less often than it gives its
+    /// account: who does not count on stands still. `None` are those that have ended.
+    pub fn rounds(&self) -> Vec<Option<u64>> {
+        let workers = self.workers.iter();
+        let rounds = |worker: &Thread| worker.shared.rounds.load(Ordering::Relaxed);
+        workers
+            .map(|worker| (!worker.handle.is_finished()).then(|| rounds(worker)))
+            .collect()
+    }
+
+    /// Whether a worker ended; if nobody asked it to, [`Running::end`] says why.
     pub fn has_failed(&self) -> bool {
-        self.workers
-            .iter()
-            .any(|worker| worker.handle.is_finished())
+        self.rounds().contains(&None)
+    }
+
+    /// Whether all workers have ended.
+    pub fn has_ended(&self) -> bool {
+        self.rounds().iter().all(Option::is_none)
     }
 
     /// Lets a relay go by the limits and the directory of this configuration; circuits stay. A client
@@ -156,17 +170,22 @@ impl Running {
         Ok(())
     }
 
-    /// Takes nothing new, lets streams end for as long as the configuration says, and waits for
-    /// that.
-    ///
-    /// # Errors
-    /// If a worker has failed.
-    pub fn end(self) -> io::Result<()> {
+    /// Takes nothing new from now on, and ends when streams have, or after as long as the
+    /// configuration says.
+    pub fn drain(&self) {
         for worker in &self.workers {
             worker.shared.end();
             // A worker that cannot be woken looks a tenth of a second later.
             let _ = worker.waker.wake();
         }
+    }
+
+    /// Drains, and waits for that.
+    ///
+    /// # Errors
+    /// If a worker has failed.
+    pub fn end(self) -> io::Result<()> {
+        self.drain();
         for worker in self.workers {
             let ended = worker.handle.join();
             ended.map_err(|_| io::Error::other("a worker panicked"))??;

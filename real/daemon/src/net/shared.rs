@@ -104,6 +104,8 @@ pub(super) struct Shared {
     ending: AtomicBool,
     account: Mutex<Account>,
     pub(super) restarts: AtomicU64,
+    /// How often the worker has gone through its loop.
+    pub(super) rounds: AtomicU64,
     /// How often something was changed, and what holds now.
     changes: AtomicU64,
     change: Mutex<Option<Arc<Change>>>,

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use hopflow_engine::{Engine, LostLink, Via};
 use hopflow_units::{Duration, Instant};
@@ -73,6 +74,7 @@ impl<R: Role> Worker<R> {
         let mut end_at = None;
         loop {
             let now = self.clock.now();
+            self.shared.rounds.fetch_add(1, Ordering::Relaxed);
             self.take_change();
             self.handle_timeouts(now);
             self.work(now);
