@@ -25,5 +25,6 @@ mod time;
 pub use hex::{Hex, NotHex};
 pub use hopflow_config::InputError;
 use hopflow_config::read;
+pub use hopflow_wire::CELL;
 pub use target::{Host, NoTarget, Target};
 pub use time::UnixTime;

@@ -1,6 +1,7 @@
 //! Relays and clients as their operators meet them.
 
 mod support;
+mod top;
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};

@@ -13,6 +13,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::clock::cpu_time;
 use super::shared::{Account, Shared, sum};
 use super::summaries::Summary;
 use crate::UnixTime;
@@ -270,6 +271,10 @@ impl Fixed {
             "When the node started",
             start,
         )?;
+        let about = "Time of processors that the node's process took";
+        let cpu = ConstCounter::new(cpu_time().as_secs_f64());
+        let kind = MetricType::Counter;
+        cpu.encode(encoder.encode_descriptor("cpu", about, Some(&Unit::Seconds), kind)?)?;
         self.encode_limits(encoder)?;
         let Some((bucket, workers)) = self.bucket else {
             return Ok(());
@@ -399,6 +404,10 @@ mod tests {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
         assert!(!text.contains("bucket"), "there is none: {text}");
+        let cpu = text
+            .lines()
+            .find_map(|it| it.strip_prefix("hopflow_cpu_seconds_total "));
+        assert!(cpu.unwrap().parse::<f64>().unwrap() > 0.0);
         let mut helps: Vec<&str> = text
             .lines()
             .filter(|line| line.starts_with("# HELP"))
