@@ -3,6 +3,7 @@
 mod client;
 mod limits;
 mod link;
+mod listen;
 mod relay;
 
 use std::net::SocketAddr;
@@ -15,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use crate::directory::{AuthorityId, Directory};
 use crate::{InputError, UnixTime, read};
 
-pub use client::{Circuits, ClientConfig};
+pub use client::{Circuits, ClientConfig, Families};
 pub use limits::RelayLimits;
 pub use link::{EmulatedLink, Queue};
+pub use listen::Listen;
 pub use relay::{Bucket, RelayConfig};
 
 /// The least memory with which a node can do something.

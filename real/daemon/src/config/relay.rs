@@ -8,7 +8,8 @@ use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Config, EmulatedLink, LEAST_MEMORY, Network, RelayLimits, check_memory, default_drain, require,
+    Config, EmulatedLink, LEAST_MEMORY, Listen, Network, RelayLimits, check_memory, default_drain,
+    require,
 };
 use crate::policy::ExitPolicy;
 use crate::{InputError, read};
@@ -26,8 +27,9 @@ pub struct RelayConfig {
     pub network: Network,
     /// The folder of the relay's secret keys; they are made if it has none.
     pub keys: PathBuf,
-    /// Where the relay takes links, by UDP or TCP as the network's transport has it.
-    pub listen: SocketAddr,
+    /// Where the relay takes links, by UDP or TCP as the network's transport has it: an address, or one
+    /// of each family.
+    pub listen: Listen,
     /// Threads that share the circuits; one where a rate is limited, else one a core, by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u16>,
@@ -141,12 +143,7 @@ impl FromStr for RelayConfig {
 
 impl Config for RelayConfig {
     fn check(&self) -> Result<(), InputError> {
-        require(
-            self.listen.port() != 0,
-            "listen",
-            self.listen,
-            "an address with a port from 1",
-        )?;
+        self.listen.check()?;
         let workers = self.workers.unwrap_or(1);
         let fits = (1..=MOST_WORKERS).contains(&workers);
         require(fits, "workers", workers, "a number from 1 to 256")?;

@@ -13,7 +13,7 @@ use mio::{Interest, Registry};
 use slotmap::SlotMap;
 use socket2::SockRef;
 
-use super::accept::{accept, listen, try_accept};
+use super::accept::{accept, for_links, try_accept};
 use super::delayed::Delayed;
 use super::descriptors::is_out;
 use super::tokens::{CarrierKey, Source};
@@ -33,7 +33,7 @@ const GONE: StdDuration = StdDuration::from_secs(30);
 /// A worker's connections to neighbours.
 #[derive(Debug)]
 pub(super) struct Carriers {
-    listener: Option<TcpListener>,
+    listeners: Vec<TcpListener>,
     /// Whether somebody may wait there.
     waiting: bool,
     table: SlotMap<CarrierKey, TcpCarrier>,
@@ -76,15 +76,16 @@ struct TcpCarrier {
 impl Carriers {
     pub(super) fn open(
         registry: &Registry,
-        address: Option<SocketAddr>,
+        addresses: &[SocketAddr],
         link: Option<hopflow_netem::LinkConfig>,
     ) -> io::Result<Self> {
-        let mut listener = address.map(|at| listen(at, true)).transpose()?;
-        if let Some(listener) = &mut listener {
+        let listeners = addresses.iter().map(|at| for_links(*at, true));
+        let mut listeners = listeners.collect::<io::Result<Vec<_>>>()?;
+        for listener in &mut listeners {
             registry.register(listener, Source::Listener.token(), Interest::READABLE)?;
         }
         Ok(Self {
-            listener,
+            listeners,
             waiting: false,
             table: SlotMap::with_key(),
             keys: BTreeMap::new(),
@@ -96,13 +97,13 @@ impl Carriers {
     }
 
     /// Whether neighbours may connect.
-    pub(super) const fn listens(&self) -> bool {
-        self.listener.is_some()
+    pub(super) fn listens(&self) -> bool {
+        !self.listeners.is_empty()
     }
 
     /// Somebody connects.
     pub(super) fn on_listener(&mut self) {
-        self.waiting = self.listener.is_some();
+        self.waiting = self.listens();
     }
 
     /// Takes neighbours that connect, some at a time: however many there are, links go on.
@@ -126,26 +127,34 @@ impl Carriers {
     }
 
     fn next_caller(&mut self, now: Instant, engine: &mut Engine) -> Caller {
-        let Some(listener) = self.listener.as_ref().filter(|_| self.waiting) else {
+        if !self.waiting {
             return Caller::Nobody;
-        };
+        }
         if self.spare.is_none() {
             self.spare = spare();
         }
-        let (accepted, full) = match try_accept(listener) {
-            // No descriptor is left: the next caller gets the spare one, and with it an answer.
-            Err(error) if is_out(&error) && self.spare.take().is_some() => (accept(listener), true),
-            accepted => (accepted.ok().flatten(), false),
-        };
-        let Some((socket, from)) = accepted else {
-            return Caller::Nobody;
-        };
-        let conn = if full {
-            engine.accept_instead(now, from.ip())
-        } else {
-            engine.accept(now, from.ip())
-        };
-        conn.map_or(Caller::Refused, |conn| Caller::Taken(socket, conn))
+        for _ in 0..self.listeners.len() {
+            // In turns: who floods one address keeps nobody from the other.
+            self.listeners.rotate_left(1);
+            let listener = &self.listeners[0];
+            let (accepted, full) = match try_accept(listener) {
+                // No descriptor is left: the next caller gets the spare one, and with it an answer.
+                Err(error) if is_out(&error) && self.spare.take().is_some() => {
+                    (accept(listener), true)
+                }
+                accepted => (accepted.ok().flatten(), false),
+            };
+            let Some((socket, from)) = accepted else {
+                continue;
+            };
+            let conn = if full {
+                engine.accept_instead(now, from.ip())
+            } else {
+                engine.accept(now, from.ip())
+            };
+            return conn.map_or(Caller::Refused, |conn| Caller::Taken(socket, conn));
+        }
+        Caller::Nobody
     }
 
     fn add(

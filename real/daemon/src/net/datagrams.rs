@@ -28,11 +28,21 @@ const MOST_JOINED: usize = 60_000;
 /// A worker's datagram sockets.
 #[derive(Debug)]
 pub(super) struct Datagrams {
-    listening: Option<Socket>,
-    outgoing: Socket,
+    listening: Sockets,
+    outgoing: Sockets,
+    inbox: Inbox,
+    link: Option<Emulated>,
+}
+
+/// Sockets of one kind: one for IPv4 and one for IPv6, as far as the node has them.
+#[derive(Debug, Default)]
+struct Sockets([Option<Socket>; 2]);
+
+/// Room for what the kernel has.
+#[derive(Debug)]
+struct Inbox {
     buffers: Vec<Vec<u8>>,
     metas: Vec<RecvMeta>,
-    link: Option<Emulated>,
 }
 
 #[derive(Debug)]
@@ -45,14 +55,18 @@ struct Socket {
     stuck: VecDeque<(Transmit, Vec<u8>)>,
 }
 
-/// Opens a socket that workers share among themselves, if it is `shared`.
-fn bind(address: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
+/// Opens a socket that workers share among themselves, if it is `shared`. At an IPv6 address it takes
+/// IPv6 only: the same port of IPv4 has a socket of its own.
+pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
     let raw = RawSocket::new(
         Domain::for_address(address),
         Type::DGRAM,
         Some(Protocol::UDP),
     )?;
     raw.set_nonblocking(true)?;
+    if address.is_ipv6() {
+        raw.set_only_v6(true)?;
+    }
     if shared {
         raw.set_reuse_port(true)?;
     }
@@ -116,6 +130,42 @@ impl Socket {
         sent
     }
 
+    /// Takes a batch, if there may be one.
+    fn receive(
+        &mut self,
+        (now, via): (Instant, Via),
+        engine: &mut Engine,
+        inbox: &mut Inbox,
+        link: &mut Option<Emulated>,
+    ) {
+        if !self.readable {
+            return;
+        }
+        let buffers = inbox.buffers.iter_mut();
+        let mut slices: Vec<IoSliceMut<'_>> =
+            buffers.map(|buffer| IoSliceMut::new(buffer)).collect();
+        let result = self
+            .state
+            .recv((&self.io).into(), &mut slices, &mut inbox.metas);
+        let count = match result {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.readable = false;
+                return;
+            }
+            // What an earlier datagram of ours ran into.
+            Err(_) => return,
+        };
+        for (meta, buffer) in inbox.metas.iter().zip(&inbox.buffers).take(count) {
+            for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                match link {
+                    Some(link) => link.receive(now, via, meta.addr, datagram),
+                    None => engine.receive_datagram(now, via, meta.addr, datagram),
+                }
+            }
+        }
+    }
+
     fn send_stuck(&mut self) {
         while let Some((transmit, mut bytes)) = self.stuck.pop_front() {
             let sent = self.try_send(transmit, &bytes);
@@ -127,42 +177,81 @@ impl Socket {
     }
 }
 
+impl Sockets {
+    fn add(&mut self, socket: UdpSocket, v6: bool) -> io::Result<()> {
+        self.0[usize::from(v6)] = Some(Socket::new(socket)?);
+        Ok(())
+    }
+
+    fn register(&mut self, registry: &Registry, source: Source) -> io::Result<()> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        for socket in self.iter_mut() {
+            registry.register(&mut socket.io, source.token(), interest)?;
+        }
+        Ok(())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Socket> {
+        self.0.iter().flatten()
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Socket> {
+        self.0.iter_mut().flatten()
+    }
+
+    /// The one that sends to addresses of this family.
+    fn towards(&mut self, to: SocketAddr) -> Option<&mut Socket> {
+        self.0[usize::from(to.is_ipv6())].as_mut()
+    }
+}
+
 impl Datagrams {
-    /// Takes the socket at which the worker listens, if the node is a relay, and opens one for links
-    /// that we open, at the address `from`.
+    /// Takes the sockets at which the worker listens, if the node is a relay, and opens those for links
+    /// that we open, at the addresses `from`: of families that the system lacks there are none.
     pub(super) fn open(
         registry: &Registry,
-        listening: Option<UdpSocket>,
-        from: IpAddr,
+        listening: Vec<UdpSocket>,
+        from: &[IpAddr],
         link: Option<Emulated>,
     ) -> io::Result<Self> {
         let mut this = Self {
-            listening: listening.map(Socket::new).transpose()?,
-            outgoing: Socket::new(bind(SocketAddr::new(from, 0), false)?)?,
-            buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
-            metas: vec![RecvMeta::default(); BATCH_SIZE],
+            listening: Sockets::default(),
+            outgoing: Sockets::default(),
+            inbox: Inbox {
+                buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
+                metas: vec![RecvMeta::default(); BATCH_SIZE],
+            },
             link,
         };
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let outgoing = &mut this.outgoing.io;
-        registry.register(outgoing, Source::Outgoing.token(), interest)?;
-        if let Some(listening) = &mut this.listening {
-            let token = Source::Listening.token();
-            registry.register(&mut listening.io, token, interest)?;
+        for socket in listening {
+            let v6 = socket.local_addr()?.is_ipv6();
+            this.listening.add(socket, v6)?;
         }
+        let mut failure = None;
+        for address in from {
+            match bind(SocketAddr::new(*address, 0), false) {
+                Ok(socket) => this.outgoing.add(socket, address.is_ipv6())?,
+                Err(error) => failure = Some(error),
+            }
+        }
+        if let Some(failure) = failure.filter(|_| this.outgoing.iter().next().is_none()) {
+            return Err(failure);
+        }
+        this.listening.register(registry, Source::Listening)?;
+        this.outgoing.register(registry, Source::Outgoing)?;
         Ok(this)
     }
 
-    fn socket(&mut self, via: Via) -> Option<&mut Socket> {
+    const fn sockets(&mut self, via: Via) -> &mut Sockets {
         match via {
-            Via::Listening => self.listening.as_mut(),
-            Via::Outgoing => Some(&mut self.outgoing),
+            Via::Listening => &mut self.listening,
+            Via::Outgoing => &mut self.outgoing,
         }
     }
 
-    /// A socket has something for us, or takes something again.
+    /// A socket of a kind has something for us, or takes something again.
     pub(super) fn on_ready(&mut self, via: Via, readable: bool, writable: bool) {
-        if let Some(socket) = self.socket(via) {
+        for socket in self.sockets(via).iter_mut() {
             socket.readable |= readable;
             if writable {
                 socket.send_stuck();
@@ -170,66 +259,33 @@ impl Datagrams {
         }
     }
 
+    fn iter(&self) -> impl Iterator<Item = &Socket> {
+        self.listening.iter().chain(self.outgoing.iter())
+    }
+
     /// Whether the kernel has not taken all that it was given.
     fn is_stuck(&self) -> bool {
-        let listening = self.listening.iter();
-        listening
-            .chain([&self.outgoing])
-            .any(|socket| !socket.stuck.is_empty())
+        self.iter().any(|socket| !socket.stuck.is_empty())
     }
 
     /// Whether the kernel may have more for us.
     pub(super) fn is_readable(&self) -> bool {
-        self.outgoing.readable
-            || self
-                .listening
-                .as_ref()
-                .is_some_and(|socket| socket.readable)
+        self.iter().any(|socket| socket.readable)
     }
 
     /// Takes a batch from each socket that has one.
     pub(super) fn receive(&mut self, now: Instant, engine: &mut Engine) {
-        for via in [Via::Listening, Via::Outgoing] {
-            self.receive_from(now, via, engine);
+        for (via, sockets) in [
+            (Via::Listening, &mut self.listening),
+            (Via::Outgoing, &mut self.outgoing),
+        ] {
+            for socket in sockets.iter_mut() {
+                socket.receive((now, via), engine, &mut self.inbox, &mut self.link);
+            }
         }
         if let Some(link) = &mut self.link {
             while let Some((via, from, data)) = link.arrived(now) {
                 engine.receive_datagram(now, via, from, &data);
-            }
-        }
-    }
-
-    fn receive_from(&mut self, now: Instant, via: Via, engine: &mut Engine) {
-        let socket = match via {
-            Via::Listening => self.listening.as_mut(),
-            Via::Outgoing => Some(&mut self.outgoing),
-        };
-        let Some(socket) = socket.filter(|socket| socket.readable) else {
-            return;
-        };
-        let mut slices: Vec<IoSliceMut<'_>> = self
-            .buffers
-            .iter_mut()
-            .map(|buffer| IoSliceMut::new(buffer))
-            .collect();
-        let result = socket
-            .state
-            .recv((&socket.io).into(), &mut slices, &mut self.metas);
-        let count = match result {
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                socket.readable = false;
-                return;
-            }
-            // What an earlier datagram of ours ran into.
-            Err(_) => return,
-        };
-        for (meta, buffer) in self.metas.iter().zip(&self.buffers).take(count) {
-            for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                match &mut self.link {
-                    Some(link) => link.receive(now, via, meta.addr, datagram),
-                    None => engine.receive_datagram(now, via, meta.addr, datagram),
-                }
             }
         }
     }
@@ -255,7 +311,7 @@ impl Datagrams {
                     }
                 }
                 None => {
-                    if let Some(socket) = self.socket(transmit.via) {
+                    if let Some(socket) = self.sockets(transmit.via).towards(transmit.to) {
                         socket.send(transmit, bytes);
                     }
                 }
@@ -288,7 +344,7 @@ impl Datagrams {
 
     fn send_batch(&mut self, batch: Option<(Transmit, Vec<u8>)>) {
         if let Some((transmit, bytes)) = batch
-            && let Some(socket) = self.socket(transmit.via)
+            && let Some(socket) = self.sockets(transmit.via).towards(transmit.to)
         {
             socket.send(transmit, &bytes);
         }

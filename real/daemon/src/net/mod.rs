@@ -18,6 +18,7 @@ mod keep_going;
 mod metrics;
 mod owners;
 mod pipe;
+mod reach;
 mod reload;
 mod resolver;
 mod role;

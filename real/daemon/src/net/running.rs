@@ -14,7 +14,7 @@ use hopflow_wire::Carrier;
 use mio::net::TcpListener;
 use mio::{Interest, Poll, Registry, Waker};
 
-use super::accept::listen;
+use super::accept::{for_applications, for_links};
 use super::alarm::Alarm;
 use super::carriers::Carriers;
 use super::client::Client;
@@ -25,6 +25,7 @@ use super::emulated::Emulated;
 use super::exit::Exit;
 use super::keep_going::keep_going;
 use super::metrics::{self, Fixed};
+use super::reach::Reach;
 use super::reload::{Reloadable, exit_limits, known, overlay};
 use super::role::Role;
 use super::scrape::Scrape;
@@ -228,13 +229,16 @@ impl Running {
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let identity = identity(config, &network.directory)?;
-    claim(config.listen, network.factory.plan().link.carrier)?;
+    let carrier = network.factory.plan().link.carrier;
+    for address in config.listen.addresses() {
+        claim(*address, carrier)?;
+    }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let count = config.workers(cores);
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
     let extend_to = known(&network.directory);
     let own = identity.certificate.fingerprint();
-    let overlay = Arc::new(overlay(config, own, &extend_to));
+    let overlay = Arc::new(overlay(config, own, &network.directory));
     let needs = Needs::of(config.exit.is_some(), count, &network.factory.plan().link);
     let limits = needs.fit(config.limits);
     let told = Arc::new(Mutex::new(limits));
@@ -311,9 +315,10 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
+    let reach = Reach::new(config.families);
     let workers = Workers {
         network: network.clone(),
-        listen: None,
+        listen: Vec::new(),
         link: config.link.clone(),
         memory: config.memory,
         patience: config.drain,
@@ -325,12 +330,13 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
             address: socks,
             cause,
         })?;
-        let chooser = PathChooser::new(directory.clone(), Draws::Secret);
+        let usable = Arc::new(reach.usable(&directory, circuits.length));
+        let chooser = PathChooser::new(usable, Draws::Secret);
         let pool = Pool::new(circuits.clone(), chooser);
         Ok(Client::new(
             listener,
             pool,
-            &directory,
+            (&directory, reach),
             circuits.stream_timeout,
         ))
     });
@@ -340,7 +346,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
 
 /// A socket at which applications ask for connections.
 fn listen_for_applications(address: SocketAddr, registry: &Registry) -> io::Result<TcpListener> {
-    let mut listener = listen(address, false)?;
+    let mut listener = for_applications(address)?;
     registry.register(&mut listener, Source::Listener.token(), Interest::READABLE)?;
     Ok(listener)
 }
@@ -392,8 +398,8 @@ fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, Star
 /// themselves, and would share it with others of the same user.
 fn claim(address: SocketAddr, carrier: Carrier) -> Result<(), StartError> {
     let bound = match carrier {
-        Carrier::Datagram => std::net::UdpSocket::bind(address).map(drop),
-        Carrier::Stream => std::net::TcpListener::bind(address).map(drop),
+        Carrier::Datagram => datagrams::bind(address, false).map(drop),
+        Carrier::Stream => for_links(address, false).map(drop),
     };
     bound.map_err(|cause| StartError::Socket {
         what: "links",
@@ -402,11 +408,20 @@ fn claim(address: SocketAddr, carrier: Carrier) -> Result<(), StartError> {
     })
 }
 
+/// The address that stands for all of a family, IPv6 or IPv4.
+const fn any(v6: bool) -> IpAddr {
+    if v6 {
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+    } else {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED)
+    }
+}
+
 /// What all workers of a node have in common.
 #[derive(Clone)]
 struct Workers {
     network: Arc<LoadedNetwork>,
-    listen: Option<SocketAddr>,
+    listen: Vec<SocketAddr>,
     link: Option<EmulatedLink>,
     memory: Bytes,
     patience: Duration,
@@ -417,7 +432,7 @@ impl Workers {
     fn of_relay(config: &RelayConfig, network: &Arc<LoadedNetwork>, count: usize) -> Self {
         Self {
             network: network.clone(),
-            listen: Some(config.listen),
+            listen: config.listen.addresses().to_vec(),
             link: config.link.clone(),
             memory: Bytes::new(config.memory.get() / count as u64),
             patience: config.drain,
@@ -449,7 +464,7 @@ impl Workers {
         let seen = shared.clone();
         let listening = self.listening()?;
         let build = move || {
-            let links = (number, listening.as_ref());
+            let links = (number, listening.as_slice());
             plan.build(links, engine.clone(), &role, &seen)
         };
         let (worker, waker) = build()?;
@@ -467,17 +482,19 @@ impl Workers {
         })
     }
 
-    /// A worker's socket for datagrams, at a relay that takes links by them.
-    fn listening(&self) -> Result<Option<UdpSocket>, StartError> {
+    /// A worker's sockets for datagrams, at a relay that takes links by them.
+    fn listening(&self) -> Result<Vec<UdpSocket>, StartError> {
         let carrier = self.network.factory.plan().link.carrier;
-        let at = self.listen.filter(|_| carrier == Carrier::Datagram);
-        let socket = at.map(datagrams::listen).transpose();
-        socket.map_err(|cause| self.cannot_open(cause))
+        let at = self.listen.iter().filter(|_| carrier == Carrier::Datagram);
+        let sockets = at
+            .map(|at| datagrams::listen(*at))
+            .collect::<io::Result<_>>();
+        sockets.map_err(|cause| self.cannot_open(cause))
     }
 
     fn cannot_open(&self, cause: io::Error) -> StartError {
-        match self.listen {
-            Some(address) => StartError::Socket {
+        match self.listen.first() {
+            Some(&address) => StartError::Socket {
                 what: "links",
                 address,
                 cause,
@@ -489,7 +506,7 @@ impl Workers {
     /// A worker with its sockets open; `links` has its number and where it listens for datagrams.
     fn build<R: Role>(
         &self,
-        links: (usize, Option<&UdpSocket>),
+        links: (usize, &[UdpSocket]),
         engine: EngineConfig,
         role: &impl Fn(&Poll, &Arc<Waker>) -> Result<R, StartError>,
         shared: &Arc<Shared>,
@@ -514,36 +531,37 @@ impl Workers {
         Ok((worker, waker))
     }
 
-    /// The address from which datagrams to other relays leave: of their family, and our own if we
-    /// have one of it.
-    fn leave_from(&self) -> IpAddr {
-        let relay = self.network.directory.relays.first();
-        let to_v6 = relay.is_some_and(|relay| relay.address.is_ipv6());
-        let any = if to_v6 {
-            IpAddr::V6(Ipv6Addr::UNSPECIFIED)
-        } else {
-            IpAddr::V4(Ipv4Addr::UNSPECIFIED)
-        };
-        let own = self.listen.map(|listen| listen.ip());
-        own.filter(|own| own.is_ipv6() == to_v6).unwrap_or(any)
+    /// The addresses from which datagrams to relays leave: of the family in which relays reach each
+    /// other, our own if we have one of it, and for clients of the other one, too.
+    fn leave_from(&self) -> Vec<IpAddr> {
+        let relays = &self.network.directory.relays;
+        let to_v6 = relays.first().is_some_and(|it| it.address.is_ipv6());
+        let mut own = self.listen.iter().map(SocketAddr::ip);
+        let own = own.find(|own| own.is_ipv6() == to_v6);
+        let mut addresses = vec![own.unwrap_or(any(to_v6))];
+        if self.listen.is_empty() && relays.iter().any(|it| it.other_address.is_some()) {
+            addresses.push(any(!to_v6));
+        }
+        addresses
     }
 
     fn links(
         &self,
         poll: &Poll,
-        (number, listening): (usize, Option<&UdpSocket>),
+        (number, listening): (usize, &[UdpSocket]),
     ) -> Result<Links, StartError> {
         let carrier = self.network.factory.plan().link.carrier;
         let model = self.link.as_ref().map(EmulatedLink::model);
         let opened = match carrier {
             Carrier::Datagram => {
                 let link = model.map(|model| Emulated::new(&model, number as u64));
-                let listening = listening.map(UdpSocket::try_clone).transpose();
+                let listening = listening.iter().map(UdpSocket::try_clone);
+                let listening = listening.collect::<io::Result<Vec<_>>>();
                 listening
-                    .and_then(|at| Datagrams::open(poll.registry(), at, self.leave_from(), link))
+                    .and_then(|at| Datagrams::open(poll.registry(), at, &self.leave_from(), link))
                     .map(|datagrams| Links::Datagrams(Box::new(datagrams)))
             }
-            Carrier::Stream => Carriers::open(poll.registry(), self.listen, model)
+            Carrier::Stream => Carriers::open(poll.registry(), &self.listen, model)
                 .map(|carriers| Links::Carriers(Box::new(carriers))),
         };
         opened.map_err(|cause| self.cannot_open(cause))
