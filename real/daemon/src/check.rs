@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 
+use crate::accounting::Ledger;
 use crate::config::{ClientConfig, RelayConfig};
 use crate::directory::{Directory, Relay, newest};
 use crate::keys::KeyStore;
@@ -29,6 +30,10 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
         facts: vec![network(&directory), node(config)],
         warnings: Vec::new(),
     };
+    if let Some(accounting) = config.accounting {
+        let standing = Ledger::open(accounting, &config.keys, now)?.standing();
+        found.facts.push(format!("accounting: {standing}"));
+    }
     if !KeyStore::has_relay(&config.keys) {
         refuse_others_keys(config, &directory, None)?;
         let keys = config.keys.display();

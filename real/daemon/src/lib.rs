@@ -5,6 +5,7 @@
 //! network has, [`config`] and [`keys`] what a node is, [`policy`] what an exit connects to,
 //! [`socks`] what an application asks for, [`path`] and [`pool`] which circuits carry it.
 
+pub mod accounting;
 pub mod check;
 pub mod config;
 pub mod directory;

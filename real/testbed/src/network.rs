@@ -164,6 +164,7 @@ impl Builder<'_> {
                 burst: None,
                 refill: None,
             }),
+            accounting: None,
             limits: RelayLimits::default(),
             exit: exit(number),
             link: self.link(),

@@ -214,8 +214,10 @@ fn told(reloaded: Option<Result<(), InputError>>) -> String {
 fn status(running: &Running) -> String {
     let total = running.total();
     let counters = &total.counters;
+    let standing = running.standing();
+    let standing = standing.map_or(String::new(), |standing| format!("; {standing}"));
     format!(
-        "links {}, circuits {}, streams {}, memory held {}",
+        "links {}, circuits {}, streams {}, memory held {}{standing}",
         counters.links, counters.circuits, total.streams, total.held
     )
 }

@@ -16,6 +16,9 @@ fn page(time: u64) -> String {
         "hopflow_build_info{{version=\"9.9\",role=\"relay\",network=\"amber\",transport=\"backtap\"}} 1\n\
          hopflow_cells_sent_total {cells}\n\
          hopflow_cells_dropped_total 0\n\
+         hopflow_bytes_sent_total {}\nhopflow_accounting_max_bytes 5e9\n\
+         hopflow_accounting_sent_bytes 6e9\nhopflow_accounting_received_bytes 1e9\n\
+         hopflow_accounting_end_seconds 0\nhopflow_hibernating 1\n\
          hopflow_links 12\nhopflow_limit{{of=\"links\"}} 16384\n\
          hopflow_circuits 340\nhopflow_limit{{of=\"circuits\"}} 60000\n\
          hopflow_circuits_refused_total {refused}\n\
@@ -28,6 +31,7 @@ fn page(time: u64) -> String {
          hopflow_transport_round_trip_seconds{{statistic=\"mean\"}} 0.03\n\
          hopflow_transport_round_trip_seconds{{statistic=\"max\"}} 1.5\n\
          # EOF\n",
+        5_000_000_000 * time,
         0.25 * time as f64
     )
 }
@@ -59,6 +63,8 @@ fn a_block_of_text_says_what_a_node_does() {
     );
     for part in [
         format!("{node}  relay of amber, transport backtap, version 9.9\n").as_str(),
+        " GB/s (10.00 GB), received ?/s (?)\n",
+        "accounting   sent 6.00 GB, received 1.00 GB of 5.00 GB, 120.0 %; ends in 0 s; hibernates\n",
         "links        12 of 16384, half open ?\n",
         "circuits     340 of 60000, nascent ?; handshakes ?/s, failed ?/s\n",
         "queues       321 cells, longest ?, ever 999; outstanding ?, out of order ?, mean window 12.5\n",

@@ -55,12 +55,16 @@ fn a_relay_may_say_everything() {
         drain = '1 min'
         bucket = { rate = '1500 kB/s', burst = '3 MB', refill = '10 ms' }
         limits = { circuits = 1000, creates-burst = 50 }
+        accounting = { max = '500 GB', start = 'week 3 12:30' }
         exit = { policy = ['accept *:80', 'reject *:*'], allow-private = true }
         link = { rate = '10 Mbit/s', delay = '40 ms', queue = '50 packets', loss = 0.05 }",
     ))
     .unwrap();
     assert_eq!(config.workers(8), 3);
     assert_eq!(config.bucket.unwrap().burst(), Bytes::new(3_000_000));
+    let accounting = config.accounting.unwrap();
+    assert_eq!(accounting.max, Bytes::new(500_000_000_000));
+    assert_eq!(accounting.start.to_string(), "week 3 12:30");
     let share = config.limits.share(3);
     assert_eq!((share.circuits, share.creates.burst), (334, 50));
     assert_eq!(share.links, 16_384_usize.div_ceil(3));

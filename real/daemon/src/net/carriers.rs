@@ -17,6 +17,7 @@ use super::accept::{accept, for_links, try_accept};
 use super::delayed::Delayed;
 use super::descriptors::is_out;
 use super::tokens::{CarrierKey, Source};
+use crate::accounting::Traffic;
 
 /// Bytes that a connection takes from the node while the kernel keeps up. What waits longer does
 /// so in the node, where it can be scheduled.
@@ -41,6 +42,7 @@ pub(super) struct Carriers {
     /// Connections with something to be read, or that had it before they were closed.
     readable: Vec<CarrierKey>,
     buffer: Vec<u8>,
+    traffic: Traffic,
     /// The delay of the emulated link, if there is one.
     link: Option<hopflow_netem::LinkConfig>,
     /// A descriptor for who comes when no other is left.
@@ -91,9 +93,15 @@ impl Carriers {
             keys: BTreeMap::new(),
             readable: Vec::new(),
             buffer: vec![0; CHUNK],
+            traffic: Traffic::default(),
             link,
             spare: None,
         })
+    }
+
+    /// What was moved.
+    pub(super) const fn traffic(&self) -> Traffic {
+        self.traffic
     }
 
     /// Whether neighbours may connect.
@@ -261,6 +269,7 @@ impl Carriers {
                 Ok(0) => engine.closed(now, conn),
                 Ok(len) => {
                     self.readable.push(key);
+                    self.traffic.received += len as u64;
                     match &mut carrier.delayed {
                         None => engine.receive_bytes(now, conn, &self.buffer[..len]),
                         Some(delayed) => delayed.push(now, &self.buffer[..len]),
@@ -287,7 +296,7 @@ impl Carriers {
             sent = true;
             let key = self.keys.get(&conn);
             if let Some(carrier) = key.and_then(|key| self.table.get_mut(*key)) {
-                let written = carrier.send(bytes);
+                let written = carrier.send(bytes, &mut self.traffic.sent);
                 settle(now, engine, conn, &written);
             }
         }
@@ -297,7 +306,7 @@ impl Carriers {
     /// Gives the kernel what it takes of what waits.
     fn flush(&mut self, now: Instant, engine: &mut Engine, key: CarrierKey) {
         if let Some(carrier) = self.table.get_mut(key) {
-            let written = carrier.flush();
+            let written = carrier.flush(&mut self.traffic.sent);
             settle(now, engine, carrier.conn, &written);
         }
     }
@@ -326,18 +335,20 @@ fn settle(now: Instant, engine: &mut Engine, conn: ConnId, written: &io::Result<
 impl TcpCarrier {
     /// Gives the kernel these bytes behind those that wait, and keeps what it does not take; true
     /// if it took all.
-    fn send(&mut self, bytes: &[u8]) -> io::Result<bool> {
+    fn send(&mut self, bytes: &[u8], sent: &mut u64) -> io::Result<bool> {
         let mut taken = 0;
         if self.out.is_empty() {
             taken = write(&mut self.socket, bytes)?;
+            *sent += taken as u64;
         }
         self.out.extend_from_slice(&bytes[taken..]);
         Ok(self.out.is_empty())
     }
 
     /// Gives the kernel what waits; true if it took all.
-    fn flush(&mut self) -> io::Result<bool> {
+    fn flush(&mut self, sent: &mut u64) -> io::Result<bool> {
         let taken = write(&mut self.socket, &self.out)?;
+        *sent += taken as u64;
         self.out.drain(..taken);
         if self.out.is_empty() {
             // The engine counts the memory of what waits only.

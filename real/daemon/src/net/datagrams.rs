@@ -13,6 +13,7 @@ use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 
 use super::emulated::Emulated;
 use super::tokens::Source;
+use crate::accounting::Traffic;
 
 /// Bytes that the kernel may join datagrams into.
 const BUFFER: usize = 65_536;
@@ -49,6 +50,8 @@ struct Inbox {
 struct Socket {
     io: mio::net::UdpSocket,
     state: UdpSocketState,
+    /// What the kernel took and gave.
+    traffic: Traffic,
     /// Whether the kernel may have something for us.
     readable: bool,
     /// What the kernel would not take. Nothing is taken from the node while there is something.
@@ -89,6 +92,7 @@ impl Socket {
         Ok(Self {
             io,
             state,
+            traffic: Traffic::default(),
             readable: true,
             stuck: VecDeque::new(),
         })
@@ -108,7 +112,7 @@ impl Socket {
     }
 
     /// Sends datagrams as far as the kernel takes them, and returns how many bytes that were.
-    fn try_send(&self, transmit: Transmit, bytes: &[u8]) -> usize {
+    fn try_send(&mut self, transmit: Transmit, bytes: &[u8]) -> usize {
         let mut sent = 0;
         let most = self.state.max_gso_segments().max(1) * transmit.segment;
         for piece in bytes.chunks(most.max(1)) {
@@ -127,6 +131,7 @@ impl Socket {
             }
             sent += piece.len();
         }
+        self.traffic.sent += sent as u64;
         sent
     }
 
@@ -157,6 +162,7 @@ impl Socket {
             Err(_) => return,
         };
         for (meta, buffer) in inbox.metas.iter().zip(&inbox.buffers).take(count) {
+            self.traffic.received += meta.len as u64;
             for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
                 match link {
                     Some(link) => link.receive(now, via, meta.addr, datagram),
@@ -261,6 +267,12 @@ impl Datagrams {
 
     fn iter(&self) -> impl Iterator<Item = &Socket> {
         self.listening.iter().chain(self.outgoing.iter())
+    }
+
+    /// What was moved.
+    pub(super) fn traffic(&self) -> Traffic {
+        let sockets = self.iter().map(|socket| socket.traffic);
+        sockets.fold(Traffic::default(), Traffic::with)
     }
 
     /// Whether the kernel has not taken all that it was given.

@@ -15,6 +15,7 @@ mod emulated;
 mod exit;
 mod free;
 mod keep_going;
+mod keeper;
 mod metrics;
 mod owners;
 mod pipe;
@@ -31,7 +32,8 @@ mod worker;
 
 pub use clock::calendar_time;
 pub use free::free_address;
+pub use keeper::Calendar;
 pub use owners::Connections;
-pub use running::{Running, StartError, client, relay};
+pub use running::{Running, StartError, client, relay, relay_by};
 pub use shared::Account;
 pub use summaries::Summary;

@@ -24,6 +24,7 @@ use super::descriptors::Needs;
 use super::emulated::Emulated;
 use super::exit::Exit;
 use super::keep_going::keep_going;
+use super::keeper::{Calendar, Keeper};
 use super::metrics::{self, Fixed};
 use super::reach::Reach;
 use super::reload::{Reloadable, exit_limits, known, overlay};
@@ -31,9 +32,10 @@ use super::role::Role;
 use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
-use super::worker::{Links, Worker};
+use super::worker::{Links, Rest, Worker};
+use crate::accounting::{Ledger, Standing, Traffic};
 use crate::check::refuse_others_keys;
-use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig};
+use crate::config::{ClientConfig, EmulatedLink, Listen, Network, RelayConfig};
 use crate::directory::{Directory, newest};
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
@@ -89,12 +91,17 @@ impl From<io::Error> for StartError {
     }
 }
 
+/// The counts of what a relay moves, and how others hear of them.
+type Counting = (Ledger, Arc<Mutex<Standing>>);
+
 /// A relay or client that runs. It ends when [`Running::end`] is called.
 #[derive(Debug)]
 pub struct Running {
     workers: Vec<Thread>,
     /// Where metrics are served.
     scrape: Option<Scrape>,
+    /// What counts bytes, and how things stand, if the relay limits them.
+    keeper: Option<(Keeper, Arc<Mutex<Standing>>)>,
     /// What may change, if it is a relay.
     reloadable: Option<Mutex<Reloadable>>,
 }
@@ -135,6 +142,12 @@ impl Running {
         workers
             .map(|worker| (!worker.handle.is_finished()).then(|| rounds(worker)))
             .collect()
+    }
+
+    /// How the relay stands to its limit on what it moves, if it has one.
+    pub fn standing(&self) -> Option<Standing> {
+        let (_, standing) = self.keeper.as_ref()?;
+        standing.lock().ok().map(|standing| *standing)
     }
 
     /// Whether a worker ended; if nobody asked it to, [`Running::end`] says why.
@@ -191,10 +204,25 @@ impl Running {
             let ended = worker.handle.join();
             ended.map_err(|_| io::Error::other("a worker panicked"))??;
         }
+        if let Some((keeper, _)) = self.keeper {
+            keeper.end();
+        }
         if let Some(scrape) = self.scrape {
             scrape.end();
         }
         Ok(())
+    }
+
+    /// Counts what the workers move from now on.
+    fn count(
+        &self,
+        (ledger, standing): Counting,
+        calendar: Calendar,
+    ) -> io::Result<(Keeper, Arc<Mutex<Standing>>)> {
+        let workers = self.workers.iter();
+        let workers = workers.map(|it| (it.shared.clone(), it.waker.clone()));
+        let keeper = Keeper::start(ledger, standing.clone(), workers.collect(), calendar)?;
+        Ok((keeper, standing))
     }
 
     /// Starts workers, and serves metrics if the configuration says where.
@@ -217,6 +245,7 @@ impl Running {
         Ok(Self {
             workers,
             scrape,
+            keeper: None,
             reloadable: None,
         })
     }
@@ -227,12 +256,17 @@ impl Running {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
+    relay_by(calendar_time, config)
+}
+
+/// Starts a relay that counts what it moves by another calendar.
+///
+/// # Errors
+/// If its configuration cannot be used, or a socket cannot be opened.
+pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let identity = identity(config, &network.directory)?;
-    let carrier = network.factory.plan().link.carrier;
-    for address in config.listen.addresses() {
-        claim(*address, carrier)?;
-    }
+    claim(&config.listen, network.factory.plan().link.carrier)?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let count = config.workers(cores);
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
@@ -242,6 +276,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let needs = Needs::of(config.exit.is_some(), count, &network.factory.plan().link);
     let limits = needs.fit(config.limits);
     let told = Arc::new(Mutex::new(limits));
+    let counting = counting(config, calendar)?;
     let workers = Workers::of_relay(config, &network, count);
     let start = |number| {
         let engine = EngineConfig {
@@ -260,6 +295,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let fixed = Fixed {
         limits: Some(told.clone()),
         bucket: bucket.map(|bucket| (bucket, count)),
+        standing: counting.as_ref().map(|(_, standing)| standing.clone()),
         ..network.fixed("relay", config.memory)
     };
     let reloadable = Reloadable {
@@ -272,8 +308,21 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let running = Running::start((0..count).map(start), config.metrics, fixed)?;
     Ok(Running {
         reloadable: Some(Mutex::new(reloadable)),
+        keeper: counting
+            .map(|counting| running.count(counting, calendar))
+            .transpose()?,
         ..running
     })
+}
+
+/// The counts of what a relay moves, and how they stand, if it limits that.
+fn counting(config: &RelayConfig, calendar: Calendar) -> Result<Option<Counting>, InputError> {
+    let Some(accounting) = config.accounting else {
+        return Ok(None);
+    };
+    let ledger = Ledger::open(accounting, &config.keys, calendar())?;
+    let standing = Arc::new(Mutex::new(ledger.standing()));
+    Ok(Some((ledger, standing)))
 }
 
 /// By what a relay proves itself: its keys, made if they do not exist, and used with no older directory than
@@ -371,6 +420,7 @@ impl LoadedNetwork {
             memory,
             limits: None,
             bucket: None,
+            standing: None,
             start: calendar_time(),
         }
     }
@@ -394,18 +444,21 @@ fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, Star
         .map_err(|error| refuse(error.to_string()))
 }
 
-/// Makes sure that no other process listens at the address: the workers' sockets share it among
-/// themselves, and would share it with others of the same user.
-fn claim(address: SocketAddr, carrier: Carrier) -> Result<(), StartError> {
-    let bound = match carrier {
-        Carrier::Datagram => datagrams::bind(address, false).map(drop),
-        Carrier::Stream => for_links(address, false).map(drop),
-    };
-    bound.map_err(|cause| StartError::Socket {
-        what: "links",
-        address,
-        cause,
-    })
+/// Makes sure that no other process listens at these addresses: the workers' sockets share them among
+/// themselves, and would share them with others of the same user.
+fn claim(listen: &Listen, carrier: Carrier) -> Result<(), StartError> {
+    for &address in listen.addresses() {
+        let bound = match carrier {
+            Carrier::Datagram => datagrams::bind(address, false).map(drop),
+            Carrier::Stream => for_links(address, false).map(drop),
+        };
+        bound.map_err(|cause| StartError::Socket {
+            what: "links",
+            address,
+            cause,
+        })?;
+    }
+    Ok(())
 }
 
 /// The address that stands for all of a family, IPv6 or IPv4.
@@ -524,6 +577,8 @@ impl Workers {
             memory: self.memory,
             sent: (0, Instant::ZERO),
             valid: true,
+            counted: Traffic::default(),
+            rest: Rest::No,
             seen: 0,
             patience: self.patience,
             poll,

@@ -1,5 +1,6 @@
 //! Relays and a client on the loopback device: an application fetches through them by SOCKS.
 
+mod accounting;
 mod reload;
 mod soak;
 mod streams;

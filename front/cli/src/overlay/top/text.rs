@@ -14,7 +14,9 @@ const COUNTED: [&str; 3] = ["links", "circuits", "connections"];
 
 /// A node that answers, at this time of the calendar in seconds.
 pub(super) fn node(figures: &Figures<'_>, now: f64) -> Vec<Line> {
-    let mut lines = vec![title(figures, now), rate(figures), links(figures)];
+    let mut lines = vec![title(figures, now), rate(figures), moved(figures)];
+    lines.extend(accounting(figures, now));
+    lines.push(links(figures));
     lines.push(circuits(figures));
     lines.extend(client(figures));
     lines.extend([streams(figures), queues(figures), memory(figures)]);
@@ -60,6 +62,34 @@ fn rate(figures: &Figures<'_>) -> Line {
             &format!("dropped {}", each_second(dropped, count)),
             is_some(dropped),
         )
+}
+
+fn moved(figures: &Figures<'_>) -> Line {
+    let direction = |name| {
+        let total = figures.total(name).map_or(unknown(), bytes);
+        format!("{} ({total})", each_second(figures.rate(name), bytes))
+    };
+    let (sent, received) = (direction("bytes_sent"), direction("bytes_received"));
+    Line::named("moved").plain(&format!("sent {sent}, received {received}"))
+}
+
+/// What was moved of what may be in a period, at this time of the calendar.
+fn accounting(figures: &Figures<'_>, now: f64) -> Option<Line> {
+    let max = figures.level("accounting_max_bytes")?;
+    let [sent, received] =
+        ["accounting_sent_bytes", "accounting_received_bytes"].map(|name| figures.level(name));
+    let most = sent.unwrap_or(0.0).max(received.unwrap_or(0.0)) / max.max(1.0);
+    let [sent, received] = [sent, received].map(|it| it.map_or(unknown(), bytes));
+    let left = figures.level("accounting_end_seconds");
+    let left = left.map_or(unknown(), |end| span((end - now).max(0.0)));
+    let text = format!(
+        "sent {sent}, received {received} of {}, {:.1} %",
+        bytes(max),
+        most * 100.0
+    );
+    let rests = figures.level("hibernating") == Some(1.0);
+    let line = Line::named("accounting").plain(&format!("{text}; ends in {left}"));
+    Some(line.alarming(if rests { "; hibernates" } else { "" }, rests))
 }
 
 fn links(figures: &Figures<'_>) -> Line {
