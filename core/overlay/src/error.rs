@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hopflow_wire::{DecodeError, Reason};
+use hopflow_wire::{DecodeError, Reason, RelayCommand};
 
 /// A peer broke the protocol; the circuit it concerns is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,8 +18,13 @@ pub enum Violation {
     Malformed(DecodeError),
     /// The peer keeps sending beyond the queue limit.
     Excess,
-    /// The message or command is not part of the circuit's transport.
-    Unexpected,
+    /// The other end of the circuit sent a relay command that the circuit's transport does not take
+    /// there, or does not take again.
+    Unexpected(RelayCommand),
+    /// A neighbour sent a message that the circuit's transport does not take from it.
+    UnexpectedMessage,
+    /// A neighbour's message cannot be read.
+    UnreadableMessage,
     /// The peer does not answer any more.
     Unreachable,
 }
@@ -46,7 +51,14 @@ impl fmt::Display for Violation {
             Self::UnknownStream => write!(f, "a cell belongs to no stream"),
             Self::Malformed(error) => write!(f, "a cell cannot be read: {error}"),
             Self::Excess => write!(f, "the peer sends beyond the queue limit"),
-            Self::Unexpected => write!(f, "the transport does not know this message"),
+            Self::Unexpected(command) => {
+                write!(
+                    f,
+                    "the transport does not take the relay command {command:?} here"
+                )
+            }
+            Self::UnexpectedMessage => write!(f, "the transport does not take this message"),
+            Self::UnreadableMessage => write!(f, "a neighbour's message cannot be read"),
             Self::Unreachable => write!(f, "the peer does not answer"),
         }
     }

@@ -27,7 +27,6 @@ mod circuit;
 mod edge;
 mod egress;
 mod error;
-mod flow;
 mod gate;
 mod host;
 pub mod infos;
@@ -35,6 +34,7 @@ mod layer;
 mod node;
 mod plan;
 mod repair;
+mod site;
 mod slots;
 mod stack;
 mod timers;
@@ -44,7 +44,6 @@ pub use circuit::QueueView;
 pub use edge::sendme::{Acknowledger, SendmeWindow};
 pub use egress::{BucketConfig, BucketLevel, TokenBucket};
 pub use error::{ConfigError, Violation};
-pub use flow::{Direction, FlowId, Role, Site};
 pub use gate::Gate;
 pub use host::{
     CircuitHandle, CircuitSpec, Event, Factory, FlowView, Hold, Holding, HopSpec, Host, Measured,
@@ -62,6 +61,7 @@ pub use plan::{
     PathPlan, Plan, Repair, SchedulerPlan, Scope, Tick, Turn,
 };
 pub use repair::{EndToEnd, RttConfig, RttEstimator};
+pub use site::{Direction, FlowId, Role, Site};
 pub use stack::Stack;
 
 /// Bytes of frames that one datagram holds at most: two cells and feedback within an Ethernet

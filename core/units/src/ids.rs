@@ -59,3 +59,8 @@ id!(
     StreamId(u16),
     "stream "
 );
+
+impl StreamId {
+    /// The circuit itself, where a relay command is about no stream (tor-spec, "Relay cells").
+    pub const CIRCUIT: Self = Self::new(0);
+}

@@ -30,7 +30,7 @@ impl CellAck {
         let header = RelayHeader {
             len: Self::LEN as u16,
             number: self.next.to_wire(),
-            ..RelayHeader::control(RelayCommand::Ack, StreamId::new(0))
+            ..RelayHeader::control(RelayCommand::Ack, StreamId::CIRCUIT)
         };
         header.encode(out);
         let edges = self.arrived.iter().flat_map(|(start, end)| [*start, *end]);

@@ -119,7 +119,7 @@ impl HopControl for DelayAimd {
         match signal {
             HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
             // This control sends no messages, so it gets none from an honest neighbour.
-            HopSignal::Message(..) => return Err(Violation::Unexpected),
+            HopSignal::Message(..) => return Err(Violation::UnexpectedMessage),
             _ => {}
         }
         Ok(())

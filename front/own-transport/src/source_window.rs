@@ -25,9 +25,6 @@ pub(crate) static PRESET: Preset = Preset {
     options: "",
 };
 
-/// The name that means a circuit as a whole.
-const CIRCUIT: StreamId = StreamId::new(0);
-
 /// The control, which is its options.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
@@ -94,15 +91,15 @@ impl EndState for State {
     fn on(&mut self, cx: &mut EndCx<'_>, signal: EndSignal<'_>) -> Result<(), Violation> {
         match signal {
             EndSignal::Dequeued(_) if self.delivered.on_delivered(&self.window) => {
-                cx.send(RelayCommand::Sendme, CIRCUIT);
+                cx.send(RelayCommand::Sendme, StreamId::CIRCUIT);
                 Ok(())
             }
             EndSignal::Command(header)
-                if header.command == RelayCommand::Sendme && header.stream == CIRCUIT =>
+                if header.command == RelayCommand::Sendme && header.stream == StreamId::CIRCUIT =>
             {
-                self.window.on_sendme(cx, CIRCUIT)
+                self.window.on_sendme(cx, StreamId::CIRCUIT)
             }
-            EndSignal::Command(_) => Err(Violation::Unexpected),
+            EndSignal::Command(header) => Err(Violation::Unexpected(header.command)),
             _ => Ok(()),
         }
     }

@@ -149,7 +149,7 @@ impl Payload for Simulated {
             offset: third,
             packaged: u64::from(first) << 32 | u64::from(second),
             ..Self::new(
-                RelayHeader::control(RelayCommand::Ack, StreamId::new(0)),
+                RelayHeader::control(RelayCommand::Ack, StreamId::CIRCUIT),
                 0,
                 Instant::ZERO,
             )
@@ -185,7 +185,7 @@ impl Payload for Simulated {
 
     /// Reads the header; offset, time of packaging and mark do not travel.
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self {
-        let none = RelayHeader::control(RelayCommand::End, StreamId::new(0));
+        let none = RelayHeader::control(RelayCommand::End, StreamId::CIRCUIT);
         let header = RelayHeader::decode(bytes).unwrap_or(none);
         match (header.command, CellAck::decode(bytes)) {
             (RelayCommand::Ack, Ok(ack)) => Self::acknowledgement(&ack),

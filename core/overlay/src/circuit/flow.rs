@@ -4,9 +4,9 @@ use hopflow_units::{Cells, Instant};
 use hopflow_wire::{Cell, CellFlags, CellSeq, Payload};
 
 use super::CellQueue;
-use super::wake::Wake;
-use crate::flow::Port;
+use super::wake::{Alarm, Wake};
 use crate::repair::{Repairing, Tag};
+use crate::site::Port;
 use crate::{FlowView, Gate, Site};
 
 /// The state of a flow: the node's part and the hop control's.
@@ -38,13 +38,13 @@ pub(crate) struct Report {
     pub(crate) ext: Option<u16>,
 }
 
-/// The earliest pending timers that serve the flow; later ones mean nothing.
+/// The timers that serve the flow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wakes {
     /// The deadline of the hop's repair.
-    pub(crate) alarm: Option<Instant>,
+    pub(crate) alarm: Alarm,
     /// When a timer will look at the flow's rates.
-    pub(crate) pace: Option<Instant>,
+    pub(crate) pace: Alarm,
     /// When the hop control wants to be called.
     pub(crate) hop: Wake,
     /// When the choice among circuits wants to be called.
@@ -76,7 +76,7 @@ impl<S, P: Payload> Flow<S, P> {
     /// Reads a field of each part; the number means nothing.
     #[inline]
     pub(crate) fn touch(&self) -> u64 {
-        let alarm = self.wakes.alarm.map_or(0, Instant::as_nanos);
+        let alarm = self.wakes.alarm.pending().map_or(0, Instant::as_nanos);
         let part = self.queue.next() ^ self.gate.released().get() ^ self.report.forwarded;
         part ^ alarm ^ self.repair.touch() ^ u64::from(self.scheduled)
     }

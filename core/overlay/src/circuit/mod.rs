@@ -9,12 +9,12 @@ use std::ops::{Index, IndexMut};
 pub(crate) use flow::Flow;
 pub(crate) use queue::CellQueue;
 pub use queue::QueueView;
-pub(crate) use wake::Fired;
+pub(crate) use wake::{Alarm, Fired};
 
 use hopflow_wire::{Payload, Reason};
 
 use crate::edge::Edge;
-use crate::flow::Port;
+use crate::site::Port;
 use crate::slots::{SlotId, Slots};
 use crate::{CircuitHandle, Direction, FlowId, Violation};
 

@@ -1,13 +1,40 @@
-//! A call that a layer asks for at a time.
+//! What is due at a time, and the timer that serves it.
 
 use hopflow_units::{Duration, Instant};
 
-/// When a layer wants to be called, and the earliest pending timer that serves it; later ones mean
-/// nothing.
+/// The earliest pending timer that serves a deadline; later ones mean nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Alarm(Option<Instant>);
+
+impl Alarm {
+    /// Makes sure that a timer serves `deadline`: whether one is to be set for it.
+    #[inline]
+    pub(crate) fn set(&mut self, deadline: Instant) -> bool {
+        let first = self.0.is_none_or(|pending| pending > deadline);
+        if first {
+            self.0 = Some(deadline);
+        }
+        first
+    }
+
+    /// The timer for `at` has fired: whether it served. No other one does then.
+    #[inline]
+    pub(crate) fn fired(&mut self, at: Instant) -> bool {
+        self.0.take_if(|pending| *pending == at).is_some()
+    }
+
+    /// When the timer is due.
+    #[inline]
+    pub(crate) const fn pending(self) -> Option<Instant> {
+        self.0
+    }
+}
+
+/// When a layer wants to be called, and the timer that serves it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wake {
     wanted: Option<Instant>,
-    pending: Option<Instant>,
+    alarm: Alarm,
 }
 
 /// What a timer that fired means.
@@ -28,21 +55,17 @@ impl Wake {
     pub(crate) fn want(&mut self, now: Instant, at: Instant) -> Option<Instant> {
         let at = at.max(now + Duration::from_nanos(1));
         self.wanted = Some(at);
-        if self.pending.is_some_and(|pending| pending <= at) {
-            return None;
-        }
-        self.pending = Some(at);
-        self.pending
+        self.alarm.set(at).then_some(at)
     }
 
     /// The timer for `at` has fired.
     pub(crate) fn fired(&mut self, at: Instant) -> Fired {
-        if self.pending.take_if(|pending| *pending == at).is_none() {
+        if !self.alarm.fired(at) {
             return Fired::Stale;
         }
         match self.wanted {
             Some(wanted) if wanted > at => {
-                self.pending = self.wanted;
+                self.alarm.set(wanted);
                 Fired::Later(wanted)
             }
             Some(_) => {

@@ -148,12 +148,12 @@ impl<P: Payload> Stream<P> {
                 let offer = resequencer.offer(header.number);
                 match offer {
                     Offer::Next => resequencer.advance(),
-                    Offer::Stale => return Err(Violation::Unexpected),
+                    Offer::Stale => return Err(Violation::Unexpected(header.command)),
                     Offer::Early | Offer::TooEarly => {}
                 }
                 Ok(offer)
             }
-            _ => Err(Violation::Unexpected),
+            _ => Err(Violation::Unexpected(header.command)),
         }
     }
 

@@ -17,7 +17,7 @@ pub use bucket::{BucketConfig, BucketLevel, TokenBucket};
 pub(crate) use link::Link;
 use scheduler::Scheduler;
 
-use crate::flow::Port;
+use crate::site::Port;
 use crate::slots::make_room;
 use crate::{Charging, FeedbackPlan, FlowId, Hold, LinkPlan, Scope, Turn};
 

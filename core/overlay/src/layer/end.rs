@@ -140,7 +140,7 @@ impl EndCx<'_> {
     /// # Errors
     /// If so many are not outstanding, or there is no such stream.
     pub fn release(&mut self, stream: StreamId, cells: Cells) -> Result<(), Violation> {
-        if stream == StreamId::new(0) {
+        if stream == StreamId::CIRCUIT {
             return self.gates.end.release(cells);
         }
         let gate = self.stream_gate(stream);

@@ -7,9 +7,6 @@ use super::Node;
 use super::visit::Visit;
 use crate::{Direction, EndSignal, HopControl, PathSignal, Violation};
 
-/// The name that means a circuit as a whole.
-pub(super) const CIRCUIT: StreamId = StreamId::new(0);
-
 impl<H: HopControl, P: Payload> Node<H, P> {
     /// A sink took a command off the queue of a flow.
     pub(super) fn on_command(
@@ -23,7 +20,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return Ok(());
         };
         let place = visit.stream_of(header.stream);
-        if place.is_none() && header.stream != CIRCUIT {
+        if place.is_none() && header.stream != StreamId::CIRCUIT {
             return visit.on_late_command(header);
         }
         match header.command {

@@ -111,19 +111,20 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             return;
         };
         if let Some(deadline) = connected.deadline()
-            && connected.alarm.is_none_or(|alarm| alarm > deadline)
+            && connected.alarm.set(deadline)
         {
-            connected.alarm = Some(deadline);
             self.timers.set(deadline, Timer::Connection(id));
         }
     }
 
     fn on_connection_timer(&mut self, direction: Direction, at: Instant) -> Result<(), Violation> {
         let connected = self.circuit[direction].repair.connection();
-        let Some(connected) = connected.filter(|connected| connected.alarm == Some(at)) else {
+        let Some(connected) = connected else {
             return Ok(());
         };
-        connected.alarm = None;
+        if !connected.alarm.fired(at) {
+            return Ok(());
+        }
         connected.handle_timeout(self.now);
         if connected.sink().is_some() {
             self.acknowledge(direction);

@@ -1,10 +1,9 @@
 //! Delivery: what becomes of cells at the end of their circuit.
 
-use hopflow_units::{Bytes, Instant};
+use hopflow_units::{Bytes, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
 use super::Node;
-use super::commands::CIRCUIT;
 use super::outbox::LegWork;
 use super::visit::Visit;
 use crate::edge::{Offer, Resequencer, Stream};
@@ -129,8 +128,12 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         };
         let known = edge.stream(header.stream).is_some();
         let at_exit = direction == Direction::Forward;
-        if known || !at_exit || header.stream == CIRCUIT || edge.streams().len() >= MAX_STREAMS {
-            return Err(Violation::Unexpected);
+        if known
+            || !at_exit
+            || header.stream == StreamId::CIRCUIT
+            || edge.streams().len() >= MAX_STREAMS
+        {
+            return Err(Violation::Unexpected(header.command));
         }
         edge.forget_ended(header.stream);
         let Some(target) = flows[direction as usize].queue.pop() else {
@@ -206,7 +209,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             return Ok(());
         };
         if std::mem::replace(&mut stream.far_ended, is_end(header.command)) {
-            return Err(Violation::Unexpected);
+            return Err(Violation::Unexpected(header.command));
         }
         if stream.reading && stream.inbox.is_empty() {
             return self.consume(place, header, payload);

@@ -41,7 +41,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     fn on_pace(&mut self, now: Instant, id: FlowId, at: Instant) {
         self.with(now, id.circuit(), |visit| {
             let wakes = &mut visit.circuit[id.direction()].wakes;
-            if wakes.pace.take_if(|pace| *pace == at).is_none() {
+            if !wakes.pace.fired(at) {
                 return Ok(());
             }
             visit.after_gate(id.direction())
@@ -69,7 +69,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     /// A deadline of the flow's repair may have come.
     fn on_deadline(&mut self, direction: Direction, at: Instant) -> Result<(), Violation> {
         let flow = &mut self.circuit[direction];
-        if flow.wakes.alarm.take_if(|alarm| *alarm == at).is_none() {
+        if !flow.wakes.alarm.fired(at) {
             return Ok(());
         }
         let Some(port) = flow.outbound else {

@@ -14,7 +14,7 @@ mod reconfigure;
 mod send;
 mod setup;
 mod tick;
-mod ticks;
+mod tick_timer;
 mod visit;
 
 use std::any::Any;
@@ -34,7 +34,7 @@ use crate::{
     Plan, Stack, StreamHandle, StreamSpec, StreamView,
 };
 use outbox::Outbox;
-use ticks::Ticks;
+use tick_timer::TickTimer;
 
 /// An overlay node with hop control `H` whose cells carry payloads `P`.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Node<H: HopControl, P: Payload> {
     egress: Egress<P>,
     busy: BusyFlows,
     timers: Timers,
-    ticks: Ticks,
+    ticks: TickTimer,
     outbox: Outbox<P>,
 }
 
@@ -75,7 +75,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             egress: Egress::new(&plan.link, plan.feedback_len(), env.bucket),
             busy: BusyFlows::new(plan.hop.busy),
             timers: Timers::default(),
-            ticks: Ticks::new(plan.tick(), env.phase),
+            ticks: TickTimer::new(plan.tick(), env.phase),
             outbox: Outbox::default(),
             plan,
             stack: Arc::clone(stack),

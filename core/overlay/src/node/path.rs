@@ -1,10 +1,9 @@
 //! The choice among a stream's circuits, its legs: what it hears and what it asks for.
 
-use hopflow_units::Instant;
+use hopflow_units::{Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand};
 
 use super::Node;
-use super::commands::CIRCUIT;
 use crate::circuit::Fired;
 use crate::layer::LegCall;
 use crate::timers::Timer;
@@ -75,7 +74,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     fn send_along(&mut self, now: Instant, id: FlowId, command: RelayCommand) {
         self.with(now, id.circuit(), |visit| {
             if visit.circuit.source() == Some(id.direction()) {
-                return visit.send_command(command, CIRCUIT);
+                return visit.send_command(command, StreamId::CIRCUIT);
             }
             Ok(())
         });

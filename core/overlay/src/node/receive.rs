@@ -6,8 +6,8 @@ use hopflow_wire::{Cell, Destroy, Frame, Message, Neighbour, Payload, Reason};
 use super::Node;
 use super::visit::Visit;
 use crate::circuit::Closing;
-use crate::flow::Port;
 use crate::repair::{Accepted, Part};
+use crate::site::Port;
 use crate::{Direction, Excess, HopControl, HopSignal, PathSignal, Role, Violation};
 
 impl<H: HopControl, P: Payload> Node<H, P> {

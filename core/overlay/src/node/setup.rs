@@ -8,8 +8,8 @@ use hopflow_wire::{Destroy, Frame, Payload, Reason, RelayCommand};
 use super::{Layers, Node};
 use crate::circuit::{Closing, Flow};
 use crate::edge::{Edge, Stream};
-use crate::flow::Port;
 use crate::repair::Repairing;
+use crate::site::Port;
 use crate::{
     CircuitHandle, CircuitSpec, Direction, EndGates, EndSignal, Event, FlowId, Gate, Gates,
     HopControl, HopSpec, LegUse, Plan, Role, Site, StreamHandle, StreamSpec, Violation,
@@ -59,7 +59,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     pub(super) fn add_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {
         assert!(!spec.legs.is_empty(), "a stream has circuits");
         assert!(
-            spec.id != StreamId::new(0),
+            spec.id != StreamId::CIRCUIT,
             "stream 0 means a circuit as a whole"
         );
         let legs = spec.legs.iter().map(|leg| self.circuits.place(*leg));

@@ -8,8 +8,8 @@ use hopflow_wire::{Message, Neighbour, Payload};
 use super::Node;
 use crate::circuit::{Circuits, Flow};
 use crate::edge::Streams;
-use crate::flow::Port;
 use crate::layer::{FlowTable, OutgoingMessage, Visitor};
+use crate::site::Port;
 use crate::{Direction, Event, FlowEntry, Gates, HopControl, NodeCx, NodeView, WatchedFlow, Way};
 
 impl<H: HopControl, P: Payload> Node<H, P> {

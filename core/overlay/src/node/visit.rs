@@ -138,7 +138,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let flow = &mut flows[source as usize];
         let Some(parts) = edge.control_parts(&mut flow.gate) else {
             return match signal {
-                EndSignal::Command(_) => Err(Violation::Unexpected),
+                EndSignal::Command(header) => Err(Violation::Unexpected(header.command)),
                 _ => Ok(()),
             };
         };
@@ -218,8 +218,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     pub(super) fn wake_for_pace(&mut self, direction: Direction, at: Instant) {
         let id = self.id(direction);
         let wakes = &mut self.circuit[direction].wakes;
-        if wakes.pace.is_none_or(|pace| pace > at) {
-            wakes.pace = Some(at);
+        if wakes.pace.set(at) {
             self.timers.set(at, Timer::Pace(id));
         }
     }
@@ -232,8 +231,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let Some(deadline) = flow.repair.deadline() else {
             return;
         };
-        if flow.wakes.alarm.is_none_or(|alarm| alarm > deadline) {
-            flow.wakes.alarm = Some(deadline);
+        if flow.wakes.alarm.set(deadline) {
             self.timers.set(deadline, Timer::Deadline(id));
         }
     }

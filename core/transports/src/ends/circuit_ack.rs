@@ -8,10 +8,9 @@
 use std::collections::VecDeque;
 
 use hopflow_overlay::{Acknowledger, EndCx, Gate, SendmeWindow, Violation};
-use hopflow_units::{Cells, Duration, Instant};
+use hopflow_units::{Cells, Duration, Instant, StreamId};
 use hopflow_wire::{RelayCommand, RelayHeader};
 
-use super::shared::CIRCUIT;
 use crate::round::Round;
 
 /// A window is spread over no more than this: a longer round trip shows that the sink paused.
@@ -25,7 +24,7 @@ impl Deliveries {
     /// Counts a cell that left the circuit; acknowledges it if it is the last of `every`.
     pub(super) fn count(&mut self, every: Cells, cx: &mut EndCx<'_>) {
         if self.0.on_delivered(&lot(every)) {
-            cx.send(RelayCommand::Sendme, CIRCUIT);
+            cx.send(RelayCommand::Sendme, StreamId::CIRCUIT);
         }
     }
 }
@@ -79,10 +78,10 @@ impl CircuitTrip {
         cx: &mut EndCx<'_>,
         header: &RelayHeader,
     ) -> Result<(), Violation> {
-        if header.command != RelayCommand::Sendme || header.stream != CIRCUIT {
-            return Err(Violation::Unexpected);
+        if header.command != RelayCommand::Sendme || header.stream != StreamId::CIRCUIT {
+            return Err(Violation::Unexpected(header.command));
         }
-        lot(every).on_sendme(cx, CIRCUIT)?;
+        lot(every).on_sendme(cx, StreamId::CIRCUIT)?;
         let departed = self.departures.pop_front();
         let departed = departed.ok_or(Violation::BeyondOutstanding)?;
         let rtt = cx.now.saturating_since(departed);

@@ -3,12 +3,10 @@
 use std::any::Any;
 
 use hopflow_overlay::{Condition, ConfigError, EndControl, EndState, Features};
-use hopflow_units::{Cells, StreamId};
+use hopflow_units::Cells;
 
 use crate::layer::Around;
 
-/// The name that means a circuit as a whole.
-pub(super) const CIRCUIT: StreamId = StreamId::new(0);
 /// Cells in a source's queue at which it counts as blocked, and below which no more (tor 0.4.9,
 /// `cellq_high` and `cellq_low`).
 pub(super) const BLOCKED: (Cells, Cells) = (Cells::new(256), Cells::new(10));

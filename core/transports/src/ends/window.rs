@@ -15,9 +15,7 @@ use hopflow_wire::{RelayCommand, RelayHeader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shared::{
-    BOTH_ENDS, CIRCUIT, EVERY_CELL_ARRIVES, former, settle_source_queue, state_of,
-};
+use super::shared::{BOTH_ENDS, EVERY_CELL_ARRIVES, former, settle_source_queue, state_of};
 use crate::layer::{Around, LayerOptions};
 
 /// Fixed windows.
@@ -185,7 +183,7 @@ impl State {
     fn on_dequeued(&mut self, cx: &mut EndCx<'_>) {
         let window = self.windows.circuit.as_ref();
         if window.is_some_and(|window| self.circuit.on_delivered(window)) {
-            cx.send(RelayCommand::Sendme, CIRCUIT);
+            cx.send(RelayCommand::Sendme, StreamId::CIRCUIT);
         }
     }
 
@@ -201,13 +199,13 @@ impl State {
 
     fn on_command(&self, cx: &mut EndCx<'_>, header: &RelayHeader) -> Result<(), Violation> {
         if header.command != RelayCommand::Sendme {
-            return Err(Violation::Unexpected);
+            return Err(Violation::Unexpected(header.command));
         }
         let window = match header.stream {
-            CIRCUIT => self.windows.circuit,
+            StreamId::CIRCUIT => self.windows.circuit,
             _ => self.windows.stream,
         };
-        let window = window.ok_or(Violation::Unexpected)?;
+        let window = window.ok_or(Violation::Unexpected(header.command))?;
         window.on_sendme(cx, header.stream)
     }
 }

@@ -224,7 +224,7 @@ impl State {
     /// The sink acknowledges cells.
     fn on_command(&mut self, cx: &mut EndCx<'_>, header: &RelayHeader) -> Result<(), Violation> {
         if !self.config.acknowledges() {
-            return Err(Violation::Unexpected);
+            return Err(Violation::Unexpected(header.command));
         }
         let outstanding = cx.gates.end.outstanding();
         self.trip.on_command(self.config.ack_every, cx, header)?;

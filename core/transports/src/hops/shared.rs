@@ -37,7 +37,7 @@ pub(super) fn report(cx: &mut HopCx<'_>, state: u16, happened: HopReport) {
 #[inline]
 pub(super) fn ignore(signal: HopSignal<'_>) -> Result<(), Violation> {
     match signal {
-        HopSignal::Message(..) => Err(Violation::Unexpected),
+        HopSignal::Message(..) => Err(Violation::UnexpectedMessage),
         _ => Ok(()),
     }
 }

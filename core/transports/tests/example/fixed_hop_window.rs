@@ -85,7 +85,7 @@ impl HopControl for FixedHopWindow {
         signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
         match signal {
-            HopSignal::Message(..) => Err(Violation::Unexpected),
+            HopSignal::Message(..) => Err(Violation::UnexpectedMessage),
             _ => Ok(()),
         }
     }

@@ -213,7 +213,7 @@ fn commands_about_switching_where_there_is_nothing_to_switch_close_the_circuit()
         ] {
             for make in [Bench::client, Bench::exit] {
                 let mut bench = make(factory.as_ref());
-                let header = RelayHeader::control(command, StreamId::new(0));
+                let header = RelayHeader::control(command, StreamId::CIRCUIT);
                 let cell = Bench::cell(0, Counted::control(header, bench.now));
                 let sent = bench.receive(0, cell);
                 assert_eq!(sent.closed, [Reason::Protocol], "{preset} {command:?}");
@@ -245,7 +245,7 @@ fn with_spare(bench: &mut Bench, client: bool) -> (CircuitId, StreamHandle) {
 
 /// A command about a circuit, as its first cell.
 fn command(command: RelayCommand, circuit: CircuitId) -> Frame<Counted> {
-    let header = RelayHeader::control(command, StreamId::new(0));
+    let header = RelayHeader::control(command, StreamId::CIRCUIT);
     let mut frame = Bench::cell(0, Counted::control(header, Instant::ZERO));
     if let Frame::Cell(cell) = &mut frame {
         cell.circuit = circuit;

@@ -103,7 +103,7 @@ impl HopControl for Gossip {
             Neighbour::Successor => cx.site.next,
         };
         assert!(known.is_some(), "the sender is a neighbour");
-        let sent = body.try_into().map_err(|_| Violation::Unexpected)?;
+        let sent = body.try_into().map_err(|_| Violation::UnreadableMessage)?;
         let sent = Instant::from_nanos(u64::from_be_bytes(sent));
         let mut seen = self.config.seen.lock().expect("nobody panicked");
         seen.messages.push((sent, cx.now));

@@ -16,6 +16,7 @@ use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
 use crate::Role;
+use crate::circuit::Alarm;
 pub use segment::EndToEnd;
 pub(crate) use segment::Tag;
 pub(crate) use sink::Sink;
@@ -28,7 +29,7 @@ pub(crate) struct Connected<P> {
     pub(crate) tags: VecDeque<Tag>,
     pub(crate) part: Part<P>,
     /// The earliest pending timer that serves the connection.
-    pub(crate) alarm: Option<Instant>,
+    pub(crate) alarm: Alarm,
 }
 
 /// A node's part in a connection.
@@ -49,7 +50,7 @@ impl<P: Payload> Connected<P> {
         Self {
             tags: VecDeque::new(),
             part,
-            alarm: None,
+            alarm: Alarm::default(),
         }
     }
 

@@ -93,7 +93,7 @@ impl<P: Payload> Source<P> {
     pub(crate) fn next(&mut self, now: Instant) -> Option<(Tag, P)> {
         let segment = self.connection.poll_transmit(now)?;
         if segment.payload().is_zero() {
-            let question = RelayHeader::control(RelayCommand::Ask, StreamId::new(0));
+            let question = RelayHeader::control(RelayCommand::Ask, StreamId::CIRCUIT);
             return Some((Tag::default(), P::control(question, now)));
         }
         let number = segment.offset().get() / CELL.get();

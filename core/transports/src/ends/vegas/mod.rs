@@ -8,13 +8,13 @@ use hopflow_overlay::{
     Acknowledger, ConfigError, Direction, EndControl, EndCx, EndGates, EndPlan, EndSignal,
     EndState, Features, Info, Metric, Site, Violation,
 };
-use hopflow_units::Cells;
+use hopflow_units::{Cells, StreamId};
 use hopflow_wire::{RelayCommand, RelayHeader};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shared::{
-    BLOCKED, BOTH_ENDS, CIRCUIT, EVERY_CELL_ARRIVES, former, settle_source_queue, state_of,
+    BLOCKED, BOTH_ENDS, EVERY_CELL_ARRIVES, former, settle_source_queue, state_of,
 };
 use crate::layer::{Around, LayerOptions};
 use window::{Local, Vegas, VegasConfig};
@@ -147,20 +147,20 @@ impl State {
 
     fn on_dequeued(&mut self, cx: &mut EndCx<'_>) {
         if self.delivered.on_delivered(&self.config.lot()) {
-            cx.send(RelayCommand::Sendme, CIRCUIT);
+            cx.send(RelayCommand::Sendme, StreamId::CIRCUIT);
         }
     }
 
     fn on_command(&mut self, cx: &mut EndCx<'_>, header: &RelayHeader) -> Result<(), Violation> {
-        if header.command != RelayCommand::Sendme || header.stream != CIRCUIT {
-            return Err(Violation::Unexpected);
+        if header.command != RelayCommand::Sendme || header.stream != StreamId::CIRCUIT {
+            return Err(Violation::Unexpected(header.command));
         }
         let local = Local {
             inflight: cx.gates.end.outstanding().get(),
             queued: cx.queue.unsent.get(),
             blocked: self.blocked,
         };
-        self.config.lot().on_sendme(cx, CIRCUIT)?;
+        self.config.lot().on_sendme(cx, StreamId::CIRCUIT)?;
         self.control.on_sendme(&self.config, cx.now, &local)?;
         cx.gates.end.set_window(self.control.window());
         cx.gates.preference.rank = self.control.smoothed_rtt();

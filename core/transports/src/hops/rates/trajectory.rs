@@ -87,7 +87,9 @@ impl Downstream {
     }
 
     pub(super) fn decode(body: &[u8]) -> Result<Self, Violation> {
-        let (&[first, hi, lo], rest) = body.split_first_chunk().ok_or(Violation::Unexpected)?;
+        let (&[first, hi, lo], rest) = body
+            .split_first_chunk()
+            .ok_or(Violation::UnreadableMessage)?;
         let steps = usize::from(first & 0x7f);
         let lead = TICK * u64::from(u16::from_be_bytes([hi, lo]));
         let (rate, rest) = decode(rest, steps)?;
@@ -100,7 +102,7 @@ impl Downstream {
                 queue,
                 potential,
             })
-            .ok_or(Violation::Unexpected)
+            .ok_or(Violation::UnreadableMessage)
     }
 }
 
@@ -113,11 +115,11 @@ impl Upstream {
     }
 
     pub(super) fn decode(body: &[u8]) -> Result<Self, Violation> {
-        let (&steps, rest) = body.split_first().ok_or(Violation::Unexpected)?;
+        let (&steps, rest) = body.split_first().ok_or(Violation::UnreadableMessage)?;
         let (rate, rest) = decode(rest, steps.into())?;
         rest.is_empty()
             .then_some(Self { rate })
-            .ok_or(Violation::Unexpected)
+            .ok_or(Violation::UnreadableMessage)
     }
 }
 
@@ -134,11 +136,11 @@ fn encode(trajectory: &[f64], out: &mut Vec<u8>) {
 
 fn decode(bytes: &[u8], steps: usize) -> Result<(Vec<f64>, &[u8]), Violation> {
     if steps > LONGEST {
-        return Err(Violation::Unexpected);
+        return Err(Violation::UnreadableMessage);
     }
     let (head, rest) = bytes
         .split_at_checked(2 * steps)
-        .ok_or(Violation::Unexpected)?;
+        .ok_or(Violation::UnreadableMessage)?;
     let values = head.chunks_exact(2).map(|pair| {
         let half = u16::from_be_bytes([pair[0], pair[1]]);
         f64::from(f32::from_bits(u32::from(half) << 16))
@@ -147,7 +149,8 @@ fn decode(bytes: &[u8], steps: usize) -> Result<(Vec<f64>, &[u8]), Violation> {
     let sane = values
         .iter()
         .all(|value| value.is_finite() && *value >= 0.0);
-    sane.then_some((values, rest)).ok_or(Violation::Unexpected)
+    sane.then_some((values, rest))
+        .ok_or(Violation::UnreadableMessage)
 }
 
 /// The mean of a piecewise constant trajectory from `from` on, for one step. Before its beginning

@@ -59,7 +59,7 @@ impl Client {
             }
             // The answer may be late.
             None if self.given_up.contains(&here) => Ok(()),
-            None => Err(Violation::Unexpected),
+            None => Err(Violation::Unexpected(RelayCommand::SwitchAck)),
         }
     }
 

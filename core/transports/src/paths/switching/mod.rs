@@ -142,12 +142,12 @@ impl State {
         match header.command {
             RelayCommand::SwitchAck if !at_exit => self.client.on_ack(cx),
             RelayCommand::SwitchConn if at_exit => {
-                once(&mut self.notes(here).announced, cx)?;
+                once(header.command, &mut self.notes(here).announced, cx)?;
                 cx.send_along(here, RelayCommand::SwitchAck);
                 Ok(())
             }
-            RelayCommand::Switch if at_exit => once(&mut self.notes(here).left, cx),
-            _ => Err(Violation::Unexpected),
+            RelayCommand::Switch if at_exit => once(header.command, &mut self.notes(here).left, cx),
+            _ => Err(Violation::Unexpected(header.command)),
         }
     }
 
@@ -159,7 +159,7 @@ impl State {
     ) -> Result<(), Violation> {
         let forward = cx.site.direction == Direction::Forward;
         if !forward || sender != Neighbour::Successor || body != ORDER {
-            return Err(Violation::Unexpected);
+            return Err(Violation::UnexpectedMessage);
         }
         // A relay cannot know whether its predecessor is a client, so each relay measures and sends
         // orders. Only a client listens, and only its entry reaches it.
@@ -179,9 +179,9 @@ impl State {
 
 /// Notes what may be said once of a circuit that shares a stream with others, or did: the stream may
 /// have ended while the other end spoke.
-fn once(said: &mut bool, cx: &PathCx<'_>) -> Result<(), Violation> {
+fn once(command: RelayCommand, said: &mut bool, cx: &PathCx<'_>) -> Result<(), Violation> {
     if !cx.had_legs() || std::mem::replace(said, true) {
-        return Err(Violation::Unexpected);
+        return Err(Violation::Unexpected(command));
     }
     Ok(())
 }

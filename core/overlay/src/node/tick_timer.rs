@@ -6,14 +6,14 @@ use crate::Tick;
 
 /// When the layers are called regularly, if one asks for it.
 #[derive(Clone, Debug)]
-pub(super) struct Ticks {
+pub(super) struct TickTimer {
     interval: Option<Duration>,
     next: Instant,
     /// Whether the layer wants no calls until something happens.
     pub(super) resting: bool,
 }
 
-impl Ticks {
+impl TickTimer {
     /// Calls as `tick` asks for; `phase` is the node's own, as a share of the interval.
     pub(super) fn new(tick: Option<Tick>, phase: f64) -> Self {
         let next = match tick {
@@ -73,12 +73,12 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    fn every_ten_millis() -> Ticks {
+    fn every_ten_millis() -> TickTimer {
         let tick = Tick {
             interval: Duration::from_millis(10),
             in_phase: false,
         };
-        Ticks::new(Some(tick), 0.5)
+        TickTimer::new(Some(tick), 0.5)
     }
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn without_a_layer_that_asks_there_are_no_calls() {
-        let mut ticks = Ticks::new(None, 0.5);
+        let mut ticks = TickTimer::new(None, 0.5);
         ticks.end_rest(at(1));
         assert!(!ticks.take_due(Instant::FAR_FUTURE));
     }
