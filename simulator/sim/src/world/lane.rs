@@ -9,6 +9,7 @@
 use std::hint::black_box;
 
 use hopflow_overlay::{BucketConfig, CircuitHandle, Direction, Event, StreamHandle};
+use hopflow_trace::Way;
 use hopflow_units::{Duration, Instant, LinkId};
 use hopflow_wire::Reason;
 
@@ -18,7 +19,7 @@ use super::machine::{Machine, Node, Turn};
 use super::marks::Least;
 use super::outbox::{Arrival, Envelope, Left, Request};
 use super::packets::{Content, Packets};
-use super::recorders::{BreakdownRecorder, Capture, FlowIndex, Records, Tracer, Way};
+use super::recorders::{BreakdownRecorder, Capture, FlowIndex, Records, Tracer};
 use super::schedule::{Schedule, Scheduled};
 use super::shared::Shared;
 use super::users::{Client, Endpoint, Server, Sink, StreamWrite};
