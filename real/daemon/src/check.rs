@@ -4,7 +4,7 @@
 
 use std::net::SocketAddr;
 
-use crate::config::{ClientConfig, RelayConfig};
+use crate::config::{ClientConfig, RelayConfig, Trace};
 use crate::directory::{Directory, Relay};
 use crate::keys::KeyStore;
 use crate::{Hex, InputError, UnixTime};
@@ -28,6 +28,9 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
         facts: vec![network(&directory), node(config)],
         warnings: Vec::new(),
     };
+    found
+        .warnings
+        .extend(config.trace.as_ref().map(Trace::warning));
     if !KeyStore::has_relay(&config.keys) {
         refuse_others_keys(config, &directory, None)?;
         let keys = config.keys.display();
@@ -107,6 +110,9 @@ pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputErr
         ],
         warnings: Vec::new(),
     };
+    found
+        .warnings
+        .extend(config.trace.as_ref().map(Trace::warning));
     for (kind, missing) in [
         ("guard", !directory.relays.iter().any(|relay| relay.guard)),
         ("exit", !directory.relays.iter().any(|it| it.exit.is_some())),

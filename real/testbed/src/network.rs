@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use hopflow_daemon::config::{
-    Bucket, Circuits, ClientConfig, EmulatedLink, Network, RelayConfig, RelayLimits,
+    Bucket, Circuits, ClientConfig, EmulatedLink, Network, RelayConfig, RelayLimits, Trace,
 };
 use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
@@ -44,6 +44,14 @@ impl Testbed {
     /// # Errors
     /// If a socket, a file or a thread cannot be had.
     pub fn start(settings: &Settings) -> Result<Self, StartError> {
+        Self::start_traced(settings, None)
+    }
+
+    /// The same, and lets nodes write traces: each into a folder of its name in the folder of `trace`.
+    ///
+    /// # Errors
+    /// If a socket, a file or a thread cannot be had.
+    pub fn start_traced(settings: &Settings, trace: Option<&Trace>) -> Result<Self, StartError> {
         let folder = TempDir::with_prefix("hopflow-testbed-")?;
         let authority = KeyStore::open(&folder.path().join("authority"))?.authority()?;
         let network = Network {
@@ -54,6 +62,7 @@ impl Testbed {
             settings,
             folder: &folder,
             network,
+            trace,
         };
         let addresses = [free_address()?, free_address()?, free_address()?];
         builder.write_directory(&addresses, &authority)?;
@@ -115,6 +124,7 @@ struct Builder<'a> {
     settings: &'a Settings,
     folder: &'a TempDir,
     network: Network,
+    trace: Option<&'a Trace>,
 }
 
 impl Builder<'_> {
@@ -166,6 +176,7 @@ impl Builder<'_> {
             limits: RelayLimits::default(),
             exit: exit(number),
             link: self.link(),
+            trace: self.trace(RELAYS[number]),
         }
     }
 
@@ -186,7 +197,18 @@ impl Builder<'_> {
                 ..Circuits::default()
             },
             link: self.link(),
+            trace: self.trace("client"),
         }
+    }
+
+    /// What a node traces.
+    fn trace(&self, node: &str) -> Option<Trace> {
+        let trace = self.trace?;
+        let folder = trace.folder.join(node);
+        Some(Trace {
+            folder,
+            ..trace.clone()
+        })
     }
 
     /// The access link of every node; none where it would change nothing.

@@ -4,6 +4,7 @@ mod client;
 mod limits;
 mod link;
 mod relay;
+mod trace;
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,7 @@ pub use client::{Circuits, ClientConfig};
 pub use limits::RelayLimits;
 pub use link::{EmulatedLink, Queue};
 pub use relay::{Bucket, RelayConfig};
+pub use trace::{Trace, What};
 
 /// The least memory with which a node can do something.
 const LEAST_MEMORY: Bytes = Bytes::new(16 << 20);

@@ -58,7 +58,7 @@ struct Node {
 type Number = (&'static str, &'static str, fn(&Account) -> u64);
 
 /// Numbers that only grow.
-const COUNTERS: [Number; 19] = [
+const COUNTERS: [Number; 21] = [
     (
         "cells_sent",
         "Cells sent to neighbours for the first time",
@@ -149,6 +149,14 @@ const COUNTERS: [Number; 19] = [
         "out_of_memory",
         "Circuits and links closed because memory ran out",
         |it| it.counters.out_of_memory,
+    ),
+    ("trace_notes", "Packets and events noted for traces", |it| {
+        it.trace_notes
+    }),
+    (
+        "trace_notes_dropped",
+        "Packets and events that are not in the traces because their writer could not keep up",
+        |it| it.trace_notes_dropped,
     ),
 ];
 

@@ -71,6 +71,7 @@ impl Reloadable {
             ("bucket", old.bucket == config.bucket),
             ("exit", old.exit == config.exit),
             ("link", old.link == config.link),
+            ("trace", old.trace == config.trace),
         ] {
             require_same(key, same)?;
         }

@@ -28,9 +28,10 @@ use super::role::Role;
 use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
+use super::trace::Tracing;
 use super::worker::{Links, Worker};
 use crate::check::refuse_others_keys;
-use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig};
+use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig, Trace};
 use crate::directory::Directory;
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
@@ -94,6 +95,8 @@ pub struct Running {
     scrape: Option<Scrape>,
     /// What may change, if it is a relay.
     reloadable: Option<Mutex<Reloadable>>,
+    /// What writes traces, if anything does.
+    traces: Option<JoinHandle<()>>,
 }
 
 /// A worker's thread.
@@ -169,6 +172,10 @@ impl Running {
             let ended = worker.handle.join();
             ended.map_err(|_| io::Error::other("a worker panicked"))??;
         }
+        if let Some(traces) = self.traces {
+            let ended = traces.join();
+            ended.map_err(|_| io::Error::other("the writer of traces panicked"))?;
+        }
         if let Some(scrape) = self.scrape {
             scrape.end();
         }
@@ -196,6 +203,7 @@ impl Running {
             workers,
             scrape,
             reloadable: None,
+            traces: None,
         })
     }
 }
@@ -215,12 +223,16 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let own = identity.certificate.fingerprint();
     let overlay = Arc::new(overlay(config, own, &extend_to));
     let told = Arc::new(Mutex::new(config.limits));
+    let listed = network.directory.relay(&Hex(own.to_bytes()));
+    let name = listed.map_or("relay", |relay| &relay.nickname);
+    let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.link.as_ref())?;
     let workers = Workers {
         network: network.clone(),
         listen: Some(config.listen),
         link: config.link.clone(),
         memory: Bytes::new(config.memory.get() / count as u64),
         patience: config.drain,
+        tracing,
     };
     let start = |number| {
         let engine = EngineConfig {
@@ -253,8 +265,20 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let running = Running::start((0..count).map(start), config.metrics, fixed)?;
     Ok(Running {
         reloadable: Some(Mutex::new(reloadable)),
+        traces,
         ..running
     })
+}
+
+/// Starts what writes traces, if the configuration wants any.
+fn start_tracing(
+    config: Option<&Trace>,
+    node: &str,
+    link: Option<&EmulatedLink>,
+) -> Result<(Option<Tracing>, Option<JoinHandle<()>>), StartError> {
+    let rate = link.and_then(|link| link.rate);
+    let started = config.map(|config| Tracing::start(config, node, rate));
+    Ok(started.transpose()?.unzip())
 }
 
 /// By what a relay proves itself: its keys, made if they do not exist.
@@ -292,12 +316,14 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
+    let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref())?;
     let workers = Workers {
         network: network.clone(),
         listen: None,
         link: config.link.clone(),
         memory: config.memory,
         patience: config.drain,
+        tracing,
     };
     let worker = workers.start(0, workers.engine(), move |poll, _| {
         let listener = listen_for_applications(socks, poll.registry());
@@ -322,7 +348,10 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         bucket: None,
         start: calendar_time(),
     };
-    Running::start(std::iter::once(worker), config.metrics, fixed)
+    // What the worker needs it has.
+    drop(workers);
+    let running = Running::start(std::iter::once(worker), config.metrics, fixed)?;
+    Ok(Running { traces, ..running })
 }
 
 /// A socket at which applications ask for connections.
@@ -386,6 +415,7 @@ struct Workers {
     link: Option<EmulatedLink>,
     memory: Bytes,
     patience: Duration,
+    tracing: Option<Tracing>,
 }
 
 impl Workers {
@@ -461,10 +491,15 @@ impl Workers {
     ) -> Result<(Worker<R>, Arc<Waker>), StartError> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), Source::Waker.token())?);
+        let epoch = engine.epoch;
+        let mut engine = Engine::new(engine, &*self.network.factory).map_err(io::Error::other)?;
+        if let Some(tracing) = &self.tracing {
+            engine.set_observer(tracing.tap(epoch, shared));
+        }
         let worker = Worker {
             alarm: Alarm::register(poll.registry())?,
-            clock: Clock::beginning_at(engine.epoch),
-            engine: Engine::new(engine, &*self.network.factory).map_err(io::Error::other)?,
+            clock: Clock::beginning_at(epoch),
+            engine,
             links: self.links(&poll, links)?,
             role: role(&poll, &waker)?,
             shared: shared.clone(),

@@ -41,8 +41,19 @@ pub struct Account {
     pub metrics: Vec<Summary>,
     /// How often it panicked and began anew.
     pub restarts: u64,
+    /// Packets and events that it noted for traces.
+    pub trace_notes: u64,
+    /// Of these, what was dropped because the writer could not keep up.
+    pub trace_notes_dropped: u64,
     /// When it was, since the node's start.
     pub at: Instant,
+}
+
+/// Counts of what a worker noted for traces, and of what was dropped of it.
+#[derive(Debug, Default)]
+pub(super) struct Traced {
+    pub(super) noted: AtomicU64,
+    pub(super) dropped: AtomicU64,
 }
 
 impl Account {
@@ -73,6 +84,8 @@ impl Account {
             (&mut self.connections.open, other.connections.open),
             (&mut self.connections.refused, other.connections.refused),
             (&mut self.connections.evicted, other.connections.evicted),
+            (&mut self.trace_notes, other.trace_notes),
+            (&mut self.trace_notes_dropped, other.trace_notes_dropped),
         ] {
             *sum += more;
         }
@@ -104,6 +117,8 @@ pub(super) struct Shared {
     ending: AtomicBool,
     account: Mutex<Account>,
     pub(super) restarts: AtomicU64,
+    /// What tracing has done.
+    pub(super) traced: Traced,
     /// How often something was changed, and what holds now.
     changes: AtomicU64,
     change: Mutex<Option<Arc<Change>>>,
@@ -158,6 +173,8 @@ impl Shared {
             flows: engine.flows().map(|(_, flows)| flows).collect(),
             metrics: summaries::summarize(&engine.measured()),
             restarts: self.restarts.load(Ordering::Relaxed),
+            trace_notes: self.traced.noted.load(Ordering::Relaxed),
+            trace_notes_dropped: self.traced.dropped.load(Ordering::Relaxed),
             at,
         };
         if let Ok(mut place) = self.account.lock() {

@@ -73,6 +73,7 @@ impl<R: Role> Worker<R> {
             self.take_change();
             self.handle_timeouts(now);
             self.work(now);
+            self.engine.observe(now);
             if now >= account_at {
                 self.account(now);
                 let after = self.clock.now();
@@ -269,6 +270,7 @@ impl<R: Role> Worker<R> {
         loop {
             let now = self.clock.now();
             self.work(now);
+            self.engine.observe(now);
             if now >= end {
                 return Ok(());
             }

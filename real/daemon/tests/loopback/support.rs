@@ -75,7 +75,25 @@ impl Overlay {
         preset: &str,
         exit: &str,
         circuits: &str,
+        with: (&str, &str),
+    ) -> Self {
+        Self::start_each(preset, exit, circuits, with, |_| String::new())
+    }
+
+    /// All nodes trace, into folders `trace-NAME` of the network's folder.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn start_traced(preset: &str) -> Self {
+        let trace = |name: &str| format!("[trace]\nfolder = \"trace-{name}\"\n");
+        Self::start_each(preset, EVERYTHING, "", ("", ""), trace)
+    }
+
+    /// With these tables of each node, too.
+    fn start_each(
+        preset: &str,
+        exit: &str,
+        circuits: &str,
         (middle, limits): (&str, &str),
+        each: impl Fn(&str) -> String,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = KeyStore::open(&folder.path().join("authority"));
@@ -97,13 +115,13 @@ impl Overlay {
                 format!("[exit]\n{exit}[limits]\n{limits}")
             });
             let more = if name == "two" { middle } else { "" };
-            let text = format!("{top}{network}{exit}{more}");
+            let text = format!("{top}{network}{exit}{more}{}", each(name));
             files.push(node(folder.path(), name, &text));
         }
         sign(folder.path(), &directory, &authority);
         let start = |file: &PathBuf| net::relay(&RelayConfig::load(file).unwrap()).unwrap();
         let relays = files.iter().map(start).collect();
-        let client = format!("{network}[circuits]\n{circuits}");
+        let client = format!("{network}[circuits]\n{circuits}{}", each("client"));
         let (client, socks) = start_client(folder.path(), &client);
         Self {
             relays,
@@ -198,11 +216,16 @@ impl Overlay {
 
     /// Ends all nodes, which must have nothing left to wait for.
     pub(crate) fn end(self) {
+        drop(self.end_and_keep());
+    }
+
+    /// The same; the network's folder stays.
+    pub(crate) fn end_and_keep(self) -> TempDir {
         self.client.end().unwrap();
         self.relays
             .into_iter()
             .for_each(|relay| relay.end().unwrap());
-        drop(self.folder);
+        self.folder
     }
 }
 

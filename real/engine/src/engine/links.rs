@@ -171,6 +171,11 @@ impl Engine {
     pub(super) fn after_channel(&mut self, now: Instant, id: LinkId) {
         match self.links.settle(now, id) {
             Settled::Lives => {}
+            Settled::Opened(said) => {
+                if self.observer.is_some() {
+                    said.iter().for_each(|it| self.observe_control(now, id, it));
+                }
+            }
             Settled::Closed => self.remove_link(now, id),
         }
     }
@@ -188,6 +193,9 @@ impl Engine {
             self.reports.actions.push_back(Action::Close { conn });
         }
         self.links.part(now, link);
+        if let Some(observing) = &mut self.observer {
+            observing.forget_link(id);
+        }
         for key in circuits {
             // The only link of a circuit that we build leads to its first hop.
             let building = self.building_hop(key).is_some();
@@ -289,9 +297,15 @@ impl Engine {
 
     /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake.
     fn send_control(&mut self, now: Instant, id: LinkId, frames: Vec<u8>) {
-        if let Some(link) = self.links.get_mut(id) {
-            link.send_control(now, frames);
-            self.links.queue(id);
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        let sealed = link.send_control(now, frames);
+        self.links.queue(id);
+        if let Some(frames) = sealed
+            && self.observer.is_some()
+        {
+            self.observe_control(now, id, &frames);
         }
     }
 

@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 
 use hopflow_channel::{DatagramChannel, Knock};
 use hopflow_onion::OnionPayload;
+use hopflow_trace::Way;
+use hopflow_trace::link::Seen;
 use hopflow_units::{CircuitId as Name, Instant, LinkId};
 use hopflow_wire::{Carrier, Cell, Destroy, Frame, Reason};
 
 use super::Engine;
+use super::observe::without_payload;
 use crate::circuit::Phase;
 use crate::crypt::Crypt;
 use crate::link::{Arrived, Channel, Peer};
@@ -82,13 +85,37 @@ impl Engine {
         }
     }
 
-    fn take_arrived(&mut self, now: Instant, link: LinkId, mut arrived: Vec<Arrived>) {
+    fn take_arrived(&mut self, now: Instant, link: LinkId, arrived: Vec<Arrived>) {
+        if self.observer.is_some() {
+            self.take_frames::<true>(now, link, arrived);
+        } else {
+            self.take_frames::<false>(now, link, arrived);
+        }
+    }
+
+    /// Takes frames that arrived together, and tells the observer if there is one.
+    fn take_frames<const OBSERVED: bool>(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        mut arrived: Vec<Arrived>,
+    ) {
+        let mut seen = Vec::new();
         if self.links.get(link).is_some() {
             let mut batch = std::mem::take(&mut self.buffers.frames);
             for frame in arrived.drain(..) {
                 match frame {
+                    Arrived::Frame(frame) if OBSERVED => {
+                        let noted = without_payload(&frame, false);
+                        let kept = self.filter(now, link, frame);
+                        seen.push(self.observe_arrived(now, link, noted, kept.as_ref()));
+                        batch.extend(kept);
+                    }
                     Arrived::Frame(frame) => batch.extend(self.filter(now, link, frame)),
                     Arrived::Setup(setup) => {
+                        if OBSERVED {
+                            seen.push(Seen::Setup(setup.circuit));
+                        }
                         self.host.receive(now, link, &mut batch);
                         self.take_events(now);
                         self.take_setup(now, link, &setup);
@@ -102,6 +129,9 @@ impl Engine {
             self.buffers.frames = batch;
             // Circuits that are gone must be known to be before others get their names.
             self.take_events(now);
+        }
+        if OBSERVED {
+            self.observe_packet(now, link, Way::Received, seen);
         }
         arrived.clear();
         self.buffers.arrived = arrived;

@@ -85,6 +85,9 @@ impl Engine {
             link.expect_answer(now);
         }
         self.links.queue(id);
+        if self.observer.is_some() {
+            self.observe_sent(now, id, frames);
+        }
     }
 }
 

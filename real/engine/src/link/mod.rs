@@ -15,7 +15,8 @@ use hopflow_wire::Carrier;
 use crate::origin::Origin;
 use crate::types::{CircuitKey, ConnId, Target, Via};
 pub(crate) use inlet::Arrived;
-use inlet::{Inlet, decode};
+use inlet::Inlet;
+pub(crate) use inlet::decode;
 pub(crate) use names::{Named, Names};
 use outgoing::Outgoing;
 pub(crate) use table::{LinkTable, Settled};
@@ -271,24 +272,26 @@ impl LinkEnd {
 
     /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
     /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
-    /// for.
-    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) {
+    /// for. Returns the frame if it was sealed.
+    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> Option<Vec<u8>> {
         let control = &mut self.control;
         if !self.open {
             // What is repeated while it waits need not be said twice.
             if control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame) {
                 control.waiting.push(frame);
             }
-            return;
+            return None;
         }
         let waits = match self.channel {
             Channel::Stream(..) => &mut control.given,
             Channel::Datagram(_) => &mut self.out.len(),
         };
-        if *waits < MAX_BACKLOG {
-            *waits += frame.len();
-            self.seal(now, &frame);
+        if *waits >= MAX_BACKLOG {
+            return None;
         }
+        *waits += frame.len();
+        self.seal(now, &frame);
+        Some(frame)
     }
 
     /// The connection takes something again.
@@ -296,12 +299,14 @@ impl LinkEnd {
         self.control.given = 0;
     }
 
-    /// The handshake is over: sends what waited for it.
-    fn on_open(&mut self, now: Instant) {
+    /// The handshake is over: sends what waited for it, and returns that.
+    fn on_open(&mut self, now: Instant) -> Vec<Vec<u8>> {
         self.open = true;
-        for frame in std::mem::take(&mut self.control.waiting) {
-            self.seal(now, &frame);
+        let waiting = std::mem::take(&mut self.control.waiting);
+        for frame in &waiting {
+            self.seal(now, frame);
         }
+        waiting
     }
 
     /// Lets the channel hear the time.
