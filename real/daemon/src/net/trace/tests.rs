@@ -131,6 +131,12 @@ fn all_files_together_stay_within_their_size_and_then_nobody_listens() {
 }
 
 #[test]
+fn a_file_ends_as_qlog_has_it() {
+    let end = hopflow_trace::qlog::END_OF_TRACE.to_owned() + hopflow_trace::qlog::END_OF_FILE;
+    assert_eq!(super::writer::END_OF_QLOG, end.as_bytes());
+}
+
+#[test]
 fn tracing_ends_in_time() {
     let parent = tempfile::tempdir().unwrap();
     let config = Trace {

@@ -22,7 +22,7 @@ use crate::net::clock::Clock;
 /// How long something may wait to be written while nothing else comes.
 const REST: Duration = Duration::from_millis(200);
 /// What stands behind the events of a circuit.
-const END_OF_QLOG: &[u8] = b"\n]}\n]}\n";
+pub(super) const END_OF_QLOG: &[u8] = b"\n]}\n]}\n";
 
 /// Writes what workers noted.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ impl Writer {
         let mut file = Growing::create(&self.folder.join("packets.pcapng"), b"")?;
         let mut begin = pcapng::begin(&self.node, rate);
         pcapng::names([(own_address(), &*self.node)], &mut begin);
-        self.push(&mut file, &begin)?;
+        push(&mut self.budget, &mut file, &begin)?;
         file.flush()?;
         self.packets = Some(Packets { file, links: 0 });
         Ok(())
@@ -177,14 +177,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends to a file, if there is room.
-    fn push(&mut self, file: &mut Growing, bytes: &[u8]) -> Result<(), Stop> {
-        if !self.budget.take(bytes.len()) {
-            return Err(Stop::Size);
-        }
-        Ok(file.push(bytes)?)
-    }
-
     fn begin_circuit(&mut self, number: u32, place: Place) -> Result<(), Stop> {
         let title = format!("circuit {number} at {}", self.node);
         let vantage = Vantage {
@@ -205,21 +197,21 @@ impl Writer {
     }
 
     fn write_event(&mut self, number: u32, event: &Event) -> Result<(), Stop> {
-        let Some(mut circuit) = self.circuits.remove(&number) else {
+        let Some(circuit) = self.circuits.get_mut(&number) else {
             return Ok(());
         };
         let line = qlog::event(circuit.events, event);
-        let pushed = self.push(&mut circuit.file, line.as_bytes());
+        push(&mut self.budget, &mut circuit.file, line.as_bytes())?;
         circuit.events += 1;
-        if pushed.is_ok() && matches!(event.step, Step::Closed(_)) {
-            return Ok(circuit.file.flush()?);
+        if matches!(event.step, Step::Closed(_)) {
+            circuit.file.flush()?;
+            self.circuits.remove(&number);
         }
-        self.circuits.insert(number, circuit);
-        pushed
+        Ok(())
     }
 
     fn write_packet(&mut self, since: Duration, packet: &Packet) -> Result<(), Stop> {
-        let Some(mut packets) = self.packets.take() else {
+        let Some(packets) = &mut self.packets else {
             return Ok(());
         };
         let mut blocks = Vec::new();
@@ -231,8 +223,14 @@ impl Writer {
         }
         let time = self.zero.since_1970 + (packet.at + since).as_nanos();
         pcapng::packet(time, packet.way, &encode(packet), &mut blocks);
-        let pushed = self.push(&mut packets.file, &blocks);
-        self.packets = Some(packets);
-        pushed
+        push(&mut self.budget, &mut packets.file, &blocks)
     }
+}
+
+/// Appends to a file, if there is room.
+fn push(budget: &mut Budget, file: &mut Growing, bytes: &[u8]) -> Result<(), Stop> {
+    if !budget.take(bytes.len()) {
+        return Err(Stop::Size);
+    }
+    Ok(file.push(bytes)?)
 }
