@@ -59,7 +59,8 @@ impl Engine {
             self.observe_frame(now, named, &noted, Way::Sent);
             seen.push(Seen::Frame(noted));
         }
-        self.observe_packet(now, link, Way::Sent, seen);
+        let number = self.observed_link(link);
+        self.observe_packet(now, number, Way::Sent, seen);
     }
 
     /// Frames that pass no queue of the node were sealed.
@@ -80,7 +81,8 @@ impl Engine {
                 }
             });
         }
-        self.observe_packet(now, link, Way::Sent, seen);
+        let number = self.observed_link(link);
+        self.observe_packet(now, number, Way::Sent, seen);
     }
 
     /// A frame arrived: what is noted of it, with what it carries if `kept`, the same frame as the node gets
@@ -102,20 +104,20 @@ impl Engine {
         Seen::Frame(noted)
     }
 
+    /// The number of a link for the observer.
+    #[cold]
+    pub(super) fn observed_link(&mut self, link: LinkId) -> u32 {
+        let observing = self.observer.as_mut();
+        observing.map_or(0, |observing| observing.link(link))
+    }
+
     /// Frames passed over a link together.
     #[cold]
-    pub(super) fn observe_packet(
-        &mut self,
-        at: Instant,
-        link: LinkId,
-        way: Way,
-        frames: Vec<Seen>,
-    ) {
+    pub(super) fn observe_packet(&mut self, at: Instant, link: u32, way: Way, frames: Vec<Seen>) {
         let carrier = self.plan.link.carrier;
         if let Some(observing) = &mut self.observer
             && !frames.is_empty()
         {
-            let link = observing.link(link);
             observing.packet(Packet {
                 at,
                 link,

@@ -100,8 +100,12 @@ impl Engine {
         link: LinkId,
         mut arrived: Vec<Arrived>,
     ) {
-        let mut seen = Vec::new();
+        // A link that goes because of what arrived had its number before.
+        let (mut number, mut seen) = (0, Vec::new());
         if self.links.get(link).is_some() {
+            if OBSERVED && !arrived.is_empty() {
+                number = self.observed_link(link);
+            }
             let mut batch = std::mem::take(&mut self.buffers.frames);
             for frame in arrived.drain(..) {
                 match frame {
@@ -131,7 +135,7 @@ impl Engine {
             self.take_events(now);
         }
         if OBSERVED {
-            self.observe_packet(now, link, Way::Received, seen);
+            self.observe_packet(now, number, Way::Received, seen);
         }
         arrived.clear();
         self.buffers.arrived = arrived;

@@ -221,10 +221,8 @@ impl Lane {
     /// next event.
     #[inline]
     fn after_event(&mut self, shared: &Shared) {
-        if let Some(mut tracer) = self.machine.tracer.take() {
-            let machine = &self.machine;
-            tracer.after_event(shared.now, |position| &*machine.node(position).host);
-            self.machine.tracer = Some(tracer);
+        if self.machine.tracer.is_some() {
+            self.trace_event(shared.now);
         }
         if let Some(breakdown) = &mut self.records.breakdown {
             breakdown.ask(shared.now, &self.machine);
@@ -363,6 +361,16 @@ impl Lane {
     fn sample(&mut self, now: Instant) {
         if let Some(sampler) = &mut self.records.sampler {
             sampler.sample(now, &self.machine, &self.clients, &self.servers);
+        }
+    }
+
+    /// Lets the tracer ask what is no longer as it was.
+    #[cold]
+    fn trace_event(&mut self, now: Instant) {
+        if let Some(mut tracer) = self.machine.tracer.take() {
+            let machine = &self.machine;
+            tracer.after_event(now, |position| &*machine.node(position).host);
+            self.machine.tracer = Some(tracer);
         }
     }
 

@@ -196,6 +196,7 @@ impl Tracer {
     }
 
     /// A node sends frames over a link, or has received them.
+    #[cold]
     pub(crate) fn on_frames(
         &mut self,
         now: Instant,
@@ -212,6 +213,7 @@ impl Tracer {
     }
 
     /// The same over a connection.
+    #[cold]
     pub(crate) fn on_stream(
         &mut self,
         now: Instant,
@@ -227,6 +229,7 @@ impl Tracer {
     }
 
     /// A packet passes between the machine and its access link.
+    #[cold]
     pub(crate) fn on_packet(&mut self, now: Instant, packet: Packet, packets: &Packets, way: Way) {
         let Some(capture) = &mut self.capture else {
             return;
