@@ -5,7 +5,7 @@ CHROMIUM ?= chromium
 FIREFOX ?= firefox-esr
 
 .DEFAULT_GOAL := test
-.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground site test-site wheel dist lint fmt docs bench ci
+.PHONY: test test-nightly test-rust test-python test-page python-env page-packages playground live-page site test-site wheel dist lint fmt docs bench ci
 
 TARGET = $(or $(CARGO_TARGET_DIR),target)
 # An environment with what tests and checks of the Python package need, and the package itself.
@@ -39,7 +39,7 @@ test-python: python-env ## tests of the Python package, and its types
 	$(ENV_PYTHON) -m pytest --quiet
 
 # In Chromium and Firefox, where they are.
-test-page: ## tests of the playground in browsers
+test-page: ## tests of the playground and of `hopflow live` in browsers
 	@if ! command -v npm >/dev/null || ! test -d "$$(rustc --print target-libdir --target $(WASM))"; then \
 		echo "skipped: the playground needs npm and rustup target add $(WASM)"; \
 	elif ! command -v $(CHROMIUM) >/dev/null; then \
@@ -47,9 +47,11 @@ test-page: ## tests of the playground in browsers
 	else \
 		$(MAKE) --no-print-directory playground && \
 		$(CARGO) build --quiet --locked --package hopflow-playground --example hashes && \
-		cd $(PAGE) && npm run --silent check && \
-		export HASHES="$(abspath $(TARGET))/debug/examples/hashes" && \
+		$(CARGO) build --quiet --locked --workspace --bin hopflow && \
+		cd $(PAGE) && npm run --silent check && npm run --silent live -- --check && \
+		export HASHES="$(abspath $(TARGET))/debug/examples/hashes" HOPFLOW="$(abspath $(TARGET))/debug/hopflow" && \
 		BROWSER=chromium CHROMIUM="$$(command -v $(CHROMIUM))" npm run --silent test && \
+		CHROMIUM="$$(command -v $(CHROMIUM))" npm run --silent test-live && \
 		if command -v $(FIREFOX) >/dev/null; then \
 			BROWSER=firefox FIREFOX="$$(command -v $(FIREFOX))" npm run --silent test; \
 		else \
@@ -73,6 +75,9 @@ playground: page-packages ## the page that runs the simulator in a browser, in s
 		--target-dir $(TARGET)/bindgen -- \
 		$(TARGET)/$(WASM)/release/hopflow_playground.wasm $(PAGE)/build/pkg
 	cd $(PAGE) && npm run --silent build
+
+live-page: page-packages ## the page of `hopflow live`, in front/live/page, which is part of the program
+	cd $(PAGE) && npm run --silent live
 
 page-packages: $(PACKAGES)
 
@@ -106,9 +111,10 @@ lint: python-env ## format, clippy, ruff, the directions of dependencies and cir
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs tools/bindgen/src/main.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package hopflow --all-targets --locked -- -D warnings
-	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-links.py tools/check-bands.py tools/records.py tools/equal-arms.py tools/compare-with-tor.py packaging/crates.py
+	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-links.py tools/check-bands.py tools/records.py tools/equal-arms.py tools/compare-with-tor.py tools/check-walks.py packaging/crates.py
 	$(PYTHON) tools/check-crate-graph.py
 	$(PYTHON) tools/check-circles.py
+	$(PYTHON) tools/check-walks.py
 	$(PYTHON) tools/check-bands.py
 	$(PYTHON) tools/records.py check
 	$(ENV_PYTHON) -m ruff format --quiet --check python

@@ -43,8 +43,10 @@ ALLOWED = {
     "hopflow-reproductions": {"units", "wire", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
     "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
     "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
-    "hopflow": {"units", "onion", "overlay", "sim", "transports", "lab", "results", "report", "daemon", "testbed", "api"},
-    "hopflow-playground": {"units", "config", "sim", "transports", "lab"},
+    "hopflow-picture": {"units", "sim"},
+    "hopflow-live": {"units", "overlay", "sim", "lab", "results", "picture"},
+    "hopflow": {"units", "onion", "overlay", "sim", "transports", "lab", "results", "report", "daemon", "testbed", "api", "live"},
+    "hopflow-playground": {"units", "config", "transports", "lab", "picture"},
     "hopflow-own-transport": {"hopflow", "units", "wire", "overlay", "transports"},
     "hopflow-python": {"hopflow", "units", "lab", "results", "report", "api"},
 }

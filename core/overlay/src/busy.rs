@@ -1,5 +1,8 @@
 //! Which flows of a node are busy: the others take nothing of what the node can carry.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
 use hopflow_units::{Duration, Instant};
 
 use crate::FlowId;
@@ -12,10 +15,22 @@ use crate::FlowId;
 pub struct BusyFlows {
     /// How long a flow is busy after a cell.
     after: Option<Duration>,
-    /// The last cell of each flow that is listed.
-    last: Vec<Option<Instant>>,
-    /// Flows that are busy, or were until not long ago.
-    listed: Vec<FlowId>,
+    /// Of each flow that is listed, its last cell and its place in the list.
+    last: Vec<Option<Listed>>,
+    /// Flows that are busy, or were until not long ago, in the order in which they were listed.
+    listed: BTreeMap<u64, FlowId>,
+    /// Each place, by a cell of its flow: since it was listed, or since it was looked at, others may have
+    /// come. Who lists a flow looks at those places only whose cell is old.
+    looks: BinaryHeap<Reverse<(Instant, u64)>>,
+    /// Flows that were listed so far.
+    count: u64,
+}
+
+/// A flow that is listed.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    last: Instant,
+    place: u64,
 }
 
 impl BusyFlows {
@@ -23,7 +38,9 @@ impl BusyFlows {
         Self {
             after,
             last: Vec::new(),
-            listed: Vec::new(),
+            listed: BTreeMap::new(),
+            looks: BinaryHeap::new(),
+            count: 0,
         }
     }
 
@@ -39,50 +56,63 @@ impl BusyFlows {
             return;
         }
         match self.last.get_mut(flow.index()) {
-            Some(Some(last)) => *last = now,
+            Some(Some(listed)) => listed.last = now,
             _ => self.list(now, flow),
         }
     }
 
     /// Lists a flow that was not, in place of those that are busy no more.
     fn list(&mut self, now: Instant, flow: FlowId) {
-        let mut listed = std::mem::take(&mut self.listed);
-        listed.retain(|&other| {
-            let busy = self.is_busy(now, other);
-            if !busy {
-                self.last[other.index()] = None;
+        let Some(after) = self.after else { return };
+        let is_old = |at: Instant| now.saturating_since(at) > after;
+        while let Some(&Reverse((at, place))) = self.looks.peek()
+            && is_old(at)
+        {
+            self.looks.pop();
+            let Some(other) = self.listed.get(&place).map(|flow| flow.index()) else {
+                continue;
+            };
+            match self.last[other] {
+                Some(listed) if !is_old(listed.last) => {
+                    self.looks.push(Reverse((listed.last, place)));
+                }
+                _ => {
+                    self.listed.remove(&place);
+                    self.last[other] = None;
+                }
             }
-            busy
-        });
+        }
         if self.last.len() <= flow.index() {
             self.last.resize(flow.index() + 1, None);
         }
-        self.last[flow.index()] = Some(now);
-        listed.push(flow);
-        self.listed = listed;
+        let place = self.count;
+        self.count += 1;
+        self.last[flow.index()] = Some(Listed { last: now, place });
+        self.listed.insert(place, flow);
+        self.looks.push(Reverse((now, place)));
     }
 
     /// A flow is gone: its number may be given to another one.
     pub(crate) fn forget(&mut self, flow: FlowId) {
         if let Some(last) = self.last.get_mut(flow.index())
-            && last.take().is_some()
+            && let Some(listed) = last.take()
         {
-            self.listed.retain(|&other| other != flow);
+            self.listed.remove(&listed.place);
         }
     }
 
     /// Whether a flow is busy.
     pub fn is_busy(&self, now: Instant, flow: FlowId) -> bool {
-        let last = self.last.get(flow.index()).copied().flatten();
-        let Some((last, after)) = last.zip(self.after) else {
+        let listed = self.last.get(flow.index()).copied().flatten();
+        let Some((listed, after)) = listed.zip(self.after) else {
             return false;
         };
-        now.saturating_since(last) <= after
+        now.saturating_since(listed.last) <= after
     }
 
     /// The busy flows, in the order in which they were listed: what decides is their cells alone.
     pub fn flows(&self, now: Instant) -> impl Iterator<Item = FlowId> {
-        let listed = self.listed.iter().copied();
+        let listed = self.listed.values().copied();
         listed.filter(move |&flow| self.is_busy(now, flow))
     }
 
@@ -116,7 +146,60 @@ mod tests {
         assert_eq!(busy.count(at(501)), 0);
         busy.note(at(600), flow(3));
         assert_eq!(busy.flows(at(600)).collect::<Vec<_>>(), [flow(3)]);
-        assert_eq!(busy.listed, [flow(3)], "others are listed no more");
+        let listed: Vec<FlowId> = busy.listed.into_values().collect();
+        assert_eq!(listed, [flow(3)], "others are listed no more");
+    }
+
+    /// Looks at all that is listed whenever a flow is.
+    struct Naive(Vec<(FlowId, Instant)>);
+
+    impl Naive {
+        fn note(&mut self, now: Instant, after: Duration, flow: FlowId) {
+            let known = self.0.iter_mut().find(|(other, _)| *other == flow);
+            if let Some((_, last)) = known {
+                *last = now;
+            } else {
+                self.0
+                    .retain(|(_, last)| now.saturating_since(*last) <= after);
+                self.0.push((flow, now));
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_is_that_of_a_list_that_is_searched_through_each_time() {
+        let (mut random, mut now) = (7_u64, at(0));
+        let mut below = |end: u64| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) % end
+        };
+        let mut after = Duration::from_millis(300);
+        let (mut busy, mut naive) = (BusyFlows::new(Some(after)), Naive(Vec::new()));
+        for _ in 0..20_000 {
+            now += Duration::from_millis(below(30));
+            let flow = flow(below(40) as u32);
+            match below(20) {
+                0 => {
+                    busy.forget(flow);
+                    naive.0.retain(|(other, _)| *other != flow);
+                }
+                1 => {
+                    after = Duration::from_millis(100 + below(300));
+                    busy.set_after(Some(after));
+                }
+                _ => {
+                    busy.note(now, flow);
+                    naive.note(now, after, flow);
+                }
+            }
+            let all: Vec<FlowId> = busy.listed.values().copied().collect();
+            assert_eq!(
+                all,
+                naive.0.iter().map(|(flow, _)| *flow).collect::<Vec<_>>()
+            );
+        }
     }
 
     #[test]

@@ -38,14 +38,18 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Adds a circuit.
     ///
     /// # Panics
-    /// If a link is not there, or has a circuit of that name: drivers give names out.
+    /// If a link is not there, or has a circuit of that name: drivers give names out. If the circuit
+    /// has no neighbour.
     fn open_circuit(&mut self, spec: &CircuitSpec) -> CircuitHandle;
 
     /// Closes a circuit and reports the reason to its neighbours; nothing happens if it is closed.
     fn close_circuit(&mut self, now: Instant, circuit: CircuitHandle, reason: Reason);
 
     /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, neither
-    /// begins nor ends here, has a stream of that name, or has 2048 streams.
+    /// begins nor ends here, has a stream of that name, or has 2048 streams. The name of a stream
+    /// that was broken off is free when the far end has answered, and on a circuit where it was not
+    /// the first of several, never. `None`, too, if circuits stand there twice, do not all begin or
+    /// all end here, or one of them shares a stream with others than these.
     ///
     /// # Panics
     /// If there are no circuits, or the stream's name is 0, which means a circuit as a whole.
@@ -92,6 +96,9 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Changes the node's token bucket, as its operator may at any time. What layers know of it from
     /// [`NodeEnv`] stays as it is.
     fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>);
+
+    /// Pays for what the driver sends beside the node's frames, so that cells wait for it: `len` bytes.
+    fn pay(&mut self, len: Bytes);
 
     /// Handles all timers that are due.
     fn handle_timeout(&mut self, now: Instant);

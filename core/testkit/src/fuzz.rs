@@ -8,10 +8,10 @@
 use std::collections::VecDeque;
 
 use hopflow_overlay::{
-    CircuitHandle, CircuitSpec, Direction, Event, Factory, HopSpec, Host, MAX_DATAGRAM,
-    NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec,
+    BucketConfig, CircuitHandle, CircuitSpec, Direction, Event, Factory, HopSpec, Host,
+    MAX_DATAGRAM, NodeCounters, NodeEnv, Plan, StreamHandle, StreamSpec,
 };
-use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
+use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, Rate, StreamId};
 use hopflow_wire::{
     CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Frames, Message,
     Neighbour, Payload, RawPayload, Reason, RelayCommand, RelayHeader,
@@ -214,10 +214,51 @@ impl Life {
                 let message = message(circuit, script);
                 self.host.receive_message(self.now, link, &message);
             }
-            _ => self.take_output(script.below(8)),
+            _ => self.act_on_streams(script),
         }
         if !script.byte().is_multiple_of(4) {
             self.take_output(u32::MAX);
+        }
+    }
+
+    /// What applications and operators do less often; half of the time only output is taken.
+    fn act_on_streams(&mut self, script: &mut Script<'_>) {
+        let (what, stream) = (script.below(16), self.stream(script));
+        match what {
+            0 => self.host.close_stream(self.now, stream),
+            1 => self.host.finish_stream(self.now, stream),
+            2 => {
+                let low = Bytes::new(script.number().into());
+                self.host.notify_below(stream, low);
+            }
+            3 => {
+                let rate = Rate::from_bytes_per_sec(1000 * (1 + u64::from(script.word())));
+                let bucket = rate.filter(|_| script.coin()).map(|rate| BucketConfig {
+                    rate,
+                    depth: Bytes::new(20_000),
+                    interval: Duration::from_millis(10),
+                    phase: Duration::ZERO,
+                });
+                self.host.set_bucket(self.now, bucket);
+            }
+            4..=6 if !self.circuits.is_empty() => {
+                // Names are given again, and a stream may have any circuits, even one twice.
+                let id = StreamId::new(script.below(6) as u16 + 1);
+                let legs = (0..=script.below(2)).map(|_| {
+                    let which = script.below(self.circuits.len() as u32);
+                    self.circuits[which as usize]
+                });
+                let (legs, hold) = (legs.collect::<Vec<_>>(), Cells::new(8));
+                let begins = what == 4 && legs.len() == 1;
+                let opened = self.host.open_stream(&StreamSpec { id, legs, hold });
+                if let Some(stream) = opened.filter(|_| begins) {
+                    let target = vec![7; script.below(100) as usize];
+                    let len = Bytes::new(target.len() as u64);
+                    self.host.begin_stream(self.now, stream, target.into(), len);
+                }
+                self.streams.extend(opened);
+            }
+            _ => self.take_output(script.below(8)),
         }
     }
 

@@ -56,16 +56,7 @@ pub(crate) fn hops<P: Payload>() -> Vec<HopEntry<P>> {
 
 /// Controls on hops, whatever their cells hold.
 pub(crate) fn hop_layers() -> Vec<HopLayer> {
-    let mut layers: Vec<HopLayer> = Vec::new();
-    for (layer, _) in &look().hops {
-        if layers
-            .iter()
-            .all(|known| known.info.name != layer.info.name)
-        {
-            layers.push(*layer);
-        }
-    }
-    layers
+    look().hops.iter().map(|(layer, _)| *layer).collect()
 }
 
 pub(crate) fn ends() -> Vec<EndEntry> {

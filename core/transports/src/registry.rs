@@ -43,7 +43,9 @@ own_hops! {
 }
 
 fn hops<P: Payload>() -> Vec<HopEntry<P>> {
-    own_hops().chain(guests::hops()).collect()
+    distinct(own_hops().chain(guests::hops()), |entry| {
+        entry.layer.info.name
+    })
 }
 
 /// The controls from end to end: one line for each.
@@ -57,7 +59,9 @@ pub(crate) fn ends() -> Vec<EndEntry> {
         EndEntry::of::<GradientWindow>(),
         EndEntry::of::<MarkedShareWindow>(),
     ];
-    own.into_iter().chain(guests::ends()).collect()
+    distinct(own.into_iter().chain(guests::ends()), |entry| {
+        (entry.info)().name
+    })
 }
 
 /// The choices among circuits: one line for each.
@@ -71,7 +75,7 @@ pub(crate) fn paths() -> Vec<PathEntry> {
 /// The controls on hops, whatever cells hold.
 pub(crate) fn hop_layers() -> Vec<HopLayer> {
     let own = OWN_HOPS.iter().copied();
-    own.chain(guests::hop_layers()).collect()
+    distinct(own.chain(guests::hop_layers()), |layer| layer.info.name)
 }
 
 /// What the controls on hops say of themselves.
@@ -91,7 +95,19 @@ pub fn path_choices() -> Vec<Info> {
 
 /// All presets, transport by transport.
 pub fn presets() -> Vec<&'static Preset> {
-    PRESETS.iter().chain(guests::presets()).collect()
+    let all = PRESETS.iter().chain(guests::presets());
+    distinct(all, |preset| preset.name)
+}
+
+/// Without those whose name another one had before.
+fn distinct<T>(all: impl Iterator<Item = T>, name: impl Fn(&T) -> &'static str) -> Vec<T> {
+    let mut known: Vec<T> = Vec::new();
+    for one in all {
+        if known.iter().all(|other| name(other) != name(&one)) {
+            known.push(one);
+        }
+    }
+    known
 }
 
 /// Makes a factory of nodes from a preset and options that override the preset's.

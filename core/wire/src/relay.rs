@@ -59,6 +59,18 @@ impl RelayCommand {
         Self::SwitchAck,
     ];
 
+    /// The command of a code.
+    ///
+    /// # Errors
+    /// If there is none.
+    #[inline]
+    pub const fn from_code(code: u8) -> Result<Self, DecodeError> {
+        match BY_CODE[code as usize] {
+            Some(command) => Ok(command),
+            None => Err(DecodeError::UnknownCommand(code)),
+        }
+    }
+
     /// Whether the cell has a number: among those of its stream or, if it acknowledges, that of the
     /// next cell expected.
     pub const fn is_numbered(self) -> bool {
@@ -125,7 +137,7 @@ impl RelayHeader {
     /// Writes the header, and the number of a numbered cell behind it; returns the bytes used.
     pub fn encode(&self, out: &mut [u8; crate::CELL_PAYLOAD]) -> usize {
         out[..2].copy_from_slice(&self.stream.get().to_be_bytes());
-        out[2..8].fill(0); // digest: set by the onion layer
+        out[2..8].fill(0); // Where Tor has a digest; payloads of tests have none.
         out[8..10].copy_from_slice(&self.len.to_be_bytes());
         out[10] = self.command as u8;
         if !self.command.is_numbered() {
@@ -140,8 +152,7 @@ impl RelayHeader {
     /// # Errors
     /// If the command is unknown or the length exceeds what the cell can hold.
     pub fn decode(bytes: &[u8; crate::CELL_PAYLOAD]) -> Result<Self, DecodeError> {
-        let command = BY_CODE[usize::from(bytes[10])];
-        let command = command.ok_or(DecodeError::UnknownCommand(bytes[10]))?;
+        let command = RelayCommand::from_code(bytes[10])?;
         let len = u16::from_be_bytes([bytes[8], bytes[9]]);
         if len as usize > Self::capacity(command) {
             return Err(DecodeError::Length(len));

@@ -9,7 +9,7 @@ mod explore;
 
 /// Bytes that look like a frame at first, so that decoding gets past the type.
 fn framed() -> impl Strategy<Value = Vec<u8>> {
-    let kind = prop_oneof![Just(3), Just(4), Just(12), Just(13), any::<u8>()];
+    let kind = prop_oneof![Just(3), Just(4), Just(12), Just(13), Just(15), any::<u8>()];
     let tail = prop::collection::vec(any::<u8>(), 0..1100);
     (any::<u16>(), kind, tail).prop_map(|(circuit, kind, tail)| {
         let mut bytes = circuit.to_be_bytes().to_vec();

@@ -11,7 +11,7 @@ use clap_complete::Shell;
 use hopflow_api::Order;
 use hopflow_results::Class;
 
-use crate::overlay;
+use crate::{live, overlay};
 
 pub(crate) use space::SpaceOptions;
 
@@ -202,6 +202,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         order: OrderOptions,
     },
+    #[command(flatten)]
+    Live(live::Command),
     #[command(flatten)]
     Overlay(overlay::Command),
     /// List transports, scenarios or experiments

@@ -7,7 +7,10 @@ mod args;
 mod describe;
 mod explain;
 mod fail;
+mod generate;
 mod list;
+#[cfg_attr(not(feature = "live"), path = "without_live.rs")]
+mod live;
 #[cfg_attr(not(feature = "overlay"), path = "without_overlay.rs")]
 mod overlay;
 mod program;
@@ -18,10 +21,9 @@ mod show;
 mod sweep;
 
 use std::ffi::OsString;
-use std::fs;
 
 use args::{Cli, Command};
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use hopflow_api::{Caller, Failure};
 pub use program::Program;
 
@@ -63,20 +65,15 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             options,
         }) => reproduce::reproduce(&experiment, &options, caller),
         Some(Command::Atlas { folder, out }) => reproduce::atlas(&folder, out.as_deref()),
-        Some(Command::Campaign { arguments: _ }) => Err(Failure::bad_input(
-            "campaign needs the Python package: `pip install '.[campaign]'`, then \
-             `python -m hopflow campaign`",
-        )),
-        Some(Command::Observe { arguments: _ }) => Err(Failure::bad_input(
-            "observe needs the Python package: `pip install '.[adversarial]'`, then \
-             `python -m hopflow observe`",
-        )),
+        Some(Command::Campaign { arguments: _ }) => Err(needs_python("campaign", "campaign")),
+        Some(Command::Observe { arguments: _ }) => Err(needs_python("observe", "adversarial")),
         Some(Command::Report { folder }) => show::report(&folder),
         Some(Command::Explain {
             target,
             options,
             order,
         }) => explain::explain(&target, &options, &order, caller),
+        Some(Command::Live(command)) => command.execute(),
         Some(Command::Overlay(command)) => command.execute(caller),
         Some(Command::List { what, json }) => list::list(what, json),
         Some(Command::Describe {
@@ -86,18 +83,15 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
         }) => describe::describe(table.as_deref(), json, markdown),
         Some(Command::Validate { scenario }) => list::validate(&scenario),
         Some(Command::Schema) => show::print(&hopflow_lab::scenario::schema()),
-        Some(Command::Completions { shell }) => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "hopflow", &mut script);
-            show::print(&String::from_utf8_lossy(&script))
-        }
-        Some(Command::Man { folder }) => fs::create_dir_all(&folder)
-            .and_then(|()| clap_mangen::generate_to(Cli::command(), &folder))
-            .map_err(|error| {
-                Failure::bad_input(format_args!(
-                    "{}: cannot be written: {error}",
-                    folder.display()
-                ))
-            }),
+        Some(Command::Completions { shell }) => generate::completions(shell),
+        Some(Command::Man { folder }) => generate::manual(&folder),
     }
+}
+
+/// Why a command is not here: it is the Python package's, with one of its extras.
+fn needs_python(command: &str, extra: &str) -> Failure {
+    Failure::bad_input(format_args!(
+        "{command} needs the Python package: `pip install '.[{extra}]'`, then \
+         `python -m hopflow {command}`"
+    ))
 }

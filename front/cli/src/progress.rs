@@ -26,6 +26,18 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+/// Waits until the user presses Ctrl-C.
+#[cfg(feature = "live")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "there is nothing to do meanwhile"
+)]
+pub(crate) fn wait_for_interrupt() {
+    while !interrupted() {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
 /// A progress bar on a terminal; nothing elsewhere.
 #[derive(Debug)]
 pub(crate) struct Progress {

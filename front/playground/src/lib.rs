@@ -6,7 +6,6 @@
 
 mod edit;
 mod knobs;
-mod picture;
 mod play;
 
 use hopflow_config::InputError;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use hopflow_config::InputError;
 use hopflow_lab::run::{Job, Watched};
 use hopflow_lab::scenario::{Scenario, Seeds};
+use hopflow_picture::{Network, view};
 use hopflow_units::Duration;
 use serde_json::Value;
-
-use crate::picture;
 
 /// The name by which messages call the text.
 const FILE: &str = "scenario.toml";
@@ -59,8 +58,10 @@ impl Play {
 
     /// The network, its users and the transports.
     pub fn network(&self) -> Value {
-        let labels = self.runs.iter().map(|run| run.label.as_str());
-        picture::network(&self.scenario, self.runs[0].now.spec(), labels)
+        let labels = self.runs.iter().map(|run| run.label.clone()).collect();
+        let Scenario { name, about, .. } = &*self.scenario;
+        let network = Network::of_world(name, about, self.runs[0].now.spec(), labels);
+        serde_json::to_value(network).expect("a network is plain data")
     }
 
     /// Lets a run go on or back to a time in seconds; returns how far it has come.
@@ -76,7 +77,7 @@ impl Play {
     pub fn view(&self, transport: usize, recent: f64) -> Value {
         let run = &self.runs[transport].now;
         let since = run.now().saturating_sub(Duration::from_secs_f64(recent));
-        picture::view(&run.view(), &run.completed(since))
+        view(&run.view(), &run.completed(since))
     }
 
     /// Lets a copy of a run go on to its end and returns the hash of its results.

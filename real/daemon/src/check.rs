@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use crate::config::{ClientConfig, RelayConfig, Trace};
-use crate::directory::{Directory, Relay};
+use crate::directory::{Directory, Relay, newest};
 use crate::keys::KeyStore;
 use crate::{Hex, InputError, UnixTime};
 
@@ -24,6 +24,7 @@ pub struct Findings {
 /// If the relay cannot start, or could serve nobody.
 pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError> {
     let directory = config.network.load(now)?;
+    newest::refuse_older(&config.keys, &directory, &config.network.authority)?;
     let mut found = Findings {
         facts: vec![network(&directory), node(config)],
         warnings: Vec::new(),

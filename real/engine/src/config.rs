@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hopflow_channel::{Fingerprint, Identity};
 use hopflow_onion::{OnionPublic, OnionSecret};
 use hopflow_overlay::BucketConfig;
-use hopflow_units::Rate;
+use hopflow_units::{Duration, Rate};
 
 /// A relay's proofs of its identity.
 #[derive(Debug)]
@@ -32,7 +32,8 @@ pub struct Hop {
 /// What others may make an engine hold and do at most.
 ///
 /// At a limit the network (an IPv4 prefix of 24 bits, an IPv6 prefix of 48) that has most loses its
-/// oldest.
+/// oldest. Each relay to which circuits may be extended counts as a network of its own, by its address, and
+/// may have eight times as much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Links that others opened. A network that has most of them gets no further one.
@@ -47,8 +48,10 @@ pub struct Limits {
     pub circuits: usize,
     /// Of these, those that carry no data yet.
     pub nascent: usize,
-    /// How often a network may begin a circuit, and as often open a link.
+    /// How often a network may begin a circuit, and as often open a link; relays eight times as often.
     pub creates: Pace,
+    /// How long a circuit that others began may carry no cell after its first one.
+    pub idle: Duration,
 }
 
 /// A token bucket for requests.
@@ -72,6 +75,7 @@ impl Default for Limits {
                 per_second: 200,
                 burst: 2000,
             },
+            idle: Duration::from_secs(4 * 60 * 60),
         }
     }
 }

@@ -31,4 +31,6 @@ pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
 pub use observer::{Observer, Turn};
 pub use offers::{OFFERS, check_offers};
-pub use types::{Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Transmit, Via};
+pub use types::{
+    Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Network, Transmit, Via,
+};

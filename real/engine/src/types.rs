@@ -1,15 +1,28 @@
 //! What engine and driver exchange, and names that its parts share.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use hopflow_channel::Fingerprint;
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{NodeCounters, StreamHandle};
 use hopflow_wire::{CELL_PAYLOAD, Reason};
 
+use crate::origin::Prefix;
+
 slotmap::new_key_type! {
     /// A circuit, as its engine numbers it.
     pub struct CircuitKey;
+}
+
+/// Who began a circuit, as far as its relay can tell: a network, or a relay of the directory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Network(pub(crate) Prefix);
+
+impl Network {
+    /// The network of an address.
+    pub fn of(address: IpAddr) -> Self {
+        Self(Prefix::of(address))
+    }
 }
 
 /// A relay that a link is opened to: where it listens, and its certificate's fingerprint.

@@ -147,10 +147,7 @@ impl Payload for OnionPayload {
 
     fn header(&self) -> Result<RelayHeader, DecodeError> {
         let bytes = &self.bytes()[TAG..];
-        let command = RelayCommand::ALL
-            .into_iter()
-            .find(|command| *command as u8 == bytes[0])
-            .ok_or(DecodeError::UnknownCommand(bytes[0]))?;
+        let command = RelayCommand::from_code(bytes[0])?;
         let len = u16::from_be_bytes([bytes[3], bytes[4]]);
         if len as usize > Self::capacity(command) {
             return Err(DecodeError::Length(len));

@@ -23,6 +23,8 @@ const VALID: Duration = Duration::from_secs(30 * 24 * 3600);
 const DRAIN: Duration = Duration::from_millis(100);
 /// Memory for cells that wait, at each node.
 const MEMORY: Bytes = Bytes::new(256 << 20);
+/// The client's name beside those of the relays.
+const CLIENT: &str = "client";
 /// The file of the directory in the testbed's folder.
 const DIRECTORY: &str = "directory.toml";
 
@@ -34,6 +36,7 @@ pub struct Testbed {
     client: Running,
     server: Server,
     socks: SocketAddr,
+    metrics: Vec<(&'static str, SocketAddr)>,
     /// Keys and directory; gone with the testbed.
     _folder: TempDir,
 }
@@ -44,14 +47,22 @@ impl Testbed {
     /// # Errors
     /// If a socket, a file or a thread cannot be had.
     pub fn start(settings: &Settings) -> Result<Self, StartError> {
-        Self::start_traced(settings, None)
+        Self::start_with(settings, false, None)
     }
 
-    /// The same, and lets nodes write traces: each into a folder of its name in the folder of `trace`.
+    /// The same, with nodes that serve their [metrics](Self::metrics), if they are to, and write traces: each
+    /// into a folder of its name in the folder of `trace`.
     ///
     /// # Errors
     /// If a socket, a file or a thread cannot be had.
-    pub fn start_traced(settings: &Settings, trace: Option<&Trace>) -> Result<Self, StartError> {
+    pub fn start_with(
+        settings: &Settings,
+        metrics: bool,
+        trace: Option<&Trace>,
+    ) -> Result<Self, StartError> {
+        let names = RELAYS.into_iter().chain([CLIENT]).filter(|_| metrics);
+        let metrics = names.map(|name| Ok((name, free_address()?)));
+        let metrics = metrics.collect::<io::Result<Vec<_>>>()?;
         let folder = TempDir::with_prefix("hopflow-testbed-")?;
         let authority = KeyStore::open(&folder.path().join("authority"))?.authority()?;
         let network = Network {
@@ -62,6 +73,7 @@ impl Testbed {
             settings,
             folder: &folder,
             network,
+            metrics: &metrics,
             trace,
         };
         let addresses = [free_address()?, free_address()?, free_address()?];
@@ -70,12 +82,14 @@ impl Testbed {
             .map(|number| net::relay(&builder.relay(number, addresses[number])))
             .collect::<Result<_, _>>()?;
         let socks = free_address()?;
+        let client = net::client(&builder.client(socks))?;
         Ok(Self {
             settings: settings.clone(),
             relays,
-            client: net::client(&builder.client(socks))?,
+            client,
             server: Server::start()?,
             socks,
+            metrics,
             _folder: folder,
         })
     }
@@ -93,6 +107,11 @@ impl Testbed {
     /// The web server: `GET /N` answers N bytes.
     pub const fn server(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    /// Where nodes serve their metrics, with their names; empty if they do not.
+    pub fn metrics(&self) -> &[(&'static str, SocketAddr)] {
+        &self.metrics
     }
 
     /// What the relays do, from the guard to the exit.
@@ -124,10 +143,17 @@ struct Builder<'a> {
     settings: &'a Settings,
     folder: &'a TempDir,
     network: Network,
+    metrics: &'a [(&'static str, SocketAddr)],
     trace: Option<&'a Trace>,
 }
 
 impl Builder<'_> {
+    /// Where a node serves its metrics.
+    fn metrics(&self, node: &str) -> Option<SocketAddr> {
+        let mut metrics = self.metrics.iter();
+        metrics.find_map(|(name, address)| (*name == node).then_some(*address))
+    }
+
     fn write_directory(
         &self,
         addresses: &[SocketAddr],
@@ -166,7 +192,7 @@ impl Builder<'_> {
             // A node that is simulated has one, too, and the simulator's link is one for all.
             workers: Some(1),
             memory: MEMORY,
-            metrics: None,
+            metrics: self.metrics(RELAYS[number]),
             drain: DRAIN,
             bucket: rate.map(|rate| Bucket {
                 rate,
@@ -185,7 +211,7 @@ impl Builder<'_> {
             network: self.network.clone(),
             socks,
             memory: MEMORY,
-            metrics: None,
+            metrics: self.metrics(CLIENT),
             drain: DRAIN,
             circuits: Circuits {
                 // Circuits are built when they are asked for, so that there are no others.
@@ -197,7 +223,7 @@ impl Builder<'_> {
                 ..Circuits::default()
             },
             link: self.link(),
-            trace: self.trace("client"),
+            trace: self.trace(CLIENT),
         }
     }
 

@@ -109,7 +109,7 @@ fn a_download_takes_a_round_trip_to_its_first_byte_and_leaves_samples() {
 fn every_node_of_a_testbed_writes_traces() {
     let folder = tempfile::tempdir().unwrap();
     let trace = Trace::into_folder(folder.path().to_owned());
-    let testbed = Testbed::start_traced(&fast("backtap", 2, 200_000), Some(&trace)).unwrap();
+    let testbed = Testbed::start_with(&fast("backtap", 2, 200_000), false, Some(&trace)).unwrap();
     let measured = measure(&testbed, &Unwatched).unwrap();
     assert_eq!(measured.downloads.len(), 2);
     testbed.end().unwrap();

@@ -1,14 +1,9 @@
 /** Live charts of two transports. */
 
-import uPlot from 'uplot';
+import type { History } from './history.ts';
+import { Plots, type Line, type Values } from './plots.ts';
 import { median, number, seconds } from './text.ts';
-import type { Download, Network, Sample } from './wire.ts';
-
-/** What was seen of a run so far. */
-export interface History {
-  samples: Sample[];
-  downloads: Download[];
-}
+import type { Network, Sample } from './wire.ts';
 
 /** Charts show at least so many seconds. */
 const LEAST = 2;
@@ -16,7 +11,7 @@ const LEAST = 2;
 /** Samples over which a rate is taken. */
 const WINDOW = 10;
 
-type Series = (history: History, user: number, network: Network) => [number, number][];
+type Series = (history: History, user: number, network: Network) => Values;
 
 interface Chart {
   title: string;
@@ -33,7 +28,7 @@ const rates = (of: (sample: Sample) => number): Series => ({ samples }) =>
   samples.map((sample, number) => {
     const before = samples[Math.max(0, number - WINDOW)]!;
     const time = sample.at - before.at;
-    return [sample.at, time > 0 ? (of(sample) - of(before)) / time / 1e6 : 0];
+    return [sample.at, time > 0 ? (of(sample) - of(before)) / time / 1e6 : null];
   });
 
 const CHARTS: Chart[] = [
@@ -70,81 +65,51 @@ const CHARTS: Chart[] = [
   },
 ];
 
-/** The values of several series at all times of any. */
-function align(series: [number, number][][]): uPlot.AlignedData {
-  const tables = series.map((points): uPlot.AlignedData => [
-    points.map(([at]) => at),
-    points.map(([, value]) => value),
-  ]);
-  return uPlot.join(tables);
-}
-
 export class Charts {
   private readonly charts: Chart[];
-  private plots: uPlot[] = [];
-  /** Charts reach to this time. */
-  private until = LEAST;
+  private readonly plots: Plots;
 
   constructor(
-    private readonly into: HTMLElement,
+    into: HTMLElement,
     private readonly network: Network,
-    private readonly labels: string[],
+    labels: string[],
+    /** Charts begin at this time. */
+    private readonly from = 0,
   ) {
     const browses = network.users.some((user) => user.class === 'web');
     this.charts = CHARTS.filter(({ web }) => browses || web !== true);
-    this.build();
+    const lines = (points: boolean) =>
+      labels.map((label, arm): Line => ({
+        label,
+        colour: arm === 0 ? 'first' : 'second',
+        ...(points ? { points: { size: arm === 0 ? 5 : 7, filled: arm === 0 } } : {}),
+        ...(arm === 1 && !points ? { dash: [6, 3] } : {}),
+      }));
+    this.plots = new Plots(
+      into,
+      this.charts.map(({ title, unit, points }) => ({ title, unit, lines: lines(points === true) })),
+    );
   }
 
   /** Frees what the charts hold. */
   close(): void {
-    this.plots.forEach((plot) => plot.destroy());
+    this.plots.close();
   }
 
   /** Makes all charts anew, in the size and the colours of the page. */
   build(): void {
-    this.plots.forEach((plot) => plot.destroy());
-    this.into.replaceChildren();
-    const style = getComputedStyle(this.into);
-    const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
-    const axis = { stroke: colour('text'), grid: { stroke: colour('line') }, ticks: { stroke: colour('line') } };
-    const places = this.charts.map(({ title, unit }) => {
-      const place = document.createElement('figure');
-      const caption = document.createElement('figcaption');
-      caption.textContent = `${title} (${unit})`;
-      place.append(caption);
-      this.into.append(place);
-      return place;
-    });
-    this.plots = this.charts.map(({ points }, number) => {
-      const place = places[number]!;
-      const series = this.labels.map((label, arm) => ({
-        label,
-        stroke: colour(arm === 0 ? 'first' : 'second'),
-        width: 2,
-        ...(arm === 1 && points !== true ? { dash: [6, 3] } : {}),
-        ...(points === true
-          ? { paths: () => null, points: { show: true, size: arm === 0 ? 5 : 7, fill: arm === 0 ? colour('first') : 'transparent' } }
-          : { points: { show: false } }),
-      }));
-      const options: uPlot.Options = {
-        width: Math.max(240, place.clientWidth - 20),
-        height: 150,
-        legend: { show: false },
-        cursor: { drag: { x: false, y: false } },
-        scales: { x: { time: false, range: () => [0, this.until] } },
-        axes: [{ ...axis, values: (_, at) => at.map((it) => `${it} s`) }, { ...axis, size: 54 }],
-        series: [{}, ...series],
-      };
-      return new uPlot(options, [[], ...this.labels.map(() => [])] as uPlot.AlignedData, place);
-    });
+    this.plots.build();
   }
 
   update(histories: History[], user: number): void {
-    this.until = Math.max(LEAST, ...histories.map(({ samples }) => samples.at(-1)?.at ?? 0));
-    this.charts.forEach(({ series }, number) => {
-      const all = histories.map((history) => series(history, user, this.network));
-      this.plots[number]!.setData(align(all));
-    });
+    const until = Math.max(this.from + LEAST, ...histories.map(({ samples }) => samples.at(-1)?.at ?? 0));
+    const values = this.charts.map(({ series }) => histories.map((it) => series(it, user, this.network)));
+    this.plots.update(values, [this.from, until]);
+  }
+
+  /** Marks a time in all charts; undefined: none. */
+  mark(time: number | undefined): void {
+    this.plots.mark(time);
   }
 }
 

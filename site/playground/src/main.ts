@@ -1,30 +1,21 @@
 /** The page: what is shown, and what the user does with it. */
 
-import { Charts, summary, type History } from './charts.ts';
+import { makeArm, type Arm } from './arm.ts';
+import { Charts } from './charts.ts';
 import { Editor } from './editor.ts';
 import { drawKnobs } from './knobs.ts';
 import { readLink, writeLink } from './link.ts';
 import { Refused, Simulator } from './simulator.ts';
-import { Stage, type Choice } from './stage.ts';
+import { chosenUser, type Choice } from './stage.ts';
 import { caption, STORIES, type Story } from './stories.ts';
-import { drawStrip } from './strip.ts';
 import { seconds, speed } from './text.ts';
+import { onTheme, switchTheme } from './theme.ts';
 import type { Builtin, Knob, Network, Step, View } from './wire.ts';
 
 /** Charts follow so often, in milliseconds. */
 const CHARTS_EVERY = 250;
 
 const by = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
-
-/** One transport on its network. */
-interface Arm {
-  transport: number;
-  stage: Stage;
-  strip: HTMLElement;
-  note: HTMLElement;
-  view: View;
-  history: History;
-}
 
 class Page {
   private readonly simulator = new Simulator();
@@ -91,7 +82,10 @@ class Page {
     click('run', () => void this.show(this.editor.text));
     click('share', () => void this.share());
     click('save', () => this.save());
-    click('theme', () => this.switchTheme());
+    click('theme', () => {
+      switchTheme();
+      this.resize();
+    });
     click('hash', () => void this.hash());
     by('time').addEventListener('input', ({ target }) => {
       void this.jump(Number((target as HTMLInputElement).value) * this.network.end);
@@ -102,7 +96,7 @@ class Page {
     window.addEventListener('resize', () => this.resize());
     // Another link was opened in this tab.
     window.addEventListener('hashchange', () => location.reload());
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.resize());
+    onTheme(() => this.resize());
     window.addEventListener('keydown', (event) => this.press(event));
   }
 
@@ -156,8 +150,8 @@ class Page {
   private async compare(transports: number[]): Promise<void> {
     const { steps } = await this.simulator.go(transports, this.time);
     this.arms = steps.map(({ transport, view }, place) => this.makeArm(transport, view, place));
-    by('arms').replaceChildren(...this.arms.map(({ strip }) => strip.parentElement!));
-    this.arms.forEach(({ stage }) => stage.measure());
+    by('arms').replaceChildren(...this.arms.map(({ box }) => box));
+    this.arms.forEach((arm) => arm.measure());
     const labels = transports.map((transport) => this.network.transports[transport]!);
     this.charts?.close();
     this.charts = new Charts(by('charts'), this.network, labels);
@@ -165,34 +159,19 @@ class Page {
   }
 
   private makeArm(transport: number, view: View, place: number): Arm {
-    const [box, title, canvas] = ['section', 'h2', 'canvas'].map((it) => document.createElement(it));
-    box!.className = 'arm';
-    const select = document.createElement('select');
-    select.setAttribute('aria-label', 'Transport');
-    select.append(...this.network.transports.map((label, number) => new Option(label, String(number))));
-    select.value = String(transport);
-    select.addEventListener('change', () => {
-      const shown = this.arms.map((arm) => arm.transport);
-      shown[place] = Number(select.value);
-      void this.compare(shown);
+    return makeArm(this.network, transport, view, {
+      compare: (other) => {
+        const shown = this.arms.map((arm) => arm.transport);
+        shown[place] = other;
+        void this.compare(shown);
+      },
+      choose: (choice) => {
+        this.chosen = choice;
+        this.draw();
+        this.drawCharts();
+      },
+      resized: () => this.draw(),
     });
-    const note = document.createElement('small');
-    title!.append(select, note);
-    const strip = document.createElement('div');
-    strip.className = 'strip';
-    box!.append(title!, canvas!, strip);
-    by('arms').append(box!);
-    const stage = new Stage(canvas as HTMLCanvasElement, this.network);
-    new ResizeObserver(() => {
-      stage.measure();
-      this.draw();
-    }).observe(canvas!);
-    canvas!.addEventListener('click', ({ offsetX, offsetY }) => {
-      this.chosen = stage.at(offsetX, offsetY) ?? this.chosen;
-      this.draw();
-      this.drawCharts();
-    });
-    return { transport, stage, strip, note, view, history: { samples: [], downloads: [] } };
   }
 
   private readonly frame = (now: number): void => {
@@ -249,11 +228,7 @@ class Page {
   }
 
   private draw(): void {
-    for (const { stage, view, strip, note, history } of this.arms) {
-      stage.draw(view, Math.max(view.now, this.time), this.chosen);
-      drawStrip(strip, this.network, view, this.chosenUser());
-      note.textContent = summary(history, this.network);
-    }
+    for (const arm of this.arms) arm.draw(Math.max(arm.view.now, this.time), this.chosen);
     by('clock').textContent = seconds(Number(this.time.toFixed(this.factor < 0.2 ? 4 : 2)));
     by<HTMLInputElement>('time').value = String(this.time / this.network.end);
     if (this.story !== undefined) {
@@ -263,15 +238,7 @@ class Page {
   }
 
   private drawCharts(): void {
-    this.charts?.update(this.arms.map(({ history }) => history), this.chosenUser());
-  }
-
-  /** The user that was chosen, or the first one over the relay that was. */
-  private chosenUser(): number {
-    const { chosen } = this;
-    if ('user' in chosen) return chosen.user;
-    const over = this.network.users.findIndex(({ paths }) => paths[0]!.includes(chosen.machine));
-    return Math.max(0, over);
+    this.charts?.update(this.arms.map(({ history }) => history), chosenUser(this.network, this.chosen));
   }
 
   private play(playing: boolean): void {
@@ -333,14 +300,8 @@ class Page {
     by('results').textContent = lines.join('\n');
   }
 
-  private switchTheme(): void {
-    const dark = getComputedStyle(document.documentElement).getPropertyValue('--page') === '#12161d';
-    document.documentElement.dataset['theme'] = dark ? 'light' : 'dark';
-    this.resize();
-  }
-
   private resize(): void {
-    this.arms.forEach(({ stage }) => stage.measure());
+    this.arms.forEach((arm) => arm.measure());
     this.charts?.build();
     this.draw();
     this.drawCharts();

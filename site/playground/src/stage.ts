@@ -10,6 +10,13 @@ const FULL = 4000;
 /** A machine or a circuit that the user clicked. */
 export type Choice = { machine: number } | { user: number };
 
+/** The user that was chosen, or the first one over the relay that was. */
+export function chosenUser({ users }: Network, choice: Choice): number {
+  if ('user' in choice) return choice.user;
+  const over = users.findIndex(({ paths }) => paths[0]!.includes(choice.machine));
+  return Math.max(0, over);
+}
+
 interface Colours {
   text: string;
   faint: string;

@@ -3,32 +3,36 @@
 import { number, rate } from './text.ts';
 import type { Network, View } from './wire.ts';
 
-const element = (name: string, text = ''): HTMLElement => {
+export const element = (name: string, text = ''): HTMLElement => {
   const made = document.createElement('span');
   made.className = name;
   made.textContent = text;
   return made;
 };
 
+/** A bar that is filled from 0 to 1. */
+export function bar(name: string, part: number): HTMLElement {
+  const made = element(name);
+  const fill = element('fill');
+  fill.style.width = `${Math.min(100, 100 * part)}%`;
+  made.append(fill);
+  return made;
+}
+
+/** A bar of a queue: the square root shows both ten cells and a thousand. */
+export const queueBar = (queued: number): HTMLElement => bar('bar queue', Math.sqrt(queued / 1000));
+
 /** Draws the circuit of a user. */
 export function drawStrip(into: HTMLElement, network: Network, view: View, user: number): void {
   const { hops, pending, transfer, delivered } = view.users[user]!;
   const parts = hops.map(([machine, queued, outstanding, window]) => {
     const hop = element('hop');
-    const bar = element('bar');
-    const fill = element('fill');
     const full = window ?? Math.max(outstanding, 1);
-    fill.style.width = `${Math.min(100, (100 * outstanding) / Math.max(1, full))}%`;
-    bar.append(fill);
-    const queue = element('bar queue');
-    const waiting = element('fill');
-    waiting.style.width = `${Math.min(100, 100 * Math.sqrt(queued / 1000))}%`;
-    queue.append(waiting);
     const { name, bucket } = network.machines[machine]!;
     hop.append(element('name', bucket === null ? name : `${name}, ${rate(bucket)}`));
-    hop.append(queue, element('value', `${number(queued)} wait`));
+    hop.append(queueBar(queued), element('value', `${number(queued)} wait`));
     const under = window === null ? `${number(outstanding)} under way` : `${number(outstanding)} of window ${number(window)}`;
-    hop.append(bar, element('value', under));
+    hop.append(bar('bar', outstanding / Math.max(1, full)), element('value', under));
     return hop;
   });
   const end = element('hop end');

@@ -1,6 +1,7 @@
 /** Runs the simulator beside the page. */
 
 import init, { Playground, knobs, scenarios, set } from '../build/pkg/hopflow_playground.js';
+import { sample } from './history.ts';
 import type { Download, Network, Reply, Request, Sample, Step, View } from './wire.ts';
 
 /** Samples for charts in a simulated second. */
@@ -17,21 +18,6 @@ const answer = (reply: Reply): void => postMessage(reply);
 const look = (transport: number, recent: number): View =>
   JSON.parse(playground!.view(transport, recent)) as View;
 
-function sample(view: View): Sample {
-  const users = view.users.map(({ hops, packaged, delivered }) => ({
-    packaged,
-    delivered,
-    queues: hops.map((hop) => hop[1]),
-    windows: hops.map((hop) => hop[3]),
-  }));
-  const sums = { bulk: 0, web: 0 };
-  view.users.forEach((user, number) => {
-    sums[network.users[number]!.class] += user.delivered;
-  });
-  const queued = users.reduce((sum, { queues }) => queues.reduce((a, b) => a + b, sum), 0);
-  return { at: view.now, ...sums, queued, users };
-}
-
 /** Lets a run go on, with samples on the way; back it goes at once. */
 function go(transport: number, time: number): Step {
   const began = performance.now();
@@ -45,7 +31,7 @@ function go(transport: number, time: number): Step {
     const next = (Math.floor((before + NOTHING) * SAMPLES) + 1) / SAMPLES;
     playground!.go_to(transport, forward ? Math.min(time, next) : time);
     view = look(transport, 0);
-    if (forward && view.now > next - NOTHING) samples.push(sample(view));
+    if (forward && view.now > next - NOTHING) samples.push(sample(view, network));
     if (view.now === before) break;
   } while (view.now < time);
   if (forward && view.now > from) {

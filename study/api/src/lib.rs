@@ -41,7 +41,7 @@ pub use order::{Order, Source};
 pub use report::write_report;
 pub use reproduce::{Reproduced, reproduce};
 pub use reproduce_all::{AllReproduced, reproduce_all};
-pub use run::{Evaluated, run};
+pub use run::{Evaluated, check_presets, run};
 pub use runner::{RESULTS, Runner};
 pub use single::{Made, Runs, Single, keys, run_each};
 pub use summary::{comparison_json, summary};

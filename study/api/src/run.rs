@@ -64,29 +64,42 @@ fn with_transports(
     Ok((scenario, text))
 }
 
-/// Whether there are two or more different transports, all of them known.
-fn check_transports(transports: &[String]) -> Result<(), Failure> {
+/// Whether the transports are different, and all of them known.
+///
+/// # Errors
+/// The first one that cannot be run, and what is allowed.
+pub fn check_presets(transports: &[String]) -> Result<(), Failure> {
     let names = || presets().into_iter().map(|preset| preset.name);
-    let fail = |problem: String| Err(Failure::bad_input(format_args!("transports: {problem}")));
     for (number, transport) in transports.iter().enumerate() {
         if !names().any(|name| name == transport) {
             let allowed = allowed(transport, names());
-            return fail(format!("\"{transport}\" is unknown; {allowed}"));
+            return fail(&format!("\"{transport}\" is unknown; {allowed}"));
         }
         if transports[..number].contains(transport) {
-            return fail(format!("\"{transport}\" is listed twice; allowed is once"));
+            return fail(&format!("\"{transport}\" is listed twice; allowed is once"));
         }
     }
+    Ok(())
+}
+
+/// Whether there are two or more transports that can be run side by side.
+fn check_transports(transports: &[String]) -> Result<(), Failure> {
+    check_presets(transports)?;
+    let names = || presets().into_iter().map(|preset| preset.name);
     if transports.is_empty() {
         let all = names().collect::<Vec<_>>().join(", ");
-        return fail(format!("it is missing; allowed are two or more of {all}"));
+        return fail(&format!("it is missing; allowed are two or more of {all}"));
     }
     if let [one] = transports {
         let others: Vec<_> = names().filter(|name| name != one).collect();
         let others = others.join(", ");
-        return fail(format!(
+        return fail(&format!(
             "only \"{one}\"; allowed are two or more, such as {one} and one of {others}"
         ));
     }
     Ok(())
+}
+
+fn fail(problem: &str) -> Result<(), Failure> {
+    Err(Failure::bad_input(format_args!("transports: {problem}")))
 }

@@ -1,7 +1,7 @@
 //! One circuit in one direction: its queue, its gate, and what repairs and controls it.
 
 use hopflow_units::{Cells, Instant};
-use hopflow_wire::{Cell, CellFlags, CellSeq, Feedback, Payload};
+use hopflow_wire::{Cell, CellFlags, CellSeq, Payload};
 
 use super::CellQueue;
 use super::wake::Wake;
@@ -137,24 +137,6 @@ impl<S, P: Payload> Flow<S, P> {
             flags,
             seq,
             payload,
-        }
-    }
-
-    /// What the predecessor hears.
-    #[inline]
-    pub(crate) fn take_feedback(&mut self) -> Feedback {
-        self.report.pending = false;
-        self.report.forwarded = self.queue.next();
-        let (expected, out_of_order) = self.repair.acknowledgement();
-        Feedback {
-            circuit: self
-                .inbound
-                .map_or_else(Default::default, |port| port.circuit),
-            ack: CellSeq::of(expected),
-            fwd: CellSeq::of(self.report.forwarded),
-            out_of_order,
-            word: self.report.ext,
-            padded: false,
         }
     }
 

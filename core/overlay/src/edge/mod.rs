@@ -1,7 +1,6 @@
 //! The edges of circuits: where streams are packaged into cells, and cells become streams again.
 
 mod inbox;
-mod outgoing;
 mod resequencer;
 pub(crate) mod sendme;
 mod stream;
@@ -11,7 +10,8 @@ pub(crate) use resequencer::{Offer, Resequencer};
 pub(crate) use stream::Stream;
 pub(crate) use streams::Streams;
 
-use hopflow_units::StreamId;
+use hopflow_units::{Bytes, Instant, StreamId};
+use hopflow_wire::Payload;
 
 use crate::{Direction, EndGates, EndState, Gate, Preference};
 
@@ -150,10 +150,51 @@ impl Edge {
         self.offering.iter().map(|(_, place)| *place)
     }
 
+    /// Which stream the next cell of `circuit` is packaged from: the first in turn that offers one,
+    /// which ends its turn.
+    #[inline]
+    pub(crate) fn offered<P: Payload>(
+        &mut self,
+        now: Instant,
+        streams: &Streams<P>,
+        circuit: u32,
+    ) -> Option<u32> {
+        self.take_turn(|edge, place| {
+            let stream = streams.get(place).filter(|stream| stream.has_work())?;
+            let open = streams.gates[place as usize].is_open(now);
+            Some(open && stream.is_open_to(circuit) && !edge.yielded.contains(&place))
+        })
+    }
+
+    /// When the first stream opens that only its own rate holds back.
+    pub(crate) fn opens_at<P: Payload>(
+        &self,
+        now: Instant,
+        streams: &Streams<P>,
+    ) -> Option<Instant> {
+        let gates = self.offering().map(|place| &streams.gates[place as usize]);
+        gates.filter_map(|gate| gate.waits_until(now)).min()
+    }
+
+    /// Whether a stream has data and a window of its own that is full.
+    pub(crate) fn lacks_window<P: Payload>(&self, streams: &Streams<P>) -> bool {
+        self.streams.iter().any(|&(_, place)| {
+            let waits = |stream: &Stream<P>| !stream.pending().is_zero();
+            !streams.gates[place as usize].has_room() && streams.get(place).is_some_and(waits)
+        })
+    }
+
+    /// Bytes that the streams offer `circuit`.
+    pub(crate) fn pending<P: Payload>(&self, streams: &Streams<P>, circuit: u32) -> Bytes {
+        let streams = self.offering().filter_map(|place| streams.get(place));
+        let offered = streams.filter(|stream| stream.offers(circuit));
+        offered.map(Stream::pending).sum()
+    }
+
     /// The first of these in turn that `may` be packaged from, which ends its turn; forgets those
     /// that have nothing, of which `may` says `None`.
     #[inline]
-    pub(crate) fn take_turn(&mut self, may: impl Fn(&Self, u32) -> Option<bool>) -> Option<u32> {
+    fn take_turn(&mut self, may: impl Fn(&Self, u32) -> Option<bool>) -> Option<u32> {
         let mut passed = 0;
         while passed < self.offering.len() {
             let position = (self.turn + passed) % self.offering.len();

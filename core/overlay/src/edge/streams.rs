@@ -1,9 +1,9 @@
 //! The streams that begin or end at a node, and their windows.
 
-use hopflow_units::{Bytes, Cells, Instant};
+use hopflow_units::Cells;
 use hopflow_wire::Payload;
 
-use super::{Edge, Stream};
+use super::Stream;
 use crate::slots::Slots;
 use crate::{Gate, StreamHandle, StreamView};
 
@@ -69,38 +69,6 @@ impl<P: Payload> Streams<P> {
     pub(crate) fn has_legs(&self, place: u32) -> bool {
         let stream = self.table.get(place);
         stream.is_some_and(|stream| stream.legs.len() > 1)
-    }
-
-    /// Which of an edge's streams the next cell of `circuit` is packaged from: the first in turn
-    /// that offers one, which ends its turn.
-    #[inline]
-    pub(crate) fn offered(&self, now: Instant, edge: &mut Edge, circuit: u32) -> Option<u32> {
-        edge.take_turn(|edge, place| {
-            let stream = self.get(place).filter(|stream| stream.has_work())?;
-            let open = self.gates[place as usize].is_open(now);
-            Some(open && stream.is_open_to(circuit) && !edge.yielded.contains(&place))
-        })
-    }
-
-    /// When the first of an edge's streams opens that only its own rate holds back.
-    pub(crate) fn opens_at(&self, now: Instant, edge: &Edge) -> Option<Instant> {
-        let gates = edge.offering().map(|place| &self.gates[place as usize]);
-        gates.filter_map(|gate| gate.waits_until(now)).min()
-    }
-
-    /// Whether a stream of an edge has data and a window of its own that is full.
-    pub(crate) fn lack_window(&self, edge: &Edge) -> bool {
-        edge.streams().iter().any(|&(_, place)| {
-            let waits = |stream: &Stream<P>| !stream.pending().is_zero();
-            !self.gates[place as usize].has_room() && self.get(place).is_some_and(waits)
-        })
-    }
-
-    /// Bytes that an edge's streams offer `circuit`.
-    pub(crate) fn pending(&self, edge: &Edge, circuit: u32) -> Bytes {
-        let streams = edge.offering().filter_map(|place| self.get(place));
-        let offered = streams.filter(|stream| stream.offers(circuit));
-        offered.map(Stream::pending).sum()
     }
 
     /// The present state of a stream, for measurement.

@@ -19,7 +19,7 @@ use scheduler::Scheduler;
 
 use crate::flow::Port;
 use crate::slots::make_room;
-use crate::{Charging, FlowId, Hold, LinkPlan, Plan, Scope, Turn};
+use crate::{Charging, FeedbackPlan, FlowId, Hold, LinkPlan, Scope, Turn};
 
 /// Links, scheduler and token bucket of a node.
 #[derive(Clone, Debug)]
@@ -28,10 +28,7 @@ pub(crate) struct Egress<P> {
     /// Encoded bytes of feedback, at most.
     feedback_len: Bytes,
     links: Vec<Link<P>>,
-    /// Which numbers belong to a link at present.
-    there: Vec<bool>,
-    /// Links that are gone, whose numbers may be used again.
-    free: Vec<LinkId>,
+    numbers: Numbers,
     pub(crate) scheduler: Scheduler,
     bucket: Option<TokenBucket>,
     /// When a cell may leave that waits for the token bucket, or for KIST's next run.
@@ -42,39 +39,69 @@ pub(crate) struct Egress<P> {
     flush: VecDeque<LinkId>,
     /// Links whose datagram is full, or whose turn on a stream is over.
     complete: VecDeque<LinkId>,
+    /// When links' feedback leaves at the latest, the earliest first. All wait equally long, unless
+    /// options have just changed, so that a queue holds them. What left before stays until its time.
+    feedback_due: VecDeque<(Instant, LinkId)>,
     /// Room for the cells of links, for those that begin to fill a datagram or a turn: most links have
     /// nothing to send most of the time.
     spare: Vec<Vec<Frame<P>>>,
 }
 
+/// Which numbers belong to a link at present; those of links that are gone are used again.
+#[derive(Clone, Debug, Default)]
+struct Numbers {
+    there: Vec<bool>,
+    free: Vec<LinkId>,
+}
+
+impl Numbers {
+    fn take(&mut self) -> LinkId {
+        let link = self.free.pop().unwrap_or_else(|| {
+            self.there.push(false);
+            LinkId::new(self.there.len() as u32 - 1)
+        });
+        self.there[link.index()] = true;
+        link
+    }
+
+    #[inline]
+    fn has(&self, link: LinkId) -> bool {
+        self.there.get(link.index()).is_some_and(|there| *there)
+    }
+
+    fn give_back(&mut self, link: LinkId) {
+        self.there[link.index()] = false;
+        self.free.push(link);
+    }
+}
+
 impl<P: Payload> Egress<P> {
-    pub(crate) fn new(plan: &Plan, bucket: Option<BucketConfig>) -> Self {
-        let scheduler = Scheduler::new(plan.link.scheduler.scope, plan.link.scheduler.order);
+    /// Without links; feedback takes at most `feedback_len` bytes of them.
+    pub(crate) fn new(plan: &LinkPlan, feedback_len: Bytes, bucket: Option<BucketConfig>) -> Self {
+        let scheduler = Scheduler::new(plan.scheduler.scope, plan.scheduler.order);
         Self {
-            plan: plan.link.clone(),
-            feedback_len: plan.feedback_len(),
+            plan: plan.clone(),
+            feedback_len,
             links: Vec::new(),
-            there: Vec::new(),
-            free: Vec::new(),
+            numbers: Numbers::default(),
             scheduler,
             bucket: bucket.map(TokenBucket::new),
             resume_at: Instant::FAR_FUTURE,
             last_run: None,
             flush: VecDeque::new(),
             complete: VecDeque::new(),
+            feedback_due: VecDeque::new(),
             spare: Vec::new(),
         }
     }
 
     pub(crate) fn add_link(&mut self) -> LinkId {
-        let link = self.free.pop().unwrap_or_else(|| {
+        let link = self.numbers.take();
+        if link.index() == self.links.len() {
             make_room(&mut self.links);
             self.links.push(self.fresh_link());
-            self.there.push(false);
             self.scheduler.add_link();
-            LinkId::new(self.links.len() as u32 - 1)
-        });
-        self.there[link.index()] = true;
+        }
         link
     }
 
@@ -85,17 +112,16 @@ impl<P: Payload> Egress<P> {
     /// Whether the number belongs to a link.
     #[inline]
     pub(crate) fn has(&self, link: LinkId) -> bool {
-        self.there.get(link.index()).is_some_and(|there| *there)
+        self.numbers.has(link)
     }
 
     /// Forgets a link without circuits, whose number may be given to another one.
     pub(crate) fn remove_link(&mut self, link: LinkId) {
         self.links[link.index()] = self.fresh_link();
-        self.there[link.index()] = false;
         self.flush.retain(|&other| other != link);
         self.complete.retain(|&other| other != link);
         self.scheduler.unblock(link);
-        self.free.push(link);
+        self.numbers.give_back(link);
     }
 
     #[inline]
@@ -239,6 +265,13 @@ impl<P: Payload> Egress<P> {
         }
     }
 
+    /// Pays for something else than cells, into debt if need be.
+    pub(crate) fn pay(&mut self, len: Bytes) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.pay(len);
+        }
+    }
+
     /// Puts a chosen cell into its link's outbox and ends the front flow's turn.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {
@@ -340,10 +373,55 @@ impl<P: Payload> Egress<P> {
         self.unblock(link);
     }
 
-    /// When something may leave that waits for the bucket or for KIST.
+    /// Notes that a flow owes a link's neighbour feedback, which leaves at once or with others.
     #[inline]
-    pub(crate) const fn resume_at(&self) -> Instant {
-        self.resume_at
+    pub(crate) fn owe(&mut self, now: Instant, link: LinkId, flow: FlowId, plan: &FeedbackPlan) {
+        let reports = &mut self.links[link.index()].reports;
+        reports.owe(flow);
+        let hold = !plan.hold.is_zero();
+        if !hold && (plan.delay.is_zero() || reports.fill_a_datagram()) {
+            return self.flush_link(link);
+        }
+        let at = if hold {
+            let hold = plan.hold.as_nanos();
+            Instant::from_nanos((now.as_nanos() / hold + 1).saturating_mul(hold))
+        } else {
+            now + plan.delay
+        };
+        if reports.leave_at(at, hold) {
+            let due = &mut self.feedback_due;
+            let later = due.iter().rev().take_while(|(other, _)| *other > at);
+            let place = due.len() - later.count();
+            due.insert(place, (at, link));
+        }
+    }
+
+    /// Lets feedback leave that waited long enough.
+    pub(crate) fn flush_due(&mut self, now: Instant) {
+        while let Some((at, link)) = self.feedback_due.pop_front() {
+            if at > now {
+                return self.feedback_due.push_front((at, link));
+            }
+            if self.links[link.index()].reports.are_due(at) {
+                self.flush_link(link);
+            }
+        }
+    }
+
+    /// Forgets when feedback was due that has left before.
+    pub(crate) fn forget_stale(&mut self) {
+        while let Some((at, link)) = self.feedback_due.front()
+            && self.links[link.index()].reports.at() != Some(*at)
+        {
+            self.feedback_due.pop_front();
+        }
+    }
+
+    /// When something may leave that waits for the bucket, for KIST or for company.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Instant {
+        let feedback = self.feedback_due.front();
+        feedback.map_or(self.resume_at, |(at, _)| self.resume_at.min(*at))
     }
 
     /// Ends the wait that is over.
@@ -351,5 +429,34 @@ impl<P: Payload> Egress<P> {
         if self.resume_at <= now {
             self.resume_at = Instant::FAR_FUTURE;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_units::{Cells, Duration};
+    use hopflow_wire::RawPayload;
+
+    use super::*;
+    use crate::Direction;
+
+    #[test]
+    fn feedback_with_a_delay_that_became_shorter_does_not_wait_for_what_was_noted_before() {
+        let plan = LinkPlan::datagrams(Cells::new(9), Duration::from_millis(1));
+        let mut egress = Egress::<RawPayload>::new(&plan, Bytes::new(20), None);
+        let at = Instant::from_nanos;
+        for (delay, circuit) in [(7, 0), (9, 1), (3, 2), (9, 3)] {
+            let link = egress.add_link();
+            let plan = FeedbackPlan::every_cell(false, Duration::from_nanos(delay));
+            egress.owe(at(0), link, FlowId::new(circuit, Direction::Forward), &plan);
+        }
+        assert_eq!(egress.next_timeout(), at(3));
+        egress.flush_due(at(9));
+        let flushed: Vec<_> = std::iter::from_fn(|| egress.next_flush()).collect();
+        assert_eq!(
+            flushed.iter().map(|link| link.index()).collect::<Vec<_>>(),
+            [2, 0, 1, 3]
+        );
+        assert_eq!(egress.next_timeout(), Instant::FAR_FUTURE);
     }
 }

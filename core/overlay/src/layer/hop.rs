@@ -271,9 +271,8 @@ impl<S> NodeCx<'_, S> {
 
     /// Sends a message about a flow to its predecessor or successor, of at most
     /// [`Message::MAX_BODY`](hopflow_wire::Message::MAX_BODY) bytes. Nothing happens where there is
-    /// no such neighbour. Datagrams may lose it.
+    /// no such neighbour, or the message is longer. Datagrams may lose it.
     pub fn send(&mut self, flow: FlowId, to: Neighbour, body: Vec<u8>, way: Way) {
-        debug_assert!(body.len() <= hopflow_wire::Message::MAX_BODY);
         self.messages.push(OutgoingMessage {
             flow,
             to,

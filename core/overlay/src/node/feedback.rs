@@ -1,14 +1,13 @@
 //! Feedback: what a node reports to predecessors, and what its successors report.
 
 use hopflow_units::{Cells, CircuitId, Instant, LinkId};
-use hopflow_wire::{Feedback, Frame, Payload};
+use hopflow_wire::{CellSeq, Feedback, Payload};
 
 use super::Node;
 use super::visit::Visit;
-use crate::repair::{Expired, News};
-use crate::{
-    AckSample, Direction, FlowId, Forwarded, HopControl, HopSignal, LossSample, Violation,
-};
+use crate::circuit::Flow;
+use crate::repair::News;
+use crate::{AckSample, Direction, Forwarded, HopControl, HopSignal, LossSample, Violation};
 
 impl<H: HopControl, P: Payload> Node<H, P> {
     #[inline]
@@ -31,12 +30,6 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         self.with(now, arriving.circuit(), |visit| {
             visit.acknowledge_at_once(arriving.direction());
             Ok(())
-        });
-    }
-
-    pub(super) fn on_deadline(&mut self, now: Instant, id: FlowId, at: Instant) {
-        self.with(now, id.circuit(), |visit| {
-            visit.on_deadline(id.direction(), at)
         });
     }
 }
@@ -93,30 +86,8 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     }
 
     #[cold]
-    fn on_lost(&mut self, direction: Direction, timeout: bool) -> Result<(), Violation> {
+    pub(super) fn on_lost(&mut self, direction: Direction, timeout: bool) -> Result<(), Violation> {
         self.on_hop(direction, HopSignal::Lost(&LossSample { timeout }))
-    }
-
-    /// A deadline of the flow's repair may have come.
-    fn on_deadline(&mut self, direction: Direction, at: Instant) -> Result<(), Violation> {
-        let flow = &mut self.circuit[direction];
-        if flow.wakes.alarm.take_if(|alarm| *alarm == at).is_none() {
-            return Ok(());
-        }
-        let Some(port) = flow.outbound else {
-            return Ok(());
-        };
-        match flow.repair.on_deadline(self.now, &flow.queue) {
-            Some(Expired::Gone) => return Err(Violation::Unreachable),
-            Some(Expired::Probe) => {
-                let link = self.egress.link(port.link);
-                link.control.push(Frame::Probe(port.circuit));
-                self.egress.flush_link(port.link);
-            }
-            Some(Expired::Resend) => self.on_lost(direction, true)?,
-            None => {}
-        }
-        self.after_gate(direction)
     }
 
     /// Notes that a cell was forwarded, which the predecessor hears at once or with others.
@@ -140,23 +111,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             return;
         }
         let feedback = &self.plan.hop.feedback;
-        let link = self.egress.link(port.link);
-        link.reports.owe(id);
-        if !feedback.hold.is_zero() {
-            let hold = feedback.hold.as_nanos();
-            let next = (now.as_nanos() / hold + 1).saturating_mul(hold);
-            let at = Instant::from_nanos(next);
-            if link.reports.leave_at(at, true) {
-                self.timers.set_feedback(at, port.link);
-            }
-        } else if feedback.delay.is_zero() || link.reports.fill_a_datagram() {
-            self.egress.flush_link(port.link);
-        } else {
-            let at = now + feedback.delay;
-            if link.reports.leave_at(at, false) {
-                self.timers.set_feedback(at, port.link);
-            }
-        }
+        self.egress.owe(now, port.link, id, feedback);
     }
 
     /// Acknowledges at once what shows a gap or a needless retransmission (RFC 5681, 4.2).
@@ -166,5 +121,22 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         if let Some(port) = self.circuit[direction].inbound {
             self.egress.flush_link(port.link);
         }
+    }
+}
+
+/// What a flow's predecessor hears now, and has not to hear again.
+#[inline]
+pub(super) fn report<S, P: Payload>(flow: &mut Flow<S, P>, padded: bool) -> Feedback {
+    flow.report.pending = false;
+    flow.report.forwarded = flow.queue.next();
+    let (expected, out_of_order) = flow.repair.acknowledgement();
+    let inbound = flow.inbound;
+    Feedback {
+        circuit: inbound.map_or_else(Default::default, |port| port.circuit),
+        ack: CellSeq::of(expected),
+        fwd: CellSeq::of(flow.report.forwarded),
+        out_of_order,
+        word: flow.report.ext,
+        padded,
     }
 }

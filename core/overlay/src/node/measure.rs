@@ -6,9 +6,23 @@ use hopflow_wire::Payload;
 use super::Node;
 use crate::circuit::Flow;
 use crate::edge::Edge;
-use crate::{CircuitHandle, Direction, Hold, Holding, HopControl, Measured, Metric};
+use crate::{CircuitHandle, Direction, FlowView, Hold, Holding, HopControl, Measured, Metric};
 
 impl<H: HopControl, P: Payload> Node<H, P> {
+    /// The present state of a flow.
+    pub(super) fn view_flow(
+        &self,
+        circuit: CircuitHandle,
+        direction: Direction,
+    ) -> Option<FlowView> {
+        let place = self.circuits.place(circuit)?;
+        let circuit = self.circuits.get(place)?;
+        let flow = &circuit[direction];
+        let source = flow.inbound.is_none();
+        let end = circuit.edge.as_ref().filter(|_| source);
+        Some(flow.view(end.map(|edge| &edge.gate), self.plan.releases_hops()))
+    }
+
     /// Appends what the hop control measures of a flow and, at its source, the end control.
     pub(super) fn measure_flow(
         &self,
@@ -93,7 +107,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         if !edge.gate.is_open(now) {
             return Hold::EndPace;
         }
-        if self.streams.lack_window(edge) {
+        if edge.lacks_window(&self.streams) {
             Hold::StreamWindow
         } else {
             Hold::Stream

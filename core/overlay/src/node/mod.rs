@@ -1,12 +1,14 @@
-//! The node: looks circuits up, visits them with what happens, and collects the outputs.
+//! The node: what it consists of, and what its driver calls.
 
 mod commands;
+mod connection;
 mod deliver;
+mod due;
 mod feedback;
-mod legs;
 mod measure;
 mod outbox;
 mod package;
+mod path;
 mod receive;
 mod reconfigure;
 mod send;
@@ -22,18 +24,17 @@ use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Frame, Message, Payload, Reason};
 
 use crate::busy::BusyFlows;
-use crate::circuit::{Circuits, Closing, Fired};
+use crate::circuit::{Circuits, Closing};
 use crate::edge::{Stream, Streams};
 use crate::egress::Egress;
-use crate::timers::{Timer, Timers};
+use crate::timers::Timers;
 use crate::{
     BucketConfig, CircuitHandle, CircuitSpec, ConfigError, Direction, EndControl, Event, Factory,
-    Features, FlowId, FlowView, Holding, HopControl, Host, Measured, NodeCounters, NodeEnv,
-    PathState, Plan, Stack, StreamHandle, StreamSpec, StreamView,
+    Features, FlowView, Holding, HopControl, Host, Measured, NodeCounters, NodeEnv, PathState,
+    Plan, Stack, StreamHandle, StreamSpec, StreamView,
 };
 use outbox::Outbox;
 use ticks::Ticks;
-use visit::Visit;
 
 /// An overlay node with hop control `H` whose cells carry payloads `P`.
 #[derive(Clone, Debug)]
@@ -71,7 +72,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             },
             circuits: Circuits::default(),
             streams: Streams::default(),
-            egress: Egress::new(&plan, env.bucket),
+            egress: Egress::new(&plan.link, plan.feedback_len(), env.bucket),
             busy: BusyFlows::new(plan.hop.busy),
             timers: Timers::default(),
             ticks: Ticks::new(plan.tick(), env.phase),
@@ -79,85 +80,6 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             plan,
             stack: Arc::clone(stack),
         }
-    }
-
-    /// Visits a circuit: looks it up, once for the event.
-    #[inline]
-    fn visit(&mut self, now: Instant, circuit: u32) -> Option<Visit<'_, H, P>> {
-        Some(Visit {
-            now,
-            place: circuit,
-            handle: self.circuits.handle(circuit),
-            end: &*self.layers.end,
-            circuit: self.circuits.get_mut(circuit)?,
-            hop: &mut self.layers.hop,
-            plan: &self.plan,
-            streams: &mut self.streams,
-            egress: &mut self.egress,
-            busy: &mut self.busy,
-            timers: &mut self.timers,
-            outbox: &mut self.outbox,
-        })
-    }
-
-    /// Visits a circuit, closes it if a peer broke the protocol, and does what the visit left for
-    /// other circuits.
-    #[inline]
-    fn with(
-        &mut self,
-        now: Instant,
-        circuit: u32,
-        event: impl FnOnce(&mut Visit<'_, H, P>) -> Result<(), crate::Violation>,
-    ) {
-        let Some(mut visit) = self.visit(now, circuit) else {
-            return;
-        };
-        if let Err(violation) = event(&mut visit) {
-            self.violated(now, circuit, violation);
-        }
-        if self.outbox.has_leg_work() {
-            self.work_on_legs(now);
-        }
-    }
-
-    fn handle_timers(&mut self, now: Instant) {
-        self.deliver_others(now);
-        while let Some((at, link)) = self.timers.take_due_feedback(now) {
-            if self.egress.link(link).reports.are_due(at) {
-                self.egress.flush_link(link);
-            }
-        }
-        while let Some((at, timer)) = self.timers.take_due(now) {
-            match timer {
-                Timer::Deadline(flow) => self.on_deadline(now, flow, at),
-                Timer::Pace(flow) => self.on_pace(now, flow, at),
-                Timer::Hop(flow) => self.on_hop_timer(now, flow, at),
-                Timer::Path(flow) => self.on_path_timer(now, flow, at),
-                Timer::Connection(flow) => self.on_connection_timer(now, flow, at),
-            }
-        }
-        self.egress.resume(now);
-        if self.ticks.take_due(now) {
-            self.on_tick(now);
-        }
-        let egress = &self.egress;
-        self.timers
-            .skip_feedback(|at, link| egress.link_ref(link).reports.at() != Some(at));
-    }
-
-    /// Changes what a stream offers, and lets its circuits take it.
-    fn change_stream(
-        &mut self,
-        now: Instant,
-        stream: StreamHandle,
-        change: impl FnOnce(&mut Stream<P>),
-    ) {
-        let Some((place, stream)) = self.streams.find(stream) else {
-            return;
-        };
-        change(stream);
-        self.ticks.end_rest(now);
-        self.refill_stream(now, place);
     }
 }
 
@@ -187,8 +109,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     }
 
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>) {
-        let leg = leg.and_then(|leg| self.circuits.place(leg));
-        self.change_stream(now, stream, |stream| stream.pin(leg));
+        let place = leg.and_then(|leg| self.circuits.place(leg));
+        if leg.is_some() == place.is_some() {
+            self.change_stream(now, stream, |stream| stream.pin(place));
+        }
     }
 
     fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes) {
@@ -230,19 +154,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     }
 
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {
-        if !self.egress.has(link) {
-            return frames.clear();
-        }
-        self.ticks.end_rest(now);
-        for frame in frames.drain(..) {
-            match frame {
-                Frame::Cell(cell) => self.on_cell(now, link, cell),
-                Frame::Feedback(feedback) => self.on_feedback(now, link, &feedback),
-                Frame::Probe(circuit) => self.on_probe(now, link, circuit),
-                Frame::Destroy(destroy) => self.on_destroy(now, link, destroy),
-                Frame::Message(message) => self.on_message(now, link, &message),
-            }
-        }
+        self.on_frames(now, link, frames);
     }
 
     fn receive_message(&mut self, now: Instant, link: LinkId, message: &Message) {
@@ -258,6 +170,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>) {
         self.egress.set_bucket(now, bucket);
+    }
+
+    fn pay(&mut self, len: Bytes) {
+        self.egress.pay(len);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -276,17 +192,12 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         if self.outbox.has_deliverable() {
             return Instant::ZERO;
         }
-        let timers = self.timers.next().min(self.egress.resume_at());
+        let timers = self.timers.next().min(self.egress.next_timeout());
         timers.min(self.ticks.next())
     }
 
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {
-        let place = self.circuits.place(circuit)?;
-        let circuit = self.circuits.get(place)?;
-        let flow = &circuit[direction];
-        let source = flow.inbound.is_none();
-        let end = circuit.edge.as_ref().filter(|_| source);
-        Some(flow.view(end.map(|edge| &edge.gate), self.plan.releases_hops()))
+        self.view_flow(circuit, direction)
     }
 
     fn measure(&self, circuit: CircuitHandle, direction: Direction, out: &mut Vec<Measured>) {
@@ -307,18 +218,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
     }
 
     fn touch(&self, link: LinkId, frames: &[Frame<P>]) -> u64 {
-        if !self.egress.has(link) {
-            return 0;
-        }
-        let link = self.egress.link_ref(link);
-        let flow = |frame: &Frame<P>| match frame {
-            Frame::Cell(cell) => link.flow(cell.circuit),
-            Frame::Feedback(feedback) => Some(link.flow(feedback.circuit)?.reverse()),
-            _ => None,
-        };
-        let flows = frames.iter().filter_map(flow);
-        let flows = flows.filter_map(|id| self.circuits.flow(id));
-        flows.fold(0, |sum, flow| sum ^ flow.touch())
+        self.touch_flows(link, frames)
     }
 
     fn counters(&self) -> NodeCounters {
@@ -327,35 +227,6 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn reconfigure(&mut self, now: Instant, factory: &dyn Factory<P>) -> Result<(), ConfigError> {
         self.take_options(now, factory)
-    }
-}
-
-impl<H: HopControl, P: Payload> Node<H, P> {
-    /// A rate may allow a flow's next cell.
-    fn on_pace(&mut self, now: Instant, id: FlowId, at: Instant) {
-        self.with(now, id.circuit(), |visit| {
-            let wakes = &mut visit.circuit[id.direction()].wakes;
-            if wakes.pace.take_if(|pace| *pace == at).is_none() {
-                return Ok(());
-            }
-            visit.after_gate(id.direction())
-        });
-    }
-
-    /// The time has come for which the hop control asked.
-    fn on_hop_timer(&mut self, now: Instant, id: FlowId, at: Instant) {
-        self.with(now, id.circuit(), |visit| {
-            match visit.circuit[id.direction()].wakes.hop.fired(at) {
-                Fired::Stale => return Ok(()),
-                Fired::Later(at) => {
-                    visit.timers.set(at, Timer::Hop(id));
-                    return Ok(());
-                }
-                Fired::Due => {}
-            }
-            visit.on_hop(id.direction(), crate::HopSignal::Timer)?;
-            visit.after_gate(id.direction())
-        });
     }
 }
 

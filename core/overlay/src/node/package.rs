@@ -1,9 +1,14 @@
-//! Packaging: application data becomes cells, circuit by circuit of a stream.
+//! Packaging: application data becomes cells; of a stream's circuits the preferred ones come first.
 
+use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
+use super::Node;
+use super::outbox::LegWork;
 use super::visit::Visit;
-use crate::{Direction, EndSignal, Event, HopControl, Violation};
+use crate::circuit::Circuit;
+use crate::edge::Stream;
+use crate::{Direction, EndSignal, Event, FlowId, HopControl, StreamHandle, Violation};
 
 /// Why a source packages no more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +17,168 @@ enum Stop {
     Held,
     /// No stream offers anything.
     Empty,
+}
+
+impl<H: HopControl, P: Payload> Node<H, P> {
+    /// Changes what a stream offers, and lets its circuits take it.
+    pub(super) fn change_stream(
+        &mut self,
+        now: Instant,
+        stream: StreamHandle,
+        change: impl FnOnce(&mut Stream<P>),
+    ) {
+        let Some((place, stream)) = self.streams.find(stream) else {
+            return;
+        };
+        change(stream);
+        self.ticks.end_rest(now);
+        self.refill_stream(now, place);
+    }
+
+    /// Does what visits left for other circuits.
+    #[cold]
+    pub(super) fn work_on_legs(&mut self, now: Instant) {
+        while let Some(work) = self.outbox.next_leg_work() {
+            match work {
+                LegWork::Refill(circuit) => self.refill(now, circuit),
+                LegWork::AfterGate(id) => {
+                    self.refill(now, id.circuit());
+                    if let Some(mut visit) = self.visit(now, id.circuit()) {
+                        visit.schedule(id.direction());
+                        visit.set_alarm(id.direction());
+                    }
+                }
+                LegWork::Send(circuit, command, stream) => {
+                    self.with(now, circuit, |visit| visit.send_command(command, stream));
+                }
+            }
+        }
+    }
+
+    /// Lets a ranked circuit package; what it leaves of a stream with other legs may be theirs then.
+    fn refill(&mut self, now: Instant, circuit: u32) {
+        if self.refill_flow(now, circuit) {
+            self.refill_legs(now, circuit);
+        }
+    }
+
+    /// Lets all legs of a circuit's streams package: what one heard may let the others go on.
+    pub(super) fn refill_legs(&mut self, now: Instant, circuit: u32) {
+        let edge = self.circuits.get(circuit).and_then(|it| it.edge.as_ref());
+        if edge.is_none_or(|edge| edge.legs.is_empty()) {
+            return;
+        }
+        let mut turn = 0;
+        while let Some(place) = self.stream_at(circuit, turn) {
+            if self.streams.has_legs(place) {
+                self.refill_stream(now, place);
+            }
+            turn += 1;
+        }
+    }
+
+    /// The place of the stream at a position of a circuit's end.
+    fn stream_at(&self, circuit: u32, position: usize) -> Option<u32> {
+        let edge = self.circuits.get(circuit)?.edge.as_ref()?;
+        let &(_, place) = edge.streams().get(position)?;
+        Some(place)
+    }
+
+    /// Lets all legs of a stream take what it offers, the preferred ones first.
+    pub(super) fn refill_stream(&mut self, now: Instant, place: u32) {
+        let mut refilled = None;
+        while let Some(leg) = self.next_leg(place, refilled) {
+            refilled = Some(leg);
+            if let Some(stream) = self.streams.get(place).filter(|it| it.has_work())
+                && let Some(circuit) = self.circuits.get_mut(leg.1)
+                && let Some(edge) = &mut circuit.edge
+            {
+                edge.offer(stream.id, place);
+            }
+            let source = self.source_flow(leg.1);
+            self.refill_flow(now, leg.1);
+            if let Some(mut visit) = self.visit(now, leg.1) {
+                visit.schedule(source.direction());
+            }
+        }
+    }
+
+    /// The leg of a stream behind `after`, by preference: its rank and number.
+    fn next_leg(&self, place: u32, after: Option<(u64, u32)>) -> Option<(u64, u32)> {
+        let legs = self.streams.get(place)?.legs.iter();
+        let ranked = legs.map(|&leg| (self.rank(leg), leg));
+        ranked
+            .filter(|leg| after.is_none_or(|after| *leg > after))
+            .min()
+    }
+
+    fn rank(&self, circuit: u32) -> u64 {
+        let edge = self.circuits.get(circuit).and_then(|it| it.edge.as_ref());
+        edge.map_or(0, |edge| edge.preference.rank)
+    }
+
+    /// Lets one circuit package, of those streams whose next cell it does not leave to a better
+    /// leg. Whether it packaged, and could take no more.
+    fn refill_flow(&mut self, now: Instant, circuit: u32) -> bool {
+        let yielded = self.yielded(now, circuit);
+        let source = self.source_flow(circuit);
+        let Some(mut visit) = self.visit(now, circuit) else {
+            return false;
+        };
+        if let Some(edge) = &mut visit.circuit.edge {
+            edge.yielded = yielded;
+        }
+        let packaged = visit.package(source.direction());
+        if let Some(edge) = &mut visit.circuit.edge {
+            edge.yielded.clear();
+        }
+        match packaged {
+            Ok(packaged) => packaged,
+            Err(violation) => {
+                self.violated(now, circuit, violation);
+                false
+            }
+        }
+    }
+
+    /// The streams whose next cell a circuit leaves to a better leg.
+    fn yielded(&self, now: Instant, circuit: u32) -> Vec<u32> {
+        let edge = self.circuits.get(circuit).and_then(|it| it.edge.as_ref());
+        let Some(edge) = edge.filter(|edge| edge.is_ranked()) else {
+            return Vec::new();
+        };
+        let places = edge.offering();
+        let own = edge.preference;
+        let yields = |place: &u32| {
+            let Some(stream) = self.streams.get(*place) else {
+                return false;
+            };
+            let legs = stream.legs.iter().filter(|&&leg| stream.offers(leg));
+            let better = |leg: &u32| self.goes_before(now, *leg, own.rank, own.wait_for_best_leg);
+            stream.legs.len() > 1 && legs.copied().any(|leg| better(&leg))
+        };
+        places.filter(yields).collect()
+    }
+
+    /// Whether a circuit goes before one of rank `rank`, which waits for it if `waits`.
+    fn goes_before(&self, now: Instant, circuit: u32, rank: u64, waits: bool) -> bool {
+        let Some(other) = self.circuits.get(circuit) else {
+            return false;
+        };
+        let Some(edge) = &other.edge else {
+            return false;
+        };
+        let high = self.plan.end.source_high_water.get();
+        let unsent = other[edge.source].queue.unsent();
+        let ready = !edge.filled && unsent < high && edge.gate.is_open(now);
+        edge.preference.rank < rank && (ready || waits)
+    }
+
+    /// The flow that takes data from this end of a circuit.
+    pub(super) fn source_flow(&self, circuit: u32) -> FlowId {
+        let found = self.circuits.get(circuit).and_then(Circuit::source);
+        FlowId::new(circuit, found.unwrap_or(Direction::Backward))
+    }
 }
 
 impl<H: HopControl, P: Payload> Visit<'_, H, P> {
@@ -66,8 +233,8 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             }
             return Ok(Some(Stop::Held));
         }
-        let Some(place) = self.streams.offered(now, edge, self.place) else {
-            if let Some(at) = self.streams.opens_at(now, edge) {
+        let Some(place) = edge.offered(now, self.streams, self.place) else {
+            if let Some(at) = edge.opens_at(now, self.streams) {
                 self.wake_for_pace(direction, at);
             }
             return Ok(Some(Stop::Empty));

@@ -1,19 +1,51 @@
 //! What arrives from neighbours.
 
 use hopflow_units::{CircuitId, Instant, LinkId};
-use hopflow_wire::{Cell, Destroy, Frame, Message, Neighbour, Payload, Reason, RelayCommand};
+use hopflow_wire::{Cell, Destroy, Frame, Message, Neighbour, Payload, Reason};
 
 use super::Node;
 use super::visit::Visit;
 use crate::circuit::Closing;
 use crate::flow::Port;
-use crate::repair::{Accepted, Part, Tag};
-use crate::timers::Timer;
-use crate::{Direction, Excess, FlowId, HopControl, HopSignal, PathSignal, Role, Violation};
+use crate::repair::{Accepted, Part};
+use crate::{Direction, Excess, HopControl, HopSignal, PathSignal, Role, Violation};
 
 impl<H: HopControl, P: Payload> Node<H, P> {
+    /// Takes the frames of a datagram, or those that a stream had.
+    pub(super) fn on_frames(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {
+        if !self.egress.has(link) {
+            return frames.clear();
+        }
+        self.ticks.end_rest(now);
+        for frame in frames.drain(..) {
+            match frame {
+                Frame::Cell(cell) => self.on_cell(now, link, cell),
+                Frame::Feedback(feedback) => self.on_feedback(now, link, &feedback),
+                Frame::Probe(circuit) => self.on_probe(now, link, circuit),
+                Frame::Destroy(destroy) => self.on_destroy(now, link, destroy),
+                Frame::Message(message) => self.on_message(now, link, &message),
+            }
+        }
+    }
+
+    /// Reads a field of each part of the flows that frames are about; the number means nothing.
+    pub(super) fn touch_flows(&self, link: LinkId, frames: &[Frame<P>]) -> u64 {
+        if !self.egress.has(link) {
+            return 0;
+        }
+        let link = self.egress.link_ref(link);
+        let flow = |frame: &Frame<P>| match frame {
+            Frame::Cell(cell) => link.flow(cell.circuit),
+            Frame::Feedback(feedback) => Some(link.flow(feedback.circuit)?.reverse()),
+            _ => None,
+        };
+        let flows = frames.iter().filter_map(flow);
+        let flows = flows.filter_map(|id| self.circuits.flow(id));
+        flows.fold(0, |sum, flow| sum ^ flow.touch())
+    }
+
     #[inline]
-    pub(super) fn on_cell(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {
+    fn on_cell(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {
         let Some(id) = self.egress.link(link).flow(cell.circuit) else {
             return self.on_stray(link, cell.circuit);
         };
@@ -45,7 +77,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         self.egress.flush_link(link);
     }
 
-    pub(super) fn on_destroy(&mut self, now: Instant, link: LinkId, destroy: Destroy) {
+    fn on_destroy(&mut self, now: Instant, link: LinkId, destroy: Destroy) {
         let Some(id) = self.egress.link(link).flow(destroy.circuit) else {
             return;
         };
@@ -75,13 +107,6 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             let signal = HopSignal::Message(message.sender, &message.body);
             visit.on_hop(id.direction(), signal)?;
             visit.after_gate(id.direction())
-        });
-    }
-
-    /// A deadline of the connection of a circuit's ends may have come.
-    pub(super) fn on_connection_timer(&mut self, now: Instant, id: FlowId, at: Instant) {
-        self.with(now, id.circuit(), |visit| {
-            visit.on_connection_timer(id.direction(), at)
         });
     }
 }
@@ -119,7 +144,11 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
 
     /// Cells have gone to the queue; true if they may be delivered here.
     #[inline]
-    fn on_arrived(&mut self, direction: Direction, cells: u64) -> Result<bool, Violation> {
+    pub(super) fn on_arrived(
+        &mut self,
+        direction: Direction,
+        cells: u64,
+    ) -> Result<bool, Violation> {
         for _ in 0..cells {
             self.on_hop(direction, HopSignal::Arrived)?;
         }
@@ -135,7 +164,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
 
     /// Drops a cell that the queue cannot take.
     #[cold]
-    fn on_excess(&mut self, direction: Direction) -> Result<(), Violation> {
+    pub(super) fn on_excess(&mut self, direction: Direction) -> Result<(), Violation> {
         self.outbox.counters.cells_dropped += 1;
         if self.plan.link.excess == Excess::Drop {
             return Ok(());
@@ -146,113 +175,5 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             return Err(Violation::Excess);
         }
         Ok(())
-    }
-
-    /// A cell has come to the end of a circuit whose ends keep a connection.
-    fn on_cell_at_end(&mut self, direction: Direction, cell: Cell<P>) -> Result<bool, Violation> {
-        let command = cell.payload.header().map(|header| header.command);
-        let deliver = match command {
-            Ok(RelayCommand::Ack) => {
-                self.on_acknowledgement(direction.reverse(), &cell)?;
-                return Ok(false);
-            }
-            Ok(RelayCommand::Ask) => {
-                if let Some(sink) = self.circuit[direction].repair.sink() {
-                    sink.asked(self.now);
-                }
-                false
-            }
-            _ => self.on_numbered_cell(direction, cell)?,
-        };
-        if !deliver {
-            self.acknowledge(direction);
-        }
-        Ok(deliver)
-    }
-
-    fn on_numbered_cell(&mut self, direction: Direction, cell: Cell<P>) -> Result<bool, Violation> {
-        let flow = &mut self.circuit[direction];
-        let Some(sink) = flow.repair.sink() else {
-            return Ok(false);
-        };
-        match sink.accept(self.now, cell, &mut flow.queue) {
-            Accepted::InOrder(cells) => return self.on_arrived(direction, cells),
-            Accepted::Held => {}
-            Accepted::Duplicate => self.outbox.counters.duplicates += 1,
-            Accepted::Excess => self.on_excess(direction)?,
-        }
-        Ok(false)
-    }
-
-    /// The sink of the flow that begins here acknowledges.
-    fn on_acknowledgement(
-        &mut self,
-        direction: Direction,
-        cell: &Cell<P>,
-    ) -> Result<(), Violation> {
-        let Some(source) = self.circuit[direction].repair.source() else {
-            return Ok(());
-        };
-        let read = cell.payload.read_acknowledgement();
-        let ack = read.map_err(Violation::Malformed)?;
-        source.on_ack(self.now, Tag::of(cell), &ack)?;
-        self.after_gate(direction)
-    }
-
-    /// Sends what a sink has to say to the source of a connection.
-    pub(super) fn acknowledge(&mut self, direction: Direction) {
-        let limit = self.plan.link.queue_limit.get();
-        while let Some(sink) = self.circuit[direction].repair.sink()
-            && let Some((tag, ack)) = sink.next(self.now)
-        {
-            let reverse = &mut self.circuit[direction.reverse()];
-            if reverse.queue.unsent() < limit {
-                reverse.push_tagged(tag, P::acknowledgement(&ack));
-            } else {
-                self.outbox.counters.cells_dropped += 1;
-            }
-        }
-        self.set_connection_alarm(direction);
-        self.schedule(direction.reverse());
-    }
-
-    /// Puts what a source's TCP lets go into the flow's queue; false if that is nothing.
-    pub(super) fn pump(&mut self, direction: Direction) -> bool {
-        let (now, mut any) = (self.now, false);
-        let flow = &mut self.circuit[direction];
-        while let Some((tag, payload)) = flow.repair.source().and_then(|source| source.next(now)) {
-            flow.push_tagged(tag, payload);
-            any = true;
-        }
-        self.set_connection_alarm(direction);
-        any
-    }
-
-    /// Makes sure that a timer serves a connection's deadline.
-    fn set_connection_alarm(&mut self, direction: Direction) {
-        let id = self.id(direction);
-        let Some(connected) = self.circuit[direction].repair.connection() else {
-            return;
-        };
-        if let Some(deadline) = connected.deadline()
-            && connected.alarm.is_none_or(|alarm| alarm > deadline)
-        {
-            connected.alarm = Some(deadline);
-            self.timers.set(deadline, Timer::Connection(id));
-        }
-    }
-
-    fn on_connection_timer(&mut self, direction: Direction, at: Instant) -> Result<(), Violation> {
-        let connected = self.circuit[direction].repair.connection();
-        let Some(connected) = connected.filter(|connected| connected.alarm == Some(at)) else {
-            return Ok(());
-        };
-        connected.alarm = None;
-        connected.handle_timeout(self.now);
-        if connected.sink().is_some() {
-            self.acknowledge(direction);
-            return Ok(());
-        }
-        self.after_gate(direction)
     }
 }

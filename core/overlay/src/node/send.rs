@@ -4,6 +4,7 @@ use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Frame, Payload};
 
 use super::Node;
+use super::feedback::report;
 use super::outbox::LegWork;
 use super::visit::Visit;
 use crate::{Direction, EndSignal, FlowId, HopControl, HopSignal, Role, Violation};
@@ -82,9 +83,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let padded = self.plan.hop.feedback.padded;
         self.egress.pack(link, out, |id| {
             let flow = &mut circuits.get_mut(id.circuit())?[id.direction()];
-            let mut feedback = flow.take_feedback();
-            feedback.padded = padded;
-            Some(Frame::Feedback(feedback))
+            Some(Frame::Feedback(report(flow, padded)))
         })
     }
 }

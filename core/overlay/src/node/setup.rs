@@ -1,5 +1,7 @@
 //! Opening and closing circuits and streams.
 
+use std::collections::BTreeSet;
+
 use hopflow_units::{Cells, Instant, LinkId, StreamId};
 use hopflow_wire::{Destroy, Frame, Payload, Reason, RelayCommand};
 
@@ -25,6 +27,10 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             assert!(!taken, "{circuit} is open on {link} already");
             Some(Port { link, circuit })
         });
+        assert!(
+            prev.is_some() || next.is_some(),
+            "a circuit leads somewhere"
+        );
         let place = self.circuits.vacant();
         let limits = [spec.next, spec.prev].map(|hop| hop.map(|hop| hop.queue_limit));
         let source = match (prev, next) {
@@ -58,13 +64,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         );
         let legs = spec.legs.iter().map(|leg| self.circuits.place(*leg));
         let legs: Vec<u32> = legs.collect::<Option<_>>()?;
-        let refuses = |&leg: &u32| {
-            let edge = self.circuits.get(leg).and_then(|it| it.edge.as_ref());
-            edge.is_none_or(|edge| {
-                edge.streams().len() >= MAX_OPENED || edge.stream(spec.id).is_some()
-            })
-        };
-        if legs.iter().any(refuses) {
+        if !self.takes_stream(spec.id, &legs) {
             return None;
         }
         let mut stream = Stream::new(spec.id, legs.clone(), spec.hold.get() as u32);
@@ -81,6 +81,28 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         }
         self.note_legs(&legs);
         Some(handle)
+    }
+
+    /// Whether these circuits can take a stream of this name.
+    fn takes_stream(&self, name: StreamId, legs: &[u32]) -> bool {
+        let edges = legs.iter().map(|leg| self.circuits.get(*leg));
+        let edges = edges.map(|circuit| circuit.and_then(|it| it.edge.as_deref()));
+        let Some(edges) = edges.collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        // What was broken off has a name until the far end has said that nothing of it follows.
+        let taken = |edge: &Edge| edge.stream(name).is_some() || edge.has_ended(name);
+        let full = |edge: &Edge| edge.streams().len() >= MAX_OPENED;
+        // A choice among circuits is made for all streams of a circuit that have several.
+        let set: BTreeSet<u32> = legs.iter().copied().collect();
+        let other = |edge: &Edge| {
+            set.len() > 1
+                && !edge.legs.is_empty()
+                && edge.legs.iter().copied().collect::<BTreeSet<_>>() != set
+        };
+        let one_end = edges.iter().all(|edge| edge.source == edges[0].source);
+        let free = |edge: &&Edge| !taken(edge) && !full(edge) && !other(edge);
+        set.len() == legs.len() && one_end && edges.iter().all(free)
     }
 
     fn edge(&mut self, circuit: u32) -> Option<&mut Edge> {

@@ -75,8 +75,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         messages.into_iter().map(outgoing).collect()
     }
 
-    /// Sends a layer's message.
+    /// Sends a layer's message, unless it is longer than messages may be: it would never leave.
     fn send_message(&mut self, message: OutgoingMessage) {
+        if message.body.len() > Message::MAX_BODY {
+            return;
+        }
         let Some(flow) = self.circuits.flow(message.flow) else {
             return;
         };
@@ -140,7 +143,7 @@ fn entry<'a, S, P: Payload>(
     streams: &Streams<P>,
 ) -> FlowEntry<'a, S> {
     let place = flow.site.flow.circuit();
-    let pending = edge.as_deref().map(|edge| streams.pending(edge, place));
+    let pending = edge.as_deref().map(|edge| edge.pending(streams, place));
     FlowEntry {
         queue: flow.queue.view(),
         site: &flow.site,

@@ -3,6 +3,7 @@
 use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
+use super::Node;
 use super::outbox::{LegWork, Outbox};
 use crate::busy::BusyFlows;
 use crate::circuit::Circuit;
@@ -28,6 +29,47 @@ pub(super) struct Visit<'n, H: HopControl, P: Payload> {
     pub(super) busy: &'n mut BusyFlows,
     pub(super) timers: &'n mut Timers,
     pub(super) outbox: &'n mut Outbox<P>,
+}
+
+impl<H: HopControl, P: Payload> Node<H, P> {
+    /// Visits a circuit: looks it up, once for the event.
+    #[inline]
+    pub(super) fn visit(&mut self, now: Instant, circuit: u32) -> Option<Visit<'_, H, P>> {
+        Some(Visit {
+            now,
+            place: circuit,
+            handle: self.circuits.handle(circuit),
+            end: &*self.layers.end,
+            circuit: self.circuits.get_mut(circuit)?,
+            hop: &mut self.layers.hop,
+            plan: &self.plan,
+            streams: &mut self.streams,
+            egress: &mut self.egress,
+            busy: &mut self.busy,
+            timers: &mut self.timers,
+            outbox: &mut self.outbox,
+        })
+    }
+
+    /// Visits a circuit, closes it if a peer broke the protocol, and does what the visit left for
+    /// other circuits.
+    #[inline]
+    pub(super) fn with(
+        &mut self,
+        now: Instant,
+        circuit: u32,
+        event: impl FnOnce(&mut Visit<'_, H, P>) -> Result<(), Violation>,
+    ) {
+        let Some(mut visit) = self.visit(now, circuit) else {
+            return;
+        };
+        if let Err(violation) = event(&mut visit) {
+            self.violated(now, circuit, violation);
+        }
+        if self.outbox.has_leg_work() {
+            self.work_on_legs(now);
+        }
+    }
 }
 
 impl<H: HopControl, P: Payload> Visit<'_, H, P> {

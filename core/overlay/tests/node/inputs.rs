@@ -1,13 +1,13 @@
 //! Inputs at the edge of what a driver may do: links that are gone, late timers, empty targets.
 
-use crate::support::PlainConfig;
+use crate::support::{PlainConfig, QUEUE_LIMIT};
 use hopflow_overlay::{
     CircuitSpec, Direction, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeCx,
     NodeEnv, Site, Stack, StreamHandle, StreamSpec, Tick, Violation,
 };
-use hopflow_testkit::Bench;
-use hopflow_units::{Bytes, Cells, Duration, Instant, LinkId, StreamId};
-use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand};
+use hopflow_testkit::{Bench, Counted};
+use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, StreamId};
+use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand, RelayHeader};
 
 /// A window of a cell, and one more for each link that is gone.
 #[derive(Clone, Debug)]
@@ -208,4 +208,54 @@ fn a_stream_needs_a_free_name_where_the_circuit_ends() {
     assert!(!open(&mut client, Bench::STREAM.get()));
     assert!(open(&mut client, 2));
     assert!(!open(&mut client, 2));
+}
+
+#[test]
+fn the_name_of_a_stream_that_was_broken_off_is_free_when_the_far_end_has_answered() {
+    let factory = PlainConfig::streams().factory();
+    let mut client = Bench::client(&factory);
+    client.write(Bytes::new(10));
+    let spec = StreamSpec {
+        id: Bench::STREAM,
+        legs: vec![client.circuit],
+        hold: Cells::ZERO,
+    };
+    let stream = client.stream.expect("a client has a stream");
+    client.host.close_stream(client.now, stream);
+    assert!(client.host.open_stream(&spec).is_none());
+    let reset = RelayHeader::control(RelayCommand::Reset, Bench::STREAM);
+    client.receive(0, Bench::cell(0, Counted::control(reset, client.now)));
+    assert!(client.host.open_stream(&spec).is_some());
+}
+
+#[test]
+fn circuits_of_a_stream_are_distinct_and_share_streams_with_each_other_alone() {
+    let factory = PlainConfig::streams().factory();
+    let mut client = Bench::client(&factory);
+    let mut add = |name, prev, next| {
+        let hop = |link| HopSpec {
+            link: LinkId::new(link),
+            circuit: CircuitId::new(name),
+            queue_limit: QUEUE_LIMIT,
+        };
+        let (prev, next) = (Option::map(prev, hop), Option::map(next, hop));
+        client.host.open_circuit(&CircuitSpec { prev, next })
+    };
+    let [second, third] = [add(7, None, Some(0)), add(8, None, Some(0))];
+    let exit = add(9, Some(0), None);
+    let first = client.circuit;
+    let mut open = |name, legs: &[_]| {
+        let spec = StreamSpec {
+            id: StreamId::new(name),
+            legs: legs.to_vec(),
+            hold: Cells::new(8),
+        };
+        client.host.open_stream(&spec).is_some()
+    };
+    assert!(!open(2, &[first, first]));
+    assert!(!open(2, &[first, exit]), "one begins here, one ends");
+    assert!(open(2, &[first, second]));
+    assert!(open(3, &[second, first]));
+    assert!(!open(4, &[second, third]));
+    assert!(open(5, &[second]));
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hopflow_api::testbed::{Made, check_folder, place, write_matrix, write_one};
 use hopflow_api::{Caller, Failure, RESULTS};
-use hopflow_testbed::{Origin, Settings, Testbed, keep, measure, simulate, write};
+use hopflow_testbed::{Origin, Settings, Testbed, Trace, keep, measure, simulate, write};
 
 use super::failure::not_started;
 use crate::progress;
@@ -68,8 +68,7 @@ fn make(
     for number in 1..=options.repeats.get() {
         // Each has keys, links and round trips of its own.
         let trace = options.trace(settings, folder, number);
-        let testbed = Testbed::start_traced(settings, trace.as_ref());
-        let testbed = testbed.map_err(|error| not_started(&error))?;
+        let testbed = start(settings, options, trace.as_ref())?;
         real.push(measure(&testbed, live)?);
         if options.keep {
             kept = Some(testbed);
@@ -88,6 +87,21 @@ fn make(
         simulated,
     };
     Ok((made, kept))
+}
+
+fn start(
+    settings: &Settings,
+    options: &TestbedOptions,
+    trace: Option<&Trace>,
+) -> Result<Testbed, Failure> {
+    let testbed = Testbed::start_with(settings, options.metrics, trace);
+    let testbed = testbed.map_err(|error| not_started(&error))?;
+    if options.metrics {
+        let nodes = testbed.metrics().iter();
+        let nodes: Vec<_> = nodes.map(|(name, at)| format!("{name}={at}")).collect();
+        anstream::eprintln!("hopflow live --metrics {}", nodes.join(","));
+    }
+    Ok(testbed)
 }
 
 fn save(folder: &Path, made: &Made, caller: &Caller) -> Result<(), Failure> {

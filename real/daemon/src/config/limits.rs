@@ -30,7 +30,10 @@ pub struct RelayLimits {
     pub creates_per_second: u32,
     /// How often at once after a pause.
     pub creates_burst: u32,
-    /// An exit's connections to targets. The circuit that has most loses its oldest.
+    /// How long a circuit may carry no cell before it is closed.
+    #[serde(with = "read::as_text")]
+    pub circuit_idle_timeout: Duration,
+    /// An exit's connections to targets. Of the network that has most, the circuit that has most loses one.
     pub connections: u32,
     /// Of these, those of one circuit.
     pub connections_per_circuit: u32,
@@ -53,6 +56,7 @@ impl Default for RelayLimits {
             nascent_circuits: number(limits.nascent),
             creates_per_second: limits.creates.per_second,
             creates_burst: limits.creates.burst,
+            circuit_idle_timeout: limits.idle,
             connections: 16_384,
             connections_per_circuit: 1024,
             connect_timeout: Duration::from_secs(20),
@@ -80,6 +84,7 @@ impl RelayLimits {
             require(fits, key, value, "a number from 1 to 1000000")?;
         }
         for (key, value) in [
+            ("limits.circuit-idle-timeout", self.circuit_idle_timeout),
             ("limits.connect-timeout", self.connect_timeout),
             ("limits.idle-timeout", self.idle_timeout),
         ] {
@@ -100,6 +105,7 @@ impl RelayLimits {
                 per_second: self.creates_per_second,
                 burst: self.creates_burst,
             },
+            idle: self.circuit_idle_timeout,
             ..Limits::default()
         };
         whole.share(workers)

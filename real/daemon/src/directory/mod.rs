@@ -7,6 +7,7 @@
 mod authority;
 mod check;
 mod entry;
+pub(crate) mod newest;
 mod signed;
 
 use std::net::SocketAddr;
@@ -175,13 +176,18 @@ impl Directory {
         self.relays.iter().find(fits)
     }
 
+    /// Whether its time of validity is over.
+    pub fn has_expired(&self, now: UnixTime) -> bool {
+        now >= self.valid_until
+    }
+
     fn check_time(&self, now: UnixTime) -> Result<(), InputError> {
         let (after, until) = (self.valid_after, self.valid_until);
         if now.after(CLOCK_SKEW) < after {
             let problem = format!("is not valid before {after}; it is {now} by this clock");
             return Err(InputError::at("valid-after", problem));
         }
-        if now >= until {
+        if self.has_expired(now) {
             let problem = format!("expired at {until}; it is {now} by this clock");
             return Err(InputError::at("valid-until", problem));
         }

@@ -28,16 +28,24 @@ pub(super) fn listen(address: SocketAddr, shared: bool) -> io::Result<TcpListene
 /// room for one more. The poll does not tell when it has: then it is to be tried again from time to
 /// time.
 pub(super) fn accept(listener: &TcpListener) -> Option<(TcpStream, SocketAddr)> {
+    try_accept(listener).ok().flatten()
+}
+
+/// The same.
+///
+/// # Errors
+/// If the system has no room.
+pub(super) fn try_accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
     loop {
         match listener.accept() {
-            Ok(accepted) => return Some(accepted),
+            Ok(accepted) => return Ok(Some(accepted)),
             Err(error) => match error.kind() {
-                ErrorKind::WouldBlock => return None,
+                ErrorKind::WouldBlock => return Ok(None),
                 // Who gave up says nothing about those behind.
                 ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
                 _ => {
                     debug!(%error, "a connection cannot be taken yet");
-                    return None;
+                    return Err(error);
                 }
             },
         }

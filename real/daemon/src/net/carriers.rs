@@ -1,6 +1,7 @@
 //! Connections that carry links: TCP with what the engine makes of it, TLS.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
@@ -12,8 +13,9 @@ use mio::{Interest, Registry};
 use slotmap::SlotMap;
 use socket2::SockRef;
 
-use super::accept::{accept, listen};
+use super::accept::{accept, listen, try_accept};
 use super::delayed::Delayed;
+use super::descriptors::is_out;
 use super::tokens::{CarrierKey, Source};
 
 /// Bytes that a connection takes from the node while the kernel keeps up. What waits longer does
@@ -41,6 +43,21 @@ pub(super) struct Carriers {
     buffer: Vec<u8>,
     /// The delay of the emulated link, if there is one.
     link: Option<hopflow_netem::LinkConfig>,
+    /// A descriptor for who comes when no other is left.
+    spare: Option<File>,
+}
+
+/// Somebody who connects.
+#[derive(Debug)]
+enum Caller {
+    Nobody,
+    Refused,
+    Taken(TcpStream, ConnId),
+}
+
+/// A descriptor that is good for nothing else.
+fn spare() -> Option<File> {
+    File::open("/dev/null").ok()
 }
 
 #[derive(Debug)]
@@ -74,6 +91,7 @@ impl Carriers {
             readable: Vec::new(),
             buffer: vec![0; CHUNK],
             link,
+            spare: None,
         })
     }
 
@@ -90,20 +108,44 @@ impl Carriers {
     /// Takes neighbours that connect, some at a time: however many there are, links go on.
     pub(super) fn accept(&mut self, now: Instant, registry: &Registry, engine: &mut Engine) {
         for _ in 0..AT_ONCE {
-            let accepted = self.listener.as_ref().filter(|_| self.waiting);
-            let Some((socket, from)) = accepted.and_then(accept) else {
-                self.waiting = false;
-                return;
-            };
-            let Some(conn) = engine.accept(now, from.ip()) else {
-                continue;
-            };
-            if self.add(registry, conn, socket, false).is_err() {
-                engine.closed(now, conn);
-            } else {
-                engine.set_room(now, conn, ROOM);
+            match self.next_caller(now, engine) {
+                Caller::Nobody => {
+                    self.waiting = false;
+                    return;
+                }
+                Caller::Refused => {}
+                Caller::Taken(socket, conn) => {
+                    if self.add(registry, conn, socket, false).is_err() {
+                        engine.closed(now, conn);
+                    } else {
+                        engine.set_room(now, conn, ROOM);
+                    }
+                }
             }
         }
+    }
+
+    fn next_caller(&mut self, now: Instant, engine: &mut Engine) -> Caller {
+        let Some(listener) = self.listener.as_ref().filter(|_| self.waiting) else {
+            return Caller::Nobody;
+        };
+        if self.spare.is_none() {
+            self.spare = spare();
+        }
+        let (accepted, full) = match try_accept(listener) {
+            // No descriptor is left: the next caller gets the spare one, and with it an answer.
+            Err(error) if is_out(&error) && self.spare.take().is_some() => (accept(listener), true),
+            accepted => (accepted.ok().flatten(), false),
+        };
+        let Some((socket, from)) = accepted else {
+            return Caller::Nobody;
+        };
+        let conn = if full {
+            engine.accept_instead(now, from.ip())
+        } else {
+            engine.accept(now, from.ip())
+        };
+        conn.map_or(Caller::Refused, |conn| Caller::Taken(socket, conn))
     }
 
     fn add(
@@ -288,6 +330,10 @@ impl TcpCarrier {
     fn flush(&mut self) -> io::Result<bool> {
         let taken = write(&mut self.socket, &self.out)?;
         self.out.drain(..taken);
+        if self.out.is_empty() {
+            // The engine counts the memory of what waits only.
+            self.out = Vec::new();
+        }
         Ok(self.out.is_empty())
     }
 }

@@ -13,6 +13,7 @@ use tracing::{debug, info, warn};
 
 use super::accept::accept;
 use super::circuits::CircuitNames;
+use super::clock::calendar_time;
 use super::pipe::Pipe;
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
@@ -149,6 +150,9 @@ impl Client {
     /// Does what the pool wants.
     fn act(&mut self, cx: &mut Cx<'_>, action: PoolAction) {
         match action {
+            PoolAction::Build { circuit, .. } if self.directory.has_expired(calendar_time()) => {
+                self.pool.closed(cx.now, circuit, None);
+            }
             PoolAction::Build { circuit, path } => {
                 let hops = path.iter().map(|&relay| self.hops[relay].clone()).collect();
                 let key = cx.engine.build(cx.now, hops);

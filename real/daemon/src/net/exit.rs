@@ -12,7 +12,8 @@ use socket2::{SockRef, TcpKeepalive};
 
 use super::change::{Change, ExitLimits, Overlay};
 use super::deadlines::Deadlines;
-use super::owners::{Connections, Owners, Room};
+use super::descriptors::is_out;
+use super::owners::{Connections, Owner, Owners, Room};
 use super::pipe::Pipe;
 use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
@@ -101,7 +102,7 @@ impl Exit {
         let Some(target) = allowed else {
             return self.refuse(cx, stream, Reply::NotAllowed);
         };
-        let Some(circuit) = self.make_room(cx, stream) else {
+        let Some(owner) = self.make_room(cx, stream) else {
             return self.refuse(cx, stream, Reply::GeneralFailure);
         };
         // What the client says before the server is there waits in the engine.
@@ -112,31 +113,51 @@ impl Exit {
             rest: Vec::new(),
         });
         self.table.name(place, stream);
-        self.owners.insert(place, circuit);
+        self.owners.insert(place, owner);
         self.deadlines.set(place, cx.now + self.limits.connect);
         match target.host {
             Host::Address(address) => {
                 self.try_all(cx, place, &[SocketAddr::new(address, target.port)], false);
             }
-            Host::Name(name) => self.ask(cx, place, (circuit, &name), target.port),
+            Host::Name(name) => self.ask(cx, place, (owner, &name), target.port),
         }
     }
 
     /// Makes room for one more connection of a stream's circuit; `None` if that has enough.
-    fn make_room(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) -> Option<CircuitKey> {
+    fn make_room(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) -> Option<Owner> {
         let circuit = cx.engine.circuit_of(stream)?;
-        match self.owners.room(circuit, self.limits.shares) {
+        let network = cx.engine.network_of(circuit)?;
+        let owner = Owner { network, circuit };
+        match self.owners.room(owner, self.limits.shares) {
             Room::None => {
                 self.refused += 1;
                 return None;
             }
             Room::Free => {}
-            Room::InPlaceOf(place) => {
-                self.evicted += 1;
-                self.close(cx, place);
-            }
+            Room::InPlaceOf(other) => self.evict(cx, other.circuit),
         }
-        Some(circuit)
+        Some(owner)
+    }
+
+    /// Closes a connection of somebody who has more than whose this one is; false if nobody has.
+    fn evict_for(&mut self, cx: &mut Cx<'_>, place: PlaceKey) -> bool {
+        let owner = self.owners.owner(place);
+        let heavier = owner.and_then(|owner| self.owners.heavier(owner));
+        if let Some(other) = heavier {
+            self.evict(cx, other.circuit);
+        }
+        heavier.is_some()
+    }
+
+    /// Closes the connection of a circuit that has carried nothing for longest.
+    fn evict(&mut self, cx: &mut Cx<'_>, circuit: CircuitKey) {
+        // One that is not there yet has carried nothing at all; the first is the oldest.
+        let table = &mut self.table;
+        let moved = |place: &PlaceKey| table.pipe(*place).map(|pipe| pipe.moved());
+        if let Some(place) = self.owners.of(circuit).min_by_key(moved) {
+            self.evicted += 1;
+            self.close(cx, place);
+        }
     }
 
     /// Breaks a connection and its stream off.
@@ -169,18 +190,13 @@ impl Exit {
         }
     }
 
-    fn ask(
-        &mut self,
-        cx: &mut Cx<'_>,
-        place: PlaceKey,
-        (circuit, name): (CircuitKey, &str),
-        port: u16,
-    ) {
+    fn ask(&mut self, cx: &mut Cx<'_>, place: PlaceKey, (owner, name): (Owner, &str), port: u16) {
         let (Some(resolver), Some(opening)) = (&mut self.resolver, self.table.opening(place))
         else {
             return;
         };
-        match resolver.ask(cx.now, circuit, name) {
+        let circuit = owner.circuit;
+        match resolver.ask(cx.now, owner, name) {
             Asked::Known(addresses) => self.try_named(cx, place, &addresses, port),
             Asked::Waits { number, unanswered } => {
                 opening.question = Some(Pending {
@@ -285,6 +301,12 @@ impl Exit {
                 Ok(socket) => {
                     opening.socket = Some(socket);
                     return;
+                }
+                // As at the limit on connections.
+                Err(error) if is_out(&error) && self.evict_for(cx, place) => {
+                    if let Some(opening) = self.table.opening(place) {
+                        opening.rest.push(address);
+                    }
                 }
                 Err(error) => refusal = reply_for(&error),
             }

@@ -10,6 +10,7 @@ mod clock;
 mod datagrams;
 mod deadlines;
 mod delayed;
+mod descriptors;
 mod emulated;
 mod exit;
 mod free;

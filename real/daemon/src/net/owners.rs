@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use hopflow_engine::CircuitKey;
+use hopflow_engine::{CircuitKey, Network};
 use slotmap::SecondaryMap;
 
 use super::tokens::PlaceKey;
@@ -25,8 +25,15 @@ pub struct Connections {
     pub most: u64,
     /// Those that were refused because their circuit had its share, or all were taken.
     pub refused: u64,
-    /// Those of the circuit that had most, closed because all were taken.
+    /// Those of a circuit that had most of the network that had most, closed because all were taken.
     pub evicted: u64,
+}
+
+/// Whose a connection is: a circuit's, which somebody began.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Owner {
+    pub(super) network: Network,
+    pub(super) circuit: CircuitKey,
 }
 
 /// What a further connection of a circuit costs.
@@ -34,35 +41,69 @@ pub struct Connections {
 pub(super) enum Room {
     /// Nothing.
     Free,
-    /// This one has to go, the oldest of the circuit that has most.
-    InPlaceOf(PlaceKey),
+    /// One of this owner has to go.
+    InPlaceOf(Owner),
     /// It would be one too many of its circuit.
     None,
 }
 
-/// The circuits of connections.
+/// The owners of connections.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
-    by_place: SecondaryMap<PlaceKey, CircuitKey>,
+    by_place: SecondaryMap<PlaceKey, Owner>,
     /// Of each circuit, the oldest first.
     places: BTreeMap<CircuitKey, VecDeque<PlaceKey>>,
     /// How many places each circuit has, so that the one that has most is found at once.
     ranks: BTreeSet<(usize, CircuitKey)>,
+    /// The same of those that a network began.
+    ranks_within: BTreeSet<(Network, usize, CircuitKey)>,
+    /// How many places all circuits of a network have.
+    networks: BTreeMap<Network, usize>,
+    network_ranks: BTreeSet<(usize, Network)>,
 }
 
 impl Owners {
-    pub(super) fn room(&self, circuit: CircuitKey, shares: Shares) -> Room {
-        let own = self.places.get(&circuit).map_or(0, VecDeque::len);
+    pub(super) fn room(&self, owner: Owner, shares: Shares) -> Room {
+        let own = self.places.get(&owner.circuit).map_or(0, VecDeque::len);
         if own >= shares.each {
             return Room::None;
         }
         if self.by_place.len() < shares.all {
             return Room::Free;
         }
-        let most = self.ranks.last().filter(|(most, _)| *most > own);
-        let places = most.and_then(|(_, circuit)| self.places.get(circuit));
-        let oldest = places.and_then(VecDeque::front);
-        oldest.map_or(Room::None, |place| Room::InPlaceOf(*place))
+        self.heavier(owner).map_or(Room::None, Room::InPlaceOf)
+    }
+
+    /// Who has more than this owner: of the network that has most the circuit that has most, or if no
+    /// network has more than the owner's, of that one.
+    pub(super) fn heavier(&self, owner: Owner) -> Option<Owner> {
+        let of_network = |network| self.networks.get(network).copied().unwrap_or(0);
+        let own_network = of_network(&owner.network);
+        let heaviest = self.network_ranks.last();
+        let other = heaviest.filter(|(most, _)| *most > own_network);
+        let network = other.map_or(owner.network, |(_, network)| *network);
+        let (most, circuit) = self.heaviest_of(network)?;
+        let own = self.places.get(&owner.circuit).map_or(0, VecDeque::len);
+        let more = other.is_some() || most > own;
+        more.then_some(Owner { network, circuit })
+    }
+
+    /// The circuit of a network that has most, and how much that is.
+    fn heaviest_of(&self, network: Network) -> Option<(usize, CircuitKey)> {
+        let end = (network, usize::MAX, CircuitKey::default());
+        let last = self.ranks_within.range(..end).next_back();
+        let (_, most, circuit) = last.filter(|(other, ..)| *other == network)?;
+        Some((*most, *circuit))
+    }
+
+    /// The connections of a circuit, the oldest first.
+    pub(super) fn of(&self, circuit: CircuitKey) -> impl Iterator<Item = PlaceKey> + '_ {
+        self.places.get(&circuit).into_iter().flatten().copied()
+    }
+
+    /// Whose a connection is.
+    pub(super) fn owner(&self, place: PlaceKey) -> Option<Owner> {
+        self.by_place.get(place).copied()
     }
 
     /// How many connections there are, and how many of them the circuit has that has most.
@@ -71,33 +112,43 @@ impl Owners {
         (self.by_place.len(), most)
     }
 
-    pub(super) fn insert(&mut self, place: PlaceKey, circuit: CircuitKey) {
-        self.by_place.insert(place, circuit);
-        let places = self.places.entry(circuit).or_default();
+    pub(super) fn insert(&mut self, place: PlaceKey, owner: Owner) {
+        self.by_place.insert(place, owner);
+        let places = self.places.entry(owner.circuit).or_default();
         places.push_back(place);
         let count = places.len();
-        self.rank(circuit, count - 1, count);
+        self.rank(owner, count - 1, count);
     }
 
     pub(super) fn remove(&mut self, place: PlaceKey) {
-        let Some(circuit) = self.by_place.remove(place) else {
+        let Some(owner) = self.by_place.remove(place) else {
             return;
         };
-        if let Some(places) = self.places.get_mut(&circuit) {
+        if let Some(places) = self.places.get_mut(&owner.circuit) {
             let before = places.len();
             places.retain(|other| *other != place);
             let count = places.len();
             if count == 0 {
-                self.places.remove(&circuit);
+                self.places.remove(&owner.circuit);
             }
-            self.rank(circuit, before, count);
+            self.rank(owner, before, count);
         }
     }
 
-    fn rank(&mut self, circuit: CircuitKey, before: usize, count: usize) {
+    fn rank(&mut self, owner: Owner, before: usize, count: usize) {
+        let Owner { network, circuit } = owner;
         self.ranks.remove(&(before, circuit));
+        self.ranks_within.remove(&(network, before, circuit));
         if count > 0 {
             self.ranks.insert((count, circuit));
+            self.ranks_within.insert((network, count, circuit));
+        }
+        let had = self.networks.remove(&network).unwrap_or(0);
+        self.network_ranks.remove(&(had, network));
+        let has = had + count - before;
+        if has > 0 {
+            self.networks.insert(network, has);
+            self.network_ranks.insert((has, network));
         }
     }
 }
@@ -109,10 +160,15 @@ mod tests {
 
     const SHARES: Shares = Shares { all: 5, each: 4 };
 
+    fn owner(circuit: CircuitKey, network: u8) -> Owner {
+        let network = Network::of([10, 0, network, 1].into());
+        Owner { network, circuit }
+    }
+
     #[test]
-    fn the_circuit_that_has_most_loses_its_oldest() {
+    fn the_circuit_that_has_most_loses_one() {
         let mut circuits = SlotMap::<CircuitKey, ()>::with_key();
-        let [many, one] = [(); 2].map(|()| circuits.insert(()));
+        let [many, one] = [(); 2].map(|()| owner(circuits.insert(()), 1));
         let mut keys = SlotMap::<PlaceKey, ()>::with_key();
         let places = [(); 5].map(|()| keys.insert(()));
         let mut owners = Owners::default();
@@ -123,7 +179,8 @@ mod tests {
         assert_eq!(owners.room(many, SHARES), Room::None);
         owners.insert(places[4], one);
         assert_eq!(owners.counts(), (5, 4));
-        assert_eq!(owners.room(one, SHARES), Room::InPlaceOf(places[0]));
+        assert_eq!(owners.room(one, SHARES), Room::InPlaceOf(many));
+        assert_eq!(owners.of(many.circuit).next(), Some(places[0]));
         owners.remove(places[0]);
         owners.remove(places[0]);
         assert_eq!(owners.room(many, SHARES), Room::Free);
@@ -131,16 +188,37 @@ mod tests {
             owners.remove(place);
         }
         assert!(owners.places.is_empty() && owners.by_place.is_empty() && owners.ranks.is_empty());
+        assert!(owners.networks.is_empty() && owners.network_ranks.is_empty());
+        assert!(owners.ranks_within.is_empty());
+    }
+
+    #[test]
+    fn who_has_many_circuits_loses_before_who_has_one() {
+        let mut circuits = SlotMap::<CircuitKey, ()>::with_key();
+        let mut circuit = |network| owner(circuits.insert(()), network);
+        let (honest, spread) = (circuit(1), [(); 3].map(|()| circuit(2)));
+        let mut keys = SlotMap::<PlaceKey, ()>::with_key();
+        let mut owners = Owners::default();
+        for owner in [honest, honest, spread[0], spread[1], spread[2]] {
+            owners.insert(keys.insert(()), owner);
+        }
+        let gone = owners.room(honest, SHARES);
+        assert!(matches!(gone, Room::InPlaceOf(owner) if spread.contains(&owner)));
+        // Whoever is in the network that has most takes one from there.
+        let further = circuit(2);
+        let gone = owners.room(further, SHARES);
+        assert!(matches!(gone, Room::InPlaceOf(owner) if spread.contains(&owner)));
+        assert_eq!(owners.room(spread[0], SHARES), Room::None);
     }
 
     #[test]
     fn who_has_as_many_as_others_takes_nothing_from_them() {
         let mut circuits = SlotMap::<CircuitKey, ()>::with_key();
-        let [a, b] = [(); 2].map(|()| circuits.insert(()));
+        let [a, b] = [1, 2].map(|network| owner(circuits.insert(()), network));
         let mut keys = SlotMap::<PlaceKey, ()>::with_key();
         let mut owners = Owners::default();
-        for circuit in [a, b] {
-            owners.insert(keys.insert(()), circuit);
+        for owner in [a, b] {
+            owners.insert(keys.insert(()), owner);
         }
         let shares = Shares { all: 2, each: 4 };
         assert_eq!(owners.room(a, shares), Room::None);

@@ -19,6 +19,9 @@ const CHUNK: usize = 32 * 1024;
 /// takes, this is all that a connection holds whose other end does not read; by default the kernel
 /// takes megabytes.
 const UNSENT: u32 = 64 * 1024;
+/// Bytes that the kernel takes from the other end while we do not read, beside what it needs for them; by
+/// default it takes megabytes.
+const UNREAD: usize = 128 * 1024;
 
 /// The two directions of a connection and its stream.
 #[derive(Debug)]
@@ -69,8 +72,7 @@ impl Pipe {
         unread: Vec<u8>,
         now: Instant,
     ) -> Self {
-        // A kernel that does not know this takes more.
-        let _ = SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT);
+        limit_buffers(&socket);
         Self {
             socket,
             stream,
@@ -247,6 +249,14 @@ impl Pipe {
     }
 }
 
+/// Limits what the kernel holds of a connection in both directions.
+fn limit_buffers(socket: &TcpStream) {
+    // A kernel that does not know this takes more.
+    let raw = SockRef::from(socket);
+    let _ = raw.set_tcp_notsent_lowat(UNSENT);
+    let _ = raw.set_recv_buffer_size(UNREAD);
+}
+
 /// What an operation on a socket brought; `None` if it must wait.
 fn try_io(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
     loop {
@@ -256,5 +266,39 @@ fn try_io(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<Option
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_is_read_no_more_holds_little() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut far = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let near = listener.accept().unwrap().0;
+        for end in [&near, &far] {
+            end.set_nonblocking(true).unwrap();
+        }
+        let mut near = TcpStream::from_std(near);
+        limit_buffers(&near);
+        // The kernel holds most of a connection that was fast.
+        let mut buffer = vec![7; 8 << 20];
+        for _ in 0..300 {
+            let _ = far.write(&buffer[..1 << 20]);
+            let _ = near.read(&mut buffer);
+        }
+        let mut rests = 0;
+        while rests < 20 {
+            rests = if far.write(&buffer).is_ok() {
+                0
+            } else {
+                std::thread::park_timeout(Duration::from_millis(5));
+                rests + 1
+            };
+        }
+        let held = near.peek(&mut buffer).unwrap();
+        assert!(held <= 2 * UNREAD, "{held} bytes");
     }
 }

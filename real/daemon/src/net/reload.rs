@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use hopflow_channel::Fingerprint;
 
-use super::change::{Change, ExitLimits, Known, Overlay};
+use super::change::{Change, ExitLimits, Known, NOBODY, Overlay, is_of_this_machine};
 use super::client::hops;
 use super::clock::calendar_time;
+use super::descriptors::Needs;
 use super::owners::Shares;
 use crate::check::refuse_others_keys;
 use crate::config::{RelayConfig, RelayLimits};
-use crate::directory::Directory;
+use crate::directory::{Directory, newest};
 use crate::{Hex, InputError};
 
 /// A relay's configuration, of which limits and directory may change.
@@ -22,7 +23,8 @@ pub(super) struct Reloadable {
     pub(super) config: RelayConfig,
     pub(super) directory: Arc<Directory>,
     pub(super) own: Fingerprint,
-    pub(super) workers: usize,
+    /// What its limits need.
+    pub(super) needs: Needs,
     /// The limits that metrics tell.
     pub(super) told: Arc<Mutex<RelayLimits>>,
 }
@@ -42,12 +44,15 @@ impl Reloadable {
         ] {
             require_same(key, same)?;
         }
+        newest::refuse_older(&config.keys, &directory, &config.network.authority)?;
         let own = Hex(self.own.to_bytes());
         refuse_others_keys(config, &directory, Some(own))?;
         let extend_to = known(&directory);
+        let limits = self.needs.fit(config.limits);
         Ok(Change {
-            limits: config.limits.share(self.workers),
-            exit: exit_limits(&config.limits, self.workers),
+            limits: self.needs.share(&limits),
+            told: limits,
+            exit: exit_limits(&limits, self.needs.workers),
             overlay: Arc::new(overlay(config, self.own, &extend_to)),
             extend_to,
             directory: Arc::new(directory),
@@ -119,5 +124,6 @@ pub(super) fn overlay(
     Overlay {
         relays: relays.iter().map(|(address, _)| *address).collect(),
         own: (public && !own.is_unspecified()).then_some(own),
+        refuses_own: public && !is_of_this_machine(NOBODY),
     }
 }

@@ -19,6 +19,7 @@ use super::carriers::Carriers;
 use super::client::Client;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::{self, Datagrams};
+use super::descriptors::Needs;
 use super::emulated::Emulated;
 use super::exit::Exit;
 use super::keep_going::keep_going;
@@ -32,7 +33,7 @@ use super::trace::Tracing;
 use super::worker::{Links, Worker};
 use crate::check::refuse_others_keys;
 use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig, Trace};
-use crate::directory::Directory;
+use crate::directory::{Directory, newest};
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
 use crate::pool::Pool;
@@ -145,9 +146,10 @@ impl Running {
             return Ok(());
         };
         let change = Arc::new(reloadable.change(config)?);
+        newest::note(&config.keys, &change.directory, &config.network.authority);
         reloadable.directory = change.directory.clone();
         if let Ok(mut told) = reloadable.told.lock() {
-            *told = config.limits;
+            *told = change.told;
         }
         for worker in &self.workers {
             worker.shared.change(change.clone());
@@ -222,44 +224,37 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let extend_to = known(&network.directory);
     let own = identity.certificate.fingerprint();
     let overlay = Arc::new(overlay(config, own, &extend_to));
-    let told = Arc::new(Mutex::new(config.limits));
+    let needs = Needs::of(config.exit.is_some(), count, &network.factory.plan().link);
+    let limits = needs.fit(config.limits);
+    let told = Arc::new(Mutex::new(limits));
     let listed = network.directory.relay(&Hex(own.to_bytes()));
     let name = listed.map_or("relay", |relay| &relay.nickname);
     let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.link.as_ref())?;
-    let workers = Workers {
-        network: network.clone(),
-        listen: Some(config.listen),
-        link: config.link.clone(),
-        memory: Bytes::new(config.memory.get() / count as u64),
-        patience: config.drain,
-        tracing,
-    };
+    let workers = Workers::of_relay(config, &network, count, tracing);
     let start = |number| {
         let engine = EngineConfig {
             relay: Some(identity.clone()),
             extend_to: Some(extend_to.clone()),
             bucket,
-            limits: config.limits.share(count),
+            limits: needs.share(&limits),
             ..workers.engine()
         };
         let (exit, overlay) = (config.exit.clone(), overlay.clone());
-        let limits = exit_limits(&config.limits, count);
+        let limits = exit_limits(&limits, count);
         workers.start(number, engine, move |_, waker| {
             Ok(Exit::new(exit.clone(), overlay.clone(), limits, waker))
         })
     };
     let fixed = Fixed {
-        labels: network.labels("relay"),
-        memory: config.memory,
         limits: Some(told.clone()),
         bucket: bucket.map(|bucket| (bucket, count)),
-        start: calendar_time(),
+        ..network.fixed("relay", config.memory)
     };
     let reloadable = Reloadable {
         config: config.clone(),
         directory: network.directory.clone(),
         own,
-        workers: count,
+        needs,
         told,
     };
     let running = Running::start((0..count).map(start), config.metrics, fixed)?;
@@ -281,8 +276,11 @@ fn start_tracing(
     Ok(started.transpose()?.unzip())
 }
 
-/// By what a relay proves itself: its keys, made if they do not exist.
+/// By what a relay proves itself: its keys, made if they do not exist, and used with no older directory than
+/// they were.
 fn identity(config: &RelayConfig, directory: &Directory) -> Result<Arc<RelayIdentity>, StartError> {
+    let authority = &config.network.authority;
+    newest::refuse_older(&config.keys, directory, authority)?;
     if !KeyStore::has_relay(&config.keys) {
         refuse_others_keys(config, directory, None)?;
     }
@@ -293,6 +291,7 @@ fn identity(config: &RelayConfig, directory: &Directory) -> Result<Arc<RelayIden
     };
     let fingerprint = Hex(identity.certificate.fingerprint().to_bytes());
     refuse_others_keys(config, directory, Some(fingerprint))?;
+    newest::note(&config.keys, directory, authority);
     Ok(Arc::new(identity))
 }
 
@@ -341,13 +340,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
             circuits.stream_timeout,
         ))
     });
-    let fixed = Fixed {
-        labels: network.labels("client"),
-        memory: config.memory,
-        limits: None,
-        bucket: None,
-        start: calendar_time(),
-    };
+    let fixed = network.fixed("client", config.memory);
     // What the worker needs it has.
     drop(workers);
     let running = Running::start(std::iter::once(worker), config.metrics, fixed)?;
@@ -372,6 +365,17 @@ impl LoadedNetwork {
         let directory = Arc::new(from.load(calendar_time())?);
         let factory = factory(&directory)?;
         Ok(Self { directory, factory })
+    }
+
+    /// What metrics say of a node from its start on.
+    fn fixed(&self, role: &str, memory: Bytes) -> Fixed {
+        Fixed {
+            labels: self.labels(role),
+            memory,
+            limits: None,
+            bucket: None,
+            start: calendar_time(),
+        }
     }
 
     /// What metrics say of what runs.
@@ -419,6 +423,23 @@ struct Workers {
 }
 
 impl Workers {
+    /// So many workers of a relay.
+    fn of_relay(
+        config: &RelayConfig,
+        network: &Arc<LoadedNetwork>,
+        count: usize,
+        tracing: Option<Tracing>,
+    ) -> Self {
+        Self {
+            network: network.clone(),
+            listen: Some(config.listen),
+            link: config.link.clone(),
+            memory: Bytes::new(config.memory.get() / count as u64),
+            patience: config.drain,
+            tracing,
+        }
+    }
+
     /// The engine of a worker that serves nobody else.
     fn engine(&self) -> EngineConfig {
         EngineConfig {
@@ -506,6 +527,7 @@ impl Workers {
             directory: self.network.directory.clone(),
             memory: self.memory,
             sent: (0, Instant::ZERO),
+            valid: true,
             seen: 0,
             patience: self.patience,
             poll,

@@ -10,8 +10,9 @@ use tracing::{debug, warn};
 
 use super::alarm::Alarm;
 use super::carriers::Carriers;
-use super::clock::Clock;
+use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
+use super::reload::known;
 use super::role::{Cx, Role};
 use super::shared::{Shared, Wanted};
 use super::tokens::Source;
@@ -53,6 +54,8 @@ pub(super) struct Worker<R> {
     pub(super) memory: hopflow_units::Bytes,
     /// Cells sent when it was looked at last while ending, and when that changed.
     pub(super) sent: (u64, Instant),
+    /// Whether the directory was valid when that was looked at last.
+    pub(super) valid: bool,
     /// How many changes it has taken over.
     pub(super) seen: u64,
     /// How long streams may take to end when the worker drains.
@@ -210,11 +213,34 @@ impl<R: Role> Worker<R> {
             self.engine.set_extend_to(change.extend_to.clone());
             self.role.change(&change);
             self.directory = change.directory.clone();
+            self.valid = true;
+        }
+    }
+
+    /// Extends circuits to the relays of a directory while it is valid.
+    fn look_at_directory(&mut self) {
+        let valid = !self.directory.has_expired(calendar_time());
+        if valid == self.valid {
+            return;
+        }
+        self.valid = valid;
+        if !valid {
+            let until = self.directory.valid_until;
+            warn!(%until, "the directory has expired: no circuits are built until there is a newer one");
+        }
+        if self.role.carries_for_others() {
+            let relays = if valid {
+                known(&self.directory)
+            } else {
+                Arc::default()
+            };
+            self.engine.set_extend_to(relays);
         }
     }
 
     /// Publishes what the worker has done, and keeps to the limit on memory.
     fn account(&mut self, now: Instant) {
+        self.look_at_directory();
         let held = self.engine.keep_within(now, self.memory);
         while let Some(lost) = self.engine.poll_lost() {
             self.log_lost(&lost);

@@ -1,10 +1,11 @@
 //! Relays that circuits have failed at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopflow_units::{Duration, Instant};
 
-/// How long a relay is avoided that failed; it doubles each time.
+/// How long a relay is avoided that failed, or whose successor did; it doubles each time that this happens
+/// with another relay, or with ourselves.
 const FIRST_BAN: Duration = Duration::from_secs(30);
 /// The longest such time, 2⁵ times the first.
 const MOST_DOUBLINGS: u32 = 5;
@@ -15,22 +16,40 @@ const SHARED_BAN: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(super) struct Suspects(BTreeMap<usize, Suspicion>);
 
+/// A relay that does not answer looks to us like one whose predecessor does not pass messages on. Both are
+/// avoided: who fails with many others is to blame, and who fails with one only may be its victim.
 #[derive(Debug, Default)]
 struct Suspicion {
-    /// Times in a row that the relay, and no other, was to blame.
+    /// The relays with which it failed since a circuit of it worked, on either side of it.
+    with: BTreeSet<usize>,
+    /// How often it was to blame, with each of these once.
     strikes: u32,
     until: Instant,
 }
 
+impl Suspicion {
+    /// It failed with another relay, or with ourselves.
+    fn strike(&mut self, now: Instant, with: Option<usize>) {
+        if with.is_none_or(|with| self.with.insert(with)) {
+            self.strikes += 1;
+        }
+        let doublings = self.strikes.saturating_sub(1).min(MOST_DOUBLINGS);
+        self.until = self.until.max(now + FIRST_BAN * (1 << doublings));
+    }
+}
+
 impl Suspects {
-    /// A circuit of this path failed, at its hop `blame` if that is known.
+    /// A circuit of this path failed at its hop `blame`, or that one's predecessor did not pass our
+    /// message on, if that is known.
     pub(super) fn blame(&mut self, now: Instant, path: &[usize], blame: Option<usize>) {
-        match blame.and_then(|hop| path.get(hop)) {
-            Some(relay) => {
-                let suspicion = self.0.entry(*relay).or_default();
-                let doublings = suspicion.strikes.min(MOST_DOUBLINGS);
-                suspicion.strikes += 1;
-                suspicion.until = now + FIRST_BAN * (1 << doublings);
+        let hop = blame.and_then(|hop| Some((hop, *path.get(hop)?)));
+        match hop {
+            Some((hop, relay)) => {
+                let before = hop.checked_sub(1).and_then(|hop| path.get(hop).copied());
+                self.0.entry(relay).or_default().strike(now, before);
+                if let Some(before) = before {
+                    self.0.entry(before).or_default().strike(now, Some(relay));
+                }
             }
             None => {
                 for relay in path {
@@ -68,7 +87,8 @@ mod tests {
         let mut suspects = Suspects::default();
         suspects.blame(at(0), &[4, 5, 6], Some(1));
         assert!(suspects.contain(at(29), 5) && !suspects.contain(at(30), 5));
-        assert!(!suspects.contain(at(0), 4));
+        assert!(suspects.contain(at(29), 4) && !suspects.contain(at(30), 4));
+        assert!(!suspects.contain(at(0), 6));
         suspects.blame(at(100), &[5], Some(0));
         assert!(suspects.contain(at(159), 5) && !suspects.contain(at(160), 5));
         for _ in 0..100 {
@@ -77,6 +97,34 @@ mod tests {
         assert!(suspects.contain(at(1159), 5) && !suspects.contain(at(1160), 5));
         suspects.clear(&[5]);
         assert!(!suspects.contain(at(200), 5));
+    }
+
+    #[test]
+    fn a_relay_that_drops_what_is_for_its_successors_is_avoided_for_longer_than_they() {
+        let mut suspects = Suspects::default();
+        let hostile = 1;
+        for round in 0..4 {
+            for successor in 10..14 {
+                suspects.blame(at(round), &[hostile, successor, 20], Some(1));
+            }
+        }
+        for successor in 10..14 {
+            assert!(!suspects.contain(at(3 + 30), successor));
+        }
+        assert!(suspects.contain(at(239), hostile) && !suspects.contain(at(243), hostile));
+        assert!(!suspects.contain(at(0), 20));
+    }
+
+    #[test]
+    fn a_relay_that_answers_nobody_is_avoided_for_longer_than_who_asked() {
+        let mut suspects = Suspects::default();
+        for before in 10..14 {
+            suspects.blame(at(0), &[before, 5, 6], Some(1));
+        }
+        assert!(suspects.contain(at(239), 5));
+        for before in 10..14 {
+            assert!(suspects.contain(at(29), before) && !suspects.contain(at(30), before));
+        }
     }
 
     #[test]

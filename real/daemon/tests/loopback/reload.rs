@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::net::SocketAddr;
 
-use hopflow_units::Bytes;
+use hopflow_daemon::net::calendar_time;
+use hopflow_units::{Bytes, Duration};
 
 use crate::support::{EVERYTHING, Overlay, ask, serve, until};
 
@@ -50,6 +51,70 @@ fn circuits_are_extended_to_the_relays_of_the_directory_that_was_read_last() {
     reload();
     assert_eq!(connects_anew(&overlay, server), Ok(()));
     drop(kept);
+    overlay.end();
+}
+
+/// Whether a client is refused a connection for each of many users, which take new circuits.
+fn refuses_new_users(socks: SocketAddr, server: SocketAddr) -> impl FnMut() -> bool {
+    let mut target = vec![1, 127, 0, 0, 1];
+    target.extend(server.port().to_be_bytes());
+    let mut users = 0;
+    move || {
+        users += 1;
+        ask(socks, &target, &format!("user {users}")).is_err()
+    }
+}
+
+/// Signs a directory that is valid for so many seconds.
+fn sign_for(overlay: &Overlay, seconds: u64) {
+    overlay.sign_anew(|directory| {
+        directory.valid_until = calendar_time().after(Duration::from_secs(seconds));
+    });
+}
+
+#[test]
+fn a_client_builds_no_circuits_by_a_directory_that_has_expired() {
+    let quick = "stream-timeout = \"2 s\"\n";
+    let overlay = Overlay::start_all("backtap", EVERYTHING, quick);
+    let server = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    sign_for(&overlay, 3);
+    let (client, socks) = overlay.another_client();
+    let mut refused = refuses_new_users(socks, server);
+    assert!(!refused());
+    until("its circuits are used", refused);
+    client.end().unwrap();
+    let mut refused = refuses_new_users(overlay.socks, server);
+    assert!((0..5).all(|_| !refused()), "the other's directory is valid");
+    overlay.end();
+}
+
+#[test]
+fn a_relay_extends_no_circuits_by_a_directory_that_has_expired() {
+    let quick = "stream-timeout = \"2 s\"\n";
+    let overlay = Overlay::start_all("backtap", EVERYTHING, quick);
+    let server = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    let kept = overlay.connect(server);
+    sign_for(&overlay, 2);
+    overlay.reload(0, |_| ()).unwrap();
+    let refused = refuses_new_users(overlay.socks, server);
+    until("the client finds no circuit", refused);
+    drop(kept);
+    overlay.end();
+}
+
+#[test]
+fn an_older_directory_is_refused() {
+    let overlay = Overlay::start("backtap");
+    let mut after = None;
+    overlay.sign_anew(|directory| {
+        after = Some(directory.valid_after);
+        directory.valid_after = directory.valid_after.after(Duration::from_secs(1));
+    });
+    overlay.reload(0, |_| ()).unwrap();
+    overlay.sign_anew(|directory| directory.valid_after = after.unwrap());
+    let error = overlay.reload(0, |_| ()).unwrap_err().to_string();
+    assert!(error.contains("valid-after"), "{error}");
+    assert!(overlay.reload(1, |_| ()).is_ok(), "it used no newer one");
     overlay.end();
 }
 

@@ -81,8 +81,39 @@ pub(crate) struct OpenCircuit {
     pub(crate) next_stream: u16,
     /// How long its cells have waited, in both directions.
     pub(crate) ages: [Ages; 2],
-    /// Since when it has held data without a break, at its ends included.
-    pub(crate) holds_since: Option<Instant>,
+    /// Streams that end here.
+    pub(crate) streams: usize,
+    /// Since when the one of them that holds data and has stalled longest has moved nothing.
+    pub(crate) stalled_since: Option<Instant>,
+    /// What its flows counted when they were looked at last, and since when that has not changed.
+    moved: Option<(u64, Instant)>,
+}
+
+impl OpenCircuit {
+    /// A circuit that has carried nothing yet.
+    pub(crate) fn new(handle: CircuitHandle, crypt: Crypt) -> Self {
+        Self {
+            handle,
+            crypt: Box::new(crypt),
+            next_stream: 0,
+            ages: Default::default(),
+            streams: 0,
+            stalled_since: None,
+            moved: None,
+        }
+    }
+
+    /// Notes what the flows count at present: it changes with each cell.
+    pub(crate) fn note_moved(&mut self, now: Instant, count: u64) {
+        if self.moved.is_none_or(|(before, _)| before != count) {
+            self.moved = Some((count, now));
+        }
+    }
+
+    /// Since when the circuit has carried nothing, as far as it was looked at.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        self.moved.map(|(_, since)| since)
+    }
 }
 
 impl CircuitState {

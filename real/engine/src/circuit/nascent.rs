@@ -11,18 +11,48 @@ use crate::types::Target;
 /// using long paths", 2009; as many as `RELAY_EARLY` cells in tor-spec).
 const MOST_RELAYED: u8 = 8;
 
+/// How often a message is sent at most: as often as a client sends its own.
+const TIMES: u8 = 5;
+
+/// A message that is sent again if a neighbour missed it.
+#[derive(Debug)]
+struct Repeated {
+    body: Body,
+    /// How often it may still be sent.
+    left: u8,
+}
+
+impl Repeated {
+    const fn new(body: Body) -> Self {
+        Self { body, left: TIMES }
+    }
+
+    /// One that has left already.
+    const fn sent(body: Body) -> Self {
+        let left = TIMES - 1;
+        Self { body, left }
+    }
+
+    fn again(&mut self) -> Option<Body> {
+        self.left = self.left.checked_sub(1)?;
+        Some(self.body.clone())
+    }
+}
+
 /// What a relay keeps of a circuit that is being built.
 #[derive(Debug)]
 pub(crate) struct Nascent {
     keys: Box<HopKeys>,
     /// The answer to the client's handshake, to be repeated.
-    created: Body,
+    created: Repeated,
     /// The counter of the client's last message for us.
     counter: Option<u32>,
+    /// How many such messages there were.
+    requests: u8,
     /// The answer to it, to be repeated.
-    answer: Option<Body>,
+    answer: Option<Repeated>,
     /// What we asked the next hop and have no answer to.
-    asked: Option<Body>,
+    asked: Option<Repeated>,
     relayed: Relayed,
 }
 
@@ -33,23 +63,58 @@ struct Relayed {
     count: u8,
     /// The counter of the last one.
     last: u32,
+    /// How often that may still pass.
+    left: u8,
+    /// How often an answer to it may still pass.
+    answers: u8,
+}
+
+/// What becomes of a message for a later hop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Passage {
+    /// It passes, for the first time.
+    New,
+    /// It passes again.
+    Again,
+    /// It was repeated often enough, or is older than the last one: the client has one under way.
+    Spent,
+    /// It is one too many.
+    TooLong,
 }
 
 impl Relayed {
-    /// Takes a message; false if it is one too many.
-    const fn take(&mut self, counter: u32) -> bool {
+    const fn take(&mut self, counter: u32) -> Passage {
         if counter > self.last {
             self.last = counter;
             self.count = self.count.saturating_add(1);
+            (self.left, self.answers) = (TIMES - 1, TIMES);
+            return if self.count <= MOST_RELAYED {
+                Passage::New
+            } else {
+                Passage::TooLong
+            };
         }
-        self.count <= MOST_RELAYED
+        if counter < self.last || self.left == 0 {
+            return Passage::Spent;
+        }
+        self.left -= 1;
+        Passage::Again
+    }
+
+    /// Whether an answer passes: one to the message under way.
+    const fn take_answer(&mut self, counter: u32) -> bool {
+        let passes = counter == self.last && self.answers > 0;
+        if passes {
+            self.answers -= 1;
+        }
+        passes
     }
 }
 
 /// What a message from the client asks for.
 #[derive(Debug)]
 pub(crate) enum Forwarded {
-    /// Nothing: it came too early or too late.
+    /// Nothing: it came too early, too late or too often.
     Ignored,
     /// Nothing: anyone on the path can have sent it, and the true one may still come.
     Garbage,
@@ -58,8 +123,12 @@ pub(crate) enum Forwarded {
     /// The next hop missed this question.
     AskAgain(Body),
     /// It is for a later hop.
-    Relayed(Body),
-    /// It is for a later hop than any honest circuit has.
+    Relayed {
+        body: Body,
+        /// Whether it is not one that is repeated.
+        new: bool,
+    },
+    /// It is for a later hop than any honest circuit has, or asks for one more often.
     TooLong,
     /// It is for us.
     Ours(Result<Request, Refusal>),
@@ -76,8 +145,9 @@ impl Nascent {
     pub(crate) fn new(keys: HopKeys, created: Body) -> Self {
         Self {
             keys: Box::new(keys),
-            created,
+            created: Repeated::new(created),
             counter: None,
+            requests: 0,
             answer: None,
             asked: None,
             relayed: Relayed::default(),
@@ -90,8 +160,9 @@ impl Nascent {
     }
 
     /// The answer to the client's handshake, if that may have missed it.
-    pub(crate) fn created(&self) -> Option<&Body> {
-        self.counter.is_none().then_some(&self.created)
+    pub(crate) fn created(&mut self) -> Option<Body> {
+        let missed = self.counter.is_none();
+        missed.then(|| self.created.again()).flatten()
     }
 
     /// Whether the next hop was asked and has not answered.
@@ -101,7 +172,7 @@ impl Nascent {
 
     /// Notes what the next hop was asked.
     pub(crate) fn on_asked(&mut self, question: Body) {
-        self.asked = Some(question);
+        self.asked = Some(Repeated::sent(question));
     }
 
     /// The next hop answered, or declined; false if it was not asked.
@@ -125,20 +196,24 @@ impl Nascent {
             return Forwarded::Ignored;
         }
         if has_next {
-            // The client has one message under way: what is older than the last one is none of it.
-            if counter < self.relayed.last {
-                return Forwarded::Ignored;
-            }
-            if !self.relayed.take(counter) {
-                return Forwarded::TooLong;
-            }
+            let passage = self.relayed.take(counter);
+            let new = match passage {
+                Passage::New | Passage::Again => passage == Passage::New,
+                Passage::Spent => return Forwarded::Ignored,
+                Passage::TooLong => return Forwarded::TooLong,
+            };
             self.keys.forward.apply_setup_layer(counter, &mut sealed);
             let message = SetupMessage::Forward { counter, sealed };
-            return Forwarded::Relayed(Box::new(message.encode()));
+            let body = Box::new(message.encode());
+            return Forwarded::Relayed { body, new };
         }
         let Ok(plain) = self.keys.forward.open_setup(counter, &sealed) else {
             return Forwarded::Garbage;
         };
+        if self.requests == MOST_RELAYED {
+            return Forwarded::TooLong;
+        }
+        self.requests += 1;
         self.counter = Some(counter);
         self.answer = None;
         Forwarded::Ours(match HopMessage::decode(&plain) {
@@ -158,21 +233,32 @@ impl Nascent {
     }
 
     /// The client repeats a message.
-    fn repeat(&self, counter: u32) -> Forwarded {
+    fn repeat(&mut self, counter: u32) -> Forwarded {
         if self.counter != Some(counter) {
             return Forwarded::Ignored;
         }
-        match (&self.answer, &self.asked) {
-            (Some(answer), _) => Forwarded::AnswerAgain(answer.clone()),
-            (None, Some(asked)) => Forwarded::AskAgain(asked.clone()),
-            (None, None) => Forwarded::Ignored,
-        }
+        let again = match (&mut self.answer, &mut self.asked) {
+            (Some(answer), _) => answer.again().map(Forwarded::AnswerAgain),
+            (None, Some(asked)) => asked.again().map(Forwarded::AskAgain),
+            (None, None) => None,
+        };
+        again.unwrap_or(Forwarded::Ignored)
     }
 
-    /// Adds our layer to a message from the last hop to the client.
-    pub(crate) fn relay_backward(&self, counter: u32, mut sealed: Box<[u8; SEALED_SETUP]>) -> Body {
+    /// Adds our layer to a message from the last hop to the client; `None` if that has asked for none,
+    /// or had it often enough.
+    pub(crate) fn relay_backward(
+        &mut self,
+        counter: u32,
+        mut sealed: Box<[u8; SEALED_SETUP]>,
+    ) -> Option<Body> {
+        if !self.relayed.take_answer(counter) {
+            return None;
+        }
         self.keys.backward.apply_setup_layer(counter, &mut sealed);
-        Box::new(SetupMessage::Backward { counter, sealed }.encode())
+        Some(Box::new(
+            SetupMessage::Backward { counter, sealed }.encode(),
+        ))
     }
 
     /// Seals the answer to the client's last message, and keeps it to be repeated.
@@ -180,7 +266,7 @@ impl Nascent {
         let counter = self.counter.unwrap_or(0);
         let sealed = Box::new(self.keys.backward.seal_setup(counter, &message.encode()));
         let body: Body = Box::new(SetupMessage::Backward { counter, sealed }.encode());
-        self.answer = Some(body.clone());
+        self.answer = Some(Repeated::sent(body.clone()));
         body
     }
 }
@@ -287,7 +373,9 @@ mod tests {
     fn messages_for_later_hops_pass() {
         let (mut client, mut relay, _) = client_and_relay();
         let relayed = forward(&mut client, &mut relay, true);
-        assert!(matches!(relayed, Forwarded::Relayed(_)));
+        assert!(matches!(relayed, Forwarded::Relayed { new: true, .. }));
+        let relayed = forward(&mut client, &mut relay, true);
+        assert!(matches!(relayed, Forwarded::Relayed { new: false, .. }));
     }
 
     #[test]
@@ -296,12 +384,55 @@ mod tests {
         let mut relays = |counter| {
             let sealed = Box::new([0; SEALED_SETUP]);
             let forwarded = relay.on_forward(counter, sealed, true);
-            matches!(forwarded, Forwarded::Relayed(_))
+            matches!(forwarded, Forwarded::Relayed { .. })
         };
         for counter in 1..=u32::from(MOST_RELAYED) {
-            assert!(relays(counter) && relays(counter), "message {counter}");
+            for time in 0..TIMES {
+                assert!(relays(counter), "message {counter}, {time}");
+            }
+            assert!(!relays(counter), "message {counter} is repeated for ever");
         }
         assert!(!relays(u32::from(MOST_RELAYED) + 1));
+    }
+
+    #[test]
+    fn only_the_message_under_way_is_answered_and_as_often_as_it_may_be_repeated() {
+        let (_, mut relay, _) = client_and_relay();
+        let sealed = || Box::new([0; SEALED_SETUP]);
+        assert!(relay.relay_backward(1, sealed()).is_none(), "nobody asked");
+        relay.on_forward(1, sealed(), true);
+        relay.on_forward(2, sealed(), true);
+        for counter in [0, 1, 3] {
+            assert!(relay.relay_backward(counter, sealed()).is_none());
+        }
+        let passed = (0..100).filter(|_| relay.relay_backward(2, sealed()).is_some());
+        assert_eq!(passed.count(), usize::from(TIMES));
+    }
+
+    #[test]
+    fn an_answer_is_repeated_as_often_as_an_honest_client_asks() {
+        let (mut client, mut relay, _) = client_and_relay();
+        let SetupMessage::Forward { counter, sealed } = said(&mut client) else {
+            panic!("later messages are for the last hop");
+        };
+        let again = |relay: &mut Nascent| {
+            let repeats = (0..100).filter(|_| {
+                let forwarded = relay.on_forward(counter, sealed.clone(), false);
+                matches!(
+                    forwarded,
+                    Forwarded::AskAgain(_) | Forwarded::AnswerAgain(_)
+                )
+            });
+            repeats.count()
+        };
+        relay.on_forward(counter, sealed.clone(), false);
+        relay.on_asked(Box::new([9; 509]));
+        assert_eq!(again(&mut relay), usize::from(TIMES) - 1);
+        assert!(relay.on_answered());
+        relay.seal_answer(&HopMessage::Refused {
+            reason: Refusal::Declined,
+        });
+        assert_eq!(again(&mut relay), usize::from(TIMES) - 1);
     }
 
     #[test]
@@ -310,7 +441,7 @@ mod tests {
         let mut relays = |counter| {
             let sealed = Box::new([0; SEALED_SETUP]);
             let forwarded = relay.on_forward(counter, sealed, true);
-            matches!(forwarded, Forwarded::Relayed(_))
+            matches!(forwarded, Forwarded::Relayed { .. })
         };
         assert!(relays(u32::MAX));
         assert!(!relays(2) && !relays(3));

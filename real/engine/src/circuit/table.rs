@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hopflow_overlay::{CircuitHandle, StreamHandle};
-use hopflow_units::Instant;
+use hopflow_overlay::{CircuitHandle, StreamHandle, StreamView};
+use hopflow_units::{Bytes, Cells, Instant};
 use slotmap::SlotMap;
 
 use super::{CircuitState, OpenCircuit, Phase};
@@ -24,7 +24,32 @@ pub(crate) struct CircuitTable {
     /// Of these, those that carry no data yet.
     nascent: Held<CircuitKey>,
     /// Circuits of streams; some of these streams may be gone.
-    streams: BTreeMap<StreamHandle, CircuitKey>,
+    streams: BTreeMap<StreamHandle, StreamState>,
+}
+
+/// What is kept of a stream.
+#[derive(Clone, Copy, Debug)]
+struct StreamState {
+    circuit: CircuitKey,
+    /// What it had moved when it was looked at last.
+    moved: u64,
+    /// Since when it has held data and moved nothing.
+    stalled_since: Option<Instant>,
+}
+
+impl StreamState {
+    fn look(&mut self, now: Instant, view: Option<StreamView>) {
+        let Some(view) = view else { return };
+        let moved = (view.packaged + view.delivered).get();
+        let before = std::mem::replace(&mut self.moved, moved);
+        if view.held == Cells::ZERO && view.pending == Bytes::ZERO {
+            self.stalled_since = None;
+        } else if moved != before {
+            self.stalled_since = Some(now);
+        } else {
+            self.stalled_since.get_or_insert(now);
+        }
+    }
 }
 
 impl CircuitTable {
@@ -76,13 +101,7 @@ impl CircuitTable {
     /// Lets a circuit carry data.
     pub(crate) fn open(&mut self, key: CircuitKey, handle: CircuitHandle, crypt: Crypt) {
         if let Some(circuit) = self.circuits.get_mut(key) {
-            circuit.phase = Phase::Open(OpenCircuit {
-                handle,
-                crypt: Box::new(crypt),
-                next_stream: 0,
-                ages: Default::default(),
-                holds_since: None,
-            });
+            circuit.phase = Phase::Open(OpenCircuit::new(handle, crypt));
             if let Some(origin) = circuit.origin {
                 self.nascent.remove(origin, key);
             }
@@ -112,6 +131,17 @@ impl CircuitTable {
             Phase::Open(open) => Some(open),
             _ => None,
         }
+    }
+
+    /// Circuits that others began and that have carried nothing since then.
+    pub(crate) fn idle_since(&self, then: Instant) -> Vec<CircuitKey> {
+        let idle = self.circuits.iter().filter(|(_, circuit)| {
+            let Phase::Open(open) = &circuit.phase else {
+                return false;
+            };
+            circuit.origin.is_some() && open.idle_since().is_some_and(|since| since <= then)
+        });
+        idle.map(|(key, _)| key).collect()
     }
 
     /// All circuits that carry data.
@@ -173,29 +203,67 @@ impl CircuitTable {
 
     /// Notes that a stream is on a circuit.
     pub(crate) fn add_stream(&mut self, stream: StreamHandle, circuit: CircuitKey) {
-        self.streams.insert(stream, circuit);
+        let state = StreamState {
+            circuit,
+            moved: 0,
+            stalled_since: None,
+        };
+        self.remove_stream(stream);
+        self.streams.insert(stream, state);
+        if let Some(open) = self.opened(circuit) {
+            open.streams += 1;
+        }
     }
 
     /// Forgets a stream.
     pub(crate) fn remove_stream(&mut self, stream: StreamHandle) {
-        self.streams.remove(&stream);
+        let removed = self.streams.remove(&stream);
+        if let Some(open) = removed.and_then(|state| self.opened(state.circuit)) {
+            open.streams -= 1;
+        }
     }
 
     /// The circuit of a stream.
     pub(crate) fn circuit_of(&self, stream: StreamHandle) -> Option<CircuitKey> {
-        self.streams.get(&stream).copied()
+        self.streams.get(&stream).map(|state| state.circuit)
     }
 
     /// Streams with their circuits.
     pub(crate) fn streams(&self) -> impl Iterator<Item = (StreamHandle, CircuitKey)> + '_ {
-        self.streams.iter().map(|(stream, key)| (*stream, *key))
+        let streams = self.streams.iter();
+        streams.map(|(stream, state)| (*stream, state.circuit))
+    }
+
+    /// Looks at all streams: notes since when circuits have streams that stall.
+    pub(crate) fn look_at_streams(
+        &mut self,
+        now: Instant,
+        view: impl Fn(StreamHandle) -> Option<StreamView>,
+    ) {
+        for (_, open) in self.opened_all() {
+            open.stalled_since = None;
+        }
+        let mut streams = std::mem::take(&mut self.streams);
+        for (stream, state) in &mut streams {
+            state.look(now, view(*stream));
+            if let (Some(since), Some(open)) = (state.stalled_since, self.opened(state.circuit)) {
+                let first = open.stalled_since.unwrap_or(since);
+                open.stalled_since = Some(first.min(since));
+            }
+        }
+        self.streams = streams;
     }
 
     /// Forgets the streams that are gone, or whose circuit is.
     pub(crate) fn collect_streams(&mut self, is_there: impl Fn(StreamHandle) -> bool) {
+        let gone = self.streams.keys().filter(|stream| !is_there(**stream));
+        let gone: Vec<StreamHandle> = gone.copied().collect();
+        for stream in gone {
+            self.remove_stream(stream);
+        }
         let circuits = &self.circuits;
         self.streams
-            .retain(|stream, circuit| circuits.contains_key(*circuit) && is_there(*stream));
+            .retain(|_, state| circuits.contains_key(state.circuit));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hopflow_overlay::{CircuitHandle, CircuitSpec, Event as NodeEvent};
 use hopflow_units::{Instant, LinkId};
-use hopflow_wire::Reason;
+use hopflow_wire::{Destroy, Frame, Reason};
 
 use super::Engine;
 use crate::circuit::{Phase, Side};
@@ -50,9 +50,17 @@ impl Engine {
         };
         if let Phase::Open(open) = &circuit.phase {
             let handle = open.handle;
+            let known = circuit.sides().find(|side| known == Some(side.link));
             self.observe_last(now, key);
             // The node tells the neighbours, and then us, see `take_events`.
-            self.host.close_circuit(now, handle, reason);
+            match known {
+                Some(side) => {
+                    let circuit = side.name;
+                    let closed = Frame::Destroy(Destroy { circuit, reason });
+                    self.host.receive(now, side.link, &mut vec![closed]);
+                }
+                None => self.host.close_circuit(now, handle, reason),
+            }
             return self.forget_circuit(now, key, reason, why);
         }
         for side in circuit.sides() {

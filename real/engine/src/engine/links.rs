@@ -3,17 +3,16 @@
 use std::net::IpAddr;
 
 use hopflow_channel::{DatagramChannel, State, StreamChannel};
-use hopflow_onion::OnionPayload;
 use hopflow_onion::setup::Refusal;
 use hopflow_overlay::Multiplexing;
-use hopflow_units::{Bytes, CircuitId as Name, Instant, LinkId};
-use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Reason, Setup};
+use hopflow_units::{Bytes, Instant, LinkId};
+use hopflow_wire::{Carrier, Reason};
 
 use super::Engine;
 use crate::circuit::Side;
-use crate::link::{Channel, LinkEnd, Peer, Settled};
+use crate::link::{Channel, LinkEnd, Peer};
 use crate::origin::{Origin, Prefix};
-use crate::types::{Action, Body, CircuitKey, ConnId, Failure, LostLink, Target, Via};
+use crate::types::{Action, CircuitKey, ConnId, Failure, LostLink, Target, Via};
 
 /// Lost links that are kept until the driver asks for them.
 const MOST_LOST: usize = 64;
@@ -28,6 +27,16 @@ impl Engine {
             Channel::stream(StreamChannel::accept(&relay.certificate))
         })?;
         Some(conn)
+    }
+
+    /// The same where the system has no room for one more: somebody else goes for it, as at the limit on
+    /// links, or nobody is taken.
+    pub fn accept_instead(&mut self, now: Instant, from: IpAddr) -> Option<ConnId> {
+        let links = self.config.limits.links;
+        self.config.limits.links = links.min(self.links.accepted().len());
+        let accepted = self.accept(now, from);
+        self.config.limits.links = links;
+        accepted
     }
 
     /// A connection that the engine asked for is there.
@@ -66,8 +75,8 @@ impl Engine {
         (from, old): (IpAddr, Option<LinkId>),
         channel: impl FnOnce() -> Channel,
     ) -> Option<LinkId> {
-        let by = Origin::new(from, now);
-        if self.draining || !self.may_open_link(now, by.prefix, old) {
+        let by = self.admission.origin(now, from);
+        if self.admission.is_draining() || !self.may_open_link(now, by.prefix, old) {
             self.counters.links_refused += 1;
             return None;
         }
@@ -84,7 +93,8 @@ impl Engine {
         let limits = self.config.limits;
         let accepted = self.links.accepted();
         let full = accepted.len() - usize::from(old.is_some()) >= limits.links;
-        if (full && accepted.is_heaviest(by)) || !self.openings.allows(now, by, limits.creates) {
+        let may = !(full && accepted.is_heaviest(by));
+        if !may || !self.admission.allows_link(now, by, limits.creates) {
             return false;
         }
         if let Some(old) = old {
@@ -166,20 +176,6 @@ impl Engine {
         }
     }
 
-    /// Takes what a channel has to send and looks at its state.
-    #[inline]
-    pub(super) fn after_channel(&mut self, now: Instant, id: LinkId) {
-        match self.links.settle(now, id) {
-            Settled::Lives => {}
-            Settled::Opened(said) => {
-                if self.observer.is_some() {
-                    said.iter().for_each(|it| self.observe_control(now, id, it));
-                }
-            }
-            Settled::Closed => self.remove_link(now, id),
-        }
-    }
-
     /// Forgets a link and closes its circuits.
     pub(super) fn remove_link(&mut self, now: Instant, id: LinkId) {
         let Some(link) = self.links.remove(id) else {
@@ -226,86 +222,6 @@ impl Engine {
     pub(super) fn free_name(&mut self, now: Instant, side: Side) {
         if let Some(link) = self.links.get_mut(side.link) {
             link.free(now, side.name, self.plan.link.multiplexing);
-        }
-    }
-
-    /// Sends a set-up message.
-    pub(super) fn send_setup(&mut self, now: Instant, link: LinkId, circuit: Name, body: &Body) {
-        let mut bytes = Vec::with_capacity(Setup::LEN);
-        let body = body.clone();
-        Setup { circuit, body }.encode(&mut bytes);
-        self.send_control(now, link, bytes);
-    }
-
-    /// Tells a neighbour that a circuit that carries no data is closed.
-    pub(super) fn send_destroy(
-        &mut self,
-        now: Instant,
-        link: LinkId,
-        circuit: Name,
-        reason: Reason,
-    ) {
-        let destroy = Frame::Destroy(Destroy { circuit, reason });
-        self.send_frame(now, link, destroy);
-    }
-
-    /// Answers a probe of a circuit that carries no data yet.
-    pub(super) fn answer_probe(&mut self, now: Instant, link: LinkId, circuit: Name) {
-        if !self
-            .links
-            .get_mut(link)
-            .is_some_and(|link| link.may_answer(now))
-        {
-            return;
-        }
-        let feedback = Feedback {
-            circuit,
-            ..Feedback::default()
-        };
-        self.send_frame(now, link, Frame::Feedback(feedback));
-    }
-
-    /// Notes that the neighbour itself must answer what was sent last.
-    pub(super) fn expect_answer(&mut self, now: Instant, link: LinkId) {
-        if let Some(link) = self.links.get_mut(link).filter(|link| link.open) {
-            link.expect_answer(now);
-        }
-    }
-
-    /// Asks the neighbour about circuits, so that it shows whether it is still there, and they.
-    pub(super) fn send_probes(&mut self, now: Instant, link: LinkId, circuits: &[Name]) {
-        self.send_frames(now, link, circuits.iter().map(|name| Frame::Probe(*name)));
-    }
-
-    /// Sends a frame of the node's kind that the node knows nothing of.
-    fn send_frame(&mut self, now: Instant, link: LinkId, frame: Frame<OnionPayload>) {
-        self.send_frames(now, link, [frame]);
-    }
-
-    fn send_frames(
-        &mut self,
-        now: Instant,
-        link: LinkId,
-        frames: impl IntoIterator<Item = Frame<OnionPayload>>,
-    ) {
-        let mut bytes = Vec::new();
-        for frame in frames {
-            frame.encode(self.plan.link.carrier, &mut bytes);
-        }
-        self.send_control(now, link, bytes);
-    }
-
-    /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake.
-    fn send_control(&mut self, now: Instant, id: LinkId, frames: Vec<u8>) {
-        let Some(link) = self.links.get_mut(id) else {
-            return;
-        };
-        let sealed = link.send_control(now, frames);
-        self.links.queue(id);
-        if let Some(frames) = sealed
-            && self.observer.is_some()
-        {
-            self.observe_control(now, id, &frames);
         }
     }
 

@@ -8,16 +8,23 @@ use hopflow_units::{Bytes, Instant};
 
 use super::Engine;
 use crate::circuit::{Ages, Phase};
+use crate::link::LinkEnd;
 use crate::types::CircuitKey;
 
 /// Memory that a cell takes as it waits, with what is kept about it.
 const CELL_MEMORY: u64 = 640;
-/// Memory of a link without the names of its circuits: most of it is the channel's.
+/// Memory of a link without the names of its circuits and what waits there: most of it is the channel's.
 const LINK_MEMORY: u64 = 16 * 1024;
 /// Memory of a circuit that carries no data yet: keys, and messages that may have to be repeated.
 const NASCENT_MEMORY: u64 = 5 * 1024;
 /// Memory of a circuit that carries data without its cells.
 const OPEN_MEMORY: u64 = 8 * 1024;
+
+/// What a circuit may hold in any case, whatever others hold: as much as long queues in both directions and
+/// the buffers of its streams.
+const HELD_BY_ANY: u64 = 8 << 20;
+/// The part of the memory of data that one circuit may hold.
+const SHARE: u64 = 8;
 
 /// A circuit that holds data: since when (in the far future if it has no cells), how much, and which.
 type Holder = (Instant, Reverse<u64>, CircuitKey);
@@ -26,8 +33,9 @@ impl Engine {
     /// Keeps what links, circuits and waiting data take within `memory`; returns what they take.
     ///
     /// Links and circuits get half of it. Beyond that the network that has most loses its oldest,
-    /// circuits that carry no data first. Of circuits with data, those go first whose oldest cell
-    /// has waited longest: an attacker cannot hide among many small circuits, nor are the fast ones
+    /// those of its circuits that carry no data first. Of circuits with data, those go first
+    /// that hold more than an eighth, the largest of them first; then those whose oldest cell has waited, or
+    /// a stream of which has stalled, longest: an attacker cannot hide among many small circuits, nor are the fast ones
     /// closed that hold most (Jansen, Tschorsch, Johnson and Scheuermann, "The sniper attack",
     /// 2014, section 6).
     pub fn keep_within(&mut self, now: Instant, memory: Bytes) -> Bytes {
@@ -38,9 +46,9 @@ impl Engine {
 
     /// Closes links and circuits that others opened until all take `memory` at most.
     fn keep_standing_within(&mut self, now: Instant, memory: u64) -> u64 {
-        let mut names = self.links.names_memory();
+        let mut more = self.links.memory();
         loop {
-            let links = self.links.len() as u64 * LINK_MEMORY + names;
+            let links = self.links.len() as u64 * LINK_MEMORY + more;
             let circuits = self.held_by_circuits();
             if links + circuits <= memory {
                 return links + circuits;
@@ -53,7 +61,7 @@ impl Engine {
             let Some(freed) = closed else {
                 return links + circuits;
             };
-            names = names.saturating_sub(freed);
+            more = more.saturating_sub(freed);
         }
     }
 
@@ -64,8 +72,7 @@ impl Engine {
     }
 
     fn close_first_circuit(&mut self, now: Instant) -> bool {
-        let first = self.circuits.nascent().first_to_go();
-        let Some(key) = first.or_else(|| self.circuits.first_to_go()) else {
+        let Some(key) = self.circuits.first_to_go() else {
             return false;
         };
         self.counters.out_of_memory += 1;
@@ -73,7 +80,8 @@ impl Engine {
         true
     }
 
-    /// Closes a link that others opened or asked for, of whichever there are more; returns the memory that the names of its circuits took.
+    /// Closes a link that others opened or asked for, of whichever there are more; returns the memory
+    /// that its names and what waited there took.
     fn close_first_link(&mut self, now: Instant) -> Option<u64> {
         let (accepted, asked_for) = (self.links.accepted(), self.links.asked_for());
         let most = if asked_for.len() > accepted.len() {
@@ -82,10 +90,10 @@ impl Engine {
             accepted
         };
         let id = most.first_to_go()?;
-        let names = self.links.get(id).map(|link| link.names.memory());
+        let more = self.links.get(id).map(LinkEnd::memory);
         self.counters.out_of_memory += 1;
         self.remove_link(now, id);
-        names
+        more
     }
 
     /// Closes circuits until the data of all takes `memory` at most.
@@ -95,7 +103,15 @@ impl Engine {
         if total > memory {
             let mut holders: Vec<Holder> = held
                 .into_iter()
-                .map(|(key, held)| (self.oldest_cell(key), Reverse(held), key))
+                .map(|(key, held)| {
+                    let much = held > HELD_BY_ANY.max(memory / SHARE);
+                    let since = if much {
+                        Instant::ZERO
+                    } else {
+                        self.waits_since(key)
+                    };
+                    (since, Reverse(held), key)
+                })
                 .collect();
             holders.sort_unstable();
             for (_, held, key) in holders {
@@ -110,25 +126,27 @@ impl Engine {
         total
     }
 
-    /// When the oldest cell arrived that a circuit holds.
-    fn oldest_cell(&self, key: CircuitKey) -> Instant {
+    /// When the oldest cell arrived that a circuit holds, or since when one of its streams has moved
+    /// nothing of what it holds, if that is longer.
+    fn waits_since(&self, key: CircuitKey) -> Instant {
         let oldest = match self.circuits.get(key).map(|circuit| &circuit.phase) {
-            // Data that waits at an end is in no flow.
             Some(Phase::Open(open)) => {
-                let oldest = open.ages.iter().filter_map(Ages::oldest).min();
-                oldest.or(open.holds_since)
+                let oldest = open.ages.iter().filter_map(Ages::oldest);
+                // Data that waits at an end is in no flow.
+                oldest.chain(open.stalled_since).min()
             }
             _ => None,
         };
         oldest.unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Notes how long cells have waited.
+    /// Notes how long cells have waited and streams have stalled, and since when circuits carry nothing.
     pub(super) fn look_at_ages(&mut self, now: Instant) {
-        let held = self.held_data();
-        for (key, open) in self.circuits.opened_all() {
-            let since = open.holds_since.unwrap_or(now);
-            open.holds_since = held.contains_key(&key).then_some(since);
+        let host = &self.host;
+        self.circuits
+            .look_at_streams(now, |stream| host.stream_view(stream));
+        for (_, open) in self.circuits.opened_all() {
+            let mut count = 0;
             for (ages, direction) in open
                 .ages
                 .iter_mut()
@@ -136,8 +154,10 @@ impl Engine {
             {
                 if let Some(flow) = self.host.flow_view(open.handle, direction) {
                     ages.look(now, &flow);
+                    count += flow.departed.get() + flow.held.get();
                 }
             }
+            open.note_moved(now, count);
         }
     }
 

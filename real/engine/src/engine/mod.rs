@@ -12,10 +12,10 @@ mod transmit;
 mod upkeep;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use hopflow_channel::{Cookies, Fingerprint};
+use hopflow_channel::Fingerprint;
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{
     ConfigError, Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan, Violation,
@@ -28,7 +28,7 @@ use crate::config::{EngineConfig, Limits};
 use crate::link::{Arrived, LinkTable};
 use crate::observer::Observing;
 use crate::offers::check_offers;
-use crate::origin::Meter;
+use crate::origin::Admission;
 use crate::types::{Action, CircuitKey, Counters, Event, LostLink};
 
 /// A relay's or client's worker without its sockets.
@@ -51,14 +51,7 @@ pub struct Engine {
     host: Box<dyn Host<OnionPayload>>,
     links: LinkTable,
     circuits: CircuitTable,
-    /// How often each network begins circuits.
-    creates: Meter,
-    /// How often each network opens links.
-    openings: Meter,
-    /// Cookies for those who open links by datagrams.
-    cookies: Cookies,
-    /// Whether nothing new is taken from others.
-    draining: bool,
+    admission: Admission,
     reports: Reports,
     next_upkeep: Instant,
     /// Which circuits neighbours are asked about next.
@@ -97,6 +90,14 @@ struct Buffers {
     plain: Vec<u8>,
 }
 
+/// The relays that circuits may be extended to, as the configuration names them.
+type Relays = BTreeSet<(SocketAddr, Fingerprint)>;
+
+/// Where these relays are.
+fn addresses(relays: Option<&Relays>) -> impl Iterator<Item = IpAddr> {
+    relays.into_iter().flatten().map(|(at, _)| at.ip())
+}
+
 impl Engine {
     /// An engine whose node has the transport of `factory`.
     ///
@@ -113,16 +114,15 @@ impl Engine {
             access: config.access,
             phase: 0.0,
         };
+        let mut admission = Admission::new();
+        admission.set_relays(addresses(config.extend_to.as_deref()));
         Ok(Self {
             plan: factory.plan(),
             host: factory.node(&env),
             config,
             links: LinkTable::default(),
             circuits: CircuitTable::default(),
-            creates: Meter::default(),
-            openings: Meter::default(),
-            cookies: Cookies::generate(),
-            draining: false,
+            admission,
             reports: Reports::default(),
             next_upkeep: Instant::ZERO,
             turn: 0,
@@ -140,6 +140,7 @@ impl Engine {
 
     /// Changes the relays to which circuits may be extended; circuits that are there stay.
     pub fn set_extend_to(&mut self, relays: Arc<BTreeSet<(SocketAddr, Fingerprint)>>) {
+        self.admission.set_relays(addresses(Some(&relays)));
         self.config.extend_to = Some(relays);
     }
 

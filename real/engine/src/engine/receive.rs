@@ -13,9 +13,8 @@ use super::Engine;
 use super::observe::without_payload;
 use crate::circuit::Phase;
 use crate::crypt::Crypt;
-use crate::link::{Arrived, Channel, Peer};
-use crate::types::CircuitKey;
-use crate::types::{ConnId, Failure, Via};
+use crate::link::{Arrived, Channel, LinkEnd, Peer, Settled};
+use crate::types::{CircuitKey, ConnId, Failure, Via};
 
 impl Engine {
     /// Takes a datagram.
@@ -48,7 +47,7 @@ impl Engine {
         };
         let carrier = self.plan.link.carrier == Carrier::Datagram;
         let relay = self.config.relay.clone().filter(|_| carrier)?;
-        match self.cookies.check(now, from, data) {
+        match self.admission.knock(now, from, data) {
             Knock::Strange => return None,
             Knock::Unproven(answer) => {
                 self.links.answer_stranger(from, &answer);
@@ -82,6 +81,20 @@ impl Engine {
         if !sound {
             self.counters.garbage += 1;
             self.remove_link(now, id);
+        }
+    }
+
+    /// Takes what a channel has to send and looks at its state.
+    #[inline]
+    pub(super) fn after_channel(&mut self, now: Instant, id: LinkId) {
+        match self.links.settle(now, id) {
+            Settled::Opened(said) if self.observer.is_some() => {
+                for frames in &said {
+                    self.observe_control(now, id, frames);
+                }
+            }
+            Settled::Lives | Settled::Opened(_) => {}
+            Settled::Closed => self.remove_link(now, id),
         }
     }
 
@@ -178,9 +191,17 @@ impl Engine {
         circuit: Name,
         frame: Frame<OnionPayload>,
     ) -> Option<Frame<OnionPayload>> {
-        let key = self.named(link, circuit);
-        key.is_none_or(|key| self.circuits.is_open(key))
-            .then_some(frame)
+        let passes = match self.named(link, circuit) {
+            Some(key) => self.circuits.is_open(key),
+            None => self.answers_strays(link),
+        };
+        passes.then_some(frame)
+    }
+
+    /// Whether the node may tell a neighbour that it has no such circuit.
+    fn answers_strays(&self, link: LinkId) -> bool {
+        let link = self.links.get(link);
+        link.is_some_and(LinkEnd::takes_answers)
     }
 
     fn take_destroy(
@@ -207,8 +228,7 @@ impl Engine {
         mut cell: Cell<OnionPayload>,
     ) -> Option<Frame<OnionPayload>> {
         let Some(key) = self.named(link, cell.circuit) else {
-            // The node tells the neighbour that it has no such circuit.
-            return Some(Frame::Cell(cell));
+            return self.answers_strays(link).then_some(Frame::Cell(cell));
         };
         if !self.circuits.is_open(key) && !self.become_open(now, link, key) {
             return None;

@@ -116,7 +116,8 @@ impl Engine {
         let names = &link.names;
         let has_room = names.expects(prev.name);
         let prefix = link.origin?.prefix;
-        let may = !self.draining && has_room && self.creates.allows(now, prefix, limits.creates);
+        let open = has_room && !self.admission.is_draining();
+        let may = open && self.admission.allows_circuit(now, prefix, limits.creates);
         may.then_some(prefix)
     }
 
@@ -187,7 +188,7 @@ impl Engine {
     /// Sends the answer to a CREATE, for the first time or because it may have been lost.
     fn repeat_created(&mut self, now: Instant, key: CircuitKey) {
         if let Some((nascent, prev, _)) = self.nascent(key)
-            && let Some(created) = nascent.created().cloned()
+            && let Some(created) = nascent.created()
         {
             self.send_setup(now, prev.link, prev.name, &created);
         }
@@ -210,8 +211,11 @@ impl Engine {
             (Forwarded::AskAgain(body), Some(next)) => {
                 self.send_setup(now, next.link, next.name, &body);
             }
-            (Forwarded::Relayed(body), Some(next)) => {
-                self.circuits.set_alarm(key, Some(now + SPARE));
+            (Forwarded::Relayed { body, new }, Some(next)) => {
+                // Who repeats a message does not keep the circuit.
+                if new {
+                    self.circuits.set_alarm(key, Some(now + SPARE));
+                }
                 self.send_setup(now, next.link, next.name, &body);
             }
             (Forwarded::TooLong, _) => {
@@ -224,7 +228,7 @@ impl Engine {
                     self.answer_client(now, key, &HopMessage::Refused { reason });
                 }
             }
-            (Forwarded::Ignored | Forwarded::AskAgain(_) | Forwarded::Relayed(_), _) => {}
+            (Forwarded::Ignored | Forwarded::AskAgain(_) | Forwarded::Relayed { .. }, _) => {}
         }
     }
 
@@ -236,7 +240,7 @@ impl Engine {
         // The next hop meters our network as a whole: who asks us is metered here.
         let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
         let pace = self.config.limits.creates;
-        if origin.is_some_and(|by| !self.creates.allows(now, by.prefix, pace)) {
+        if origin.is_some_and(|by| !self.admission.allows_circuit(now, by.prefix, pace)) {
             self.counters.circuits_refused += 1;
             return Err(Refusal::Busy);
         }
@@ -309,8 +313,9 @@ impl Engine {
         sealed: Box<[u8; SEALED_SETUP]>,
     ) {
         if let Some((nascent, prev, _)) = self.nascent(key) {
-            let body = nascent.relay_backward(counter, sealed);
-            self.send_setup(now, prev.link, prev.name, &body);
+            if let Some(body) = nascent.relay_backward(counter, sealed) {
+                self.send_setup(now, prev.link, prev.name, &body);
+            }
         } else {
             self.on_sealed_answer(now, key, counter, sealed);
         }

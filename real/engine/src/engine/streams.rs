@@ -7,12 +7,14 @@ use hopflow_units::{Bytes, Cells, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand};
 
 use super::Engine;
-use crate::types::CircuitKey;
+use crate::types::{CircuitKey, Network};
 
 /// Application bytes of a stream that wait to be packaged at most.
 const STREAM_BUFFER: u64 = 128 * 1024;
-/// Below this many the driver hears that a stream takes more.
-const STREAM_LOW: u64 = 64 * 1024;
+/// What streams of a circuit share of that: each gets its part when it writes, and keeps what it has.
+const CIRCUIT_BUFFER: u64 = 4 << 20;
+/// What a stream has of that at least: two cells.
+const LEAST_BUFFER: u64 = 1024;
 
 impl Engine {
     /// Begins a stream on a circuit that we built; `target` says where it leads and fits one
@@ -57,7 +59,8 @@ impl Engine {
         let Some(view) = self.host.stream_view(stream) else {
             return data.len();
         };
-        let room = STREAM_BUFFER.saturating_sub(view.pending.get()) as usize;
+        let buffer = self.buffer_of(stream);
+        let room = buffer.saturating_sub(view.pending.get()) as usize;
         let taken = room.min(data.len());
         if taken > 0 {
             let len = Bytes::new(taken as u64);
@@ -65,9 +68,17 @@ impl Engine {
                 .write(now, stream, BytesMut::from(&data[..taken]), len);
         }
         if taken < data.len() {
-            self.host.notify_below(stream, Bytes::new(STREAM_LOW));
+            self.host.notify_below(stream, Bytes::new(buffer / 2));
         }
         taken
+    }
+
+    /// How much of a stream may wait to be packaged: the streams of a circuit share what that may hold.
+    fn buffer_of(&mut self, stream: StreamHandle) -> u64 {
+        let circuit = self.circuits.circuit_of(stream);
+        let open = circuit.and_then(|key| self.circuits.opened(key));
+        let streams = open.map_or(1, |open| open.streams.max(1) as u64);
+        (CIRCUIT_BUFFER / streams).clamp(LEAST_BUFFER, STREAM_BUFFER)
     }
 
     /// Says that no more data of a stream follows. [`Event::Writable`](crate::Event::Writable) follows once all of it is
@@ -94,6 +105,12 @@ impl Engine {
     /// The circuit of a stream; `None` if it is gone.
     pub fn circuit_of(&self, stream: StreamHandle) -> Option<CircuitKey> {
         self.circuits.circuit_of(stream)
+    }
+
+    /// Who began a circuit; `None` if we did, or it is gone.
+    pub fn network_of(&self, circuit: CircuitKey) -> Option<Network> {
+        let origin = self.circuits.get(circuit)?.origin?;
+        Some(Network(origin.prefix))
     }
 
     /// The present state of a stream; `None` if there is none.

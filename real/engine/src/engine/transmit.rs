@@ -1,13 +1,13 @@
-//! What leaves: the node's frames are encoded, encrypted and sealed.
+//! What leaves: the node's frames and the engine's own are encoded, encrypted and sealed.
 
 use hopflow_onion::OnionPayload;
-use hopflow_units::{Instant, LinkId};
-use hopflow_wire::{Carrier, Cell, Frame};
+use hopflow_units::{Bytes, CircuitId as Name, Instant, LinkId};
+use hopflow_wire::{Carrier, Cell, Destroy, Feedback, Frame, Reason, Setup};
 
 use super::Engine;
 use crate::circuit::CircuitTable;
-use crate::link::LinkEnd;
-use crate::types::{ConnId, Transmit};
+use crate::link::{Controlled, LinkEnd};
+use crate::types::{Body, ConnId, Transmit};
 
 impl Engine {
     /// Datagrams for one neighbour, all of one length but the last, which may be shorter. The node
@@ -34,7 +34,7 @@ impl Engine {
             return None;
         }
         let (conn, batch) = loop {
-            if let Some(taken) = self.links.take_bytes() {
+            if let Some(taken) = self.links.take_bytes(now) {
                 break taken;
             }
             if !self.pump(now, usize::MAX) {
@@ -87,6 +87,91 @@ impl Engine {
         self.links.queue(id);
         if self.observer.is_some() {
             self.observe_sent(now, id, frames);
+        }
+    }
+
+    /// Sends a set-up message.
+    pub(super) fn send_setup(&mut self, now: Instant, link: LinkId, circuit: Name, body: &Body) {
+        let mut bytes = Vec::with_capacity(Setup::LEN);
+        let body = body.clone();
+        Setup { circuit, body }.encode(&mut bytes);
+        self.send_control(now, link, bytes);
+    }
+
+    /// Tells a neighbour that a circuit that carries no data is closed.
+    pub(super) fn send_destroy(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        circuit: Name,
+        reason: Reason,
+    ) {
+        let destroy = Frame::Destroy(Destroy { circuit, reason });
+        self.send_frame(now, link, destroy);
+    }
+
+    /// Answers a probe of a circuit that carries no data yet.
+    pub(super) fn answer_probe(&mut self, now: Instant, link: LinkId, circuit: Name) {
+        if !self
+            .links
+            .get_mut(link)
+            .is_some_and(|link| link.may_answer(now))
+        {
+            return;
+        }
+        let feedback = Feedback {
+            circuit,
+            ..Feedback::default()
+        };
+        self.send_frame(now, link, Frame::Feedback(feedback));
+    }
+
+    /// Notes that the neighbour itself must answer what was sent last.
+    pub(super) fn expect_answer(&mut self, now: Instant, link: LinkId) {
+        if let Some(link) = self.links.get_mut(link).filter(|link| link.open) {
+            link.expect_answer(now);
+        }
+    }
+
+    /// Asks the neighbour about circuits, so that it shows whether it is still there, and they.
+    pub(super) fn send_probes(&mut self, now: Instant, link: LinkId, circuits: &[Name]) {
+        self.send_frames(now, link, circuits.iter().map(|name| Frame::Probe(*name)));
+    }
+
+    /// Sends a frame of the node's kind that the node knows nothing of.
+    fn send_frame(&mut self, now: Instant, link: LinkId, frame: Frame<OnionPayload>) {
+        self.send_frames(now, link, [frame]);
+    }
+
+    fn send_frames(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        frames: impl IntoIterator<Item = Frame<OnionPayload>>,
+    ) {
+        let mut bytes = Vec::new();
+        for frame in frames {
+            frame.encode(self.plan.link.carrier, &mut bytes);
+        }
+        self.send_control(now, link, bytes);
+    }
+
+    /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake. Cells wait
+    /// until the bucket has paid for them.
+    fn send_control(&mut self, now: Instant, id: LinkId, frames: Vec<u8>) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        let len = Bytes::new(frames.len() as u64);
+        let sent = link.send_control(now, frames);
+        if sent != Controlled::Lost {
+            self.host.pay(len);
+        }
+        self.links.queue(id);
+        if let Controlled::Sealed(frames) = sent
+            && self.observer.is_some()
+        {
+            self.observe_control(now, id, &frames);
         }
     }
 }

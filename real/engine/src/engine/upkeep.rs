@@ -60,7 +60,7 @@ impl Engine {
 
     /// Takes no link and no circuit from others from now on.
     pub fn drain(&mut self) {
-        self.draining = true;
+        self.admission.drain();
     }
 
     /// Closes all circuits and links; what is left to be sent says so.
@@ -81,15 +81,16 @@ impl Engine {
 
     /// Removes what nobody needs, and looks after neighbours on datagrams.
     fn keep_up(&mut self, now: Instant) {
-        self.creates.forget(now);
-        self.openings.forget(now);
+        self.admission.forget(now);
         self.look_at_ages(now);
+        self.close_idle_circuits(now);
         let host = &self.host;
         self.circuits
             .collect_streams(|stream| host.stream_view(stream).is_some());
         let multiplexing = self.plan.link.multiplexing;
         let links = self.links.iter();
-        let expired = links.filter(|(_, link)| link.is_expired(now, multiplexing));
+        let expired =
+            links.filter(|(_, link)| link.is_expired(now, multiplexing) || link.is_stuck(now));
         let expired: Vec<LinkId> = expired.map(|(id, _)| id).collect();
         for id in expired {
             self.remove_link(now, id);
@@ -98,6 +99,16 @@ impl Engine {
         if self.plan.link.carrier == Carrier::Datagram {
             self.look_after_neighbours(now);
             self.look_after_circuits(now);
+        }
+    }
+
+    /// Closes circuits that nobody has used for long: they take memory, and their clients build others.
+    fn close_idle_circuits(&mut self, now: Instant) {
+        let then = now.saturating_sub(self.config.limits.idle);
+        if then > Instant::ZERO {
+            for key in self.circuits.idle_since(then) {
+                self.drop_circuit(now, key);
+            }
         }
     }
 

@@ -23,9 +23,13 @@ pub(crate) use table::{LinkTable, Settled};
 
 /// Frames that wait for a link's handshake at most; more are dropped, for all are repeated.
 const MAX_WAITING: usize = 1024;
-/// Bytes that pass no queue of the node and that a connection is given at most before it says that
-/// it takes more.
+/// Bytes of frames that pass no queue of the node, sealed, that a link is given at most before it takes
+/// more.
 const MAX_BACKLOG: usize = 64 * 1024;
+/// The same for a connection that did not take all that it was given before.
+const MAX_BACKLOG_FULL: usize = 4 * 1024;
+/// How long a connection may take to what it was given, less than 200 KiB.
+const STUCK: Duration = Duration::from_secs(300);
 
 /// How long a link is kept that has no circuit.
 const IDLE: Duration = Duration::from_secs(60);
@@ -130,6 +134,8 @@ pub(crate) struct LinkEnd {
     spent: bool,
     control: Control,
     out: Outgoing,
+    /// What a connection was given since it took all.
+    given: Given,
     contact: Contact,
     /// When the engine lets the channel hear the time.
     alarm: Instant,
@@ -140,8 +146,28 @@ pub(crate) struct LinkEnd {
 struct Control {
     /// Those that wait for the channel's handshake.
     waiting: Vec<Vec<u8>>,
-    /// Bytes of those that left since the connection said what it takes; streams only.
-    given: usize,
+    /// Bytes of those that were sealed since the connection took all; streams only.
+    sealed: usize,
+}
+
+/// What became of a frame that passes no queue of the node.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Controlled {
+    /// There is no room for it, or the same waits already.
+    Lost,
+    /// It waits for the handshake.
+    Waits,
+    /// It was sealed: this was in it.
+    Sealed(Vec<u8>),
+}
+
+/// What a connection was given since it took all that it had.
+#[derive(Clone, Copy, Debug, Default)]
+struct Given {
+    /// Since when; `None` if it has nothing.
+    since: Option<Instant>,
+    /// How much: the driver holds that at most.
+    bytes: usize,
 }
 
 /// When a link and its neighbour were last of use.
@@ -198,6 +224,7 @@ impl LinkEnd {
             spent: false,
             control: Control::default(),
             out: Outgoing::default(),
+            given: Given::default(),
             contact: Contact {
                 used: now,
                 heard: now,
@@ -272,31 +299,65 @@ impl LinkEnd {
 
     /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
     /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
-    /// for. Returns the frame if it was sealed.
-    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> Option<Vec<u8>> {
+    /// for.
+    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> Controlled {
         let control = &mut self.control;
         if !self.open {
             // What is repeated while it waits need not be said twice.
-            if control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame) {
+            let takes = control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame);
+            if takes {
                 control.waiting.push(frame);
             }
-            return None;
+            return if takes {
+                Controlled::Waits
+            } else {
+                Controlled::Lost
+            };
         }
-        let waits = match self.channel {
-            Channel::Stream(..) => &mut control.given,
-            Channel::Datagram(_) => &mut self.out.len(),
+        let before = self.out.len();
+        let (waits, most) = match self.channel {
+            Channel::Stream(..) if self.given.bytes > 0 => (control.sealed, MAX_BACKLOG_FULL),
+            Channel::Stream(..) => (control.sealed, MAX_BACKLOG),
+            Channel::Datagram(_) => (before, MAX_BACKLOG),
         };
-        if *waits >= MAX_BACKLOG {
-            return None;
+        if waits >= most {
+            return Controlled::Lost;
         }
-        *waits += frame.len();
         self.seal(now, &frame);
-        Some(frame)
+        self.control.sealed += self.out.len() - before;
+        Controlled::Sealed(frame)
     }
 
-    /// The connection takes something again.
-    pub(crate) const fn on_room(&mut self) {
-        self.control.given = 0;
+    /// Whether answers about circuits that are not there may leave: a connection that has not taken what it
+    /// was given gets few.
+    pub(crate) const fn takes_answers(&self) -> bool {
+        self.given.bytes < MAX_BACKLOG_FULL
+    }
+
+    /// The connection took all that it was given.
+    pub(crate) fn on_room(&mut self) {
+        self.control.sealed = 0;
+        self.given = Given::default();
+    }
+
+    /// Takes what waits for the connection.
+    fn take_bytes(&mut self, now: Instant) -> outgoing::Taken {
+        self.given.since.get_or_insert(now);
+        self.given.bytes += self.out.len();
+        self.out.take_bytes()
+    }
+
+    /// The memory of names, and of what waits to be sent here and, of a connection, at the driver.
+    pub(crate) fn memory(&self) -> u64 {
+        let waiting = self.control.waiting.iter().map(Vec::capacity);
+        let waiting = self.out.capacity() + self.given.bytes + waiting.sum::<usize>();
+        self.names.memory() + waiting as u64
+    }
+
+    /// Whether a connection has not taken what it was given long ago.
+    pub(crate) fn is_stuck(&self, now: Instant) -> bool {
+        let since = self.given.since;
+        since.is_some_and(|since| now.saturating_since(since) >= STUCK)
     }
 
     /// The handshake is over: sends what waited for it, and returns that.

@@ -5,7 +5,8 @@ use hopflow_units::CircuitId as Name;
 
 use crate::types::CircuitKey;
 
-/// Names that pass before one is used again, so that late frames find no other circuit.
+/// Names that are given before one that came back is given again, so that late frames find no other
+/// circuit.
 const QUARANTINE: usize = 1024;
 /// Names that a link has; zero is left out.
 const NAMES: usize = u16::MAX as usize;
@@ -17,18 +18,36 @@ pub(crate) struct Named {
     pub(crate) leaving: Direction,
 }
 
-/// The names of circuits on a link.
+/// A name's place.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// No circuit had it.
+    New,
+    /// No circuit has it, since so many names had been given.
+    Free(u32),
+    Taken(Named),
+}
+
+/// The names of circuits on a link. One end gives them all.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    table: Vec<Option<Named>>,
+    table: Vec<Place>,
     used: usize,
+    /// The most that were used at once.
+    peak: usize,
+    /// The last one that we gave.
     last: usize,
+    /// How many we gave, modulo 2³².
+    given: u32,
 }
 
 impl Names {
     #[inline]
     pub(crate) fn get(&self, name: Name) -> Option<Named> {
-        self.table.get(name.index()).copied().flatten()
+        match self.table.get(name.index()) {
+            Some(Place::Taken(named)) => Some(*named),
+            _ => None,
+        }
     }
 
     pub(crate) const fn len(&self) -> usize {
@@ -37,15 +56,12 @@ impl Names {
 
     /// The memory that the names take, in bytes.
     pub(crate) const fn memory(&self) -> u64 {
-        (self.table.capacity() * size_of::<Option<Named>>()) as u64
+        (self.table.capacity() * size_of::<Place>()) as u64
     }
 
     /// All circuits with their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Name, CircuitKey)> + '_ {
-        let named = |(name, named): (usize, &Option<Named>)| {
-            named.map(|named| (Name::new(name as u16), named.circuit))
-        };
-        self.table.iter().enumerate().filter_map(named)
+        self.of_turn(0, 1)
     }
 
     /// The circuits whose turn it is, of `turns`, with their names.
@@ -56,45 +72,59 @@ impl Names {
     ) -> impl Iterator<Item = (Name, CircuitKey)> + '_ {
         let places = (turn..self.table.len()).step_by(turns);
         places.filter_map(|place| {
-            let named = self.table[place]?;
-            Some((Name::new(place as u16), named.circuit))
+            let name = Name::new(place as u16);
+            Some((name, self.get(name)?.circuit))
         })
     }
 
     /// Whether a neighbour that gives names in rotation may have come to this one. Others would
     /// make the table as large as they like; twice is granted, for names that are just given back.
     pub(crate) fn expects(&self, name: Name) -> bool {
-        name.index() <= 2 * (2 * (self.used + 1)).clamp(QUARANTINE, NAMES)
+        name.index() <= 2 * (2 * (self.peak + 1)).clamp(QUARANTINE, NAMES)
     }
 
     /// Gives a circuit the name that a neighbour chose, which must be free.
     pub(crate) fn insert(&mut self, name: Name, named: Named) {
         if self.table.len() <= name.index() {
-            self.table.resize(name.index() + 1, None);
+            self.table.resize(name.index() + 1, Place::New);
         }
-        self.used += usize::from(self.table[name.index()].is_none());
-        self.table[name.index()] = Some(named);
+        self.used += usize::from(self.get(name).is_none());
+        self.peak = self.peak.max(self.used);
+        self.table[name.index()] = Place::Taken(named);
     }
 
-    /// Gives a circuit a name that has not been used for long; `None` if there is none.
+    /// Gives a circuit a name: the next in rotation that was not given back while the last
+    /// [`QUARANTINE`] were given, or if there is none, the one that was given back first. `None` if
+    /// all are taken.
     pub(crate) fn choose(&mut self, named: Named) -> Option<Name> {
-        let most = (2 * self.used).clamp(QUARANTINE, NAMES);
-        for _ in 0..most {
-            self.last = self.last % most + 1;
-            let name = Name::new(self.last as u16);
-            if self.get(name).is_none() {
-                self.insert(name, named);
-                return Some(name);
-            }
-        }
-        None
+        // As many as were used at once, and as many again as rest.
+        let most = (self.peak + QUARANTINE).clamp(2 * QUARANTINE, NAMES);
+        let age = |place: usize| match self.table.get(place) {
+            None | Some(Place::New) => Some(u32::MAX),
+            Some(Place::Free(since)) => Some(self.given.wrapping_sub(*since)),
+            Some(Place::Taken(_)) => None,
+        };
+        let mut rotation = (0..most).map(|step| (self.last + step) % most + 1);
+        let rested = |place: &usize| age(*place).is_some_and(|age| age as usize >= QUARANTINE);
+        let place = rotation.find(rested).or_else(|| {
+            let free = (1..=most).filter_map(|place| Some((age(place)?, place)));
+            free.max_by_key(|(age, _)| *age).map(|(_, place)| place)
+        })?;
+        let name = Name::new(place as u16);
+        self.last = place;
+        self.given = self.given.wrapping_add(1);
+        self.insert(name, named);
+        Some(name)
     }
 
     pub(crate) fn remove(&mut self, name: Name) {
-        if let Some(place) = self.table.get_mut(name.index()) {
-            self.used -= usize::from(place.take().is_some());
+        if self.get(name).is_none() {
+            return;
         }
-        if self.used == 0 {
+        self.table[name.index()] = Place::Free(self.given);
+        self.used -= 1;
+        // Who gives no names need not know which rest.
+        if self.used == 0 && self.given == 0 {
             self.table = Vec::new();
         }
     }
@@ -111,17 +141,72 @@ mod tests {
         }
     }
 
+    /// Gives names and gives them back at once, and returns how many it takes until `name` comes up.
+    fn given_before(names: &mut Names, name: Name) -> usize {
+        let others = std::iter::from_fn(|| {
+            let given = names.choose(named())?;
+            names.remove(given);
+            Some(given)
+        });
+        others.take_while(|given| *given != name).count()
+    }
+
     #[test]
-    fn a_name_is_not_used_again_soon() {
+    fn a_name_is_not_given_again_soon() {
         let mut names = Names::default();
         let first = names.choose(named()).unwrap();
         names.remove(first);
-        for _ in 1..QUARANTINE {
+        assert!(given_before(&mut names, first) >= QUARANTINE);
+    }
+
+    #[test]
+    fn a_name_that_was_used_for_long_is_not_given_again_soon() {
+        let mut names = Names::default();
+        let first = names.choose(named()).unwrap();
+        // Other names pass until it would be its turn.
+        while names.last != 2 * QUARANTINE {
             let name = names.choose(named()).unwrap();
-            assert_ne!(name, first);
             names.remove(name);
         }
-        assert_eq!(names.choose(named()), Some(first));
+        names.remove(first);
+        assert!(given_before(&mut names, first) >= QUARANTINE);
+    }
+
+    #[test]
+    fn names_that_come_back_together_are_not_given_again_soon() {
+        let (mut names, mut far) = (Names::default(), Names::default());
+        let given: Vec<Name> = (0..3000).filter_map(|_| names.choose(named())).collect();
+        for name in &given {
+            assert!(far.expects(*name));
+            far.insert(*name, named());
+        }
+        for name in &given {
+            names.remove(*name);
+            far.remove(*name);
+        }
+        for turn in 0..QUARANTINE {
+            let name = names.choose(named()).unwrap();
+            assert!(
+                !given.contains(&name),
+                "{name:?} is given again, turn {turn}"
+            );
+            assert!(far.expects(name), "the neighbour refuses {name:?}");
+        }
+    }
+
+    #[test]
+    fn where_all_names_rest_the_first_that_came_back_is_given() {
+        let mut names = Names::default();
+        while names.choose(named()).is_some() {}
+        let [one, other, later] = [5, 77, 9].map(Name::new);
+        names.remove(one);
+        names.remove(other);
+        let first = names.choose(named()).unwrap();
+        names.remove(later);
+        let second = names.choose(named()).unwrap();
+        assert!([(one, other), (other, one)].contains(&(first, second)));
+        assert_eq!(names.choose(named()), Some(later));
+        assert_eq!(names.choose(named()), None);
     }
 
     #[test]

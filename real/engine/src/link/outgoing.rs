@@ -63,6 +63,11 @@ impl Outgoing {
         self.bytes.len() - self.taken
     }
 
+    /// The memory that they take.
+    pub(crate) const fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Gives memory back that nothing waits in.
     pub(crate) fn shrink(&mut self) {
         if self.is_empty() {

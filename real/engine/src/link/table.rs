@@ -153,10 +153,10 @@ impl LinkTable {
         }
     }
 
-    /// The memory that the names of all links' circuits take, in bytes.
-    pub(crate) fn names_memory(&self) -> u64 {
-        let links = self.links.iter().flatten();
-        links.map(|link| link.names.memory()).sum()
+    /// The memory that links take beside what each of them has, in bytes: names of circuits, and what
+    /// waits to be sent.
+    pub(crate) fn memory(&self) -> u64 {
+        self.links.iter().flatten().map(LinkEnd::memory).sum()
     }
 
     /// A name for a connection.
@@ -304,14 +304,14 @@ impl LinkTable {
     }
 
     /// Takes the bytes for one connection.
-    pub(crate) fn take_bytes(&mut self) -> Option<(ConnId, Batch)> {
+    pub(crate) fn take_bytes(&mut self, now: Instant) -> Option<(ConnId, Batch)> {
         while let Some(&id) = self.sending.links.front() {
             self.sending.pop();
             if let Some(link) = self.get_mut(id)
                 && let Peer::Stream(conn) = link.peer
                 && !link.out.is_empty()
             {
-                return Some((conn, Batch::Of(id, link.out.take_bytes())));
+                return Some((conn, Batch::Of(id, link.take_bytes(now))));
             }
         }
         None
@@ -419,12 +419,12 @@ mod tests {
         let link = connection(&mut table, 5);
         table.insert(id, link, true);
         table.settle(START, id);
-        assert!(table.take_bytes().is_none());
+        assert!(table.take_bytes(START).is_none());
         table.get_mut(id).unwrap().connected = true;
         table.settle(START, id);
-        let (_, batch) = table.take_bytes().expect("a first flight");
+        let (_, batch) = table.take_bytes(START).expect("a first flight");
         assert!(!table.bytes(&batch).is_empty());
-        assert!(table.take_bytes().is_none());
+        assert!(table.take_bytes(START).is_none());
     }
 
     /// Adds a link that a neighbour of a network opened so many seconds after the start.

@@ -10,7 +10,7 @@ use super::{Origin, Prefix};
 #[derive(Debug)]
 pub(crate) struct Held<T> {
     by_prefix: BTreeMap<Prefix, BTreeSet<(Instant, T)>>,
-    /// How much each network has.
+    /// How much each network has of its share.
     ranks: BTreeSet<(usize, Prefix)>,
     len: usize,
 }
@@ -50,9 +50,10 @@ impl<T: Copy + Ord> Held<T> {
         let before = things.len();
         change(things);
         let after = things.len();
-        self.ranks.remove(&(before, prefix));
+        let share = prefix.share();
+        self.ranks.remove(&(before.div_ceil(share), prefix));
         if after > 0 {
-            self.ranks.insert((after, prefix));
+            self.ranks.insert((after.div_ceil(share), prefix));
         } else {
             self.by_prefix.remove(&prefix);
         }
@@ -62,7 +63,7 @@ impl<T: Copy + Ord> Held<T> {
     /// Whether no network has more than this one, which has something.
     pub(crate) fn is_heaviest(&self, prefix: Prefix) -> bool {
         let most = self.ranks.last().map(|(most, _)| *most);
-        most == Some(self.of(prefix))
+        most == Some(self.of(prefix).div_ceil(prefix.share()))
     }
 
     /// A network that has most.
@@ -118,6 +119,27 @@ mod tests {
         held.insert(by(1, 1), 1);
         held.insert(by(2, 2), 2);
         assert!(held.is_heaviest(prefix(1)) && held.is_heaviest(prefix(2)));
+    }
+
+    #[test]
+    fn a_relay_has_a_share_of_its_own_and_a_larger_one() {
+        let relay = Origin {
+            prefix: Prefix::Relay([10, 0, 1, 1].into()),
+            since: Instant::ZERO,
+        };
+        let mut held = Held::default();
+        for thing in 0..16 {
+            held.insert(relay, thing);
+        }
+        for thing in 100..103 {
+            held.insert(by(1, thing), thing);
+        }
+        assert_eq!((held.of(relay.prefix), held.of(prefix(1))), (16, 3));
+        assert_eq!(held.first_to_go(), Some(100));
+        held.remove(by(1, 100), 100);
+        held.remove(by(1, 101), 101);
+        assert_eq!(held.first_to_go(), Some(0));
+        assert!(held.is_heaviest(relay.prefix) && !held.is_heaviest(prefix(1)));
     }
 
     #[test]

@@ -19,6 +19,7 @@ impl Meter {
     pub(crate) fn allows(&mut self, now: Instant, prefix: Prefix, pace: Pace) -> bool {
         let each = Duration::from_nanos(1_000_000_000 / u64::from(pace.per_second.max(1)));
         let depth = Duration::from_nanos(each.as_nanos() * u64::from(pace.burst.max(1)));
+        let each = Duration::from_nanos(each.as_nanos() / prefix.share() as u64);
         let full_at = self.full_at.get(&prefix).copied().unwrap_or(now).max(now);
         let then = full_at + each;
         let allowed = then.saturating_since(now) <= depth;
@@ -64,6 +65,14 @@ mod tests {
             at_once(&mut meter, later + Duration::from_secs(9), prefix(1)),
             3
         );
+    }
+
+    #[test]
+    fn a_relay_asks_as_often_as_many_clients() {
+        let mut meter = Meter::default();
+        let relay = Prefix::Relay([10, 0, 1, 1].into());
+        assert_eq!(at_once(&mut meter, Instant::ZERO, prefix(1)), 3);
+        assert_eq!(at_once(&mut meter, Instant::ZERO, relay), 24);
     }
 
     #[test]

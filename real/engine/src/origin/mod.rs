@@ -1,5 +1,6 @@
-//! Who makes the engine hold something: networks, as far as addresses tell.
+//! Who makes the engine hold something: networks, as far as addresses tell; and who may do so.
 
+mod admission;
 mod held;
 mod meter;
 
@@ -7,22 +8,32 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use hopflow_units::Instant;
 
+pub(crate) use admission::Admission;
 pub(crate) use held::Held;
-pub(crate) use meter::Meter;
 
 /// Bits that a network's IPv4 addresses share.
 const V4_BITS: u32 = 24;
 /// Bits that a network's IPv6 addresses share: what providers give to one customer at most.
 const V6_BITS: u32 = 48;
 
-/// A network from which links come: an IPv4 prefix of 24 bits or an IPv6 prefix of 48. Who has one
-/// address often has its neighbours, too.
+/// How many times as much as a network a relay of the directory may ask for and have: it does so for many
+/// clients.
+const RELAY_SHARE: usize = 8;
+
+/// For whom something counts. Who has one address often has its neighbours, too; but who is in the network of
+/// a relay that the directory lists takes nothing of what that relay may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Prefix(IpAddr);
+pub(crate) enum Prefix {
+    /// A network: an IPv4 prefix of 24 bits or an IPv6 prefix of 48.
+    Network(IpAddr),
+    /// The address of a relay of the directory.
+    Relay(IpAddr),
+}
 
 impl Prefix {
+    /// The network of an address.
     pub(crate) fn of(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
+        Self::Network(match address.to_canonical() {
             IpAddr::V4(v4) => {
                 let mask = u32::MAX << (u32::BITS - V4_BITS);
                 Ipv4Addr::from_bits(v4.to_bits() & mask).into()
@@ -33,6 +44,14 @@ impl Prefix {
             }
         })
     }
+
+    /// How much more than a network it may ask for and have.
+    const fn share(self) -> usize {
+        match self {
+            Self::Network(_) => 1,
+            Self::Relay(_) => RELAY_SHARE,
+        }
+    }
 }
 
 /// Who made the engine hold something, and when.
@@ -42,7 +61,9 @@ pub(crate) struct Origin {
     pub(crate) since: Instant,
 }
 
+#[cfg(test)]
 impl Origin {
+    /// Something of the network of an address.
     pub(crate) fn new(address: IpAddr, now: Instant) -> Self {
         Self {
             prefix: Prefix::of(address),

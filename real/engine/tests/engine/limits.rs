@@ -1,11 +1,17 @@
 //! Limits of a relay: who asks for too much loses, and nobody else.
 
-use hopflow_engine::{CircuitKey, Counters, Limits, Pace, Via};
+use std::cell::Cell;
+use std::net::{IpAddr, Ipv4Addr};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use hopflow_engine::{CircuitKey, Counters, Failure, Limits, Pace, Via};
 use hopflow_units::{Bytes, Duration};
+use hopflow_wire::Reason;
 
 use crate::hostile::first_datagram;
 use crate::network::{Network, bucket};
-use crate::support::{REAL, pattern, transport};
+use crate::support::{pattern, real, transport};
 
 /// The relay that is attacked.
 const GUARD: usize = 1;
@@ -68,7 +74,7 @@ impl Scene {
 
 #[test]
 fn who_begins_many_circuits_loses_its_own() {
-    for name in REAL {
+    for name in real() {
         let limits = Limits {
             nascent: 40,
             ..Limits::default()
@@ -128,6 +134,30 @@ fn a_network_begins_circuits_as_often_as_it_may() {
 }
 
 #[test]
+fn who_is_in_the_network_of_a_relay_takes_nothing_of_its_allowance() {
+    let factory = transport("vanilla");
+    let mut network = Network::new(&*factory, 3);
+    let known = (1..4).map(|relay| network.target(relay)).collect();
+    network.restart(2, &*factory, |config| {
+        config.extend_to = Some(Arc::new(known));
+        config.limits.creates = Pace {
+            per_second: 1,
+            burst: 20,
+        };
+    });
+    let mut from = network.target(GUARD).0.ip();
+    if let IpAddr::V4(guard) = &mut from {
+        *guard = Ipv4Addr::from_bits(guard.to_bits() + 1);
+    }
+    let now = network.clock(2);
+    let middle = network.engine_mut(2);
+    let links = (0..100).filter_map(|_| middle.accept(now, from));
+    assert_eq!(links.count(), 20);
+    network.circuit(&[1, 2, 3]);
+    assert_eq!(network.engine(2).counters().circuits, 1);
+}
+
+#[test]
 fn who_opens_many_links_gets_no_more() {
     // Each of its circuits has a connection of its own.
     let limits = Limits {
@@ -142,6 +172,22 @@ fn who_opens_many_links_gets_no_more() {
     scene.works(0, honest);
     scene.serves_a_newcomer();
     assert!(scene.counters().links_evicted > 0);
+}
+
+#[test]
+fn where_the_system_has_no_room_who_has_most_links_loses_one() {
+    let mut network = Network::new(&*transport("vanilla"), 1);
+    let now = network.clock(GUARD);
+    let guard = network.engine_mut(GUARD);
+    let [many, one, new] = [1, 2, 3].map(|third| IpAddr::from([10, 9, third, 1]));
+    assert_eq!(guard.accept_instead(now, new), None, "nobody goes for it");
+    for from in [many, many, one] {
+        assert!(guard.accept(now, from).is_some());
+    }
+    assert_eq!(guard.accept_instead(now, many), None);
+    assert!(guard.accept_instead(now, new).is_some());
+    let counters = guard.counters();
+    assert_eq!((counters.links, counters.links_evicted), (3, 1));
 }
 
 #[test]
@@ -226,6 +272,49 @@ fn circuits_without_data_are_counted_as_memory() {
 }
 
 #[test]
+fn who_fills_memory_with_open_circuits_keeps_no_newcomer_out() {
+    for name in ["backtap", "vanilla"] {
+        let mut scene = Scene::new(name, Limits::default());
+        for _ in 0..40 {
+            let circuit = scene.network.circuit_of(scene.attacker, &[1, 2]);
+            scene.network.stream_pair(scene.attacker, circuit);
+        }
+        let spare = scene.network.circuit(&[1, 2, 3]);
+        let now = scene.network.clock(GUARD);
+        let guard = scene.network.engine_mut(GUARD);
+        let held = guard.keep_within(now, Bytes::new(u64::MAX));
+        // Half is for links and circuits, of which some are too many.
+        let limit = held.saturating_sub(Bytes::new(100_000)) * 2;
+        guard.keep_within(now, limit);
+        let gone = guard.counters().out_of_memory;
+        assert!((5..20).contains(&gone), "{name}: {gone} are gone");
+        scene.works(0, spare);
+        scene.serves_a_newcomer();
+    }
+}
+
+#[test]
+fn a_circuit_that_carries_nothing_for_long_is_closed() {
+    let limits = Limits {
+        idle: Duration::from_secs(600),
+        ..Limits::default()
+    };
+    for name in ["backtap", "vanilla"] {
+        let mut scene = Scene::new(name, limits);
+        let [idle, used] = [(); 2].map(|()| scene.network.circuit(&[1, 2, 3]));
+        scene.network.stream_pair(0, idle);
+        for _ in 0..3 {
+            scene.works(0, used);
+            scene.network.run_for(Duration::from_secs(250));
+        }
+        let closed = Some(Failure::Closed(Reason::Other));
+        assert_eq!(scene.network.failure(0, idle), closed, "{name}");
+        assert_eq!(scene.network.failure(0, used), None, "{name}");
+        assert_eq!(scene.counters().circuits, 1, "{name}");
+    }
+}
+
+#[test]
 fn when_memory_runs_out_the_circuit_goes_that_has_stalled_longest() {
     // Transports that hold so much that links and circuits take less than half of the limit.
     for name in ["vanilla", "pctcp"] {
@@ -258,6 +347,95 @@ fn when_memory_runs_out_the_circuit_goes_that_has_stalled_longest() {
 }
 
 #[test]
+fn many_streams_of_a_circuit_share_what_it_may_hold() {
+    let factory = transport("vanilla");
+    let bucket = bucket(20, factory.plan().link.refill);
+    let mut network = Network::limited(&*factory, 3, &[None, None, Some(bucket)]);
+    let circuit = network.circuit(&[1, 2, 3]);
+    let streams: Vec<_> = (0..120)
+        .map(|_| network.stream_pair(0, circuit).1)
+        .collect();
+    for (exit, far) in streams {
+        network.write(exit, far, pattern(200_000, 3), true);
+    }
+    network.run_for(Duration::from_secs(1));
+    let now = network.clock(3);
+    let held = network.engine_mut(3).keep_within(now, Bytes::new(u64::MAX));
+    assert!(held <= Bytes::new(6 << 20), "{held}");
+}
+
+#[test]
+fn a_circuit_that_moves_a_little_while_its_streams_stall_does_not_look_young() {
+    let factory = transport("vanilla");
+    // What the exit sends waits there.
+    let bucket = bucket(100, factory.plan().link.refill);
+    let mut network = Network::limited(&*factory, 3, &[None, None, Some(bucket)]);
+    let attacker = network.add_client(&*factory);
+    let circuit = network.circuit_of(attacker, &[1, 2, 3]);
+    let streams: Vec<_> = (0..10)
+        .map(|_| network.stream_pair(attacker, circuit))
+        .collect();
+    for (near, (exit, far)) in &streams[1..] {
+        network.set_reading(attacker, *near, false);
+        network.write(*exit, *far, pattern(1_000_000, 1), true);
+    }
+    network.run_for(Duration::from_secs(60));
+    let honest = network.circuit(&[1, 2, 3]);
+    let (_, (exit, far)) = network.stream_pair(0, honest);
+    network.write(exit, far, pattern(2_000_000, 5), true);
+    for _ in 0..50 {
+        let (_, (exit, moves)) = streams[0];
+        network.write(exit, moves, pattern(400, 1), false);
+        network.run_for(Duration::from_millis(100));
+    }
+    let now = network.clock(exit);
+    let engine = network.engine_mut(exit);
+    let held = engine.keep_within(now, Bytes::new(u64::MAX));
+    engine.keep_within(now, held.saturating_sub(Bytes::new(1000)));
+    network.run_for(Duration::from_secs(2));
+    assert_eq!(network.failure(0, honest), None);
+    assert!(network.failure(attacker, circuit).is_some());
+}
+
+#[test]
+fn set_up_is_paid_from_the_bucket() {
+    /// In kilobytes per second.
+    const RATE: u64 = 200;
+    for name in ["backtap", "vanilla"] {
+        let factory = transport(name);
+        let bucket = bucket(RATE, factory.plan().link.refill);
+        let mut network = Network::limited(&*factory, 3, &[Some(bucket)]);
+        let attacker = network.add_client(&*factory);
+        let honest = network.circuit(&[1, 2, 3]);
+        let (_, (exit, far)) = network.stream_pair(0, honest);
+        network.write(exit, far, pattern(5_000_000, 5), true);
+        network.run_for(Duration::from_secs(1));
+        let sent = Rc::new(Cell::new(0));
+        let count = sent.clone();
+        network.tamper = Some(Box::new(move |passing| {
+            if passing.from == GUARD {
+                count.set(count.get() + passing.bytes.len() as u64);
+            }
+        }));
+        for _ in 0..50 {
+            for _ in 0..20 {
+                let path = network.path(&[GUARD]);
+                network.begin_circuit(attacker, path);
+            }
+            network.run_for(Duration::from_millis(100));
+        }
+        let per_second = sent.get() / 5000;
+        println!("{name}: {per_second} kB/s");
+        // Records, feedback and the like are not paid for.
+        assert!(
+            (RATE * 9 / 10..RATE * 6 / 5).contains(&per_second),
+            "{name}: {per_second}"
+        );
+        assert!(network.engine(GUARD).counters().handshakes > 900, "{name}");
+    }
+}
+
+#[test]
 fn a_path_does_not_lead_around_for_ever() {
     for name in ["backtap", "vanilla"] {
         let mut network = Network::new(&*transport(name), 3);
@@ -282,11 +460,7 @@ fn a_relay_does_not_extend_circuits_to_itself() {
         let circuit = network.begin_circuit(0, path);
         network.run_for(Duration::from_secs(5));
         let failure = network.failure(0, circuit);
-        assert_eq!(
-            failure,
-            Some(hopflow_engine::Failure::Hop { hop: 2 }),
-            "{name}"
-        );
+        assert_eq!(failure, Some(Failure::Hop { hop: 2 }), "{name}");
     }
 }
 

@@ -7,7 +7,7 @@ use hopflow_engine::{Failure, Hop};
 use hopflow_units::Duration;
 
 use crate::network::Network;
-use crate::support::{REAL, pattern, transport};
+use crate::support::{pattern, real, transport};
 
 /// Nothing is left of a circuit at any node.
 fn assert_no_circuits(network: &Network) {
@@ -36,7 +36,7 @@ fn any_two_datagrams_of_a_setup_may_be_lost() {
 
 #[test]
 fn hops_that_cannot_prove_who_they_are_are_named() {
-    for name in REAL {
+    for name in real() {
         for wrong in 0..3 {
             let network = &mut Network::new(&*transport(name), 4);
             let stranger = network.hop(4);

@@ -4,10 +4,25 @@ use hopflow_engine::StreamHandle;
 use hopflow_units::{Duration, Rate};
 
 use crate::network::{Network, bucket};
-use crate::support::{REAL, pattern, transport};
+use crate::support::{pattern, transport};
 
 /// What the middle relay may forward, in kilobytes per second.
 const RATE: u64 = 1500;
+/// Transports that use nearly all of what the relay has. BackTap as printed uses seven tenths, and planned
+/// rates less.
+const FILLING: [&str; 11] = [
+    "vanilla",
+    "tor-vegas",
+    "pctcp",
+    "n23",
+    "backtap",
+    "marut",
+    "marut-timely",
+    "marut-dctcp",
+    "joint",
+    "joint-rr",
+    "vanilla-stream-window",
+];
 /// Bytes of each stream.
 const SIZE: usize = 2_400_000;
 
@@ -97,7 +112,7 @@ fn stalls(name: &str) {
 
 #[test]
 fn a_stalled_reader_leaves_the_rate_to_the_other_streams_of_its_circuit() {
-    for name in REAL {
+    for name in FILLING {
         stalls(name);
     }
 }

@@ -4,7 +4,7 @@ use hopflow_engine::StreamHandle;
 use hopflow_units::{Bytes, Duration};
 
 use crate::network::Network;
-use crate::support::{REAL, pattern, transport};
+use crate::support::{pattern, real, transport};
 
 const SIZE: usize = 200_000;
 
@@ -37,7 +37,7 @@ impl Pair {
 
 #[test]
 fn an_end_that_has_finished_still_hears_the_other_one() {
-    for name in REAL {
+    for name in real() {
         let mut network = Network::new(&*transport(name), 3);
         let circuit = network.circuit(&[1, 2, 3]);
         for client_first in [true, false] {
@@ -96,7 +96,7 @@ fn closes_early(name: &str, exit_breaks_off: bool) {
 
 #[test]
 fn who_has_said_and_heard_all_may_go_before_the_other_end_has_taken_it() {
-    for name in REAL {
+    for name in real() {
         closes_early(name, false);
         closes_early(name, true);
     }
@@ -104,7 +104,7 @@ fn who_has_said_and_heard_all_may_go_before_the_other_end_has_taken_it() {
 
 #[test]
 fn either_end_may_break_a_stream_off_while_data_is_under_way() {
-    for name in REAL {
+    for name in real() {
         let mut network = Network::new(&*transport(name), 3);
         let circuit = network.circuit(&[1, 2, 3]);
         let beside = pair(&mut network, circuit);
@@ -143,7 +143,7 @@ fn either_end_may_break_a_stream_off_while_data_is_under_way() {
 
 #[test]
 fn an_exit_may_break_off_at_once_what_a_client_begins() {
-    for name in REAL {
+    for name in real() {
         let mut network = Network::new(&*transport(name), 3);
         let circuit = network.circuit(&[1, 2, 3]);
         for _ in 0..10 {
@@ -194,7 +194,7 @@ fn a_circuit_serves_hundreds_of_streams_one_after_another() {
 
 #[test]
 fn clocks_that_jump_by_hours_break_circuits_at_worst() {
-    for name in REAL {
+    for name in real() {
         for node in 0..4 {
             let mut network = Network::new(&*transport(name), 3);
             let circuit = network.circuit(&[1, 2, 3]);

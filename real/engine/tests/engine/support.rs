@@ -1,20 +1,16 @@
 //! What the tests share.
 
+use hopflow_engine::check_offers;
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::Factory;
 use hopflow_units::Duration;
 
-/// Transports that have a driver with real sockets.
-pub(crate) const REAL: [&str; 8] = [
-    "vanilla",
-    "pctcp",
-    "n23",
-    "backtap",
-    "marut",
-    "marut-timely",
-    "marut-dctcp",
-    "vanilla-stream-window",
-];
+/// The presets that engines take.
+pub(crate) fn real() -> impl Iterator<Item = &'static str> {
+    let names = hopflow_transports::presets().into_iter();
+    let names = names.map(|preset| preset.name);
+    names.filter(|name| check_offers(name, &*transport(name)).is_ok())
+}
 
 pub(crate) fn transport(name: &str) -> Box<dyn Factory<OnionPayload>> {
     configured(name, "")

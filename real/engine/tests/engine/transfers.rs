@@ -3,7 +3,7 @@
 use hopflow_units::Duration;
 
 use crate::network::Network;
-use crate::support::{REAL, pattern, transport};
+use crate::support::{pattern, real, transport};
 
 /// Builds a circuit through three relays, asks and answers.
 fn fetch(network: &mut Network, size: usize) {
@@ -41,7 +41,7 @@ fn fetch(network: &mut Network, size: usize) {
 
 #[test]
 fn every_real_transport_fetches_through_three_relays() {
-    for name in REAL {
+    for name in real() {
         println!("{name}");
         fetch(&mut Network::new(&*transport(name), 3), 1_000_000);
     }

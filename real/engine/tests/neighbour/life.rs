@@ -8,6 +8,9 @@ use hopflow_wire::{CellSeq, Destroy, Feedback, Frame, Reason, RelayCommand};
 
 use crate::neighbour::Neighbour;
 
+/// Begins stream 1, with a target of three bytes.
+pub(crate) const BEGIN: [u8; 8] = [RelayCommand::Begin as u8, 0, 1, 0, 3, b'a', b':', b'1'];
+
 /// What the life is made of.
 pub(crate) struct Script<'a>(pub(crate) &'a [u8]);
 
@@ -58,11 +61,7 @@ pub(crate) fn any_bytes(bytes: &[u8]) -> (Counters, usize) {
     // A circuit with a stream, one without, and names of others that are free.
     relay.create(0);
     relay.create(1);
-    relay.cell(
-        1,
-        &[RelayCommand::Begin as u8, 0, 1, 0, 3, b'a', b':', b'1'],
-        0,
-    );
+    relay.cell(1, &BEGIN, 0);
     let mut said = 2;
     while !script.0.is_empty() {
         act(&mut relay, &mut script);
@@ -155,6 +154,7 @@ pub(crate) fn limits(what: u8) -> Limits {
         circuits: few(64, usual.circuits),
         nascent: few(128, usual.nascent),
         creates: usual.creates,
+        idle: usual.idle,
     }
 }
 

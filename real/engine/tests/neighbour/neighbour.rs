@@ -1,7 +1,7 @@
 //! Somebody with an open link to a relay, who says whatever a test wants. Shared with a fuzz
 //! target.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 
@@ -69,6 +69,8 @@ pub(crate) struct Neighbour {
     pub(crate) begun: Vec<StreamHandle>,
     /// Frames that the relay said, by what begins them: set-up messages, and others.
     pub(crate) heard: [usize; 2],
+    /// Circuits that the relay closed since the neighbour opened them.
+    pub(crate) closed: BTreeSet<u16>,
     /// Whether the neighbour, or the network to it, takes nothing more.
     pub(crate) clogged: bool,
     /// Bytes that the relay gave it all the same.
@@ -115,6 +117,7 @@ impl Neighbour {
             partial: Vec::new(),
             begun: Vec::new(),
             heard: [0; 2],
+            closed: BTreeSet::new(),
             clogged: false,
             backlog: 0,
             far: None,
@@ -200,6 +203,7 @@ impl Neighbour {
             ..Known::default()
         };
         self.circuits.insert(circuit, known);
+        self.closed.remove(&circuit);
         let create = SetupMessage::Create {
             queue_limit: Cells::new(100),
             handshake,
@@ -348,8 +352,11 @@ impl Neighbour {
                 self.heard[0] += 1;
                 self.on_setup(&setup);
                 rest = behind;
-            } else if let Ok((_, behind)) = Frame::<OnionPayload>::decode(rest, self.carrier) {
+            } else if let Ok((frame, behind)) = Frame::<OnionPayload>::decode(rest, self.carrier) {
                 self.heard[1] += 1;
+                if let Frame::Destroy(destroy) = frame {
+                    self.closed.insert(destroy.circuit.get());
+                }
                 rest = behind;
             } else {
                 assert_eq!(self.carrier, Carrier::Stream, "a relay says frames only");

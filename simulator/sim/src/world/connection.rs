@@ -33,10 +33,7 @@ pub(crate) struct TcpEnd {
     /// Whether the node may write only what TCP can send soon, for KIST, rather than what its
     /// buffer takes.
     pub(crate) kist: bool,
-    /// Frames that the peer has written and nobody has read, with the stream offset of their end.
-    arriving: VecDeque<Written>,
-    written: u64,
-    read: u64,
+    frames: FrameStream,
     /// The pending event of this end; may be earlier than needed.
     alarm: Option<Instant>,
     /// When the connection opens.
@@ -45,6 +42,48 @@ pub(crate) struct TcpEnd {
     broken: bool,
     /// What is noted of cells that are followed.
     pub(crate) marks: Option<Box<TcpMarks>>,
+}
+
+/// The frames of one end's stream, by offsets of bytes.
+#[derive(Clone, Debug, Default)]
+struct FrameStream {
+    /// Frames that the peer has written and nobody has read.
+    arriving: VecDeque<Written>,
+    written: u64,
+    read: u64,
+}
+
+impl FrameStream {
+    /// Writes a frame; returns it with the offset of its end.
+    #[inline]
+    fn write(&mut self, frame: Frame<Simulated>) -> Written {
+        self.written += frame.wire_len(Carrier::Stream).get();
+        (self.written, frame)
+    }
+
+    /// Takes the next frame of which all bytes were read.
+    #[inline]
+    fn next_complete(&mut self) -> Option<Written> {
+        let (end, _) = self.arriving.front()?;
+        if *end > self.read {
+            return None;
+        }
+        self.arriving.pop_front()
+    }
+
+    /// Gives memory back that a pause does not need.
+    #[inline]
+    fn rest(&mut self) {
+        if !self.arriving.is_empty() {
+            return;
+        }
+        if self.arriving.capacity() > IDLE_ROOM {
+            self.arriving = VecDeque::new();
+        } else {
+            // The next frame comes to where memory is in the cache.
+            self.arriving.clear();
+        }
+    }
 }
 
 impl TcpEnd {
@@ -62,9 +101,7 @@ impl TcpEnd {
             peer,
             cross: None,
             kist,
-            arriving: VecDeque::new(),
-            written: 0,
-            read: 0,
+            frames: FrameStream::default(),
             alarm: None,
             opens: Instant::ZERO,
             broken: false,
@@ -81,7 +118,7 @@ impl TcpEnd {
     pub(crate) fn break_off(&mut self) {
         self.broken = true;
         self.alarm = None;
-        self.arriving.clear();
+        self.frames.arriving.clear();
     }
 
     #[inline]
@@ -94,8 +131,8 @@ impl TcpEnd {
     pub(crate) fn touch(&self) -> u64 {
         let timeout = self.tcp.poll_timeout().map_or(0, Instant::as_nanos);
         let tcp = self.tcp.readable().get() ^ self.tcp.unsent().get() ^ self.tcp.cwnd().get();
-        let front = self.arriving.front().map_or(0, |(offset, _)| *offset);
-        tcp ^ timeout ^ self.read ^ front
+        let front = self.frames.arriving.front();
+        tcp ^ timeout ^ self.frames.read ^ front.map_or(0, |(offset, _)| *offset)
     }
 
     /// Writes all frames; they are passed to the peer with `out`.
@@ -107,15 +144,15 @@ impl TcpEnd {
         if self.broken {
             return frames.clear();
         }
-        let before = self.written;
+        let before = self.frames.written;
         for frame in frames.drain(..) {
-            self.written += frame.wire_len(Carrier::Stream).get();
-            if let (Some(marks), Frame::Cell(cell)) = (&mut self.marks, &frame) {
-                marks.on_written(self.written, cell);
+            let written = self.frames.write(frame);
+            if let (Some(marks), (end, Frame::Cell(cell))) = (&mut self.marks, &written) {
+                marks.on_written(*end, cell);
             }
-            out.push((self.peer, (self.written, frame)));
+            out.push((self.peer, written));
         }
-        let len = Bytes::new(self.written - before);
+        let len = Bytes::new(self.frames.written - before);
         let accepted = self.tcp.write(len);
         assert!(
             accepted == len,
@@ -132,12 +169,13 @@ impl TcpEnd {
         if let (Some(marks), Frame::Cell(cell)) = (&mut self.marks, &frame.1) {
             marks.expect(frame.0, cell);
         }
-        self.arriving.push_back(frame);
+        self.frames.arriving.push_back(frame);
     }
 
     /// Frames that the peer has written and nobody has read.
     pub(crate) fn arriving(&self) -> impl Iterator<Item = Frame<Simulated>> {
-        self.arriving.iter().map(|(_, frame)| frame.clone())
+        let arriving = self.frames.arriving.iter();
+        arriving.map(|(_, frame)| frame.clone())
     }
 
     /// Writes as much as the connection takes.
@@ -154,7 +192,7 @@ impl TcpEnd {
         }
         self.tcp.receive(now, segment);
         if let Some(marks) = &mut self.marks {
-            marks.on_ready(now, self.read + self.tcp.readable().get());
+            marks.on_ready(now, self.frames.read + self.tcp.readable().get());
         }
     }
 
@@ -167,24 +205,14 @@ impl TcpEnd {
         }
         let bytes = self.tcp.readable().min(most);
         self.tcp.read(bytes);
-        self.read += bytes.get();
-        while let Some((offset, _)) = self.arriving.front()
-            && *offset <= self.read
-        {
-            let arrived = self.arriving.pop_front();
-            if let (Some(marks), Some((offset, Frame::Cell(cell)))) = (&mut self.marks, &arrived) {
-                marks.on_read(*offset, self.at, cell);
+        self.frames.read += bytes.get();
+        while let Some((end, frame)) = self.frames.next_complete() {
+            if let (Some(marks), Frame::Cell(cell)) = (&mut self.marks, &frame) {
+                marks.on_read(end, self.at, cell);
             }
-            out.extend(arrived.map(|(_, frame)| frame));
+            out.push(frame);
         }
-        if self.arriving.is_empty() {
-            if self.arriving.capacity() > IDLE_ROOM {
-                self.arriving = VecDeque::new();
-            } else {
-                // The next one comes to where memory is in the cache.
-                self.arriving.clear();
-            }
-        }
+        self.frames.rest();
         bytes
     }
 

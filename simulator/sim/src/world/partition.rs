@@ -1,10 +1,10 @@
 //! Partitions: lanes that one thread runs, window by window.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hopflow_units::{Duration, Instant};
 
+use super::agenda::{Agenda, Work};
 use super::grid::{Grid, Place};
 use super::lane::Lane;
 use super::mail::Mail;
@@ -32,7 +32,7 @@ pub(crate) struct Partition {
 /// What is to be done in which window.
 #[derive(Clone, Debug, Default)]
 struct Pending {
-    windows: BTreeMap<u64, Work>,
+    agenda: Agenda,
     /// When each lane must be run.
     times: Vec<Instant>,
     /// The window to which each lane was added last, while that is to come.
@@ -50,16 +50,6 @@ struct Pending {
 
 /// No window.
 const NONE: u64 = u64::MAX;
-
-/// What is to be done in one window.
-#[derive(Clone, Debug, Default)]
-struct Work {
-    /// Lanes to be run, apart from those for which packets arrive; a lane may stand in several
-    /// windows, of which the first counts.
-    lanes: Vec<u32>,
-    /// Packets that can be delivered in this window at the earliest.
-    arrivals: Vec<Arrival>,
-}
 
 impl Pending {
     fn new(lanes: &mut [Lane], window: Duration) -> Self {
@@ -84,7 +74,7 @@ impl Pending {
             let window = at.as_nanos() / self.width;
             if self.added[lane] != window {
                 self.added[lane] = window;
-                let work = self.windows.entry(window).or_default();
+                let work = self.agenda.work_of(window);
                 if work.lanes.capacity() == 0 {
                     work.lanes = self.spare_lanes.pop().unwrap_or_default();
                 }
@@ -98,7 +88,7 @@ impl Pending {
     fn accept(&mut self, lane: usize, arrival: Arrival) {
         let at = arrival.at + self.delays[lane];
         let window = at.as_nanos() / self.width;
-        let work = self.windows.entry(window).or_default();
+        let work = self.agenda.work_of(window);
         if work.arrivals.capacity() == 0 {
             work.arrivals = self.spare_arrivals.pop().unwrap_or_default();
         }
@@ -107,12 +97,12 @@ impl Pending {
 
     /// The first window in which something is to be done.
     fn first(&self) -> Option<u64> {
-        self.windows.first_key_value().map(|(window, _)| *window)
+        self.agenda.first()
     }
 
     /// Takes what is to be done in a window.
     fn take(&mut self, window: u64) -> Work {
-        let mut work = self.windows.remove(&window).unwrap_or_default();
+        let mut work = self.agenda.take(window);
         self.limit = Instant::from_nanos((window + 1) * self.width);
         for lane in &work.lanes {
             let added = &mut self.added[*lane as usize];
@@ -235,18 +225,14 @@ impl Partition {
 
     /// All packets that will be at the routers of lanes.
     pub(crate) fn arrivals(&self) -> impl Iterator<Item = &Arrival> {
-        let windows = self.pending.windows.values();
-        windows.flat_map(|work| &work.arrivals)
+        self.pending.agenda.iter().flat_map(|work| &work.arrivals)
     }
 
     /// Takes all packets that will be at the routers of lanes, with their contents in the packets of
     /// this partition.
     pub(crate) fn take_arrivals(&mut self) -> Vec<Arrival> {
-        let windows = std::mem::take(&mut self.pending.windows);
-        windows
-            .into_values()
-            .flat_map(|work| work.arrivals)
-            .collect()
+        let agenda = std::mem::take(&mut self.pending.agenda);
+        agenda.into_works().flat_map(|work| work.arrivals).collect()
     }
 
     /// Takes a packet whose content is among the packets of this partition.

@@ -101,17 +101,7 @@ pub fn execute(
         stop: AtomicBool::new(false),
         made: Mutex::new(Vec::new()),
     };
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(all.min(fitting).min(missing.len().max(1)))
-        .build()
-        .expect("threads can be started");
-    // First in, first out: with few threads as with many, runs are made in the order of the plan.
-    pool.scope_fifo(|scope| {
-        for family in families {
-            let shared = &shared;
-            scope.spawn_fifo(move |scope| shared.make_family(scope, family));
-        }
-    });
+    shared.make_all(families, all.min(fitting).min(missing.len().max(1)));
     for (n, entry) in shared.into_made()? {
         entries[n] = Some(entry);
     }
@@ -197,6 +187,20 @@ impl Shared<'_> {
         failures.sort();
         let texts = failures.into_iter().map(|(_, text)| text);
         Err(Error::Failed(texts.collect()))
+    }
+
+    /// Makes all runs, family by family, on so many threads.
+    fn make_all(&self, families: Vec<&[usize]>, threads: usize) {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("threads can be started");
+        // First in, first out: with few threads as with many, runs are made in the order of the plan.
+        pool.scope_fifo(|scope| {
+            for family in families {
+                scope.spawn_fifo(move |scope| self.make_family(scope, family));
+            }
+        });
     }
 
     /// Makes runs that have their beginning in common, which is run once.

@@ -15,7 +15,7 @@ const MEMORY: &str = "HOPFLOW_MEMORY";
 ///
 /// # Errors
 /// If not even one does.
-pub(super) fn that_fit<'a>(jobs: impl Iterator<Item = &'a Job>) -> Result<Option<usize>, Error> {
+pub fn that_fit<'a>(jobs: impl Iterator<Item = &'a Job>) -> Result<Option<usize>, Error> {
     let circuits = |job: &&Job| job.scenario.own_circuits();
     let (Some(available), Some(largest)) = (memory()?, jobs.max_by_key(circuits)) else {
         return Ok(None);

@@ -140,7 +140,10 @@ fn curves(quantity: &str, values: &[&Value], percentiles: bool) -> Thumbnail {
     let points: Vec<(f64, f64)> = measured.chain(stated).collect();
     let x = Scale::of(&points.iter().map(|point| point.0).collect::<Vec<_>>());
     let y = Scale::of(&points.iter().map(|point| point.1).collect::<Vec<_>>());
-    let at = |(a, b): (f64, f64)| (x.x(a), y.y(b));
+    let at = |value: &Value, y_value: f64| {
+        let (a, b) = place(value, y_value);
+        (x.x(a), y.y(b))
+    };
     let mut labels: Vec<&str> = Vec::new();
     for value in values {
         if !labels.contains(&value.transport.as_str()) {
@@ -155,30 +158,7 @@ fn curves(quantity: &str, values: &[&Value], percentiles: bool) -> Thumbnail {
             .filter(|v| v.transport == **label)
             .collect();
         of.sort_by(|a, b| a.x.unwrap_or_default().total_cmp(&b.x.unwrap_or_default()));
-        let mut line = String::new();
-        for value in &of {
-            let (x, y) = at(place(value, value.mean));
-            let step = if line.is_empty() { 'M' } else { 'L' };
-            put(&mut line, format_args!("{step}{x:.1} {y:.1}"));
-        }
-        let colour = format!("var(--s{})", colour % 8);
-        put(
-            &mut marks,
-            format_args!(
-                "<path d=\"{line}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" stroke-linejoin=\"round\"/>"
-            ),
-        );
-        for value in of {
-            if let Some(paper) = value.paper {
-                let (x, y) = at(place(value, paper));
-                put(
-                    &mut marks,
-                    format_args!(
-                        "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" fill=\"var(--page)\" stroke=\"{colour}\"/>"
-                    ),
-                );
-            }
-        }
+        draw_curve(&mut marks, &of, &format!("var(--s{})", colour % 8), &at);
     }
     let shows = if percentiles {
         format!("distribution of {quantity}")
@@ -186,6 +166,37 @@ fn curves(quantity: &str, values: &[&Value], percentiles: bool) -> Thumbnail {
         quantity.to_owned()
     };
     framed(&marks, shows)
+}
+
+/// Draws one curve: a line through what was measured, and circles for what the paper states.
+fn draw_curve(
+    marks: &mut String,
+    of: &[&Value],
+    colour: &str,
+    at: &impl Fn(&Value, f64) -> (f64, f64),
+) {
+    let mut line = String::new();
+    for value in of {
+        let (x, y) = at(value, value.mean);
+        let step = if line.is_empty() { 'M' } else { 'L' };
+        put(&mut line, format_args!("{step}{x:.1} {y:.1}"));
+    }
+    put(
+        marks,
+        format_args!(
+            "<path d=\"{line}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.6\" stroke-linejoin=\"round\"/>"
+        ),
+    );
+    for value in of {
+        let Some(paper) = value.paper else { continue };
+        let (x, y) = at(value, paper);
+        put(
+            marks,
+            format_args!(
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\" fill=\"var(--page)\" stroke=\"{colour}\"/>"
+            ),
+        );
+    }
 }
 
 /// A value between two ends, on a scale from −1 to 1.

@@ -59,11 +59,6 @@ impl RttEstimator {
         self.backoff = (self.backoff + 1).min(16);
     }
 
-    /// Time-outs in a row.
-    pub const fn backoff(&self) -> u32 {
-        self.backoff
-    }
-
     /// The smoothed round-trip time, if there was a sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.sampled.then(|| Duration::from_nanos(self.srtt))

@@ -207,28 +207,15 @@ impl Ledger {
         self.next = now + EVERY;
         let since = now.saturating_since(self.measured);
         let measured = since >= PERIOD;
-        if measured {
-            self.measured = now;
-        }
-        let left = kept(since);
         for entry in &mut self.flows {
             entry.counted = false;
-            if measured {
-                entry.count *= left;
-            }
         }
         for flow in node.busy_flows() {
-            let entry = &mut self.flows[flow.index()];
-            entry.counted = true;
-            if measured {
-                entry.measure();
-            }
+            self.flows[flow.index()].counted = true;
         }
         if measured {
-            // A flow that pauses begins anew.
-            for entry in self.flows.iter_mut().filter(|entry| !entry.counted) {
-                (entry.brings, entry.waited) = (f64::INFINITY, true);
-            }
+            self.measured = now;
+            self.end_period(since);
         }
         let access = self.access.map(|bytes| bytes / ON_LINK);
         let paid = node.bucket().map(paid);
@@ -254,6 +241,20 @@ impl Ledger {
                     (entry.role != Role::Sink && entry.quiet).then(|| entry.leaves())
                 })
             });
+    }
+
+    /// Ends a period of measurement, which took `span`.
+    fn end_period(&mut self, span: Duration) {
+        let left = kept(span);
+        for entry in &mut self.flows {
+            entry.count *= left;
+            if entry.counted {
+                entry.measure();
+            } else {
+                // A flow that pauses begins anew.
+                (entry.brings, entry.waited) = (f64::INFINITY, true);
+            }
+        }
     }
 
     /// Finds which flows sent little of late.

@@ -86,6 +86,9 @@ pub(crate) struct TestbedOptions {
     /// Leave the overlay running after the downloads, for other applications
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Let all nodes serve metrics, and print the command that shows them in the browser
+    #[arg(long)]
+    pub(crate) metrics: bool,
     /// Let nodes write traces, `qlog` or `packets` or both, into `trace` in the folder of the results
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     trace: Vec<What>,

@@ -12,17 +12,18 @@ use hopflow_engine::CircuitKey;
 use hopflow_units::Instant;
 use mio::Waker;
 
+use super::owners::Owner;
 use cache::Cache;
-use questions::{Question, Questions};
+use questions::{MOST_OF_NETWORK, Question, Questions};
 
 /// Names that are looked up at the same time.
-const THREADS: usize = 16;
+const THREADS: usize = 2 * MOST_OF_NETWORK;
 
 /// What the system's resolver found; nothing if it knows no such name.
 type Found = (Question, Vec<IpAddr>);
 
 /// Looks names up by the system's resolver, in the background, and remembers them for a while.
-/// Circuits take turns.
+/// Networks and circuits take turns.
 #[derive(Debug)]
 pub(super) struct Resolver {
     questions: Arc<Questions>,
@@ -64,7 +65,7 @@ impl Resolver {
     }
 
     /// Asks for the addresses of a host for a circuit.
-    pub(super) fn ask(&mut self, now: Instant, circuit: CircuitKey, host: &str) -> Asked {
+    pub(super) fn ask(&mut self, now: Instant, owner: Owner, host: &str) -> Asked {
         if let Some(addresses) = self.cache.get(now, host) {
             return Asked::Known(addresses.to_vec());
         }
@@ -72,7 +73,7 @@ impl Resolver {
         let number = self.asked;
         let unanswered = self.questions.push(Question {
             number,
-            circuit,
+            owner,
             host: host.to_owned(),
         });
         Asked::Waits { number, unanswered }
@@ -100,7 +101,7 @@ impl Drop for Resolver {
 fn answer_all(asked: &Questions, finds: &Sender<Found>, waker: &Waker) {
     let mut done = None;
     while let Some(question) = asked.next(done) {
-        done = Some(question.circuit);
+        done = Some(question.owner);
         let addresses = (question.host.as_str(), 0).to_socket_addrs();
         let addresses = addresses.map_or_else(
             |_| Vec::new(),

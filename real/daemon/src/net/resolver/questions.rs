@@ -1,20 +1,24 @@
-//! Names that wait to be looked up: circuits take turns.
+//! Names that wait to be looked up: networks and circuits take turns.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex};
 
-use hopflow_engine::CircuitKey;
+use hopflow_engine::{CircuitKey, Network};
+
+use crate::net::owners::Owner;
 
 /// Questions that wait at most.
 const MOST_WAITING: usize = 1024;
 /// Questions of one circuit that are looked up at the same time.
 const MOST_AT_ONCE: usize = 2;
+/// The same of all circuits of a network, or of a relay before us: half of the threads.
+pub(super) const MOST_OF_NETWORK: usize = 8;
 
-/// A question: its number, whose circuit asks it, and the name.
+/// A question: its number, who asks it, and the name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Question {
     pub(super) number: u64,
-    pub(super) circuit: CircuitKey,
+    pub(super) owner: Owner,
     pub(super) host: String,
 }
 
@@ -31,31 +35,48 @@ struct Waiting {
     of: BTreeMap<CircuitKey, VecDeque<Question>>,
     /// How many of a circuit are being looked up.
     busy: BTreeMap<CircuitKey, usize>,
-    /// Circuits with questions; the first is next.
-    turns: VecDeque<CircuitKey>,
+    /// How many of all circuits of a network are.
+    busy_of: BTreeMap<Network, usize>,
+    /// Circuits with questions; of those whose network has the fewest under way, the first is next.
+    turns: VecDeque<Owner>,
     len: usize,
     over: bool,
 }
 
 impl Waiting {
-    /// The next question of a circuit that has not too many under way.
+    /// The next question of a circuit that has not too many under way, nor its network.
     fn take(&mut self) -> Option<Question> {
-        let free = |circuit: &CircuitKey| {
-            let busy = self.busy.get(circuit);
-            busy.is_none_or(|busy| *busy < MOST_AT_ONCE)
-        };
-        let turn = self.turns.iter().position(free)?;
-        let circuit = self.turns.remove(turn)?;
-        let questions = self.of.get_mut(&circuit)?;
+        let of_circuit = |owner: &Owner| self.busy.get(&owner.circuit).copied().unwrap_or(0);
+        let of_network = |owner: &Owner| self.busy_of.get(&owner.network).copied().unwrap_or(0);
+        let turns = self.turns.iter().enumerate();
+        let free = turns.filter(|(_, owner)| {
+            of_circuit(owner) < MOST_AT_ONCE && of_network(owner) < MOST_OF_NETWORK
+        });
+        let (turn, _) = free.min_by_key(|(_, owner)| of_network(owner))?;
+        let owner = self.turns.remove(turn)?;
+        let questions = self.of.get_mut(&owner.circuit)?;
         let question = questions.pop_front()?;
         if questions.is_empty() {
-            self.of.remove(&circuit);
+            self.of.remove(&owner.circuit);
         } else {
-            self.turns.push_back(circuit);
+            self.turns.push_back(owner);
         }
         self.len -= 1;
-        *self.busy.entry(circuit).or_default() += 1;
+        *self.busy.entry(owner.circuit).or_default() += 1;
+        *self.busy_of.entry(owner.network).or_default() += 1;
         Some(question)
+    }
+
+    /// Of the network that asks most, the circuit that does.
+    fn asks_most(&self) -> Option<CircuitKey> {
+        let mut networks = BTreeMap::<Network, usize>::new();
+        let asked = |owner: &Owner| self.of.get(&owner.circuit).map_or(0, VecDeque::len);
+        for owner in &self.turns {
+            *networks.entry(owner.network).or_default() += asked(owner);
+        }
+        let (network, _) = networks.into_iter().max_by_key(|(_, asked)| *asked)?;
+        let of_it = self.turns.iter().filter(|owner| owner.network == network);
+        Some(of_it.max_by_key(|owner| asked(owner))?.circuit)
     }
 
     /// Takes the last question of a circuit back.
@@ -69,40 +90,45 @@ impl Waiting {
     fn forget_if_empty(&mut self, circuit: CircuitKey) {
         if self.of.get(&circuit).is_some_and(VecDeque::is_empty) {
             self.of.remove(&circuit);
-            self.turns.retain(|other| *other != circuit);
+            self.turns.retain(|other| other.circuit != circuit);
         }
     }
 
-    fn done(&mut self, circuit: CircuitKey) {
-        if let Some(busy) = self.busy.get_mut(&circuit) {
-            *busy -= 1;
-            if *busy == 0 {
-                self.busy.remove(&circuit);
-            }
+    fn done(&mut self, owner: Owner) {
+        take_one(&mut self.busy, &owner.circuit);
+        take_one(&mut self.busy_of, &owner.network);
+    }
+}
+
+/// Counts one less; what has none is forgotten.
+fn take_one<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
         }
     }
 }
 
 impl Questions {
     /// Adds a question. Returns the number of the one that gives way if there are too many: the
-    /// last of the circuit that asks most.
+    /// last of the circuit that asks most, of the network that does.
     pub(super) fn push(&self, question: Question) -> Option<u64> {
         let Ok(mut waiting) = self.waiting.lock() else {
             return Some(question.number);
         };
-        let circuit = question.circuit;
-        let questions = waiting.of.entry(circuit).or_default();
+        let owner = question.owner;
+        let questions = waiting.of.entry(owner.circuit).or_default();
         questions.push_back(question);
         if questions.len() == 1 {
-            waiting.turns.push_back(circuit);
+            waiting.turns.push_back(owner);
         }
         waiting.len += 1;
         self.news.notify_one();
         if waiting.len <= MOST_WAITING {
             return None;
         }
-        let most = waiting.of.iter().max_by_key(|(_, asked)| asked.len());
-        let circuit = *most?.0;
+        let circuit = waiting.asks_most()?;
         Some(waiting.drop_last(circuit)?.number)
     }
 
@@ -123,10 +149,10 @@ impl Questions {
 
     /// Waits for the next question; nothing if none will follow. `done` is whose question was
     /// answered before.
-    pub(super) fn next(&self, done: Option<CircuitKey>) -> Option<Question> {
+    pub(super) fn next(&self, done: Option<Owner>) -> Option<Question> {
         let mut waiting = self.waiting.lock().ok()?;
-        if let Some(circuit) = done {
-            waiting.done(circuit);
+        if let Some(owner) = done {
+            waiting.done(owner);
             // Others of this circuit may go on, which no other thread could.
             self.news.notify_one();
         }
@@ -154,15 +180,21 @@ mod tests {
     use super::*;
     use slotmap::SlotMap;
 
-    fn circuits() -> [CircuitKey; 3] {
+    /// Three circuits, each of a network of its own.
+    fn circuits() -> [Owner; 3] {
         let mut keys = SlotMap::<CircuitKey, ()>::with_key();
-        [(); 3].map(|()| keys.insert(()))
+        [1, 2, 3].map(|network| owner(keys.insert(()), network))
     }
 
-    fn question(circuit: CircuitKey, number: u64) -> Question {
+    fn owner(circuit: CircuitKey, network: u8) -> Owner {
+        let network = Network::of([10, 0, network, 1].into());
+        Owner { network, circuit }
+    }
+
+    fn question(owner: Owner, number: u64) -> Question {
         Question {
             number,
-            circuit,
+            owner,
             host: number.to_string(),
         }
     }
@@ -192,6 +224,23 @@ mod tests {
     }
 
     #[test]
+    fn many_circuits_of_a_network_take_half_of_the_threads() {
+        let mut keys = SlotMap::<CircuitKey, ()>::with_key();
+        let mut circuit = |network| owner(keys.insert(()), network);
+        let questions = Questions::default();
+        for number in 0..50 {
+            questions.push(question(circuit(1), number));
+        }
+        for number in 100..150 {
+            questions.push(question(circuit(2), number));
+        }
+        let first = taken(&questions, 4);
+        assert_eq!(first, [0, 100, 1, 101], "networks take turns");
+        let more = taken(&questions, 100);
+        assert_eq!(first.len() + more.len(), 2 * MOST_OF_NETWORK);
+    }
+
+    #[test]
     fn the_circuit_that_asks_most_gives_way() {
         let [many, one, _] = circuits();
         let questions = Questions::default();
@@ -211,9 +260,9 @@ mod tests {
         for (circuit, number) in [(one, 1), (one, 2), (other, 3)] {
             questions.push(question(circuit, number));
         }
-        questions.remove(one, 1);
-        questions.remove(other, 3);
-        questions.remove(other, 4);
+        questions.remove(one.circuit, 1);
+        questions.remove(other.circuit, 3);
+        questions.remove(other.circuit, 4);
         assert_eq!(taken(&questions, 3), [2]);
         assert_eq!(questions.waiting.lock().unwrap().len, 0);
         questions.end();

@@ -1,0 +1,105 @@
+//! Finished runs.
+
+use hopflow_live::Recording;
+use serde_json::Value;
+
+use crate::support::{Events, SCENARIO, results, serve};
+
+fn frames(recording: &Recording) -> (Value, Vec<Value>) {
+    let server = serve(&recording.stream());
+    let mut events = Events::of(server.address());
+    let (_, head) = events.next().unwrap();
+    let events = events.until("done");
+    server.end();
+    let frames = events.into_iter().filter(|(name, _)| name == "frame");
+    (head, frames.map(|(_, frame)| frame).collect())
+}
+
+#[test]
+fn a_finished_run_is_what_was_recorded_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    results(SCENARIO, folder.path());
+    let (head, frames) = frames(&Recording::load(folder.path(), Some(7)).unwrap());
+    assert_eq!(head["kind"], "results");
+    assert_eq!(head["hops"], true);
+    let network = &head["network"];
+    assert_eq!(network["seed"], 7);
+    assert_eq!(network["end"], 2.0);
+    assert_eq!(network["transports"][0], "vanilla");
+    assert_eq!(network["machines"][0]["bucket"], 1e6);
+    assert_eq!(network["users"][0]["paths"][0].as_array().unwrap().len(), 3);
+    let times: Vec<_> = frames.iter().map(|it| it["at"].as_f64().unwrap()).collect();
+    assert_eq!(times.len(), 11, "{times:?}");
+    let mut shown = 0;
+    for frame in &frames {
+        for (view, transport) in frame["views"].as_array().unwrap().iter().zip(0..) {
+            for (user, number) in view["users"].as_array().unwrap().iter().zip(0..) {
+                let path = &network["users"][number]["paths"][0];
+                let hops = user["hops"].as_array().unwrap();
+                assert_eq!(hops.len(), 2, "exit and guard send");
+                assert_eq!([&hops[0][0], &hops[1][0]], [&path[2], &path[1]]);
+                let transfer = &user["transfer"];
+                if number == 2 {
+                    assert!(transfer[2].is_null(), "it has no end");
+                } else if !transfer[2].is_null() {
+                    shown += 1;
+                    assert!(transfer[1].as_u64() <= transfer[2].as_u64());
+                    assert!(transfer[0].as_f64() <= frame["at"].as_f64());
+                }
+                assert!(transport > 0 || hops[0][3].is_u64(), "vanilla's window");
+            }
+        }
+    }
+    assert!(shown > 0, "downloads are under way");
+    let downloads = frames
+        .iter()
+        .flat_map(|it| it["views"][0]["downloads"].as_array().unwrap());
+    assert!(downloads.count() > 2);
+}
+
+#[test]
+fn circuits_alone_are_enough_and_nothing_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    results(&SCENARIO.replace("hops = \"200 ms\"", ""), folder.path());
+    let (head, found) = frames(&Recording::load(folder.path(), None).unwrap());
+    assert_eq!(head["hops"], false);
+    assert_eq!(head["network"]["seed"], 4);
+    assert!(found.len() > 15, "{}", found.len());
+    assert!(
+        found[5]["views"][0]["users"][0]["hops"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn uploads_are_followed_from_the_client() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = SCENARIO.replace(
+        "response = \"endless\"",
+        "direction = \"upload\", request = \"100 KiB\"",
+    );
+    results(&text, folder.path());
+    let (head, found) = frames(&Recording::load(folder.path(), None).unwrap());
+    let path = &head["network"]["users"][2]["paths"][0];
+    let hops = &found[5]["views"][0]["users"][2]["hops"];
+    assert_eq!([&hops[0][0], &hops[1][0]], [&path[0], &path[1]]);
+}
+
+#[test]
+fn folders_without_what_is_shown_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = Recording::load(folder.path(), None)
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("manifest.json"), "{error}");
+    results(SCENARIO, folder.path());
+    let error = Recording::load(folder.path(), Some(5))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.ends_with("--seed: there is no run with 5; allowed are 4, 7"),
+        "{error}"
+    );
+}

@@ -1,0 +1,165 @@
+//! How many descriptors the process may have, and what a relay's limits may be with them.
+
+use hopflow_engine::Limits;
+use hopflow_overlay::{LinkPlan, Multiplexing};
+use hopflow_wire::Carrier;
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::warn;
+
+use crate::config::RelayLimits;
+
+/// Descriptors of a worker that are no links and no connections: sockets, timers, names that are looked up.
+const OF_WORKER: u64 = 64;
+/// Those of the process: files, metrics.
+const OF_PROCESS: u64 = 64;
+
+/// Raises the process's limit on descriptors as far as it may be raised, and returns it; `None` is no limit.
+fn raise() -> Option<u64> {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current == maximum {
+        return current;
+    }
+    let raised = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => maximum,
+        Err(error) => {
+            warn!(%error, ?current, ?maximum, "the limit on descriptors cannot be raised");
+            current
+        }
+    }
+}
+
+/// Whether the process, or the system, has no descriptor left.
+pub(super) fn is_out(error: &std::io::Error) -> bool {
+    let code = error.raw_os_error();
+    code == Some(Errno::MFILE.raw_os_error()) || code == Some(Errno::NFILE.raw_os_error())
+}
+
+/// What a relay needs descriptors for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Needs {
+    /// For each link that others open: none with datagrams, two where it is passed on by a link of its own.
+    pub(super) of_link: u32,
+    /// Whether it connects to servers.
+    pub(super) exit: bool,
+    pub(super) workers: usize,
+    /// How many there are; `None` is no limit.
+    pub(super) descriptors: Option<u64>,
+}
+
+impl Needs {
+    /// What a relay needs of so many workers, with the links of its transport.
+    pub(super) fn of(exit: bool, workers: usize, link: &LinkPlan) -> Self {
+        let of_link = match (link.carrier, link.multiplexing) {
+            (Carrier::Datagram, _) => 0,
+            (Carrier::Stream, Multiplexing::Shared) => 1,
+            (Carrier::Stream, Multiplexing::PerCircuit) => 2,
+        };
+        Self {
+            of_link,
+            exit,
+            workers,
+            descriptors: raise(),
+        }
+    }
+
+    /// The limits of each worker's engine.
+    pub(super) fn share(self, limits: &RelayLimits) -> Limits {
+        let limits = limits.share(self.workers);
+        let opened = if self.of_link > 1 {
+            limits.opened.min(limits.links)
+        } else {
+            limits.opened
+        };
+        Limits { opened, ..limits }
+    }
+
+    /// The limits, lowered as far as they must be for the descriptors that there are: links and connections
+    /// in the same proportion.
+    pub(super) fn fit(self, limits: RelayLimits) -> RelayLimits {
+        let connections = if self.exit { limits.connections } else { 0 };
+        let wanted = u64::from(self.of_link) * u64::from(limits.links) + u64::from(connections);
+        let others = OF_PROCESS + OF_WORKER * self.workers as u64;
+        let left = self
+            .descriptors
+            .map_or(wanted, |all| all.saturating_sub(others));
+        if wanted <= left {
+            return limits;
+        }
+        let part = |limit: u32| (u64::from(limit) * left / wanted).max(1) as u32;
+        let links = if self.of_link > 0 {
+            part(limits.links)
+        } else {
+            limits.links
+        };
+        let connections = if self.exit {
+            part(limits.connections)
+        } else {
+            limits.connections
+        };
+        warn!(
+            allowed = left + others,
+            needed = wanted + others,
+            "the limit on descriptors (RLIMIT_NOFILE, LimitNOFILE of the service) is too low: limits.links is \
+             {links} instead of {}, limits.connections {connections} instead of {}",
+            limits.links,
+            limits.connections,
+        );
+        RelayLimits {
+            links,
+            connections,
+            ..limits
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: fn() -> RelayLimits = || RelayLimits {
+        links: 1000,
+        connections: 500,
+        ..RelayLimits::default()
+    };
+
+    fn fitted(of_link: u32, exit: bool, descriptors: Option<u64>) -> (u32, u32) {
+        let needs = Needs {
+            of_link,
+            exit,
+            workers: 2,
+            descriptors,
+        };
+        let limits = needs.fit(LIMITS());
+        (limits.links, limits.connections)
+    }
+
+    #[test]
+    fn limits_stay_where_descriptors_suffice() {
+        for (of_link, exit, needed) in [(0, false, 0), (1, false, 1000), (2, true, 2500)] {
+            let others = OF_PROCESS + 2 * OF_WORKER;
+            assert_eq!(fitted(of_link, exit, Some(others + needed)), (1000, 500));
+        }
+        assert_eq!(fitted(2, true, None), (1000, 500));
+    }
+
+    #[test]
+    fn limits_are_lowered_in_proportion_where_they_do_not() {
+        let half = OF_PROCESS + 2 * OF_WORKER + 750;
+        assert_eq!(fitted(1, true, Some(half)), (500, 250));
+        assert_eq!(fitted(0, true, Some(half)), (1000, 500));
+        assert_eq!(fitted(2, false, Some(half)), (375, 500));
+        assert_eq!(fitted(1, true, Some(5)), (1, 1));
+    }
+
+    #[test]
+    fn the_limit_is_raised_as_far_as_it_may_be() {
+        let raised = raise();
+        assert_eq!(raised, getrlimit(Resource::Nofile).maximum);
+        assert_eq!(raised, getrlimit(Resource::Nofile).current);
+    }
+}

@@ -1,0 +1,86 @@
+//! Who is let in, and how often.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+use hopflow_channel::{Cookies, Knock};
+use hopflow_units::Instant;
+
+use super::meter::Meter;
+use super::{Origin, Prefix};
+use crate::config::Pace;
+
+/// What an engine takes from others: nothing while it drains, and from each network no more often
+/// than it may ask.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    /// How often each network begins circuits.
+    circuits: Meter,
+    /// How often each network opens links.
+    links: Meter,
+    /// For those who open links by datagrams.
+    cookies: Cookies,
+    /// The addresses of the directory's relays.
+    relays: BTreeSet<IpAddr>,
+    draining: bool,
+}
+
+impl Admission {
+    pub(crate) fn new() -> Self {
+        Self {
+            circuits: Meter::default(),
+            links: Meter::default(),
+            cookies: Cookies::generate(),
+            relays: BTreeSet::new(),
+            draining: false,
+        }
+    }
+
+    /// Counts what comes from these addresses for the relays that are there, whatever else their
+    /// networks ask for.
+    pub(crate) fn set_relays(&mut self, relays: impl Iterator<Item = IpAddr>) {
+        self.relays = relays.map(|address| address.to_canonical()).collect();
+    }
+
+    /// For whom counts what somebody at this address asks for now.
+    pub(crate) fn origin(&self, now: Instant, from: IpAddr) -> Origin {
+        let from = from.to_canonical();
+        let prefix = if self.relays.contains(&from) {
+            Prefix::Relay(from)
+        } else {
+            Prefix::of(from)
+        };
+        Origin { prefix, since: now }
+    }
+
+    /// Takes nothing from now on.
+    pub(crate) const fn drain(&mut self) {
+        self.draining = true;
+    }
+
+    /// Whether nothing is taken any more.
+    pub(crate) const fn is_draining(&self) -> bool {
+        self.draining
+    }
+
+    /// Whether a network may begin one more circuit, or let one grow, which then counts.
+    pub(crate) fn allows_circuit(&mut self, now: Instant, by: Prefix, pace: Pace) -> bool {
+        self.circuits.allows(now, by, pace)
+    }
+
+    /// Whether a network may open one more link, which then counts.
+    pub(crate) fn allows_link(&mut self, now: Instant, by: Prefix, pace: Pace) -> bool {
+        self.links.allows(now, by, pace)
+    }
+
+    /// Whether who opens a link by datagrams has proven that it receives at its address.
+    pub(crate) fn knock(&self, now: Instant, from: SocketAddr, data: &[u8]) -> Knock {
+        self.cookies.check(now, from, data)
+    }
+
+    /// Forgets networks that may ask as often as any.
+    pub(crate) fn forget(&mut self, now: Instant) {
+        self.circuits.forget(now);
+        self.links.forget(now);
+    }
+}

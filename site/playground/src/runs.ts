@@ -1,0 +1,186 @@
+/** Runs that the server tells of: a simulation in progress, or results. */
+
+import { makeArm, type Arm } from './arm.ts';
+import { Charts } from './charts.ts';
+import type { Moment, RunsHead, Show } from './follow.ts';
+import { sample, type History } from './history.ts';
+import { chosenUser, type Choice } from './stage.ts';
+import { speed } from './text.ts';
+import { Timeline } from './timeline.ts';
+import type { View } from './wire.ts';
+
+/** Charts follow so often, in milliseconds. */
+const CHARTS_EVERY = 250;
+
+/** Cells move on for so many seconds without news. */
+const MOVE_ON = 0.08;
+
+/** Results are played in about so many seconds. */
+const PLAYED_IN = 45;
+
+const by = (id: string) => document.getElementById(id)!;
+
+export class Runs implements Show {
+  private readonly timeline: Timeline;
+  /** Moments that can be chosen. */
+  private readonly moments: Moment[] = [];
+  /** Of each transport. */
+  private readonly histories: History[];
+  /** The newest moment, and when it came. */
+  private newest: (Moment & { came: number }) | undefined;
+  private arms: Arm[] = [];
+  private charts: Charts | undefined;
+  private chosen: Choice = { user: 0 };
+  private stale = true;
+  private staleCharts = true;
+  private lastCharts = 0;
+
+  constructor(private readonly head: RunsHead) {
+    const { network } = head;
+    this.timeline = new Timeline(0.1, () => (this.stale = true));
+    this.timeline.end = network.end;
+    this.histories = network.transports.map(() => ({ samples: [], downloads: [] }));
+    const note = head.hops === false ? ' Queues and windows were not recorded: a scenario needs hops = "200 ms" under [record].' : '';
+    by('caption').textContent = `${network.name}, network ${network.seed}. ${network.about}${note}`;
+    by('arms').replaceChildren();
+    document.body.dataset['kind'] = head.kind;
+    this.say();
+  }
+
+  take(kind: string, data: unknown): void {
+    if (kind === 'frame') this.keep(data as Moment);
+    else if (kind === 'moment') this.come(data as Moment);
+    else if (kind === 'done') this.timeline.done = true;
+    if (kind === 'done' && this.head.kind === 'results') this.begin();
+    this.say();
+  }
+
+  frame(now: number): void {
+    this.timeline.pass(now);
+    const moves = this.timeline.following && this.newest !== undefined && now - this.newest.came < 1e3 * MOVE_ON;
+    if ((this.stale || moves) && this.moments.length > 0) {
+      this.stale = false;
+      this.draw(now);
+      this.timeline.draw();
+    }
+    if (this.staleCharts && now - this.lastCharts > CHARTS_EVERY && this.arms.length > 0) {
+      this.lastCharts = now;
+      this.staleCharts = false;
+      this.drawCharts();
+    }
+  }
+
+  resize(): void {
+    this.arms.forEach((arm) => arm.measure());
+    this.charts?.build();
+    this.stale = true;
+    this.staleCharts = true;
+  }
+
+  close(): void {
+    this.timeline.close();
+    this.charts?.close();
+  }
+
+  /** Results are there: they are played, unless the user wants no motion. */
+  private begin(): void {
+    const { timeline } = this;
+    timeline.setSpeed(Math.max(1, Math.round((timeline.reached - timeline.from) / PLAYED_IN)));
+    if (matchMedia('(prefers-reduced-motion: reduce)').matches) timeline.jump(timeline.from);
+    else timeline.play(timeline.from);
+  }
+
+  private keep(moment: Moment): void {
+    const { network } = this.head;
+    moment.views.forEach((view, transport) => {
+      const history = this.histories[transport]!;
+      history.samples.push(sample(view, network));
+      history.downloads.push(...view.downloads);
+    });
+    if (this.moments.length === 0) this.timeline.from = moment.at;
+    this.moments.push(moment);
+    this.staleCharts = true;
+    this.come(moment);
+  }
+
+  private come(moment: Moment): void {
+    const { at } = moment;
+    // A moment without packets does not hide one with them.
+    const bare = moment.views.every(({ packets }) => packets.length === 0);
+    if (bare && this.head.pace !== null && this.newest !== undefined && this.newest.views[0]!.packets.length > 0) return;
+    this.newest = { ...moment, came: performance.now() };
+    this.timeline.reached = Math.max(this.timeline.reached, at);
+    this.stale ||= this.timeline.following;
+  }
+
+  /** Where things stand, in the page's head. */
+  private say(): void {
+    const { kind, pace } = this.head;
+    const going = pace === null ? 'as fast as it computes' : `${speed(pace)} real time`;
+    const simulation = this.timeline.done ? 'simulation, finished' : `simulation in progress, ${going}`;
+    const text = kind === 'results' ? 'finished run' : simulation;
+    if (by('status').textContent !== text) by('status').textContent = text;
+  }
+
+  /** What is shown, and the time to which its cells have moved. */
+  private shown(now: number): [View[], number] {
+    const { newest, timeline } = this;
+    if (timeline.following && newest !== undefined) {
+      const passed = Math.min(MOVE_ON, (now - newest.came) / 1e3);
+      return [newest.views, newest.at + passed * (this.head.pace ?? 0)];
+    }
+    const paused = newest !== undefined && timeline.time >= newest.at ? newest : undefined;
+    const moment = paused ?? this.moments.findLast(({ at }) => at <= timeline.time) ?? this.moments[0]!;
+    return [moment.views, moment.at];
+  }
+
+  private draw(now: number): void {
+    const [views, time] = this.shown(now);
+    if (this.arms.length === 0) this.compare([0, 1].filter((it) => it < views.length), views);
+    for (const arm of this.arms) {
+      arm.view = views[arm.transport]!;
+      arm.history = upTo(this.histories[arm.transport]!, this.timeline.time);
+      arm.draw(Math.max(arm.view.now, time), this.chosen);
+    }
+    this.charts?.mark(this.timeline.following ? undefined : this.timeline.time);
+  }
+
+  /** Puts transports beside each other. */
+  private compare(transports: number[], views: View[]): void {
+    const { network } = this.head;
+    this.arms = transports.map((transport, place) =>
+      makeArm(network, transport, views[transport]!, {
+        compare: (other) => {
+          const shown = this.arms.map((arm) => arm.transport);
+          shown[place] = other;
+          this.compare(shown, this.shown(performance.now())[0]);
+        },
+        choose: (choice) => {
+          this.chosen = choice;
+          this.stale = true;
+          this.staleCharts = true;
+        },
+        resized: () => (this.stale = true),
+      }),
+    );
+    by('arms').replaceChildren(...this.arms.map(({ box }) => box));
+    this.arms.forEach((arm) => arm.measure());
+    const labels = transports.map((transport) => network.transports[transport]!);
+    this.charts?.close();
+    this.charts = new Charts(by('charts'), network, labels, this.timeline.from);
+    this.stale = true;
+    this.staleCharts = true;
+  }
+
+  private drawCharts(): void {
+    const histories = this.arms.map(({ transport }) => this.histories[transport]!);
+    this.charts?.update(histories, chosenUser(this.head.network, this.chosen));
+  }
+}
+
+function upTo({ samples, downloads }: History, time: number): History {
+  return {
+    samples: samples.slice(0, samples.findLastIndex(({ at }) => at <= time) + 1),
+    downloads: downloads.filter(([, at, , ttlb]) => at + ttlb <= time),
+  };
+}
