@@ -16,6 +16,9 @@ pub(crate) enum Command {
     /// Run a client of a real overlay (build with `--features overlay`)
     #[command(disable_help_flag = true)]
     Client(Arguments),
+    /// Show what running relays and clients do (build with `--features overlay`)
+    #[command(disable_help_flag = true)]
+    Top(Arguments),
     /// Make, sign and verify the directory of an overlay (build with `--features overlay`)
     #[command(disable_help_flag = true)]
     Directory(Arguments),
@@ -38,6 +41,7 @@ impl Command {
             Self::Testbed(_) => "testbed",
             Self::Relay(_) => "relay",
             Self::Client(_) => "client",
+            Self::Top(_) => "top",
             Self::Directory(_) => "directory",
         };
         Err(Failure::bad_input(format_args!(

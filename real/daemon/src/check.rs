@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 
+use crate::accounting::Ledger;
 use crate::config::{ClientConfig, RelayConfig, Trace};
 use crate::directory::{Directory, Relay, newest};
 use crate::keys::KeyStore;
@@ -29,9 +30,12 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
         facts: vec![network(&directory), node(config)],
         warnings: Vec::new(),
     };
-    found
-        .warnings
-        .extend(config.trace.as_ref().map(Trace::warning));
+    let traced = config.trace.as_ref().map(Trace::warning);
+    found.warnings.extend(traced);
+    if let Some(accounting) = config.accounting {
+        let standing = Ledger::open(accounting, &config.keys, now)?.standing();
+        found.facts.push(format!("accounting: {standing}"));
+    }
     if !KeyStore::has_relay(&config.keys) {
         refuse_others_keys(config, &directory, None)?;
         let keys = config.keys.display();
@@ -74,10 +78,11 @@ pub(crate) fn refuse_others_keys(
     directory: &Directory,
     own: Option<Hex<32>>,
 ) -> Result<(), InputError> {
-    let listed = directory
-        .relays
-        .iter()
-        .find(|relay| relay.address == config.listen);
+    let here = |relay: &&Relay| {
+        let mut addresses = relay.addresses();
+        addresses.any(|address| config.listen.addresses().contains(&address))
+    };
+    let listed = directory.relays.iter().find(here);
     let Some(relay) = listed.filter(|relay| Some(relay.fingerprint) != own) else {
         return Ok(());
     };
@@ -165,11 +170,14 @@ fn node(config: &RelayConfig) -> String {
 
 /// Says where a relay is not what the directory says of it.
 fn compare(config: &RelayConfig, listed: &Relay, warnings: &mut Vec<String>) {
-    if !reaches(listed.address, config.listen) {
-        warnings.push(format!(
-            "the directory lists {} at {}, but it listens at {}",
-            listed.nickname, listed.address, config.listen
-        ));
+    for address in listed.addresses() {
+        let reaches = |listen: &SocketAddr| reaches(address, *listen);
+        if !config.listen.addresses().iter().any(reaches) {
+            warnings.push(format!(
+                "the directory lists {} at {address}, but it listens at {}",
+                listed.nickname, config.listen
+            ));
+        }
     }
     if listed.exit != config.exit {
         warnings.push(format!(
@@ -182,5 +190,6 @@ fn compare(config: &RelayConfig, listed: &Relay, warnings: &mut Vec<String>) {
 /// Whether what is sent to one address may arrive at the other: behind a translator of addresses
 /// the port is all that can be compared.
 fn reaches(listed: SocketAddr, listen: SocketAddr) -> bool {
-    listed == listen || listen.ip().is_unspecified() && listed.port() == listen.port()
+    let any = listen.ip().is_unspecified() && listed.is_ipv6() == listen.is_ipv6();
+    listed == listen || any && listed.port() == listen.port()
 }

@@ -165,6 +165,23 @@ fn to_array<const N: usize>(secret: &Secret) -> Result<[u8; N], String> {
         .map_err(|_| format!("{found} digits: allowed are {digits} hexadecimal digits"))
 }
 
+/// Writes a file that others see as it was or as it is, and that only its owner can read.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
+    let draft = path.with_extension("new");
+    // What a process that was ended left.
+    let _ = fs::remove_file(&draft);
+    private::create(&draft)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(|cause| failure(path, "cannot be written", &cause))
+}
+
 /// Makes a file of `bytes` that appears whole or not at all; one that is there already stays.
 fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_extension(format!("new-{}", std::process::id()));

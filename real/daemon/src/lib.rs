@@ -5,6 +5,7 @@
 //! network has, [`config`] and [`keys`] what a node is, [`policy`] what an exit connects to,
 //! [`socks`] what an application asks for, [`path`] and [`pool`] which circuits carry it.
 
+pub mod accounting;
 pub mod check;
 pub mod config;
 pub mod directory;
@@ -26,5 +27,6 @@ mod time;
 pub use hex::{Hex, NotHex};
 pub use hopflow_config::InputError;
 use hopflow_config::read;
+pub use hopflow_wire::CELL;
 pub use target::{Host, NoTarget, Target};
 pub use time::UnixTime;

@@ -17,6 +17,7 @@ pub(crate) fn network(guards: usize, middles: usize, exits: usize) -> Directory 
         directory.relays.push(Relay {
             nickname: format!("relay-{index}"),
             address: ([192, index as u8, 2, 1], 9001).into(),
+            other_address: None,
             fingerprint: Hex([index as u8; 32]),
             onion_key: Hex([index as u8; 32]),
             weight: 1000,

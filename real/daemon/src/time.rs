@@ -34,6 +34,17 @@ impl UnixTime {
         Self::from_secs(self.0.saturating_add(span.as_nanos() / 1_000_000_000))
     }
 
+    /// The day in which the time lies.
+    pub(crate) fn date(self) -> time::Date {
+        calendar_day(self.0 / DAY)
+    }
+
+    /// A minute of a day; the first of all times if the day lies before it.
+    pub(crate) fn of(day: time::Date, minute: u16) -> Self {
+        let days = u64::try_from(day.to_julian_day() - EPOCH).unwrap_or(0);
+        Self::from_secs(days * DAY + u64::from(minute) * 60)
+    }
+
     fn datetime(self) -> Datetime {
         let second = (self.0 % DAY) as u32;
         Datetime {
@@ -65,10 +76,15 @@ impl UnixTime {
 /// The day 1970-01-01, as astronomers count days.
 const EPOCH: i32 = 2_440_588;
 
+/// A day since 1970-01-01.
+fn calendar_day(day: u64) -> time::Date {
+    let day = time::Date::from_julian_day(EPOCH + day as i32);
+    day.expect("the year is at most 9999")
+}
+
 /// Year, month and day of a day since 1970-01-01.
 fn date_of(day: u64) -> Date {
-    let day = time::Date::from_julian_day(EPOCH + day as i32);
-    let (year, month, day) = day.expect("the year is at most 9999").to_calendar_date();
+    let (year, month, day) = calendar_day(day).to_calendar_date();
     Date {
         year: year as u16,
         month: month.into(),

@@ -293,9 +293,7 @@ fn relay(engine: &mut Engine, now: Instant, inbox: &[Parcel]) -> Vec<(Target, Ve
     for parcel in inbox {
         match parcel {
             Parcel::Datagrams(via, from, segment, bytes) => {
-                for datagram in bytes.chunks(*segment) {
-                    engine.receive_datagram(now, *via, *from, datagram);
-                }
+                engine.receive_datagrams(now, *via, *from, *segment, bytes);
             }
             Parcel::Bytes(conn, bytes) => engine.receive_bytes(now, *conn, bytes),
             Parcel::Opened(..) => {}

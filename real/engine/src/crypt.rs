@@ -59,9 +59,9 @@ impl Crypt {
             return false;
         }
         *next = (*next).max(index + 1);
-        match (&self.keys, direction) {
+        match (&mut self.keys, direction) {
             (Keys::Client(hops), _) => {
-                let Some((last, before)) = hops.split_last() else {
+                let Some((last, before)) = hops.split_last_mut() else {
                     return false;
                 };
                 last.forward.seal(index, body);
@@ -94,11 +94,11 @@ impl Crypt {
         }
         let index = seq.map_or(self.ending, |seq| seq.widen(self.ending));
         self.ending = self.ending.max(index + 1);
-        match &self.keys {
+        match &mut self.keys {
             Keys::Middle(_) => Ok(()),
             Keys::Last(hop) => hop.forward.open(index, body),
             Keys::Client(hops) => {
-                let (last, before) = hops.split_last().ok_or(Forged)?;
+                let (last, before) = hops.split_last_mut().ok_or(Forged)?;
                 for hop in before {
                     hop.backward.apply_layer(index, body);
                 }

@@ -26,7 +26,7 @@ fn agree() -> (HopKeys, HopKeys) {
 /// Every relay but the last, for each cell.
 #[divan::bench(sample_size = 1000)]
 fn layer(bencher: Bencher<'_, '_>) {
-    let (client, _) = agree();
+    let (mut client, _) = agree();
     let mut body = [1; 509];
     let mut index = 0;
     bencher.counter(BytesCount::new(509_u32)).bench_local(|| {
@@ -63,7 +63,7 @@ fn open(bencher: Bencher<'_, '_>) {
 /// A client with three hops, for each cell that it sends.
 #[divan::bench(sample_size = 1000)]
 fn client_of_three_hops(bencher: Bencher<'_, '_>) {
-    let hops = [agree().0, agree().0, agree().0];
+    let mut hops = [agree().0, agree().0, agree().0];
     let mut body = [1; 509];
     let mut index = 0;
     bencher.counter(BytesCount::new(509_u32)).bench_local(|| {

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use aes::Aes128Enc;
+use aes::cipher::{Block, BlockCipherEncrypt, KeyInit};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
-use aws_lc_rs::cipher::{self, EncryptingKey, EncryptionContext, UnboundCipherKey};
 use aws_lc_rs::hkdf::{HKDF_SHA256, KeyType, Prk};
-use aws_lc_rs::iv::FixedLength;
 use hopflow_wire::CELL_PAYLOAD;
 use zeroize::Zeroizing;
 
@@ -74,7 +74,7 @@ impl DirectionKeys {
     /// Adds or removes this hop's layer of the cell with the given index in its flow. The layer
     /// is an AES-128-CTR key stream, so that adding it twice removes it.
     #[inline]
-    pub fn apply_layer(&self, index: u64, body: &mut [u8; CELL_PAYLOAD]) {
+    pub fn apply_layer(&mut self, index: u64, body: &mut [u8; CELL_PAYLOAD]) {
         self.layer.apply(index, body);
     }
 
@@ -124,7 +124,8 @@ impl DirectionKeys {
 
     /// Adds or removes this hop's layer of a sealed set-up message.
     pub fn apply_setup_layer(&self, counter: u32, sealed: &mut [u8; SEALED_SETUP]) {
-        Layer::new(self.secrets.part(2)).apply(u64::from(counter), sealed);
+        let [piece] = Layer::new(self.secrets.part(2)).pieces(u64::from(counter));
+        add(sealed, Block::<Aes128Enc>::slice_as_flattened(&piece));
     }
 
     #[inline]
@@ -169,35 +170,85 @@ impl KeyType for SecretsLen {
     }
 }
 
+/// Blocks of key stream per index; 509 bytes need all of them.
+const BLOCKS: usize = CELL_PAYLOAD.div_ceil(BLOCK);
+
+/// The key stream of one cell.
+type Piece = [Block<Aes128Enc>; BLOCKS];
+
 /// A key stream that is cut into pieces of 32 blocks, one for each cell.
 struct Layer {
-    key: EncryptingKey,
+    key: Aes128Enc,
     start: u128,
+    ahead: Option<Box<Ahead>>,
+}
+
+/// The piece of the cell that probably comes next.
+struct Ahead {
+    index: u64,
+    bytes: Zeroizing<[u8; BLOCKS * BLOCK]>,
+}
+
+impl Ahead {
+    fn new() -> Box<Self> {
+        Box::new(Self {
+            index: 0,
+            bytes: Zeroizing::new([0; BLOCKS * BLOCK]),
+        })
+    }
 }
 
 impl Layer {
-    /// Blocks of key stream per index; 509 bytes need all of them.
-    const BLOCKS: u128 = CELL_PAYLOAD.div_ceil(BLOCK) as u128;
-
     fn new(part: &[u8; PART]) -> Self {
         let (key, start) = split(part);
-        let key = UnboundCipherKey::new(&cipher::AES_128, key)
-            .and_then(EncryptingKey::ctr)
-            .expect("the key has 16 bytes");
         Self {
-            key,
+            key: Aes128Enc::new(key.into()),
             start: u128::from_be_bytes(*start),
+            ahead: None,
         }
     }
 
-    /// Blocks are numbered from `start` (NIST SP 800-38A, section 6.5 and appendix B.1).
+    /// Cells mostly come one after the other, and two pieces at once cost little more than one:
+    /// processors encrypt up to 64 blocks together.
     #[inline]
-    fn apply(&self, index: u64, bytes: &mut [u8]) {
-        let first = self.start.wrapping_add(u128::from(index) * Self::BLOCKS);
-        let context = EncryptionContext::Iv128(FixedLength::from(first.to_be_bytes()));
-        self.key
-            .less_safe_encrypt(bytes, context)
-            .expect("counter mode takes any length");
+    fn apply(&mut self, index: u64, bytes: &mut [u8]) {
+        if let Some(ahead) = &self.ahead
+            && ahead.index == index
+        {
+            return add(bytes, &*ahead.bytes);
+        }
+        let [piece, next] = self.pieces(index);
+        add(bytes, Block::<Aes128Enc>::slice_as_flattened(&piece));
+        let ahead = self.ahead.get_or_insert_with(Ahead::new);
+        // Pieces are not numbered modulo 2^64, so nothing is ahead of the last one.
+        ahead.index = index.saturating_add(1);
+        let next = if ahead.index == index { &piece } else { &next };
+        let next = Block::<Aes128Enc>::slice_as_flattened(next);
+        ahead.bytes.copy_from_slice(next);
+    }
+
+    /// The pieces from an index on. Blocks are numbered from `start` (NIST SP 800-38A, section 6.5 and
+    /// appendix B.1).
+    #[inline]
+    fn pieces<const N: usize>(&self, index: u64) -> [Piece; N] {
+        let first = u128::from(index) * BLOCKS as u128;
+        let mut number = self.start.wrapping_add(first);
+        let mut pieces = [Piece::default(); N];
+        let blocks = pieces.as_flattened_mut();
+        for block in &mut *blocks {
+            *block = number.to_be_bytes().into();
+            number = number.wrapping_add(1);
+        }
+        self.key.encrypt_blocks(blocks);
+        pieces
+    }
+}
+
+/// Adds a key stream to as many bytes.
+#[inline]
+fn add(bytes: &mut [u8], stream: &[u8]) {
+    for (byte, key) in bytes.iter_mut().zip(stream) {
+        *byte ^= key;
     }
 }
 

@@ -28,23 +28,23 @@ fn sealed(keys: &DirectionKeys, index: u64, byte: u8) -> Body {
 
 #[test]
 fn a_cell_passes_three_hops_in_each_direction() {
-    let (client, relays) = circuit(3);
+    let (mut client, mut relays) = circuit(3);
     for index in [0, 1, 77, u64::from(u32::MAX) + 5] {
         let mut body = sealed(&client[2].forward, index, 9);
-        for hop in client[..2].iter().rev() {
+        for hop in client[..2].iter_mut().rev() {
             hop.forward.apply_layer(index, &mut body);
         }
-        for relay in &relays[..2] {
+        for relay in &mut relays[..2] {
             relay.forward.apply_layer(index, &mut body);
         }
         assert_eq!(relays[2].forward.open(index, &mut body), Ok(()));
         assert_eq!(body[TAG..], plain(9)[TAG..]);
 
         let mut body = sealed(&relays[2].backward, index, 8);
-        for relay in relays[..2].iter().rev() {
+        for relay in relays[..2].iter_mut().rev() {
             relay.backward.apply_layer(index, &mut body);
         }
-        for hop in &client[..2] {
+        for hop in &mut client[..2] {
             hop.backward.apply_layer(index, &mut body);
         }
         assert_eq!(client[2].backward.open(index, &mut body), Ok(()));
@@ -82,7 +82,7 @@ fn every_altered_byte_of_a_cell_is_noticed() {
 
 #[test]
 fn a_bit_that_a_middle_relay_flips_is_noticed_at_the_end() {
-    let (client, relays) = circuit(2);
+    let (mut client, mut relays) = circuit(2);
     let mut body = sealed(&client[1].forward, 0, 1);
     client[0].forward.apply_layer(0, &mut body);
     body[300] ^= 0x10;
@@ -114,7 +114,7 @@ fn another_key_or_direction_does_not_open_a_cell() {
 
 #[test]
 fn a_layer_at_another_index_leaves_a_cell_garbled() {
-    let (client, relays) = circuit(2);
+    let (mut client, mut relays) = circuit(2);
     let mut body = sealed(&client[1].forward, 6, 1);
     client[0].forward.apply_layer(6, &mut body);
     relays[0].forward.apply_layer(7, &mut body);
@@ -123,7 +123,7 @@ fn a_layer_at_another_index_leaves_a_cell_garbled() {
 
 #[test]
 fn key_streams_of_different_cells_share_no_block() {
-    let (client, _) = agree();
+    let (mut client, _) = agree();
     let mut blocks = std::collections::BTreeSet::new();
     for index in (0..40).chain([u64::MAX - 1, u64::MAX]) {
         let mut stream = [0; 509];
@@ -138,13 +138,13 @@ fn key_streams_of_different_cells_share_no_block() {
 
 #[test]
 fn set_up_messages_pass_earlier_hops_in_each_direction() {
-    let (client, relays) = circuit(3);
+    let (mut client, mut relays) = circuit(3);
     let message = [5; hopflow_onion::SETUP_PLAIN];
     let mut sealed = client[2].forward.seal_setup(3, &message);
-    for hop in client[..2].iter().rev() {
+    for hop in client[..2].iter_mut().rev() {
         hop.forward.apply_setup_layer(3, &mut sealed);
     }
-    for relay in &relays[..2] {
+    for relay in &mut relays[..2] {
         relay.forward.apply_setup_layer(3, &mut sealed);
     }
     assert_eq!(relays[2].forward.open_setup(3, &sealed), Ok(message));
@@ -176,7 +176,7 @@ fn set_up_messages_that_were_altered_or_moved_are_noticed() {
 
 #[test]
 fn cells_and_set_up_messages_do_not_share_keys() {
-    let (client, _) = agree();
+    let (mut client, _) = agree();
     let mut cell = [0; 509];
     let mut setup = [0; hopflow_onion::SEALED_SETUP];
     client.forward.apply_layer(1, &mut cell);
@@ -207,15 +207,15 @@ proptest! {
         index: u64,
         hops in 1_usize..5,
     ) {
-        let (client, relays) = circuit(hops);
+        let (mut client, mut relays) = circuit(hops);
         let mut body = [0; 509];
         body[TAG..].copy_from_slice(&data);
         client[hops - 1].forward.seal(index, &mut body);
-        for hop in client[..hops - 1].iter().rev() {
+        for hop in client[..hops - 1].iter_mut().rev() {
             hop.forward.apply_layer(index, &mut body);
         }
         prop_assert_ne!(&body[TAG..], &data);
-        for relay in &relays[..hops - 1] {
+        for relay in &mut relays[..hops - 1] {
             relay.forward.apply_layer(index, &mut body);
         }
         prop_assert_eq!(relays[hops - 1].forward.open(index, &mut body), Ok(()));

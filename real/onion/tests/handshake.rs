@@ -8,30 +8,33 @@ use hopflow_onion::{
 use support::agree;
 
 /// Whether `b` opens what `a` seals, and removes layers that `a` adds, in both directions.
-fn same_keys(a: &HopKeys, b: &HopKeys) -> bool {
-    [(&a.forward, &b.forward), (&a.backward, &b.backward)]
-        .into_iter()
-        .all(|(a, b)| {
-            let mut body = [3; 509];
-            a.seal(1, &mut body);
-            a.apply_layer(1, &mut body);
-            b.apply_layer(1, &mut body);
-            b.open(1, &mut body).is_ok() && body[16..] == [3; 493]
-        })
+fn same_keys(a: &mut HopKeys, b: &mut HopKeys) -> bool {
+    [
+        (&mut a.forward, &mut b.forward),
+        (&mut a.backward, &mut b.backward),
+    ]
+    .into_iter()
+    .all(|(a, b)| {
+        let mut body = [3; 509];
+        a.seal(1, &mut body);
+        a.apply_layer(1, &mut body);
+        b.apply_layer(1, &mut body);
+        b.open(1, &mut body).is_ok() && body[16..] == [3; 493]
+    })
 }
 
 #[test]
 fn both_sides_get_the_same_keys_and_each_others_payloads() {
     let relay = OnionSecret::generate();
     let (initiator, message) = Initiator::start(&relay.public(), b"hello");
-    let (theirs, answer) = answer(&relay, &message, |payload| {
+    let (mut theirs, answer) = answer(&relay, &message, |payload| {
         assert_eq!(payload, b"hello");
         Some(b"welcome".to_vec())
     })
     .unwrap();
-    let (ours, reply) = initiator.finish(&answer).unwrap();
+    let (mut ours, reply) = initiator.finish(&answer).unwrap();
     assert_eq!(reply, b"welcome");
-    assert!(same_keys(&ours, &theirs));
+    assert!(same_keys(&mut ours, &mut theirs));
 }
 
 #[test]
@@ -136,12 +139,12 @@ fn a_replayed_request_gives_other_keys() {
     let relay = OnionSecret::generate();
     let (initiator, message) = Initiator::start(&relay.public(), b"");
     let answers = [(); 2].map(|()| answer(&relay, &message, |_| Some(Vec::new())).unwrap());
-    let [(first, to_client), (second, to_replayer)] = answers;
+    let [(mut first, to_client), (mut second, to_replayer)] = answers;
     assert_ne!(to_client, to_replayer);
-    assert!(!same_keys(&first, &second));
-    let (ours, _) = initiator.finish(&to_client).unwrap();
-    assert!(same_keys(&ours, &first));
-    assert!(!same_keys(&ours, &second));
+    assert!(!same_keys(&mut first, &mut second));
+    let (mut ours, _) = initiator.finish(&to_client).unwrap();
+    assert!(same_keys(&mut ours, &mut first));
+    assert!(!same_keys(&mut ours, &mut second));
 }
 
 #[test]
@@ -178,9 +181,9 @@ fn keys_of_low_order_are_refused() {
 
 #[test]
 fn hops_and_directions_have_different_keys() {
-    let (one, _) = agree();
-    let (other, _) = agree();
-    assert!(!same_keys(&one, &other));
+    let (mut one, _) = agree();
+    let (mut other, _) = agree();
+    assert!(!same_keys(&mut one, &mut other));
     let mut bodies = [[0; 509]; 2];
     one.forward.apply_layer(0, &mut bodies[0]);
     one.backward.apply_layer(0, &mut bodies[1]);

@@ -4,7 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 
 use hopflow_daemon::config::{
-    Bucket, Circuits, ClientConfig, EmulatedLink, Network, RelayConfig, RelayLimits, Trace,
+    Bucket, Circuits, ClientConfig, EmulatedLink, Families, Network, RelayConfig, RelayLimits,
+    Trace,
 };
 use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
@@ -171,6 +172,7 @@ impl Builder<'_> {
             directory.relays.push(Relay {
                 nickname: RELAYS[number].to_owned(),
                 address: *address,
+                other_address: None,
                 fingerprint: Hex(keys.identity()?.fingerprint().to_bytes()),
                 onion_key: Hex(keys.onion()?.public().0),
                 weight: 1,
@@ -188,7 +190,7 @@ impl Builder<'_> {
         RelayConfig {
             network: self.network.clone(),
             keys: self.folder.path().join(RELAYS[number]),
-            listen,
+            listen: listen.into(),
             // A node that is simulated has one, too, and the simulator's link is one for all.
             workers: Some(1),
             memory: MEMORY,
@@ -199,6 +201,7 @@ impl Builder<'_> {
                 burst: None,
                 refill: None,
             }),
+            accounting: None,
             limits: RelayLimits::default(),
             exit: exit(number),
             link: self.link(),
@@ -210,6 +213,7 @@ impl Builder<'_> {
         ClientConfig {
             network: self.network.clone(),
             socks,
+            families: Families::Any,
             memory: MEMORY,
             metrics: self.metrics(CLIENT),
             drain: DRAIN,

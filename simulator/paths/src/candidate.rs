@@ -14,14 +14,21 @@ pub struct Candidate {
     /// The network that its address is in, if that says who runs it: the upper 16 bits of an IPv4
     /// address or the upper 32 of an IPv6 address. No two relays of a network are in one path.
     pub network: Option<u32>,
+    /// The same of an address of the other family, if it has one.
+    pub other_network: Option<u32>,
 }
 
 impl Candidate {
     /// Whether the two must not be in one path (path-spec, "Path selection and constraints"),
     /// apart from being the same relay.
     pub(crate) fn is_kin_of(&self, other: &Self) -> bool {
-        (self.family.is_some() && self.family == other.family)
-            || (self.network.is_some() && self.network == other.network)
+        [
+            (self.family, other.family),
+            (self.network, other.network),
+            (self.other_network, other.other_network),
+        ]
+        .into_iter()
+        .any(|(own, others)| own.is_some() && own == others)
     }
 }
 
@@ -32,6 +39,7 @@ impl From<&PopulationRelay> for Candidate {
             weight: relay.weight,
             family: relay.family,
             network: relay.network.map(u32::from),
+            other_network: None,
         }
     }
 }

@@ -72,9 +72,10 @@ pub(crate) struct EntryOptions {
     /// The relay's name: up to 32 letters, digits and hyphens
     #[arg(long, value_name = "NAME")]
     pub(crate) nickname: String,
-    /// Where others reach the relay; by default where it listens
+    /// Where others reach the relay, if not where it listens; a second one, of the other family, is for
+    /// clients only
     #[arg(long, value_name = "ADDRESS")]
-    pub(crate) address: Option<SocketAddr>,
+    pub(crate) address: Vec<SocketAddr>,
     /// How often the relay is chosen, in comparison with others
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) weight: u64,

@@ -37,7 +37,7 @@ fn entry(options: &EntryOptions) -> Result<(), Failure> {
         weight: options.weight,
         guard: options.guard,
         family: options.family.clone(),
-        ..Relay::of(&config, &options.nickname, options.address)?
+        ..Relay::of(&config, &options.nickname, &options.address)?
     };
     show::print(&relay.to_entry())
 }
@@ -92,7 +92,7 @@ fn describe(file: &Path, authority: &AuthorityId) -> Result<(), Failure> {
     let rows = directory.relays.iter().map(|relay| {
         vec![
             relay.nickname.clone(),
-            relay.address.to_string(),
+            addresses(relay),
             relay.weight.to_string(),
             if relay.guard { "guard" } else { "" }.to_owned(),
             if relay.exit.is_some() { "exit" } else { "" }.to_owned(),
@@ -107,4 +107,10 @@ fn describe(file: &Path, authority: &AuthorityId) -> Result<(), Failure> {
         "network    {}\ntransport  {}{options}\nvalid      {} to {}\n{table}\n",
         directory.network, transport.preset, directory.valid_after, directory.valid_until,
     ))
+}
+
+/// Where a relay takes links.
+fn addresses(relay: &Relay) -> String {
+    let addresses = relay.addresses().map(|address| address.to_string());
+    addresses.collect::<Vec<_>>().join(" ")
 }

@@ -4,7 +4,9 @@ mod args;
 mod directory;
 mod failure;
 mod node;
+mod service;
 mod testbed;
+mod top;
 mod transport_options;
 
 use clap::Subcommand;
@@ -15,6 +17,7 @@ use hopflow_transports::LayerOptions;
 
 use args::{DirectoryCommand, NodeOptions};
 use testbed::TestbedOptions;
+use top::TopOptions;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -32,6 +35,12 @@ pub(crate) enum Command {
     ///
     /// It shuts down as a relay does.
     Client(NodeOptions),
+    /// Show what running relays and clients do, again and again
+    ///
+    /// Reads the metrics of nodes that serve them (the key `metrics` of their configurations): rates, links,
+    /// circuits, queues, memory, what was refused or evicted at a limit, and what the transport measures.
+    /// On a terminal `q` quits; elsewhere it prints a block of text, or with `--json` a line, for each look.
+    Top(TopOptions),
     /// Make, sign and verify the directory of an overlay
     #[command(subcommand)]
     Directory(DirectoryCommand),
@@ -43,6 +52,7 @@ impl Command {
             Self::Testbed(options) => testbed::testbed(&options, caller),
             Self::Relay(options) => node::relay(&options),
             Self::Client(options) => node::client(&options),
+            Self::Top(options) => top::top(&options),
             Self::Directory(command) => directory::directory(command),
         }
     }

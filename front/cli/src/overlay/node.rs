@@ -17,12 +17,17 @@ use tracing_subscriber::filter::LevelFilter;
 
 use super::args::{Level, NodeOptions};
 use super::failure::not_started;
+use super::service::{self, Watchdog};
 use crate::show;
 
-/// How often the workers' health is looked at.
+/// How often the workers' health is looked at, at least.
 const GLANCE: Duration = Duration::from_secs(1);
-/// Glances from one summary in the log to the next, ten minutes.
-const SUMMARY: u32 = 600;
+/// How often the service manager is told what the node does.
+const STATUS: Duration = Duration::from_secs(10);
+/// How often the log is.
+const SUMMARY: Duration = Duration::from_secs(600);
+/// How soon after a node has drained that is seen, at the latest.
+const DRAINED: Duration = Duration::from_millis(20);
 /// By convention 128 + SIGINT.
 const INTERRUPTED: i32 = 130;
 
@@ -67,8 +72,13 @@ fn run(
     found.warnings.iter().for_each(|warning| warn!("{warning}"));
     let running = start().map_err(|error| not_started(&error))?;
     info!("running");
-    wait(&running, &signals, reload);
+    service::ready(&status(&running));
+    let mut health = Health::of(&running);
+    health.wait(&signals, reload);
     info!("ending: no new streams, open streams may end; a second signal ends at once");
+    service::stopping();
+    running.drain();
+    health.wait_for_end();
     running.end().map_err(Failure::defect)?;
     info!("ended");
     Ok(())
@@ -123,26 +133,93 @@ fn signals(reloads: bool) -> Result<Receiver<Asked>, Failure> {
     Ok(signals)
 }
 
-/// Waits for the signal to end, or for a worker to fail; tells now and then how things are.
-fn wait(running: &Running, signals: &Receiver<Asked>, reload: Option<Reload<'_>>) {
-    let mut glances = 0;
-    loop {
-        match signals.recv_timeout(GLANCE) {
-            Ok(Asked::Reload) => match reload.map(|reload| reload(running)) {
-                Some(Err(error)) => warn!("nothing has changed: {error}"),
-                _ => info!("limits and directory were read again"),
-            },
-            Ok(Asked::End) | Err(RecvTimeoutError::Disconnected) => return,
-            Err(RecvTimeoutError::Timeout) => glances += 1,
-        }
-        if running.has_failed() {
-            return;
-        }
-        if glances == SUMMARY {
-            glances = 0;
-            summarise(running);
+/// Looks after a node that runs.
+struct Health<'a> {
+    running: &'a Running,
+    watchdog: Watchdog,
+    glance: Duration,
+    /// Time since the service manager and the log were told how things are.
+    untold: [Duration; 2],
+}
+
+impl<'a> Health<'a> {
+    fn of(running: &'a Running) -> Self {
+        let watchdog = Watchdog::new();
+        Self {
+            running,
+            glance: GLANCE.min(watchdog.glance()),
+            watchdog,
+            untold: [Duration::ZERO; 2],
         }
     }
+
+    /// Waits for the signal to end, or for a worker to fail; tells now and then how things are.
+    fn wait(&mut self, signals: &Receiver<Asked>, reload: Option<Reload<'_>>) {
+        loop {
+            match signals.recv_timeout(self.glance) {
+                Ok(Asked::Reload) => {
+                    service::reloading();
+                    let reloaded = reload.map(|reload| reload(self.running));
+                    service::ready(&told(reloaded));
+                }
+                Ok(Asked::End) | Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => self.tell(),
+            }
+            if self.running.has_failed() {
+                return;
+            }
+            self.watchdog.look(self.running.rounds());
+        }
+    }
+
+    /// Waits until a node that drains has ended.
+    fn wait_for_end(&mut self) {
+        while !self.running.has_ended() {
+            thread::park_timeout(self.glance.min(DRAINED));
+            self.watchdog.look(self.running.rounds());
+        }
+    }
+
+    /// Tells how things are, if that was long ago.
+    fn tell(&mut self) {
+        let [status_since, summary_since] = &mut self.untold;
+        *status_since += self.glance;
+        *summary_since += self.glance;
+        if *status_since >= STATUS {
+            *status_since = Duration::ZERO;
+            service::status(&status(self.running));
+        }
+        if *summary_since >= SUMMARY {
+            *summary_since = Duration::ZERO;
+            summarise(self.running);
+        }
+    }
+}
+
+/// Logs what became of a reload, and says it in a line.
+fn told(reloaded: Option<Result<(), InputError>>) -> String {
+    match reloaded {
+        Some(Err(error)) => {
+            warn!("nothing has changed: {error}");
+            format!("nothing has changed: {error}")
+        }
+        _ => {
+            info!("limits and directory were read again");
+            "limits and directory were read again".to_owned()
+        }
+    }
+}
+
+/// What a node does, in a line.
+fn status(running: &Running) -> String {
+    let total = running.total();
+    let counters = &total.counters;
+    let standing = running.standing();
+    let standing = standing.map_or(String::new(), |standing| format!("; {standing}"));
+    format!(
+        "links {}, circuits {}, streams {}, memory held {}{standing}",
+        counters.links, counters.circuits, total.streams, total.held
+    )
 }
 
 fn summarise(running: &Running) {

@@ -1,9 +1,11 @@
 //! Relays and clients as their operators meet them.
 
 mod support;
+mod top;
 
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixDatagram;
 
 use support::{Overlay, output, refusal, serve, serve_without_end, success, until};
 
@@ -127,6 +129,64 @@ fn a_relay_reads_its_limits_again_when_it_is_asked_to() {
     });
     assert_eq!(exit.metric(limit), Some(7));
     assert_eq!(exit.terminate(), Some(0));
+}
+
+/// What the service manager is told next.
+fn told(manager: &UnixDatagram) -> String {
+    let mut message = [0; 4096];
+    let len = manager.recv(&mut message).unwrap();
+    String::from_utf8(message[..len].to_vec()).unwrap()
+}
+
+#[test]
+fn a_service_manager_hears_of_start_progress_reload_and_end() {
+    let mut overlay = Overlay::start("backtap", &["exit"]);
+    let at = overlay.folder.path().to_owned();
+    let socket = at.join("notify");
+    let manager = UnixDatagram::bind(&socket).unwrap();
+    manager.set_read_timeout(Some(support::PATIENCE)).unwrap();
+    let exit = overlay.relays.last_mut().unwrap();
+    let watchdog = ("WATCHDOG_USEC", "400000");
+    exit.restart_in(
+        &at,
+        &[("NOTIFY_SOCKET", socket.to_str().unwrap()), watchdog],
+    );
+    let ready = told(&manager);
+    let start = "READY=1\nSTATUS=links 0, circuits 0, streams 0, memory held 0 B\n";
+    assert_eq!(ready, start);
+    for _ in 0..3 {
+        assert_eq!(told(&manager), "WATCHDOG=1\n");
+    }
+
+    // What comes from here on stands among watchdog messages.
+    let next = || {
+        until("it is told more", || {
+            Some(told(&manager)).filter(|it| it != "WATCHDOG=1\n")
+        })
+    };
+    exit.signal("-HUP");
+    let reloading = next();
+    let time = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=");
+    assert!(
+        time.unwrap().trim().parse::<u64>().unwrap() > 0,
+        "{reloading}"
+    );
+    assert_eq!(
+        next(),
+        "READY=1\nSTATUS=limits and directory were read again\n"
+    );
+    fs::write(at.join("exit.toml"), "nonsense").unwrap();
+    exit.signal("-HUP");
+    assert!(next().starts_with("RELOADING=1\n"));
+    let refused = next();
+    assert!(
+        refused.starts_with("READY=1\nSTATUS=nothing has changed: "),
+        "{refused}"
+    );
+    assert!(refused.contains("exit.toml"), "{refused}");
+
+    assert_eq!(exit.terminate(), Some(0));
+    assert!(next().starts_with("STOPPING=1\nSTATUS=ending"));
 }
 
 fn survives_a_killed_exit(transport: &str) {

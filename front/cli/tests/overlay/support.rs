@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a node may take for anything.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How often is looked whether something has happened.
 const GLANCE: Duration = Duration::from_millis(20);
 
@@ -60,9 +60,21 @@ pub(crate) struct Node {
 
 impl Node {
     fn start(folder: &Path, kind: &str, name: &str, metrics: SocketAddr) -> Self {
+        Self::start_in(folder, kind, name, metrics, &[])
+    }
+
+    /// With these variables in its environment.
+    fn start_in(
+        folder: &Path,
+        kind: &str,
+        name: &str,
+        metrics: SocketAddr,
+        variables: &[(&str, &str)],
+    ) -> Self {
         let config = format!("{name}.toml");
         let log = folder.join(format!("{name}.log"));
         let process = hopflow(folder, &[kind, &config, "--log", "debug"])
+            .envs(variables.iter().copied())
             .stderr(fs::File::create(&log).unwrap())
             .stdout(Stdio::null())
             .spawn()
@@ -91,6 +103,13 @@ impl Node {
         let mut lines = page.lines();
         let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         value?.parse().ok()
+    }
+
+    /// Ends a relay, and starts it anew with these variables in its environment.
+    pub(crate) fn restart_in(&mut self, folder: &Path, variables: &[(&str, &str)]) {
+        assert_eq!(self.terminate(), Some(0));
+        let name = self.name.clone();
+        *self = Self::start_in(folder, "relay", &name, self.metrics, variables);
     }
 
     /// Ends it without a word.

@@ -88,6 +88,41 @@ fn keys_are_renewed_in_passing_and_no_record_is_lost() {
 }
 
 #[test]
+fn keys_are_renewed_between_datagrams_that_are_received_together() {
+    const PLAIN: usize = 1000;
+    let [mut caller, mut called] = pair();
+    let mut now = Instant::from_nanos(1);
+    while bring(&mut caller, &mut called, now, false) + bring(&mut called, &mut caller, now, false)
+        > 0
+    {}
+    let (mut said, mut next, mut read) = (0, 0u32, Vec::new());
+    for _ in 0..300 {
+        now += Duration::from_millis(1);
+        let mut datagrams = Vec::new();
+        for _ in 0..20 {
+            let plain = next.to_be_bytes().repeat(PLAIN / 4);
+            assert!(caller.seal(now, &plain, &mut datagrams), "{caller:?}");
+            next += 1;
+        }
+        let mut rest = &datagrams[..];
+        while !rest.is_empty() {
+            let segment = PLAIN + DatagramChannel::OVERHEAD;
+            let (taken, behind) = rest.split_at(called.joined(segment, rest));
+            called.receive(now, taken, &mut |plain| {
+                read.push(u32::from_be_bytes(*plain.first_chunk().unwrap()));
+            });
+            rest = behind;
+        }
+        caller.handle_timeout(now);
+        called.handle_timeout(now);
+        said += bring(&mut caller, &mut called, now, false);
+        said += bring(&mut called, &mut caller, now, false);
+    }
+    assert!(read.iter().copied().eq(0..next), "{} of {next}", read.len());
+    assert!(said >= 12, "the keys were not renewed: {said} datagrams");
+}
+
+#[test]
 fn a_caller_that_is_asked_for_a_certificate_shows_none() {
     let [mut caller, mut called] = pair();
     let curious = dimpl::Config::builder()

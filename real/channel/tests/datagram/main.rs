@@ -4,6 +4,7 @@ mod any;
 #[path = "../../../../fuzz/explore.rs"]
 mod explore;
 mod hostile;
+mod joined;
 mod lossy;
 mod orderly;
 mod support;

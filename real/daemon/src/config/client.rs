@@ -22,6 +22,10 @@ pub struct ClientConfig {
     /// Where applications connect to by SOCKS 5; "127.0.0.1:9050" by default.
     #[serde(default = "default_socks")]
     pub socks: SocketAddr,
+    /// By which addresses the client reaches the first relays of its paths; by those that it has a
+    /// route to, by default.
+    #[serde(default)]
+    pub families: Families,
     /// Memory for cells that wait; "256 MiB" by default.
     #[serde(default = "default_memory", with = "read::as_text")]
     pub memory: Bytes,
@@ -40,6 +44,30 @@ pub struct ClientConfig {
     /// What is written of circuits and links; nothing by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+}
+
+/// By which addresses a client reaches relays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Families {
+    /// By those to which the host has a route.
+    #[default]
+    Any,
+    /// By IPv4 only.
+    Ipv4,
+    /// By IPv6 only.
+    Ipv6,
+}
+
+impl Families {
+    /// Whether an address may be used.
+    pub const fn allow(self, address: SocketAddr) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Ipv4 => address.is_ipv4(),
+            Self::Ipv6 => address.is_ipv6(),
+        }
+    }
 }
 
 /// How a client builds and uses circuits.

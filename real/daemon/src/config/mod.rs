@@ -3,9 +3,11 @@
 mod client;
 mod limits;
 mod link;
+mod listen;
 mod relay;
 mod trace;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use hopflow_units::{Bytes, Duration};
@@ -15,9 +17,10 @@ use serde::{Deserialize, Serialize};
 use crate::directory::{AuthorityId, Directory};
 use crate::{InputError, UnixTime, read};
 
-pub use client::{Circuits, ClientConfig};
+pub use client::{Circuits, ClientConfig, Families};
 pub use limits::RelayLimits;
 pub use link::{EmulatedLink, Queue};
+pub use listen::Listen;
 pub use relay::{Bucket, RelayConfig};
 pub use trace::{Trace, What};
 
@@ -42,6 +45,26 @@ impl Network {
     pub fn load(&self, now: UnixTime) -> Result<Directory, InputError> {
         Directory::load(&self.directory, &self.authority, now)
     }
+}
+
+/// Where the node of a configuration, a relay or a client, serves metrics.
+///
+/// # Errors
+/// If there is none, or it says of no place.
+pub fn metrics_address(path: &Path) -> Result<SocketAddr, InputError> {
+    /// The only key that matters.
+    #[derive(Deserialize)]
+    struct Served {
+        metrics: Option<SocketAddr>,
+    }
+    let text = read::file(path)?;
+    let in_text = |error: InputError| error.in_text(&path.display().to_string(), &text);
+    let served: Served = read::toml(&text).map_err(in_text)?;
+    served.metrics.ok_or_else(|| {
+        let problem = "missing: the node serves no metrics; allowed is an address with a port, such as \
+                       \"127.0.0.1:9100\"";
+        in_text(InputError::at("metrics", problem.to_owned()))
+    })
 }
 
 /// A file of configuration.

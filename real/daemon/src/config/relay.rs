@@ -8,14 +8,17 @@ use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Config, EmulatedLink, LEAST_MEMORY, Network, RelayLimits, Trace, check_memory, default_drain,
-    require,
+    Config, EmulatedLink, LEAST_MEMORY, Listen, Network, RelayLimits, Trace, check_memory,
+    default_drain, require,
 };
+use crate::accounting::Accounting;
 use crate::policy::ExitPolicy;
 use crate::{InputError, read};
 
 /// The most workers of a node: each has its own sockets and its own share of the circuits.
 const MOST_WORKERS: u16 = 256;
+/// A relay that moves less in a period does nothing but begin links.
+const LEAST_ACCOUNTED: Bytes = Bytes::new(1_000_000);
 /// A bucket must hold a batch of packets.
 const LEAST_BURST: Bytes = Bytes::new(4096);
 
@@ -27,8 +30,9 @@ pub struct RelayConfig {
     pub network: Network,
     /// The folder of the relay's secret keys; they are made if it has none.
     pub keys: PathBuf,
-    /// Where the relay takes links, by UDP or TCP as the network's transport has it.
-    pub listen: SocketAddr,
+    /// Where the relay takes links, by UDP or TCP as the network's transport has it: an address, or one
+    /// of each family.
+    pub listen: Listen,
     /// Threads that share the circuits; one where a rate is limited, else one a core, by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u16>,
@@ -44,6 +48,9 @@ pub struct RelayConfig {
     /// The limit on what the relay forwards; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<Bucket>,
+    /// What the relay moves at most in a period; no limit by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
     /// What others may make the relay hold.
     #[serde(default)]
     pub limits: RelayLimits,
@@ -145,16 +152,19 @@ impl FromStr for RelayConfig {
 
 impl Config for RelayConfig {
     fn check(&self) -> Result<(), InputError> {
-        require(
-            self.listen.port() != 0,
-            "listen",
-            self.listen,
-            "an address with a port from 1",
-        )?;
+        self.listen.check()?;
         let workers = self.workers.unwrap_or(1);
         let fits = (1..=MOST_WORKERS).contains(&workers);
         require(fits, "workers", workers, "a number from 1 to 256")?;
         check_memory(self.memory)?;
+        if let Some(Accounting { max, .. }) = self.accounting {
+            require(
+                max >= LEAST_ACCOUNTED,
+                "accounting.max",
+                max,
+                "1 MB or more",
+            )?;
+        }
         self.limits.check()?;
         self.bucket.as_ref().map_or(Ok(()), Bucket::check)?;
         self.trace.as_ref().map_or(Ok(()), Trace::check)?;

@@ -33,6 +33,20 @@ fn a_relay_needs_little_and_the_rest_has_defaults() {
 }
 
 #[test]
+fn a_relay_listens_at_an_address_or_at_one_of_each_family() {
+    let config = RelayConfig::parse(&relay_text("")).unwrap();
+    let v4: std::net::SocketAddr = "0.0.0.0:9001".parse().unwrap();
+    assert_eq!(config.listen, Listen::At(v4));
+    let both = relay_text("").replace("\"0.0.0.0:9001\"", "['0.0.0.0:9001', '[::]:9001']");
+    let config = RelayConfig::parse(&both).unwrap();
+    let v6 = "[::]:9001".parse().unwrap();
+    assert_eq!(config.listen.addresses(), [v4, v6]);
+    assert_eq!(config.listen.to_string(), "0.0.0.0:9001 and [::]:9001");
+    let written = toml::to_string(&config).unwrap();
+    assert_eq!(RelayConfig::parse(&written), Ok(config));
+}
+
+#[test]
 fn a_relay_may_say_everything() {
     let config = RelayConfig::parse(&relay_text(
         "workers = 3
@@ -41,6 +55,7 @@ fn a_relay_may_say_everything() {
         drain = '1 min'
         bucket = { rate = '1500 kB/s', burst = '3 MB', refill = '10 ms' }
         limits = { circuits = 1000, creates-burst = 50 }
+        accounting = { max = '500 GB', start = 'week 3 12:30' }
         exit = { policy = ['accept *:80', 'reject *:*'], allow-private = true }
         link = { rate = '10 Mbit/s', delay = '40 ms', queue = '50 packets', loss = 0.05 }
         trace = { folder = 'trace', what = ['qlog'], circuits = 3, size = '1 MB', time = '5 s' }",
@@ -48,6 +63,9 @@ fn a_relay_may_say_everything() {
     .unwrap();
     assert_eq!(config.workers(8), 3);
     assert_eq!(config.bucket.unwrap().burst(), Bytes::new(3_000_000));
+    let accounting = config.accounting.unwrap();
+    assert_eq!(accounting.max, Bytes::new(500_000_000_000));
+    assert_eq!(accounting.start.to_string(), "week 3 12:30");
     let share = config.limits.share(3);
     assert_eq!((share.circuits, share.creates.burst), (334, 50));
     assert_eq!(share.links, 16_384_usize.div_ceil(3));
@@ -103,30 +121,6 @@ fn values_that_a_relay_cannot_use_are_named() {
             "bucket.refill: 0 s: allowed",
         ),
         (
-            "trace = { folder = 'x', what = [] }",
-            "trace.what: []: allowed is a list with \"qlog\"",
-        ),
-        (
-            "trace = { folder = 'x', what = ['pcap'] }",
-            "trace.what[0]: ",
-        ),
-        (
-            "trace = { folder = 'x', circuits = 0 }",
-            "trace.circuits: 0: allowed is a number from 1 to 1000",
-        ),
-        (
-            "trace = { folder = 'x', size = '1 kB' }",
-            "trace.size: 1 kB: allowed is 100 kB or more",
-        ),
-        (
-            "trace = { folder = 'x', time = '0 s' }",
-            "trace.time: 0 s: allowed is a time longer than zero",
-        ),
-        (
-            "trace = { what = ['qlog'] }",
-            "trace: the key \"folder\" is missing",
-        ),
-        (
             "link = { loss = 1.0 }",
             "link.loss: 1: allowed is a probability",
         ),
@@ -160,6 +154,29 @@ fn values_that_a_relay_cannot_use_are_named() {
     }
     let port = relay_text("").replace("9001", "0");
     assert!(refusal::<RelayConfig>(&port).starts_with("listen: 0.0.0.0:0: allowed"));
+    for (listen, problem) in [
+        ("[]", "listen: : allowed is one address"),
+        (
+            "['1.2.3.4:1', '1.2.3.5:1']",
+            "listen: 1.2.3.4:1 and 1.2.3.5:1: allowed",
+        ),
+        (
+            "['1.2.3.4:1', '[::1]:0']",
+            "listen: [::1]:0: allowed is an address with a port",
+        ),
+        ("7", "allowed is an address with a port, or a list"),
+        (
+            "'somewhere'",
+            "allowed is an address with a port, or a list",
+        ),
+    ] {
+        let text = relay_text("").replace("\"0.0.0.0:9001\"", listen);
+        let error = refusal::<RelayConfig>(&text);
+        assert!(
+            error.contains(problem) && error.contains("listen"),
+            "{listen}: {error}"
+        );
+    }
     let key = relay_text("").replace(AUTHORITY, "abc");
     let found = refusal::<RelayConfig>(&key);
     assert!(
@@ -168,6 +185,39 @@ fn values_that_a_relay_cannot_use_are_named() {
     );
     let found = refusal::<RelayConfig>("keys = \"keys\"");
     assert!(found.contains("the key \"network\" is missing"), "{found}");
+}
+
+#[test]
+fn traces_that_a_node_cannot_write_are_named() {
+    for (more, message) in [
+        (
+            "trace = { folder = 'x', what = [] }",
+            "trace.what: []: allowed is a list with \"qlog\"",
+        ),
+        (
+            "trace = { folder = 'x', what = ['pcap'] }",
+            "trace.what[0]: ",
+        ),
+        (
+            "trace = { folder = 'x', circuits = 0 }",
+            "trace.circuits: 0: allowed is a number from 1 to 1000",
+        ),
+        (
+            "trace = { folder = 'x', size = '1 kB' }",
+            "trace.size: 1 kB: allowed is 100 kB or more",
+        ),
+        (
+            "trace = { folder = 'x', time = '0 s' }",
+            "trace.time: 0 s: allowed is a time longer than zero",
+        ),
+        (
+            "trace = { what = ['qlog'] }",
+            "trace: the key \"folder\" is missing",
+        ),
+    ] {
+        let found = refusal::<RelayConfig>(&relay_text(more));
+        assert!(found.contains(message), "{found}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Whether a directory makes sense.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use super::{Directory, MOST_WEIGHT, Relay, TransportChoice, VERSION};
 use crate::InputError;
@@ -27,9 +28,11 @@ impl Directory {
             relay.check(&format!("relays[{index}]"))?;
         }
         self.check_address_families()?;
-        self.check_unique("nickname", |relay| relay.nickname.clone())?;
-        self.check_unique("fingerprint", |relay| relay.fingerprint.to_string())?;
-        self.check_unique("address", |relay| relay.address.to_string())
+        self.check_unique("nickname", |relay| Some(relay.nickname.clone()))?;
+        self.check_unique("fingerprint", |relay| Some(relay.fingerprint.to_string()))?;
+        self.check_unique("address", |relay| Some(relay.address.to_string()))?;
+        let other = |relay: &Relay| Some(relay.other_address?.to_string());
+        self.check_unique("other-address", other)
     }
 
     /// Any relay may be next to any other: all are to be reached in the same way.
@@ -58,11 +61,13 @@ impl Directory {
     fn check_unique(
         &self,
         key: &str,
-        value_of: impl Fn(&Relay) -> String,
+        value_of: impl Fn(&Relay) -> Option<String>,
     ) -> Result<(), InputError> {
         let mut seen = BTreeMap::new();
         for (index, relay) in self.relays.iter().enumerate() {
-            let value = value_of(relay);
+            let Some(value) = value_of(relay) else {
+                continue;
+            };
             if let Some(other) = seen.get(&value) {
                 let problem = format!("{value}: relays[{other}] has it already");
                 return Err(InputError::at(format!("relays[{index}].{key}"), problem));
@@ -79,10 +84,17 @@ impl Relay {
         if let Some(family) = &self.family {
             check_name(&format!("{key}.family"), family)?;
         }
-        let address = self.address;
-        if address.port() == 0 || address.ip().is_unspecified() || address.ip().is_multicast() {
-            let problem = format!("{address}: allowed is an address that others can reach");
-            return Err(InputError::at(format!("{key}.address"), problem));
+        check_reachable(&format!("{key}.address"), self.address)?;
+        if let Some(other) = self.other_address {
+            let key = format!("{key}.other-address");
+            check_reachable(&key, other)?;
+            if other.is_ipv6() == self.address.is_ipv6() {
+                let problem = format!(
+                    "{other}: allowed is an address of the other family than {}",
+                    self.address
+                );
+                return Err(InputError::at(key, problem));
+            }
         }
         if self.weight > MOST_WEIGHT {
             let problem = format!("{}: allowed is up to {MOST_WEIGHT}", self.weight);
@@ -108,6 +120,19 @@ impl TransportChoice {
             InputError::at(key, problem)
         })
     }
+}
+
+fn check_reachable(key: &str, address: SocketAddr) -> Result<(), InputError> {
+    if address.port() == 0 || address.ip().is_unspecified() || address.ip().is_multicast() {
+        let problem = format!("{address}: allowed is an address that others can reach");
+        return Err(InputError::at(key, problem));
+    }
+    let canonical = address.ip().to_canonical();
+    if canonical != address.ip() {
+        let problem = format!("{address}: allowed is the IPv4 address itself, {canonical}");
+        return Err(InputError::at(key, problem));
+    }
+    Ok(())
 }
 
 fn check_name(key: &str, name: &str) -> Result<(), InputError> {

@@ -22,16 +22,29 @@ impl Relay {
     ///
     /// # Errors
     /// If its keys can be neither read nor made, or it listens at an address that others cannot
-    /// reach, and no other is given.
+    /// reach, and none is given; or if more than two are given, or two of one family.
     pub fn of(
         config: &RelayConfig,
         nickname: &str,
-        address: Option<SocketAddr>,
+        addresses: &[SocketAddr],
     ) -> Result<Self, InputError> {
+        let addresses = match addresses {
+            [] => config.listen.addresses(),
+            given => given,
+        };
+        let (address, other_address) = match *addresses {
+            [address] => (address, None),
+            [address, other] => (address, Some(other)),
+            _ => {
+                let problem = format!("{} are given: allowed are one or two", addresses.len());
+                return Err(InputError::at("entry.address", problem));
+            }
+        };
         let keys = KeyStore::open(&config.keys)?;
         let relay = Self {
             nickname: nickname.to_owned(),
-            address: address.unwrap_or(config.listen),
+            address,
+            other_address,
             fingerprint: Hex(keys.identity()?.fingerprint().to_bytes()),
             onion_key: Hex(keys.onion()?.public().0),
             weight: 1,
@@ -84,7 +97,7 @@ mod tests {
     fn an_entry_is_of_the_relays_keys_and_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path(), "192.0.2.1:9001");
-        let entry = Relay::of(&config, "one", None).unwrap();
+        let entry = Relay::of(&config, "one", &[]).unwrap();
         let keys = KeyStore::open(&config.keys).unwrap();
         let fingerprint = keys.identity().unwrap().fingerprint().to_bytes();
         assert_eq!(entry.fingerprint.0, fingerprint);
@@ -98,11 +111,17 @@ mod tests {
     fn an_address_that_nobody_reaches_needs_another() {
         let folder = tempfile::tempdir().unwrap();
         let config = config(folder.path(), "0.0.0.0:9001");
-        let message = Relay::of(&config, "one", None).unwrap_err().to_string();
+        let message = Relay::of(&config, "one", &[]).unwrap_err().to_string();
         assert!(message.starts_with("entry.address: 0.0.0.0:9001: allowed"));
         let address = "192.0.2.7:443".parse().unwrap();
-        let entry = Relay::of(&config, "one", Some(address)).unwrap();
+        let entry = Relay::of(&config, "one", &[address]).unwrap();
         assert_eq!(entry.address, address);
+        let other = "[2001:db8::7]:443".parse().unwrap();
+        let entry = Relay::of(&config, "one", &[other, address]).unwrap();
+        assert_eq!((entry.address, entry.other_address), (other, Some(address)));
+        let three = [other, address, other];
+        let message = Relay::of(&config, "one", &three).unwrap_err().to_string();
+        assert!(message.contains("entry.address: 3 are given: allowed are one or two"));
     }
 
     #[test]

@@ -91,6 +91,10 @@ pub struct Relay {
     pub nickname: String,
     /// Where it takes links: a UDP or a TCP port, as the network's transport has it.
     pub address: SocketAddr,
+    /// Where clients reach it that have no route to that address: one of the other family. Relays reach
+    /// each other at their `address`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_address: Option<SocketAddr>,
     /// The SHA-256 digest of its links' certificate.
     pub fingerprint: Hex<32>,
     /// The public X25519 key with which circuits are extended to it.
@@ -111,6 +115,11 @@ pub struct Relay {
 }
 
 impl Relay {
+    /// Where it takes links, one address or two.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        std::iter::once(self.address).chain(self.other_address)
+    }
+
     /// Whether the relay may connect to `target`, as far as can be said before names are looked up.
     pub fn may_exit_to(&self, target: &Target) -> bool {
         self.exit

@@ -15,6 +15,7 @@ fn relay(number: u8) -> Relay {
     Relay {
         nickname: format!("relay-{number}"),
         address: format!("192.0.2.{number}:9001").parse().unwrap(),
+        other_address: None,
         fingerprint: Hex([number; 32]),
         onion_key: Hex([number + 100; 32]),
         weight: 1000,
@@ -144,7 +145,7 @@ fn a_directory_is_valid_in_its_time_only() {
 #[test]
 fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
     type Change = fn(&mut Directory);
-    let cases: [(&str, Change); 11] = [
+    let cases: [(&str, Change); 15] = [
         ("relays[1].weight: 10000000001: allowed is up to", |d| {
             d.relays[1].weight = MOST_WEIGHT + 1;
         }),
@@ -184,6 +185,27 @@ fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
                 d.relays[1].address = "[2001:db8::2]:9001".parse().unwrap();
             },
         ),
+        (
+            "relays[1].address: [::ffff:192.0.2.2]:9001: allowed is the IPv4 address itself",
+            |d| {
+                d.relays[1].address = "[::ffff:192.0.2.2]:9001".parse().unwrap();
+            },
+        ),
+        (
+            "relays[1].other-address: 192.0.2.9:9001: allowed is an address of the other family",
+            |d| d.relays[1].other_address = Some("192.0.2.9:9001".parse().unwrap()),
+        ),
+        ("relays[1].other-address: [::]:9001: allowed is", |d| {
+            d.relays[1].other_address = Some("[::]:9001".parse().unwrap());
+        }),
+        (
+            "relays[2].other-address: [2001:db8::2]:9001: relays[1] has it already",
+            |d| {
+                for relay in &mut d.relays[1..] {
+                    relay.other_address = Some("[2001:db8::2]:9001".parse().unwrap());
+                }
+            },
+        ),
     ];
     for (message, change) in cases {
         let mut wrong = directory();
@@ -193,6 +215,19 @@ fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
         let signed = key(1).sign_text(toml::to_string(&wrong).unwrap());
         assert!(refusal(&signed).contains(message));
     }
+}
+
+#[test]
+fn a_relay_may_have_a_second_address_of_the_other_family() {
+    let mut both = directory();
+    let other = "[2001:db8::2]:443".parse().unwrap();
+    both.relays[1].other_address = Some(other);
+    let text = both.sign(&key(1)).unwrap();
+    let read = Directory::verify(&text, &key(1).id(), at(BEGIN)).unwrap();
+    assert_eq!(read, both);
+    let addresses: Vec<_> = read.relays[1].addresses().collect();
+    assert_eq!(addresses, [both.relays[1].address, other]);
+    assert_eq!(read.relays[0].addresses().count(), 1);
 }
 
 #[test]

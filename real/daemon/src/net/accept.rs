@@ -9,16 +9,31 @@ use tracing::debug;
 
 const BACKLOG: i32 = 1024;
 
-/// A listening socket that workers share.
-pub(super) fn listen(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
-    let raw = RawSocket::new(
-        Domain::for_address(address),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
+/// A socket at which neighbours connect, which workers may share. At an IPv6 address it takes IPv6 only:
+/// the same port of IPv4 has a socket of its own.
+pub(super) fn for_links(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
+    let raw = socket(address)?;
+    if address.is_ipv6() {
+        raw.set_only_v6(true)?;
+    }
+    raw.set_reuse_port(shared)?;
+    listen(raw, address)
+}
+
+/// A socket at which applications connect.
+pub(super) fn for_applications(address: SocketAddr) -> io::Result<TcpListener> {
+    listen(socket(address)?, address)
+}
+
+fn socket(address: SocketAddr) -> io::Result<RawSocket> {
+    let domain = Domain::for_address(address);
+    let raw = RawSocket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
     raw.set_nonblocking(true)?;
     raw.set_reuse_address(true)?;
-    raw.set_reuse_port(shared)?;
+    Ok(raw)
+}
+
+fn listen(raw: RawSocket, address: SocketAddr) -> io::Result<TcpListener> {
     raw.bind(&address.into())?;
     raw.listen(BACKLOG)?;
     Ok(TcpListener::from_std(raw.into()))

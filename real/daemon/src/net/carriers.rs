@@ -13,10 +13,11 @@ use mio::{Interest, Registry};
 use slotmap::SlotMap;
 use socket2::SockRef;
 
-use super::accept::{accept, listen, try_accept};
+use super::accept::{accept, for_links, try_accept};
 use super::delayed::Delayed;
 use super::descriptors::is_out;
 use super::tokens::{CarrierKey, Source};
+use crate::accounting::Traffic;
 
 /// Bytes that a connection takes from the node while the kernel keeps up. What waits longer does
 /// so in the node, where it can be scheduled.
@@ -33,7 +34,7 @@ const GONE: StdDuration = StdDuration::from_secs(30);
 /// A worker's connections to neighbours.
 #[derive(Debug)]
 pub(super) struct Carriers {
-    listener: Option<TcpListener>,
+    listeners: Vec<TcpListener>,
     /// Whether somebody may wait there.
     waiting: bool,
     table: SlotMap<CarrierKey, TcpCarrier>,
@@ -41,6 +42,7 @@ pub(super) struct Carriers {
     /// Connections with something to be read, or that had it before they were closed.
     readable: Vec<CarrierKey>,
     buffer: Vec<u8>,
+    traffic: Traffic,
     /// The delay of the emulated link, if there is one.
     link: Option<hopflow_netem::LinkConfig>,
     /// A descriptor for who comes when no other is left.
@@ -76,33 +78,40 @@ struct TcpCarrier {
 impl Carriers {
     pub(super) fn open(
         registry: &Registry,
-        address: Option<SocketAddr>,
+        addresses: &[SocketAddr],
         link: Option<hopflow_netem::LinkConfig>,
     ) -> io::Result<Self> {
-        let mut listener = address.map(|at| listen(at, true)).transpose()?;
-        if let Some(listener) = &mut listener {
+        let listeners = addresses.iter().map(|at| for_links(*at, true));
+        let mut listeners = listeners.collect::<io::Result<Vec<_>>>()?;
+        for listener in &mut listeners {
             registry.register(listener, Source::Listener.token(), Interest::READABLE)?;
         }
         Ok(Self {
-            listener,
+            listeners,
             waiting: false,
             table: SlotMap::with_key(),
             keys: BTreeMap::new(),
             readable: Vec::new(),
             buffer: vec![0; CHUNK],
+            traffic: Traffic::default(),
             link,
             spare: None,
         })
     }
 
+    /// What was moved.
+    pub(super) const fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
     /// Whether neighbours may connect.
-    pub(super) const fn listens(&self) -> bool {
-        self.listener.is_some()
+    pub(super) fn listens(&self) -> bool {
+        !self.listeners.is_empty()
     }
 
     /// Somebody connects.
     pub(super) fn on_listener(&mut self) {
-        self.waiting = self.listener.is_some();
+        self.waiting = self.listens();
     }
 
     /// Takes neighbours that connect, some at a time: however many there are, links go on.
@@ -126,26 +135,34 @@ impl Carriers {
     }
 
     fn next_caller(&mut self, now: Instant, engine: &mut Engine) -> Caller {
-        let Some(listener) = self.listener.as_ref().filter(|_| self.waiting) else {
+        if !self.waiting {
             return Caller::Nobody;
-        };
+        }
         if self.spare.is_none() {
             self.spare = spare();
         }
-        let (accepted, full) = match try_accept(listener) {
-            // No descriptor is left: the next caller gets the spare one, and with it an answer.
-            Err(error) if is_out(&error) && self.spare.take().is_some() => (accept(listener), true),
-            accepted => (accepted.ok().flatten(), false),
-        };
-        let Some((socket, from)) = accepted else {
-            return Caller::Nobody;
-        };
-        let conn = if full {
-            engine.accept_instead(now, from.ip())
-        } else {
-            engine.accept(now, from.ip())
-        };
-        conn.map_or(Caller::Refused, |conn| Caller::Taken(socket, conn))
+        for _ in 0..self.listeners.len() {
+            // In turns: who floods one address keeps nobody from the other.
+            self.listeners.rotate_left(1);
+            let listener = &self.listeners[0];
+            let (accepted, full) = match try_accept(listener) {
+                // No descriptor is left: the next caller gets the spare one, and with it an answer.
+                Err(error) if is_out(&error) && self.spare.take().is_some() => {
+                    (accept(listener), true)
+                }
+                accepted => (accepted.ok().flatten(), false),
+            };
+            let Some((socket, from)) = accepted else {
+                continue;
+            };
+            let conn = if full {
+                engine.accept_instead(now, from.ip())
+            } else {
+                engine.accept(now, from.ip())
+            };
+            return conn.map_or(Caller::Refused, |conn| Caller::Taken(socket, conn));
+        }
+        Caller::Nobody
     }
 
     fn add(
@@ -252,6 +269,7 @@ impl Carriers {
                 Ok(0) => engine.closed(now, conn),
                 Ok(len) => {
                     self.readable.push(key);
+                    self.traffic.received += len as u64;
                     match &mut carrier.delayed {
                         None => engine.receive_bytes(now, conn, &self.buffer[..len]),
                         Some(delayed) => delayed.push(now, &self.buffer[..len]),
@@ -278,7 +296,7 @@ impl Carriers {
             sent = true;
             let key = self.keys.get(&conn);
             if let Some(carrier) = key.and_then(|key| self.table.get_mut(*key)) {
-                let written = carrier.send(bytes);
+                let written = carrier.send(bytes, &mut self.traffic.sent);
                 settle(now, engine, conn, &written);
             }
         }
@@ -288,7 +306,7 @@ impl Carriers {
     /// Gives the kernel what it takes of what waits.
     fn flush(&mut self, now: Instant, engine: &mut Engine, key: CarrierKey) {
         if let Some(carrier) = self.table.get_mut(key) {
-            let written = carrier.flush();
+            let written = carrier.flush(&mut self.traffic.sent);
             settle(now, engine, carrier.conn, &written);
         }
     }
@@ -317,18 +335,20 @@ fn settle(now: Instant, engine: &mut Engine, conn: ConnId, written: &io::Result<
 impl TcpCarrier {
     /// Gives the kernel these bytes behind those that wait, and keeps what it does not take; true
     /// if it took all.
-    fn send(&mut self, bytes: &[u8]) -> io::Result<bool> {
+    fn send(&mut self, bytes: &[u8], sent: &mut u64) -> io::Result<bool> {
         let mut taken = 0;
         if self.out.is_empty() {
             taken = write(&mut self.socket, bytes)?;
+            *sent += taken as u64;
         }
         self.out.extend_from_slice(&bytes[taken..]);
         Ok(self.out.is_empty())
     }
 
     /// Gives the kernel what waits; true if it took all.
-    fn flush(&mut self) -> io::Result<bool> {
+    fn flush(&mut self, sent: &mut u64) -> io::Result<bool> {
         let taken = write(&mut self.socket, &self.out)?;
+        *sent += taken as u64;
         self.out.drain(..taken);
         if self.out.is_empty() {
             // The engine counts the memory of what waits only.

@@ -44,8 +44,8 @@ pub(super) struct ExitLimits {
 pub(super) struct Overlay {
     /// Where relays take links.
     pub(super) relays: BTreeSet<SocketAddr>,
-    /// The exit's own address, as the directory has it, where streams must not lead to its own machine.
-    pub(super) own: Option<IpAddr>,
+    /// The exit's own addresses, as the directory has them, where streams must not lead to its own machine.
+    pub(super) own: BTreeSet<IpAddr>,
     /// Whether they must not, and the system tells which addresses are its own.
     pub(super) refuses_own: bool,
 }
@@ -54,7 +54,7 @@ impl Overlay {
     pub(super) fn has(&self, address: SocketAddr) -> bool {
         let ip = address.ip().to_canonical();
         self.relays.contains(&address)
-            || self.own == Some(ip)
+            || self.own.contains(&ip)
             || self.refuses_own && is_of_this_machine(ip)
     }
 }
@@ -80,7 +80,7 @@ mod tests {
         let mapped = SocketAddr::new(Ipv4Addr::new(127, 0, 0, 2).to_ipv6_mapped().into(), 80);
         let other = SocketAddr::new(NOBODY, 80);
         let mut overlay = Overlay {
-            own: Some([127, 0, 0, 1].into()),
+            own: BTreeSet::from([[127, 0, 0, 1].into()]),
             refuses_own: true,
             ..Overlay::default()
         };

@@ -15,6 +15,7 @@ use super::accept::accept;
 use super::circuits::CircuitNames;
 use super::clock::calendar_time;
 use super::pipe::Pipe;
+use super::reach::Reach;
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
 use crate::directory::Directory;
@@ -36,6 +37,7 @@ pub(super) struct Client {
     listener: Option<TcpListener>,
     pool: Pool,
     directory: Arc<Directory>,
+    reach: Reach,
     hops: Vec<Hop>,
     table: Table<Opening>,
     circuits: CircuitNames,
@@ -88,7 +90,7 @@ impl Client {
     pub(super) fn new(
         listener: TcpListener,
         pool: Pool,
-        directory: &Arc<Directory>,
+        (directory, reach): (&Arc<Directory>, Reach),
         patience: Duration,
     ) -> Self {
         Self {
@@ -96,6 +98,7 @@ impl Client {
             pool,
             hops: hops(directory),
             directory: directory.clone(),
+            reach,
             table: Table::default(),
             circuits: CircuitNames::default(),
             requests: BTreeMap::new(),
@@ -154,7 +157,13 @@ impl Client {
                 self.pool.closed(cx.now, circuit, None);
             }
             PoolAction::Build { circuit, path } => {
-                let hops = path.iter().map(|&relay| self.hops[relay].clone()).collect();
+                let hops = path.iter().map(|&relay| self.hops[relay].clone());
+                let mut hops: Vec<Hop> = hops.collect();
+                if let (Some(first), [relay, ..]) = (hops.first_mut(), &path[..])
+                    && let Some(address) = self.reach.address(&self.directory.relays[*relay])
+                {
+                    first.address = address;
+                }
                 let key = cx.engine.build(cx.now, hops);
                 self.circuits.begin(circuit, key, path);
             }

@@ -35,6 +35,12 @@ impl Clock {
     }
 }
 
+/// The time for which processors have worked for this process, in user and system mode.
+pub(super) fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 /// The time of the calendar.
 pub fn calendar_time() -> UnixTime {
     UnixTime::from_secs(since_1970().as_secs())

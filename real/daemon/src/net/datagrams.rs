@@ -7,12 +7,13 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use hopflow_engine::{Engine, Transmit, Via};
 use hopflow_units::Instant;
-use mio::{Interest, Registry};
+use mio::{Interest, Registry, Token};
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 
 use super::emulated::Emulated;
 use super::tokens::Source;
+use crate::accounting::Traffic;
 
 /// Bytes that the kernel may join datagrams into.
 const BUFFER: usize = 65_536;
@@ -28,31 +29,49 @@ const MOST_JOINED: usize = 60_000;
 /// A worker's datagram sockets.
 #[derive(Debug)]
 pub(super) struct Datagrams {
-    listening: Option<Socket>,
-    outgoing: Socket,
+    listening: Sockets,
+    outgoing: Sockets,
+    inbox: Inbox,
+    link: Option<Emulated>,
+}
+
+/// Sockets of one kind: one for IPv4 and one for IPv6, as far as the node has them.
+#[derive(Debug, Default)]
+struct Sockets([Option<Socket>; 2]);
+
+/// Room for what the kernel has.
+#[derive(Debug)]
+struct Inbox {
     buffers: Vec<Vec<u8>>,
     metas: Vec<RecvMeta>,
-    link: Option<Emulated>,
 }
 
 #[derive(Debug)]
 struct Socket {
     io: mio::net::UdpSocket,
     state: UdpSocketState,
+    registry: Registry,
+    token: Token,
+    /// What the kernel took and gave.
+    traffic: Traffic,
     /// Whether the kernel may have something for us.
     readable: bool,
     /// What the kernel would not take. Nothing is taken from the node while there is something.
     stuck: VecDeque<(Transmit, Vec<u8>)>,
 }
 
-/// Opens a socket that workers share among themselves, if it is `shared`.
-fn bind(address: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
+/// Opens a socket that workers share among themselves, if it is `shared`. At an IPv6 address it takes
+/// IPv6 only: the same port of IPv4 has a socket of its own.
+pub(super) fn bind(address: SocketAddr, shared: bool) -> io::Result<UdpSocket> {
     let raw = RawSocket::new(
         Domain::for_address(address),
         Type::DGRAM,
         Some(Protocol::UDP),
     )?;
     raw.set_nonblocking(true)?;
+    if address.is_ipv6() {
+        raw.set_only_v6(true)?;
+    }
     if shared {
         raw.set_reuse_port(true)?;
     }
@@ -67,14 +86,18 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<UdpSocket> {
 }
 
 impl Socket {
-    fn new(socket: UdpSocket) -> io::Result<Self> {
-        let io = mio::net::UdpSocket::from_std(socket);
+    fn new(socket: UdpSocket, registry: &Registry, source: Source) -> io::Result<Self> {
+        let mut io = mio::net::UdpSocket::from_std(socket);
         let state = UdpSocketState::new((&io).into())?;
         state.set_recv_buffer_size((&io).into(), KERNEL_BUFFER)?;
         state.set_send_buffer_size((&io).into(), KERNEL_BUFFER)?;
+        registry.register(&mut io, source.token(), Interest::READABLE)?;
         Ok(Self {
             io,
             state,
+            registry: registry.try_clone()?,
+            token: source.token(),
+            traffic: Traffic::default(),
             readable: true,
             stuck: VecDeque::new(),
         })
@@ -89,12 +112,27 @@ impl Socket {
             0
         };
         if sent < bytes.len() {
+            if self.stuck.is_empty() {
+                self.wait_for_room(true);
+            }
             self.stuck.push_back((transmit, bytes[sent..].to_vec()));
         }
     }
 
+    /// Says whether the worker is to be woken when the kernel takes something again. It would
+    /// otherwise be woken for each datagram that leaves the kernel.
+    fn wait_for_room(&mut self, wait: bool) {
+        let interest = if wait {
+            Interest::READABLE | Interest::WRITABLE
+        } else {
+            Interest::READABLE
+        };
+        // It fails only for a socket that is not registered.
+        let _ = self.registry.reregister(&mut self.io, self.token, interest);
+    }
+
     /// Sends datagrams as far as the kernel takes them, and returns how many bytes that were.
-    fn try_send(&self, transmit: Transmit, bytes: &[u8]) -> usize {
+    fn try_send(&mut self, transmit: Transmit, bytes: &[u8]) -> usize {
         let mut sent = 0;
         let most = self.state.max_gso_segments().max(1) * transmit.segment;
         for piece in bytes.chunks(most.max(1)) {
@@ -113,10 +151,56 @@ impl Socket {
             }
             sent += piece.len();
         }
+        self.traffic.sent += sent as u64;
         sent
     }
 
+    /// Takes a batch, if there may be one.
+    fn receive(
+        &mut self,
+        (now, via): (Instant, Via),
+        engine: &mut Engine,
+        inbox: &mut Inbox,
+        link: &mut Option<Emulated>,
+    ) {
+        if !self.readable {
+            return;
+        }
+        let buffers = inbox.buffers.iter_mut();
+        let mut slices: Vec<IoSliceMut<'_>> =
+            buffers.map(|buffer| IoSliceMut::new(buffer)).collect();
+        let result = self
+            .state
+            .recv((&self.io).into(), &mut slices, &mut inbox.metas);
+        let count = match result {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.readable = false;
+                return;
+            }
+            // What an earlier datagram of ours ran into.
+            Err(_) => return,
+        };
+        // Less than there was room for is all there was; of more the poll says.
+        self.readable = count == BATCH_SIZE;
+        for (meta, buffer) in inbox.metas.iter().zip(&inbox.buffers).take(count) {
+            let (data, stride) = (&buffer[..meta.len], meta.stride.max(1));
+            self.traffic.received += data.len() as u64;
+            match link {
+                Some(link) => {
+                    for datagram in data.chunks(stride) {
+                        link.receive(now, via, meta.addr, datagram);
+                    }
+                }
+                None => engine.receive_datagrams(now, via, meta.addr, stride, data),
+            }
+        }
+    }
+
     fn send_stuck(&mut self) {
+        if self.stuck.is_empty() {
+            return;
+        }
         while let Some((transmit, mut bytes)) = self.stuck.pop_front() {
             let sent = self.try_send(transmit, &bytes);
             if sent < bytes.len() {
@@ -124,45 +208,75 @@ impl Socket {
                 return self.stuck.push_front((transmit, bytes));
             }
         }
+        self.wait_for_room(false);
+    }
+}
+
+impl Sockets {
+    fn add(&mut self, socket: UdpSocket, registry: &Registry, source: Source) -> io::Result<()> {
+        let v6 = socket.local_addr()?.is_ipv6();
+        self.0[usize::from(v6)] = Some(Socket::new(socket, registry, source)?);
+        Ok(())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Socket> {
+        self.0.iter().flatten()
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Socket> {
+        self.0.iter_mut().flatten()
+    }
+
+    /// The one that sends to addresses of this family.
+    fn towards(&mut self, to: SocketAddr) -> Option<&mut Socket> {
+        self.0[usize::from(to.is_ipv6())].as_mut()
     }
 }
 
 impl Datagrams {
-    /// Takes the socket at which the worker listens, if the node is a relay, and opens one for links
-    /// that we open, at the address `from`.
+    /// Takes the sockets at which the worker listens, if the node is a relay, and opens those for links
+    /// that we open, at the addresses `from`: of families that the system lacks there are none.
     pub(super) fn open(
         registry: &Registry,
-        listening: Option<UdpSocket>,
-        from: IpAddr,
+        listening: Vec<UdpSocket>,
+        from: &[IpAddr],
         link: Option<Emulated>,
     ) -> io::Result<Self> {
         let mut this = Self {
-            listening: listening.map(Socket::new).transpose()?,
-            outgoing: Socket::new(bind(SocketAddr::new(from, 0), false)?)?,
-            buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
-            metas: vec![RecvMeta::default(); BATCH_SIZE],
+            listening: Sockets::default(),
+            outgoing: Sockets::default(),
+            inbox: Inbox {
+                buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
+                metas: vec![RecvMeta::default(); BATCH_SIZE],
+            },
             link,
         };
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let outgoing = &mut this.outgoing.io;
-        registry.register(outgoing, Source::Outgoing.token(), interest)?;
-        if let Some(listening) = &mut this.listening {
-            let token = Source::Listening.token();
-            registry.register(&mut listening.io, token, interest)?;
+        for socket in listening {
+            this.listening.add(socket, registry, Source::Listening)?;
+        }
+        let mut failure = None;
+        for address in from {
+            match bind(SocketAddr::new(*address, 0), false) {
+                Ok(socket) => this.outgoing.add(socket, registry, Source::Outgoing)?,
+                Err(error) => failure = Some(error),
+            }
+        }
+        if let Some(failure) = failure.filter(|_| this.outgoing.iter().next().is_none()) {
+            return Err(failure);
         }
         Ok(this)
     }
 
-    fn socket(&mut self, via: Via) -> Option<&mut Socket> {
+    const fn sockets(&mut self, via: Via) -> &mut Sockets {
         match via {
-            Via::Listening => self.listening.as_mut(),
-            Via::Outgoing => Some(&mut self.outgoing),
+            Via::Listening => &mut self.listening,
+            Via::Outgoing => &mut self.outgoing,
         }
     }
 
-    /// A socket has something for us, or takes something again.
+    /// A socket of a kind has something for us, or takes something again.
     pub(super) fn on_ready(&mut self, via: Via, readable: bool, writable: bool) {
-        if let Some(socket) = self.socket(via) {
+        for socket in self.sockets(via).iter_mut() {
             socket.readable |= readable;
             if writable {
                 socket.send_stuck();
@@ -170,66 +284,39 @@ impl Datagrams {
         }
     }
 
+    fn iter(&self) -> impl Iterator<Item = &Socket> {
+        self.listening.iter().chain(self.outgoing.iter())
+    }
+
+    /// What was moved.
+    pub(super) fn traffic(&self) -> Traffic {
+        let sockets = self.iter().map(|socket| socket.traffic);
+        sockets.fold(Traffic::default(), Traffic::with)
+    }
+
     /// Whether the kernel has not taken all that it was given.
     fn is_stuck(&self) -> bool {
-        let listening = self.listening.iter();
-        listening
-            .chain([&self.outgoing])
-            .any(|socket| !socket.stuck.is_empty())
+        self.iter().any(|socket| !socket.stuck.is_empty())
     }
 
     /// Whether the kernel may have more for us.
     pub(super) fn is_readable(&self) -> bool {
-        self.outgoing.readable
-            || self
-                .listening
-                .as_ref()
-                .is_some_and(|socket| socket.readable)
+        self.iter().any(|socket| socket.readable)
     }
 
     /// Takes a batch from each socket that has one.
     pub(super) fn receive(&mut self, now: Instant, engine: &mut Engine) {
-        for via in [Via::Listening, Via::Outgoing] {
-            self.receive_from(now, via, engine);
+        for (via, sockets) in [
+            (Via::Listening, &mut self.listening),
+            (Via::Outgoing, &mut self.outgoing),
+        ] {
+            for socket in sockets.iter_mut() {
+                socket.receive((now, via), engine, &mut self.inbox, &mut self.link);
+            }
         }
         if let Some(link) = &mut self.link {
             while let Some((via, from, data)) = link.arrived(now) {
                 engine.receive_datagram(now, via, from, &data);
-            }
-        }
-    }
-
-    fn receive_from(&mut self, now: Instant, via: Via, engine: &mut Engine) {
-        let socket = match via {
-            Via::Listening => self.listening.as_mut(),
-            Via::Outgoing => Some(&mut self.outgoing),
-        };
-        let Some(socket) = socket.filter(|socket| socket.readable) else {
-            return;
-        };
-        let mut slices: Vec<IoSliceMut<'_>> = self
-            .buffers
-            .iter_mut()
-            .map(|buffer| IoSliceMut::new(buffer))
-            .collect();
-        let result = socket
-            .state
-            .recv((&socket.io).into(), &mut slices, &mut self.metas);
-        let count = match result {
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                socket.readable = false;
-                return;
-            }
-            // What an earlier datagram of ours ran into.
-            Err(_) => return,
-        };
-        for (meta, buffer) in self.metas.iter().zip(&self.buffers).take(count) {
-            for datagram in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                match &mut self.link {
-                    Some(link) => link.receive(now, via, meta.addr, datagram),
-                    None => engine.receive_datagram(now, via, meta.addr, datagram),
-                }
             }
         }
     }
@@ -255,7 +342,7 @@ impl Datagrams {
                     }
                 }
                 None => {
-                    if let Some(socket) = self.socket(transmit.via) {
+                    if let Some(socket) = self.sockets(transmit.via).towards(transmit.to) {
                         socket.send(transmit, bytes);
                     }
                 }
@@ -288,7 +375,7 @@ impl Datagrams {
 
     fn send_batch(&mut self, batch: Option<(Transmit, Vec<u8>)>) {
         if let Some((transmit, bytes)) = batch
-            && let Some(socket) = self.socket(transmit.via)
+            && let Some(socket) = self.sockets(transmit.via).towards(transmit.to)
         {
             socket.send(transmit, &bytes);
         }

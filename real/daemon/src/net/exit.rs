@@ -18,6 +18,7 @@ use super::pipe::Pipe;
 use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
+use crate::accounting::Traffic;
 use crate::policy::{ExitPolicy, PolicyRefusal};
 use crate::socks::Reply;
 use crate::{Host, Target};
@@ -430,6 +431,10 @@ impl Role for Exit {
         self.overlay = change.overlay.clone();
     }
 
+    fn rest(&mut self, resting: bool) {
+        self.draining = resting;
+    }
+
     fn drain(&mut self, _: &mut Cx<'_>) {
         self.draining = true;
     }
@@ -440,6 +445,10 @@ impl Role for Exit {
 
     fn carries_for_others(&self) -> bool {
         true
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.table.traffic()
     }
 
     fn connections(&self) -> Connections {

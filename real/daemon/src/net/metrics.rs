@@ -13,9 +13,11 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::clock::cpu_time;
 use super::shared::{Account, Shared, sum};
 use super::summaries::Summary;
 use crate::UnixTime;
+use crate::accounting::Standing;
 use crate::config::RelayLimits;
 use crate::pool::PoolCounts;
 
@@ -28,6 +30,8 @@ pub(super) struct Fixed {
     pub(super) memory: Bytes,
     /// What others may make it hold, if it is a relay.
     pub(super) limits: Option<Arc<Mutex<RelayLimits>>>,
+    /// How it stands to its limit on what it moves, if it has one.
+    pub(super) standing: Option<Arc<Mutex<Standing>>>,
     /// The token bucket of each worker, and how many workers there are.
     pub(super) bucket: Option<(BucketConfig, usize)>,
     /// When it started.
@@ -58,7 +62,17 @@ struct Node {
 type Number = (&'static str, &'static str, fn(&Account) -> u64);
 
 /// Numbers that only grow.
-const COUNTERS: [Number; 21] = [
+const COUNTERS: [Number; 23] = [
+    (
+        "bytes_sent",
+        "Bytes sent on links, and to an exit's targets",
+        |it| it.traffic.sent,
+    ),
+    (
+        "bytes_received",
+        "Bytes received on links, and from an exit's targets",
+        |it| it.traffic.received,
+    ),
     (
         "cells_sent",
         "Cells sent to neighbours for the first time",
@@ -278,7 +292,12 @@ impl Fixed {
             "When the node started",
             start,
         )?;
+        let about = "Time of processors that the node's process took";
+        let cpu = ConstCounter::new(cpu_time().as_secs_f64());
+        let kind = MetricType::Counter;
+        cpu.encode(encoder.encode_descriptor("cpu", about, Some(&Unit::Seconds), kind)?)?;
         self.encode_limits(encoder)?;
+        self.encode_accounting(encoder)?;
         let Some((bucket, workers)) = self.bucket else {
             return Ok(());
         };
@@ -297,6 +316,44 @@ impl Fixed {
 }
 
 impl Fixed {
+    /// What a relay moved in the present period, if that is limited.
+    fn encode_accounting(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let standing = self.standing.as_ref().and_then(|it| it.lock().ok());
+        let Some(standing) = standing else {
+            return Ok(());
+        };
+        for (name, about, value) in [
+            (
+                "accounting_max_bytes",
+                "What may be moved in a period, in each direction",
+                standing.max.get(),
+            ),
+            (
+                "accounting_sent_bytes",
+                "Bytes sent in this period",
+                standing.moved.sent,
+            ),
+            (
+                "accounting_received_bytes",
+                "Bytes received in this period",
+                standing.moved.received,
+            ),
+            (
+                "accounting_end_seconds",
+                "When the period ends",
+                standing.end.as_secs(),
+            ),
+            (
+                "hibernating",
+                "Whether the period is spent, and nothing new is taken",
+                u64::from(standing.spent),
+            ),
+        ] {
+            gauge(encoder, name, about, value)?;
+        }
+        Ok(())
+    }
+
     /// The limits of a relay, by the names of the gauges that they limit.
     fn encode_limits(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let limits = self.limits.as_ref().and_then(|limits| limits.lock().ok());
@@ -379,6 +436,7 @@ mod tests {
     use hopflow_transports::{end_controls, hop_controls};
 
     use super::*;
+    use crate::accounting::Traffic;
     use crate::net::summaries::summarize;
 
     fn fixed() -> Fixed {
@@ -386,6 +444,15 @@ mod tests {
             labels: vec![("role", "relay".to_owned())],
             memory: Bytes::new(1 << 20),
             limits: Some(Arc::default()),
+            standing: Some(Arc::new(Mutex::new(Standing {
+                moved: Traffic {
+                    sent: 7,
+                    received: 8,
+                },
+                max: Bytes::new(8),
+                end: UnixTime::from_secs(9),
+                spent: true,
+            }))),
             bucket: None,
             start: UnixTime::from_secs(5),
         }
@@ -402,11 +469,21 @@ mod tests {
             "hopflow_limit{of=\"connections\"} 16384",
             "hopflow_limit{of=\"connections_per_circuit\"} 1024",
             "hopflow_start_time_seconds 5",
+            "hopflow_bytes_received_total 0",
+            "hopflow_accounting_max_bytes 8",
+            "hopflow_accounting_sent_bytes 7",
+            "hopflow_accounting_received_bytes 8",
+            "hopflow_accounting_end_seconds 9",
+            "hopflow_hibernating 1",
             "# EOF",
         ] {
             assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
         assert!(!text.contains("bucket"), "there is none: {text}");
+        let cpu = text
+            .lines()
+            .find_map(|it| it.strip_prefix("hopflow_cpu_seconds_total "));
+        assert!(cpu.unwrap().parse::<f64>().unwrap() > 0.0);
         let mut helps: Vec<&str> = text
             .lines()
             .filter(|line| line.starts_with("# HELP"))

@@ -11,6 +11,8 @@ use hopflow_units::Instant;
 use mio::net::TcpStream;
 use socket2::SockRef;
 
+use crate::accounting::Traffic;
+
 /// Cells that wait for the application before its stream is asked to pause.
 const ENOUGH: usize = 64;
 /// Bytes that are read at once.
@@ -51,6 +53,8 @@ pub(super) struct Pipe {
     write_end: bool,
     /// When it carried something last.
     moved: Instant,
+    /// What the connection took and gave since that was asked last.
+    traffic: Traffic,
 }
 
 /// How a pipe is after it moved something.
@@ -86,6 +90,7 @@ impl Pipe {
             far_end: false,
             write_end: false,
             moved: now,
+            traffic: Traffic::default(),
         }
     }
 
@@ -96,6 +101,11 @@ impl Pipe {
     /// When it carried something last.
     pub(super) const fn moved(&self) -> Instant {
         self.moved
+    }
+
+    /// What the connection took and gave since this was asked last.
+    pub(super) fn take_traffic(&mut self) -> Traffic {
+        std::mem::take(&mut self.traffic)
     }
 
     /// The connection, to be taken out of the poll.
@@ -198,6 +208,7 @@ impl Pipe {
             match try_io(|| self.socket.write_vectored(&slices))? {
                 Some(len) => {
                     self.moved = now;
+                    self.traffic.sent += len as u64;
                     self.advance(len);
                 }
                 None => return Ok(false),
@@ -241,6 +252,7 @@ impl Pipe {
                 }
                 Some(len) => {
                     self.moved = now;
+                    self.traffic.received += len as u64;
                     let taken = engine.write(now, self.stream, &buffer[..len]);
                     self.unread.extend_from_slice(&buffer[taken..len]);
                 }

@@ -1,6 +1,5 @@
 //! What changes in a relay while it runs: its limits and its directory.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +12,7 @@ use super::descriptors::Needs;
 use super::owners::Shares;
 use crate::check::refuse_others_keys;
 use crate::config::{RelayConfig, RelayLimits};
-use crate::directory::{Directory, newest};
+use crate::directory::{Directory, Relay, newest};
 use crate::{Hex, InputError};
 
 /// A relay's configuration, of which limits and directory may change.
@@ -53,7 +52,7 @@ impl Reloadable {
             limits: self.needs.share(&limits),
             told: limits,
             exit: exit_limits(&limits, self.needs.workers),
-            overlay: Arc::new(overlay(config, self.own, &extend_to)),
+            overlay: Arc::new(overlay(config, self.own, &directory)),
             extend_to,
             directory: Arc::new(directory),
         })
@@ -74,6 +73,7 @@ impl Reloadable {
             ("metrics", old.metrics == config.metrics),
             ("drain", old.drain == config.drain),
             ("bucket", old.bucket == config.bucket),
+            ("accounting", old.accounting == config.accounting),
             ("exit", old.exit == config.exit),
             ("link", old.link == config.link),
             ("trace", old.trace == config.trace),
@@ -111,19 +111,19 @@ pub(super) fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
     }
 }
 
-/// Where an exit does not connect to: the relays that circuits are extended to, and itself, unless
-/// its operator lets it reach private networks, as on testbeds.
-pub(super) fn overlay(
-    config: &RelayConfig,
-    own: Fingerprint,
-    relays: &BTreeSet<(SocketAddr, Fingerprint)>,
-) -> Overlay {
+/// Where an exit does not connect to: the relays of the directory, and itself, unless its operator lets
+/// it reach private networks, as on testbeds.
+pub(super) fn overlay(config: &RelayConfig, own: Fingerprint, directory: &Directory) -> Overlay {
     let public = config.exit.as_ref().is_some_and(|exit| !exit.allow_private);
-    let listed = relays.iter().find(|(_, of)| *of == own);
-    let own = listed.map_or(config.listen.ip(), |(address, _)| address.ip());
+    let listed = directory.relay(&Hex(own.to_bytes()));
+    let own: Vec<SocketAddr> = match listed {
+        Some(relay) => relay.addresses().collect(),
+        None => config.listen.addresses().to_vec(),
+    };
+    let own = own.into_iter().map(|address| address.ip());
     Overlay {
-        relays: relays.iter().map(|(address, _)| *address).collect(),
-        own: (public && !own.is_unspecified()).then_some(own),
+        relays: directory.relays.iter().flat_map(Relay::addresses).collect(),
+        own: own.filter(|own| public && !own.is_unspecified()).collect(),
         refuses_own: public && !is_of_this_machine(NOBODY),
     }
 }

@@ -14,6 +14,7 @@ use super::change::Change;
 use super::owners::Connections;
 use super::pipe::{Pipe, State};
 use super::tokens::{PlaceKey, Source};
+use crate::accounting::Traffic;
 use crate::pool::PoolCounts;
 
 /// What a role works with.
@@ -50,6 +51,11 @@ pub(super) trait Role: Send {
         let _ = change;
     }
 
+    /// Takes nothing new while `resting`.
+    fn rest(&mut self, resting: bool) {
+        let _ = resting;
+    }
+
     /// Takes nothing new from now on.
     fn drain(&mut self, cx: &mut Cx<'_>);
 
@@ -64,6 +70,11 @@ pub(super) trait Role: Send {
     /// An exit's connections.
     fn connections(&self) -> Connections {
         Connections::default()
+    }
+
+    /// What an exit's connections took and gave.
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
     }
 
     /// A client's circuits.
@@ -107,6 +118,8 @@ pub(super) struct Table<S> {
     by_stream: BTreeMap<StreamHandle, PlaceKey>,
     /// Places where something may be moved.
     stirred: Vec<PlaceKey>,
+    /// What connections took and gave.
+    traffic: Traffic,
     buffer: Vec<u8>,
 }
 
@@ -116,6 +129,7 @@ impl<S> Default for Table<S> {
             places: SlotMap::with_key(),
             by_stream: BTreeMap::new(),
             stirred: Vec::new(),
+            traffic: Traffic::default(),
             buffer: Vec::new(),
         }
     }
@@ -124,6 +138,11 @@ impl<S> Default for Table<S> {
 impl<S> Table<S> {
     pub(super) fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// What connections took and gave.
+    pub(super) const fn traffic(&self) -> Traffic {
+        self.traffic
     }
 
     /// A place for a connection; its token is for the poll.
@@ -229,7 +248,9 @@ impl<S> Table<S> {
             let Some(Entry::Open(pipe)) = entry else {
                 continue;
             };
-            if pipe.pump(cx.now, cx.engine, &mut self.buffer) != State::Open {
+            let state = pipe.pump(cx.now, cx.engine, &mut self.buffer);
+            self.traffic = self.traffic.with(pipe.take_traffic());
+            if state != State::Open {
                 let stream = pipe.stream();
                 cx.engine.close_stream(cx.now, stream);
                 self.remove(cx, place);

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
@@ -13,7 +14,7 @@ use hopflow_wire::Carrier;
 use mio::net::TcpListener;
 use mio::{Interest, Poll, Registry, Waker};
 
-use super::accept::listen;
+use super::accept::{for_applications, for_links};
 use super::alarm::Alarm;
 use super::carriers::Carriers;
 use super::client::Client;
@@ -23,16 +24,19 @@ use super::descriptors::Needs;
 use super::emulated::Emulated;
 use super::exit::Exit;
 use super::keep_going::keep_going;
+use super::keeper::{Calendar, Keeper};
 use super::metrics::{self, Fixed};
+use super::reach::Reach;
 use super::reload::{Reloadable, exit_limits, known, overlay};
 use super::role::Role;
 use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
 use super::trace::Tracing;
-use super::worker::{Links, Worker};
+use super::worker::{Links, Rest, Worker};
+use crate::accounting::{Ledger, Standing, Traffic};
 use crate::check::refuse_others_keys;
-use crate::config::{ClientConfig, EmulatedLink, Network, RelayConfig, Trace};
+use crate::config::{ClientConfig, EmulatedLink, Listen, Network, RelayConfig, Trace};
 use crate::directory::{Directory, newest};
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
@@ -88,12 +92,17 @@ impl From<io::Error> for StartError {
     }
 }
 
+/// The counts of what a relay moves, and how others hear of them.
+type Counting = (Ledger, Arc<Mutex<Standing>>);
+
 /// A relay or client that runs. It ends when [`Running::end`] is called.
 #[derive(Debug)]
 pub struct Running {
     workers: Vec<Thread>,
     /// Where metrics are served.
     scrape: Option<Scrape>,
+    /// What counts bytes, and how things stand, if the relay limits them.
+    keeper: Option<(Keeper, Arc<Mutex<Standing>>)>,
     /// What may change, if it is a relay.
     reloadable: Option<Mutex<Reloadable>>,
     /// What writes traces, if anything does.
@@ -128,11 +137,30 @@ impl Running {
         sum(workers.map(|worker| worker.shared.account()))
     }
 
-    /// Whether a worker ended that nobody asked to: [`Running::end`] says why.
+    /// How often each worker has gone through its loop, which none does less often than it gives its
+    /// account: who does not count on stands still. `None` are those that have ended.
+    pub fn rounds(&self) -> Vec<Option<u64>> {
+        let workers = self.workers.iter();
+        let rounds = |worker: &Thread| worker.shared.rounds.load(Ordering::Relaxed);
+        workers
+            .map(|worker| (!worker.handle.is_finished()).then(|| rounds(worker)))
+            .collect()
+    }
+
+    /// How the relay stands to its limit on what it moves, if it has one.
+    pub fn standing(&self) -> Option<Standing> {
+        let (_, standing) = self.keeper.as_ref()?;
+        standing.lock().ok().map(|standing| *standing)
+    }
+
+    /// Whether a worker ended; if nobody asked it to, [`Running::end`] says why.
     pub fn has_failed(&self) -> bool {
-        self.workers
-            .iter()
-            .any(|worker| worker.handle.is_finished())
+        self.rounds().contains(&None)
+    }
+
+    /// Whether all workers have ended.
+    pub fn has_ended(&self) -> bool {
+        self.rounds().iter().all(Option::is_none)
     }
 
     /// Lets a relay go by the limits and the directory of this configuration; circuits stay. A client
@@ -159,17 +187,22 @@ impl Running {
         Ok(())
     }
 
-    /// Takes nothing new, lets streams end for as long as the configuration says, and waits for
-    /// that.
-    ///
-    /// # Errors
-    /// If a worker has failed.
-    pub fn end(self) -> io::Result<()> {
+    /// Takes nothing new from now on, and ends when streams have, or after as long as the
+    /// configuration says.
+    pub fn drain(&self) {
         for worker in &self.workers {
             worker.shared.end();
             // A worker that cannot be woken looks a tenth of a second later.
             let _ = worker.waker.wake();
         }
+    }
+
+    /// Drains, and waits for that.
+    ///
+    /// # Errors
+    /// If a worker has failed.
+    pub fn end(self) -> io::Result<()> {
+        self.drain();
         for worker in self.workers {
             let ended = worker.handle.join();
             ended.map_err(|_| io::Error::other("a worker panicked"))??;
@@ -178,10 +211,25 @@ impl Running {
             let ended = traces.join();
             ended.map_err(|_| io::Error::other("the writer of traces panicked"))?;
         }
+        if let Some((keeper, _)) = self.keeper {
+            keeper.end();
+        }
         if let Some(scrape) = self.scrape {
             scrape.end();
         }
         Ok(())
+    }
+
+    /// Counts what the workers move from now on.
+    fn count(
+        &self,
+        (ledger, standing): Counting,
+        calendar: Calendar,
+    ) -> io::Result<(Keeper, Arc<Mutex<Standing>>)> {
+        let workers = self.workers.iter();
+        let workers = workers.map(|it| (it.shared.clone(), it.waker.clone()));
+        let keeper = Keeper::start(ledger, standing.clone(), workers.collect(), calendar)?;
+        Ok((keeper, standing))
     }
 
     /// Starts workers, and serves metrics if the configuration says where.
@@ -204,6 +252,7 @@ impl Running {
         Ok(Self {
             workers,
             scrape,
+            keeper: None,
             reloadable: None,
             traces: None,
         })
@@ -215,20 +264,27 @@ impl Running {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
+    relay_by(calendar_time, config)
+}
+
+/// Starts a relay that counts what it moves by another calendar.
+///
+/// # Errors
+/// If its configuration cannot be used, or a socket cannot be opened.
+pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let identity = identity(config, &network.directory)?;
-    claim(config.listen, network.factory.plan().link.carrier)?;
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let count = config.workers(cores);
+    claim(&config.listen, network.factory.plan().link.carrier)?;
+    let count = config.workers(thread::available_parallelism().map_or(1, usize::from));
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
     let extend_to = known(&network.directory);
     let own = identity.certificate.fingerprint();
-    let overlay = Arc::new(overlay(config, own, &extend_to));
+    let overlay = Arc::new(overlay(config, own, &network.directory));
     let needs = Needs::of(config.exit.is_some(), count, &network.factory.plan().link);
     let limits = needs.fit(config.limits);
     let told = Arc::new(Mutex::new(limits));
-    let listed = network.directory.relay(&Hex(own.to_bytes()));
-    let name = listed.map_or("relay", |relay| &relay.nickname);
+    let counting = counting(config, calendar)?;
+    let name = network.nickname(&Hex(own.to_bytes()));
     let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.link.as_ref())?;
     let workers = Workers::of_relay(config, &network, count, tracing);
     let start = |number| {
@@ -248,6 +304,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let fixed = Fixed {
         limits: Some(told.clone()),
         bucket: bucket.map(|bucket| (bucket, count)),
+        standing: counting.as_ref().map(|(_, standing)| standing.clone()),
         ..network.fixed("relay", config.memory)
     };
     let reloadable = Reloadable {
@@ -260,6 +317,9 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
     let running = Running::start((0..count).map(start), config.metrics, fixed)?;
     Ok(Running {
         reloadable: Some(Mutex::new(reloadable)),
+        keeper: counting
+            .map(|counting| running.count(counting, calendar))
+            .transpose()?,
         traces,
         ..running
     })
@@ -274,6 +334,16 @@ fn start_tracing(
     let rate = link.and_then(|link| link.rate);
     let started = config.map(|config| Tracing::start(config, node, rate));
     Ok(started.transpose()?.unzip())
+}
+
+/// The counts of what a relay moves, and how they stand, if it limits that.
+fn counting(config: &RelayConfig, calendar: Calendar) -> Result<Option<Counting>, InputError> {
+    let Some(accounting) = config.accounting else {
+        return Ok(None);
+    };
+    let ledger = Ledger::open(accounting, &config.keys, calendar())?;
+    let standing = Arc::new(Mutex::new(ledger.standing()));
+    Ok(Some((ledger, standing)))
 }
 
 /// By what a relay proves itself: its keys, made if they do not exist, and used with no older directory than
@@ -316,9 +386,10 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
     let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref())?;
+    let reach = Reach::new(config.families);
     let workers = Workers {
         network: network.clone(),
-        listen: None,
+        listen: Vec::new(),
         link: config.link.clone(),
         memory: config.memory,
         patience: config.drain,
@@ -331,12 +402,13 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
             address: socks,
             cause,
         })?;
-        let chooser = PathChooser::new(directory.clone(), Draws::Secret);
+        let usable = Arc::new(reach.usable(&directory, circuits.length));
+        let chooser = PathChooser::new(usable, Draws::Secret);
         let pool = Pool::new(circuits.clone(), chooser);
         Ok(Client::new(
             listener,
             pool,
-            &directory,
+            (&directory, reach),
             circuits.stream_timeout,
         ))
     });
@@ -349,7 +421,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
 
 /// A socket at which applications ask for connections.
 fn listen_for_applications(address: SocketAddr, registry: &Registry) -> io::Result<TcpListener> {
-    let mut listener = listen(address, false)?;
+    let mut listener = for_applications(address)?;
     registry.register(&mut listener, Source::Listener.token(), Interest::READABLE)?;
     Ok(listener)
 }
@@ -367,6 +439,12 @@ impl LoadedNetwork {
         Ok(Self { directory, factory })
     }
 
+    /// How the directory calls a relay.
+    fn nickname(&self, relay: &Hex<32>) -> &str {
+        let listed = self.directory.relay(relay);
+        listed.map_or("relay", |relay| &relay.nickname)
+    }
+
     /// What metrics say of a node from its start on.
     fn fixed(&self, role: &str, memory: Bytes) -> Fixed {
         Fixed {
@@ -374,6 +452,7 @@ impl LoadedNetwork {
             memory,
             limits: None,
             bucket: None,
+            standing: None,
             start: calendar_time(),
         }
     }
@@ -397,25 +476,37 @@ fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, Star
         .map_err(|error| refuse(error.to_string()))
 }
 
-/// Makes sure that no other process listens at the address: the workers' sockets share it among
-/// themselves, and would share it with others of the same user.
-fn claim(address: SocketAddr, carrier: Carrier) -> Result<(), StartError> {
-    let bound = match carrier {
-        Carrier::Datagram => std::net::UdpSocket::bind(address).map(drop),
-        Carrier::Stream => std::net::TcpListener::bind(address).map(drop),
-    };
-    bound.map_err(|cause| StartError::Socket {
-        what: "links",
-        address,
-        cause,
-    })
+/// Makes sure that no other process listens at these addresses: the workers' sockets share them among
+/// themselves, and would share them with others of the same user.
+fn claim(listen: &Listen, carrier: Carrier) -> Result<(), StartError> {
+    for &address in listen.addresses() {
+        let bound = match carrier {
+            Carrier::Datagram => datagrams::bind(address, false).map(drop),
+            Carrier::Stream => for_links(address, false).map(drop),
+        };
+        bound.map_err(|cause| StartError::Socket {
+            what: "links",
+            address,
+            cause,
+        })?;
+    }
+    Ok(())
+}
+
+/// The address that stands for all of a family, IPv6 or IPv4.
+const fn any(v6: bool) -> IpAddr {
+    if v6 {
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+    } else {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED)
+    }
 }
 
 /// What all workers of a node have in common.
 #[derive(Clone)]
 struct Workers {
     network: Arc<LoadedNetwork>,
-    listen: Option<SocketAddr>,
+    listen: Vec<SocketAddr>,
     link: Option<EmulatedLink>,
     memory: Bytes,
     patience: Duration,
@@ -432,7 +523,7 @@ impl Workers {
     ) -> Self {
         Self {
             network: network.clone(),
-            listen: Some(config.listen),
+            listen: config.listen.addresses().to_vec(),
             link: config.link.clone(),
             memory: Bytes::new(config.memory.get() / count as u64),
             patience: config.drain,
@@ -465,7 +556,7 @@ impl Workers {
         let seen = shared.clone();
         let listening = self.listening()?;
         let build = move || {
-            let links = (number, listening.as_ref());
+            let links = (number, listening.as_slice());
             plan.build(links, engine.clone(), &role, &seen)
         };
         let (worker, waker) = build()?;
@@ -483,17 +574,19 @@ impl Workers {
         })
     }
 
-    /// A worker's socket for datagrams, at a relay that takes links by them.
-    fn listening(&self) -> Result<Option<UdpSocket>, StartError> {
+    /// A worker's sockets for datagrams, at a relay that takes links by them.
+    fn listening(&self) -> Result<Vec<UdpSocket>, StartError> {
         let carrier = self.network.factory.plan().link.carrier;
-        let at = self.listen.filter(|_| carrier == Carrier::Datagram);
-        let socket = at.map(datagrams::listen).transpose();
-        socket.map_err(|cause| self.cannot_open(cause))
+        let at = self.listen.iter().filter(|_| carrier == Carrier::Datagram);
+        let sockets = at
+            .map(|at| datagrams::listen(*at))
+            .collect::<io::Result<_>>();
+        sockets.map_err(|cause| self.cannot_open(cause))
     }
 
     fn cannot_open(&self, cause: io::Error) -> StartError {
-        match self.listen {
-            Some(address) => StartError::Socket {
+        match self.listen.first() {
+            Some(&address) => StartError::Socket {
                 what: "links",
                 address,
                 cause,
@@ -505,7 +598,7 @@ impl Workers {
     /// A worker with its sockets open; `links` has its number and where it listens for datagrams.
     fn build<R: Role>(
         &self,
-        links: (usize, Option<&UdpSocket>),
+        links: (usize, &[UdpSocket]),
         engine: EngineConfig,
         role: &impl Fn(&Poll, &Arc<Waker>) -> Result<R, StartError>,
         shared: &Arc<Shared>,
@@ -528,6 +621,8 @@ impl Workers {
             memory: self.memory,
             sent: (0, Instant::ZERO),
             valid: true,
+            counted: Traffic::default(),
+            rest: Rest::No,
             seen: 0,
             patience: self.patience,
             poll,
@@ -535,36 +630,37 @@ impl Workers {
         Ok((worker, waker))
     }
 
-    /// The address from which datagrams to other relays leave: of their family, and our own if we
-    /// have one of it.
-    fn leave_from(&self) -> IpAddr {
-        let relay = self.network.directory.relays.first();
-        let to_v6 = relay.is_some_and(|relay| relay.address.is_ipv6());
-        let any = if to_v6 {
-            IpAddr::V6(Ipv6Addr::UNSPECIFIED)
-        } else {
-            IpAddr::V4(Ipv4Addr::UNSPECIFIED)
-        };
-        let own = self.listen.map(|listen| listen.ip());
-        own.filter(|own| own.is_ipv6() == to_v6).unwrap_or(any)
+    /// The addresses from which datagrams to relays leave: of the family in which relays reach each
+    /// other, our own if we have one of it, and for clients of the other one, too.
+    fn leave_from(&self) -> Vec<IpAddr> {
+        let relays = &self.network.directory.relays;
+        let to_v6 = relays.first().is_some_and(|it| it.address.is_ipv6());
+        let mut own = self.listen.iter().map(SocketAddr::ip);
+        let own = own.find(|own| own.is_ipv6() == to_v6);
+        let mut addresses = vec![own.unwrap_or(any(to_v6))];
+        if self.listen.is_empty() && relays.iter().any(|it| it.other_address.is_some()) {
+            addresses.push(any(!to_v6));
+        }
+        addresses
     }
 
     fn links(
         &self,
         poll: &Poll,
-        (number, listening): (usize, Option<&UdpSocket>),
+        (number, listening): (usize, &[UdpSocket]),
     ) -> Result<Links, StartError> {
         let carrier = self.network.factory.plan().link.carrier;
         let model = self.link.as_ref().map(EmulatedLink::model);
         let opened = match carrier {
             Carrier::Datagram => {
                 let link = model.map(|model| Emulated::new(&model, number as u64));
-                let listening = listening.map(UdpSocket::try_clone).transpose();
+                let listening = listening.iter().map(UdpSocket::try_clone);
+                let listening = listening.collect::<io::Result<Vec<_>>>();
                 listening
-                    .and_then(|at| Datagrams::open(poll.registry(), at, self.leave_from(), link))
+                    .and_then(|at| Datagrams::open(poll.registry(), at, &self.leave_from(), link))
                     .map(|datagrams| Links::Datagrams(Box::new(datagrams)))
             }
-            Carrier::Stream => Carriers::open(poll.registry(), self.listen, model)
+            Carrier::Stream => Carriers::open(poll.registry(), &self.listen, model)
                 .map(|carriers| Links::Carriers(Box::new(carriers))),
         };
         opened.map_err(|cause| self.cannot_open(cause))

@@ -11,6 +11,7 @@ use super::change::Change;
 use super::owners::Connections;
 use super::role::Role;
 use super::summaries::{self, Summary};
+use crate::accounting::Traffic;
 use crate::pool::PoolCounts;
 
 /// What a worker is to do.
@@ -18,6 +19,8 @@ use crate::pool::PoolCounts;
 pub(super) enum Wanted {
     /// Go on.
     Work,
+    /// Take nothing new until further notice.
+    Rest,
     /// End.
     End,
 }
@@ -41,6 +44,8 @@ pub struct Account {
     pub metrics: Vec<Summary>,
     /// How often it panicked and began anew.
     pub restarts: u64,
+    /// Bytes that it moved on links, and on an exit's connections.
+    pub traffic: Traffic,
     /// Packets and events that it noted for traces.
     pub trace_notes: u64,
     /// Of these, what was dropped because the writer could not keep up.
@@ -95,6 +100,7 @@ impl Account {
         self.held += other.held;
         self.streams += other.streams;
         self.restarts += other.restarts;
+        self.traffic = self.traffic.with(other.traffic);
         self.pool = self.pool.or(other.pool);
         self.flows.extend(other.flows);
         for more in &other.metrics {
@@ -115,8 +121,13 @@ pub(super) fn sum(accounts: impl Iterator<Item = Account>) -> Account {
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     ending: AtomicBool,
+    resting: AtomicBool,
     account: Mutex<Account>,
     pub(super) restarts: AtomicU64,
+    /// How often the worker has gone through its loop.
+    pub(super) rounds: AtomicU64,
+    /// Bytes that it sent and received.
+    moved: [AtomicU64; 2],
     /// What tracing has done.
     pub(super) traced: Traced,
     /// How often something was changed, and what holds now.
@@ -155,12 +166,32 @@ impl Shared {
         self.change.lock().ok()?.clone()
     }
 
+    /// Lets the worker take nothing new, or work again.
+    pub(super) fn rest(&self, resting: bool) {
+        self.resting.store(resting, Ordering::Release);
+    }
+
     pub(super) fn wanted(&self) -> Wanted {
         if self.ending.load(Ordering::Acquire) {
             Wanted::End
+        } else if self.resting.load(Ordering::Acquire) {
+            Wanted::Rest
         } else {
             Wanted::Work
         }
+    }
+
+    /// Counts what the worker moved.
+    pub(super) fn count(&self, moved: Traffic) {
+        for (sum, more) in self.moved.iter().zip([moved.sent, moved.received]) {
+            sum.fetch_add(more, Ordering::Relaxed);
+        }
+    }
+
+    /// What the worker has moved since the node's start.
+    pub(super) fn traffic(&self) -> Traffic {
+        let [sent, received] = [0, 1].map(|at: usize| self.moved[at].load(Ordering::Relaxed));
+        Traffic { sent, received }
     }
 
     pub(super) fn publish(&self, engine: &Engine, held: Bytes, role: &impl Role, at: Instant) {
@@ -173,6 +204,7 @@ impl Shared {
             flows: engine.flows().map(|(_, flows)| flows).collect(),
             metrics: summaries::summarize(&engine.measured()),
             restarts: self.restarts.load(Ordering::Relaxed),
+            traffic: self.traffic(),
             trace_notes: self.traced.noted.load(Ordering::Relaxed),
             trace_notes_dropped: self.traced.dropped.load(Ordering::Relaxed),
             at,

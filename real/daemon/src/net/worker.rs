@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use hopflow_engine::{Engine, LostLink, Via};
 use hopflow_units::{Duration, Instant};
@@ -17,6 +18,7 @@ use super::role::{Cx, Role};
 use super::shared::{Shared, Wanted};
 use super::tokens::Source;
 use crate::Hex;
+use crate::accounting::Traffic;
 use crate::directory::Directory;
 
 /// Time between two reports of what the worker does at least.
@@ -39,6 +41,17 @@ pub(super) enum Links {
     Carriers(Box<Carriers>),
 }
 
+/// How a worker rests whose relay has moved what it may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rest {
+    /// It does not.
+    No,
+    /// It takes nothing new; streams may end until then.
+    Begins(Instant),
+    /// It has closed all circuits.
+    Deep,
+}
+
 /// A worker and everything that it owns.
 #[derive(Debug)]
 pub(super) struct Worker<R> {
@@ -58,6 +71,9 @@ pub(super) struct Worker<R> {
     pub(super) valid: bool,
     /// How many changes it has taken over.
     pub(super) seen: u64,
+    /// What was moved when it was counted last.
+    pub(super) counted: Traffic,
+    pub(super) rest: Rest,
     /// How long streams may take to end when the worker drains.
     pub(super) patience: Duration,
 }
@@ -73,8 +89,10 @@ impl<R: Role> Worker<R> {
         let mut end_at = None;
         loop {
             let now = self.clock.now();
+            self.shared.rounds.fetch_add(1, Ordering::Relaxed);
             self.take_change();
             self.handle_timeouts(now);
+            self.rest_or_wake(now);
             self.work(now);
             self.engine.observe(now);
             if now >= account_at {
@@ -248,6 +266,13 @@ impl<R: Role> Worker<R> {
         while let Some(violation) = self.engine.poll_violation() {
             debug!(%violation, "a circuit was closed: a peer broke the protocol");
         }
+        let links = match &self.links {
+            Links::Datagrams(datagrams) => datagrams.traffic(),
+            Links::Carriers(carriers) => carriers.traffic(),
+        };
+        let moved = links.with(self.role.traffic());
+        self.shared.count(moved.since(self.counted));
+        self.counted = moved;
         self.shared.publish(&self.engine, held, &self.role, now);
     }
 
@@ -265,6 +290,33 @@ impl<R: Role> Worker<R> {
         }
     }
 
+    /// Takes nothing new while the relay has moved what it may, and closes what is left after a while.
+    fn rest_or_wake(&mut self, now: Instant) {
+        let resting = self.shared.wanted() == Wanted::Rest;
+        let rest = self.rest;
+        self.rest = match rest {
+            Rest::No if resting => {
+                self.set_resting(now, true);
+                Rest::Begins(now + self.patience)
+            }
+            Rest::Begins(until) if resting && (now >= until || self.is_done(now)) => {
+                self.engine.shut_down(now);
+                Rest::Deep
+            }
+            Rest::Begins(_) | Rest::Deep if !resting => {
+                self.set_resting(now, false);
+                Rest::No
+            }
+            same => same,
+        };
+    }
+
+    fn set_resting(&mut self, now: Instant, resting: bool) {
+        self.engine.set_draining(resting);
+        self.role.rest(resting);
+        self.sent.1 = now;
+    }
+
     /// Takes nothing new.
     fn drain(&mut self, now: Instant) {
         let mut cx = Cx {
@@ -274,7 +326,7 @@ impl<R: Role> Worker<R> {
         };
         self.role.drain(&mut cx);
         self.sent.1 = now;
-        self.engine.drain();
+        self.engine.set_draining(true);
     }
 
     /// Whether a draining worker may exit: no stream ends here, and circuits carry nothing.
@@ -298,6 +350,7 @@ impl<R: Role> Worker<R> {
             self.work(now);
             self.engine.observe(now);
             if now >= end {
+                self.account(now);
                 return Ok(());
             }
             self.poll

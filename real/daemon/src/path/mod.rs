@@ -110,6 +110,7 @@ fn candidates(relays: &[Relay]) -> Vec<Candidate> {
             weight: relay.weight,
             family: relay.family.clone().map(&mut number),
             network: network(relay.address.ip()),
+            other_network: relay.other_address.and_then(|it| network(it.ip())),
         }
     };
     relays.iter().map(candidate).collect()

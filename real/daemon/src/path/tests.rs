@@ -170,6 +170,16 @@ fn relays_of_a_network_are_never_in_one_path() {
 }
 
 #[test]
+fn relays_whose_other_addresses_are_in_one_network_are_never_in_one_path() {
+    let mut related = network(2, 2, 2);
+    for relay in [0, 4] {
+        let other = format!("[2001:db8:{relay}::1]:9001");
+        related.relays[relay].other_address = Some(other.parse().unwrap());
+    }
+    assert!(!meet(related, [0, 4]));
+}
+
+#[test]
 fn a_network_of_relatives_has_no_path() {
     let mut relatives = network(1, 1, 1);
     for relay in &mut relatives.relays {

@@ -1,5 +1,6 @@
 //! Relays and a client on the loopback device: an application fetches through them by SOCKS.
 
+mod accounting;
 mod reload;
 mod soak;
 mod streams;
@@ -53,6 +54,32 @@ fn the_metrics_of_the_transports_layers_are_in_the_account() {
     assert!(metrics[0].min >= 0.001, "{:?}", metrics[0]);
     drop(socket);
     overlay.end();
+}
+
+/// Fetches by a client that reaches relays at IPv6 addresses only, over relays that have both.
+fn fetch_by_v6(preset: &str) {
+    let Some(overlay) = Overlay::start_with_v6(preset) else {
+        eprintln!("skipped: this machine has no ::1");
+        return;
+    };
+    let len = 300_000;
+    let mut socket = overlay.connect(serve_content(len));
+    socket.write_all(b"x").unwrap();
+    let mut got = Vec::new();
+    socket.read_to_end(&mut got).unwrap();
+    assert!(got == content(len), "{preset}");
+    drop(socket);
+    overlay.end();
+}
+
+#[test]
+fn relays_of_two_addresses_are_reached_at_the_other_one_by_datagrams() {
+    fetch_by_v6("backtap");
+}
+
+#[test]
+fn relays_of_two_addresses_are_reached_at_the_other_one_by_connections() {
+    fetch_by_v6("vanilla");
 }
 
 #[test]

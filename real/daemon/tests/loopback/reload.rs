@@ -9,7 +9,7 @@ use hopflow_units::{Bytes, Duration};
 use crate::support::{EVERYTHING, Overlay, ask, serve, until};
 
 /// A connection of a client without circuits, which is kept; or the code of the refusal.
-fn connects_anew(overlay: &Overlay, server: SocketAddr) -> Result<(), u8> {
+pub(crate) fn connects_anew(overlay: &Overlay, server: SocketAddr) -> Result<(), u8> {
     let (client, socks) = overlay.another_client();
     let mut target = vec![1, 127, 0, 0, 1];
     target.extend(server.port().to_be_bytes());

@@ -1,8 +1,9 @@
 //! A network on the loopback device, in this process.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration as StdDuration;
 
@@ -10,7 +11,7 @@ use hopflow_daemon::config::{ClientConfig, RelayConfig};
 use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
 use hopflow_daemon::net::{self, Account, Running, calendar_time};
-use hopflow_daemon::{Hex, InputError, UnixTime};
+use hopflow_daemon::{InputError, UnixTime};
 use hopflow_units::Duration;
 use tempfile::TempDir;
 
@@ -75,25 +76,45 @@ impl Overlay {
         preset: &str,
         exit: &str,
         circuits: &str,
-        with: (&str, &str),
+        (middle, limits): (&str, &str),
     ) -> Self {
-        Self::start_each(preset, exit, circuits, with, |_| String::new())
+        let exit = format!("[exit]\n{exit}[limits]\n{limits}");
+        let client = format!("[circuits]\n{circuits}");
+        Self::start_files(preset, ["", middle, &exit], ("", &client), &[])
     }
 
     /// All nodes trace, into folders `trace-NAME` of the network's folder.
     #[allow(dead_code, reason = "used by `loopback`")]
     pub(crate) fn start_traced(preset: &str) -> Self {
         let trace = |name: &str| format!("[trace]\nfolder = \"trace-{name}\"\n");
-        Self::start_each(preset, EVERYTHING, "", ("", ""), trace)
+        let [one, two, three] = NAMES.map(trace);
+        let exit = format!("[exit]\n{EVERYTHING}{three}");
+        Self::start_files(preset, [&one, &two, &exit], ("", &trace("client")), &[])
     }
 
-    /// With these tables of each node, too.
-    fn start_each(
+    /// All of whose relays take links at `::1`, too, by which the client reaches them; or nothing if
+    /// there is no such address here.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn start_with_v6(preset: &str) -> Option<Self> {
+        UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).ok()?;
+        let exit = format!("[exit]\n{EVERYTHING}");
+        let client = "families = \"ipv6\"\n";
+        let v6 = [IpAddr::V6(Ipv6Addr::LOCALHOST)];
+        Some(Self::start_files(
+            preset,
+            ["", "", &exit],
+            (client, ""),
+            &v6,
+        ))
+    }
+
+    /// With these tables of the relays' configurations, these keys and tables of the client's, and with
+    /// relays that listen at these addresses, too.
+    fn start_files(
         preset: &str,
-        exit: &str,
-        circuits: &str,
-        (middle, limits): (&str, &str),
-        each: impl Fn(&str) -> String,
+        tables: [&str; 3],
+        (keys, client): (&str, &str),
+        others: &[IpAddr],
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let authority = KeyStore::open(&folder.path().join("authority"));
@@ -104,24 +125,26 @@ impl Overlay {
             authority.id()
         );
         let mut files = Vec::new();
-        for name in NAMES {
+        for (name, tables) in NAMES.iter().zip(tables) {
             let address = free_address();
-            let exit = (name == "three").then_some(exit);
-            directory
-                .relays
-                .push(relay(folder.path(), name, address, exit));
-            let top = format!("keys = \"{name}\"\nlisten = \"{address}\"\nworkers = 1\n");
-            let exit = exit.map_or(String::new(), |exit| {
-                format!("[exit]\n{exit}[limits]\n{limits}")
+            let others = others.iter().map(|it| SocketAddr::new(*it, address.port()));
+            let listen: Vec<_> = std::iter::once(address).chain(others).collect();
+            let listed = listen.iter().map(|address| format!("\"{address}\""));
+            let listed = listed.collect::<Vec<_>>().join(", ");
+            let top = format!("keys = \"{name}\"\nlisten = [{listed}]\nworkers = 1\n");
+            let file = node(folder.path(), name, &format!("{top}{network}{tables}"));
+            let config = RelayConfig::load(&file).unwrap();
+            let relay = Relay::of(&config, name, &[]).unwrap();
+            directory.relays.push(Relay {
+                guard: *name == "one",
+                ..relay
             });
-            let more = if name == "two" { middle } else { "" };
-            let text = format!("{top}{network}{exit}{more}{}", each(name));
-            files.push(node(folder.path(), name, &text));
+            files.push(file);
         }
         sign(folder.path(), &directory, &authority);
-        let start = |file: &PathBuf| net::relay(&RelayConfig::load(file).unwrap()).unwrap();
+        let start = |file: &PathBuf| start_relay(file);
         let relays = files.iter().map(start).collect();
-        let client = format!("{network}[circuits]\n{circuits}{}", each("client"));
+        let client = format!("{keys}{network}{client}");
         let (client, socks) = start_client(folder.path(), &client);
         Self {
             relays,
@@ -145,7 +168,7 @@ impl Overlay {
     pub(crate) fn restart(&mut self, relay: usize) {
         self.relays.remove(relay).end().unwrap();
         let file = self.folder.path().join(format!("{}.toml", NAMES[relay]));
-        let again = net::relay(&RelayConfig::load(&file).unwrap()).unwrap();
+        let again = start_relay(&file);
         self.relays.insert(relay, again);
     }
 
@@ -258,6 +281,25 @@ pub(crate) fn try_ask(
     })
 }
 
+/// How far the relays' calendar is ahead, in seconds.
+static AHEAD: AtomicU64 = AtomicU64::new(0);
+
+/// The calendar by which relays count what they move.
+fn calendar() -> UnixTime {
+    UnixTime::from_secs(calendar_time().as_secs() + AHEAD.load(Ordering::Relaxed))
+}
+
+/// Lets so many seconds pass by the relays' calendar.
+#[allow(dead_code, reason = "used by `loopback`")]
+pub(crate) fn pass(seconds: u64) {
+    AHEAD.fetch_add(seconds, Ordering::Relaxed);
+}
+
+/// Starts a relay with this configuration.
+fn start_relay(file: &Path) -> Running {
+    net::relay_by(calendar, &RelayConfig::load(file).unwrap()).unwrap()
+}
+
 /// Starts a client with this configuration, and says where it takes applications.
 fn start_client(folder: &Path, text: &str) -> (Running, SocketAddr) {
     let socks = free_address();
@@ -275,20 +317,6 @@ fn directory(preset: &str) -> Directory {
     let begin = UnixTime::from_secs(now.as_secs() - 60);
     let end = now.after(Duration::from_secs(3600));
     Directory::new("test", transport, (begin, end))
-}
-
-fn relay(folder: &Path, name: &str, address: SocketAddr, exit: Option<&str>) -> Relay {
-    let keys = KeyStore::open(&folder.join(name)).unwrap();
-    Relay {
-        nickname: name.to_owned(),
-        address,
-        fingerprint: Hex(keys.identity().unwrap().fingerprint().to_bytes()),
-        onion_key: Hex(keys.onion().unwrap().public().0),
-        weight: 1,
-        guard: name == "one",
-        family: None,
-        exit: exit.map(|exit| toml::from_str(exit).unwrap()),
-    }
 }
 
 fn sign(folder: &Path, directory: &Directory, authority: &AuthorityKey) {

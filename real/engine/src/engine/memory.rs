@@ -17,8 +17,8 @@ const CELL_MEMORY: u64 = 640;
 const LINK_MEMORY: u64 = 16 * 1024;
 /// Memory of a circuit that carries no data yet: keys, and messages that may have to be repeated.
 const NASCENT_MEMORY: u64 = 5 * 1024;
-/// Memory of a circuit that carries data without its cells.
-const OPEN_MEMORY: u64 = 8 * 1024;
+/// Memory of a circuit that carries data without its cells; a kilobyte of it is key stream.
+const OPEN_MEMORY: u64 = 9 * 1024;
 
 /// What a circuit may hold in any case, whatever others hold: as much as long queues in both directions and
 /// the buffers of its streams.

@@ -19,24 +19,56 @@ use crate::types::{CircuitKey, ConnId, Failure, Via};
 impl Engine {
     /// Takes a datagram.
     pub fn receive_datagram(&mut self, now: Instant, via: Via, from: SocketAddr, data: &[u8]) {
+        self.receive_datagrams(now, via, from, data.len(), data);
+    }
+
+    /// Takes datagrams that came from one address one after the other, all of `segment` bytes but the
+    /// last, which may be shorter. It costs less than to take each by itself.
+    pub fn receive_datagrams(
+        &mut self,
+        now: Instant,
+        via: Via,
+        from: SocketAddr,
+        segment: usize,
+        data: &[u8],
+    ) {
         let peer = Peer::Datagram(via, from);
-        let known = self.links.find(&peer);
-        let known_link = known.and_then(|id| self.links.get(id));
-        let id = match known {
-            Some(id) if known_link.is_some_and(|link| link.is_of(data)) => id,
-            _ => match self.admit_datagrams(now, peer, data) {
-                Some(id) => id,
-                None => return,
-            },
-        };
-        let mut arrived = std::mem::take(&mut self.buffers.arrived);
-        if let Some(link) = self.links.get_mut(id)
-            && !link.receive_datagram(now, data, &mut arrived)
-        {
-            self.counters.garbage += 1;
+        let mut rest = data;
+        while !rest.is_empty() {
+            let (first, _) = rest.split_at(segment.clamp(1, rest.len()));
+            // An observer hears of each datagram.
+            let joined = if self.observer.is_some() { first } else { rest };
+            let taken = match self.link_of(now, peer, first) {
+                Some(id) => self.receive_joined(now, id, (first.len(), joined)),
+                None => first.len(),
+            };
+            rest = &rest[taken..];
         }
+    }
+
+    /// The link that a datagram is of; a new one if the neighbour calls with it.
+    #[inline]
+    fn link_of(&mut self, now: Instant, peer: Peer, datagram: &[u8]) -> Option<LinkId> {
+        let known = self.links.find(&peer);
+        let is_of = |id| self.links.get(id).is_some_and(|link| link.is_of(datagram));
+        if known.is_some_and(is_of) {
+            return known;
+        }
+        self.admit_datagrams(now, peer, datagram)
+    }
+
+    /// Takes as many datagrams as a link takes together; returns their bytes.
+    #[inline]
+    fn receive_joined(&mut self, now: Instant, id: LinkId, datagrams: (usize, &[u8])) -> usize {
+        let mut arrived = std::mem::take(&mut self.buffers.arrived);
+        let (taken, garbage) = match self.links.get_mut(id) {
+            Some(link) => link.receive_datagrams(now, datagrams, &mut arrived),
+            None => (datagrams.1.len(), 0),
+        };
+        self.counters.garbage += garbage;
         self.after_channel(now, id);
         self.take_arrived(now, id, arrived);
+        taken
     }
 
     /// Takes a neighbour that calls, perhaps in place of the link that it had. Nothing is kept of who

@@ -58,9 +58,9 @@ impl Engine {
         }
     }
 
-    /// Takes no link and no circuit from others from now on.
-    pub fn drain(&mut self) {
-        self.admission.drain();
+    /// Takes no link and no circuit from others while `draining`.
+    pub const fn set_draining(&mut self, draining: bool) {
+        self.admission.set_draining(draining);
     }
 
     /// Closes all circuits and links; what is left to be sent says so.

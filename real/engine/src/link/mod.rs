@@ -240,24 +240,28 @@ impl LinkEnd {
         self.channel.state()
     }
 
-    /// Reads the frames of a datagram; false if some of it was no frame.
-    pub(crate) fn receive_datagram(
+    /// Reads the frames of the first datagrams, of `segment` bytes each but the last: of as many as
+    /// [`DatagramChannel::joined`] says. Returns their bytes, and how many records held something that
+    /// was no frame.
+    pub(crate) fn receive_datagrams(
         &mut self,
         now: Instant,
-        data: &[u8],
+        (segment, data): (usize, &[u8]),
         arrived: &mut Vec<Arrived>,
-    ) -> bool {
-        let mut sound = true;
-        if let Channel::Datagram(channel) = &mut self.channel {
-            channel.receive(now, data, &mut |plain| {
-                sound &= decode(plain, Carrier::Datagram, arrived).is_ok();
-            });
-        }
+    ) -> (usize, u64) {
+        let Channel::Datagram(channel) = &mut self.channel else {
+            return (data.len(), 0);
+        };
+        let taken = channel.joined(segment, data);
+        let mut garbage = 0;
+        channel.receive(now, &data[..taken], &mut |plain| {
+            garbage += u64::from(decode(plain, Carrier::Datagram, arrived).is_err());
+        });
         if !arrived.is_empty() {
             self.contact.heard = now;
             self.contact.asked = None;
         }
-        sound
+        (taken, garbage)
     }
 
     /// Reads the frames in bytes of a connection; false if some of it was no frame.

@@ -53,12 +53,12 @@ impl Admission {
         Origin { prefix, since: now }
     }
 
-    /// Takes nothing from now on.
-    pub(crate) const fn drain(&mut self) {
-        self.draining = true;
+    /// Takes nothing while `draining`.
+    pub(crate) const fn set_draining(&mut self, draining: bool) {
+        self.draining = draining;
     }
 
-    /// Whether nothing is taken any more.
+    /// Whether nothing is taken at present.
     pub(crate) const fn is_draining(&self) -> bool {
         self.draining
     }

@@ -10,7 +10,7 @@ use hopflow_units::Duration;
 use hopflow_wire::{Frame, RelayCommand};
 
 use crate::network::Network;
-use crate::support::{REAL, pattern, transport};
+use crate::support::{pattern, real, transport};
 
 /// What an observer heard.
 #[derive(Debug, Default)]
@@ -164,7 +164,7 @@ fn check(name: &str, network: &Network, all: &[Arc<Mutex<Heard>>], size: u64) {
 
 #[test]
 fn observers_hear_what_counters_count() {
-    for name in REAL {
+    for name in real() {
         println!("{name}");
         let mut network = Network::new(&*transport(name), 3);
         let heard = observe(&mut network, usize::MAX);

@@ -276,7 +276,7 @@ impl Far {
         let mut body = [0; CELL_PAYLOAD];
         let len = plain.len().min(CELL_PAYLOAD - 16);
         body[16..16 + len].copy_from_slice(&plain[..len]);
-        if let Some((last, before)) = known.keys.split_last() {
+        if let Some((last, before)) = known.keys.split_last_mut() {
             last.backward.seal(seq, &mut body);
             for hop in before {
                 hop.backward.apply_layer(seq, &mut body);

@@ -12,7 +12,7 @@ fn assert_hex(bytes: &[u8], expected: &str) {
 
 #[test]
 fn keys_and_ciphers_are_those_of_the_standards() {
-    let keys = DirectionKeys::derive(&[1; KEY]);
+    let mut keys = DirectionKeys::derive(&[1; KEY]);
 
     let mut cell = [0; CELL_PAYLOAD];
     keys.apply_layer(7, &mut cell);
@@ -28,4 +28,29 @@ fn keys_and_ciphers_are_those_of_the_standards() {
 
     let setup = keys.seal_setup(7, &[0; SETUP_PLAIN]);
     assert_hex(&setup[..TAG], "bfe9d9319f2dd395d37fe32dbb6bd0cd");
+}
+
+#[test]
+fn a_layer_does_not_depend_on_those_before_it() {
+    let mut keys = DirectionKeys::derive(&[1; KEY]);
+    for index in [
+        0,
+        1,
+        2,
+        2,
+        1,
+        7,
+        8,
+        9,
+        8,
+        u64::MAX - 1,
+        u64::MAX,
+        u64::MAX,
+        0,
+    ] {
+        let [mut cell, mut alone] = [[0; CELL_PAYLOAD]; 2];
+        keys.apply_layer(index, &mut cell);
+        DirectionKeys::derive(&[1; KEY]).apply_layer(index, &mut alone);
+        assert_eq!(cell, alone, "cell {index}");
+    }
 }

@@ -140,6 +140,7 @@ impl Network {
         }
     }
 
+    /// Datagrams of one address and length that arrive in a batch arrive together.
     fn deliver(&mut self, parcel: Parcel) {
         let node = match &parcel {
             Parcel::Datagram { to: (node, _), .. }
@@ -153,7 +154,17 @@ impl Network {
         };
         match parcel {
             Parcel::Datagram { from, to, bytes } => {
-                engine.receive_datagram(now, to.1, from, &bytes);
+                let (segment, mut data) = (bytes.len(), bytes);
+                while self.in_batches
+                    && let Some(entry) = self.parcels.first_entry()
+                    && entry.key().0 <= self.now
+                    && matches!(entry.get(), Parcel::Datagram { from: other, to: via, bytes }
+                        if (*other, *via, bytes.len()) == (from, to, segment))
+                    && let Parcel::Datagram { bytes, .. } = entry.remove()
+                {
+                    data.extend(bytes);
+                }
+                engine.receive_datagrams(now, to.1, from, segment, &data);
             }
             Parcel::Bytes { to, bytes } => engine.receive_bytes(now, to.1, &bytes),
             Parcel::Closed { to } => engine.closed(now, to.1),

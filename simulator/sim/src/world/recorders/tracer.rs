@@ -62,7 +62,9 @@ impl Traced {
         stream: Option<StreamHandle>,
     ) -> Self {
         let mut watch = Watch::new(place, circuit);
-        stream.into_iter().for_each(|it| watch.add_stream(it));
+        if let Some(stream) = stream {
+            watch.add_stream(stream);
+        }
         Self {
             user,
             turn,
@@ -85,7 +87,9 @@ impl Traced {
         self.watch.ask(now, host, &mut |direction, stream, step| {
             steps.push((direction, stream, step));
         });
-        steps.into_iter().for_each(|step| self.note(now, step));
+        for step in steps {
+            self.note(now, step);
+        }
     }
 
     fn note(&mut self, at: Instant, (direction, stream, step): (Option<Direction>, u32, Step)) {
