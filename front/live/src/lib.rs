@@ -24,6 +24,7 @@ mod metrics;
 mod page;
 mod recording;
 mod request;
+mod sample;
 mod scrape;
 mod server;
 mod simulation;
@@ -31,6 +32,7 @@ mod stream;
 mod watch;
 
 pub use recording::Recording;
+pub use sample::Sample;
 pub use server::{MOST_CONNECTIONS, Server};
 pub use simulation::{Pace, Simulation};
 pub use stream::Stream;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::Sample;
+
 /// What the names of all metrics begin with.
 const PREFIX: &str = "hopflow_";
 /// What says what runs there.
@@ -28,9 +30,13 @@ impl Metrics {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut metrics = Self::default();
         for line in text.lines() {
-            let Some((name, labels, value)) = line.strip_prefix(PREFIX).and_then(parts) else {
+            let Some((name, sample)) = line.strip_prefix(PREFIX).and_then(Sample::read) else {
                 continue;
             };
+            let Sample { labels, value } = sample;
+            if !value.is_finite() {
+                continue;
+            }
             if name == ABOUT {
                 metrics.about = labels.into_iter().collect();
                 continue;
@@ -48,51 +54,6 @@ impl Metrics {
             count => Err(format!("serves {count} metrics; allowed are {MOST}")),
         }
     }
-}
-
-type Labels = Vec<(String, String)>;
-
-/// Name, labels and value of a line; `None` if it is something else, or no finite number.
-fn parts(line: &str) -> Option<(&str, Labels, f64)> {
-    let end = line.find(['{', ' '])?;
-    let (name, rest) = line.split_at(end);
-    let (labels, rest) = match rest.strip_prefix('{') {
-        Some(rest) => labels(rest)?,
-        None => (Labels::new(), rest),
-    };
-    let value: f64 = rest.split_whitespace().next()?.parse().ok()?;
-    value.is_finite().then_some((name, labels, value))
-}
-
-/// The labels up to the closing brace, and what is behind it.
-fn labels(mut text: &str) -> Option<(Labels, &str)> {
-    let mut labels = Labels::new();
-    loop {
-        text = text.trim_start_matches(',');
-        if let Some(rest) = text.strip_prefix('}') {
-            return Some((labels, rest));
-        }
-        let (name, rest) = text.split_once("=\"")?;
-        let (value, rest) = quoted(rest)?;
-        labels.push((name.to_owned(), value));
-        text = rest;
-    }
-}
-
-/// The text up to the closing quotation mark, and what is behind it.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let (mut value, mut letters) = (String::new(), text.char_indices());
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '"' => return Some((value, &text[at + 1..])),
-            '\\' => value.push(match letters.next()?.1 {
-                'n' => '\n',
-                other => other,
-            }),
-            other => value.push(other),
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The choice among a stream's circuits, its legs: what it hears and what it asks for.
 
-use hopflow_units::{Instant, StreamId};
-use hopflow_wire::{Payload, RelayCommand, RelayHeader};
+use hopflow_units::Instant;
+use hopflow_wire::{Payload, RelayCommand};
 
 use super::Node;
+use super::commands::CIRCUIT;
 use crate::circuit::Fired;
 use crate::layer::LegCall;
 use crate::timers::Timer;
@@ -72,22 +73,10 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     /// Puts a command about the circuit into the queue of a flow that begins here.
     fn send_along(&mut self, now: Instant, id: FlowId, command: RelayCommand) {
-        let limit = self.plan.own_limit();
         self.with(now, id.circuit(), |visit| {
-            let flow = &mut visit.circuit[id.direction()];
-            if flow.inbound.is_some() {
-                return Ok(());
+            if visit.circuit.source() == Some(id.direction()) {
+                return visit.send_command(command, CIRCUIT);
             }
-            let header = RelayHeader::control(command, StreamId::new(0));
-            flow.push_own(P::control(header, now));
-            if flow.waiting() > limit {
-                // The peer triggers commands but never drains them.
-                return Err(Violation::Excess);
-            }
-            if visit.plan.connection().is_some() {
-                visit.pump(id.direction());
-            }
-            visit.schedule(id.direction());
             Ok(())
         });
     }

@@ -2,25 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hopflow_live::Sample;
+
 /// A page of metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Page {
     samples: BTreeMap<String, Vec<Sample>>,
-}
-
-/// A value, and what it is a value of.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Sample {
-    pub(super) labels: Vec<(String, String)>,
-    pub(super) value: f64,
-}
-
-impl Sample {
-    pub(super) fn label(&self, name: &str) -> Option<&str> {
-        let labels = self.labels.iter();
-        let mut named = labels.filter(|(label, _)| label == name);
-        named.next().map(|(_, value)| value.as_str())
-    }
 }
 
 impl Page {
@@ -34,8 +21,12 @@ impl Page {
             if line.starts_with('#') || line.is_empty() {
                 continue;
             }
-            let (name, sample) = sample(line).ok_or_else(|| format!("cannot read {line:?}"))?;
-            page.samples.entry(name).or_default().push(sample);
+            let (name, sample) =
+                Sample::read(line).ok_or_else(|| format!("cannot read {line:?}"))?;
+            page.samples
+                .entry(name.to_owned())
+                .or_default()
+                .push(sample);
         }
         Err("its page of metrics is not complete".to_owned())
     }
@@ -75,42 +66,6 @@ impl Page {
         let named = self.samples.iter();
         named.flat_map(|(name, samples)| samples.iter().map(move |it| (name.as_str(), it)))
     }
-}
-
-/// A line `NAME{LABEL="VALUE",...} NUMBER`, and perhaps a time behind it.
-fn sample(line: &str) -> Option<(String, Sample)> {
-    let end = line.find(['{', ' '])?;
-    let (name, mut rest) = line.split_at(end);
-    let mut labels = Vec::new();
-    if let Some(open) = rest.strip_prefix('{') {
-        rest = open;
-        while !rest.starts_with('}') {
-            let (label, behind) = rest.split_once("=\"")?;
-            let (value, behind) = quoted(behind)?;
-            labels.push((label.to_owned(), value));
-            rest = behind.strip_prefix(',').unwrap_or(behind);
-        }
-        rest = &rest[1..];
-    }
-    let value = rest.split_ascii_whitespace().next()?.parse().ok()?;
-    Some((name.to_owned(), Sample { labels, value }))
-}
-
-/// The text up to the closing quotation mark, and what is behind that.
-fn quoted(text: &str) -> Option<(String, &str)> {
-    let mut value = String::new();
-    let mut chars = text.char_indices();
-    while let Some((at, char)) = chars.next() {
-        match char {
-            '"' => return Some((value, &text[at + 1..])),
-            '\\' => value.push(match chars.next()?.1 {
-                'n' => '\n',
-                other => other,
-            }),
-            other => value.push(other),
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The figures of nodes as lines of text.
 
+use hopflow_live::Sample;
+
 use super::figures::Figures;
 use super::line::Line;
-use super::page::Sample;
 
 /// Columns of the bar that shows memory.
 const BAR: usize = 20;
