@@ -220,6 +220,22 @@ impl Running {
         Ok(())
     }
 
+    /// With what relays alone have: a configuration that may be read again, counts of what they move, traces.
+    fn of_relay(
+        self,
+        reloadable: Reloadable,
+        (counting, calendar): (Option<Counting>, Calendar),
+        traces: Option<JoinHandle<()>>,
+    ) -> Result<Self, StartError> {
+        let keeper = counting.map(|counting| self.count(counting, calendar));
+        Ok(Self {
+            reloadable: Some(Mutex::new(reloadable)),
+            keeper: keeper.transpose()?,
+            traces,
+            ..self
+        })
+    }
+
     /// Counts what the workers move from now on.
     fn count(
         &self,
@@ -315,14 +331,7 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
         told,
     };
     let running = Running::start((0..count).map(start), config.metrics, fixed)?;
-    Ok(Running {
-        reloadable: Some(Mutex::new(reloadable)),
-        keeper: counting
-            .map(|counting| running.count(counting, calendar))
-            .transpose()?,
-        traces,
-        ..running
-    })
+    running.of_relay(reloadable, (counting, calendar), traces)
 }
 
 /// Starts what writes traces, if the configuration wants any.
