@@ -27,18 +27,19 @@ ALLOWED = {
     "hopflow-results": {"units", "stats"},
     "hopflow-overlay": {"units", "wire", "tcp"},
     "hopflow-transports": {"units", "config", "wire", "tcp", "overlay", "mpc"},
-    "hopflow-sim": {"units", "random", "netem", "wire", "tcp", "overlay"},
+    "hopflow-trace": {"units", "wire", "overlay"},
+    "hopflow-sim": {"units", "random", "netem", "wire", "tcp", "overlay", "trace"},
     "hopflow-simulated-hosts": {"overlay", "transports", "sim"},
     "hopflow-real-hosts": {"overlay", "transports", "onion", "engine"},
     "hopflow-traffic": {"units", "random", "wire", "sim"},
     "hopflow-testkit": {"units", "wire", "tcp", "overlay"},
-    "hopflow-engine": {"units", "wire", "overlay", "onion", "channel"},
+    "hopflow-engine": {"units", "wire", "overlay", "trace", "onion", "channel"},
     "hopflow-daemon": {
         "units", "config", "random", "wire", "overlay", "onion", "channel", "engine", "transports", "real-hosts", "paths",
-        "netem",
+        "netem", "trace",
     },
     "hopflow-report": {"units", "stats", "results"},
-    "hopflow-lab": {"units", "config", "wire", "random", "paths", "overlay", "transports", "sim", "simulated-hosts", "traffic", "stats", "results"},
+    "hopflow-lab": {"units", "config", "wire", "random", "paths", "overlay", "trace", "transports", "sim", "simulated-hosts", "traffic", "stats", "results"},
     "hopflow-reproductions": {"units", "wire", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
     "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
     "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
@@ -59,6 +60,8 @@ ALLOWED_IN_TESTS = {
     "hopflow-transports": {"random", "testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},
     "hopflow-engine": {"transports"},
+    "hopflow-lab": {"testkit"},
+    "hopflow-daemon": {"testkit"},
 }
 
 

@@ -1,9 +1,12 @@
--- Wireshark and tshark: hopflow's frames (docs/spec/wire.md) in captures of simulations.
+-- Wireshark and tshark: hopflow's frames (docs/spec/wire.md) in captures of simulations, and in those
+-- that real nodes write themselves (docs/traces.md).
 --
 --   wireshark -X lua_script:tools/wireshark/hopflow.lua -o tcp.reassemble_out_of_order:TRUE relay.pcapng
 --
--- Links have ports from 20000 on. In simulations nothing is encrypted, so that relay headers can be
--- read; a real relay's packets are DTLS or TLS.
+-- In simulations links have ports from 20000 to 59999, nothing is encrypted, and relay headers can be
+-- read. Real nodes write frames after decryption, whatever carries them, as UDP with port 60000 (links by
+-- datagrams) or 60001 (by TCP): where a cell or set-up message has its payload, these have only its length.
+-- What a real node sends to its neighbours is DTLS or TLS, which this does not read.
 
 local hopflow = Proto("hopflow", "hopflow")
 
@@ -40,6 +43,7 @@ local f = {
   fwd = ProtoField.uint32("hopflow.fwd", "Next cell to be forwarded"),
   word = ProtoField.uint16("hopflow.word", "Extension word", base.HEX),
   reason = ProtoField.uint8("hopflow.reason", "Reason", base.DEC, REASONS),
+  left_out = ProtoField.uint16("hopflow.left_out", "Bytes of payload left out"),
   sender = ProtoField.uint8("hopflow.sender", "Sender", base.DEC, SENDERS),
   body = ProtoField.bytes("hopflow.body", "Body"),
 }
@@ -53,19 +57,25 @@ local long = ProtoExpert.new(
   "hopflow.long", "Length exceeds the cell", expert.group.MALFORMED, expert.severity.ERROR)
 hopflow.experts = { unknown, short, long }
 
+-- Ports of what real nodes write of links by datagrams, and of links by TCP.
+local BY_DATAGRAMS, BY_TCP = 60000, 60001
 local PAYLOAD = 509
 local HEADER = 11
 
+-- What stands in place of a cell's payload that was left out: its length, the relay command and the length
+-- of the data if they are known; and in place of a set-up message.
+local LEFT_OUT = { [3] = 5, [14] = 2 }
+
 -- The length of the frame at an offset; 0 if more bytes are needed to tell, nil of an unknown type.
-local function frame_length(tvb, offset, datagram)
+local function frame_length(tvb, offset, datagram, left_out)
   local left = tvb:len() - offset
   if left < 3 then return 0 end
   local kind = tvb(offset + 2, 1):uint()
-  local cell = (datagram and 8 or 3) + PAYLOAD
+  local cell = (datagram and 8 or 3) + (left_out and LEFT_OUT[3] or PAYLOAD)
   if kind == 3 then return cell end
   if kind == 4 then return 4 end
   if kind == 13 then return 3 end
-  if kind == 14 then return 3 + PAYLOAD end
+  if kind == 14 then return 3 + (left_out and LEFT_OUT[14] or PAYLOAD) end
   if kind == 12 then
     if left < 4 then return 0 end
     local flags = tvb(offset + 3, 1):uint()
@@ -98,8 +108,19 @@ local function payload(tvb, tree)
   return COMMANDS[command] or "command " .. command
 end
 
+-- The same where only lengths were taken down; relays cannot read the command.
+local function no_payload(tvb, tree)
+  tree:add(f.left_out, tvb(0, 2))
+  local command, length = tvb(2, 1):uint(), tvb(3, 2):uint()
+  if command == 0 then return "" end
+  tree:add(f.command, tvb(2, 1))
+  tree:add(f.length, tvb(3, 2))
+  return COMMANDS[command] or "command " .. command
+end
+
 -- Shows one frame, all of which is there; returns a short text for the list of packets.
-local function frame(tvb, tree, datagram)
+local function frame(tvb, tree, datagram, left_out)
+  local payload = left_out and no_payload or payload
   local kind = tvb(2, 1):uint()
   local item = tree:add(hopflow, tvb())
   item:set_text("hopflow " .. (TYPES[kind] or "frame") .. ", circuit " .. tvb(0, 2):uint())
@@ -121,7 +142,7 @@ local function frame(tvb, tree, datagram)
     if bit.band(tvb(3, 1):uint(), 0x80) ~= 0 then item:add(f.word, tvb(12, 2)) end
     return "feedback ack " .. tvb(4, 4):uint() .. " fwd " .. tvb(8, 4):uint()
   elseif kind == 14 then
-    item:add(f.body, tvb(3))
+    item:add(left_out and f.left_out or f.body, tvb(3))
   elseif kind == 15 then
     item:add(f.sender, tvb(3, 1))
     if tvb:len() > 6 then item:add(f.body, tvb(6)) end
@@ -129,17 +150,17 @@ local function frame(tvb, tree, datagram)
   return TYPES[kind]
 end
 
--- A datagram holds whole frames.
-local function datagram(tvb, pinfo, tree)
+-- A datagram holds whole frames, of a link by datagrams or not, with payloads or without.
+local function datagram(tvb, pinfo, tree, by_datagrams, left_out)
   pinfo.cols.protocol = "hopflow"
   local texts, offset = {}, 0
   while offset < tvb:len() do
-    local length = frame_length(tvb, offset, true)
+    local length = frame_length(tvb, offset, by_datagrams, left_out)
     if length == nil or length == 0 or offset + length > tvb:len() then
       tree:add(hopflow, tvb(offset)):add_proto_expert_info(length == nil and unknown or short)
       break
     end
-    texts[#texts + 1] = frame(tvb(offset, length):tvb(), tree, true)
+    texts[#texts + 1] = frame(tvb(offset, length):tvb(), tree, by_datagrams, left_out)
     offset = offset + length
   end
   pinfo.cols.info = table.concat(texts, ", ")
@@ -169,11 +190,12 @@ end
 
 function hopflow.dissector(tvb, pinfo, tree)
   if pinfo.port_type == 3 then
-    return datagram(tvb, pinfo, tree)
+    local port = pinfo.dst_port
+    return datagram(tvb, pinfo, tree, port ~= BY_TCP, port >= BY_DATAGRAMS)
   end
   dissect_tcp_pdus(tvb, tree, 3, stream_length, stream_frame)
   return tvb:len()
 end
 
-DissectorTable.get("udp.port"):add("20000-59999", hopflow)
+DissectorTable.get("udp.port"):add("20000-60001", hopflow)
 DissectorTable.get("tcp.port"):add("20000-59999", hopflow)

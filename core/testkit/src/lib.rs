@@ -5,6 +5,7 @@
 //! - [`Bench`] holds a single node and lets a test play its neighbours by hand.
 //! - [`conformance`] is the battery of checks that every registered transport passes.
 //! - [`fuzz`] turns any bytes into a hostile life of a node.
+//! - [`qlog`] reads traces of circuits and checks their form, [`wireshark`] lets `tshark` read captures.
 //! - [`Counted`] payloads carry real bytes and tell how many of them exist.
 
 mod bench;
@@ -13,7 +14,9 @@ pub mod conformance;
 mod counted;
 pub mod fuzz;
 mod medium;
+pub mod qlog;
 mod rng;
+pub mod wireshark;
 
 pub use bench::{Bench, Sent};
 pub use chain::{Chain, CircuitNo, End, Manner, StreamNo, Watch};

@@ -102,3 +102,33 @@ fn options_that_cannot_be_used_are_named_with_what_is_allowed() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn nodes_of_a_testbed_write_traces_and_replace_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = ["--size", "50kB", "--delay", "0ms", "--downloads", "1"];
+    let arguments = [small.as_slice(), &["--trace", "qlog,packets"]].concat();
+    let found = success(folder.path(), &arguments);
+    assert!(found.contains("traces   "), "{found}");
+    let traces = folder.path().join("results/testbed/trace/1");
+    for node in ["guard", "middle", "exit", "client"] {
+        for file in ["circuit-0.qlog", "packets.pcapng"] {
+            assert!(traces.join(node).join(file).exists(), "{node}, {file}");
+        }
+    }
+    let again = testbed(folder.path(), &arguments);
+    let message = String::from_utf8(again.stderr).unwrap();
+    assert_eq!(again.status.code(), Some(2), "{message}");
+    assert!(message.contains("trace.folder: "), "{message}");
+    let arguments = [
+        small.as_slice(),
+        &["--trace", "qlog", "--trace-size", "1kB"],
+    ]
+    .concat();
+    let output = testbed(folder.path(), &arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        message.contains("--trace-size: 1 kB; allowed are sizes from 100 kB on"),
+        "{message}"
+    );
+}

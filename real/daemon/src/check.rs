@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use crate::accounting::Ledger;
-use crate::config::{ClientConfig, RelayConfig};
+use crate::config::{ClientConfig, RelayConfig, Trace};
 use crate::directory::{Directory, Relay, newest};
 use crate::keys::KeyStore;
 use crate::{Hex, InputError, UnixTime};
@@ -30,6 +30,8 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
         facts: vec![network(&directory), node(config)],
         warnings: Vec::new(),
     };
+    let traced = config.trace.as_ref().map(Trace::warning);
+    found.warnings.extend(traced);
     if let Some(accounting) = config.accounting {
         let standing = Ledger::open(accounting, &config.keys, now)?.standing();
         found.facts.push(format!("accounting: {standing}"));
@@ -114,6 +116,9 @@ pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputErr
         ],
         warnings: Vec::new(),
     };
+    found
+        .warnings
+        .extend(config.trace.as_ref().map(Trace::warning));
     for (kind, missing) in [
         ("guard", !directory.relays.iter().any(|relay| relay.guard)),
         ("exit", !directory.relays.iter().any(|it| it.exit.is_some())),

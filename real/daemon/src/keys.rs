@@ -1,6 +1,6 @@
 //! The files of a node's secret keys.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use hopflow_onion::OnionSecret;
 use zeroize::Zeroizing;
 
 use crate::directory::AuthorityKey;
-use crate::{InputError, hex, read};
+use crate::{InputError, hex, private, read};
 
 /// A folder of files with secret keys, which are made where they are missing.
 ///
@@ -199,59 +199,6 @@ fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn failure(path: &Path, what: &str, cause: &io::Error) -> InputError {
     InputError::new(format!("{what}: {cause}")).in_file(path)
-}
-
-/// What only the owner may see.
-#[cfg(unix)]
-mod private {
-    use std::fs::DirBuilder;
-    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-
-    use super::{File, InputError, OpenOptions, Path, fs, io};
-
-    /// The bits of a file's mode that let others than its owner at it.
-    const OTHERS: u32 = 0o077;
-
-    pub(super) fn make_folder(path: &Path) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(path)
-    }
-
-    pub(super) fn create(path: &Path) -> io::Result<File> {
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-    }
-
-    pub(super) fn check(path: &Path) -> Result<(), InputError> {
-        let cannot = |cause| InputError::new(format!("cannot be read: {cause}"));
-        let mode = fs::metadata(path).map_err(cannot)?.permissions().mode() & 0o777;
-        if mode & OTHERS != 0 {
-            return Err(InputError::new(format!(
-                "has the mode {mode:03o}, which lets others read the key: allowed are 600 and 400"
-            )));
-        }
-        Ok(())
-    }
-}
-
-/// Systems without the modes of Unix: access is as the folder's.
-#[cfg(not(unix))]
-mod private {
-    use super::{File, InputError, OpenOptions, Path, fs, io};
-
-    pub(super) fn make_folder(path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
-    }
-
-    pub(super) fn create(path: &Path) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).open(path)
-    }
-
-    pub(super) fn check(_: &Path) -> Result<(), InputError> {
-        Ok(())
-    }
 }
 
 #[cfg(all(test, unix))]

@@ -16,6 +16,7 @@ pub mod net;
 pub mod path;
 pub mod policy;
 pub mod pool;
+mod private;
 
 pub mod socks;
 mod target;

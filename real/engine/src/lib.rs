@@ -21,6 +21,7 @@ mod config;
 mod crypt;
 mod engine;
 mod link;
+mod observer;
 mod offers;
 mod origin;
 mod types;
@@ -28,6 +29,7 @@ mod types;
 pub use config::{EngineConfig, Hop, Limits, Pace, RelayIdentity};
 pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
+pub use observer::{Observer, Turn};
 pub use offers::{OFFERS, check_offers};
 pub use types::{
     Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Network, Transmit, Via,

@@ -21,6 +21,8 @@ mod simulate;
 mod tables;
 mod watch;
 
+pub use hopflow_daemon::config::{Trace, What};
+
 pub use figures::{Errors, Figure, Figures};
 pub use measure::{Error, keep, measure};
 pub use measured::{Download, HopState, Measured, Moment, RelayTotals};

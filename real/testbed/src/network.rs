@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use hopflow_daemon::config::{
     Bucket, Circuits, ClientConfig, EmulatedLink, Families, Network, RelayConfig, RelayLimits,
+    Trace,
 };
 use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
@@ -47,23 +48,22 @@ impl Testbed {
     /// # Errors
     /// If a socket, a file or a thread cannot be had.
     pub fn start(settings: &Settings) -> Result<Self, StartError> {
-        Self::start_with(settings, Vec::new())
+        Self::start_with(settings, false, None)
     }
 
-    /// Starts like [`start`](Self::start), with nodes that serve their [metrics](Self::metrics).
+    /// The same, with nodes that serve their [metrics](Self::metrics), if they are to, and write traces: each
+    /// into a folder of its name in the folder of `trace`.
     ///
     /// # Errors
     /// If a socket, a file or a thread cannot be had.
-    pub fn start_with_metrics(settings: &Settings) -> Result<Self, StartError> {
-        let names = RELAYS.into_iter().chain([CLIENT]);
-        let metrics = names.map(|name| Ok((name, free_address()?)));
-        Self::start_with(settings, metrics.collect::<io::Result<_>>()?)
-    }
-
-    fn start_with(
+    pub fn start_with(
         settings: &Settings,
-        metrics: Vec<(&'static str, SocketAddr)>,
+        metrics: bool,
+        trace: Option<&Trace>,
     ) -> Result<Self, StartError> {
+        let names = RELAYS.into_iter().chain([CLIENT]).filter(|_| metrics);
+        let metrics = names.map(|name| Ok((name, free_address()?)));
+        let metrics = metrics.collect::<io::Result<Vec<_>>>()?;
         let folder = TempDir::with_prefix("hopflow-testbed-")?;
         let authority = KeyStore::open(&folder.path().join("authority"))?.authority()?;
         let network = Network {
@@ -75,6 +75,7 @@ impl Testbed {
             folder: &folder,
             network,
             metrics: &metrics,
+            trace,
         };
         let addresses = [free_address()?, free_address()?, free_address()?];
         builder.write_directory(&addresses, &authority)?;
@@ -144,6 +145,7 @@ struct Builder<'a> {
     folder: &'a TempDir,
     network: Network,
     metrics: &'a [(&'static str, SocketAddr)],
+    trace: Option<&'a Trace>,
 }
 
 impl Builder<'_> {
@@ -203,6 +205,7 @@ impl Builder<'_> {
             limits: RelayLimits::default(),
             exit: exit(number),
             link: self.link(),
+            trace: self.trace(RELAYS[number]),
         }
     }
 
@@ -224,7 +227,18 @@ impl Builder<'_> {
                 ..Circuits::default()
             },
             link: self.link(),
+            trace: self.trace(CLIENT),
         }
+    }
+
+    /// What a node traces.
+    fn trace(&self, node: &str) -> Option<Trace> {
+        let trace = self.trace?;
+        let folder = trace.folder.join(node);
+        Some(Trace {
+            folder,
+            ..trace.clone()
+        })
     }
 
     /// The access link of every node; none where it would change nothing.

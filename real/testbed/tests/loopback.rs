@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-use hopflow_testbed::{Figure, Figures, Settings, Testbed, Unwatched, measure};
+use hopflow_testbed::{Figure, Figures, Settings, Testbed, Trace, Unwatched, measure};
 use hopflow_units::{Bytes, Duration};
 
 const SIZE: u64 = 50_000_000;
@@ -103,6 +103,27 @@ fn a_download_takes_a_round_trip_to_its_first_byte_and_leaves_samples() {
     let figures = Figures::of(&measured);
     let all = Figure::ALL.iter();
     assert!(all.copied().all(|figure| figures.get(figure).is_some()));
+}
+
+#[test]
+fn every_node_of_a_testbed_writes_traces() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = Trace::into_folder(folder.path().to_owned());
+    let testbed = Testbed::start_with(&fast("backtap", 2, 200_000), false, Some(&trace)).unwrap();
+    let measured = measure(&testbed, &Unwatched).unwrap();
+    assert_eq!(measured.downloads.len(), 2);
+    testbed.end().unwrap();
+    for node in ["guard", "middle", "exit", "client"] {
+        let packets = folder.path().join(node).join("packets.pcapng");
+        // A cell takes some 150 bytes with all that stands around it.
+        assert!(packets.metadata().unwrap().len() > 10_000, "{node}");
+        for circuit in 0..2 {
+            let name = format!("circuit-{circuit}.qlog");
+            let text = std::fs::read_to_string(folder.path().join(node).join(name)).unwrap();
+            assert!(text.matches("hopflow:cell_").count() > 400, "{node}");
+            assert!(text.ends_with("\n]}\n]}\n"), "{node}");
+        }
+    }
 }
 
 #[test]

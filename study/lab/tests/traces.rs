@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use hopflow_lab::run::{Campaign, Silent};
 use hopflow_lab::scenario::Scenario;
 use hopflow_results::{Folder, RunEntry, Tables};
-use serde_json::Value;
+use hopflow_testkit::qlog::{self, Vantage};
+use hopflow_testkit::wireshark::{dissect, tshark};
 
 /// Two circuits over lossy links, of which the second begins when the first has long been idle.
 const TEXT: &str = r#"
@@ -110,90 +110,6 @@ fn circuits_that_do_not_exist_are_refused() {
     }
 }
 
-/// A trace of a qlog file: its vantage point, and its events.
-struct Vantage {
-    name: String,
-    events: Vec<(f64, String, Value)>,
-}
-
-/// Reads a qlog file, and checks what the draft requires of it.
-fn read_qlog(path: &Path) -> Vec<Vantage> {
-    let text = fs::read_to_string(path).unwrap();
-    for early in ["\"file_schema\"", "\"serialization_format\""] {
-        assert!(text.find(early).unwrap() < 256 - 80, "{early} comes late");
-    }
-    let file: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(file["file_schema"], "urn:ietf:params:qlog:file:contained");
-    assert_eq!(file["serialization_format"], "application/qlog+json");
-    assert!(file["title"].is_string());
-    let traces = file["traces"].as_array().unwrap();
-    assert!(!traces.is_empty());
-    traces.iter().map(read_trace).collect()
-}
-
-fn read_trace(trace: &Value) -> Vantage {
-    let schemas = trace["event_schemas"].as_array().unwrap();
-    assert!(!schemas.is_empty());
-    for schema in schemas {
-        let schema = schema.as_str().unwrap();
-        assert!(schema.starts_with("urn:"), "an absolute URI");
-        assert!(
-            !schema.starts_with("urn:ietf:"),
-            "the schema is no standard"
-        );
-    }
-    let common = &trace["common_fields"];
-    assert_eq!(common["time_format"], "relative_to_epoch");
-    assert!(common["group_id"].is_string());
-    // A monotonic clock has no known epoch.
-    assert_eq!(common["reference_time"]["clock_type"], "monotonic");
-    assert_eq!(common["reference_time"]["epoch"], "unknown");
-    let vantage = &trace["vantage_point"];
-    let (kind, flow) = (vantage["type"].as_str().unwrap(), &vantage["flow"]);
-    assert!(["client", "server", "network", "unknown"].contains(&kind));
-    if kind == "network" {
-        assert!(["client", "server", "unknown"].contains(&flow.as_str().unwrap()));
-    }
-    let events = trace["events"].as_array().unwrap();
-    let mut before = 0.0;
-    let events = events.iter().map(|event| {
-        let (time, name) = (event["time"].as_f64().unwrap(), &event["name"]);
-        assert!(time >= before, "times are monotone");
-        before = time;
-        let (space, name) = name.as_str().unwrap().split_once(':').unwrap();
-        assert_eq!(space, "hopflow");
-        assert!(event["data"].is_object());
-        (time, name.to_owned(), event["data"].clone())
-    });
-    Vantage {
-        name: vantage["name"].as_str().unwrap().to_owned(),
-        events: events.collect(),
-    }
-}
-
-impl Vantage {
-    fn of<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Value> {
-        let named = self.events.iter().filter(move |event| event.1 == name);
-        named.map(|(_, _, data)| data)
-    }
-
-    fn count(&self, name: &str, again: bool) -> u64 {
-        let cells = self.of(name);
-        let cells = cells.filter(|data| data["retransmission"].is_boolean() == again);
-        cells.count() as u64
-    }
-
-    /// How much of a kind there was in a direction; each offset follows from what was before.
-    fn sum(&self, name: &str, direction: &str) -> u64 {
-        let mut sum = 0;
-        for data in self.of(name).filter(|data| data["direction"] == direction) {
-            assert_eq!(data["offset"], sum);
-            sum += data["length"].as_u64().unwrap();
-        }
-        sum
-    }
-}
-
 #[test]
 fn events_add_up_to_what_the_tables_say() {
     let folder = tempfile::tempdir().unwrap();
@@ -202,7 +118,7 @@ fn events_add_up_to_what_the_tables_say() {
     let (mut resent, mut holds) = (0, BTreeSet::new());
     for run in traced(folder.path(), runs) {
         let label = &run.entry.key.transport;
-        let nodes = read_qlog(&run.folder.join("circuit-0.qlog"));
+        let nodes = qlog::read(&run.folder.join("circuit-0.qlog"));
         let names: Vec<_> = nodes.iter().map(|node| &*node.name).collect();
         assert_eq!(names, ["client-0", "relay-1", "relay-2", "relay-3"]);
         let relays: BTreeMap<_, _> = run.tables.relays.iter().map(|it| (&*it.name, it)).collect();
@@ -316,7 +232,7 @@ fn wireshark_reads_what_is_cut_off_and_what_is_not_ours() {
     for run in traced(folder.path(), runs) {
         let label = &run.entry.key.transport;
         for circuit in 0..4 {
-            let nodes = read_qlog(&run.folder.join(format!("circuit-{circuit}.qlog")));
+            let nodes = qlog::read(&run.folder.join(format!("circuit-{circuit}.qlog")));
             let of = |name: &'static str| nodes.iter().flat_map(move |node| node.of(name));
             assert!(of("cell_sent").any(|data| data["leg"] == 1), "{label}");
             assert!(of("cell_sent").any(|data| data["turn"] == 1), "{label}");
@@ -348,43 +264,6 @@ fn wireshark_reads_what_is_cut_off_and_what_is_not_ours() {
     }
 }
 
-/// The first line of what tshark prints about itself, if it is there.
-fn tshark() -> Option<String> {
-    let version = Command::new("tshark").arg("--version").output().ok()?;
-    let text = String::from_utf8_lossy(&version.stdout).into_owned();
-    text.lines().next().map(str::to_owned)
-}
-
-/// The values of fields in each packet of a capture, as tshark finds them with our dissector.
-fn dissect(file: &Path, fields: &[&str]) -> Vec<Vec<String>> {
-    let script = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tools/wireshark/hopflow.lua"
-    );
-    let mut command = Command::new("tshark");
-    command.arg("-X").arg(format!("lua_script:{script}"));
-    command.args(["-o", "tcp.reassemble_out_of_order:TRUE"]);
-    command.args([
-        "-o",
-        "tcp.check_checksum:TRUE",
-        "-o",
-        "ip.check_checksum:TRUE",
-    ]);
-    command.arg("-r").arg(file).args(["-T", "fields"]);
-    for field in fields {
-        command.args(["-e", field]);
-    }
-    let output = command.output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    assert!(!errors.contains("Lua"), "{errors}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let lines = text.lines();
-    lines
-        .map(|line| line.split('\t').map(str::to_owned).collect())
-        .collect()
-}
-
 #[test]
 fn wireshark_reads_every_packet() {
     let Some(version) = tshark() else {
@@ -396,7 +275,7 @@ fn wireshark_reads_every_packet() {
     let runs = run(&text, folder.path(), None);
     for run in traced(folder.path(), runs) {
         let label = &run.entry.key.transport;
-        let nodes = read_qlog(&run.folder.join("circuit-0.qlog"));
+        let nodes = qlog::read(&run.folder.join("circuit-0.qlog"));
         for node in &nodes {
             let what = format!("{label} at {}, {version}", node.name);
             let file = run.folder.join(format!("{}.pcapng", node.name));

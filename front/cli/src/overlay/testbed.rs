@@ -8,12 +8,13 @@ use std::path::Path;
 
 use hopflow_api::testbed::{Made, check_folder, place, write_matrix, write_one};
 use hopflow_api::{Caller, Failure, RESULTS};
-use hopflow_testbed::{Origin, Settings, Testbed, keep, measure, simulate, write};
+use hopflow_testbed::{Origin, Settings, Testbed, Trace, keep, measure, simulate, write};
 
 use super::failure::not_started;
 use crate::progress;
 use crate::show;
 use live::Live;
+use options::TRACE;
 pub(crate) use options::TestbedOptions;
 
 /// Folder of the results, unless the user chooses another, below that of all results.
@@ -25,15 +26,16 @@ pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), F
     progress::heed_interrupts();
     let folder = options.out.clone();
     let folder = folder.unwrap_or_else(|| Path::new(RESULTS).join(FOLDER));
-    check_folder(&folder, cells.len() > 1)?;
+    let several = cells.len() > 1;
+    check_folder(&folder, several)?;
     let mut made = Vec::new();
     let mut kept = None;
     for (number, settings) in cells.iter().enumerate() {
         let live = Live::new(&format!("{} of {}", number + 1, cells.len()));
-        let outcome = make(settings, options, &live);
+        let place = place(&folder, settings, several);
+        let outcome = make(settings, options, (&place, &live));
         live.clear();
         let (cell, running) = outcome?;
-        let place = place(&folder, settings, cells.len() > 1);
         save(&place, &cell, caller)?;
         made.push(cell);
         kept = running;
@@ -47,11 +49,11 @@ pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), F
         show::print_json(&text::json(&made, &folder, &report))?;
     } else {
         let text = text::summary(&made);
-        show::print(&format!(
-            "{text}\nresults  {}\nreport   {}\n",
-            folder.display(),
-            report.display()
-        ))?;
+        let (results, report) = (folder.display(), report.display());
+        show::print(&format!("{text}\nresults  {results}\nreport   {report}\n"))?;
+        if options.traces() {
+            show::print(&format!("traces   in the folders {TRACE} of the results\n"))?;
+        }
     }
     kept.map_or(Ok(()), stay)
 }
@@ -60,12 +62,13 @@ pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), F
 fn make(
     settings: &Settings,
     options: &TestbedOptions,
-    live: &Live,
+    (folder, live): (&Path, &Live),
 ) -> Result<(Made, Option<Testbed>), Failure> {
     let (mut real, mut simulated, mut kept) = (Vec::new(), Vec::new(), None);
     for number in 1..=options.repeats.get() {
         // Each has keys, links and round trips of its own.
-        let testbed = start(settings, options)?;
+        let trace = options.trace(settings, folder, number);
+        let testbed = start(settings, options, trace.as_ref())?;
         real.push(measure(&testbed, live)?);
         if options.keep {
             kept = Some(testbed);
@@ -86,13 +89,13 @@ fn make(
     Ok((made, kept))
 }
 
-fn start(settings: &Settings, options: &TestbedOptions) -> Result<Testbed, Failure> {
-    let start = if options.metrics {
-        Testbed::start_with_metrics
-    } else {
-        Testbed::start
-    };
-    let testbed = start(settings).map_err(|error| not_started(&error))?;
+fn start(
+    settings: &Settings,
+    options: &TestbedOptions,
+    trace: Option<&Trace>,
+) -> Result<Testbed, Failure> {
+    let testbed = Testbed::start_with(settings, options.metrics, trace);
+    let testbed = testbed.map_err(|error| not_started(&error))?;
     if options.metrics {
         let nodes = testbed.metrics().iter();
         let nodes: Vec<_> = nodes.map(|(name, at)| format!("{name}={at}")).collect();

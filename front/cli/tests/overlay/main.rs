@@ -299,6 +299,13 @@ fn a_check_opens_and_makes_nothing_and_says_what_is_missing() {
 
     let checked = success(at, &["relay", "relay.toml", "--check"]);
     assert!(checked.contains("listed as one\n"), "{checked}");
+    assert!(!checked.contains("TRACING"), "{checked}");
+    let traced = fs::read_to_string(at.join("relay.toml")).unwrap();
+    let traced = traced + "\n[trace]\nfolder = 'trace'\n";
+    fs::write(at.join("traced.toml"), traced).unwrap();
+    let checked = success(at, &["relay", "traced.toml", "--check"]);
+    assert!(checked.contains("warning: TRACING IS ON: "), "{checked}");
+    assert!(!at.join("trace").exists(), "nothing was made");
     fs::rename(at.join("keys"), at.join("others")).unwrap();
     for options in [
         &["relay", "relay.toml", "--check"][..],

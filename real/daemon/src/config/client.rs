@@ -7,7 +7,7 @@ use std::str::FromStr;
 use hopflow_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
-use super::{Config, EmulatedLink, Network, check_memory, default_drain, require};
+use super::{Config, EmulatedLink, Network, Trace, check_memory, default_drain, require};
 use crate::{InputError, read};
 
 /// The longest path: what a set-up message has room for sets no limit, patience does.
@@ -41,6 +41,9 @@ pub struct ClientConfig {
     /// An emulated access link, for testbeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<EmulatedLink>,
+    /// What is written of circuits and links; nothing by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 /// By which addresses a client reaches relays.
@@ -165,10 +168,13 @@ impl Config for ClientConfig {
     fn check(&self) -> Result<(), InputError> {
         check_memory(self.memory)?;
         self.circuits.check()?;
+        self.trace.as_ref().map_or(Ok(()), Trace::check)?;
         self.link.as_ref().map_or(Ok(()), EmulatedLink::check)
     }
 
     fn paths(&mut self) -> Vec<&mut PathBuf> {
-        vec![&mut self.network.directory]
+        let trace = self.trace.as_mut().map(|trace| &mut trace.folder);
+        let paths = [&mut self.network.directory];
+        paths.into_iter().chain(trace).collect()
     }
 }

@@ -5,6 +5,7 @@ mod limits;
 mod link;
 mod listen;
 mod relay;
+mod trace;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub use limits::RelayLimits;
 pub use link::{EmulatedLink, Queue};
 pub use listen::Listen;
 pub use relay::{Bucket, RelayConfig};
+pub use trace::{Trace, What};
 
 /// The least memory with which a node can do something.
 const LEAST_MEMORY: Bytes = Bytes::new(16 << 20);

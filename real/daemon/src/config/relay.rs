@@ -8,8 +8,8 @@ use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Config, EmulatedLink, LEAST_MEMORY, Listen, Network, RelayLimits, check_memory, default_drain,
-    require,
+    Config, EmulatedLink, LEAST_MEMORY, Listen, Network, RelayLimits, Trace, check_memory,
+    default_drain, require,
 };
 use crate::accounting::Accounting;
 use crate::policy::ExitPolicy;
@@ -60,6 +60,9 @@ pub struct RelayConfig {
     /// An emulated access link, for testbeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<EmulatedLink>,
+    /// What is written of circuits and links; nothing by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
 }
 
 /// A limit on what a relay forwards, all circuits together: a token bucket for each direction.
@@ -164,10 +167,13 @@ impl Config for RelayConfig {
         }
         self.limits.check()?;
         self.bucket.as_ref().map_or(Ok(()), Bucket::check)?;
+        self.trace.as_ref().map_or(Ok(()), Trace::check)?;
         self.link.as_ref().map_or(Ok(()), EmulatedLink::check)
     }
 
     fn paths(&mut self) -> Vec<&mut PathBuf> {
-        vec![&mut self.network.directory, &mut self.keys]
+        let trace = self.trace.as_mut().map(|trace| &mut trace.folder);
+        let paths = [&mut self.network.directory, &mut self.keys];
+        paths.into_iter().chain(trace).collect()
     }
 }

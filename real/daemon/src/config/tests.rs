@@ -57,7 +57,8 @@ fn a_relay_may_say_everything() {
         limits = { circuits = 1000, creates-burst = 50 }
         accounting = { max = '500 GB', start = 'week 3 12:30' }
         exit = { policy = ['accept *:80', 'reject *:*'], allow-private = true }
-        link = { rate = '10 Mbit/s', delay = '40 ms', queue = '50 packets', loss = 0.05 }",
+        link = { rate = '10 Mbit/s', delay = '40 ms', queue = '50 packets', loss = 0.05 }
+        trace = { folder = 'trace', what = ['qlog'], circuits = 3, size = '1 MB', time = '5 s' }",
     ))
     .unwrap();
     assert_eq!(config.workers(8), 3);
@@ -74,6 +75,12 @@ fn a_relay_may_say_everything() {
     assert_eq!(model.delay, Duration::from_millis(40));
     assert_eq!(model.queue, QueueConfig::drop_tail(50));
     assert_eq!(model.loss, 0.05);
+    let trace = config.trace.as_ref().unwrap();
+    assert_eq!((&*trace.what, trace.circuits), (&[What::Qlog][..], 3));
+    assert_eq!(
+        (trace.size.get(), trace.time),
+        (1_000_000, Duration::from_secs(5))
+    );
     let written = toml::to_string(&config).unwrap();
     assert_eq!(RelayConfig::parse(&written), Ok(config));
 }
@@ -178,6 +185,39 @@ fn values_that_a_relay_cannot_use_are_named() {
     );
     let found = refusal::<RelayConfig>("keys = \"keys\"");
     assert!(found.contains("the key \"network\" is missing"), "{found}");
+}
+
+#[test]
+fn traces_that_a_node_cannot_write_are_named() {
+    for (more, message) in [
+        (
+            "trace = { folder = 'x', what = [] }",
+            "trace.what: []: allowed is a list with \"qlog\"",
+        ),
+        (
+            "trace = { folder = 'x', what = ['pcap'] }",
+            "trace.what[0]: ",
+        ),
+        (
+            "trace = { folder = 'x', circuits = 0 }",
+            "trace.circuits: 0: allowed is a number from 1 to 1000",
+        ),
+        (
+            "trace = { folder = 'x', size = '1 kB' }",
+            "trace.size: 1 kB: allowed is 100 kB or more",
+        ),
+        (
+            "trace = { folder = 'x', time = '0 s' }",
+            "trace.time: 0 s: allowed is a time longer than zero",
+        ),
+        (
+            "trace = { what = ['qlog'] }",
+            "trace: the key \"folder\" is missing",
+        ),
+    ] {
+        let found = refusal::<RelayConfig>(&relay_text(more));
+        assert!(found.contains(message), "{found}");
+    }
 }
 
 #[test]

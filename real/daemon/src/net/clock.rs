@@ -42,11 +42,16 @@ pub(super) fn cpu_time() -> Duration {
 }
 
 /// The time of the calendar.
+pub fn calendar_time() -> UnixTime {
+    UnixTime::from_secs(since_1970().as_secs())
+}
+
+/// The time since the beginning of 1970.
 #[expect(
     clippy::disallowed_methods,
-    reason = "directories are valid for a time"
+    reason = "directories are valid for a time, and traces say when they were made"
 )]
-pub fn calendar_time() -> UnixTime {
+pub(crate) fn since_1970() -> std::time::Duration {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    UnixTime::from_secs(since.map_or(0, |since| since.as_secs()))
+    since.unwrap_or_default()
 }

@@ -62,7 +62,7 @@ struct Node {
 type Number = (&'static str, &'static str, fn(&Account) -> u64);
 
 /// Numbers that only grow.
-const COUNTERS: [Number; 21] = [
+const COUNTERS: [Number; 23] = [
     (
         "bytes_sent",
         "Bytes sent on links, and to an exit's targets",
@@ -163,6 +163,14 @@ const COUNTERS: [Number; 21] = [
         "out_of_memory",
         "Circuits and links closed because memory ran out",
         |it| it.counters.out_of_memory,
+    ),
+    ("trace_notes", "Packets and events noted for traces", |it| {
+        it.trace_notes
+    }),
+    (
+        "trace_notes_dropped",
+        "Packets and events that are not in the traces because their writer could not keep up",
+        |it| it.trace_notes_dropped,
     ),
 ];
 

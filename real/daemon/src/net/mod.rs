@@ -28,6 +28,7 @@ mod scrape;
 mod shared;
 mod summaries;
 mod tokens;
+mod trace;
 mod worker;
 
 pub use clock::calendar_time;

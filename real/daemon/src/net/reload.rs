@@ -76,6 +76,7 @@ impl Reloadable {
             ("accounting", old.accounting == config.accounting),
             ("exit", old.exit == config.exit),
             ("link", old.link == config.link),
+            ("trace", old.trace == config.trace),
         ] {
             require_same(key, same)?;
         }

@@ -32,10 +32,11 @@ use super::role::Role;
 use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
+use super::trace::Tracing;
 use super::worker::{Links, Rest, Worker};
 use crate::accounting::{Ledger, Standing, Traffic};
 use crate::check::refuse_others_keys;
-use crate::config::{ClientConfig, EmulatedLink, Listen, Network, RelayConfig};
+use crate::config::{ClientConfig, EmulatedLink, Listen, Network, RelayConfig, Trace};
 use crate::directory::{Directory, newest};
 use crate::keys::KeyStore;
 use crate::path::{Draws, PathChooser};
@@ -104,6 +105,8 @@ pub struct Running {
     keeper: Option<(Keeper, Arc<Mutex<Standing>>)>,
     /// What may change, if it is a relay.
     reloadable: Option<Mutex<Reloadable>>,
+    /// What writes traces, if anything does.
+    traces: Option<JoinHandle<()>>,
 }
 
 /// A worker's thread.
@@ -204,6 +207,10 @@ impl Running {
             let ended = worker.handle.join();
             ended.map_err(|_| io::Error::other("a worker panicked"))??;
         }
+        if let Some(traces) = self.traces {
+            let ended = traces.join();
+            ended.map_err(|_| io::Error::other("the writer of traces panicked"))?;
+        }
         if let Some((keeper, _)) = self.keeper {
             keeper.end();
         }
@@ -211,6 +218,22 @@ impl Running {
             scrape.end();
         }
         Ok(())
+    }
+
+    /// With what relays alone have: a configuration that may be read again, counts of what they move, traces.
+    fn of_relay(
+        self,
+        reloadable: Reloadable,
+        (counting, calendar): (Option<Counting>, Calendar),
+        traces: Option<JoinHandle<()>>,
+    ) -> Result<Self, StartError> {
+        let keeper = counting.map(|counting| self.count(counting, calendar));
+        Ok(Self {
+            reloadable: Some(Mutex::new(reloadable)),
+            keeper: keeper.transpose()?,
+            traces,
+            ..self
+        })
     }
 
     /// Counts what the workers move from now on.
@@ -247,6 +270,7 @@ impl Running {
             scrape,
             keeper: None,
             reloadable: None,
+            traces: None,
         })
     }
 }
@@ -267,8 +291,7 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let identity = identity(config, &network.directory)?;
     claim(&config.listen, network.factory.plan().link.carrier)?;
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    let count = config.workers(cores);
+    let count = config.workers(thread::available_parallelism().map_or(1, usize::from));
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
     let extend_to = known(&network.directory);
     let own = identity.certificate.fingerprint();
@@ -277,7 +300,9 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
     let limits = needs.fit(config.limits);
     let told = Arc::new(Mutex::new(limits));
     let counting = counting(config, calendar)?;
-    let workers = Workers::of_relay(config, &network, count);
+    let name = network.nickname(&Hex(own.to_bytes()));
+    let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.link.as_ref())?;
+    let workers = Workers::of_relay(config, &network, count, tracing);
     let start = |number| {
         let engine = EngineConfig {
             relay: Some(identity.clone()),
@@ -306,13 +331,18 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
         told,
     };
     let running = Running::start((0..count).map(start), config.metrics, fixed)?;
-    Ok(Running {
-        reloadable: Some(Mutex::new(reloadable)),
-        keeper: counting
-            .map(|counting| running.count(counting, calendar))
-            .transpose()?,
-        ..running
-    })
+    running.of_relay(reloadable, (counting, calendar), traces)
+}
+
+/// Starts what writes traces, if the configuration wants any.
+fn start_tracing(
+    config: Option<&Trace>,
+    node: &str,
+    link: Option<&EmulatedLink>,
+) -> Result<(Option<Tracing>, Option<JoinHandle<()>>), StartError> {
+    let rate = link.and_then(|link| link.rate);
+    let started = config.map(|config| Tracing::start(config, node, rate));
+    Ok(started.transpose()?.unzip())
 }
 
 /// The counts of what a relay moves, and how they stand, if it limits that.
@@ -364,6 +394,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
+    let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref())?;
     let reach = Reach::new(config.families);
     let workers = Workers {
         network: network.clone(),
@@ -371,6 +402,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         link: config.link.clone(),
         memory: config.memory,
         patience: config.drain,
+        tracing,
     };
     let worker = workers.start(0, workers.engine(), move |poll, _| {
         let listener = listen_for_applications(socks, poll.registry());
@@ -390,7 +422,10 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         ))
     });
     let fixed = network.fixed("client", config.memory);
-    Running::start(std::iter::once(worker), config.metrics, fixed)
+    // What the worker needs it has.
+    drop(workers);
+    let running = Running::start(std::iter::once(worker), config.metrics, fixed)?;
+    Ok(Running { traces, ..running })
 }
 
 /// A socket at which applications ask for connections.
@@ -411,6 +446,12 @@ impl LoadedNetwork {
         let directory = Arc::new(from.load(calendar_time())?);
         let factory = factory(&directory)?;
         Ok(Self { directory, factory })
+    }
+
+    /// How the directory calls a relay.
+    fn nickname(&self, relay: &Hex<32>) -> &str {
+        let listed = self.directory.relay(relay);
+        listed.map_or("relay", |relay| &relay.nickname)
     }
 
     /// What metrics say of a node from its start on.
@@ -478,17 +519,24 @@ struct Workers {
     link: Option<EmulatedLink>,
     memory: Bytes,
     patience: Duration,
+    tracing: Option<Tracing>,
 }
 
 impl Workers {
     /// So many workers of a relay.
-    fn of_relay(config: &RelayConfig, network: &Arc<LoadedNetwork>, count: usize) -> Self {
+    fn of_relay(
+        config: &RelayConfig,
+        network: &Arc<LoadedNetwork>,
+        count: usize,
+        tracing: Option<Tracing>,
+    ) -> Self {
         Self {
             network: network.clone(),
             listen: config.listen.addresses().to_vec(),
             link: config.link.clone(),
             memory: Bytes::new(config.memory.get() / count as u64),
             patience: config.drain,
+            tracing,
         }
     }
 
@@ -566,10 +614,15 @@ impl Workers {
     ) -> Result<(Worker<R>, Arc<Waker>), StartError> {
         let poll = Poll::new()?;
         let waker = Arc::new(Waker::new(poll.registry(), Source::Waker.token())?);
+        let epoch = engine.epoch;
+        let mut engine = Engine::new(engine, &*self.network.factory).map_err(io::Error::other)?;
+        if let Some(tracing) = &self.tracing {
+            engine.set_observer(tracing.tap(epoch, shared));
+        }
         let worker = Worker {
             alarm: Alarm::register(poll.registry())?,
-            clock: Clock::beginning_at(engine.epoch),
-            engine: Engine::new(engine, &*self.network.factory).map_err(io::Error::other)?,
+            clock: Clock::beginning_at(epoch),
+            engine,
             links: self.links(&poll, links)?,
             role: role(&poll, &waker)?,
             shared: shared.clone(),

@@ -46,8 +46,19 @@ pub struct Account {
     pub restarts: u64,
     /// Bytes that it moved on links, and on an exit's connections.
     pub traffic: Traffic,
+    /// Packets and events that it noted for traces.
+    pub trace_notes: u64,
+    /// Of these, what was dropped because the writer could not keep up.
+    pub trace_notes_dropped: u64,
     /// When it was, since the node's start.
     pub at: Instant,
+}
+
+/// Counts of what a worker noted for traces, and of what was dropped of it.
+#[derive(Debug, Default)]
+pub(super) struct Traced {
+    pub(super) noted: AtomicU64,
+    pub(super) dropped: AtomicU64,
 }
 
 impl Account {
@@ -78,6 +89,8 @@ impl Account {
             (&mut self.connections.open, other.connections.open),
             (&mut self.connections.refused, other.connections.refused),
             (&mut self.connections.evicted, other.connections.evicted),
+            (&mut self.trace_notes, other.trace_notes),
+            (&mut self.trace_notes_dropped, other.trace_notes_dropped),
         ] {
             *sum += more;
         }
@@ -115,6 +128,8 @@ pub(super) struct Shared {
     pub(super) rounds: AtomicU64,
     /// Bytes that it sent and received.
     moved: [AtomicU64; 2],
+    /// What tracing has done.
+    pub(super) traced: Traced,
     /// How often something was changed, and what holds now.
     changes: AtomicU64,
     change: Mutex<Option<Arc<Change>>>,
@@ -190,6 +205,8 @@ impl Shared {
             metrics: summaries::summarize(&engine.measured()),
             restarts: self.restarts.load(Ordering::Relaxed),
             traffic: self.traffic(),
+            trace_notes: self.traced.noted.load(Ordering::Relaxed),
+            trace_notes_dropped: self.traced.dropped.load(Ordering::Relaxed),
             at,
         };
         if let Ok(mut place) = self.account.lock() {

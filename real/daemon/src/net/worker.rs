@@ -94,6 +94,7 @@ impl<R: Role> Worker<R> {
             self.handle_timeouts(now);
             self.rest_or_wake(now);
             self.work(now);
+            self.engine.observe(now);
             if now >= account_at {
                 self.account(now);
                 let after = self.clock.now();
@@ -347,6 +348,7 @@ impl<R: Role> Worker<R> {
         loop {
             let now = self.clock.now();
             self.work(now);
+            self.engine.observe(now);
             if now >= end {
                 self.account(now);
                 return Ok(());

@@ -5,6 +5,7 @@ mod reload;
 mod soak;
 mod streams;
 mod support;
+mod traces;
 mod waiting;
 
 use std::io::{Read, Write};

@@ -83,6 +83,15 @@ impl Overlay {
         Self::start_files(preset, ["", middle, &exit], ("", &client), &[])
     }
 
+    /// All nodes trace, into folders `trace-NAME` of the network's folder.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn start_traced(preset: &str) -> Self {
+        let trace = |name: &str| format!("[trace]\nfolder = \"trace-{name}\"\n");
+        let [one, two, three] = NAMES.map(trace);
+        let exit = format!("[exit]\n{EVERYTHING}{three}");
+        Self::start_files(preset, [&one, &two, &exit], ("", &trace("client")), &[])
+    }
+
     /// All of whose relays take links at `::1`, too, by which the client reaches them; or nothing if
     /// there is no such address here.
     #[allow(dead_code, reason = "used by `loopback`")]
@@ -230,11 +239,16 @@ impl Overlay {
 
     /// Ends all nodes, which must have nothing left to wait for.
     pub(crate) fn end(self) {
+        drop(self.end_and_keep());
+    }
+
+    /// The same; the network's folder stays.
+    pub(crate) fn end_and_keep(self) -> TempDir {
         self.client.end().unwrap();
         self.relays
             .into_iter()
             .for_each(|relay| relay.end().unwrap());
-        drop(self.folder);
+        self.folder
     }
 }
 

@@ -32,6 +32,7 @@ impl Engine {
             next: circuit.next.map(Side::spec),
         });
         self.circuits.open(key, handle, crypt);
+        self.observe_opened(key);
     }
 
     /// Closes a circuit, tells the neighbours but the one on `known`, which knows, and tells the
@@ -48,27 +49,31 @@ impl Engine {
             return;
         };
         if let Phase::Open(open) = &circuit.phase {
+            let handle = open.handle;
+            let known = circuit.sides().find(|side| known == Some(side.link));
+            self.observe_last(now, key);
             // The node tells the neighbours, and then us, see `take_events`.
-            match circuit.sides().find(|side| known == Some(side.link)) {
+            match known {
                 Some(side) => {
                     let circuit = side.name;
                     let closed = Frame::Destroy(Destroy { circuit, reason });
                     self.host.receive(now, side.link, &mut vec![closed]);
                 }
-                None => self.host.close_circuit(now, open.handle, reason),
+                None => self.host.close_circuit(now, handle, reason),
             }
-            return self.forget_circuit(now, key, why);
+            return self.forget_circuit(now, key, reason, why);
         }
         for side in circuit.sides() {
             if known != Some(side.link) {
                 self.send_destroy(now, side.link, side.name, reason);
             }
         }
-        self.forget_circuit(now, key, why);
+        self.forget_circuit(now, key, reason, why);
     }
 
     /// Forgets a circuit whose neighbours know that it is gone.
-    fn forget_circuit(&mut self, now: Instant, key: CircuitKey, why: Failure) {
+    fn forget_circuit(&mut self, now: Instant, key: CircuitKey, reason: Reason, why: Failure) {
+        self.observe_closed(now, key, reason);
         let Some(circuit) = self.circuits.remove(key) else {
             return;
         };
@@ -106,7 +111,7 @@ impl Engine {
                 target,
             } => {
                 if let Some(key) = self.circuits.of(circuit) {
-                    self.circuits.add_stream(stream, key);
+                    self.add_stream(stream, key);
                 }
                 Some(Event::Begin { stream, target })
             }
@@ -133,7 +138,7 @@ impl Engine {
     /// The node closed a circuit.
     fn on_closed(&mut self, now: Instant, handle: CircuitHandle, reason: Reason) {
         if let Some(key) = self.circuits.of(handle) {
-            self.forget_circuit(now, key, Failure::Closed(reason));
+            self.forget_circuit(now, key, reason, Failure::Closed(reason));
         }
     }
 }

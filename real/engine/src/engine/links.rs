@@ -189,6 +189,9 @@ impl Engine {
             self.reports.actions.push_back(Action::Close { conn });
         }
         self.links.part(now, link);
+        if let Some(observing) = &mut self.observer {
+            observing.forget_link(id);
+        }
         for key in circuits {
             // The only link of a circuit that we build leads to its first hop.
             let building = self.building_hop(key).is_some();

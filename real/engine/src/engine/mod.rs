@@ -4,6 +4,7 @@ mod circuits;
 mod client;
 mod links;
 mod memory;
+mod observe;
 mod receive;
 mod relay;
 mod streams;
@@ -25,6 +26,7 @@ use hopflow_wire::Frame;
 use crate::circuit::CircuitTable;
 use crate::config::{EngineConfig, Limits};
 use crate::link::{Arrived, LinkTable};
+use crate::observer::Observing;
 use crate::offers::check_offers;
 use crate::origin::Admission;
 use crate::types::{Action, CircuitKey, Counters, Event, LostLink};
@@ -56,6 +58,8 @@ pub struct Engine {
     turn: usize,
     counters: Counters,
     buffers: Buffers,
+    /// Who hears what happens, if the driver wants that.
+    observer: Option<Box<Observing>>,
 }
 
 /// What waits for the driver, links' bytes aside.
@@ -124,6 +128,7 @@ impl Engine {
             turn: 0,
             counters: Counters::default(),
             buffers: Buffers::default(),
+            observer: None,
         })
     }
 

@@ -4,10 +4,13 @@ use std::net::SocketAddr;
 
 use hopflow_channel::{DatagramChannel, Knock};
 use hopflow_onion::OnionPayload;
+use hopflow_trace::Way;
+use hopflow_trace::link::Seen;
 use hopflow_units::{CircuitId as Name, Instant, LinkId};
 use hopflow_wire::{Carrier, Cell, Destroy, Frame, Reason};
 
 use super::Engine;
+use super::observe::without_payload;
 use crate::circuit::Phase;
 use crate::crypt::Crypt;
 use crate::link::{Arrived, Channel, LinkEnd, Peer, Settled};
@@ -33,8 +36,10 @@ impl Engine {
         let mut rest = data;
         while !rest.is_empty() {
             let (first, _) = rest.split_at(segment.clamp(1, rest.len()));
+            // An observer hears of each datagram.
+            let joined = if self.observer.is_some() { first } else { rest };
             let taken = match self.link_of(now, peer, first) {
-                Some(id) => self.receive_joined(now, id, (first.len(), rest)),
+                Some(id) => self.receive_joined(now, id, (first.len(), joined)),
                 None => first.len(),
             };
             rest = &rest[taken..];
@@ -115,18 +120,51 @@ impl Engine {
     #[inline]
     pub(super) fn after_channel(&mut self, now: Instant, id: LinkId) {
         match self.links.settle(now, id) {
-            Settled::Lives => {}
+            Settled::Opened(said) if self.observer.is_some() => {
+                for frames in &said {
+                    self.observe_control(now, id, frames);
+                }
+            }
+            Settled::Lives | Settled::Opened(_) => {}
             Settled::Closed => self.remove_link(now, id),
         }
     }
 
-    fn take_arrived(&mut self, now: Instant, link: LinkId, mut arrived: Vec<Arrived>) {
+    fn take_arrived(&mut self, now: Instant, link: LinkId, arrived: Vec<Arrived>) {
+        if self.observer.is_some() {
+            self.take_frames::<true>(now, link, arrived);
+        } else {
+            self.take_frames::<false>(now, link, arrived);
+        }
+    }
+
+    /// Takes frames that arrived together, and tells the observer if there is one.
+    fn take_frames<const OBSERVED: bool>(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        mut arrived: Vec<Arrived>,
+    ) {
+        // A link that goes because of what arrived had its number before.
+        let (mut number, mut seen) = (0, Vec::new());
         if self.links.get(link).is_some() {
+            if OBSERVED && !arrived.is_empty() {
+                number = self.observed_link(link);
+            }
             let mut batch = std::mem::take(&mut self.buffers.frames);
             for frame in arrived.drain(..) {
                 match frame {
+                    Arrived::Frame(frame) if OBSERVED => {
+                        let noted = without_payload(&frame, false);
+                        let kept = self.filter(now, link, frame);
+                        seen.push(self.observe_arrived(now, link, noted, kept.as_ref()));
+                        batch.extend(kept);
+                    }
                     Arrived::Frame(frame) => batch.extend(self.filter(now, link, frame)),
                     Arrived::Setup(setup) => {
+                        if OBSERVED {
+                            seen.push(Seen::Setup(setup.circuit));
+                        }
                         self.host.receive(now, link, &mut batch);
                         self.take_events(now);
                         self.take_setup(now, link, &setup);
@@ -140,6 +178,9 @@ impl Engine {
             self.buffers.frames = batch;
             // Circuits that are gone must be known to be before others get their names.
             self.take_events(now);
+        }
+        if OBSERVED {
+            self.observe_packet(now, number, Way::Received, seen);
         }
         arrived.clear();
         self.buffers.arrived = arrived;

@@ -41,8 +41,16 @@ impl Engine {
         let len = Bytes::new(target.len() as u64);
         self.host
             .begin_stream(now, stream, BytesMut::from(target), len);
-        self.circuits.add_stream(stream, circuit);
+        self.add_stream(stream, circuit);
         Some(stream)
+    }
+
+    /// Notes which circuit a stream has.
+    pub(super) fn add_stream(&mut self, stream: StreamHandle, circuit: CircuitKey) {
+        self.circuits.add_stream(stream, circuit);
+        if let Some(observing) = &mut self.observer {
+            observing.add_stream(circuit, stream);
+        }
     }
 
     /// Takes data for a stream and returns how much; [`Event::Writable`](crate::Event::Writable) follows if that was not
@@ -82,6 +90,9 @@ impl Engine {
 
     /// Ends a stream; breaks it off unless both ends have finished.
     pub fn close_stream(&mut self, now: Instant, stream: StreamHandle) {
+        if let Some(circuit) = self.circuits.circuit_of(stream) {
+            self.observe_last(now, circuit);
+        }
         self.circuits.remove_stream(stream);
         self.host.close_stream(now, stream);
     }

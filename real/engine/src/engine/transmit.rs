@@ -6,7 +6,7 @@ use hopflow_wire::{Carrier, Cell, Destroy, Feedback, Frame, Reason, Setup};
 
 use super::Engine;
 use crate::circuit::CircuitTable;
-use crate::link::LinkEnd;
+use crate::link::{Controlled, LinkEnd};
 use crate::types::{Body, ConnId, Transmit};
 
 impl Engine {
@@ -85,6 +85,9 @@ impl Engine {
             link.expect_answer(now);
         }
         self.links.queue(id);
+        if self.observer.is_some() {
+            self.observe_sent(now, id, frames);
+        }
     }
 
     /// Sends a set-up message.
@@ -156,12 +159,19 @@ impl Engine {
     /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake. Cells wait
     /// until the bucket has paid for them.
     fn send_control(&mut self, now: Instant, id: LinkId, frames: Vec<u8>) {
-        if let Some(link) = self.links.get_mut(id) {
-            let len = Bytes::new(frames.len() as u64);
-            if link.send_control(now, frames) {
-                self.host.pay(len);
-            }
-            self.links.queue(id);
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        let len = Bytes::new(frames.len() as u64);
+        let sent = link.send_control(now, frames);
+        if sent != Controlled::Lost {
+            self.host.pay(len);
+        }
+        self.links.queue(id);
+        if let Controlled::Sealed(frames) = sent
+            && self.observer.is_some()
+        {
+            self.observe_control(now, id, &frames);
         }
     }
 }

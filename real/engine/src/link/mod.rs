@@ -15,7 +15,8 @@ use hopflow_wire::Carrier;
 use crate::origin::Origin;
 use crate::types::{CircuitKey, ConnId, Target, Via};
 pub(crate) use inlet::Arrived;
-use inlet::{Inlet, decode};
+use inlet::Inlet;
+pub(crate) use inlet::decode;
 pub(crate) use names::{Named, Names};
 use outgoing::Outgoing;
 pub(crate) use table::{LinkTable, Settled};
@@ -147,6 +148,17 @@ struct Control {
     waiting: Vec<Vec<u8>>,
     /// Bytes of those that were sealed since the connection took all; streams only.
     sealed: usize,
+}
+
+/// What became of a frame that passes no queue of the node.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Controlled {
+    /// There is no room for it, or the same waits already.
+    Lost,
+    /// It waits for the handshake.
+    Waits,
+    /// It was sealed: this was in it.
+    Sealed(Vec<u8>),
 }
 
 /// What a connection was given since it took all that it had.
@@ -291,8 +303,8 @@ impl LinkEnd {
 
     /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
     /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
-    /// for. Returns whether it leaves.
-    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> bool {
+    /// for.
+    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> Controlled {
         let control = &mut self.control;
         if !self.open {
             // What is repeated while it waits need not be said twice.
@@ -300,7 +312,11 @@ impl LinkEnd {
             if takes {
                 control.waiting.push(frame);
             }
-            return takes;
+            return if takes {
+                Controlled::Waits
+            } else {
+                Controlled::Lost
+            };
         }
         let before = self.out.len();
         let (waits, most) = match self.channel {
@@ -308,12 +324,12 @@ impl LinkEnd {
             Channel::Stream(..) => (control.sealed, MAX_BACKLOG),
             Channel::Datagram(_) => (before, MAX_BACKLOG),
         };
-        let takes = waits < most;
-        if takes {
-            self.seal(now, &frame);
-            self.control.sealed += self.out.len() - before;
+        if waits >= most {
+            return Controlled::Lost;
         }
-        takes
+        self.seal(now, &frame);
+        self.control.sealed += self.out.len() - before;
+        Controlled::Sealed(frame)
     }
 
     /// Whether answers about circuits that are not there may leave: a connection that has not taken what it
@@ -348,12 +364,14 @@ impl LinkEnd {
         since.is_some_and(|since| now.saturating_since(since) >= STUCK)
     }
 
-    /// The handshake is over: sends what waited for it.
-    fn on_open(&mut self, now: Instant) {
+    /// The handshake is over: sends what waited for it, and returns that.
+    fn on_open(&mut self, now: Instant) -> Vec<Vec<u8>> {
         self.open = true;
-        for frame in std::mem::take(&mut self.control.waiting) {
-            self.seal(now, &frame);
+        let waiting = std::mem::take(&mut self.control.waiting);
+        for frame in &waiting {
+            self.seal(now, frame);
         }
+        waiting
     }
 
     /// Lets the channel hear the time.

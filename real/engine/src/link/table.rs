@@ -67,10 +67,12 @@ impl SendQueue {
 }
 
 /// How a link is after something arrived or time passed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Settled {
     /// It goes on.
     Lives,
+    /// Its handshake is over: these frames waited for that and have been sealed.
+    Opened(Vec<Vec<u8>>),
     /// Its channel is closed: it is to be removed.
     Closed,
 }
@@ -238,10 +240,11 @@ impl LinkTable {
             return Settled::Lives;
         };
         link.channel.take_handshake(now, &mut link.out);
+        let mut settled = Settled::Lives;
         match link.state() {
             State::Closed(_) => return Settled::Closed,
             State::Open if !link.open => {
-                link.on_open(now);
+                settled = Settled::Opened(link.on_open(now));
                 if let Some(origin) = link.origin {
                     self.handshakes.remove(origin, id);
                 }
@@ -257,7 +260,7 @@ impl LinkTable {
             }
         }
         self.queue(id);
-        Settled::Lives
+        settled
     }
 
     /// When a channel wants to hear the time; `None` if none does.

@@ -4,6 +4,7 @@ mod floods;
 mod hostile;
 mod limits;
 mod network;
+mod observed;
 mod setup;
 mod shares;
 mod stalled;

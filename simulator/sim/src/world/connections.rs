@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use hopflow_tcp::Segment;
+use hopflow_trace::Way;
 use hopflow_units::{Bytes, Instant};
 use hopflow_wire::Frame;
 
@@ -14,7 +15,6 @@ use super::machine::Machine;
 use super::marks::TcpMarks;
 use super::outbox::Written;
 use super::reading::Next;
-use super::recorders::Way;
 use super::shared::Shared;
 use crate::payload::Simulated;
 

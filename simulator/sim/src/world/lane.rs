@@ -9,6 +9,7 @@
 use std::hint::black_box;
 
 use hopflow_overlay::{BucketConfig, CircuitHandle, Direction, Event, StreamHandle};
+use hopflow_trace::Way;
 use hopflow_units::{Duration, Instant, LinkId};
 use hopflow_wire::Reason;
 
@@ -18,7 +19,7 @@ use super::machine::{Machine, Node, Turn};
 use super::marks::Least;
 use super::outbox::{Arrival, Envelope, Left, Request};
 use super::packets::{Content, Packets};
-use super::recorders::{BreakdownRecorder, Capture, FlowIndex, Records, Tracer, Way};
+use super::recorders::{BreakdownRecorder, Capture, FlowIndex, Records, Tracer};
 use super::schedule::{Schedule, Scheduled};
 use super::shared::Shared;
 use super::users::{Client, Endpoint, Server, Sink, StreamWrite};
@@ -220,10 +221,8 @@ impl Lane {
     /// next event.
     #[inline]
     fn after_event(&mut self, shared: &Shared) {
-        if let Some(mut tracer) = self.machine.tracer.take() {
-            let machine = &self.machine;
-            tracer.after_event(shared.now, |position| &*machine.node(position).host);
-            self.machine.tracer = Some(tracer);
+        if self.machine.tracer.is_some() {
+            self.trace_event(shared.now);
         }
         if let Some(breakdown) = &mut self.records.breakdown {
             breakdown.ask(shared.now, &self.machine);
@@ -362,6 +361,16 @@ impl Lane {
     fn sample(&mut self, now: Instant) {
         if let Some(sampler) = &mut self.records.sampler {
             sampler.sample(now, &self.machine, &self.clients, &self.servers);
+        }
+    }
+
+    /// Lets the tracer ask what is no longer as it was.
+    #[cold]
+    fn trace_event(&mut self, now: Instant) {
+        if let Some(mut tracer) = self.machine.tracer.take() {
+            let machine = &self.machine;
+            tracer.after_event(now, |position| &*machine.node(position).host);
+            self.machine.tracer = Some(tracer);
         }
     }
 

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use hopflow_overlay::{CircuitHandle, CircuitSpec, Host};
+use hopflow_trace::Way;
 use hopflow_units::{Bytes, Instant};
 
 use super::address::{CircuitEnd, ConnectionEnd, LinkEnd};
@@ -14,7 +15,7 @@ use super::outbox::Arrival;
 use super::packets::Packet;
 use super::pipe::Pipe;
 use super::reading::Reading;
-use super::recorders::{QueueRecorder, Tracer, Way};
+use super::recorders::{QueueRecorder, Tracer};
 use super::routes::Path;
 use super::shared::Shared;
 use crate::payload::Simulated;

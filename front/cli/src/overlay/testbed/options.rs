@@ -2,15 +2,22 @@
 
 use std::fmt::Display;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hopflow_api::Failure;
-use hopflow_testbed::Settings;
+use hopflow_testbed::{Settings, Trace};
 use hopflow_units::{Bytes, Duration, Rate};
 
 use crate::overlay::transport_options::transport_options;
+
+/// Folder of the traces in that of the results.
+pub(crate) const TRACE: &str = "trace";
+/// Circuits that a node traces at most.
+const MOST_CIRCUITS: u32 = 1000;
+/// Longer than anybody keeps a testbed.
+const FOR_EVER: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What a testbed is like, and what is made of it.
 #[derive(Debug, Args)]
@@ -82,12 +89,32 @@ pub(crate) struct TestbedOptions {
     /// Let all nodes serve metrics, and print the command that shows them in the browser
     #[arg(long)]
     pub(crate) metrics: bool,
+    /// Let nodes write traces, `qlog` or `packets` or both, into `trace` in the folder of the results
+    #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
+    trace: Vec<What>,
+    /// Bytes of the traces of each node at most
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "100MB",
+        requires = "trace"
+    )]
+    trace_size: Bytes,
     /// Folder for the results [default: results/testbed]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// What nodes may trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Circuits as qlog
+    Qlog,
+    /// Frames of links as pcapng
+    Packets,
 }
 
 /// A rate, or none.
@@ -105,6 +132,15 @@ impl FromStr for Limit {
             .parse()
             .map_err(|error: <Rate as FromStr>::Err| format!("{error}, or `none`"))?;
         Ok(Self(Some(rate)))
+    }
+}
+
+impl What {
+    const fn daemon(self) -> hopflow_testbed::What {
+        match self {
+            Self::Qlog => hopflow_testbed::What::Qlog,
+            Self::Packets => hopflow_testbed::What::Packets,
+        }
     }
 }
 
@@ -136,10 +172,32 @@ impl TestbedOptions {
         for cell in &cells {
             cell.check().map_err(|error| refusal(&error))?;
         }
+        if self.trace_size < Trace::LEAST_SIZE {
+            let (found, least) = (self.trace_size, Trace::LEAST_SIZE);
+            let problem = format!("trace-size: {found}; allowed are sizes from {least} on");
+            return Err(refusal(&problem));
+        }
         if self.keep && (cells.len() > 1 || self.repeats.get() > 1) {
             return Err(refusal(&"keep: allowed with one testbed, not with several"));
         }
         Ok(cells)
+    }
+
+    /// Whether nodes trace.
+    pub(crate) const fn traces(&self) -> bool {
+        !self.trace.is_empty()
+    }
+
+    /// What the nodes of a testbed trace, whose results are in this folder, in the measurement of this number.
+    pub(crate) fn trace(&self, settings: &Settings, folder: &Path, number: u32) -> Option<Trace> {
+        self.traces().then(|| Trace {
+            what: self.trace.iter().copied().map(What::daemon).collect(),
+            size: self.trace_size,
+            // Some more than downloads, for what is done by hand.
+            circuits: (settings.downloads + 16).min(MOST_CIRCUITS),
+            time: FOR_EVER,
+            ..Trace::into_folder(folder.join(TRACE).join(number.to_string()))
+        })
     }
 
     fn lists(&self) -> (Vec<String>, Vec<u32>, Vec<Duration>, Vec<Limit>) {

@@ -95,11 +95,10 @@ impl Watch {
         self.before = std::mem::replace(&mut self.now, now);
     }
 
-    /// Asks all nodes, and again after the interval: rates need two looks.
+    /// Asks all nodes, and again an interval after the last answer: rates need two looks.
     fn look_twice(&mut self) -> Result<(), Failure> {
-        let due = due_in(self.interval);
         self.look();
-        if !wait(due) {
+        if !wait(due_in(self.interval)) {
             return Err(Failure::new(Kind::Interrupted, "interrupted"));
         }
         self.look();

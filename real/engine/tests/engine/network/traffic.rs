@@ -230,7 +230,7 @@ impl Network {
                 self.write_connection((node, conn), bytes);
                 continue;
             }
-            return;
+            return engine.observe(now);
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) use self::legs::LegRecorder;
 pub(crate) use self::outcome::collect;
 pub(crate) use self::queues::QueueRecorder;
 pub(crate) use self::samples::{Sampler, WatchedHop};
-pub(crate) use self::tracer::{Capture, Traced, Tracer, Way};
+pub(crate) use self::tracer::{Capture, Traced, Tracer};
 pub(crate) use self::traces::TraceRecorder;
 use super::outbox::Left;
 use super::shared::Shared;

@@ -5,27 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hopflow_overlay::{CircuitHandle, Direction, Hold, Host, StreamHandle};
-use hopflow_units::{Bytes, CircuitId, Instant, LinkId, NodeId};
-use hopflow_wire::{Cell, Frame, Neighbour, Payload, Reason, RelayCommand};
+use hopflow_overlay::{CircuitHandle, Direction, Host, StreamHandle};
+use hopflow_trace::{Contents, Event, Place, Step, Watch, Way};
+use hopflow_units::{CircuitId, Instant, LinkId, NodeId};
+use hopflow_wire::{Cell, Frame, Payload};
 
 use crate::payload::Simulated;
-use crate::trace::{
-    CapturedPacket, CapturedStream, CircuitPlace, FlowState, LinkAt, NodeCapture, NodeTrace,
-    PacketContent, TraceEvent, TraceStep,
-};
+use crate::trace::{CapturedPacket, CapturedStream, LinkAt, NodeCapture, NodeTrace, PacketContent};
 use crate::world::address::{LinkEnd, NodeAt};
 use crate::world::packets::{Content, Packet, Packets};
-
-/// A step of so much data, from an offset on.
-type OfData = fn(Bytes, Bytes) -> TraceStep;
-
-/// A frame's way: it was sent, or received.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
-    Sent,
-    Received,
-}
 
 /// Notes what happens at a machine.
 #[derive(Clone, Default, Debug)]
@@ -43,28 +31,10 @@ pub(crate) struct Traced {
     user: u32,
     turn: u32,
     leg: u32,
-    place: CircuitPlace,
-    /// The node's position, and the circuit there.
-    at: (u16, CircuitHandle),
-    /// The user's stream, where it begins or ends here on this circuit.
-    stream: Option<StreamHandle>,
-    /// How far the stream was: written, packaged, delivered.
-    moved: [Bytes; 3],
-    flows: [Flow; 2],
-    closed: bool,
-    /// The reason in the latest frame that closes the circuit.
-    reason: Option<Reason>,
-    events: Vec<TraceEvent>,
-}
-
-/// What was last seen of a flow.
-#[derive(Clone, Copy, Default, Debug)]
-struct Flow {
-    state: Option<FlowState>,
-    queue: Option<Hold>,
-    package: Option<Hold>,
-    /// The number behind the last cell that was sent for the first time.
-    next: u64,
+    /// The node's position.
+    position: u16,
+    watch: Watch,
+    events: Vec<Event>,
 }
 
 /// Packets, and what streams among them carry.
@@ -83,140 +53,79 @@ pub(crate) struct Capture {
 type Arriving = (LinkEnd, Vec<Frame<Simulated>>);
 
 impl Traced {
-    /// A circuit of a user, on one of its legs, at a place there.
+    /// A circuit of a user, on one of its legs, at a place there; its stream, where it begins or ends
+    /// here on this circuit.
     pub(crate) fn new(
         (user, turn, leg): (u32, u32, u32),
-        place: CircuitPlace,
-        at: (u16, CircuitHandle),
+        place: Place,
+        (position, circuit): (u16, CircuitHandle),
         stream: Option<StreamHandle>,
     ) -> Self {
+        let mut watch = Watch::new(place, circuit);
+        if let Some(stream) = stream {
+            watch.add_stream(stream);
+        }
         Self {
             user,
             turn,
             leg,
-            place,
-            at,
-            stream,
-            moved: [Bytes::ZERO; 3],
-            flows: [Flow::default(); 2],
-            closed: false,
-            reason: None,
+            position,
+            watch,
             events: Vec::new(),
         }
     }
 
-    fn note(&mut self, at: Instant, direction: impl Into<Option<Direction>>, step: TraceStep) {
-        self.events.push(TraceEvent {
-            at,
-            turn: self.turn,
-            leg: self.leg,
-            direction: direction.into(),
-            step,
-        });
-    }
-
     /// Notes a frame that leaves, or comes from, where the side leads.
     fn on_frame(&mut self, now: Instant, side: Direction, frame: &Frame<Simulated>, way: Way) {
-        let onward = match way {
-            Way::Sent => side,
-            Way::Received => side.reverse(),
-        };
-        let direction = match frame {
-            Frame::Cell(_) | Frame::Probe(_) => Some(onward),
-            Frame::Feedback(_) => Some(onward.reverse()),
-            Frame::Message(message) => Some(match message.sender {
-                Neighbour::Predecessor => onward,
-                Neighbour::Successor => onward.reverse(),
-            }),
-            Frame::Destroy(destroy) => {
-                self.reason = Some(destroy.reason);
-                None
-            }
-        };
-        let step = match (way, frame) {
-            (Way::Received, _) => TraceStep::Received(frame.clone()),
-            (Way::Sent, Frame::Cell(cell)) => {
-                let again = self.flows[onward as usize].is_sent_again(cell);
-                TraceStep::Sent(frame.clone(), again)
-            }
-            (Way::Sent, _) => TraceStep::Sent(frame.clone(), false),
-        };
-        self.note(now, direction, step);
+        let (direction, step) = self.watch.on_frame(side, &noted(frame), way);
+        self.note(now, (direction, 0, step));
     }
 
     /// Notes what is no longer as it was.
     fn ask(&mut self, now: Instant, host: &dyn Host<Simulated>) {
-        if self.closed {
-            return;
-        }
-        let own = match self.place {
-            CircuitPlace::Exit => Direction::Backward,
-            _ => Direction::Forward,
-        };
-        let waits = self.ask_stream(now, own, host);
-        for direction in [Direction::Forward, Direction::Backward] {
-            let circuit = self.at.1;
-            let Some(view) = host.flow_view(circuit, direction) else {
-                self.closed = true;
-                return self.note(now, None, TraceStep::Closed(self.reason));
-            };
-            let holding = host.holding(now, circuit, direction);
-            let state = FlowState {
-                queued: view.queued,
-                outstanding: view.outstanding,
-                window: view.window,
-            };
-            let queue = holding.filter(|_| view.queued.get() > 0);
-            let package = holding.filter(|_| waits && direction == own);
-            let (queue, package) = (queue.map(|it| it.queue), package.map(|it| it.package));
-            let before = self.flows[direction as usize];
-            let flow = &mut self.flows[direction as usize];
-            (flow.state, flow.queue, flow.package) = (Some(state), queue, package);
-            if before.state != Some(state) {
-                self.note(now, direction, TraceStep::Flow(state));
-            }
-            if before.queue != queue {
-                self.note(now, direction, TraceStep::Queue(queue));
-            }
-            if before.package != package {
-                self.note(now, direction, TraceStep::Package(package));
-            }
+        let mut steps = Vec::new();
+        self.watch.ask(now, host, &mut |direction, stream, step| {
+            steps.push((direction, stream, step));
+        });
+        for step in steps {
+            self.note(now, step);
         }
     }
 
-    /// Notes how far the stream came; returns whether data waits to be packaged.
-    fn ask_stream(&mut self, now: Instant, own: Direction, host: &dyn Host<Simulated>) -> bool {
-        let view = self.stream.and_then(|stream| host.stream_view(stream));
-        let Some(view) = view else { return false };
-        let moved = [view.packaged + view.pending, view.packaged, view.delivered];
-        let steps: [(OfData, Direction); 3] = [
-            (TraceStep::Written, own),
-            (TraceStep::Packaged, own),
-            (TraceStep::Delivered, own.reverse()),
-        ];
-        for ((step, direction), which) in steps.into_iter().zip(0..) {
-            let before = std::mem::replace(&mut self.moved[which], moved[which]);
-            if moved[which] > before {
-                self.note(now, direction, step(before, moved[which] - before));
-            }
-        }
-        !view.pending.is_zero()
+    fn note(&mut self, at: Instant, (direction, stream, step): (Option<Direction>, u32, Step)) {
+        self.events.push(Event {
+            at,
+            turn: self.turn,
+            leg: self.leg,
+            stream,
+            direction,
+            step,
+        });
     }
 }
 
-impl Flow {
-    /// Whether a hop sends a cell again. Where the ends of a circuit repair, no hop does: there cells
-    /// have numbers of the circuit, and acknowledgements none of their own.
-    fn is_sent_again(&mut self, cell: &Cell<Simulated>) -> bool {
-        let command = cell.payload.header().map(|header| header.command);
-        let by_ends = matches!(command, Ok(RelayCommand::Ack | RelayCommand::Ask));
-        if by_ends || cell.flags.0 > 0 {
-            return false;
-        }
-        let number = cell.seq.widen(self.next);
-        let again = number < self.next;
-        self.next = self.next.max(number + 1);
-        again
+/// What is noted of a frame.
+fn noted(frame: &Frame<Simulated>) -> Frame<Contents> {
+    match frame {
+        Frame::Cell(cell) => Frame::Cell(Cell {
+            circuit: cell.circuit,
+            flags: cell.flags,
+            seq: cell.seq,
+            payload: contents(&cell.payload),
+        }),
+        Frame::Feedback(feedback) => Frame::Feedback(*feedback),
+        Frame::Probe(circuit) => Frame::Probe(*circuit),
+        Frame::Destroy(destroy) => Frame::Destroy(*destroy),
+        Frame::Message(message) => Frame::Message(message.clone()),
+    }
+}
+
+fn contents(payload: &Simulated) -> Contents {
+    let data = Some(payload).filter(|payload| !payload.is_empty());
+    Contents {
+        command: payload.header().ok().map(|header| header.command),
+        offset: data.map(Simulated::offset),
+        length: data.map(Simulated::len),
     }
 }
 
@@ -291,6 +200,7 @@ impl Tracer {
     }
 
     /// A node sends frames over a link, or has received them.
+    #[cold]
     pub(crate) fn on_frames(
         &mut self,
         now: Instant,
@@ -307,6 +217,7 @@ impl Tracer {
     }
 
     /// The same over a connection.
+    #[cold]
     pub(crate) fn on_stream(
         &mut self,
         now: Instant,
@@ -322,6 +233,7 @@ impl Tracer {
     }
 
     /// A packet passes between the machine and its access link.
+    #[cold]
     pub(crate) fn on_packet(&mut self, now: Instant, packet: Packet, packets: &Packets, way: Way) {
         let Some(capture) = &mut self.capture else {
             return;
@@ -360,7 +272,7 @@ impl Tracer {
         node: impl Fn(u16) -> &'a dyn Host<Simulated>,
     ) {
         for circuit in &mut self.circuits {
-            circuit.ask(now, node(circuit.at.0));
+            circuit.ask(now, node(circuit.position));
         }
     }
 
@@ -373,7 +285,7 @@ impl Tracer {
         let traces = self.circuits.into_iter().map(move |traced| NodeTrace {
             circuit: traced.user,
             node,
-            place: traced.place,
+            place: traced.watch.place(),
             events: traced.events,
         });
         let capture = self.capture;
@@ -407,21 +319,7 @@ pub(super) fn merge(mut traces: Vec<NodeTrace>) -> Vec<NodeTrace> {
     for trace in &mut traces {
         trace
             .events
-            .sort_by_key(|event| (event.at, rank(&event.step)));
+            .sort_by_key(|event| (event.at, event.step.rank()));
     }
     traces
-}
-
-/// What comes first of what is simultaneous: causes before their effects, as far as steps tell.
-const fn rank(step: &TraceStep) -> u8 {
-    match step {
-        TraceStep::Received(_) => 0,
-        TraceStep::Written(..) => 1,
-        TraceStep::Packaged(..) => 2,
-        TraceStep::Sent(..) => 3,
-        TraceStep::Delivered(..) => 4,
-        TraceStep::Flow(_) | TraceStep::Queue(_) | TraceStep::Package(_) | TraceStep::Closed(_) => {
-            5
-        }
-    }
 }

@@ -1,10 +1,10 @@
 //! Where a user's data goes.
 
 use hopflow_overlay::Direction;
+use hopflow_trace::Place;
 use hopflow_units::Instant;
 
 use super::leg::Leg;
-use crate::trace::CircuitPlace;
 use crate::world::address::{CircuitEnd, LinkEnd, UserAt};
 use crate::world::lane::Lane;
 use crate::world::recorders::{Arriving, FlowAt, FlowIndex, StreamAt, Traced};
@@ -49,9 +49,9 @@ impl Directions {
             let mut places = Vec::new();
             for (hop, &(node, circuit)) in path.hops().iter().enumerate() {
                 let (place, stream) = match hop {
-                    0 => (CircuitPlace::Client, client),
-                    _ if hop == last => (CircuitPlace::Exit, server),
-                    _ => (CircuitPlace::Relay, None),
+                    0 => (Place::Client, client),
+                    _ if hop == last => (Place::Exit, server),
+                    _ => (Place::Relay, None),
                 };
                 let at = (node.position, circuit);
                 let traced = Traced::new((self.user, self.turn, leg), place, at, stream);

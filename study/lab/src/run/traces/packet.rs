@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use hopflow_sim::Simulated;
 use hopflow_sim::trace::{CapturedPacket, CapturedStream, LinkAt, PacketContent, Segment};
+use hopflow_trace::ip::{self, TCP, UDP};
 use hopflow_wire::{Carrier, Frame};
 
-const TCP: u8 = 6;
-const UDP: u8 = 17;
 /// Ports of hopflow's links, from this one on by the link's number, and of other connections. The
 /// dissector knows the former (`tools/wireshark/hopflow.lua`).
 const LINK_PORTS: (u16, u32) = (20_000, 40_000);
@@ -66,25 +65,14 @@ impl<'a> Streams<'a> {
     }
 }
 
-/// The address of a node: 10, then 22 bits of its machine's number, which count from 1, and 2 of its
-/// position there.
+/// The address of a node.
 pub(super) fn address(at: LinkAt) -> [u8; 4] {
-    let number = (at.node.get() + 1) << 2 | u32::from(at.position & 3);
-    let [_, a, b, c] = number.to_be_bytes();
-    [10, a, b, c]
-}
-
-/// A packet as it is taken down.
-pub(super) struct Bytes {
-    /// Its bytes, as far as they are known.
-    pub(super) known: Vec<u8>,
-    /// How many there are.
-    pub(super) len: usize,
+    ip::address(at.node, at.position)
 }
 
 /// The bytes of a packet; `streams` are those of its connection, if it is of one of the overlay. What
 /// others carry is not known, nor what nobody read of a connection that broke.
-pub(super) fn encode(packet: &CapturedPacket, streams: Option<&Streams<'_>>) -> Bytes {
+pub(super) fn encode(packet: &CapturedPacket, streams: Option<&Streams<'_>>) -> ip::Packet {
     let (from, to) = if packet.sent {
         (packet.near, packet.far)
     } else {
@@ -99,7 +87,7 @@ pub(super) fn encode(packet: &CapturedPacket, streams: Option<&Streams<'_>>) -> 
             for frame in frames {
                 frame.encode(Carrier::Datagram, &mut data);
             }
-            return ip(UDP, addresses, udp(ports(LINK_PORTS), &data), 0);
+            return ip::packet(UDP, addresses, &ip::udp(ports(LINK_PORTS), &data), 0);
         }
         PacketContent::Segment(segment) => (segment, ports(LINK_PORTS)),
         PacketContent::Cross(segment) => (segment, ports(OTHER_PORTS)),
@@ -115,30 +103,7 @@ pub(super) fn encode(packet: &CapturedPacket, streams: Option<&Streams<'_>>) -> 
     let data = stream.map_or(Vec::new(), |stream| stream.bytes(offset..offset + len));
     let unknown = len as usize - data.len();
     let bytes = with_checksum(addresses, tcp(ports, segment, &data));
-    ip(TCP, addresses, bytes, unknown)
-}
-
-/// An IPv4 packet (RFC 791) with this content, behind which so many bytes are not known.
-fn ip(protocol: u8, [from, to]: [[u8; 4]; 2], content: Vec<u8>, unknown: usize) -> Bytes {
-    let len = 20 + content.len() + unknown;
-    // Version and length of the header, identification, "don't fragment", time to live.
-    let mut bytes = vec![0x45, 0];
-    bytes.extend((len as u16).to_be_bytes());
-    bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
-    bytes.extend(from);
-    bytes.extend(to);
-    let sum = checksum(&bytes);
-    bytes[10..12].copy_from_slice(&sum.to_be_bytes());
-    bytes.extend(content);
-    Bytes { known: bytes, len }
-}
-
-/// A UDP datagram (RFC 768), without the checksum that IPv4 makes optional.
-fn udp([from, to]: [u16; 2], data: &[u8]) -> Vec<u8> {
-    let words = [from, to, (8 + data.len()) as u16, 0];
-    let mut bytes: Vec<u8> = words.into_iter().flat_map(u16::to_be_bytes).collect();
-    bytes.extend(data);
-    bytes
+    ip::packet(TCP, addresses, &bytes, unknown)
 }
 
 /// A TCP segment (RFC 9293) without its checksum. Unlike in the simulator the SYN has a sequence number,
@@ -211,18 +176,7 @@ fn with_checksum(addresses: [[u8; 4]; 2], mut segment: Vec<u8>) -> Vec<u8> {
     covered.extend([0, TCP]);
     covered.extend((segment.len() as u16).to_be_bytes());
     covered.extend(&segment);
-    let sum = checksum(&covered);
+    let sum = ip::checksum(&covered);
     segment[16..18].copy_from_slice(&sum.to_be_bytes());
     segment
-}
-
-/// The Internet's checksum (RFC 1071).
-fn checksum(bytes: &[u8]) -> u16 {
-    let words = bytes.chunks(2);
-    let words = words.map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
-    let mut sum: u32 = words.sum();
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    !(sum as u16)
 }
