@@ -111,10 +111,11 @@ lint: python-env ## format, clippy, ruff, the directions of dependencies and cir
 	rustfmt --check --edition 2024 fuzz/fuzz_targets/*.rs tools/consensus/src/main.rs tools/bindgen/src/main.rs
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --package hopflow --all-targets --locked -- -D warnings
-	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-links.py tools/check-bands.py tools/records.py tools/equal-arms.py tools/compare-with-tor.py tools/check-walks.py packaging/crates.py
+	$(PYTHON) -m doctest tools/check-circles.py tools/check-crate-graph.py tools/check-links.py tools/check-bands.py tools/records.py tools/equal-arms.py tools/compare-with-tor.py tools/check-walks.py tools/check-sizes.py packaging/crates.py
 	$(PYTHON) tools/check-crate-graph.py
 	$(PYTHON) tools/check-circles.py
 	$(PYTHON) tools/check-walks.py
+	$(PYTHON) tools/check-sizes.py
 	$(PYTHON) tools/check-bands.py
 	$(PYTHON) tools/records.py check
 	$(ENV_PYTHON) -m ruff format --quiet --check python

@@ -27,34 +27,42 @@ const UNREAD: usize = 128 * 1024;
 
 /// The two directions of a connection and its stream.
 #[derive(Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each direction ends and pauses by itself"
-)]
 pub(super) struct Pipe {
     socket: TcpStream,
     stream: StreamHandle,
+    outbound: Outbound,
+    inbound: Inbound,
+    /// When it carried something last.
+    moved: Instant,
+    /// What the connection took and gave since that was asked last.
+    traffic: Traffic,
+}
+
+/// From the stream to the socket.
+#[derive(Debug, Default)]
+struct Outbound {
     /// Bytes for the application before the stream's.
     greeting: Vec<u8>,
     /// Cells that the socket has not taken; of the first, `offset` bytes are gone.
     cells: VecDeque<OnionPayload>,
     offset: usize,
+    /// Whether the stream was asked to pause.
+    paused: bool,
+    /// The far end has finished.
+    far_end: bool,
+    /// The socket is shut down for writing.
+    ended: bool,
+}
+
+/// From the socket to the stream.
+#[derive(Debug)]
+struct Inbound {
     /// Bytes of the socket that the stream has not taken.
     unread: Vec<u8>,
     /// Whether the socket may have more for us.
     readable: bool,
-    /// Whether the stream was asked to pause.
-    paused: bool,
     /// The application has finished, and the stream knows.
-    read_end: bool,
-    /// The far end has finished.
-    far_end: bool,
-    /// The socket is shut down for writing.
-    write_end: bool,
-    /// When it carried something last.
-    moved: Instant,
-    /// What the connection took and gave since that was asked last.
-    traffic: Traffic,
+    ended: bool,
 }
 
 /// How a pipe is after it moved something.
@@ -80,15 +88,12 @@ impl Pipe {
         Self {
             socket,
             stream,
-            greeting: Vec::new(),
-            cells: VecDeque::new(),
-            offset: 0,
-            unread,
-            readable: true,
-            paused: false,
-            read_end: false,
-            far_end: false,
-            write_end: false,
+            outbound: Outbound::default(),
+            inbound: Inbound {
+                unread,
+                readable: true,
+                ended: false,
+            },
             moved: now,
             traffic: Traffic::default(),
         }
@@ -115,25 +120,25 @@ impl Pipe {
 
     /// Tells the application something before the stream's bytes.
     pub(super) fn greet(&mut self, bytes: &[u8]) {
-        self.greeting.extend_from_slice(bytes);
+        self.outbound.greeting.extend_from_slice(bytes);
     }
 
     /// The socket has something for us, or takes something again.
     pub(super) fn on_ready(&mut self, readable: bool) {
-        self.readable |= readable;
+        self.inbound.readable |= readable;
     }
 
     /// A cell of the stream arrived, of which the first `skip` bytes are not the application's.
     pub(super) fn deliver(&mut self, cell: OnionPayload, skip: usize) {
-        if self.cells.is_empty() {
-            self.offset = skip;
+        if self.outbound.cells.is_empty() {
+            self.outbound.offset = skip;
         }
-        self.cells.push_back(cell);
+        self.outbound.cells.push_back(cell);
     }
 
     /// The far end has finished.
     pub(super) const fn finish(&mut self) {
-        self.far_end = true;
+        self.outbound.far_end = true;
     }
 
     /// Moves what can be moved in both directions.
@@ -152,7 +157,7 @@ impl Pipe {
         }
         // The engine tells when an end is on its way: until then there may be data before it.
         let sent = || engine.stream_view(self.stream).is_none_or(|it| it.ended);
-        if self.read_end && self.write_end && sent() {
+        if self.inbound.ended && self.outbound.ended && sent() {
             return State::Over;
         }
         State::Open
@@ -164,28 +169,28 @@ impl Pipe {
         let _ = SockRef::from(&self.socket).set_linger(Some(Duration::ZERO));
     }
 
-    /// From the stream to the socket.
     fn write(&mut self, now: Instant, engine: &mut Engine) -> io::Result<()> {
         let blocked = !self.write_greeting()? || !self.write_cells(now)?;
+        let out = &mut self.outbound;
         if blocked {
-            if self.cells.len() >= ENOUGH && !std::mem::replace(&mut self.paused, true) {
+            if out.cells.len() >= ENOUGH && !std::mem::replace(&mut out.paused, true) {
                 engine.set_reading(now, self.stream, false);
             }
             return Ok(());
         }
-        if std::mem::take(&mut self.paused) {
+        if std::mem::take(&mut out.paused) {
             engine.set_reading(now, self.stream, true);
         }
-        if self.far_end && !std::mem::replace(&mut self.write_end, true) {
+        if out.far_end && !std::mem::replace(&mut out.ended, true) {
             self.socket.shutdown(Shutdown::Write)?;
         }
         Ok(())
     }
 
     fn write_greeting(&mut self) -> io::Result<bool> {
-        while !self.greeting.is_empty() {
-            match try_io(|| self.socket.write(&self.greeting))? {
-                Some(len) => drop(self.greeting.drain(..len)),
+        while !self.outbound.greeting.is_empty() {
+            match try_io(|| self.socket.write(&self.outbound.greeting))? {
+                Some(len) => drop(self.outbound.greeting.drain(..len)),
                 None => return Ok(false),
             }
         }
@@ -194,13 +199,23 @@ impl Pipe {
 
     /// Whether the socket took all cells.
     fn write_cells(&mut self, now: Instant) -> io::Result<bool> {
-        while let Some(first) = self.cells.front() {
-            let Some(rest) = first.data().get(self.offset..).filter(|it| !it.is_empty()) else {
-                self.cells.pop_front();
-                self.offset = 0;
+        while let Some(first) = self.outbound.cells.front() {
+            let Some(rest) = first
+                .data()
+                .get(self.outbound.offset..)
+                .filter(|it| !it.is_empty())
+            else {
+                self.outbound.cells.pop_front();
+                self.outbound.offset = 0;
                 continue;
             };
-            let more = self.cells.iter().skip(1).take(31).map(OnionPayload::data);
+            let more = self
+                .outbound
+                .cells
+                .iter()
+                .skip(1)
+                .take(31)
+                .map(OnionPayload::data);
             let slices: Vec<io::IoSlice<'_>> = std::iter::once(rest)
                 .chain(more)
                 .map(io::IoSlice::new)
@@ -209,7 +224,7 @@ impl Pipe {
                 Some(len) => {
                     self.moved = now;
                     self.traffic.sent += len as u64;
-                    self.advance(len);
+                    self.outbound.advance(len);
                 }
                 None => return Ok(false),
             }
@@ -217,6 +232,38 @@ impl Pipe {
         Ok(true)
     }
 
+    fn read(&mut self, now: Instant, engine: &mut Engine, buffer: &mut Vec<u8>) -> io::Result<()> {
+        loop {
+            if !self.inbound.unread.is_empty() {
+                let taken = engine.write(now, self.stream, &self.inbound.unread);
+                self.inbound.unread.drain(..taken);
+                if !self.inbound.unread.is_empty() {
+                    return Ok(());
+                }
+            }
+            if self.inbound.ended || !self.inbound.readable {
+                return Ok(());
+            }
+            buffer.resize(CHUNK, 0);
+            match try_io(|| self.socket.read(buffer))? {
+                None => self.inbound.readable = false,
+                Some(0) => {
+                    self.inbound.ended = true;
+                    engine.finish(now, self.stream);
+                }
+                Some(len) => {
+                    self.moved = now;
+                    self.traffic.received += len as u64;
+                    let taken = engine.write(now, self.stream, &buffer[..len]);
+                    self.inbound.unread.extend_from_slice(&buffer[taken..len]);
+                }
+            }
+        }
+    }
+}
+
+impl Outbound {
+    /// The socket took so many bytes of the cells.
     fn advance(&mut self, mut len: usize) {
         while let Some(first) = self.cells.front() {
             let left = first.data().len().saturating_sub(self.offset);
@@ -227,36 +274,6 @@ impl Pipe {
             len -= left;
             self.offset = 0;
             self.cells.pop_front();
-        }
-    }
-
-    /// From the socket to the stream.
-    fn read(&mut self, now: Instant, engine: &mut Engine, buffer: &mut Vec<u8>) -> io::Result<()> {
-        loop {
-            if !self.unread.is_empty() {
-                let taken = engine.write(now, self.stream, &self.unread);
-                self.unread.drain(..taken);
-                if !self.unread.is_empty() {
-                    return Ok(());
-                }
-            }
-            if self.read_end || !self.readable {
-                return Ok(());
-            }
-            buffer.resize(CHUNK, 0);
-            match try_io(|| self.socket.read(buffer))? {
-                None => self.readable = false,
-                Some(0) => {
-                    self.read_end = true;
-                    engine.finish(now, self.stream);
-                }
-                Some(len) => {
-                    self.moved = now;
-                    self.traffic.received += len as u64;
-                    let taken = engine.write(now, self.stream, &buffer[..len]);
-                    self.unread.extend_from_slice(&buffer[taken..len]);
-                }
-            }
         }
     }
 }

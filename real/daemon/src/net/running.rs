@@ -33,7 +33,7 @@ use super::scrape::Scrape;
 use super::shared::{Account, Shared, sum};
 use super::tokens::Source;
 use super::trace::Tracing;
-use super::worker::{Links, Rest, Worker};
+use super::worker::{Draining, Known, Links, Rest, Worker};
 use crate::accounting::{Ledger, Standing, Traffic};
 use crate::check::refuse_others_keys;
 use crate::config::{ClientConfig, EmulatedLink, Listen, Network, RelayConfig, Trace};
@@ -626,14 +626,19 @@ impl Workers {
             links: self.links(&poll, links)?,
             role: role(&poll, &waker)?,
             shared: shared.clone(),
-            directory: self.network.directory.clone(),
+            known: Known {
+                directory: self.network.directory.clone(),
+                valid: true,
+                seen: 0,
+            },
             memory: self.memory,
-            sent: (0, Instant::ZERO),
-            valid: true,
             counted: Traffic::default(),
             rest: Rest::No,
-            seen: 0,
-            patience: self.patience,
+            draining: Draining {
+                patience: self.patience,
+                sent: 0,
+                since: Instant::ZERO,
+            },
             poll,
         };
         Ok((worker, waker))

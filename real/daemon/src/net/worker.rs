@@ -62,20 +62,34 @@ pub(super) struct Worker<R> {
     pub(super) links: Links,
     pub(super) role: R,
     pub(super) shared: Arc<Shared>,
-    pub(super) directory: Arc<Directory>,
+    pub(super) known: Known,
     /// The memory that cells may take here.
     pub(super) memory: hopflow_units::Bytes,
-    /// Cells sent when it was looked at last while ending, and when that changed.
-    pub(super) sent: (u64, Instant),
+    /// What was moved when it was counted last.
+    pub(super) counted: Traffic,
+    pub(super) rest: Rest,
+    pub(super) draining: Draining,
+}
+
+/// What a worker knows of the network.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) directory: Arc<Directory>,
     /// Whether the directory was valid when that was looked at last.
     pub(super) valid: bool,
     /// How many changes it has taken over.
     pub(super) seen: u64,
-    /// What was moved when it was counted last.
-    pub(super) counted: Traffic,
-    pub(super) rest: Rest,
-    /// How long streams may take to end when the worker drains.
+}
+
+/// How a worker ends, or rests.
+#[derive(Debug)]
+pub(super) struct Draining {
+    /// How long streams may take to end.
     pub(super) patience: Duration,
+    /// Cells sent when it was looked at last.
+    pub(super) sent: u64,
+    /// When that changed, or draining began.
+    pub(super) since: Instant,
 }
 
 impl<R: Role> Worker<R> {
@@ -104,7 +118,7 @@ impl<R: Role> Worker<R> {
                 self.on_ready(now, Source::Listener, (true, false));
             }
             if end_at.is_none() && self.shared.wanted() == Wanted::End {
-                end_at = Some(now + self.patience);
+                end_at = Some(now + self.draining.patience);
                 self.drain(now);
             }
             if let Some(at) = end_at
@@ -226,29 +240,29 @@ impl<R: Role> Worker<R> {
 
     /// Goes by what was changed, if anything was.
     fn take_change(&mut self) {
-        if let Some(change) = self.shared.changed(&mut self.seen) {
+        if let Some(change) = self.shared.changed(&mut self.known.seen) {
             self.engine.set_limits(change.limits);
             self.engine.set_extend_to(change.extend_to.clone());
             self.role.change(&change);
-            self.directory = change.directory.clone();
-            self.valid = true;
+            self.known.directory = change.directory.clone();
+            self.known.valid = true;
         }
     }
 
     /// Extends circuits to the relays of a directory while it is valid.
     fn look_at_directory(&mut self) {
-        let valid = !self.directory.has_expired(calendar_time());
-        if valid == self.valid {
+        let valid = !self.known.directory.has_expired(calendar_time());
+        if valid == self.known.valid {
             return;
         }
-        self.valid = valid;
+        self.known.valid = valid;
         if !valid {
-            let until = self.directory.valid_until;
+            let until = self.known.directory.valid_until;
             warn!(%until, "the directory has expired: no circuits are built until there is a newer one");
         }
         if self.role.carries_for_others() {
             let relays = if valid {
-                known(&self.directory)
+                known(&self.known.directory)
             } else {
                 Arc::default()
             };
@@ -278,7 +292,7 @@ impl<R: Role> Worker<R> {
 
     /// Logs a link that failed. Only relays of the directory are linked to.
     fn log_lost(&self, lost: &LostLink) {
-        let relay = self.directory.relay(&Hex(lost.to.to_bytes()));
+        let relay = self.known.directory.relay(&Hex(lost.to.to_bytes()));
         let relay = relay.map_or("unknown", |relay| &relay.nickname);
         match &lost.why {
             Some(why) => warn!(relay, %why, "a link failed"),
@@ -297,7 +311,7 @@ impl<R: Role> Worker<R> {
         self.rest = match rest {
             Rest::No if resting => {
                 self.set_resting(now, true);
-                Rest::Begins(now + self.patience)
+                Rest::Begins(now + self.draining.patience)
             }
             Rest::Begins(until) if resting && (now >= until || self.is_done(now)) => {
                 self.engine.shut_down(now);
@@ -314,7 +328,7 @@ impl<R: Role> Worker<R> {
     fn set_resting(&mut self, now: Instant, resting: bool) {
         self.engine.set_draining(resting);
         self.role.rest(resting);
-        self.sent.1 = now;
+        self.draining.since = now;
     }
 
     /// Takes nothing new.
@@ -325,7 +339,7 @@ impl<R: Role> Worker<R> {
             registry: self.poll.registry(),
         };
         self.role.drain(&mut cx);
-        self.sent.1 = now;
+        self.draining.since = now;
         self.engine.set_draining(true);
     }
 
@@ -333,10 +347,10 @@ impl<R: Role> Worker<R> {
     fn is_done(&mut self, now: Instant) -> bool {
         let counters = self.engine.counters();
         let sent = counters.node.cells_sent;
-        if sent != self.sent.0 {
-            self.sent = (sent, now);
+        if sent != self.draining.sent {
+            (self.draining.sent, self.draining.since) = (sent, now);
         }
-        let idle = now.saturating_since(self.sent.1) >= QUIET;
+        let idle = now.saturating_since(self.draining.since) >= QUIET;
         let in_use = self.role.carries_for_others() && counters.circuits > 0 && !idle;
         self.role.streams() == 0 && !in_use
     }

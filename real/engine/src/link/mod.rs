@@ -130,8 +130,6 @@ pub(crate) struct LinkEnd {
     pub(crate) connected: bool,
     /// Whether the handshake is over.
     pub(crate) open: bool,
-    /// Whether the link served one circuit only, which is gone.
-    spent: bool,
     control: Control,
     out: Outgoing,
     /// What a connection was given since it took all.
@@ -170,7 +168,7 @@ struct Given {
     bytes: usize,
 }
 
-/// When a link and its neighbour were last of use.
+/// How a link and its neighbour are of use.
 #[derive(Clone, Copy, Debug)]
 struct Contact {
     /// When the link last had a circuit.
@@ -181,6 +179,8 @@ struct Contact {
     asked: Option<Instant>,
     /// When a probe of a circuit in set-up may be answered again.
     answers: Instant,
+    /// Whether the link served one circuit only, which is gone.
+    spent: bool,
 }
 
 /// What is to be done about a neighbour on datagrams, whose end nobody tells.
@@ -221,7 +221,6 @@ impl LinkEnd {
             names: Names::default(),
             connected: true,
             open: false,
-            spent: false,
             control: Control::default(),
             out: Outgoing::default(),
             given: Given::default(),
@@ -230,6 +229,7 @@ impl LinkEnd {
                 heard: now,
                 asked: None,
                 answers: now,
+                spent: false,
             },
             alarm: Instant::FAR_FUTURE,
         }
@@ -413,7 +413,7 @@ impl LinkEnd {
         self.contact.used = now;
         if multiplexing == Multiplexing::PerCircuit && self.opened_to.is_some() {
             // The neighbour still has to hear why; the upkeep closes the link.
-            self.spent = true;
+            self.contact.spent = true;
         }
     }
 
@@ -422,7 +422,7 @@ impl LinkEnd {
         let alone = multiplexing == Multiplexing::PerCircuit;
         let patience = match (self.open, self.opened_to) {
             (false, _) => HANDSHAKE,
-            (true, Some(_)) if alone && self.spent => Duration::ZERO,
+            (true, Some(_)) if alone && self.contact.spent => Duration::ZERO,
             (true, Some(_)) => IDLE,
             (true, None) => IDLE_ACCEPTED,
         };

@@ -115,8 +115,15 @@ struct Model {
     under_way: u64,
     /// When the links of the exit and the middle relay have sent what they were given.
     busy: [u64; 2],
-    /// Delivered cells and the integral of the backlog since the averages begin.
+    averages: Averages,
+}
+
+/// Sums since the averages begin.
+#[derive(Default)]
+struct Averages {
+    /// Delivered cells.
     counted: u64,
+    /// The integral of the backlog.
     area: f64,
 }
 
@@ -134,8 +141,7 @@ pub fn predict(circuit: &Circuit) -> Prediction {
         delivered: 0,
         under_way: 0,
         busy: [0; 2],
-        counted: 0,
-        area: 0.0,
+        averages: Averages::default(),
     };
     model.after(circuit.refill.as_nanos(), Event::Refill);
     model.package();
@@ -144,14 +150,14 @@ pub fn predict(circuit: &Circuit) -> Prediction {
             break;
         }
         let steady = time.saturating_sub(model.now.max(STEADY.0));
-        model.area += model.under_way as f64 * steady as f64;
+        model.averages.area += model.under_way as f64 * steady as f64;
         model.now = time;
         model.handle(event);
     }
     let span = (STEADY.1 - STEADY.0) as f64;
     Prediction {
-        rate: (model.counted * CELL) as f64 / span * 1e9,
-        backlog: model.area / span * CELL as f64,
+        rate: (model.averages.counted * CELL) as f64 / span * 1e9,
+        backlog: model.averages.area / span * CELL as f64,
     }
 }
 
@@ -200,7 +206,7 @@ impl Model {
     fn deliver(&mut self) {
         self.delivered += 1;
         self.under_way -= 1;
-        self.counted += u64::from(self.now >= STEADY.0);
+        self.averages.counted += u64::from(self.now >= STEADY.0);
         if self.delivered.is_multiple_of(self.circuit.window.increment) {
             self.after(self.share(3), Event::SendmeAtMiddle);
         }
