@@ -27,6 +27,10 @@ pub fn address(node: NodeId, position: u16) -> [u8; 4] {
 /// An IPv4 packet (RFC 791) with this content, behind which so many bytes are not known.
 pub fn packet(protocol: u8, [from, to]: [[u8; 4]; 2], content: &[u8], unknown: usize) -> Packet {
     let len = 20 + content.len() + unknown;
+    debug_assert!(
+        u16::try_from(len).is_ok(),
+        "IPv4 has no packets of {len} bytes"
+    );
     // Version and length of the header, identification, "don't fragment", time to live.
     let mut bytes = vec![0x45, 0];
     bytes.extend((len as u16).to_be_bytes());

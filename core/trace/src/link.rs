@@ -14,6 +14,8 @@ const PORTS: [(Carrier, u16); 2] = [(Carrier::Datagram, 60_000), (Carrier::Strea
 const TYPE_SETUP: u8 = 14;
 /// The type of a cell.
 const TYPE_CELL: u8 = 3;
+/// Bytes of frames in one packet at most: with its headers it is no longer than IPv4 allows.
+const LONGEST: usize = 60_000;
 
 /// A frame as it is taken down.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,6 +41,17 @@ pub struct Packet {
     pub frames: Vec<Seen>,
 }
 
+impl Packet {
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        let frames = self.frames.iter().map(|frame| match frame {
+            Seen::Frame(Frame::Message(message)) => message.body.capacity(),
+            _ => 0,
+        });
+        size_of::<Self>() + self.frames.capacity() * size_of::<Seen>() + frames.sum::<usize>()
+    }
+}
+
 /// The node's own address.
 pub fn own_address() -> [u8; 4] {
     ip::address(NodeId::new(0), 0)
@@ -55,19 +68,30 @@ pub fn neighbour_name(link: u32) -> String {
     format!("link-{link}")
 }
 
-/// The packet as IPv4 and UDP, whatever carries the link.
-pub fn encode(packet: &Packet) -> ip::Packet {
-    let mut data = Vec::new();
+/// The packet as IPv4 and UDP, whatever carries the link; several where one would be too long.
+pub fn encode(packet: &Packet) -> Vec<ip::Packet> {
+    let mut parts = vec![Vec::new()];
+    let mut frame_bytes = Vec::new();
     for frame in &packet.frames {
-        encode_frame(packet.carrier, frame, &mut data);
+        encode_frame(packet.carrier, frame, &mut frame_bytes);
+        match parts.last_mut() {
+            Some(last) if last.len() + frame_bytes.len() <= LONGEST => {
+                last.append(&mut frame_bytes);
+            }
+            _ => parts.push(std::mem::take(&mut frame_bytes)),
+        }
     }
+    parts.iter().map(|part| enclose(packet, part)).collect()
+}
+
+fn enclose(packet: &Packet, data: &[u8]) -> ip::Packet {
     let port = PORTS.iter().find(|(carrier, _)| *carrier == packet.carrier);
     let port = port.map_or(0, |(_, port)| *port);
     let mut ends = [own_address(), neighbour_address(packet.link)];
     if packet.way == Way::Received {
         ends.reverse();
     }
-    ip::packet(UDP, ends, &ip::udp([port, port], &data), 0)
+    ip::packet(UDP, ends, &ip::udp([port, port], data), 0)
 }
 
 /// A frame as on the wire, but for what is left out: in place of a cell's payload stand its length, the
@@ -108,5 +132,29 @@ fn encode_frame(carrier: Carrier, frame: &Seen, out: &mut Vec<u8>) {
         Seen::Frame(Frame::Message(message)) => {
             Frame::<RawPayload>::Message(message.clone()).encode(carrier, out);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_that_are_too_many_for_a_packet_are_in_several() {
+        let frames = vec![Seen::Frame(Frame::Probe(CircuitId::new(7))); 30_000];
+        let mut packet = Packet {
+            at: Instant::ZERO,
+            link: 0,
+            way: Way::Received,
+            carrier: Carrier::Datagram,
+            frames,
+        };
+        assert!(packet.memory() > 30_000 * size_of::<Seen>());
+        let parts = encode(&packet);
+        // 20 and 8 bytes of headers, and 3 of each probe.
+        let probes = parts.iter().map(|part| (part.len - 28) / 3);
+        assert_eq!((parts.len(), probes.sum::<usize>()), (2, 30_000));
+        packet.frames.truncate(1);
+        assert_eq!(encode(&packet).len(), 1);
     }
 }

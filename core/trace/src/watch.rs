@@ -6,6 +6,9 @@ use hopflow_wire::{Cell, Frame, Neighbour, Payload, Reason, RelayCommand};
 
 use crate::event::{Contents, FlowState, Place, Step};
 
+/// Streams of a circuit that are asked about at the same time at most: a client may begin thousands.
+const MOST_STREAMS: usize = 64;
+
 /// A step of so much data, from an offset on.
 type OfData = fn(Bytes, Bytes) -> Step;
 
@@ -74,13 +77,15 @@ impl Watch {
         self.place
     }
 
-    /// A stream of the circuit begins or ends here.
+    /// A stream of the circuit begins or ends here. How far it comes is noted, unless 64 others are open.
     pub fn add_stream(&mut self, handle: StreamHandle) {
-        self.streams.push(Stream {
-            number: self.begun,
-            handle,
-            moved: [Bytes::ZERO; 3],
-        });
+        if self.streams.len() < MOST_STREAMS {
+            self.streams.push(Stream {
+                number: self.begun,
+                handle,
+                moved: [Bytes::ZERO; 3],
+            });
+        }
         self.begun += 1;
     }
 

@@ -30,8 +30,8 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
         facts: vec![network(&directory), node(config)],
         warnings: Vec::new(),
     };
-    let traced = config.trace.as_ref().map(Trace::warning);
-    found.warnings.extend(traced);
+    let traced = config.trace.as_ref().map(Trace::warnings);
+    found.warnings.extend(traced.unwrap_or_default());
     if let Some(accounting) = config.accounting {
         let standing = Ledger::open(accounting, &config.keys, now)?.standing();
         found.facts.push(format!("accounting: {standing}"));
@@ -116,9 +116,8 @@ pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputErr
         ],
         warnings: Vec::new(),
     };
-    found
-        .warnings
-        .extend(config.trace.as_ref().map(Trace::warning));
+    let traced = config.trace.as_ref().map(Trace::warnings);
+    found.warnings.extend(traced.unwrap_or_default());
     for (kind, missing) in [
         ("guard", !directory.relays.iter().any(|relay| relay.guard)),
         ("exit", !directory.relays.iter().any(|it| it.exit.is_some())),

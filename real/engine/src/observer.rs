@@ -18,6 +18,9 @@ pub trait Observer: Debug + Send {
     /// A link has frames for the first time: the number by which its packets name it.
     fn on_link(&mut self) -> u32;
 
+    /// Whether it wants packets. It is asked once.
+    fn wants_packets(&self) -> bool;
+
     /// A circuit begins to carry data: the number by which its events name it, or `None` if it is not to be
     /// watched.
     fn on_circuit(&mut self, place: Place) -> Option<u32>;
@@ -34,12 +37,23 @@ pub struct Turn {
     /// Events of circuits that are watched, with their numbers; by time, and simultaneous ones with causes
     /// before their effects.
     pub events: Vec<(u32, Event)>,
+    /// Packets and events that there was no room for.
+    pub left_out: usize,
 }
+
+/// Bytes that what happens in a turn may take; a neighbour may send many frames at once.
+const MOST_OF_TURN: usize = 4 << 20;
 
 impl Turn {
     /// Whether nothing happened.
     pub const fn is_empty(&self) -> bool {
-        self.packets.is_empty() && self.events.is_empty()
+        self.packets.is_empty() && self.events.is_empty() && self.left_out == 0
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn memory(&self) -> usize {
+        let packets = self.packets.iter().map(Packet::memory);
+        packets.sum::<usize>() + self.events.capacity() * size_of::<(u32, Event)>()
     }
 }
 
@@ -49,7 +63,10 @@ pub(crate) struct Observing {
     observer: Box<dyn Observer>,
     links: BTreeMap<LinkId, u32>,
     circuits: BTreeMap<CircuitKey, Watched>,
+    wants_packets: bool,
     turn: Turn,
+    /// Bytes that the turn takes, about.
+    taken: usize,
 }
 
 /// A circuit that is watched.
@@ -62,15 +79,14 @@ struct Watched {
 }
 
 impl Observing {
-    pub(crate) const fn new(observer: Box<dyn Observer>) -> Self {
+    pub(crate) fn new(observer: Box<dyn Observer>) -> Self {
         Self {
+            wants_packets: observer.wants_packets(),
             observer,
             links: BTreeMap::new(),
             circuits: BTreeMap::new(),
-            turn: Turn {
-                packets: Vec::new(),
-                events: Vec::new(),
-            },
+            turn: Turn::default(),
+            taken: 0,
         }
     }
 
@@ -126,12 +142,32 @@ impl Observing {
         watched
             .watch
             .ask(now, host, &mut |direction, stream, step| {
-                events.push((number, event(now, direction, stream, step)));
+                // The engine knows why, and says so when it forgets the circuit.
+                if !matches!(step, Step::Closed(_)) {
+                    events.push((number, event(now, direction, stream, step)));
+                }
             });
     }
 
+    pub(crate) const fn wants_packets(&self) -> bool {
+        self.wants_packets
+    }
+
     pub(crate) fn packet(&mut self, packet: Packet) {
-        self.turn.packets.push(packet);
+        if self.takes(packet.memory()) {
+            self.turn.packets.push(packet);
+        }
+    }
+
+    /// Whether the turn has room for so many bytes more.
+    const fn takes(&mut self, bytes: usize) -> bool {
+        let takes = self.taken + bytes <= MOST_OF_TURN;
+        if takes {
+            self.taken += bytes;
+        } else {
+            self.turn.left_out += 1;
+        }
+        takes
     }
 
     /// A frame of a circuit passes where its `side` leads.
@@ -157,8 +193,10 @@ impl Observing {
         };
         let frame = counted.as_ref().unwrap_or(frame);
         let (direction, step) = watched.watch.on_frame(side, frame, way);
-        let event = event(now, direction, 0, step);
-        self.turn.events.push((watched.number, event));
+        let noted = (watched.number, event(now, direction, 0, step));
+        if self.takes(size_of_val(&noted)) {
+            self.turn.events.push(noted);
+        }
     }
 
     /// A turn is over; false if the observer wants to hear nothing more.
@@ -169,8 +207,8 @@ impl Observing {
         let key = |(_, event): &(u32, Event)| (event.at, event.step.rank());
         self.turn.events.sort_by_key(key);
         let goes_on = self.observer.on_turn(&mut self.turn);
-        self.turn.packets.clear();
-        self.turn.events.clear();
+        self.turn = Turn::default();
+        self.taken = 0;
         goes_on
     }
 }

@@ -11,7 +11,7 @@ use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice}
 use hopflow_daemon::keys::KeyStore;
 use hopflow_daemon::net::{self, Account, Running, StartError, calendar_time, free_address};
 use hopflow_daemon::policy::ExitPolicy;
-use hopflow_daemon::{Hex, UnixTime};
+use hopflow_daemon::{Hex, InputError, UnixTime};
 use hopflow_units::{Bytes, Duration};
 use tempfile::TempDir;
 
@@ -77,6 +77,7 @@ impl Testbed {
             metrics: &metrics,
             trace,
         };
+        builder.check_traces()?;
         let addresses = [free_address()?, free_address()?, free_address()?];
         builder.write_directory(&addresses, &authority)?;
         let relays = (0..RELAYS.len())
@@ -229,6 +230,13 @@ impl Builder<'_> {
             link: self.link(),
             trace: self.trace(CLIENT),
         }
+    }
+
+    /// Refuses folders of traces that hold something.
+    fn check_traces(&self) -> Result<(), InputError> {
+        let traces = RELAYS.into_iter().chain([CLIENT]);
+        let mut traces = traces.filter_map(|node| self.trace(node));
+        traces.try_for_each(|trace| trace.check_folder())
     }
 
     /// What a node traces.

@@ -1,5 +1,7 @@
 //! What a node writes of its circuits and links.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use hopflow_units::{Bytes, Duration};
@@ -93,7 +95,33 @@ impl Trace {
         require(fits, "trace.time", self.time, "a time longer than zero")
     }
 
+    /// Refuses a folder that holds something: what is there stays as it is.
+    ///
+    /// # Errors
+    /// If it does, or cannot be read; not if it is missing.
+    pub fn check_folder(&self) -> Result<(), InputError> {
+        let folder = self.folder.display();
+        let refuse = |problem: String| {
+            let problem = format!("{folder}: {problem}");
+            Err(InputError::at("trace.folder", problem))
+        };
+        match fs::read_dir(&self.folder).map(|mut entries| entries.next()) {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => refuse(
+                "it holds files: allowed is a folder that is empty or does not exist".to_owned(),
+            ),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(()),
+            Err(cause) => refuse(format!("cannot be read: {cause}")),
+        }
+    }
+
     /// What everybody who starts the node is to know.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let problem = self.check_folder().err();
+        let problem = problem.map(|problem| format!("{problem}; nothing will be traced"));
+        std::iter::once(self.warning()).chain(problem).collect()
+    }
+
     pub(crate) fn warning(&self) -> String {
         format!(
             "TRACING IS ON: {} takes down which circuits and links carry how much, and when. Whoever gets \

@@ -11,7 +11,7 @@ use crate::config::RelayLimits;
 
 /// Descriptors of a worker that are no links and no connections: sockets, timers, names that are looked up.
 const OF_WORKER: u64 = 64;
-/// Those of the process: files, metrics.
+/// Those of the process: metrics, files but for those of traces.
 const OF_PROCESS: u64 = 64;
 
 /// Raises the process's limit on descriptors as far as it may be raised, and returns it; `None` is no limit.
@@ -47,13 +47,15 @@ pub(super) struct Needs {
     /// Whether it connects to servers.
     pub(super) exit: bool,
     pub(super) workers: usize,
+    /// Files that are open for long.
+    pub(super) files: u32,
     /// How many there are; `None` is no limit.
     pub(super) descriptors: Option<u64>,
 }
 
 impl Needs {
     /// What a relay needs of so many workers, with the links of its transport.
-    pub(super) fn of(exit: bool, workers: usize, link: &LinkPlan) -> Self {
+    pub(super) fn of(exit: bool, workers: usize, link: &LinkPlan, files: u32) -> Self {
         let of_link = match (link.carrier, link.multiplexing) {
             (Carrier::Datagram, _) => 0,
             (Carrier::Stream, Multiplexing::Shared) => 1,
@@ -63,6 +65,7 @@ impl Needs {
             of_link,
             exit,
             workers,
+            files,
             descriptors: raise(),
         }
     }
@@ -83,7 +86,7 @@ impl Needs {
     pub(super) fn fit(self, limits: RelayLimits) -> RelayLimits {
         let connections = if self.exit { limits.connections } else { 0 };
         let wanted = u64::from(self.of_link) * u64::from(limits.links) + u64::from(connections);
-        let others = OF_PROCESS + OF_WORKER * self.workers as u64;
+        let others = OF_PROCESS + u64::from(self.files) + OF_WORKER * self.workers as u64;
         let left = self
             .descriptors
             .map_or(wanted, |all| all.saturating_sub(others));
@@ -132,6 +135,7 @@ mod tests {
             of_link,
             exit,
             workers: 2,
+            files: 0,
             descriptors,
         };
         let limits = needs.fit(LIMITS());

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
+use ::tracing::warn;
 use hopflow_engine::{Engine, EngineConfig, Limits, RelayIdentity};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{BucketConfig, Factory};
@@ -296,12 +297,14 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
     let extend_to = known(&network.directory);
     let own = identity.certificate.fingerprint();
     let overlay = Arc::new(overlay(config, own, &network.directory));
-    let needs = Needs::of(config.exit.is_some(), count, &network.factory.plan().link);
+    let files = config.trace.as_ref().map_or(0, |trace| trace.circuits);
+    let links = &network.factory.plan().link;
+    let needs = Needs::of(config.exit.is_some(), count, links, files);
     let limits = needs.fit(config.limits);
     let told = Arc::new(Mutex::new(limits));
     let counting = counting(config, calendar)?;
     let name = network.nickname(&Hex(own.to_bytes()));
-    let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.link.as_ref())?;
+    let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.link.as_ref());
     let workers = Workers::of_relay(config, &network, count, tracing);
     let start = |number| {
         let engine = EngineConfig {
@@ -334,15 +337,22 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
     running.of_relay(reloadable, (counting, calendar), traces)
 }
 
-/// Starts what writes traces, if the configuration wants any.
+/// Starts what writes traces, if the configuration wants any. A node that cannot write them works without: the
+/// folder of the last time must not keep a relay down that begins again.
 fn start_tracing(
     config: Option<&Trace>,
     node: &str,
     link: Option<&EmulatedLink>,
-) -> Result<(Option<Tracing>, Option<JoinHandle<()>>), StartError> {
+) -> (Option<Tracing>, Option<JoinHandle<()>>) {
     let rate = link.and_then(|link| link.rate);
     let started = config.map(|config| Tracing::start(config, node, rate));
-    Ok(started.transpose()?.unzip())
+    match started.transpose() {
+        Ok(started) => started.unzip(),
+        Err(problem) => {
+            warn!("nothing is traced: {problem}");
+            (None, None)
+        }
+    }
 }
 
 /// The counts of what a relay moves, and how they stand, if it limits that.
@@ -394,7 +404,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     let network = Arc::new(LoadedNetwork::load(&config.network)?);
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
-    let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref())?;
+    let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref());
     let reach = Reach::new(config.families);
     let workers = Workers {
         network: network.clone(),

@@ -44,6 +44,7 @@ use crate::types::{Action, CircuitKey, Counters, Event, LostLink};
 ///    goes on when that is over.
 /// 3. It calls [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout),
 ///    which it asks for after draining.
+/// 4. Where it installed an observer it calls [`observe`](Self::observe) after each turn.
 #[derive(Debug)]
 pub struct Engine {
     config: EngineConfig,
@@ -88,6 +89,8 @@ struct Buffers {
     arrived: Vec<Arrived>,
     frames: Vec<Frame<OnionPayload>>,
     plain: Vec<u8>,
+    /// The places of cells that were not sent, among the frames given out last.
+    left_out: Vec<usize>,
 }
 
 /// The relays that circuits may be extended to, as the configuration names them.

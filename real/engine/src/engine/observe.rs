@@ -13,9 +13,15 @@ use crate::observer::{Observer, Observing};
 use crate::types::CircuitKey;
 
 impl Engine {
-    /// Installs an observer, before anything else happens. From then on [`Engine::observe`] is to be called
-    /// after each turn of the driver.
+    /// Installs an observer. From then on [`Engine::observe`] is to be called after each turn of the driver.
+    ///
+    /// # Panics
+    /// If there are links already: the observer would not know their circuits.
     pub fn set_observer(&mut self, observer: Box<dyn Observer>) {
+        assert!(
+            self.links.len() == 0,
+            "an observer is there before all links"
+        );
         self.observer = Some(Box::new(Observing::new(observer)));
     }
 
@@ -48,13 +54,12 @@ impl Engine {
         frames: &[Frame<OnionPayload>],
     ) {
         let mut seen = Vec::with_capacity(frames.len());
-        for frame in frames {
-            let named = self.links.named(link, frame.circuit());
-            let is_left_out = matches!(frame, Frame::Cell(_))
-                && !named.is_some_and(|named| self.circuits.is_open(named.circuit));
-            if is_left_out {
+        let left_out = std::mem::take(&mut self.buffers.left_out);
+        for (frame, place) in frames.iter().zip(0..) {
+            if left_out.contains(&place) {
                 continue;
             }
+            let named = self.links.named(link, frame.circuit());
             let noted = self.noted(named, frame);
             self.observe_frame(now, named, &noted, Way::Sent);
             seen.push(Seen::Frame(noted));
@@ -116,6 +121,7 @@ impl Engine {
     pub(super) fn observe_packet(&mut self, at: Instant, link: u32, way: Way, frames: Vec<Seen>) {
         let carrier = self.plan.link.carrier;
         if let Some(observing) = &mut self.observer
+            && observing.wants_packets()
             && !frames.is_empty()
         {
             observing.packet(Packet {

@@ -68,12 +68,15 @@ impl Engine {
         let carrier = self.plan.link.carrier;
         let plain = &mut self.buffers.plain;
         plain.clear();
+        self.buffers.left_out.clear();
         let mut has_cells = false;
-        for frame in frames {
+        for (frame, place) in frames.iter().zip(0..) {
             match frame {
                 Frame::Cell(cell) => {
                     has_cells = true;
-                    encode_cell(frame, cell, carrier, link, &mut self.circuits, plain);
+                    if !encode_cell(frame, cell, carrier, link, &mut self.circuits, plain) {
+                        self.buffers.left_out.push(place);
+                    }
                 }
                 _ => frame.encode(carrier, plain),
             }
@@ -185,17 +188,19 @@ fn encode_cell(
     link: &LinkEnd,
     circuits: &mut CircuitTable,
     out: &mut Vec<u8>,
-) {
+) -> bool {
     let Some(named) = link.names.get(cell.circuit) else {
-        return;
+        return false;
     };
     let Some(open) = circuits.opened(named.circuit) else {
-        return;
+        return false;
     };
     let start = out.len();
     frame.encode(carrier, out);
     let body = out.last_chunk_mut();
-    if !body.is_some_and(|body| open.crypt.outgoing(named.leaving, cell.seq, body)) {
+    let written = body.is_some_and(|body| open.crypt.outgoing(named.leaving, cell.seq, body));
+    if !written {
         out.truncate(start);
     }
+    written
 }

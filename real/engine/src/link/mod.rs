@@ -144,7 +144,7 @@ pub(crate) struct LinkEnd {
 struct Control {
     /// Those that wait for the channel's handshake.
     waiting: Vec<Vec<u8>>,
-    /// Bytes of those that were sealed since the connection took all; streams only.
+    /// Bytes of those that were sealed since the connection took all; of datagrams nothing reads it.
     sealed: usize,
 }
 

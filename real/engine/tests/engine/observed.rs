@@ -35,6 +35,10 @@ impl Observer for Ear {
         heard.links - 1
     }
 
+    fn wants_packets(&self) -> bool {
+        true
+    }
+
     fn on_circuit(&mut self, place: Place) -> Option<u32> {
         let mut heard = self.heard.lock().unwrap();
         heard.places.push(place);

@@ -44,13 +44,30 @@ impl Growing {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        let len = self.waiting.len() as u64;
+        let len = self.waiting.len();
         self.waiting.extend_from_slice(self.end);
-        self.file.seek(SeekFrom::Start(self.at))?;
-        self.file.write_all(&self.waiting)?;
+        let written = self.write_at_end();
+        if written.is_err() {
+            self.waiting.truncate(len);
+            // What was whole before is whole again, if the disk still takes that.
+            let _ = self.restore();
+            return written;
+        }
         self.waiting.clear();
-        self.at += len;
+        self.at += len as u64;
         Ok(())
+    }
+
+    fn write_at_end(&mut self) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.at))?;
+        self.file.write_all(&self.waiting)
+    }
+
+    fn restore(&mut self) -> io::Result<()> {
+        self.file.set_len(self.at)?;
+        self.file.seek(SeekFrom::Start(self.at))?;
+        self.file
+            .write_all(if self.at == 0 { b"" } else { self.end })
     }
 }
 

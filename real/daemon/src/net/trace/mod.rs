@@ -8,7 +8,6 @@ mod noted;
 mod tap;
 mod writer;
 
-use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -42,7 +41,11 @@ impl Tracing {
         node: &str,
         rate: Option<Rate>,
     ) -> Result<(Self, JoinHandle<()>), InputError> {
-        check_folder(config)?;
+        private::make_folder(&config.folder).map_err(|cause| {
+            let folder = config.folder.display();
+            InputError::at("trace.folder", format!("{folder}: cannot be made: {cause}"))
+        })?;
+        config.check_folder()?;
         let (inbox, notes) = Inbox::new(config);
         let clock = Clock::start();
         let mut writer = Writer::new(config, node, rate, (clock, Zero::now()))?;
@@ -64,24 +67,6 @@ impl Tracing {
         let since = Duration::from_nanos(since.as_nanos() as u64);
         Box::new(Tap::new(self.inbox.clone(), since, shared.clone()))
     }
-}
-
-/// Refuses a folder that holds something: what is there stays as it is.
-fn check_folder(config: &Trace) -> Result<(), InputError> {
-    let folder = &config.folder;
-    let refuse = |problem: String| {
-        let folder = folder.display();
-        InputError::at("trace.folder", format!("{folder}: {problem}"))
-    };
-    private::make_folder(folder).map_err(|cause| refuse(format!("cannot be made: {cause}")))?;
-    let mut entries =
-        fs::read_dir(folder).map_err(|cause| refuse(format!("cannot be read: {cause}")))?;
-    if entries.next().is_some() {
-        return Err(refuse(
-            "it holds files: allowed is a folder that is empty or does not exist".to_owned(),
-        ));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use crate::UnixTime;
 use crate::config::{Trace, What};
 use crate::net::clock::since_1970;
 
-/// Packets and events that wait for the writer at most: some 30 MB.
-pub(super) const MOST_WAITING: usize = 100_000;
+/// Bytes of packets and events that wait for the writer at most.
+pub(super) const MOST_WAITING: usize = 32 << 20;
 
 /// Where workers put what they noted.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Inbox {
 pub(super) struct State {
     /// Nothing more is written.
     pub(super) over: AtomicBool,
-    /// Packets and events that wait for the writer.
+    /// Bytes of packets and events that wait for the writer.
     pub(super) waiting: AtomicUsize,
     /// Circuits and links that have numbers.
     pub(super) circuits: AtomicU32,
@@ -63,8 +63,14 @@ pub(super) struct Noted {
 }
 
 impl Noted {
+    /// Packets and events.
     pub(super) fn len(&self) -> usize {
         self.turn.packets.len() + self.turn.events.len()
+    }
+
+    /// Bytes that wait with it for the writer.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<Self>() + self.turn.memory()
     }
 }
 

@@ -36,6 +36,10 @@ impl Observer for Tap {
         self.inbox.state.links.fetch_add(1, Ordering::Relaxed)
     }
 
+    fn wants_packets(&self) -> bool {
+        self.inbox.packets
+    }
+
     fn on_circuit(&mut self, place: Place) -> Option<u32> {
         let numbers = &self.inbox.state.circuits;
         let most = self.inbox.circuits;
@@ -51,23 +55,22 @@ impl Observer for Tap {
         if state.over.load(Ordering::Relaxed) {
             return false;
         }
-        if !self.inbox.packets {
-            turn.packets.clear();
-        }
         let mut noted = Noted {
             since: self.since,
             circuits: Vec::new(),
             turn: std::mem::take(turn),
         };
-        let len = noted.len();
+        let (len, left_out) = (noted.len() as u64, noted.turn.left_out as u64);
         let counts = &self.shared.traced;
-        counts.noted.fetch_add(len as u64, Ordering::Relaxed);
-        if state.waiting.load(Ordering::Relaxed) + len > MOST_WAITING {
-            counts.dropped.fetch_add(len as u64, Ordering::Relaxed);
+        counts.noted.fetch_add(len + left_out, Ordering::Relaxed);
+        counts.dropped.fetch_add(left_out, Ordering::Relaxed);
+        let memory = noted.memory();
+        if state.waiting.load(Ordering::Relaxed) + memory > MOST_WAITING {
+            counts.dropped.fetch_add(len, Ordering::Relaxed);
             return true;
         }
         noted.circuits = std::mem::take(&mut self.circuits);
-        state.waiting.fetch_add(len, Ordering::Relaxed);
+        state.waiting.fetch_add(memory, Ordering::Relaxed);
         self.inbox.sender.send(noted).is_ok()
     }
 }

@@ -1,3 +1,4 @@
+use std::fs;
 use std::path::Path;
 
 use hopflow_engine::Turn;
@@ -45,6 +46,7 @@ fn turn(number: u32, events: impl IntoIterator<Item = Event>) -> Turn {
     Turn {
         packets: vec![packet(0)],
         events: events.into_iter().map(|event| (number, event)).collect(),
+        left_out: 0,
     }
 }
 
@@ -156,15 +158,20 @@ fn what_the_writer_has_no_room_for_is_dropped_and_counted() {
     let (inbox, notes) = Inbox::new(&config);
     let shared = Arc::new(Shared::default());
     let mut tap = Tap::new(inbox, Duration::ZERO, shared.clone());
-    let half = MOST_WAITING as u64 / 2;
+    let half = (MOST_WAITING / std::mem::size_of::<(u32, Event)>() / 2 - 100) as u64;
     let number = tap.on_circuit(Place::Client).unwrap();
     // A packet is there beside the events.
-    for events in [half, half, 9] {
+    for events in [half, half, 1000] {
         assert!(tap.on_turn(&mut turn(number, (0..events).map(flow))));
     }
+    let mut long = turn(number, []);
+    long.left_out = 3;
+    long.packets[0].frames =
+        vec![Seen::Setup(CircuitId::new(7)); MOST_WAITING / std::mem::size_of::<Seen>()];
+    assert!(tap.on_turn(&mut long));
     let counts = [&shared.traced.noted, &shared.traced.dropped];
     let counts = counts.map(|count| count.load(Ordering::Relaxed));
-    assert_eq!(counts, [2 * half + 12, half + 1]);
+    assert_eq!(counts, [2 * half + 1003 + 4, 1001 + 4]);
     let noted: Vec<_> = notes.try_iter().collect();
     assert_eq!((noted.len(), noted[0].circuits.len()), (2, 1));
 }

@@ -141,9 +141,9 @@ impl Writer {
             let rest = std::time::Duration::from_nanos(left.min(REST).as_nanos());
             match notes.recv_timeout(rest) {
                 Ok(noted) => {
-                    let len = noted.len();
+                    let memory = noted.memory();
                     let written = self.write(noted);
-                    waiting.fetch_sub(len, Ordering::Relaxed);
+                    waiting.fetch_sub(memory, Ordering::Relaxed);
                     written?;
                 }
                 Err(RecvTimeoutError::Timeout) => self.flush()?,
@@ -152,14 +152,12 @@ impl Writer {
         }
     }
 
+    /// Writes what waits into all files; one that cannot be written keeps no other from it.
     fn flush(&mut self) -> Result<(), Stop> {
-        for circuit in self.circuits.values_mut() {
-            circuit.file.flush()?;
-        }
-        if let Some(packets) = &mut self.packets {
-            packets.file.flush()?;
-        }
-        Ok(())
+        let circuits = self.circuits.values_mut().map(|circuit| &mut circuit.file);
+        let packets = self.packets.iter_mut().map(|packets| &mut packets.file);
+        let flushed = circuits.chain(packets).map(Growing::flush);
+        Ok(flushed.fold(Ok(()), io::Result::and)?)
     }
 
     fn write(&mut self, noted: Noted) -> Result<(), Stop> {
@@ -222,7 +220,9 @@ impl Writer {
             packets.links += 1;
         }
         let time = self.zero.since_1970 + (packet.at + since).as_nanos();
-        pcapng::packet(time, packet.way, &encode(packet), &mut blocks);
+        for part in encode(packet) {
+            pcapng::packet(time, packet.way, &part, &mut blocks);
+        }
         push(&mut self.budget, &mut packets.file, &blocks)
     }
 }
