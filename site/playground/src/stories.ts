@@ -25,7 +25,7 @@ export const STORIES: Story[] = [
     captions: [
       [0, 'One client downloads over three relays. The middle one may send 500 kB a second. Left, Tor’s classic transport with a fixed window; right, BackTap.'],
       [0.3, 'The exit sends as fast as its window lets it, for it does not know how slow the middle is. What the middle cannot send waits there.'],
-      [2, 'Vanilla’s window is 500 cells per stream, and the path holds some sixty of them. All others wait, so that each cell spends its time in the queue.'],
+      [2, 'Vanilla’s window is 500 cells per stream, and the path holds some sixty of them. Some hundred and fifty wait in the middle: a cell spends more time in the queue than on its way.'],
       [5, 'BackTap’s windows shrink hop by hop until little waits. Both deliver the same rate: look at the first chart. Now move the delay and see which queue follows.'],
     ],
   },
