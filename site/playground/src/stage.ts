@@ -7,6 +7,10 @@ import type { Network, View } from './wire.ts';
 /** Queues are drawn full from so many cells on. */
 const FULL = 4000;
 
+/** Relays need so many pixels each for words above and below, and beside. */
+const ROOM = 58;
+const LEAST_ROOM = 10;
+
 /** A machine or a circuit that the user clicked. */
 export type Choice = { machine: number } | { user: number };
 
@@ -31,6 +35,8 @@ interface Colours {
 export class Stage {
   private readonly places: (Place | undefined)[];
   private readonly edges: [number, number][];
+  /** Of each machine, how many stand above each other where it stands. */
+  private readonly crowds: number[];
   private colours!: Colours;
   private width = 0;
   private height = 0;
@@ -40,6 +46,7 @@ export class Stage {
     private readonly network: Network,
   ) {
     this.places = layout(network);
+    this.crowds = this.places.map((place) => this.places.filter((other) => other?.x === place?.x).length);
     const edges = new Map<string, [number, number]>();
     for (const path of network.users.flatMap(({ paths }) => paths)) {
       for (let hop = 1; hop < path.length; hop += 1) {
@@ -208,7 +215,8 @@ export class Stage {
     const [x, y] = this.point(place);
     const { name, bucket } = this.network.machines[machine]!;
     const chosen = choice !== undefined && 'machine' in choice && choice.machine === machine;
-    const [wide, high] = [16, 30];
+    const pitch = (this.height - 44) / this.crowds[machine]!;
+    const [wide, high] = [16, Math.max(4, Math.min(30, pitch - 3))];
     context.fillStyle = this.colours.surface;
     context.strokeStyle = chosen ? this.colours.chosen : this.colours.text;
     context.lineWidth = chosen ? 3 : bucket === null ? 1 : 2;
@@ -219,14 +227,22 @@ export class Stage {
     // The square root shows both ten cells and a thousand.
     const part = Math.min(1, Math.sqrt(queued / FULL));
     context.fillStyle = this.colours.queue;
-    context.fillRect(x - wide / 2 + 2, y + high / 2 - 2 - (high - 4) * part, wide - 4, (high - 4) * part);
+    const edge = Math.min(2, high / 6);
+    context.fillRect(x - wide / 2 + edge, y + high / 2 - edge - (high - 2 * edge) * part, wide - 2 * edge, (high - 2 * edge) * part);
+    // Where relays stand close, words stand beside them.
+    const beside = pitch < ROOM;
+    if (beside && pitch < LEAST_ROOM && !chosen && !most) return;
     context.fillStyle = this.colours.text;
-    context.font = '11px system-ui, sans-serif';
-    context.textAlign = 'center';
-    context.fillText(name, x, y + high / 2 + 12);
-    if (queued > 0) {
-      context.font = `${most ? 'bold ' : ''}11px system-ui, sans-serif`;
-      context.fillText(cells(queued), x, y - high / 2 - 4);
-    }
+    context.font = `${beside ? 10 : 11}px system-ui, sans-serif`;
+    context.textAlign = beside ? 'left' : 'center';
+    const last = x > this.width - 80;
+    if (!beside) context.fillText(name, x, y + high / 2 + 12);
+    else if (!last) context.fillText(name, x + wide / 2 + 4, y + 3.5);
+    const waiting = queued > 0 ? cells(queued) : '';
+    if (most) context.font = `bold ${context.font}`;
+    context.textAlign = beside ? 'right' : 'center';
+    const words = beside && last ? `${waiting} ${name}` : waiting;
+    if (beside) context.fillText(words, x - wide / 2 - 4, y + 3.5);
+    else context.fillText(words, x, y - high / 2 - 4);
   }
 }

@@ -1,6 +1,6 @@
 /** One circuit: its hops from the source to the client, with queue and window of each. */
 
-import { number, rate } from './text.ts';
+import { cells, number, rate } from './text.ts';
 import type { Network, View } from './wire.ts';
 
 export const element = (name: string, text = ''): HTMLElement => {
@@ -30,8 +30,8 @@ export function drawStrip(into: HTMLElement, network: Network, view: View, user:
     const full = window ?? Math.max(outstanding, 1);
     const { name, bucket } = network.machines[machine]!;
     hop.append(element('name', bucket === null ? name : `${name}, ${rate(bucket)}`));
-    hop.append(queueBar(queued), element('value', `${number(queued)} wait`));
-    const under = window === null ? `${number(outstanding)} under way` : `${number(outstanding)} of window ${number(window)}`;
+    hop.append(queueBar(queued), element('value', `${cells(queued)} wait`));
+    const under = window === null ? `${cells(outstanding)} under way` : `${number(outstanding)} of window ${number(window)}`;
     hop.append(bar('bar', outstanding / Math.max(1, full)), element('value', under));
     return hop;
   });
