@@ -121,8 +121,8 @@ function drawStrip(into, network, view, user) {
     const full = window2 ?? Math.max(outstanding, 1);
     const { name, bucket } = network.machines[machine];
     hop.append(element("name", bucket === null ? name : `${name}, ${rate(bucket)}`));
-    hop.append(queueBar(queued), element("value", `${number(queued)} wait`));
-    const under = window2 === null ? `${number(outstanding)} under way` : `${number(outstanding)} of window ${number(window2)}`;
+    hop.append(queueBar(queued), element("value", `${cells(queued)} wait`));
+    const under = window2 === null ? `${cells(outstanding)} under way` : `${number(outstanding)} of window ${number(window2)}`;
     hop.append(bar("bar", outstanding / Math.max(1, full)), element("value", under));
     return hop;
   });
@@ -590,6 +590,8 @@ function layout({ machines, users }) {
 
 // src/stage.ts
 var FULL = 4e3;
+var ROOM = 58;
+var LEAST_ROOM = 10;
 function chosenUser({ users }, choice) {
   if ("user" in choice) return choice.user;
   const over = users.findIndex(({ paths }) => paths[0].includes(choice.machine));
@@ -600,6 +602,7 @@ var Stage = class {
     this.canvas = canvas;
     this.network = network;
     this.places = layout(network);
+    this.crowds = this.places.map((place) => this.places.filter((other) => other?.x === place?.x).length);
     const edges = /* @__PURE__ */ new Map();
     for (const path of network.users.flatMap(({ paths }) => paths)) {
       for (let hop = 1; hop < path.length; hop += 1) {
@@ -613,6 +616,8 @@ var Stage = class {
   network;
   places;
   edges;
+  /** Of each machine, how many stand above each other where it stands. */
+  crowds;
   colours;
   width = 0;
   height = 0;
@@ -746,7 +751,8 @@ var Stage = class {
     const [x, y] = this.point(place);
     const { name, bucket } = this.network.machines[machine];
     const chosen = choice !== void 0 && "machine" in choice && choice.machine === machine;
-    const [wide, high] = [16, 30];
+    const pitch = (this.height - 44) / this.crowds[machine];
+    const [wide, high] = [16, Math.max(4, Math.min(30, pitch - 3))];
     context.fillStyle = this.colours.surface;
     context.strokeStyle = chosen ? this.colours.chosen : this.colours.text;
     context.lineWidth = chosen ? 3 : bucket === null ? 1 : 2;
@@ -756,15 +762,22 @@ var Stage = class {
     context.stroke();
     const part = Math.min(1, Math.sqrt(queued / FULL));
     context.fillStyle = this.colours.queue;
-    context.fillRect(x - wide / 2 + 2, y + high / 2 - 2 - (high - 4) * part, wide - 4, (high - 4) * part);
+    const edge = Math.min(2, high / 6);
+    context.fillRect(x - wide / 2 + edge, y + high / 2 - edge - (high - 2 * edge) * part, wide - 2 * edge, (high - 2 * edge) * part);
+    const beside = pitch < ROOM;
+    if (beside && pitch < LEAST_ROOM && !chosen && !most) return;
     context.fillStyle = this.colours.text;
-    context.font = "11px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.fillText(name, x, y + high / 2 + 12);
-    if (queued > 0) {
-      context.font = `${most ? "bold " : ""}11px system-ui, sans-serif`;
-      context.fillText(cells(queued), x, y - high / 2 - 4);
-    }
+    context.font = `${beside ? 10 : 11}px system-ui, sans-serif`;
+    context.textAlign = beside ? "left" : "center";
+    const last = x > this.width - 80;
+    if (!beside) context.fillText(name, x, y + high / 2 + 12);
+    else if (!last) context.fillText(name, x + wide / 2 + 4, y + 3.5);
+    const waiting = queued > 0 ? cells(queued) : "";
+    if (most) context.font = `bold ${context.font}`;
+    context.textAlign = beside ? "right" : "center";
+    const words = beside && last ? `${waiting} ${name}` : waiting;
+    if (beside) context.fillText(words, x - wide / 2 - 4, y + 3.5);
+    else context.fillText(words, x, y - high / 2 - 4);
   }
 };
 

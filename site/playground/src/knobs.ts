@@ -1,6 +1,6 @@
-/** Sliders for the numbers of a scenario. */
+/** Sliders and fields for the numbers of a scenario. */
 
-import { shown, written } from './text.ts';
+import { shown, typed, written } from './text.ts';
 import type { Knob } from './wire.ts';
 
 const STEPS = 200;
@@ -9,14 +9,32 @@ const STEPS = 200;
 const CURVE = 3;
 
 const position = ({ least, most }: Knob, value: number): number =>
-  STEPS * ((value - least) / (most - least)) ** (1 / CURVE);
+  STEPS * Math.min(1, Math.max(0, (value - least) / (most - least))) ** (1 / CURVE);
 
 function value({ least, most, whole }: Knob, at: number): number {
   const exact = least + (most - least) * (at / STEPS) ** CURVE;
-  return whole ? Math.round(exact) : exact;
+  if (whole) return Math.round(exact);
+  // Round values: two digits, and no finer than a thousandth of the range.
+  const grain = 10 ** Math.max(Math.floor(Math.log10(exact || most)) - 1, Math.floor(Math.log10(most)) - 3);
+  return Math.min(most, Math.max(least, Number((Math.round(exact / grain) * grain).toPrecision(6))));
 }
 
-/** Draws all sliders; `turned` hears of a new value, written as TOML. */
+/** Where a slider goes that a key moved: on to another value, however many steps that takes. */
+function onward(knob: Knob, from: number, to: number): number {
+  const before = value(knob, from);
+  let at = to;
+  while (at > 0 && at < STEPS && value(knob, at) === before) at += Math.sign(to - from) || 1;
+  return at;
+}
+
+/** Knobs whose sliders have the ranges that those of the same name had before. */
+export const keepRanges = (knobs: Knob[], before: Knob[]): Knob[] =>
+  knobs.map((knob) => {
+    const old = before.find(({ path }) => path === knob.path);
+    return old === undefined ? knob : { ...knob, least: old.least, most: old.most };
+  });
+
+/** Draws all knobs; `turned` hears of a new value, written as TOML. The focus stays where it was. */
 export function drawKnobs(
   into: HTMLElement,
   knobs: Knob[],
@@ -26,26 +44,47 @@ export function drawKnobs(
   for (const [group, members] of Map.groupBy(knobs, (knob) => knob.group)) {
     const title = document.createElement('h3');
     title.textContent = group;
-    parts.push(title, ...members.filter(({ least, most }) => least < most).map((it) => slider(it, turned)));
+    const movable = members.filter(({ least, most }) => least < most);
+    parts.push(title, ...movable.map((it) => slider(it, label(it, movable), turned)));
   }
+  const focused = document.activeElement;
+  const [path, type] = focused instanceof HTMLInputElement && into.contains(focused) ? [focused.name, focused.type] : [];
   into.replaceChildren(...parts);
+  if (path !== undefined) into.querySelector<HTMLInputElement>(`input[name="${path}"][type="${type}"]`)?.focus();
 }
 
-function slider(knob: Knob, turned: (knob: Knob, value: string) => void): HTMLElement {
-  const label = document.createElement('label');
-  label.title = knob.about;
+/** A knob's name; groups of circuits of the same kind are numbered as they stand in the scenario. */
+const label = ({ name, path }: Knob, members: Knob[]): string =>
+  members.filter((other) => other.name === name).length > 1 ? `${name}, group ${Number(path.split('/')[1]) + 1}` : name;
+
+function slider(knob: Knob, label: string, turned: (knob: Knob, value: string) => void): HTMLElement {
+  const row = document.createElement('label');
+  row.title = knob.about;
   const name = document.createElement('span');
-  name.textContent = knob.name;
-  const output = document.createElement('output');
-  output.textContent = shown(knob, knob.value);
+  name.textContent = label;
+  const field = document.createElement('input');
+  Object.assign(field, { type: 'text', name: knob.path, value: shown(knob, knob.value), autocomplete: 'off', spellcheck: false });
+  field.setAttribute('aria-label', `${label}, value`);
+  field.addEventListener('change', () => turned(knob, typed(knob, field.value)));
   const input = document.createElement('input');
-  Object.assign(input, { type: 'range', min: '0', max: String(STEPS), step: '1' });
+  Object.assign(input, { type: 'range', name: knob.path, min: '0', max: String(STEPS), step: '1' });
   input.value = String(position(knob, knob.value));
   input.dataset['path'] = knob.path;
-  input.addEventListener('input', () => {
-    output.textContent = shown(knob, value(knob, Number(input.value)));
-  });
-  input.addEventListener('change', () => turned(knob, written(knob, value(knob, Number(input.value)))));
-  label.append(name, output, input);
-  return label;
+  input.setAttribute('aria-label', label);
+  let last = Number(input.value);
+  let keyed = false;
+  input.addEventListener('keydown', () => (keyed = true));
+  input.addEventListener('pointerdown', () => (keyed = false));
+  const at = () => value(knob, Number(input.value));
+  const say = () => {
+    if (keyed) input.value = String(onward(knob, last, Number(input.value)));
+    last = Number(input.value);
+    field.value = shown(knob, at());
+    input.setAttribute('aria-valuetext', field.value);
+  };
+  input.setAttribute('aria-valuetext', field.value);
+  input.addEventListener('input', say);
+  input.addEventListener('change', () => turned(knob, written(knob, at())));
+  row.append(name, field, input);
+  return row;
 }

@@ -3,17 +3,20 @@
 import { makeArm, type Arm } from './arm.ts';
 import { Charts } from './charts.ts';
 import { Editor } from './editor.ts';
-import { drawKnobs } from './knobs.ts';
+import { drawKnobs, keepRanges } from './knobs.ts';
 import { readLink, writeLink } from './link.ts';
 import { Refused, Simulator } from './simulator.ts';
 import { chosenUser, type Choice } from './stage.ts';
 import { caption, STORIES, type Story } from './stories.ts';
 import { seconds, speed } from './text.ts';
 import { onTheme, switchTheme } from './theme.ts';
-import type { Builtin, Knob, Network, Step, View } from './wire.ts';
+import type { Builtin, Knob, Network, Problem, Step, View } from './wire.ts';
 
 /** Charts follow so often, in milliseconds. */
 const CHARTS_EVERY = 250;
+
+/** Another scenario does not wait longer, in milliseconds, for what the simulator does. */
+const PATIENCE = 2000;
 
 const by = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
@@ -31,25 +34,40 @@ class Page {
   /** The time that is shown. */
   private time = 0;
   private asking = false;
+  /** Whether the runs are on their way to a time that the user chose. */
+  private jumping = false;
   private lastFrame = 0;
   private lastCharts = 0;
   /** The text whose runs are shown. */
   private text = '';
+  private knobs: Knob[] = [];
+  /** What was chosen from the list, as it is there. */
+  private origin = { value: '', text: '' };
+  /** Counts scenarios that were asked for: an answer to an earlier one comes too late. */
+  private asked = 0;
+  /** Whether runs are being made; until then nothing is asked of those that are shown. */
+  private loading = false;
+  /** Whether the simulator has made runs that were not shown, since others were asked for. */
+  private passedOver = false;
 
   async start(): Promise<void> {
     const asked = new URLSearchParams(location.hash.slice(1));
     this.scenarios = await this.simulator.ready;
     this.fillSources();
     this.listen();
+    // Where there is little room, knobs open when they are asked for.
+    if (matchMedia('(max-width: 900px)').matches) by<HTMLDetailsElement>('turn').open = false;
     const link = await readLink(asked).catch(() => undefined);
     if (link === undefined) {
       const story = STORIES.find(({ name }) => name === asked.get('story')) ?? STORIES[0]!;
-      by<HTMLSelectElement>('source').value = `stories/${story.title}`;
       await this.tell(story);
-    } else {
-      await this.load(link.text);
+    } else if (await this.load(link.text)) {
       this.setSpeed(link.speed);
       await this.jump(link.time);
+    } else {
+      const problem = by('problem').textContent;
+      await this.tell(STORIES[0]!);
+      this.refuse({ line: null, message: `The link holds no valid scenario. ${problem}` });
     }
     requestAnimationFrame(this.frame);
     document.body.dataset['ready'] = 'true';
@@ -74,7 +92,7 @@ class Page {
       const [kind, name] = (target as HTMLSelectElement).value.split('/');
       const story = STORIES.find(({ title }) => title === name);
       if (kind === 'stories' && story) void this.tell(story);
-      else void this.show(this.scenarios.find((it) => it.name === name)!.text);
+      else void this.open(this.scenarios.find((it) => it.name === name)!);
     });
     click('play', () => this.toggle());
     click('step', () => void this.jump(this.time + 0.1));
@@ -116,9 +134,16 @@ class Page {
   }
 
   private async tell(story: Story): Promise<void> {
-    await this.load(story.text, story);
+    this.origin = { value: `stories/${story.title}`, text: story.text };
+    if (!(await this.load(story.text, story))) return;
     this.setSpeed(story.speed);
     this.play(!matchMedia('(prefers-reduced-motion: reduce)').matches);
+  }
+
+  /** Shows a scenario of the list. */
+  private async open({ name, text }: Builtin): Promise<void> {
+    this.origin = { value: `scenarios/${name}`, text };
+    await this.show(text);
   }
 
   /** Shows a scenario from its beginning, as the user wrote it. */
@@ -127,35 +152,110 @@ class Page {
   }
 
   /** Makes the runs of a scenario; false if it is not valid, and then what was shown stays. */
-  private async load(text: string, story?: Story, shown = [0, 1]): Promise<boolean> {
+  private async load(text: string, story?: Story, shown = [0, 1], ranges: Knob[] = []): Promise<boolean> {
+    const asked = (this.asked += 1);
+    // Runs that are not made by now may be too large: the user wants others.
+    if (this.simulator.busyFor() > PATIENCE) this.beginAnew();
+    this.loading = true;
     this.editor.set(text);
-    const loaded = await this.guarded(() => this.simulator.load(text));
-    if (loaded === undefined) return false;
+    const loaded = await this.busy(this.guarded(() => this.make(text)));
+    if (asked !== this.asked) {
+      this.passedOver ||= loaded !== undefined;
+      return false;
+    }
+    if (loaded === undefined) {
+      await this.stay();
+      return false;
+    }
+    this.loading = false;
+    this.passedOver = false;
     this.play(false);
     this.arms = [];
     this.text = text;
+    this.name();
     this.story = story;
     this.network = loaded.network;
     this.time = 0;
     this.chosen = { user: 0 };
-    drawKnobs(by('knobs'), loaded.knobs, (knob, value) => void this.turn(knob, value));
+    this.knobs = keepRanges(loaded.knobs, ranges);
     by('caption').textContent = this.network.about;
     by('results').textContent = '';
     const { transports } = this.network;
-    await this.compare(shown.filter((transport) => transport < transports.length));
-    return true;
+    await this.busy(this.compare(shown.filter((transport) => transport < transports.length)));
+    return asked === this.asked;
+  }
+
+  /** Names in the list what is shown; what the user changed can be chosen anew as it was. */
+  private name(): void {
+    const list = by<HTMLSelectElement>('source');
+    list.querySelector('[value=changed]')?.remove();
+    const { value, text } = this.origin;
+    if (text === this.text) {
+      list.value = value;
+    } else {
+      const own = new Option(value === '' ? 'a scenario of your own' : `changed: ${value.split('/')[1]}`, 'changed');
+      list.prepend(own);
+      list.value = 'changed';
+    }
+  }
+
+  /** Says that the simulator works, where that takes long enough to be noticed. */
+  private async busy<T>(work: Promise<T>): Promise<T> {
+    const said = setTimeout(() => (by('busy').textContent = 'computing'), 300);
+    try {
+      return await work;
+    } finally {
+      clearTimeout(said);
+      by('busy').textContent = '';
+    }
+  }
+
+  /** Knobs of the network and of the transports that are shown. */
+  private drawKnobs(): void {
+    const bare = (label: string) => label.split('/')[0]!;
+    const all = this.network.transports.map(bare);
+    const shown = this.arms.map(({ transport }) => all[transport]!);
+    const knobs = this.knobs.filter(({ group }) => !all.includes(group) || shown.includes(group));
+    drawKnobs(by('knobs'), knobs, (knob, value) => void this.turn(knob, value));
+  }
+
+  private async make(text: string): Promise<{ network: Network; knobs: Knob[] }> {
+    await this.simulator.ready;
+    return this.simulator.load(text);
+  }
+
+  /** A simulator that has made nothing yet, in place of one that is busy. */
+  private beginAnew(): void {
+    this.simulator.begin();
+    this.asking = false;
+    this.jumping = false;
+    this.loading = false;
+    this.passedOver = true;
+  }
+
+  /** What was shown stays: the simulator gets it back if it has made other runs since. */
+  private async stay(): Promise<void> {
+    if (this.passedOver && this.text !== '') await this.make(this.text);
+    this.passedOver = false;
+    this.loading = false;
+    if (this.arms.length > 0) await this.jump(this.time);
   }
 
   /** Puts transports beside each other. */
   private async compare(transports: number[]): Promise<void> {
-    const { steps } = await this.simulator.go(transports, this.time);
+    const { time, network } = this;
+    const { steps } = await this.simulator.go(transports, time);
+    if (this.loading || network !== this.network) return;
     this.arms = steps.map(({ transport, view }, place) => this.makeArm(transport, view, place));
     by('arms').replaceChildren(...this.arms.map(({ box }) => box));
     this.arms.forEach((arm) => arm.measure());
     const labels = transports.map((transport) => this.network.transports[transport]!);
     this.charts?.close();
     this.charts = new Charts(by('charts'), this.network, labels);
+    this.drawKnobs();
     this.draw();
+    // The user may have gone to another time meanwhile.
+    if (this.time !== time) await this.jump(this.time);
   }
 
   private makeArm(transport: number, view: View, place: number): Arm {
@@ -177,7 +277,7 @@ class Page {
   private readonly frame = (now: number): void => {
     const passed = Math.min(0.1, (now - this.lastFrame) / 1e3);
     this.lastFrame = now;
-    if (this.playing && this.arms.length > 0) {
+    if (this.playing && !this.loading && !this.jumping && this.arms.length > 0) {
       const reached = Math.min(...this.arms.map(({ view }) => view.now));
       // What is shown runs ahead of the simulator by a frame or two, not more.
       const ahead = reached + Math.max(0.02, 0.05 * this.factor);
@@ -208,9 +308,24 @@ class Page {
   /** Shows another time, earlier or later. */
   private async jump(time: number): Promise<void> {
     this.time = Math.min(this.network.end, Math.max(0, time));
-    await this.follow(this.time);
+    if (this.loading || this.jumping || this.arms.length === 0) return;
+    this.jumping = true;
+    try {
+      await this.busy(this.reach());
+    } finally {
+      this.jumping = false;
+    }
     this.draw();
     this.drawCharts();
+  }
+
+  /** Lets the runs follow to the time that the user chose, and to that chosen meanwhile. */
+  private async reach(): Promise<void> {
+    let reached;
+    do {
+      reached = this.time;
+      await this.follow(reached);
+    } while (reached !== this.time && !this.loading && this.arms.length > 0);
   }
 
   /** Goes on until any machine sends a cell with data that nobody has sent before. */
@@ -261,10 +376,15 @@ class Page {
   /** Runs again with another value. */
   private async turn(knob: Knob, value: string): Promise<void> {
     const text = await this.guarded(() => this.simulator.set(this.text, knob.path, value));
-    if (text === undefined) return;
-    const { time, story, playing, chosen } = this;
+    const { time, story, playing, chosen, knobs } = this;
     const shown = this.arms.map(({ transport }) => transport);
-    if (!(await this.load(text, story, shown))) return;
+    if (text === undefined || !(await this.load(text, story, shown, knobs))) {
+      if (this.loading) return;
+      // What was refused is said; the scenario and its knobs stay.
+      this.editor.set(this.text);
+      this.drawKnobs();
+      return;
+    }
     this.chosen = 'user' in chosen && chosen.user < this.network.users.length ? chosen : { user: 0 };
     // With the same time the effect can be seen at once.
     await this.jump(Math.min(time, this.network.end));
@@ -293,8 +413,10 @@ class Page {
     this.play(false);
     by('results').textContent = 'running to the end';
     const lines = [];
-    for (const { transport } of this.arms) {
+    const { arms } = this;
+    for (const { transport } of arms) {
       const hash = await this.simulator.results(transport);
+      if (arms !== this.arms) return;
       lines.push(`${this.network.transports[transport]} seed ${this.network.seed}: ${hash}`);
     }
     by('results').textContent = lines.join('\n');
@@ -309,20 +431,24 @@ class Page {
 
   /** What a step of the simulator gives, unless it refuses: then the user learns why. */
   private async guarded<T>(ask: () => Promise<T>): Promise<T | undefined> {
-    const problem = by('problem');
     try {
       const answer = await ask();
-      problem.hidden = true;
+      by('problem').hidden = true;
       this.editor.mark(null);
       return answer;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      problem.hidden = false;
-      problem.textContent = error.problem.message;
-      this.editor.mark(error.problem.line);
-      by<HTMLDetailsElement>('editor').open = true;
+      this.refuse(error.problem);
       return undefined;
     }
+  }
+
+  private refuse({ line, message }: Problem): void {
+    const problem = by('problem');
+    problem.hidden = false;
+    problem.textContent = message;
+    by<HTMLDetailsElement>('editor').open = true;
+    this.editor.mark(line);
   }
 }
 

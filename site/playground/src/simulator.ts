@@ -12,16 +12,34 @@ export class Refused extends Error {
 type Answer<K extends Reply['kind']> = Extract<Reply, { kind: K }>;
 
 export class Simulator {
-  private readonly worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
-  private readonly waiting: ((reply: Reply) => void)[] = [];
+  private worker!: Worker;
+  /** When what it does now began. */
+  private since = 0;
+  private waiting: ((reply: Reply) => void)[] = [];
 
   /** The scenarios that come with the program, once the simulator is there. */
-  readonly ready: Promise<Builtin[]>;
+  ready!: Promise<Builtin[]>;
 
   constructor() {
-    this.worker.onmessage = ({ data }: MessageEvent<Reply>) => this.waiting.shift()?.(data);
+    this.begin();
+  }
+
+  /** Begins anew, and gives up what it was asked before: those questions have no answer. */
+  begin(): void {
+    this.worker?.terminate();
+    this.worker = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
+    const waiting: ((reply: Reply) => void)[] = [];
+    this.waiting = waiting;
+    this.since = performance.now();
+    this.worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      this.since = performance.now();
+      waiting.shift()?.(data);
+    };
     this.ready = this.next('ready').then(({ scenarios }) => scenarios);
   }
+
+  /** Milliseconds since it began with what it does now; 0 if it waits for a question. */
+  busyFor = (): number => (this.waiting.length === 0 ? 0 : performance.now() - this.since);
 
   load = (text: string) => this.ask({ kind: 'load', text }, 'loaded');
 
@@ -36,6 +54,7 @@ export class Simulator {
   }
 
   private ask<K extends Reply['kind']>(request: Request, kind: K): Promise<Answer<K>> {
+    if (this.waiting.length === 0) this.since = performance.now();
     this.worker.postMessage(request);
     return this.next(kind);
   }

@@ -16,11 +16,14 @@ export const cells = (count: number): string => (count === 1 ? '1 cell' : `${num
 
 export const speed = (factor: number): string => `${number(factor)}×`;
 
+/** Whether a knob is a probability, which people read in per cent. */
+const isShare = ({ path }: Knob): boolean => path === 'network/access/loss';
+
 /** A knob's value as it is shown. */
-export function shown({ unit }: Knob, value: number): string {
-  switch (unit) {
+export function shown(knob: Knob, value: number): string {
+  switch (knob.unit) {
     case 'none':
-      return number(value);
+      return isShare(knob) ? `${number(value * 100)} %` : number(value);
     case 'milliseconds':
       return seconds(value / 1e3);
     case 'kilobytes-per-second':
@@ -33,13 +36,30 @@ export function written({ unit, whole }: Knob, value: number): string {
   const rounded = Number(value.toPrecision(3));
   switch (unit) {
     case 'none':
-      return whole ? String(Math.round(value)) : Number.isInteger(rounded) ? `${rounded}.0` : String(rounded);
+      return whole ? String(Math.round(value)) : decimal(rounded);
     case 'milliseconds':
       return `"${rounded} ms"`;
     case 'kilobytes-per-second':
       return `"${rounded} kB/s"`;
   }
 }
+
+/** What a user typed for a knob, as TOML; the simulator says what is allowed if it is not valid. */
+export function typed(knob: Knob, entry: string): string {
+  const text = entry.trim();
+  const plain = text.replaceAll(',', '');
+  const alone = plain !== '' && Number.isFinite(Number(plain));
+  if (knob.unit !== 'none') {
+    // A number alone has the unit that was shown.
+    return JSON.stringify(alone ? `${plain} ${shown(knob, knob.value).split(' ')[1]}` : text);
+  }
+  const share = isShare(knob) ? Number(plain.replace(/\s*%$/, '')) / 100 : NaN;
+  if (Number.isFinite(share) && plain !== '') return decimal(Number(share.toPrecision(6)));
+  if (!alone) return JSON.stringify(text);
+  return knob.whole ? plain : decimal(Number(plain));
+}
+
+const decimal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : String(value));
 
 export const median = (values: number[]): number | undefined => {
   const sorted = values.toSorted((a, b) => a - b);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { after, before, test } from 'node:test';
+import { deflateRawSync } from 'node:zlib';
 import playwright from 'playwright-core';
 import { serve } from './serve.mjs';
 
@@ -97,6 +98,75 @@ test('a knob changes the scenario', async () => {
   const text = await page.locator('#toml').inputValue();
   assert.match(text, /delay = "\d+(\.\d+)? ms"/);
   assert.match(text, /# One download through a slow relay/, 'comments stay');
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('a knob takes what is typed, keeps the focus, and says what is allowed', async () => {
+  const { page, wrong, close } = await open();
+  const field = (path) => page.locator(`input[name="${path}"][type=text]`);
+  const enter = async (path, text) => {
+    await field(path).fill(text);
+    await page.keyboard.press('Enter');
+  };
+  const text = () => page.locator('#toml').inputValue();
+  const has = (part) => page.waitForFunction((it) => document.querySelector('#toml').value.includes(it), part);
+  const original = await text();
+  await enter('network/access/loss', '1 %');
+  await has('loss = 0.01');
+  await enter('network/relays/1/bucket/rate', '250');
+  await has('rate = "250 kB/s"');
+  const slider = page.locator('input[data-path="circuits/0/count"]');
+  await slider.focus();
+  for (const count of [2, 3]) {
+    await page.keyboard.press('ArrowRight');
+    await has(`count = ${count}`);
+    await page.waitForFunction(() => document.activeElement.dataset.path === 'circuits/0/count');
+  }
+  const changed = await text();
+  await enter('network/access/loss', '200 %');
+  await page.waitForSelector('#problem:not([hidden])');
+  assert.match(await page.locator('#problem').innerText(), /network\.access\.loss: 2 .*allowed/);
+  assert.equal(await text(), changed, 'the scenario stays');
+  assert.equal(await field('network/access/loss').inputValue(), '1 %', 'the knob too');
+  // The scenario as it was is in the list.
+  const chosen = () => page.locator('#source').evaluate((it) => it.selectedOptions[0].text);
+  assert.equal(await chosen(), 'changed: Why queues grow with the window');
+  await page.selectOption('#source', 'stories/Why queues grow with the window');
+  await page.waitForFunction((it) => document.querySelector('#toml').value === it, original);
+  await page.waitForFunction(() => document.querySelector('#source option[value=changed]') === null);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('another time is reached while the runs play', async () => {
+  const { page, wrong, close } = await open();
+  await plays(page);
+  await page.locator('#time').fill('0.5');
+  await page.waitForFunction(() => /^1[5-9](\.\d+)? s$/.test(document.querySelector('#clock').textContent));
+  await page.waitForTimeout(500);
+  assert.ok(Number(await page.locator('#time').inputValue()) >= 0.5, 'and it stays');
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('of scenarios that are chosen in quick order the last is shown', async () => {
+  const { page, wrong, close } = await open();
+  await plays(page);
+  for (const name of ['faults', 'branch', 'two-neighbours']) await page.selectOption('#source', `scenarios/${name}`);
+  await page.waitForFunction(() => document.querySelector('#caption').textContent.includes('one must not wait'));
+  await page.waitForFunction(() => document.querySelectorAll('.arm').length === 2);
+  await plays(page);
+  assert.match(await page.locator('.strip').first().innerText(), /middle, 2 MB\/s/);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('a link with a scenario that is not valid says so, and a story is shown', async () => {
+  const packed = deflateRawSync(Buffer.from('name = "x"\nduration = "1 parsec"\n')).toString('base64url');
+  const { page, wrong, close } = await open({}, `#t=1&speed=1&scenario=${packed}`);
+  assert.match(await page.locator('#problem').innerText(), /no valid scenario.*duration.*parsec.*allowed/);
+  await plays(page);
   assert.deepEqual(wrong, []);
   await close();
 });
