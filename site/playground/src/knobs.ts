@@ -65,7 +65,18 @@ function slider(knob: Knob, label: string, turned: (knob: Knob, value: string) =
   const field = document.createElement('input');
   Object.assign(field, { type: 'text', name: knob.path, value: shown(knob, knob.value), autocomplete: 'off', spellcheck: false });
   field.setAttribute('aria-label', `${label}, value`);
-  field.addEventListener('change', () => turned(knob, typed(knob, field.value)));
+  // What is typed takes the place of what was there.
+  field.addEventListener('click', () => {
+    if (field.selectionStart === field.selectionEnd) field.select();
+  });
+  let taken = field.value;
+  const take = () => {
+    if (field.value === taken) return;
+    taken = field.value;
+    turned(knob, typed(knob, taken));
+  };
+  field.addEventListener('change', take);
+  field.addEventListener('keydown', ({ key }) => key === 'Enter' && take());
   const input = document.createElement('input');
   Object.assign(input, { type: 'range', name: knob.path, min: '0', max: String(STEPS), step: '1' });
   input.value = String(position(knob, knob.value));
