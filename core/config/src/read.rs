@@ -61,6 +61,9 @@ fn from_toml(key: String, error: &toml::de::Error, text: &str) -> InputError {
 /// Serde says "unknown field `x`, expected one of `a`, `b`"; what does not look like this is kept.
 fn reword(key: String, message: &str) -> (String, String) {
     let message = message.trim().replace('\n', "; ");
+    if let Some(message) = reword_type(&message) {
+        return (key, message);
+    }
     let quoted: Vec<_> = message.split('`').skip(1).step_by(2).collect();
     let (Some(found), names) = (quoted.first(), quoted.iter().skip(1).copied()) else {
         return (key, message);
@@ -87,6 +90,26 @@ fn reword(key: String, message: &str) -> (String, String) {
     } else {
         (key, message)
     }
+}
+
+/// Puts serde's messages about types into our form; `None`: it is about something else.
+///
+/// Serde says "invalid type: string "1 %", expected f64", with the names of types of Rust.
+fn reword_type(message: &str) -> Option<String> {
+    let typed = message.starts_with("invalid type") || message.starts_with("invalid value");
+    let (found, expected) = message.rsplit_once(", expected ").filter(|_| typed)?;
+    let allowed = match expected {
+        "f64" | "f32" => "a number, without quotes and unit",
+        "i64" | "i32" => "a whole number, without quotes and unit",
+        "u64" | "usize" => "a whole number of at least 0, without quotes and unit",
+        "u32" => "a whole number from 0 to 4294967295, without quotes and unit",
+        "u16" => "a whole number from 0 to 65535, without quotes and unit",
+        "u8" => "a whole number from 0 to 255, without quotes and unit",
+        "a string" => "text in quotes",
+        "a boolean" => "true or false",
+        _ => return None,
+    };
+    Some(format!("{found}; allowed is {allowed}"))
 }
 
 fn key_of(path: &serde_path_to_error::Path) -> String {
@@ -213,6 +236,34 @@ mod tests {
         );
         let right = toml::<Examples>("[[list]]\nrate = \"1 MB/s\"\n").unwrap();
         assert_eq!(right.list[0].rate.to_string(), "1 MB/s");
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "only reading is tested")]
+    struct Plain {
+        share: Option<f64>,
+        seed: Option<u64>,
+        port: Option<u16>,
+        name: Option<String>,
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_told_what_is_allowed() {
+        for (wrong, told) in [
+            (
+                "share = \"1 %\"",
+                "share: invalid type: string \"1 %\"; allowed is a number, without",
+            ),
+            ("seed = -1", "allowed is a whole number of at least 0"),
+            ("port = 70000", "allowed is a whole number from 0 to 65535"),
+            (
+                "name = 5",
+                "name: invalid type: integer `5`; allowed is text in quotes",
+            ),
+        ] {
+            let message = toml::<Plain>(wrong).unwrap_err().to_string();
+            assert!(message.contains(told), "{message}");
+        }
     }
 
     #[test]
