@@ -124,7 +124,7 @@ fn show_plan(sweep: &Sweep, json: bool) -> Result<(), Failure> {
         values.chain([transport]).collect()
     };
     let text = format!(
-        "{}\n{} points are run; {} are not{}",
+        "{}\n{} points are run; {} are not\n{}",
         show::table(&header, points.iter().map(row)),
         points.len(),
         skipped.len(),
@@ -145,18 +145,13 @@ fn reasons(sweep: &Sweep) -> String {
             None => reasons.push((reason, vec![point])),
         }
     }
-    if reasons.is_empty() {
-        return "\n".to_owned();
-    }
     let all = sweep.values();
-    let mut text = ":\n".to_owned();
-    for (reason, points) in reasons {
-        text += &format!("\n{}: {reason}\n", points.len());
-        for block in blocks(&points) {
-            text += &format!("    {}\n", block_label(&block, &all));
-        }
-    }
-    text
+    let line = |block: &Block| format!("    {}\n", block_label(block, &all));
+    let shown = reasons.iter().map(|(reason, points)| {
+        let lines: String = blocks(points).iter().map(line).collect();
+        format!("\n{}: {reason}\n{lines}", points.len())
+    });
+    shown.collect()
 }
 
 /// The points, those as one block that differ in the values of an axis alone.
