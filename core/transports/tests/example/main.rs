@@ -185,6 +185,14 @@ mod namesakes {
     }
 }
 
+/// A preset with the name of another one.
+static NAMESAKE: Preset = Preset {
+    name: "backtap",
+    about: "something else",
+    family: &Family::BACKTAP,
+    options: "",
+};
+
 #[test]
 fn a_name_that_is_taken_is_refused_and_both_are_named() {
     let hop = register_hop::<namesakes::Credit, Counted>().unwrap_err();
@@ -201,12 +209,6 @@ fn a_name_that_is_taken_is_refused_and_both_are_named() {
         end.contains("\"vegas\"") && end.contains("namesakes::Vegas"),
         "{end}"
     );
-    static NAMESAKE: Preset = Preset {
-        name: "backtap",
-        about: "something else",
-        family: &Family::BACKTAP,
-        options: "",
-    };
     let preset = register_preset(&NAMESAKE).unwrap_err().to_string();
     assert!(
         preset.contains("two presets are named \"backtap\""),
