@@ -62,6 +62,7 @@ ALLOWED_IN_TESTS = {
     "hopflow-engine": {"transports"},
     "hopflow-lab": {"testkit"},
     "hopflow-daemon": {"testkit"},
+    "hopflow-own-transport": {"testkit"},
 }
 
 

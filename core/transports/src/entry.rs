@@ -1,5 +1,6 @@
 //! Layers as the registry lists them: what each says of itself, its options, and how it is read.
 
+use std::any::type_name;
 use std::sync::Arc;
 
 use hopflow_overlay::{ConfigError, EndControl, Info, PathChoice};
@@ -13,6 +14,8 @@ type Read<T> = fn(&mut Reader, &mut Around) -> Result<Arc<T>, ConfigError>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndEntry {
     pub(crate) info: fn() -> &'static Info,
+    /// The name of its type.
+    pub(crate) made_by: fn() -> &'static str,
     pub(crate) options: fn() -> Properties,
     pub(crate) read: Read<dyn EndControl>,
 }
@@ -29,6 +32,7 @@ impl EndEntry {
     pub(crate) const fn of<E: EndControl + LayerOptions>() -> Self {
         Self {
             info: || E::default().info(),
+            made_by: type_name::<E>,
             options: properties::<E>,
             read: |reader, around| Ok(Arc::new(reader.layer::<E>(around)?)),
         }
@@ -38,6 +42,7 @@ impl EndEntry {
     pub(crate) const fn plain<E: EndControl + Default>() -> Self {
         Self {
             info: || E::default().info(),
+            made_by: type_name::<E>,
             options: properties::<NoOptions>,
             read: |_, _| Ok(Arc::new(E::default())),
         }

@@ -27,9 +27,12 @@ mod stack;
 mod waiting;
 
 pub use check::{LAYER_KEYS, Misfit, check, redundant};
-pub use guests::{register_end, register_hop, register_preset};
+pub use guests::NameTaken;
 pub use layer::{Around, LayerOptions, NoOptions};
 pub use presets::{Family, Preset};
-pub use registry::{build, end_controls, hop_controls, path_choices, presets};
+pub use registry::{
+    build, end_controls, hop_controls, path_choices, presets, register_end, register_hop,
+    register_preset,
+};
 pub use round::BaseRtts;
 pub use schema::{CHOOSING_KEYS, all_options, options_of};

@@ -1,6 +1,8 @@
 //! Which layers and presets there are.
 
-use hopflow_overlay::{ConfigError, Factory, GatesChoose, Info, NoEndControl};
+use hopflow_overlay::{
+    ConfigError, EndControl, Factory, GatesChoose, HopControl, Info, NoEndControl,
+};
 use hopflow_wire::Payload;
 use toml::Table;
 
@@ -9,10 +11,11 @@ use crate::ends::{
     EndTcp, FixedWindows, GradientWindow, MarkedShareWindow, VegasControl, WorstHopWindow,
 };
 use crate::entry::{EndEntry, PathEntry};
-use crate::guests;
+use crate::guests::{self, NameTaken};
 use crate::hops::{
     Credit, DelayWindow, Joint, LoadReport, MarkReport, NoHopControl, PredictedRates, WaitReport,
 };
+use crate::layer::LayerOptions;
 use crate::paths::Switching;
 use crate::presets::{PRESETS, Preset};
 use crate::read::{Reader, unknown};
@@ -49,8 +52,8 @@ fn hops<P: Payload>() -> Vec<HopEntry<P>> {
 }
 
 /// The controls from end to end: one line for each.
-pub(crate) fn ends() -> Vec<EndEntry> {
-    let own = [
+fn own_ends() -> Vec<EndEntry> {
+    vec![
         EndEntry::plain::<NoEndControl>(),
         EndEntry::of::<FixedWindows>(),
         EndEntry::of::<VegasControl>(),
@@ -58,10 +61,14 @@ pub(crate) fn ends() -> Vec<EndEntry> {
         EndEntry::of::<WorstHopWindow>(),
         EndEntry::of::<GradientWindow>(),
         EndEntry::of::<MarkedShareWindow>(),
-    ];
-    distinct(own.into_iter().chain(guests::ends()), |entry| {
-        (entry.info)().name
-    })
+    ]
+}
+
+/// The controls from end to end.
+pub(crate) fn ends() -> Vec<EndEntry> {
+    let mut ends = own_ends();
+    ends.extend(guests::ends());
+    ends
 }
 
 /// The choices among circuits: one line for each.
@@ -95,11 +102,10 @@ pub fn path_choices() -> Vec<Info> {
 
 /// All presets, transport by transport.
 pub fn presets() -> Vec<&'static Preset> {
-    let all = PRESETS.iter().chain(guests::presets());
-    distinct(all, |preset| preset.name)
+    PRESETS.iter().chain(guests::presets()).collect()
 }
 
-/// Without those whose name another one had before.
+/// Without repetitions: a control that is registered for several payloads is one layer.
 fn distinct<T>(all: impl Iterator<Item = T>, name: impl Fn(&T) -> &'static str) -> Vec<T> {
     let mut known: Vec<T> = Vec::new();
     for one in all {
@@ -108,6 +114,30 @@ fn distinct<T>(all: impl Iterator<Item = T>, name: impl Fn(&T) -> &'static str) 
         }
     }
     known
+}
+
+/// Lets the option `hop-control` name a control on hops, for nodes whose cells hold `P`.
+///
+/// # Errors
+/// If another control on hops has its name.
+pub fn register_hop<H: HopControl<Config: LayerOptions>, P: Payload>() -> Result<(), NameTaken> {
+    guests::add_hop(HopEntry::<P>::of::<H>(), OWN_HOPS)
+}
+
+/// Lets the option `end-to-end` name a control from end to end.
+///
+/// # Errors
+/// If another control from end to end has its name.
+pub fn register_end<E: EndControl + LayerOptions>() -> Result<(), NameTaken> {
+    guests::add_end(EndEntry::of::<E>(), &own_ends())
+}
+
+/// Lets scenarios name a preset.
+///
+/// # Errors
+/// If another preset has its name.
+pub fn register_preset(preset: &'static Preset) -> Result<(), NameTaken> {
+    guests::add_preset(preset, PRESETS)
 }
 
 /// Makes a factory of nodes from a preset and options that override the preset's.

@@ -1,6 +1,6 @@
 //! From options to a stack of layers, and to nodes of it.
 
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::sync::Arc;
 
 use hopflow_overlay::{
@@ -36,6 +36,8 @@ type Built<P> = Result<Box<dyn Factory<P>>, ConfigError>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HopLayer {
     pub(crate) info: Info,
+    /// The name of its type.
+    pub(crate) made_by: fn() -> &'static str,
     pub(crate) options: fn() -> Properties,
     /// All options of a transport with this control, as they are settled.
     pub(crate) settled: fn(Chosen) -> Result<Settled, ConfigError>,
@@ -45,6 +47,7 @@ impl HopLayer {
     pub(crate) const fn of<H: HopControl<Config: LayerOptions>>() -> Self {
         Self {
             info: H::INFO,
+            made_by: type_name::<H>,
             options: properties::<H::Config>,
             settled: |chosen| Ok(Configured::<H>::new(chosen)?.settled),
         }

@@ -109,7 +109,7 @@ impl HopControl for Onlooker {
 
 #[test]
 fn a_control_that_bounds_nothing_leaves_the_source_to_the_ends() {
-    register_hop::<Onlooker, Counted>();
+    register_hop::<Onlooker, Counted>().unwrap();
     let ahead = |options: &str| {
         let options: Table = options.parse().expect("it is TOML");
         let factory = build::<Counted>("vanilla", &options).expect("they are allowed");
@@ -120,7 +120,7 @@ fn a_control_that_bounds_nothing_leaves_the_source_to_the_ends() {
 
 #[test]
 fn two_layers_with_a_regular_call_are_refused_whatever_they_declare() {
-    register_hop::<Onlooker, Counted>();
+    register_hop::<Onlooker, Counted>().unwrap();
     let options: Table = "hop-control = \"onlooker\"".parse().expect("it is TOML");
     let error = build::<Counted>("switching", &options).unwrap_err();
     let error = error.to_string();

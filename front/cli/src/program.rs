@@ -3,12 +3,12 @@
 use std::env;
 use std::process::ExitCode;
 
-use hopflow_api::Caller;
+use hopflow_api::{Caller, Failure};
 use hopflow_overlay::{EndControl, HopControl};
 use hopflow_sim::Simulated;
-use hopflow_transports::{LayerOptions, Preset};
+use hopflow_transports::{LayerOptions, NameTaken, Preset};
 
-use crate::overlay;
+use crate::{fail, overlay};
 
 /// The program `hopflow`, to which other crates add controls and presets.
 ///
@@ -29,7 +29,8 @@ use crate::overlay;
 /// ```
 #[derive(Debug, Default)]
 pub struct Program {
-    _private: (),
+    /// The first name that was given to two things.
+    taken: Option<NameTaken>,
 }
 
 impl Program {
@@ -41,27 +42,32 @@ impl Program {
     /// With a control on hops, in the simulator and, with the feature `overlay`, in real hosts.
     #[must_use]
     pub fn hop_control<H: HopControl<Config: LayerOptions>>(self) -> Self {
-        hopflow_transports::register_hop::<H, Simulated>();
-        overlay::register_hop::<H>();
-        self
+        let registered = hopflow_transports::register_hop::<H, Simulated>();
+        self.with(registered.and_then(|()| overlay::register_hop::<H>()))
     }
 
     /// With a control from end to end.
     #[must_use]
     pub fn end_control<E: EndControl + LayerOptions>(self) -> Self {
-        hopflow_transports::register_end::<E>();
-        self
+        self.with(hopflow_transports::register_end::<E>())
     }
 
     /// With a preset.
     #[must_use]
     pub fn preset(self, preset: &'static Preset) -> Self {
-        hopflow_transports::register_preset(preset);
+        self.with(hopflow_transports::register_preset(preset))
+    }
+
+    fn with(mut self, registered: Result<(), NameTaken>) -> Self {
+        self.taken = self.taken.or(registered.err());
         self
     }
 
-    /// Does what the command line says.
+    /// Does what the command line says; an error if a control or preset has the name of another one.
     pub fn run(self) -> ExitCode {
+        if let Some(taken) = self.taken {
+            return ExitCode::from(fail::report(&Failure::bad_input(taken)));
+        }
         let program = env::current_exe().unwrap_or_default();
         let arguments: Vec<_> = env::args_os().skip(1).collect();
         let caller = Caller::of_arguments("hopflow", &arguments, program);

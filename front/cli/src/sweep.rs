@@ -123,15 +123,65 @@ fn show_plan(sweep: &Sweep, json: bool) -> Result<(), Failure> {
         let transport = format!("{preset} {options}").trim_end().to_owned();
         values.chain([transport]).collect()
     };
-    let reason = |(point, reason): &(Point, &str)| format!("{}: {reason}\n", point.label());
     let text = format!(
-        "{}\n{} points are run; {} are not:\n{}",
+        "{}\n{} points are run; {} are not\n{}",
         show::table(&header, points.iter().map(row)),
         points.len(),
         skipped.len(),
-        skipped.iter().map(reason).collect::<String>(),
+        reasons(sweep),
     );
     show::print(&text)
+}
+
+/// Points with the same values, but for those of which each axis lists several.
+type Block = [Vec<&'static str>; NAMES.len()];
+
+/// Each reason why points are not run, with how many there are and which.
+fn reasons(sweep: &Sweep) -> String {
+    let mut reasons: Vec<(&str, Vec<Point>)> = Vec::new();
+    for &(point, reason) in sweep.skipped() {
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, points)) => points.push(point),
+            None => reasons.push((reason, vec![point])),
+        }
+    }
+    let all = sweep.values();
+    let line = |block: &Block| format!("    {}\n", block_label(block, &all));
+    let shown = reasons.iter().map(|(reason, points)| {
+        let lines: String = blocks(points).iter().map(line).collect();
+        format!("\n{}: {reason}\n{lines}", points.len())
+    });
+    shown.collect()
+}
+
+/// The points, those as one block that differ in the values of an axis alone.
+fn blocks(points: &[Point]) -> Vec<Block> {
+    let single = |point: &Point| point.values().map(|value| vec![value]);
+    let mut blocks: Vec<Block> = points.iter().map(single).collect();
+    for axis in (0..NAMES.len()).rev() {
+        let mut merged: Vec<Block> = Vec::new();
+        for block in blocks {
+            let alike = |other: &&mut Block| {
+                (0..NAMES.len()).all(|place| place == axis || other[place] == block[place])
+            };
+            match merged.iter_mut().find(alike) {
+                Some(other) => other[axis].extend(&block[axis]),
+                None => merged.push(block),
+            }
+        }
+        blocks = merged;
+    }
+    blocks
+}
+
+/// The label of a block's points; `*` stands for several values, if they are all of their axis.
+fn block_label(block: &Block, all: &Block) -> String {
+    let value = |(values, all): (&Vec<&str>, &Vec<&str>)| match values.len() {
+        count if count > 1 && count == all.len() => "*".to_owned(),
+        _ => values.join(","),
+    };
+    let values: Vec<_> = block.iter().zip(all).map(value).collect();
+    values.join("+")
 }
 
 fn plan_json(points: &[(Point, Choice)], skipped: &[(Point, &str)]) -> Value {

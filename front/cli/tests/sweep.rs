@@ -99,7 +99,11 @@ fn a_dry_run_tells_the_points_and_why_others_are_left_out() {
     ));
     assert!(text.contains("backtap"), "{text}");
     assert!(text.contains(" points are run; "), "{text}");
-    assert!(text.contains("datagram+per-circuit+none+none+round-robin: "));
+    let reason = "A datagram belongs to no connection";
+    assert_eq!(text.matches(reason).count(), 1, "{text}");
+    let (_, points) = text.split_once(reason).unwrap();
+    let points = points.lines().nth(1).unwrap_or_default();
+    assert_eq!(points.trim(), "datagram+per-circuit+*+*+*", "{text}");
     let plan = success(sweep(folder.path(), &["--dry-run", "--json"]));
     let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
     assert_eq!(plan["points"][0]["preset"], "vanilla");

@@ -1,6 +1,8 @@
 //! A window on every hop that follows the forward delay by AIMD, in the manner of Swift (Kumar et
 //! al., SIGCOMM '20, section 3.1): it grows by a cell per round trip, and shrinks by a share of
-//! itself, once per round trip, while cells wait longer than a target.
+//! itself, once per round trip, while cells wait longer than a target. The share is that of the round
+//! trip which is too much: what stays under way fills the hop for as long as may be, so that it never
+//! idles.
 //!
 //! What leaks: a predecessor learns when each of its cells is forwarded.
 
@@ -46,6 +48,8 @@ pub(crate) struct Config {
     initial_window: Cells,
     /// How much longer than the base round trip one may take.
     target: Interval,
+    /// A delay that does not count as waiting: what a real host adds.
+    tolerance: Duration,
 }
 
 /// What one flow remembers.
@@ -62,6 +66,7 @@ impl Default for Config {
         Self {
             initial_window: Cells::new(10),
             target: Interval::from_millis(5),
+            tolerance: Duration::ZERO,
         }
     }
 }
@@ -141,7 +146,8 @@ impl DelayAimd {
         let base = self.base_rtts.with(cx.site, sample.rtt).max(FEEDBACK_DELAY);
         let Some(rtt) = sample.rtt else { return };
         flow.last = Some(rtt);
-        let over = rtt.saturating_sub(base + self.config.target.get());
+        let allowed = base + self.config.tolerance + self.config.target.get();
+        let over = rtt.saturating_sub(allowed);
         if over.is_zero() {
             flow.window += sample.cells.get() * CELL * CELL / flow.window;
         } else if cx.now >= flow.calm_until {

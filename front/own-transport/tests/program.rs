@@ -74,8 +74,6 @@ fn they_run_on_real_relays() {
         "testbed",
         "--transport",
         "delay-aimd",
-        "--option",
-        "target=20ms",
         "--size",
         "200kB",
         "--json",

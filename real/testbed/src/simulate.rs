@@ -115,7 +115,11 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         end: settings.duration.map_or(LATEST, |limit| limit + LATEST),
         seed,
         sampling: Sampling::default(),
-        tcp: TcpConfig::default(),
+        tcp: TcpConfig {
+            // As real nodes set their sockets.
+            nagle: false,
+            ..TcpConfig::default()
+        },
     }
 }
 

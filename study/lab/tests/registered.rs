@@ -8,8 +8,8 @@ use hopflow_sim::Simulated;
 
 #[test]
 fn a_registered_control_is_swept_without_a_change_here() {
-    hopflow_transports::register_hop::<delay_aimd::DelayAimd, Simulated>();
-    hopflow_transports::register_preset(&delay_aimd::PRESET);
+    hopflow_transports::register_hop::<delay_aimd::DelayAimd, Simulated>().unwrap();
+    hopflow_transports::register_preset(&delay_aimd::PRESET).unwrap();
     let chosen = Chosen {
         hop_control: vec!["delay-aimd".to_owned()],
         ..Chosen::default()

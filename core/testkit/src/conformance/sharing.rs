@@ -97,6 +97,11 @@ fn used(bytes: f64) -> f64 {
 }
 
 /// What is used is at least nine tenths of what the transport fills.
+///
+/// A window that follows the delay can do so whatever its target is. It shrinks where a round trip
+/// exceeds `base + target`. What stays after a decrease by a share `b` fills the hop if
+/// `(1 - b) * (base + target) >= base`: always, if `b` is the part of the round trip that is too
+/// long, and else from `target = base * b / (1 - b)` on.
 fn assert_filled(factory: &dyn Factory<Counted>, used: f64) {
     let least = 0.9 * factory.plan().hop.target_utilization;
     assert!(

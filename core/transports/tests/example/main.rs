@@ -1,17 +1,11 @@
-//! The examples of docs/adding-a-transport.md work: they pass the battery and run in
-//! the simulator.
+//! A control of another crate works when it is registered: it passes the battery and runs in the
+//! simulator.
 
-#[path = "../../../../front/own-transport/src/delay_aimd.rs"]
-mod delay_aimd;
 mod fixed_hop_window;
-#[path = "../../../../front/own-transport/src/source_window.rs"]
-mod source_window;
-
-use std::sync::{Arc, Once};
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use delay_aimd::DelayAimd;
 use fixed_hop_window::{FixedHopWindow, PRESET};
 use hopflow_overlay::{ConfigError, Direction, Factory};
 use hopflow_sim::Simulated;
@@ -19,33 +13,19 @@ use hopflow_sim::spec::{
     AccessSpec, Backbone, CircuitSpec, Class, NodeSpec, QueueSpec, Sampling, Workload, WorldSpec,
 };
 use hopflow_testkit::{Chain, Counted, End, Manner, Medium, conformance};
-use hopflow_transports::{build, presets, register_end, register_hop, register_preset};
+use hopflow_transports::{
+    Family, Preset, build, presets, register_end, register_hop, register_preset,
+};
 use hopflow_units::{Bytes, Cells, Duration, NodeId, Rate};
 use hopflow_wire::Payload;
-use source_window::SourceWindow;
 use toml::Table;
 
 /// A factory with options, of a preset that names the registered control.
 fn try_factory<P: Payload>(options: &str) -> Result<Box<dyn Factory<P>>, ConfigError> {
-    try_factory_of(PRESET.name, options)
-}
-
-fn try_factory_of<P: Payload>(
-    preset: &str,
-    options: &str,
-) -> Result<Box<dyn Factory<P>>, ConfigError> {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        register_hop::<FixedHopWindow, Counted>();
-        register_hop::<FixedHopWindow, Simulated>();
-        register_preset(&PRESET);
-        register_hop::<DelayAimd, Counted>();
-        register_preset(&delay_aimd::PRESET);
-        register_end::<SourceWindow>();
-        register_preset(&source_window::PRESET);
-    });
+    register_hop::<FixedHopWindow, P>().expect("its name is new");
+    register_preset(&PRESET).expect("its name is new");
     let options: Table = options.parse().expect("it is TOML");
-    build(preset, &options)
+    build(PRESET.name, &options)
 }
 
 fn factory<P: Payload>(options: &str) -> Box<dyn Factory<P>> {
@@ -146,47 +126,103 @@ fn it_runs_in_the_simulator() {
     assert!(outcome.downloads.len() > 10, "{}", outcome.downloads.len());
 }
 
-/// Cells that arrive within 10 s over two nodes and ways of `delay`, less the first second.
-fn cells_per_second(factory: &dyn Factory<Counted>, medium: Medium) -> f64 {
-    let mut chain = Chain::new(factory, 2, Manner::Orderly, 1).with_medium(medium);
-    let circuit = chain.circuit(&[0, 1]);
-    let stream = chain.stream(&[circuit]);
-    chain.write(stream, End::Exit, Bytes::new(100_000_000));
-    chain.run_for(Duration::from_secs(1));
-    let first = chain.arrived(stream, End::Exit).as_f64();
-    chain.run_for(Duration::from_secs(10));
-    (chain.arrived(stream, End::Exit).as_f64() - first) / 498.0 / 10.0
+/// Names that hopflow has, given to other things.
+mod namesakes {
+    use hopflow_overlay::{
+        EndControl, EndGates, EndPlan, EndState, Gates, HopControl, HopCx, HopPlan, HopSignal,
+        Info, NodeEnv, Site, Violation,
+    };
+    use hopflow_transports::{LayerOptions, NoOptions};
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Clone, Debug)]
+    pub(crate) struct Credit;
+
+    impl HopControl for Credit {
+        const INFO: Info = Info::new("credit", "has a name that is taken");
+        type Config = NoOptions;
+        type Flow = ();
+
+        fn plan(_: &NoOptions) -> HopPlan {
+            HopPlan::default()
+        }
+
+        fn new(_: &NoOptions, _: &NodeEnv) -> Self {
+            Self
+        }
+
+        fn open(&mut self, _: &Site, _: &mut Gates<'_>) {}
+
+        fn on(
+            &mut self,
+            (): &mut (),
+            _: &mut HopCx<'_>,
+            _: HopSignal<'_>,
+        ) -> Result<(), Violation> {
+            Ok(())
+        }
+    }
+
+    #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+    pub(crate) struct Vegas {}
+
+    impl LayerOptions for Vegas {}
+
+    impl EndControl for Vegas {
+        fn info(&self) -> &'static Info {
+            static INFO: Info = Info::new("vegas", "has a name that is taken");
+            &INFO
+        }
+
+        fn plan(&self) -> EndPlan {
+            EndPlan::default()
+        }
+
+        fn open(&self, _: &Site, _: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
+            None
+        }
+    }
+}
+
+/// A preset with the name of another one.
+static NAMESAKE: Preset = Preset {
+    name: "backtap",
+    about: "something else",
+    family: &Family::BACKTAP,
+    options: "",
+};
+
+#[test]
+fn a_name_that_is_taken_is_refused_and_both_are_named() {
+    let hop = register_hop::<namesakes::Credit, Counted>().unwrap_err();
+    let text = hop.to_string();
+    for part in [
+        "two controls on hops are named \"credit\"",
+        "hopflow_transports::hops::credit::Credit",
+        "namesakes::Credit",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    let end = register_end::<namesakes::Vegas>().unwrap_err().to_string();
+    assert!(
+        end.contains("\"vegas\"") && end.contains("namesakes::Vegas"),
+        "{end}"
+    );
+    let preset = register_preset(&NAMESAKE).unwrap_err().to_string();
+    assert!(
+        preset.contains("two presets are named \"backtap\""),
+        "{preset}"
+    );
+    assert!(preset.contains(NAMESAKE.about), "{preset}");
 }
 
 #[test]
-fn delay_aimd_passes_the_battery() {
-    let factory = try_factory_of::<Counted>("delay-aimd", "").expect("it is registered");
-    conformance::check(factory.as_ref());
-}
-
-#[test]
-fn source_window_passes_the_battery() {
-    let factory = try_factory_of::<Counted>("source-window", "").expect("it is registered");
-    conformance::check(factory.as_ref());
-}
-
-/// From a window of 10 cells it grows by one per round trip of 100 ms: 10 after a second, and the
-/// mean of the next ten seconds is 10 + 10 + 50 cells per round trip.
-#[test]
-fn delay_aimd_grows_by_a_cell_per_round_trip() {
-    let factory = try_factory_of::<Counted>("delay-aimd", "").expect("it is registered");
-    let medium = Medium::delay(Duration::from_micros(49_500));
-    let rate = cells_per_second(factory.as_ref(), medium);
-    assert!((650.0..750.0).contains(&rate), "{rate} cells/s");
-}
-
-/// A window per round trip.
-#[test]
-fn the_rate_of_source_window_is_its_window_over_the_round_trip() {
-    let factory = try_factory_of::<Counted>("source-window", "window = 100");
-    let medium = Medium::delay(Duration::from_millis(50));
-    let rate = cells_per_second(factory.expect("it is registered").as_ref(), medium);
-    assert!((950.0..1010.0).contains(&rate), "{rate} cells/s");
+fn the_same_again_changes_nothing() {
+    let _ = factory::<Counted>("");
+    let before = presets().len();
+    let _ = factory::<Counted>("");
+    assert_eq!(presets().len(), before);
 }
 
 /// The guide prints the examples as they are tested here.

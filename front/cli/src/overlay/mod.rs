@@ -13,7 +13,7 @@ use clap::Subcommand;
 use hopflow_api::{Caller, Failure};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::HopControl;
-use hopflow_transports::LayerOptions;
+use hopflow_transports::{LayerOptions, NameTaken};
 
 use args::{DirectoryCommand, NodeOptions};
 use testbed::TestbedOptions;
@@ -59,6 +59,6 @@ impl Command {
 }
 
 /// Makes a control on hops known to real hosts.
-pub(crate) fn register_hop<H: HopControl<Config: LayerOptions>>() {
-    hopflow_transports::register_hop::<H, OnionPayload>();
+pub(crate) fn register_hop<H: HopControl<Config: LayerOptions>>() -> Result<(), NameTaken> {
+    hopflow_transports::register_hop::<H, OnionPayload>()
 }

@@ -90,6 +90,11 @@ impl Sweep {
         &self.skipped
     }
 
+    /// The names of the values that are swept, by axis.
+    pub fn values(&self) -> [Vec<&'static str>; 5] {
+        self.axes.names()
+    }
+
     /// What the scenario shows.
     pub fn about(&self) -> &str {
         &self.scenario.about
