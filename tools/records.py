@@ -13,7 +13,7 @@ pages of `docs` have what this tool makes of records:
                                                    quantities that end so
     <!-- record: values ID QUANTITY -->            values of a quantity, a column for each transport
     <!-- record: claims ID [ENDING] -->            claims and trends with their differences
-    <!-- record: cases ID QUANTITY -->             values of a quantity, a row for each case
+    <!-- record: cases ID QUANTITY [at X] -->      values of a quantity, a row for each case; of curves, at X
     <!-- record: differences ID FIRST: QUANTITY -->  claims of FIRST and a quantity, a row for each case
 
 `check` compares pages and records, and records and golden hashes. `write` writes the pages.
@@ -314,15 +314,17 @@ def of_quantity(name, quantity):
     return table([unit, *(f"`{transport}`" for transport in transports)], rows)
 
 
-def cases(name, quantity):
+def cases(name, what):
     """The values of a quantity in all cases: a row for each case, a column for each transport."""
+    quantity, _, x = what.partition(" at ")
     found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity and not is_claim(value)]
+    found = [value for value in found if place(value["x"]) == x]
     transports = list(dict.fromkeys(value["transport"] for value in found))
     rows = {}
     for value in found:
         case = value["quantity"].partition(", ")[2]
         rows.setdefault((case, value["n"]), {})[value["transport"]] = with_interval(value) + judged(value)
-    unit = f"{quantity} ({found[0]['unit']})" if found and found[0]["unit"] else quantity
+    unit = f"{what} ({found[0]['unit']})" if found and found[0]["unit"] else what
     lines = [[case, n, *(of.get(transport, "") for transport in transports)] for (case, n), of in rows.items()]
     return table([unit, "networks", *(f"`{transport}`" for transport in transports)], lines)
 
@@ -389,7 +391,7 @@ def block(order):
         return cases(*rest)
     if kind == "differences":
         return differences(*rest)
-    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, claims ID [ENDING], cases ID QUANTITY, differences ID FIRST: QUANTITY')
+    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, claims ID [ENDING], cases ID QUANTITY [at X], differences ID FIRST: QUANTITY')
 
 
 def page(text):
