@@ -315,11 +315,21 @@ def of_quantity(name, quantity):
     return table([unit, *(f"`{transport}`" for transport in transports)], rows)
 
 
+def at_point(what):
+    """A quantity and the point of its curves that is asked for; empty where it has none.
+
+    >>> at_point("web ttlb, 3 nodes at 50"), at_point("requests open at the end")
+    (('web ttlb, 3 nodes', '50'), ('requests open at the end', ''))
+    """
+    quantity, x = re.fullmatch(r"(.*?)(?: at ([0-9.]+))?", what).groups(default="")
+    return quantity, x
+
+
 def several(name, quantities):
     """Values of several quantities, of curves at a point: a row for each, a column for each transport."""
     rows, transports, most = [], [], 0
     for what in quantities.split("; "):
-        quantity, _, x = what.partition(" at ")
+        quantity, x = at_point(what)
         found = [value for value in values(name) if value["quantity"] == quantity and place(value["x"]) == x]
         if not found:
             raise SystemExit(f'the record of {name} has no "{what}"')
@@ -333,7 +343,7 @@ def several(name, quantities):
 
 def cases(name, what):
     """The values of a quantity in all cases: a row for each case, a column for each transport."""
-    quantity, _, x = what.partition(" at ")
+    quantity, x = at_point(what)
     found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity and not is_claim(value)]
     found = [value for value in found if place(value["x"]) == x]
     transports = list(dict.fromkeys(value["transport"] for value in found))
