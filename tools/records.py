@@ -12,8 +12,9 @@ pages of `docs` have what this tool makes of records:
     <!-- record: verdicts ID [ENDING] -->          one experiment, by figure and quantity; perhaps only
                                                    quantities that end so
     <!-- record: values ID QUANTITY -->            values of a quantity, a column for each transport
+    <!-- record: rows ID QUANTITY [at X]; ... -->  several quantities, a row for each
     <!-- record: claims ID [ENDING] -->            claims and trends with their differences
-    <!-- record: cases ID QUANTITY -->             values of a quantity, a row for each case
+    <!-- record: cases ID QUANTITY [at X] -->      values of a quantity, a row for each case; of curves, at X
     <!-- record: differences ID FIRST: QUANTITY -->  claims of FIRST and a quantity, a row for each case
 
 `check` compares pages and records, and records and golden hashes. `write` writes the pages.
@@ -314,15 +315,43 @@ def of_quantity(name, quantity):
     return table([unit, *(f"`{transport}`" for transport in transports)], rows)
 
 
-def cases(name, quantity):
+def at_point(what):
+    """A quantity and the point of its curves that is asked for; empty where it has none.
+
+    >>> at_point("web ttlb, 3 nodes at 50"), at_point("requests open at the end")
+    (('web ttlb, 3 nodes', '50'), ('requests open at the end', ''))
+    """
+    quantity, x = re.fullmatch(r"(.*?)(?: at ([0-9.]+))?", what).groups(default="")
+    return quantity, x
+
+
+def several(name, quantities):
+    """Values of several quantities, of curves at a point: a row for each, a column for each transport."""
+    rows, transports, most = [], [], 0
+    for what in quantities.split("; "):
+        quantity, x = at_point(what)
+        found = [value for value in values(name) if value["quantity"] == quantity and place(value["x"]) == x]
+        if not found:
+            raise SystemExit(f'the record of {name} has no "{what}"')
+        transports += [value["transport"] for value in found if value["transport"] not in transports]
+        most = max(most, *(int(value["n"]) for value in found))
+        unit = f" ({found[0]['unit']})" if found[0]["unit"] else ""
+        rows.append((what + unit, {value["transport"]: with_interval(value) + judged(value) for value in found}))
+    header = [f"{most} networks", *(f"`{transport}`" for transport in transports)]
+    return table(header, [[what, *(of.get(transport, "") for transport in transports)] for what, of in rows])
+
+
+def cases(name, what):
     """The values of a quantity in all cases: a row for each case, a column for each transport."""
+    quantity, x = at_point(what)
     found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity and not is_claim(value)]
+    found = [value for value in found if place(value["x"]) == x]
     transports = list(dict.fromkeys(value["transport"] for value in found))
     rows = {}
     for value in found:
         case = value["quantity"].partition(", ")[2]
         rows.setdefault((case, value["n"]), {})[value["transport"]] = with_interval(value) + judged(value)
-    unit = f"{quantity} ({found[0]['unit']})" if found and found[0]["unit"] else quantity
+    unit = f"{what} ({found[0]['unit']})" if found and found[0]["unit"] else what
     lines = [[case, n, *(of.get(transport, "") for transport in transports)] for (case, n), of in rows.items()]
     return table([unit, "networks", *(f"`{transport}`" for transport in transports)], lines)
 
@@ -385,11 +414,13 @@ def block(order):
         return claims(*rest)
     if kind == "values":
         return of_quantity(*rest)
+    if kind == "rows":
+        return several(*rest)
     if kind == "cases":
         return cases(*rest)
     if kind == "differences":
         return differences(*rest)
-    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, claims ID [ENDING], cases ID QUANTITY, differences ID FIRST: QUANTITY')
+    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, rows ID QUANTITY [at X]; ..., claims ID [ENDING], cases ID QUANTITY [at X], differences ID FIRST: QUANTITY')
 
 
 def page(text):

@@ -187,7 +187,7 @@ pub(crate) const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "backtap-as-printed",
-        about: "BackTap exactly as its paper prints it: one cell more or less per round trip",
+        about: "BackTap with windows as its paper prints them: one cell more or less per round trip",
         family: &Family::BACKTAP,
         options: "growth = \"one-cell\"",
     },
