@@ -74,7 +74,7 @@ def violations(edges):
     >>> violations([("hopflow-overlay", "dev", "hopflow-testkit")])
     []
     >>> print(*violations([("hopflow-sim", "normal", "hopflow-transports")]))
-    hopflow-sim must not depend on hopflow-transports (allowed: netem, overlay, random, tcp, units, wire)
+    hopflow-sim must not depend on hopflow-transports (allowed: netem, overlay, random, tcp, trace, units, wire)
     >>> print(*violations([("hopflow-units", "dev", "hopflow-sim")]))
     hopflow-units must not depend on hopflow-sim, not even in tests (allowed: none)
     >>> print(*violations([("hopflow-new", "normal", "hopflow-units")]))
