@@ -17,11 +17,12 @@ pub struct Gate {
     credit: u64,
     passed: u64,
     released: u64,
-    pacer: Option<Pacer>,
+    /// Apart, for most gates have no rate.
+    pacer: Option<Box<Pacer>>,
 }
 
 /// Spaces cells in time; the generic cell rate algorithm (ITU-T I.371).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Pacer {
     interval: Duration,
     burst: Duration,
@@ -59,7 +60,7 @@ impl Gate {
 
     /// When the rate allows the next cell; `None` without a rate.
     pub fn opens_at(&self) -> Option<Instant> {
-        self.pacer.as_ref().map(Pacer::opens)
+        self.pacer.as_ref().map(|pacer| pacer.opens())
     }
 
     /// When the gate opens by itself, if it is closed and only its rate is why.
@@ -115,16 +116,9 @@ impl Gate {
     /// Lets a cell pass every `interval` from the last one on, and up to `burst` worth of them
     /// ahead of time.
     pub fn set_pace(&mut self, interval: Duration, burst: Duration) {
-        let [last, due] = match &self.pacer {
-            None => [Instant::ZERO; 2],
-            Some(pacer) => [pacer.last, pacer.due.min(pacer.last + interval)],
-        };
-        self.pacer = Some(Pacer {
-            interval,
-            burst,
-            due,
-            last,
-        });
+        let pacer = self.pacer.get_or_insert_default();
+        pacer.due = pacer.due.min(pacer.last + interval);
+        (pacer.interval, pacer.burst) = (interval, burst);
     }
 
     /// Lets cells pass at any rate.

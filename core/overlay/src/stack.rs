@@ -14,7 +14,7 @@ pub struct Stack<H: HopControl> {
     pub end: Arc<dyn EndControl>,
     /// The choice among circuits.
     pub path: Arc<dyn PathChoice>,
-    plan: Plan,
+    plan: Arc<Plan>,
 }
 
 impl<H: HopControl> Clone for Stack<H> {
@@ -23,7 +23,7 @@ impl<H: HopControl> Clone for Stack<H> {
             hop: self.hop.clone(),
             end: Arc::clone(&self.end),
             path: Arc::clone(&self.path),
-            plan: self.plan.clone(),
+            plan: Arc::clone(&self.plan),
         }
     }
 }
@@ -51,13 +51,18 @@ impl<H: HopControl> Stack<H> {
             hop,
             end,
             path,
-            plan,
+            plan: Arc::new(plan),
         }
     }
 
     /// What the layers need of the node.
-    pub const fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The same, for nodes, which all read one copy of it.
+    pub(crate) fn shared_plan(&self) -> Arc<Plan> {
+        Arc::clone(&self.plan)
     }
 
     /// What the layers say of themselves, from the link up.

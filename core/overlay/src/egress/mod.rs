@@ -9,6 +9,7 @@ mod reports;
 mod scheduler;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Carrier, Cell, Frame, Payload};
@@ -19,14 +20,12 @@ use scheduler::Scheduler;
 
 use crate::site::Port;
 use crate::slots::make_room;
-use crate::{Charging, FeedbackPlan, FlowId, Hold, LinkPlan, Scope, Turn};
+use crate::{Charging, FeedbackPlan, FlowId, Hold, Plan, Scope, Turn};
 
 /// Links, scheduler and token bucket of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Egress<P> {
-    plan: LinkPlan,
-    /// Encoded bytes of feedback, at most.
-    feedback_len: Bytes,
+    plan: Arc<Plan>,
     links: Vec<Link<P>>,
     numbers: Numbers,
     pub(crate) scheduler: Scheduler,
@@ -76,12 +75,11 @@ impl Numbers {
 }
 
 impl<P: Payload> Egress<P> {
-    /// Without links; feedback takes at most `feedback_len` bytes of them.
-    pub(crate) fn new(plan: &LinkPlan, feedback_len: Bytes, bucket: Option<BucketConfig>) -> Self {
-        let scheduler = Scheduler::new(plan.scheduler.scope, plan.scheduler.order);
+    /// Without links.
+    pub(crate) fn new(plan: &Arc<Plan>, bucket: Option<BucketConfig>) -> Self {
+        let scheduler = Scheduler::new(plan.link.scheduler.scope, plan.link.scheduler.order);
         Self {
-            plan: plan.clone(),
-            feedback_len,
+            plan: Arc::clone(plan),
             links: Vec::new(),
             numbers: Numbers::default(),
             scheduler,
@@ -106,7 +104,7 @@ impl<P: Payload> Egress<P> {
     }
 
     fn fresh_link(&self) -> Link<P> {
-        Link::new(self.plan.carrier, self.feedback_len)
+        Link::new(self.plan.link.carrier, self.plan.feedback_len())
     }
 
     /// Whether the number belongs to a link.
@@ -149,7 +147,7 @@ impl<P: Payload> Egress<P> {
         if !self.has(link) {
             return;
         }
-        let cell = self.plan.cell_len();
+        let cell = self.plan.link.cell_len();
         let state = &mut self.links[link.index()];
         state.set_room(room, cell);
         if state.starved && state.fits(cell) {
@@ -194,7 +192,7 @@ impl<P: Payload> Egress<P> {
     #[inline]
     pub(crate) fn fits(&mut self, front: FlowId, link: LinkId) -> bool {
         let state = &mut self.links[link.index()];
-        if state.fits(self.plan.cell_len()) {
+        if state.fits(self.plan.link.cell_len()) {
             return true;
         }
         state.starved = true;
@@ -224,7 +222,7 @@ impl<P: Payload> Egress<P> {
     /// Whether KIST and the token bucket let a cell leave now; if not, notes when they will.
     #[inline]
     pub(crate) fn may_send(&mut self, now: Instant) -> bool {
-        if let (Some(interval), Some(last)) = (self.plan.scheduler.kist, self.last_run)
+        if let (Some(interval), Some(last)) = (self.plan.link.scheduler.kist, self.last_run)
             && last != now
             && last + interval > now
         {
@@ -232,25 +230,25 @@ impl<P: Payload> Egress<P> {
             return false;
         }
         if let Some(bucket) = &mut self.bucket {
-            let cell = self.plan.cell_len();
+            let cell = self.plan.link.cell_len();
             if bucket.tokens(now) < cell.get() as i64 {
                 self.resume_at = bucket.ready_at(cell);
                 return false;
             }
         }
-        self.last_run = self.plan.scheduler.kist.map(|_| now);
+        self.last_run = self.plan.link.scheduler.kist.map(|_| now);
         true
     }
 
     /// What keeps a cell from a link that its gates would let go, if anything here does.
     pub(crate) fn hold(&self, now: Instant, link: LinkId) -> Option<Hold> {
-        if !self.links[link.index()].fits(self.plan.cell_len()) {
+        if !self.links[link.index()].fits(self.plan.link.cell_len()) {
             return Some(Hold::Room);
         }
         if self.resume_at <= now || self.resume_at == Instant::FAR_FUTURE {
             return None;
         }
-        let run = self.plan.scheduler.kist.zip(self.last_run);
+        let run = self.plan.link.scheduler.kist.zip(self.last_run);
         let waits = run.is_some_and(|(interval, last)| last + interval == self.resume_at);
         Some(if waits { Hold::Run } else { Hold::Bucket })
     }
@@ -259,9 +257,9 @@ impl<P: Payload> Egress<P> {
     #[inline]
     pub(crate) fn pay_cell(&mut self, again: bool) {
         if let Some(bucket) = &mut self.bucket
-            && (!again || self.plan.charging == Charging::Everything)
+            && (!again || self.plan.link.charging == Charging::Everything)
         {
-            bucket.pay(self.plan.cell_len());
+            bucket.pay(self.plan.link.cell_len());
         }
     }
 
@@ -275,7 +273,7 @@ impl<P: Payload> Egress<P> {
     /// Puts a chosen cell into its link's outbox and ends the front flow's turn.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {
-        let len = self.plan.cell_len();
+        let len = self.plan.link.cell_len();
         let state = &mut self.links[link.index()];
         if state.outbox.capacity() == 0 {
             state.outbox = self.spare.pop().unwrap_or_default();
@@ -283,7 +281,7 @@ impl<P: Payload> Egress<P> {
         state.outbox.push(Frame::Cell(cell));
         state.room -= len.get() as i64;
         let full = state.outbox_is_full(len);
-        let (turn, bucket) = (self.plan.scheduler.turn, &self.bucket);
+        let (turn, bucket) = (self.plan.link.scheduler.turn, &self.bucket);
         let goes_on = self.scheduler.served(now, || match turn {
             Turn::Cells(cells) => cells,
             Turn::EighthOfBucket => {
@@ -348,7 +346,7 @@ impl<P: Payload> Egress<P> {
             let cells = std::mem::take(&mut state.outbox);
             self.spare.push(std::mem::replace(out, cells));
         }
-        let cells = self.plan.cell_len() * out.len() as u64;
+        let cells = self.plan.link.cell_len() * out.len() as u64;
         let most = state.capacity(cells);
         let used = state.control.take(out, cells, most);
         let room = (used, most);
@@ -356,7 +354,7 @@ impl<P: Payload> Egress<P> {
         if state.carrier == Carrier::Stream {
             state.room -= (used - cells).get() as i64;
         }
-        if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.charging) {
+        if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.link.charging) {
             bucket.pay(used - cells);
         }
         used
@@ -365,7 +363,7 @@ impl<P: Payload> Egress<P> {
     /// Forgets everything about a flow towards its successor.
     pub(crate) fn forget_flow(&mut self, id: FlowId, Port { link, circuit }: Port) {
         self.scheduler.forget(id, link);
-        let cell = self.plan.cell_len();
+        let cell = self.plan.link.cell_len();
         let state = &mut self.links[link.index()];
         state.parked.retain(|&other| other != id);
         // The name may be given to another circuit before they leave.
@@ -438,12 +436,18 @@ mod tests {
     use hopflow_wire::RawPayload;
 
     use super::*;
-    use crate::Direction;
+    use crate::{Direction, EndPlan, HopPlan, LinkPlan, PathPlan, Repair};
 
     #[test]
     fn feedback_with_a_delay_that_became_shorter_does_not_wait_for_what_was_noted_before() {
-        let plan = LinkPlan::datagrams(Cells::new(9), Duration::from_millis(1));
-        let mut egress = Egress::<RawPayload>::new(&plan, Bytes::new(20), None);
+        let plan = Plan {
+            link: LinkPlan::datagrams(Cells::new(9), Duration::from_millis(1)),
+            repair: Repair::None,
+            hop: HopPlan::default(),
+            end: EndPlan::default(),
+            path: PathPlan::default(),
+        };
+        let mut egress = Egress::<RawPayload>::new(&Arc::new(plan), None);
         let at = Instant::from_nanos;
         for (delay, circuit) in [(7, 0), (9, 1), (3, 2), (9, 3)] {
             let link = egress.add_link();

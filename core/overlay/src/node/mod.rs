@@ -39,7 +39,7 @@ use tick_timer::TickTimer;
 /// An overlay node with hop control `H` whose cells carry payloads `P`.
 #[derive(Clone, Debug)]
 pub struct Node<H: HopControl, P: Payload> {
-    plan: Plan,
+    plan: Arc<Plan>,
     /// The layers' options.
     stack: Arc<Stack<H>>,
     layers: Layers<H>,
@@ -63,7 +63,7 @@ struct Layers<H> {
 impl<H: HopControl, P: Payload> Node<H, P> {
     /// A node without links.
     pub fn new(stack: &Arc<Stack<H>>, env: &NodeEnv) -> Self {
-        let plan = stack.plan().clone();
+        let plan = stack.shared_plan();
         Self {
             layers: Layers {
                 hop: H::new(&stack.hop, env),
@@ -72,7 +72,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             },
             circuits: Circuits::default(),
             streams: Streams::default(),
-            egress: Egress::new(&plan.link, plan.feedback_len(), env.bucket),
+            egress: Egress::new(&plan, env.bucket),
             busy: BusyFlows::new(plan.hop.busy),
             timers: Timers::default(),
             ticks: TickTimer::new(plan.tick(), env.phase),

@@ -28,7 +28,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             )
         })?;
         self.stack.check_change(&stack)?;
-        self.plan = stack.plan().clone();
+        self.plan = stack.shared_plan();
         self.busy.set_after(self.plan.hop.busy);
         self.layers.hop.reconfigure(&stack.hop);
         self.layers.end = Arc::clone(&stack.end);

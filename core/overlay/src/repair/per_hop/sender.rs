@@ -32,7 +32,8 @@ pub(crate) struct Sender {
     /// Cells that the successor has forwarded.
     forwarded: u64,
     duplicates: u32,
-    recovery: Option<Recovery>,
+    /// Apart, for most senders repair nothing.
+    recovery: Option<Box<Recovery>>,
     rtt: RttEstimator,
     silences: u32,
     deadline: Option<Instant>,
@@ -244,12 +245,12 @@ impl Sender {
     fn recover<P: Clone>(&mut self, queue: &CellQueue<P>, after_timeout: bool) {
         self.duplicates = 0;
         let (end, cursor) = (queue.next(), queue.head());
-        self.recovery = Some(Recovery {
+        self.recovery = Some(Box::new(Recovery {
             end,
             cursor,
             allowance: 1,
             after_timeout,
-        });
+        }));
     }
 
     #[inline]
