@@ -1,6 +1,6 @@
 //! The data file of an experiment: what the paper reports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopflow_lab::scenario::InputError;
 use hopflow_results::Value;
@@ -249,7 +249,30 @@ impl Expectations {
             }
         }
         self.check_sources()?;
+        self.check_claims()?;
         self.check_trends()
+    }
+
+    /// No claim is made twice: it would count twice, and make the rule of its family stricter.
+    fn check_claims(&self) -> Result<(), InputError> {
+        let mut seen = BTreeSet::new();
+        for (n, claim) in self.claims.iter().enumerate() {
+            let at = match claim.x.as_slice() {
+                [] => vec![String::new()],
+                xs => xs.iter().map(|x| format!(" at {x}")).collect(),
+            };
+            let pairs = at
+                .iter()
+                .flat_map(|at| claim.from.iter().map(move |other| (at, other)));
+            for (at, other) in pairs {
+                let (quantity, first) = (&claim.quantity, &claim.first);
+                if !seen.insert((quantity.clone(), at.clone(), first.clone(), other.clone())) {
+                    let problem = format!("{quantity}{at} of {first} and {other} is claimed twice");
+                    return Err(InputError::at(format!("claims[{n}]"), problem));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// All that is judged says where the paper says so.
@@ -367,6 +390,17 @@ mod tests {
         let found = problem(&elsewhere);
         assert!(
             found.contains("g is judged, so it must say where"),
+            "{found}"
+        );
+        let claim = |x| {
+            format!(
+                "[[claims]]\nfigure = 'f'\nquantity = 'q'\nx = {x}\nfirst = 'a'\nfrom = ['b', 'c']\n\
+                 is = 'lower'\n"
+            )
+        };
+        let found = problem(&(claim("[1, 2]") + &claim("[2]")));
+        assert!(
+            found.contains("q at 2 of a and b is claimed twice"),
             "{found}"
         );
         let trend = "[[trends]]\nfigure = 'f'\nquantity = 'q'\ntransports = ['a']\nx = [1]\n\

@@ -10,7 +10,8 @@ const MOST: u64 = 100;
 /// The probability that one end or the other of a 95 % interval is on the wrong side, and that any
 /// claim of a family is wrongly said to hold, or wrongly said not to.
 const LEVEL: f64 = 0.025;
-/// A difference of less than so many percent is none: a claim that there is one does not hold.
+/// A difference of less than so many percent is none: a claim that there is one is that there is one
+/// of at least so much.
 const NOTHING: f64 = 1.0;
 
 /// Judges all values of an experiment, and all claims together.
@@ -56,7 +57,8 @@ fn ends(value: &Value) -> [f64; 2] {
 }
 
 /// Judges the claims among the values as one family: with a probability of 95 % none of them is
-/// said to hold and does not, or is said not to hold and does.
+/// said to hold and does not, or is said not to hold and does. Both are told at the same end, so that
+/// no claim can be both.
 fn judge_claims(values: &mut [Value]) {
     let is_judged = |value: &Value| value.verdict != Verdict::NotJudged;
     let claims = |value: &&mut Value| value.is_claim() && is_judged(value);
@@ -82,7 +84,7 @@ fn judge_claims(values: &mut [Value]) {
 struct Evidence {
     /// If the claim did not hold.
     holds: f64,
-    /// If it did, by more than [`NOTHING`].
+    /// If it did.
     fails: f64,
 }
 
@@ -93,8 +95,7 @@ impl Evidence {
         let estimate = scale.estimate(claim)?;
         let below = |end: f64| estimate.probability_below(scale.at(end));
         let above = |end: f64| 1.0 - below(end);
-        let nothing = |end| scale.nothing(end);
-        Some(match (claim.band_low, claim.band_high) {
+        Some(match scale.ends_of_claim(claim) {
             // Probabilities that the true difference lies there, which are p-values of its not
             // lying on the other side.
             (Some(low), Some(high)) => Self {
@@ -104,13 +105,13 @@ impl Evidence {
             (Some(low), None) => Self {
                 // What is the same on all networks is not higher.
                 holds: 1.0 - estimate.probability_above(scale.at(low)),
-                fails: above(low + nothing(low)),
+                fails: above(low),
             },
             (None, high) => {
                 let high = high.unwrap_or(f64::INFINITY);
                 Self {
                     holds: above(high),
-                    fails: below(high - nothing(high)),
+                    fails: below(high),
                 }
             }
         })
@@ -143,13 +144,14 @@ impl Scale {
         }
     }
 
-    /// The difference that is none, next to this end of a band. An end that leaves room for a
-    /// difference is meant as it is.
-    fn nothing(self, end: f64) -> f64 {
-        if self == Self::Ratio && end == 0.0 {
-            NOTHING
-        } else {
-            0.0
+    /// Where a claim begins to hold: a claim that there is a difference, at the least that counts as
+    /// one. An end that leaves room for a difference is meant as it is, and so is zero where the
+    /// quantity has no ratios.
+    fn ends_of_claim(self, claim: &Value) -> (Option<f64>, Option<f64>) {
+        match (claim.band_low, claim.band_high) {
+            (Some(0.0), None) if self == Self::Ratio => (Some(NOTHING), None),
+            (None, Some(0.0)) if self == Self::Ratio => (None, Some(-NOTHING)),
+            ends => ends,
         }
     }
 
@@ -213,14 +215,13 @@ impl Estimate {
 fn wanted(value: &Value) -> Option<u64> {
     let scale = Scale::of(value);
     let estimate = scale.estimate(value).filter(|estimate| estimate.runs > 1)?;
-    let [low, high] = ends(value);
-    let distance = |end: f64| (scale.at(end) - estimate.mean).abs();
-    // A claim that lies on neither side of its end may be decided on either.
-    let reach = match (value.band_low, value.band_high) {
-        (None, Some(_)) => distance(high).max(distance(high - scale.nothing(high))),
-        (Some(_), None) => distance(low).max(distance(low + scale.nothing(low))),
-        _ => distance(low).min(distance(high)),
+    let (low, high) = if value.is_claim() {
+        scale.ends_of_claim(value)
+    } else {
+        (value.band_low, value.band_high)
     };
+    let distance = |end: f64| (scale.at(end) - estimate.mean).abs();
+    let reach = low.into_iter().chain(high).map(distance).reduce(f64::min)?;
     estimate.runs_for(reach)
 }
 
@@ -334,6 +335,35 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_that_is_surely_there_and_surely_none_does_not_hold() {
+        let lower = |ci| judged(claim(10, ci)).verdict;
+        assert_eq!(lower([-0.7, -0.3]), Verdict::NotReproduced);
+        // Surely there, and perhaps less than what counts.
+        assert_eq!(lower([-1.6, -0.5]), Verdict::Undecided);
+        assert_eq!(lower([-1.6, -1.1]), Verdict::Reproduced);
+        let higher = |ci| {
+            let [band_low, band_high] = [Some(0.0), None];
+            let lower = claim(10, ci);
+            let higher = Value {
+                band_low,
+                band_high,
+                ..lower
+            };
+            judged(higher).verdict
+        };
+        assert_eq!(higher([0.3, 0.7]), Verdict::NotReproduced);
+        assert_eq!(higher([0.5, 1.6]), Verdict::Undecided);
+        assert_eq!(higher([1.1, 1.6]), Verdict::Reproduced);
+        // Without ratios there is no percentage that counts as none.
+        let absolute = Value {
+            unit: "kB/s".to_owned(),
+            mean: -0.5,
+            ..claim(10, [-0.7, -0.3])
+        };
+        assert_eq!(judged(absolute).verdict, Verdict::Reproduced);
+    }
+
+    #[test]
     fn a_claim_of_not_much_less_has_its_end_where_it_says() {
         let not_below = |ci| Value {
             band_low: Some(-2.0),
@@ -350,14 +380,14 @@ mod tests {
     #[test]
     fn claims_of_one_file_are_a_family() {
         // Significant alone, and not as one of forty that show nothing.
-        let near = claim(10, [-20.0, -0.2]);
+        let near = claim(10, [-20.0, -1.2]);
         assert_eq!(judged(near.clone()).verdict, Verdict::Reproduced);
         let mut family = vec![near];
         family.resize(41, claim(10, [-9.0, 9.0]));
         judge(&mut family);
         assert_eq!(family[0].verdict, Verdict::Undecided);
         // A value that is no claim does not take part.
-        let mut values = vec![claim(10, [-20.0, -0.2])];
+        let mut values = vec![claim(10, [-20.0, -1.2])];
         values.resize(
             41,
             value(10, Some([90.0, 110.0]), [Some(95.0), Some(105.0)]),
