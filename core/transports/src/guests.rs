@@ -66,7 +66,13 @@ pub(crate) fn add_hop<P: Payload>(entry: HopEntry<P>, own: &[HopLayer]) -> Resul
         let known = layers.find(|known| known.info.name == info.name);
         let known = known.map(|known| (known.made_by)());
         is_same("controls on hops", info.name, known, made_by())?;
-        guests.hops.push((entry.layer, Box::new(entry)));
+        let again = guests
+            .hops
+            .iter()
+            .any(|(layer, known)| layer.info.name == info.name && known.is::<HopEntry<P>>());
+        if !again {
+            guests.hops.push((entry.layer, Box::new(entry)));
+        }
         Ok(())
     })
 }

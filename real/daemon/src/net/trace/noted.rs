@@ -60,17 +60,24 @@ pub(super) struct Noted {
     /// Circuits that are traced from now on, and what the node is to them.
     pub(super) circuits: Vec<(u32, Place)>,
     pub(super) turn: Turn,
+    /// Bytes that wait with it for the writer.
+    pub(super) memory: usize,
 }
 
 impl Noted {
+    /// What happened in a turn, without circuits that are traced from then on.
+    pub(super) fn new(since: Duration, turn: Turn) -> Self {
+        Self {
+            since,
+            circuits: Vec::new(),
+            memory: size_of::<Self>() + turn.memory(),
+            turn,
+        }
+    }
+
     /// Packets and events.
     pub(super) fn len(&self) -> usize {
         self.turn.packets.len() + self.turn.events.len()
-    }
-
-    /// Bytes that wait with it for the writer.
-    pub(super) fn memory(&self) -> usize {
-        size_of::<Self>() + self.turn.memory()
     }
 }
 

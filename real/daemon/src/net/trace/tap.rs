@@ -55,22 +55,17 @@ impl Observer for Tap {
         if state.over.load(Ordering::Relaxed) {
             return false;
         }
-        let mut noted = Noted {
-            since: self.since,
-            circuits: Vec::new(),
-            turn: std::mem::take(turn),
-        };
+        let mut noted = Noted::new(self.since, std::mem::take(turn));
         let (len, left_out) = (noted.len() as u64, noted.turn.left_out as u64);
         let counts = &self.shared.traced;
         counts.noted.fetch_add(len + left_out, Ordering::Relaxed);
         counts.dropped.fetch_add(left_out, Ordering::Relaxed);
-        let memory = noted.memory();
-        if state.waiting.load(Ordering::Relaxed) + memory > MOST_WAITING {
+        if state.waiting.load(Ordering::Relaxed) + noted.memory > MOST_WAITING {
             counts.dropped.fetch_add(len, Ordering::Relaxed);
             return true;
         }
         noted.circuits = std::mem::take(&mut self.circuits);
-        state.waiting.fetch_add(memory, Ordering::Relaxed);
+        state.waiting.fetch_add(noted.memory, Ordering::Relaxed);
         self.inbox.sender.send(noted).is_ok()
     }
 }

@@ -141,7 +141,7 @@ impl Writer {
             let rest = std::time::Duration::from_nanos(left.min(REST).as_nanos());
             match notes.recv_timeout(rest) {
                 Ok(noted) => {
-                    let memory = noted.memory();
+                    let memory = noted.memory;
                     let written = self.write(noted);
                     waiting.fetch_sub(memory, Ordering::Relaxed);
                     written?;
