@@ -12,6 +12,7 @@ local hopflow = Proto("hopflow", "hopflow")
 
 local TYPES = {
   [3] = "cell", [4] = "destroy", [12] = "feedback", [13] = "probe", [14] = "set-up", [15] = "message",
+  [16] = "selective feedback",
 }
 local COMMANDS = {
   [1] = "begin", [2] = "data", [3] = "end", [5] = "sendme", [24] = "numbered data",
@@ -42,6 +43,7 @@ local f = {
   ack = ProtoField.uint32("hopflow.ack", "Next cell expected"),
   fwd = ProtoField.uint32("hopflow.fwd", "Next cell to be forwarded"),
   word = ProtoField.uint16("hopflow.word", "Extension word", base.HEX),
+  arrived = ProtoField.string("hopflow.arrived", "Has arrived beyond a gap"),
   reason = ProtoField.uint8("hopflow.reason", "Reason", base.DEC, REASONS),
   left_out = ProtoField.uint16("hopflow.left_out", "Bytes of payload left out"),
   sender = ProtoField.uint8("hopflow.sender", "Sender", base.DEC, SENDERS),
@@ -76,11 +78,11 @@ local function frame_length(tvb, offset, datagram, left_out)
   if kind == 4 then return 4 end
   if kind == 13 then return 3 end
   if kind == 14 then return 3 + (left_out and LEFT_OUT[14] or PAYLOAD) end
-  if kind == 12 then
+  if kind == 12 or kind == 16 then
     if left < 4 then return 0 end
     local flags = tvb(offset + 3, 1):uint()
     if bit.band(flags, 0x40) ~= 0 then return cell end
-    return bit.band(flags, 0x80) ~= 0 and 14 or 12
+    return (bit.band(flags, 0x80) ~= 0 and 14 or 12) + (kind == 16 and 12 or 0)
   end
   if kind == 15 then
     if left < 6 then return 0 end
@@ -133,13 +135,23 @@ local function frame(tvb, tree, datagram, left_out)
     return "cell " .. tvb(4, 4):uint() .. " " .. payload(tvb(8):tvb(), item)
   elseif kind == 4 then
     item:add(f.reason, tvb(3, 1))
-  elseif kind == 12 then
+  elseif kind == 12 or kind == 16 then
     item:add(f.has_word, tvb(3, 1))
     item:add(f.padded, tvb(3, 1))
     item:add(f.out_of_order, tvb(3, 1))
     item:add(f.ack, tvb(4, 4))
     item:add(f.fwd, tvb(8, 4))
-    if bit.band(tvb(3, 1):uint(), 0x80) ~= 0 then item:add(f.word, tvb(12, 2)) end
+    local has_word = bit.band(tvb(3, 1):uint(), 0x80) ~= 0
+    if has_word then item:add(f.word, tvb(12, 2)) end
+    if kind == 16 then
+      local ack, at = tvb(4, 4):uint(), has_word and 14 or 12
+      for range = at, at + 8, 4 do
+        local first, behind = tvb(range, 2):uint(), tvb(range + 2, 2):uint()
+        if first < behind then
+          item:add(f.arrived, tvb(range, 4), (ack + first) .. " to " .. (ack + behind - 1))
+        end
+      end
+    end
     return "feedback ack " .. tvb(4, 4):uint() .. " fwd " .. tvb(8, 4):uint()
   elseif kind == 14 then
     item:add(left_out and f.left_out or f.body, tvb(3))

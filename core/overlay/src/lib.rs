@@ -60,7 +60,7 @@ pub use plan::{
     Charging, EndPlan, Excess, FeedbackPlan, HopPlan, LegUse, LinkPlan, Multiplexing, Order,
     PathPlan, Plan, Repair, SchedulerPlan, Scope, Tick, Turn,
 };
-pub use repair::{EndToEnd, RttConfig, RttEstimator};
+pub use repair::{EndToEnd, HopRepair, RttConfig, RttEstimator};
 pub use site::{Direction, FlowId, Role, Site};
 pub use stack::Stack;
 

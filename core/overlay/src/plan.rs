@@ -1,9 +1,9 @@
 //! What the layers of a transport need of the node, declared once, each by its owner.
 
 use hopflow_units::{Bytes, Cells, Duration};
-use hopflow_wire::{Carrier, Feedback, Frame, RawPayload};
+use hopflow_wire::{Carrier, Feedback, Frame, RawPayload, Sack};
 
-use crate::repair::{EndToEnd, RttConfig};
+use crate::repair::{EndToEnd, HopRepair};
 
 /// What all layers of a transport need of the node.
 #[derive(Clone, Debug)]
@@ -59,8 +59,8 @@ pub struct SchedulerPlan {
 pub enum Repair {
     /// Nothing in the overlay does.
     None,
-    /// Every hop restores order and sends lost cells again. The time-out is within these bounds.
-    PerHop(RttConfig),
+    /// Every hop restores order and sends lost cells again.
+    PerHop(HopRepair),
     /// A TCP connection between the ends of every circuit, over hops that repair nothing
     /// (`docs/spec/udp-or.md`). Only simulators can do this.
     EndToEnd(EndToEnd),
@@ -343,10 +343,12 @@ impl Plan {
 
     /// Encoded bytes of feedback, at most.
     pub(crate) const fn feedback_len(&self) -> Bytes {
-        if self.hop.feedback.padded {
-            self.link.cell_len()
-        } else {
-            Bytes::new(Feedback::LEN_WITH_WORD)
+        match self.repair {
+            _ if self.hop.feedback.padded => self.link.cell_len(),
+            Repair::PerHop(HopRepair {
+                selective: true, ..
+            }) => Bytes::new(Feedback::LEN_WITH_WORD + Sack::RANGES_LEN),
+            _ => Bytes::new(Feedback::LEN_WITH_WORD),
         }
     }
 }

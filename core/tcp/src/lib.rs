@@ -29,5 +29,6 @@ mod window;
 
 pub use config::{Algorithm, Config, ConfigError, DelayedAck};
 pub use connection::Connection;
+pub use ranges::{Range, RangeSet};
 pub use segment::Segment;
 pub use stats::Stats;

@@ -1,23 +1,28 @@
-//! Sets of stream offsets as sorted, disjoint, non-touching ranges.
+//! Sets of numbers, such as stream offsets, as sorted, disjoint, non-touching ranges.
 
 use std::collections::VecDeque;
 
 /// The offsets from `start` up to but not including `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+pub struct Range {
+    /// The first.
+    pub start: u64,
+    /// The one behind the last.
+    pub end: u64,
 }
 
 impl Range {
-    pub(crate) const fn new(start: u64, end: u64) -> Self {
+    /// From `start` up to but not including `end`.
+    pub const fn new(start: u64, end: u64) -> Self {
         Self { start, end }
     }
 
+    /// How many there are.
     pub(crate) const fn len(self) -> u64 {
         self.end - self.start
     }
 
+    /// Whether all of another range is in this one.
     pub(crate) const fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end <= self.end
     }
@@ -25,25 +30,28 @@ impl Range {
 
 /// A set of offsets. Its ranges sit in a ring, because they come at the top and go at the bottom.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RangeSet {
+pub struct RangeSet {
     ranges: VecDeque<Range>,
     total: u64,
 }
 
 impl RangeSet {
     /// Number of offsets in the set.
-    pub(crate) const fn total(&self) -> u64 {
+    pub const fn total(&self) -> u64 {
         self.total
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    /// Whether nothing is in the set.
+    pub const fn is_empty(&self) -> bool {
         self.total == 0
     }
 
-    pub(crate) fn first(&self) -> Option<Range> {
+    /// The lowest range.
+    pub fn first(&self) -> Option<Range> {
         self.ranges.front().copied()
     }
 
+    /// The highest range.
     pub(crate) fn last(&self) -> Option<Range> {
         self.ranges.back().copied()
     }
@@ -53,13 +61,14 @@ impl RangeSet {
         self.ranges.iter().rev().copied()
     }
 
+    /// Takes out everything.
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
         self.total = 0;
     }
 
     /// Adds a non-empty range and returns the range of the set that now holds it.
-    pub(crate) fn insert(&mut self, range: Range) -> Range {
+    pub fn insert(&mut self, range: Range) -> Range {
         debug_assert!(range.start < range.end, "a range holds something");
         let from = self.ranges.partition_point(|r| r.end < range.start);
         let mut merged = range;
@@ -82,7 +91,7 @@ impl RangeSet {
     }
 
     /// Takes out whatever the set holds of `range`.
-    pub(crate) fn remove(&mut self, range: Range) {
+    pub fn remove(&mut self, range: Range) {
         let mut at = self.ranges.partition_point(|r| r.end <= range.start);
         while let Some(r) = self.ranges.get(at).copied().filter(|r| r.start < range.end) {
             let below = Range::new(r.start, range.start.max(r.start));
@@ -105,7 +114,7 @@ impl RangeSet {
     }
 
     /// Takes out everything below `edge` and returns how much that was.
-    pub(crate) fn remove_below(&mut self, edge: u64) -> u64 {
+    pub fn remove_below(&mut self, edge: u64) -> u64 {
         let before = self.total;
         while let Some(front) = self.ranges.front_mut().filter(|r| r.start < edge) {
             if front.end > edge {
@@ -117,6 +126,20 @@ impl RangeSet {
             }
         }
         before - self.total
+    }
+
+    /// The range that holds an offset.
+    pub fn holding(&self, offset: u64) -> Option<Range> {
+        let at = self.ranges.partition_point(|r| r.end <= offset);
+        self.ranges.get(at).copied().filter(|r| r.start <= offset)
+    }
+
+    /// The lowest offset of `range` that the set lacks.
+    pub fn first_gap(&self, range: Range) -> Option<u64> {
+        let first = self
+            .holding(range.start)
+            .map_or(range.start, |held| held.end);
+        (first < range.end).then_some(first)
     }
 
     /// Calls `found` for each gap of the set within `range`, lowest first.

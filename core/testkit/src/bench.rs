@@ -5,8 +5,10 @@ use hopflow_overlay::{
     StreamSpec, Violation,
 };
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
-use hopflow_wire::{Carrier, Cell, CellFlags, CellSeq, Feedback, Frame, Payload, Reason};
-use hopflow_wire::{RelayCommand, RelayHeader};
+use hopflow_wire::{
+    Arrived, Carrier, Cell, CellFlags, CellSeq, Feedback, Frame, Payload, Reason, RelayCommand,
+    RelayHeader, Sack,
+};
 
 use crate::Counted;
 
@@ -200,6 +202,16 @@ impl Bench {
             ..Feedback::default()
         })
     }
+
+    /// The same, of which none were forwarded; besides, these ranges have arrived.
+    pub fn sack(ack: u64, arrived: Arrived) -> Frame<Counted> {
+        let feedback = Feedback {
+            circuit: Self::CIRCUIT,
+            ack: CellSeq::of(ack),
+            ..Feedback::default()
+        };
+        Frame::Sack(Box::new(Sack { feedback, arrived }))
+    }
 }
 
 impl Sent {
@@ -222,6 +234,7 @@ impl Sent {
     pub fn feedback(&self, link: u32) -> Option<Feedback> {
         self.frames.iter().rev().find_map(|(l, frame)| match frame {
             Frame::Feedback(feedback) if l.get() == link => Some(*feedback),
+            Frame::Sack(sack) if l.get() == link => Some(sack.feedback),
             _ => None,
         })
     }

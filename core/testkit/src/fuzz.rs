@@ -14,7 +14,7 @@ use hopflow_overlay::{
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, Rate, StreamId};
 use hopflow_wire::{
     CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Frames, Message,
-    Neighbour, Payload, RawPayload, Reason, RelayCommand, RelayHeader,
+    Neighbour, Payload, RawPayload, Reason, RelayCommand, RelayHeader, Sack,
 };
 
 use crate::Counted;
@@ -436,14 +436,25 @@ fn cell(circuit: CircuitId, seq: u32, payload: Counted) -> Frame<Counted> {
 }
 
 fn feedback(circuit: CircuitId, (ack, fwd): (u32, u32), script: &mut Script<'_>) -> Frame<Counted> {
-    Frame::Feedback(Feedback {
+    let flags = script.byte();
+    let feedback = Feedback {
         circuit,
         ack: CellSeq::from_wire(ack),
         fwd: CellSeq::from_wire(fwd),
-        out_of_order: script.byte() & Feedback::MAX_OUT_OF_ORDER,
+        out_of_order: flags & Feedback::MAX_OUT_OF_ORDER,
         word: script.coin().then(|| script.word()),
         padded: false,
-    })
+    };
+    if flags <= Feedback::MAX_OUT_OF_ORDER {
+        return Frame::Feedback(feedback);
+    }
+    // Most ranges are near, some far away or the wrong way round.
+    let mut edge = || match script.byte() {
+        byte @ 0..240 => u16::from(byte / 8),
+        _ => script.word(),
+    };
+    let arrived = std::array::from_fn(|_| (edge(), edge()));
+    Frame::Sack(Box::new(Sack { feedback, arrived }))
 }
 
 impl Hop {

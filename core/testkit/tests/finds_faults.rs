@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hopflow_overlay::{
     EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, FeedbackPlan, Gates, GatesChoose,
-    HopControl, HopCx, HopPlan, HopSignal, Info, LinkPlan, NoEndControl, NodeEnv, Repair,
-    RttConfig, Site, Stack, Violation,
+    HopControl, HopCx, HopPlan, HopRepair, HopSignal, Info, LinkPlan, NoEndControl, NodeEnv,
+    Repair, Site, Stack, Violation,
 };
 use hopflow_testkit::conformance;
 use hopflow_units::{Cells, Duration};
@@ -103,7 +103,7 @@ fn stack(fault: Fault) -> Stack<Faulty> {
         Fault::NeverReleases => Arc::new(Unreleased),
         _ => Arc::new(NoEndControl),
     };
-    let repair = Repair::PerHop(RttConfig::default());
+    let repair = Repair::PerHop(HopRepair::default());
     Stack::new((link, repair), fault, end, Arc::new(GatesChoose))
 }
 

@@ -123,6 +123,11 @@ fn encode_frame(carrier: Carrier, frame: &Seen, out: &mut Vec<u8>) {
             };
             Frame::<RawPayload>::Feedback(feedback).encode(carrier, out);
         }
+        Seen::Frame(Frame::Sack(sack)) => {
+            let mut sack = **sack;
+            sack.feedback.padded = false;
+            Frame::<RawPayload>::Sack(Box::new(sack)).encode(carrier, out);
+        }
         Seen::Frame(Frame::Probe(circuit)) => {
             Frame::<RawPayload>::Probe(*circuit).encode(carrier, out);
         }

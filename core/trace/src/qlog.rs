@@ -3,7 +3,7 @@
 
 use hopflow_overlay::{Direction, Hold};
 use hopflow_units::Cells;
-use hopflow_wire::{Frame, Reason, RelayCommand};
+use hopflow_wire::{Feedback, Frame, Reason, RelayCommand};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -206,6 +206,14 @@ impl Data {
         "hold_updated".to_owned()
     }
 
+    fn feedback(&mut self, feedback: &Feedback) -> &'static str {
+        self.put("ack", Some(feedback.ack.to_wire()));
+        self.put("fwd", Some(feedback.fwd.to_wire()));
+        self.put("out_of_order", Some(feedback.out_of_order));
+        self.put("word", feedback.word);
+        "feedback"
+    }
+
     /// Tells what a frame says; returns what it is.
     fn frame(&mut self, frame: &Frame<Contents>) -> &'static str {
         match frame {
@@ -218,12 +226,13 @@ impl Data {
                 self.put("length", cell.payload.length);
                 "cell"
             }
-            Frame::Feedback(feedback) => {
-                self.put("ack", Some(feedback.ack.to_wire()));
-                self.put("fwd", Some(feedback.fwd.to_wire()));
-                self.put("out_of_order", Some(feedback.out_of_order));
-                self.put("word", feedback.word);
-                "feedback"
+            Frame::Feedback(feedback) => self.feedback(feedback),
+            Frame::Sack(sack) => {
+                let kind = self.feedback(&sack.feedback);
+                let ranges = sack.arrived.iter().filter(|(start, end)| start < end);
+                let ranges: Vec<_> = ranges.map(|(start, end)| [*start, *end]).collect();
+                self.put("arrived", Some(ranges));
+                kind
             }
             Frame::Probe(_) => "probe",
             Frame::Destroy(destroy) => {

@@ -103,7 +103,7 @@ impl Watch {
         };
         let direction = match frame {
             Frame::Cell(_) | Frame::Probe(_) => Some(onward),
-            Frame::Feedback(_) => Some(onward.reverse()),
+            Frame::Feedback(_) | Frame::Sack(_) => Some(onward.reverse()),
             Frame::Message(message) => Some(match message.sender {
                 Neighbour::Predecessor => onward,
                 Neighbour::Successor => onward.reverse(),

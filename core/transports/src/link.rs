@@ -8,7 +8,7 @@
 //! USENIX Security '14; tor 0.4.9, `scheduler_kist.c`).
 
 use hopflow_overlay::{
-    Charging, ConfigError, EndToEnd, Excess, LinkPlan, Order, Repair, RttConfig, SchedulerPlan,
+    Charging, ConfigError, EndToEnd, Excess, HopRepair, LinkPlan, Order, Repair, SchedulerPlan,
     Scope,
 };
 use hopflow_tcp::{Algorithm, Config as Tcp};
@@ -59,6 +59,15 @@ enum Scheduler {
     RoundRobin,
     Ewma,
     Kist,
+}
+
+/// The options of hops that repair losses.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "kebab-case")]
+pub(crate) struct HopRepairOptions {
+    /// Whether feedback tells what has arrived beyond a loss (RFC 2018), so that hops repair several
+    /// losses in a round trip; otherwise one.
+    selective_acknowledgements: bool,
 }
 
 /// The options of the connection of a circuit's ends.
@@ -121,7 +130,14 @@ pub(crate) fn read(
 pub(crate) fn read_repair(reader: &mut Reader, repairs: Repairs) -> Result<Repair, ConfigError> {
     Ok(match repairs {
         Repairs::None => Repair::None,
-        Repairs::PerHop => Repair::PerHop(RttConfig::default()),
+        Repairs::PerHop => {
+            let options: HopRepairOptions = reader.read()?;
+            reader.note(&options);
+            Repair::PerHop(HopRepair {
+                selective: options.selective_acknowledgements,
+                ..HopRepair::default()
+            })
+        }
         Repairs::EndToEnd => {
             let options: TcpOptions = reader.read()?;
             reader.note(&options);

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use toml::{Table, Value};
 
 use crate::choice::LayerChoice;
-use crate::link::{LinkOptions, TcpOptions};
+use crate::link::{HopRepairOptions, LinkOptions, TcpOptions};
 use crate::presets::Preset;
 use crate::read::{Properties, properties};
 use crate::registry::{choose, end_controls, ends, hop_controls, hop_layers, path_choices, paths};
@@ -20,7 +20,11 @@ pub fn all_options() -> Properties {
     let hops = hop_layers().into_iter().map(|layer| (layer.options)());
     let ends = ends().into_iter().map(|entry| (entry.options)());
     let paths = paths().into_iter().map(|entry| (entry.options)());
-    let links = [properties::<TcpOptions>(), properties::<LinkOptions>()];
+    let links = [
+        properties::<TcpOptions>(),
+        properties::<HopRepairOptions>(),
+        properties::<LinkOptions>(),
+    ];
     let mut all = properties::<LayerChoice>();
     for (key, schema) in hops.chain(ends).chain(paths).chain(links).flatten() {
         match all.get_mut(&key) {

@@ -161,6 +161,13 @@ const REFUSED: &[(&str, &str, &str, &str, &str)] = &[
         "end-to-end = \"vegas\"",
         "`end-to-end` is vegas; allowed is window",
     ),
+    (
+        "backtap",
+        "",
+        "backtap",
+        "selective-acknowledgements = true",
+        "`options`: `repair`",
+    ),
     ("vanilla", "", "pctcp", "", "`connections`: differs"),
     (
         "vanilla",

@@ -46,6 +46,65 @@ impl Feedback {
         let padded = if self.padded { FLAG_PADDED } else { 0 };
         word | padded | self.out_of_order.min(Self::MAX_OUT_OF_ORDER)
     }
+
+    /// Encoded bytes without padding.
+    #[inline]
+    fn len(&self) -> Bytes {
+        let len = self.word.map_or(Self::LEN, |_| Self::LEN_WITH_WORD);
+        Bytes::new(len)
+    }
+
+    /// Appends what stands behind the type, without padding.
+    fn append_to(&self, out: &mut Vec<u8>) {
+        out.push(self.flags());
+        out.extend_from_slice(&self.ack.to_wire().to_be_bytes());
+        out.extend_from_slice(&self.fwd.to_wire().to_be_bytes());
+        if let Some(word) = self.word {
+            out.extend_from_slice(&word.to_be_bytes());
+        }
+    }
+
+    /// Reads what [`Feedback::append_to`] writes.
+    fn read(circuit: CircuitId, bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+        let ([flags, a0, a1, a2, a3, f0, f1, f2, f3], mut rest) = take::<9>(bytes)?;
+        let word = if flags & FLAG_WORD == 0 {
+            None
+        } else {
+            let (word, behind) = take::<2>(rest)?;
+            rest = behind;
+            Some(u16::from_be_bytes(word))
+        };
+        let feedback = Self {
+            circuit,
+            ack: CellSeq::from_wire(u32::from_be_bytes([a0, a1, a2, a3])),
+            fwd: CellSeq::from_wire(u32::from_be_bytes([f0, f1, f2, f3])),
+            out_of_order: flags & Self::MAX_OUT_OF_ORDER,
+            word,
+            padded: flags & FLAG_PADDED != 0,
+        };
+        Ok((feedback, rest))
+    }
+}
+
+/// Feedback that also tells which cells have arrived beyond the next one expected, as selective
+/// acknowledgements of TCP do (RFC 2018).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sack {
+    /// What feedback tells without it.
+    pub feedback: Feedback,
+    /// Ranges of cells that have arrived, newest first: where they start and end, counted from
+    /// [`Feedback::ack`]. One that ends where it starts, or before, is none.
+    pub arrived: Arrived,
+}
+
+/// Ranges of cells beyond the next one expected: where they start and end, counted from it.
+pub type Arrived = [(u16, u16); Sack::RANGES];
+
+impl Sack {
+    /// Ranges in a message.
+    pub const RANGES: usize = 3;
+    /// Encoded bytes of the ranges.
+    pub const RANGES_LEN: u64 = 4 * Self::RANGES as u64;
 }
 
 /// Tells a neighbour that a circuit is closed.
@@ -82,6 +141,8 @@ pub enum Frame<P> {
     Cell(Cell<P>),
     /// Feedback about the cells of the opposite direction.
     Feedback(Feedback),
+    /// Feedback with what has arrived beyond a gap; over datagrams.
+    Sack(Box<Sack>),
     /// Asks for feedback, when what is missing may have been lost.
     Probe(CircuitId),
     /// Closes a circuit.
@@ -95,6 +156,7 @@ const TYPE_DESTROY: u8 = 4;
 const TYPE_FEEDBACK: u8 = 12;
 const TYPE_PROBE: u8 = 13;
 const TYPE_MESSAGE: u8 = 15;
+const TYPE_SACK: u8 = 16;
 const FLAG_WORD: u8 = 0x80;
 const FLAG_PADDED: u8 = 0x40;
 
@@ -104,6 +166,7 @@ impl<P> Frame<P> {
         match self {
             Self::Cell(cell) => cell.circuit,
             Self::Feedback(feedback) => feedback.circuit,
+            Self::Sack(sack) => sack.feedback.circuit,
             Self::Probe(circuit) => *circuit,
             Self::Destroy(destroy) => destroy.circuit,
             Self::Message(message) => message.circuit,
@@ -123,11 +186,11 @@ impl<P: Payload> Frame<P> {
     /// Encoded bytes of this frame.
     pub fn wire_len(&self, carrier: Carrier) -> Bytes {
         match self {
-            Self::Cell(_) | Self::Feedback(Feedback { padded: true, .. }) => {
-                Self::cell_len(carrier)
-            }
-            Self::Feedback(Feedback { word: None, .. }) => Bytes::new(Feedback::LEN),
-            Self::Feedback(_) => Bytes::new(Feedback::LEN_WITH_WORD),
+            Self::Cell(_) => Self::cell_len(carrier),
+            Self::Feedback(feedback) if feedback.padded => Self::cell_len(carrier),
+            Self::Feedback(feedback) => feedback.len(),
+            Self::Sack(sack) if sack.feedback.padded => Self::cell_len(carrier),
+            Self::Sack(sack) => sack.feedback.len() + Bytes::new(Sack::RANGES_LEN),
             Self::Probe(_) => Bytes::new(3),
             Self::Destroy(_) => Bytes::new(4),
             Self::Message(message) => Bytes::new(Message::HEADER + message.body.len() as u64),
@@ -152,14 +215,16 @@ impl<P: Payload> Frame<P> {
             }
             Self::Feedback(feedback) => {
                 start(feedback.circuit, TYPE_FEEDBACK);
-                out.push(feedback.flags());
-                out.extend_from_slice(&feedback.ack.to_wire().to_be_bytes());
-                out.extend_from_slice(&feedback.fwd.to_wire().to_be_bytes());
-                if let Some(word) = feedback.word {
-                    out.extend_from_slice(&word.to_be_bytes());
+                feedback.append_to(out);
+                out.resize(first + self.wire_len(carrier).get() as usize, 0);
+            }
+            Self::Sack(sack) => {
+                start(sack.feedback.circuit, TYPE_SACK);
+                sack.feedback.append_to(out);
+                for edge in sack.arrived.iter().flat_map(|(start, end)| [start, end]) {
+                    out.extend_from_slice(&edge.to_be_bytes());
                 }
-                let end = first + self.wire_len(carrier).get() as usize;
-                out.resize(end, 0);
+                out.resize(first + self.wire_len(carrier).get() as usize, 0);
             }
             Self::Probe(circuit) => start(*circuit, TYPE_PROBE),
             Self::Destroy(destroy) => {
@@ -185,7 +250,18 @@ impl<P: Payload> Frame<P> {
         let circuit = CircuitId::new(u16::from_be_bytes([hi, lo]));
         match kind {
             TYPE_RELAY => Self::decode_cell(circuit, rest, carrier),
-            TYPE_FEEDBACK => Self::decode_feedback(circuit, rest, carrier),
+            TYPE_FEEDBACK => {
+                let (feedback, behind) = Feedback::read(circuit, rest)?;
+                Self::Feedback(feedback).skip_padding(carrier, rest, behind)
+            }
+            TYPE_SACK => {
+                let (feedback, behind) = Feedback::read(circuit, rest)?;
+                let (edges, behind) = take::<{ Sack::RANGES_LEN as usize }>(behind)?;
+                let edge = |n: usize| u16::from_be_bytes([edges[2 * n], edges[2 * n + 1]]);
+                let arrived = std::array::from_fn(|n| (edge(2 * n), edge(2 * n + 1)));
+                let sack = Sack { feedback, arrived };
+                Self::Sack(Box::new(sack)).skip_padding(carrier, rest, behind)
+            }
             TYPE_PROBE => Ok((Self::Probe(circuit), rest)),
             TYPE_MESSAGE => Self::decode_message(circuit, rest),
             TYPE_DESTROY => {
@@ -243,32 +319,17 @@ impl<P: Payload> Frame<P> {
         Ok((Self::Message(Box::new(message)), rest))
     }
 
-    fn decode_feedback(
-        circuit: CircuitId,
-        bytes: &[u8],
+    /// The frame, which was read off the front of `body`, and what stands behind its padding.
+    fn skip_padding<'a>(
+        self,
         carrier: Carrier,
-    ) -> Result<(Self, &[u8]), DecodeError> {
-        let ([flags, a0, a1, a2, a3, f0, f1, f2, f3], mut rest) = take::<9>(bytes)?;
-        let word = if flags & FLAG_WORD == 0 {
-            None
-        } else {
-            let (word, behind) = take::<2>(rest)?;
-            rest = behind;
-            Some(u16::from_be_bytes(word))
-        };
-        let feedback = Feedback {
-            circuit,
-            ack: CellSeq::from_wire(u32::from_be_bytes([a0, a1, a2, a3])),
-            fwd: CellSeq::from_wire(u32::from_be_bytes([f0, f1, f2, f3])),
-            out_of_order: flags & Feedback::MAX_OUT_OF_ORDER,
-            word,
-            padded: flags & FLAG_PADDED != 0,
-        };
-        let frame = Self::Feedback(feedback);
-        let read = 3 + (bytes.len() - rest.len()) as u64;
-        let padding = frame.wire_len(carrier).get() - read;
-        let rest = rest.get(padding as usize..).ok_or(DecodeError::Truncated)?;
-        Ok((frame, rest))
+        body: &[u8],
+        behind: &'a [u8],
+    ) -> Result<(Self, &'a [u8]), DecodeError> {
+        let read = 3 + (body.len() - behind.len()) as u64;
+        let padding = self.wire_len(carrier).get() - read;
+        let rest = behind.get(padding as usize..);
+        Ok((self, rest.ok_or(DecodeError::Truncated)?))
     }
 }
 

@@ -20,7 +20,7 @@ mod setup;
 pub use ack::CellAck;
 pub use cell::{Cell, CellFlags, Payload, RawPayload};
 pub use error::DecodeError;
-pub use frame::{Carrier, Destroy, Feedback, Frame, Frames, Reason};
+pub use frame::{Arrived, Carrier, Destroy, Feedback, Frame, Frames, Reason, Sack};
 pub use message::{Message, Neighbour};
 pub use relay::{RelayCommand, RelayHeader};
 pub use seq::CellSeq;

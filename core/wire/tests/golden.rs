@@ -3,7 +3,7 @@
 use hopflow_units::{CircuitId, Instant, StreamId};
 use hopflow_wire::{
     CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Message, Neighbour,
-    Payload, RawPayload, Reason, RelayCommand, RelayHeader,
+    Payload, RawPayload, Reason, RelayCommand, RelayHeader, Sack,
 };
 
 const SPEC: &str = include_str!("../../../docs/spec/wire.md");
@@ -55,6 +55,13 @@ fn printed(frame: &Frame<RawPayload>, carrier: Carrier) -> String {
 #[test]
 fn frames_have_the_bytes_of_the_specification() {
     use Carrier::{Datagram, Stream};
+    let Frame::Feedback(told) = feedback(0, Some(0x3132)) else {
+        unreachable!("it is feedback");
+    };
+    let sack = Frame::Sack(Box::new(Sack {
+        feedback: told,
+        arrived: [(5, 9), (1, 3), (0, 0)],
+    }));
     let destroy = Frame::Destroy(Destroy {
         circuit: CIRCUIT,
         reason: Reason::Excess,
@@ -88,6 +95,11 @@ fn frames_have_the_bytes_of_the_specification() {
             &feedback(0, Some(0x3132)),
             Datagram,
             "01 02 0c 80 00 00 00 11 00 00 00 0e 31 32".into(),
+        ),
+        (
+            &sack,
+            Datagram,
+            "01 02 10 80 00 00 00 11 00 00 00 0e 31 32 00 05 00 09 00 01 00 03 00 00 00 00".into(),
         ),
         (&Frame::Probe(CIRCUIT), Datagram, "01 02 0d".into()),
         (&destroy, Stream, "01 02 04 02".into()),

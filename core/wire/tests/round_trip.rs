@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use hopflow_units::{Bytes, CircuitId, Instant, StreamId};
 use hopflow_wire::{
-    CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, DecodeError, Destroy, Feedback, Frame, Frames,
-    Message, Neighbour, Payload, RawPayload, Reason, RelayCommand, RelayHeader,
+    Arrived, CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, DecodeError, Destroy, Feedback,
+    Frame, Frames, Message, Neighbour, Payload, RawPayload, Reason, RelayCommand, RelayHeader,
+    Sack,
 };
 use proptest::prelude::*;
 
@@ -47,7 +48,7 @@ fn cells(carrier: Carrier) -> impl Strategy<Value = Frame<RawPayload>> {
     })
 }
 
-fn feedback() -> impl Strategy<Value = Frame<RawPayload>> {
+fn feedback() -> impl Strategy<Value = Feedback> {
     let out_of_order = 0..=Feedback::MAX_OUT_OF_ORDER;
     (
         circuits(),
@@ -56,16 +57,21 @@ fn feedback() -> impl Strategy<Value = Frame<RawPayload>> {
         out_of_order,
         any::<(Option<u16>, bool)>(),
     )
-        .prop_map(|(circuit, ack, fwd, out_of_order, (word, padded))| {
-            Frame::Feedback(Feedback {
+        .prop_map(
+            |(circuit, ack, fwd, out_of_order, (word, padded))| Feedback {
                 circuit,
                 ack,
                 fwd,
                 out_of_order,
                 word,
                 padded,
-            })
-        })
+            },
+        )
+}
+
+fn sacks() -> impl Strategy<Value = Frame<RawPayload>> {
+    (feedback(), any::<Arrived>())
+        .prop_map(|(feedback, arrived)| Frame::Sack(Box::new(Sack { feedback, arrived })))
 }
 
 fn destroys() -> impl Strategy<Value = Frame<RawPayload>> {
@@ -95,7 +101,8 @@ fn messages() -> impl Strategy<Value = Frame<RawPayload>> {
 fn frames(carrier: Carrier) -> impl Strategy<Value = Frame<RawPayload>> {
     prop_oneof![
         cells(carrier),
-        feedback(),
+        feedback().prop_map(Frame::Feedback),
+        sacks(),
         circuits().prop_map(Frame::Probe),
         messages(),
         destroys()

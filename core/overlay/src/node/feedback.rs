@@ -1,7 +1,7 @@
 //! Feedback: what a node reports to predecessors, and what its successors report.
 
 use hopflow_units::{Cells, CircuitId, Instant, LinkId};
-use hopflow_wire::{CellSeq, Feedback, Payload};
+use hopflow_wire::{Arrived, CellSeq, Feedback, Frame, Payload, Sack};
 
 use super::Node;
 use super::visit::Visit;
@@ -11,14 +11,19 @@ use crate::{AckSample, Direction, Forwarded, HopControl, HopSignal, LossSample, 
 
 impl<H: HopControl, P: Payload> Node<H, P> {
     #[inline]
-    pub(super) fn on_feedback(&mut self, now: Instant, link: LinkId, feedback: &Feedback) {
+    pub(super) fn on_feedback(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        (feedback, arrived): (&Feedback, Option<&Arrived>),
+    ) {
         // Feedback travels against the cells it is about.
         let Some(arriving) = self.egress.link(link).flow(feedback.circuit) else {
             return;
         };
         let direction = arriving.direction().reverse();
         self.with(now, arriving.circuit(), |visit| {
-            visit.on_feedback(direction, feedback)?;
+            visit.on_feedback(direction, feedback, arrived)?;
             visit.after_gate(direction)
         });
     }
@@ -37,11 +42,16 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     /// Takes feedback of the successor: acknowledgements, losses, forwarded cells.
     #[inline]
-    fn on_feedback(&mut self, direction: Direction, feedback: &Feedback) -> Result<(), Violation> {
+    fn on_feedback(
+        &mut self,
+        direction: Direction,
+        feedback: &Feedback,
+        arrived: Option<&Arrived>,
+    ) -> Result<(), Violation> {
         let flow = &mut self.circuit[direction];
         let news = flow
             .repair
-            .on_feedback(self.now, feedback, &mut flow.queue)?;
+            .on_feedback(self.now, (feedback, arrived), &mut flow.queue)?;
         if news.acked > 0 {
             self.on_acked(direction, &news)?;
         }
@@ -126,17 +136,21 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
 
 /// What a flow's predecessor hears now, and has not to hear again.
 #[inline]
-pub(super) fn report<S, P: Payload>(flow: &mut Flow<S, P>, padded: bool) -> Feedback {
+pub(super) fn report<S, P: Payload>(flow: &mut Flow<S, P>, padded: bool) -> Frame<P> {
     flow.report.pending = false;
     flow.report.forwarded = flow.queue.next();
     let (expected, out_of_order) = flow.repair.acknowledgement();
     let inbound = flow.inbound;
-    Feedback {
+    let feedback = Feedback {
         circuit: inbound.map_or_else(Default::default, |port| port.circuit),
         ack: CellSeq::of(expected),
         fwd: CellSeq::of(flow.report.forwarded),
         out_of_order,
         word: flow.report.ext,
         padded,
+    };
+    match flow.repair.arrived() {
+        None => Frame::Feedback(feedback),
+        Some(arrived) => Frame::Sack(Box::new(Sack { feedback, arrived })),
     }
 }

@@ -20,7 +20,10 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         for frame in frames.drain(..) {
             match frame {
                 Frame::Cell(cell) => self.on_cell(now, link, cell),
-                Frame::Feedback(feedback) => self.on_feedback(now, link, &feedback),
+                Frame::Feedback(feedback) => self.on_feedback(now, link, (&feedback, None)),
+                Frame::Sack(sack) => {
+                    self.on_feedback(now, link, (&sack.feedback, Some(&sack.arrived)));
+                }
                 Frame::Probe(circuit) => self.on_probe(now, link, circuit),
                 Frame::Destroy(destroy) => self.on_destroy(now, link, destroy),
                 Frame::Message(message) => self.on_message(now, link, &message),

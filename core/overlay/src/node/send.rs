@@ -83,7 +83,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let padded = self.plan.hop.feedback.padded;
         self.egress.pack(link, out, |id| {
             let flow = &mut circuits.get_mut(id.circuit())?[id.direction()];
-            Some(Frame::Feedback(report(flow, padded)))
+            Some(report(flow, padded))
         })
     }
 }

@@ -4,14 +4,14 @@ mod end_to_end;
 mod per_hop;
 
 use hopflow_units::Instant;
-use hopflow_wire::{Cell, CellFlags, CellSeq, Feedback, Payload};
+use hopflow_wire::{Arrived, Cell, CellFlags, CellSeq, Feedback, Payload};
 
 use crate::circuit::CellQueue;
 use crate::{Plan, Repair, Role, Violation};
 pub use end_to_end::EndToEnd;
 pub(crate) use end_to_end::{Connected, Part, Sink, Source, Tag};
 pub(crate) use per_hop::{Accepted, Expired, Forwards, News, Receiver, Sender};
-pub use per_hop::{RttConfig, RttEstimator};
+pub use per_hop::{HopRepair, RttConfig, RttEstimator};
 
 /// What repairs the losses of one flow at one node.
 #[derive(Clone, Debug)]
@@ -44,9 +44,9 @@ impl<P: Payload> Repairing<P> {
                 let forwards = plan.hop.feedback.forwarded;
                 Self::Nothing(forwards.then(Forwards::default))
             }
-            Repair::PerHop(rtt) => {
-                let sender = Sender::new(plan.hop.feedback.forwarded, *rtt);
-                Self::PerHop(Receiver::default(), sender)
+            Repair::PerHop(repair) => {
+                let sender = Sender::new(plan.hop.feedback.forwarded, repair);
+                Self::PerHop(Receiver::new(repair.selective), sender)
             }
             Repair::EndToEnd(config) => Self::EndToEnd(Box::new(Connected::new(config, role))),
         }
@@ -75,16 +75,16 @@ impl<P: Payload> Repairing<P> {
         }
     }
 
-    /// Takes feedback of the successor.
+    /// Takes feedback of the successor, and what it says has arrived beyond a gap.
     #[inline]
     pub(crate) fn on_feedback(
         &mut self,
         now: Instant,
-        feedback: &Feedback,
+        (feedback, arrived): (&Feedback, Option<&Arrived>),
         queue: &mut CellQueue<P>,
     ) -> Result<News, Violation> {
         match self {
-            Self::PerHop(_, sender) => sender.on_feedback(now, feedback, queue),
+            Self::PerHop(_, sender) => sender.on_feedback(now, (feedback, arrived), queue),
             Self::Nothing(Some(forwards)) => forwards.on_feedback(feedback, queue),
             Self::Nothing(None) | Self::EndToEnd(_) => Ok(News::default()),
         }
@@ -143,6 +143,15 @@ impl<P: Payload> Repairing<P> {
             Self::PerHop(receiver, _) => (receiver.expected(), receiver.take_out_of_order()),
             Self::EndToEnd(connected) => connected.acknowledgement(),
             Self::Nothing(_) => (0, 0),
+        }
+    }
+
+    /// What has arrived beyond a gap, if the predecessor hears of it and anything has.
+    #[inline]
+    pub(crate) fn arrived(&self) -> Option<Arrived> {
+        match self {
+            Self::PerHop(receiver, _) => receiver.arrived(),
+            Self::Nothing(_) | Self::EndToEnd(_) => None,
         }
     }
 

@@ -17,6 +17,42 @@ fn forwarding_what_was_not_acknowledged_closes_the_circuit() {
     assert_eq!(sent.violations, [Violation::BeyondSent]);
 }
 
+/// A client whose successor may tell what has arrived beyond a gap, and the eight cells of its window.
+fn selective_client() -> Bench {
+    let config = PlainConfig {
+        selective: true,
+        ..PlainConfig::datagrams()
+    };
+    let mut client = Bench::client(&config.factory());
+    assert_eq!(client.write(Bytes::new(10_000)).cells(0), 8);
+    client
+}
+
+#[test]
+fn ranges_of_cells_that_were_never_sent_close_the_circuit() {
+    for range in [(1, 9), (7, u16::MAX), (u16::MAX - 1, u16::MAX)] {
+        let mut client = selective_client();
+        let sent = client.receive(0, Bench::sack(0, [(0, 0), (3, 4), range]));
+        assert_eq!(sent.closed, [Reason::Protocol], "{range:?}");
+        assert_eq!(sent.violations, [Violation::BeyondSent]);
+    }
+}
+
+#[test]
+fn a_successor_that_claims_what_has_not_arrived_gets_no_more_than_its_window() {
+    let mut client = selective_client();
+    for _ in 0..1000 {
+        for ranges in [[(0, 8); 3], [(5, 8), (3, 4), (8, 5)]] {
+            let sent = client.receive(0, Bench::sack(0, ranges));
+            assert_eq!(sent.closed, []);
+        }
+        client.wait(Duration::from_millis(1));
+    }
+    let counters = client.host.counters();
+    assert_eq!(counters.cells_sent, 8);
+    assert!(counters.cells_resent <= 8, "{}", counters.cells_resent);
+}
+
 #[test]
 fn a_silent_successor_makes_no_node_keep_ever_more_even_without_a_window() {
     let config = PlainConfig {

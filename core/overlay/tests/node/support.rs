@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hopflow_overlay::{
     EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, FeedbackPlan, Gates, GatesChoose,
-    HopControl, HopCx, HopPlan, HopSignal, Info, LinkPlan, NodeEnv, Repair, RttConfig, Site, Stack,
+    HopControl, HopCx, HopPlan, HopRepair, HopSignal, Info, LinkPlan, NodeEnv, Repair, Site, Stack,
     Violation,
 };
 use hopflow_units::{Cells, Duration, Instant};
@@ -16,6 +16,8 @@ pub(crate) struct PlainConfig {
     pub(crate) carrier: Carrier,
     /// Whether hops report what they forwarded.
     pub(crate) forwarded: bool,
+    /// Whether feedback tells what has arrived beyond a gap.
+    pub(crate) selective: bool,
     /// The hop's window.
     pub(crate) window: Option<Cells>,
     /// A cell that the sink returns for each that it delivers.
@@ -34,6 +36,7 @@ impl PlainConfig {
         Self {
             carrier: Carrier::Datagram,
             forwarded: true,
+            selective: false,
             window: Some(Cells::new(8)),
             reply: None,
             hop_pace: None,
@@ -56,7 +59,10 @@ impl PlainConfig {
         let (scheduling, repair) = match self.carrier {
             Carrier::Datagram => (
                 LinkPlan::datagrams(QUEUE_LIMIT, refill),
-                Repair::PerHop(RttConfig::default()),
+                Repair::PerHop(HopRepair {
+                    selective: self.selective,
+                    ..HopRepair::default()
+                }),
             ),
             Carrier::Stream => {
                 let mut link = LinkPlan::datagrams(QUEUE_LIMIT, refill);

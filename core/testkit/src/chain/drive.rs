@@ -201,7 +201,7 @@ impl Chain<'_> {
         let packet = self.watch.note_packet(self.now, pipe, len);
         let (watch, losses) = (&mut self.watch, self.losses);
         frames.retain(|frame| {
-            let feedback = matches!(frame, Frame::Feedback(_));
+            let feedback = matches!(frame, Frame::Feedback(_) | Frame::Sack(_));
             !(feedback && losses.feedback == Some(watch.note_feedback()))
         });
         if losses.packet == Some(packet) {

@@ -1,6 +1,6 @@
 //! Neighbours that do not keep to the rules.
 
-use hopflow_overlay::{Excess, Factory};
+use hopflow_overlay::{Excess, Factory, Repair};
 use hopflow_units::{Bytes, Duration};
 use hopflow_wire::{Carrier, Reason};
 
@@ -78,6 +78,14 @@ pub(super) fn feedback_that_lies_closes_the_circuit(factory: &dyn Factory<Counte
         );
         assert_eq!(sent.destroy(0), expected, "ack {ack}, fwd {fwd}");
     }
+    let mut client = Bench::client(factory);
+    client.write(Bytes::new(50_000));
+    let sent = client.receive(0, Bench::sack(0, [(60_000, 60_001); 3]));
+    let read = matches!(plan.repair, Repair::PerHop(repair) if repair.selective);
+    assert_eq!(
+        sent.closed.first().copied(),
+        read.then_some(Reason::Protocol)
+    );
 }
 
 /// A successor that reports cells as forwarded, but never as arrived, does not make a node keep

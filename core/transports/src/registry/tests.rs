@@ -1,5 +1,5 @@
 use hopflow_overlay::{
-    EndToEnd, LinkPlan, Multiplexing, Order, Plan, Repair, RttConfig, SchedulerPlan, Scope,
+    EndToEnd, HopRepair, LinkPlan, Multiplexing, Order, Plan, Repair, SchedulerPlan, Scope,
 };
 use hopflow_units::{Cells, Duration};
 use hopflow_wire::RawPayload;
@@ -101,7 +101,7 @@ fn links() -> Vec<(LinkPlan, Repair)> {
                     scheduler,
                     ..plan.clone()
                 };
-                let per_hop = Repair::PerHop(RttConfig::default());
+                let per_hop = Repair::PerHop(HopRepair::default());
                 for repair in [Repair::None, per_hop, Repair::EndToEnd(connection)] {
                     links.push((link.clone(), repair));
                 }

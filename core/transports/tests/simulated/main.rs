@@ -8,6 +8,7 @@ mod marut;
 mod metrics;
 mod predictor;
 mod random_worlds;
+mod selective;
 mod switching;
 mod ticks;
 mod traces;

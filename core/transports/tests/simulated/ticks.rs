@@ -4,8 +4,8 @@ use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use hopflow_overlay::{
-    Factory, Features, FeedbackPlan, Gates, GatesChoose, HopControl, HopCx, HopPlan, HopSignal,
-    Host, Info, LinkPlan, NoEndControl, Node, NodeCx, NodeEnv, Plan, Repair, RttConfig, Site,
+    Factory, Features, FeedbackPlan, Gates, GatesChoose, HopControl, HopCx, HopPlan, HopRepair,
+    HopSignal, Host, Info, LinkPlan, NoEndControl, Node, NodeCx, NodeEnv, Plan, Repair, Site,
     Stack, Tick, Violation, Way,
 };
 use hopflow_sim::Simulated;
@@ -118,7 +118,7 @@ struct Gossips(Arc<Stack<Gossip>>);
 impl Gossips {
     fn new(config: GossipConfig) -> Self {
         let link = LinkPlan::datagrams(Cells::new(4000), Duration::from_millis(10));
-        let repair = Repair::PerHop(RttConfig::default());
+        let repair = Repair::PerHop(HopRepair::default());
         let (end, path) = (Arc::new(NoEndControl), Arc::new(GatesChoose));
         Self(Arc::new(Stack::new((link, repair), config, end, path)))
     }

@@ -1,7 +1,7 @@
 //! What must hold for any bytes that a peer may send. The tests and the fuzz target, which lives
 //! outside of the workspace, share this file.
 
-use hopflow_wire::{Carrier, Destroy, Feedback, Frame, Frames, RawPayload, Reason, RelayHeader};
+use hopflow_wire::{Carrier, Destroy, Frame, Frames, RawPayload, Reason, RelayHeader};
 
 /// Decodes `bytes` as both carriers would and checks every frame found.
 ///
@@ -35,14 +35,13 @@ fn encodes_to(frame: &Frame<RawPayload>, carrier: Carrier, from: &[u8]) {
     let mut encoded = Vec::new();
     frame.encode(carrier, &mut encoded);
     let mut expected = from.to_vec();
-    if let Frame::Feedback(feedback) = frame {
-        let told = Feedback {
-            padded: false,
-            ..*feedback
-        };
-        let len = Frame::<RawPayload>::Feedback(told).wire_len(carrier);
-        expected[len.get() as usize..].fill(0);
+    let mut told = frame.clone();
+    match &mut told {
+        Frame::Feedback(feedback) => feedback.padded = false,
+        Frame::Sack(sack) => sack.feedback.padded = false,
+        _ => {}
     }
+    expected[told.wire_len(carrier).get() as usize..].fill(0);
     if let Frame::Destroy(Destroy {
         reason: Reason::Other,
         ..

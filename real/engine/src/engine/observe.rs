@@ -209,6 +209,7 @@ pub(super) fn without_payload(frame: &Frame<OnionPayload>, is_plain: bool) -> Fr
             })
         }
         Frame::Feedback(feedback) => Frame::Feedback(*feedback),
+        Frame::Sack(sack) => Frame::Sack(sack.clone()),
         Frame::Probe(circuit) => Frame::Probe(*circuit),
         Frame::Destroy(destroy) => Frame::Destroy(*destroy),
         Frame::Message(message) => Frame::Message(message.clone()),

@@ -201,6 +201,10 @@ impl Engine {
                 let circuit = feedback.circuit;
                 self.unless_in_setup(link, circuit, frame)
             }
+            Frame::Sack(ref sack) => {
+                let circuit = sack.feedback.circuit;
+                self.unless_in_setup(link, circuit, frame)
+            }
             Frame::Message(ref message) => {
                 let circuit = message.circuit;
                 self.unless_in_setup(link, circuit, frame)

@@ -4,9 +4,20 @@
 mod forwards;
 mod receiver;
 mod rtt;
+mod scoreboard;
 mod sender;
 
 use hopflow_units::Duration;
+
+/// How hops repair losses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HopRepair {
+    /// Bounds of the time-out.
+    pub rtt: RttConfig,
+    /// Whether feedback tells what has arrived beyond a gap (RFC 2018), so that several gaps are
+    /// repaired in a round trip; otherwise one is.
+    pub selective: bool,
+}
 
 pub(crate) use forwards::Forwards;
 pub(crate) use receiver::{Accepted, Receiver};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use hopflow_wire::{CellSeq, Feedback};
+use hopflow_tcp::{Range, RangeSet};
+use hopflow_wire::{Arrived, CellSeq, Feedback, Sack};
 
 use crate::circuit::CellQueue;
 
@@ -15,6 +16,50 @@ pub(crate) struct Receiver<P> {
     /// Excess cells, less the cells accepted since: a level, so that no pattern of sending stays
     /// below it for long.
     excess: u64,
+    /// What is told of the cells that are held, where it is.
+    told: Option<Box<Told>>,
+}
+
+/// Which cells are held, and which arrived last (RFC 2018, section 4).
+#[derive(Clone, Debug, Default)]
+struct Told {
+    held: RangeSet,
+    /// One cell of each of the ranges to which cells came last, newest first: some more than are told,
+    /// for ranges grow together.
+    newest: Vec<u64>,
+}
+
+impl Told {
+    /// Notes that a cell is held.
+    fn hold(&mut self, seq: u64) {
+        let range = self.held.insert(Range::new(seq, seq + 1));
+        self.newest
+            .retain(|cell| !(range.start..range.end).contains(cell));
+        self.newest.truncate(2 * Sack::RANGES);
+        self.newest.insert(0, seq);
+    }
+
+    /// Notes that the cells before `expected` are held no longer.
+    fn release(&mut self, expected: u64) {
+        self.held.remove_below(expected);
+        self.newest.retain(|cell| *cell >= expected);
+    }
+
+    /// The ranges, counted from `expected`, of which some cell is near enough.
+    fn arrived(&self, expected: u64) -> Option<Arrived> {
+        let mut arrived = Arrived::default();
+        let ranges = self.newest.iter().filter_map(|cell| {
+            let range = self.held.holding(*cell)?;
+            let start = u16::try_from(range.start - expected).ok()?;
+            Some((start, (range.end - expected).min(u16::MAX.into()) as u16))
+        });
+        let mut told = 0;
+        for (place, range) in arrived.iter_mut().zip(ranges) {
+            *place = range;
+            told += 1;
+        }
+        (told > 0).then_some(arrived)
+    }
 }
 
 /// What became of an arriving cell.
@@ -37,11 +82,20 @@ impl<P> Default for Receiver<P> {
             held: BTreeMap::new(),
             out_of_order: 0,
             excess: 0,
+            told: None,
         }
     }
 }
 
 impl<P: Clone> Receiver<P> {
+    /// A receiver that can say which cells it holds, if `selective`.
+    pub(crate) fn new(selective: bool) -> Self {
+        Self {
+            told: selective.then(Box::default),
+            ..Self::default()
+        }
+    }
+
     /// Takes a cell; `limit` cells beyond those that departed from `queue` are acceptable.
     #[inline]
     pub(crate) fn accept(
@@ -73,6 +127,9 @@ impl<P: Clone> Receiver<P> {
         if self.held.insert(seq, cell).is_some() {
             return Accepted::Duplicate;
         }
+        if let Some(told) = &mut self.told {
+            told.hold(seq);
+        }
         self.out_of_order = (self.out_of_order + 1).min(Feedback::MAX_OUT_OF_ORDER);
         Accepted::Held
     }
@@ -80,6 +137,9 @@ impl<P: Clone> Receiver<P> {
     #[inline]
     fn drain_held(&mut self, queue: &mut CellQueue<P>) -> u64 {
         let before = self.expected;
+        if self.held.is_empty() {
+            return 0;
+        }
         while !self.held.is_empty() {
             let Some(cell) = self.held.remove(&self.expected) else {
                 break;
@@ -88,6 +148,9 @@ impl<P: Clone> Receiver<P> {
             self.expected += 1;
             // The gap that they reported is closed.
             self.out_of_order = 0;
+        }
+        if let Some(told) = &mut self.told {
+            told.release(self.expected);
         }
         self.expected - before
     }
@@ -100,6 +163,15 @@ impl<P: Clone> Receiver<P> {
     /// Takes the count of cells that arrived beyond a gap since the last call.
     pub(crate) fn take_out_of_order(&mut self) -> u8 {
         std::mem::take(&mut self.out_of_order)
+    }
+
+    /// What has arrived beyond a gap, if that is told and anything has.
+    #[inline]
+    pub(crate) fn arrived(&self) -> Option<Arrived> {
+        if self.held.is_empty() {
+            return None;
+        }
+        self.told.as_ref()?.arrived(self.expected)
     }
 
     /// How far the peer keeps exceeding the queue limit, in cells.
@@ -138,6 +210,28 @@ mod tests {
             (0..3).map(|_| queue.pop().unwrap()).collect::<Vec<_>>(),
             [0, 1, 2]
         );
+    }
+
+    #[test]
+    fn the_ranges_to_which_cells_came_last_are_told() {
+        let (mut receiver, mut queue) = (Receiver::new(true), CellQueue::default());
+        let mut accept = |receiver: &mut Receiver<u64>, seq: u64| {
+            receiver.accept(CellSeq::of(seq), seq, &mut queue, 100)
+        };
+        assert_eq!(receiver.arrived(), None);
+        for seq in [0, 2, 3, 5, 7, 9, 6] {
+            accept(&mut receiver, seq);
+        }
+        let told = |receiver: &Receiver<u64>| receiver.arrived().unwrap();
+        assert_eq!(told(&receiver), [(4, 7), (8, 9), (1, 3)]);
+        accept(&mut receiver, 11);
+        assert_eq!(told(&receiver), [(10, 11), (4, 7), (8, 9)]);
+        accept(&mut receiver, 1);
+        assert_eq!(told(&receiver), [(7, 8), (1, 4), (5, 6)], "counted from 4");
+        for seq in [4, 8, 10] {
+            accept(&mut receiver, seq);
+        }
+        assert_eq!(receiver.arrived(), None);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 
+use hopflow_tcp::Range;
 use hopflow_units::{Duration, Instant};
-use hopflow_wire::Feedback;
+use hopflow_wire::{Arrived, Feedback};
 
-use super::{News, RttConfig, RttEstimator};
+use super::scoreboard::Scoreboard;
+use super::{HopRepair, News, RttConfig, RttEstimator};
 use crate::Violation;
 use crate::circuit::CellQueue;
 
@@ -19,7 +21,8 @@ const SILENCES: u32 = 12;
 /// Loss is detected by duplicate acknowledgements (RFC 5681, 3.2) and by time-out (RFC 6298); the
 /// window is not touched, for it follows delay (BackTap paper, section 3.4). Recovery sends the
 /// first missing cell again, and then one more per partial acknowledgement (RFC 6582), or, after a
-/// time-out, two per acknowledgement as slow start would.
+/// time-out, two per acknowledgement as slow start would. Where the successor tells what has arrived
+/// beyond a gap, a [`Scoreboard`] says what is lost, and when it is sent again.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     /// Bounds of the time-out.
@@ -34,6 +37,8 @@ pub(crate) struct Sender {
     duplicates: u32,
     /// Apart, for most senders repair nothing.
     recovery: Option<Box<Recovery>>,
+    /// In place of duplicates and recovery, where acknowledgements are selective.
+    scoreboard: Option<Box<Scoreboard>>,
     rtt: RttEstimator,
     silences: u32,
     deadline: Option<Instant>,
@@ -63,6 +68,19 @@ struct Recovery {
     after_timeout: bool,
 }
 
+impl Recovery {
+    /// Takes the cell that is to be sent again, if one may; those before `head` have arrived.
+    fn take(&mut self, head: u64) -> Option<u64> {
+        let seq = self.cursor.max(head);
+        if self.allowance == 0 || seq >= self.end {
+            return None;
+        }
+        self.cursor = seq + 1;
+        self.allowance -= 1;
+        Some(seq)
+    }
+}
+
 /// What the sender's deadline asks for when it has passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expired {
@@ -76,15 +94,16 @@ pub(crate) enum Expired {
 
 impl Sender {
     /// A sender that hears acknowledgements and, with `await_forward`, forward feedback.
-    pub(crate) fn new(await_forward: bool, config: RttConfig) -> Self {
+    pub(crate) fn new(await_forward: bool, config: &HopRepair) -> Self {
         Self {
-            config,
+            config: config.rtt,
             await_forward,
             log: VecDeque::new(),
             log_start: 0,
             forwarded: 0,
             duplicates: 0,
             recovery: None,
+            scoreboard: config.selective.then(Box::default),
             rtt: RttEstimator::default(),
             silences: 0,
             deadline: None,
@@ -103,6 +122,9 @@ impl Sender {
     /// Whether a cell is to be sent again.
     #[inline]
     pub(crate) fn wants_resend<P: Clone>(&self, queue: &CellQueue<P>) -> bool {
+        if let Some(scoreboard) = &self.scoreboard {
+            return scoreboard.next().is_some();
+        }
         self.recovery.as_ref().is_some_and(|recovery| {
             recovery.allowance > 0 && recovery.cursor.max(queue.head()) < recovery.end
         })
@@ -110,20 +132,18 @@ impl Sender {
 
     /// Chooses a cell to be sent again, and notes that it is.
     pub(crate) fn resend<P: Clone>(&mut self, queue: &CellQueue<P>) -> Option<(u64, P)> {
-        let recovery = self.recovery.as_mut()?;
-        let seq = recovery.cursor.max(queue.head());
-        if recovery.allowance == 0 || seq >= recovery.end {
-            return None;
-        }
-        recovery.cursor = seq + 1;
-        recovery.allowance -= 1;
+        let seq = match &mut self.scoreboard {
+            Some(scoreboard) => scoreboard.take(queue.next())?,
+            None => self.recovery.as_mut()?.take(queue.head())?,
+        };
         if let Some(sent) = self.log.get_mut((seq - self.log_start) as usize) {
             sent.0 |= SentAt::RESENT;
         }
         queue.sent(seq).map(|cell| (seq, cell.clone()))
     }
 
-    /// Handles feedback: forgets the cells that were acknowledged, notes those that were forwarded.
+    /// Handles feedback: forgets the cells that were acknowledged, notes those that were forwarded, and
+    /// those that arrived beyond a gap.
     ///
     /// # Errors
     /// If it names cells that were never sent, or were forwarded before they arrived.
@@ -131,7 +151,7 @@ impl Sender {
     pub(crate) fn on_feedback<P: Clone>(
         &mut self,
         now: Instant,
-        feedback: &Feedback,
+        (feedback, arrived): (&Feedback, Option<&Arrived>),
         queue: &mut CellQueue<P>,
     ) -> Result<News, Violation> {
         let ack = feedback.ack.widen(queue.head());
@@ -143,7 +163,11 @@ impl Sender {
         if ack > queue.head() {
             self.acknowledge(now, ack, queue, &mut news);
         }
-        news.lost = self.on_duplicate(feedback.out_of_order, queue);
+        news.lost = if self.scoreboard.is_some() {
+            self.on_arrived(ack, arrived, queue)?
+        } else {
+            self.on_duplicate(feedback.out_of_order, queue)
+        };
         if self.await_forward {
             self.forward(now, feedback, queue, &mut news)?;
         }
@@ -167,12 +191,53 @@ impl Sender {
         news: &mut News,
     ) {
         news.acked = ack - queue.head();
+        if self.scoreboard.is_some() {
+            self.settle(queue.head(), ack);
+        }
         news.ack_rtt = self.sent_at(ack - 1).and_then(|sent| sent.sample(now));
         queue.acknowledge(ack);
         if !self.await_forward {
             self.forwarded = ack;
         }
         self.advance_recovery(news.acked, ack);
+    }
+
+    /// Notes on the scoreboard that the cells from `head` to `ack` have arrived. Those that waited for
+    /// others give no sample: how long they did is no matter of queues.
+    fn settle(&mut self, head: u64, ack: u64) {
+        let (log, start) = (&mut self.log, self.log_start);
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.acknowledge((head, ack), |range| {
+                for seq in range.start..range.end {
+                    if let Some(sent) = log.get_mut((seq - start) as usize) {
+                        sent.0 |= SentAt::RESENT;
+                    }
+                }
+            });
+        }
+    }
+
+    /// Takes what has arrived beyond the cell `ack`; true if cells were lost.
+    fn on_arrived<P: Clone>(
+        &mut self,
+        ack: u64,
+        arrived: Option<&Arrived>,
+        queue: &CellQueue<P>,
+    ) -> Result<bool, Violation> {
+        let (Some(scoreboard), Some(arrived)) = (&mut self.scoreboard, arrived) else {
+            return Ok(false);
+        };
+        for (start, end) in arrived.iter().filter(|(start, end)| start < end) {
+            let end = ack + u64::from(*end);
+            if end > queue.next() {
+                return Err(Violation::BeyondSent);
+            }
+            let start = (ack + u64::from(*start)).max(queue.head());
+            if start < end {
+                scoreboard.arrive(Range::new(start, end));
+            }
+        }
+        Ok(scoreboard.finds_loss(queue.head(), queue.next()))
     }
 
     #[inline]
@@ -243,6 +308,9 @@ impl Sender {
     }
 
     fn recover<P: Clone>(&mut self, queue: &CellQueue<P>, after_timeout: bool) {
+        if let Some(scoreboard) = &mut self.scoreboard {
+            return scoreboard.time_out(queue.head(), queue.next());
+        }
         self.duplicates = 0;
         let (end, cursor) = (queue.next(), queue.head());
         self.recovery = Some(Box::new(Recovery {
@@ -329,17 +397,49 @@ mod tests {
 
     impl Hop {
         fn with_sent(cells: u64) -> Self {
+            Self::new(cells, false)
+        }
+
+        fn selective(cells: u64) -> Self {
+            Self::new(cells, true)
+        }
+
+        fn new(cells: u64, selective: bool) -> Self {
+            let config = HopRepair {
+                rtt: CONFIG,
+                selective,
+            };
             let mut hop = Self {
-                sender: Sender::new(true, CONFIG),
+                sender: Sender::new(true, &config),
                 queue: CellQueue::default(),
                 now: Instant::ZERO,
             };
-            for cell in 0..cells {
-                hop.queue.push(cell);
-                hop.queue.send();
-                hop.sender.on_sent(hop.now);
-            }
+            hop.send(cells);
             hop
+        }
+
+        fn send(&mut self, cells: u64) {
+            for cell in 0..cells {
+                self.queue.push(cell);
+                self.queue.send();
+                self.sender.on_sent(self.now);
+            }
+        }
+
+        /// Selective acknowledgements: what has arrived, and ranges beyond it as cells are numbered.
+        fn sack(&mut self, ack: u64, ranges: &[(u64, u64)]) -> Result<News, Violation> {
+            let mut arrived = Arrived::default();
+            for (place, (start, end)) in arrived.iter_mut().zip(ranges) {
+                *place = ((start - ack) as u16, (end - ack) as u16);
+            }
+            let feedback = Feedback {
+                ack: CellSeq::of(ack),
+                fwd: CellSeq::of(self.sender.forwarded),
+                out_of_order: 1,
+                ..Feedback::default()
+            };
+            self.sender
+                .on_feedback(self.now, (&feedback, Some(&arrived)), &mut self.queue)
         }
 
         /// Feedback with the latest number of forwarded cells.
@@ -352,7 +452,7 @@ mod tests {
                 ..Feedback::default()
             };
             self.sender
-                .on_feedback(self.now, &feedback, &mut self.queue)
+                .on_feedback(self.now, (&feedback, None), &mut self.queue)
         }
 
         /// Feedback with the latest number of acknowledged cells.
@@ -364,7 +464,7 @@ mod tests {
             };
             let news = self
                 .sender
-                .on_feedback(self.now, &feedback, &mut self.queue)?;
+                .on_feedback(self.now, (&feedback, None), &mut self.queue)?;
             Ok(news.forwarded.map(|cells| (cells, news.forward_rtt)))
         }
 
@@ -460,6 +560,92 @@ mod tests {
         assert_eq!(hop.resends(), [1, 2]);
         hop.ack(3, 0).unwrap();
         assert_eq!(hop.resends(), [3, 4, 5]);
+    }
+
+    #[test]
+    fn selective_acknowledgements_repair_several_gaps_in_a_round_trip() {
+        let mut hop = Hop::selective(20);
+        assert!(!hop.sack(2, &[(3, 5)]).unwrap().lost);
+        assert!(hop.resends().is_empty(), "it may be reordering");
+        assert!(hop.sack(2, &[(3, 6)]).unwrap().lost);
+        assert_eq!(hop.resends(), [2]);
+        let again = hop.sack(2, &[(16, 20), (9, 15), (3, 8)]).unwrap();
+        assert!(!again.lost, "loss in a round trip counts once");
+        assert_eq!(hop.resends(), [8, 15]);
+        hop.sack(2, &[(16, 20), (9, 15), (3, 8)]).unwrap();
+        assert!(hop.resends().is_empty(), "once is enough");
+        hop.sack(15, &[(16, 20)]).unwrap();
+        assert_eq!(hop.ack(20, 0).unwrap().acked, 5);
+        assert!(hop.resends().is_empty());
+    }
+
+    #[test]
+    fn what_is_lost_again_is_sent_again() {
+        let mut hop = Hop::selective(10);
+        hop.sack(0, &[(6, 10)]).unwrap();
+        assert_eq!(hop.resends(), [0, 1, 2, 3, 4, 5]);
+        hop.sack(0, &[(6, 10), (1, 3)]).unwrap();
+        assert!(hop.resends().is_empty(), "it may be reordering");
+        hop.sack(0, &[(6, 10), (1, 4)]).unwrap();
+        assert_eq!(hop.resends(), [0]);
+        hop.send(4);
+        hop.sack(0, &[(10, 13), (6, 10), (1, 4)]).unwrap();
+        assert_eq!(
+            hop.resends(),
+            [4, 5, 0],
+            "three that were sent later have come"
+        );
+    }
+
+    #[test]
+    fn lost_cells_leave_no_faster_than_others_arrive() {
+        let mut hop = Hop::selective(1000);
+        hop.sack(0, &[(996, 1000)]).unwrap();
+        assert_eq!(hop.resends().len(), 8);
+        hop.sack(8, &[(996, 1000)]).unwrap();
+        assert_eq!(hop.resends().len(), 16);
+        hop.sack(500, &[(996, 1000)]).unwrap();
+        assert_eq!(hop.resends().len(), 64);
+    }
+
+    #[test]
+    fn after_a_timeout_all_that_has_not_arrived_is_sent_again() {
+        let mut hop = Hop::selective(8);
+        hop.sack(0, &[(5, 6)]).unwrap();
+        hop.resends();
+        hop.now = hop.sender.deadline().unwrap();
+        let expired = hop.sender.on_deadline(hop.now, &hop.queue);
+        assert_eq!(expired, Some(Expired::Resend));
+        assert_eq!(hop.resends(), [0]);
+        hop.sack(1, &[(5, 6)]).unwrap();
+        assert_eq!(hop.resends(), [1, 2]);
+        hop.sack(3, &[(5, 6)]).unwrap();
+        assert_eq!(hop.resends(), [3, 4, 6, 7]);
+    }
+
+    #[test]
+    fn what_waited_for_others_gives_no_sample() {
+        let mut hop = Hop::selective(6);
+        hop.wait(30).sack(0, &[(1, 6)]).unwrap();
+        assert_eq!(hop.resends(), [0]);
+        assert_eq!(hop.wait(30).ack(6, 0).unwrap().ack_rtt, None);
+        assert_eq!(hop.forward(6), Ok(Some((6, None))));
+    }
+
+    #[test]
+    fn ranges_of_cells_never_sent_are_a_violation_and_empty_ones_nothing() {
+        let mut hop = Hop::selective(10);
+        assert_eq!(hop.sack(4, &[(5, 11)]), Err(Violation::BeyondSent));
+        let mut hop = Hop::selective(10);
+        hop.sack(4, &[(6, 6), (8, 5)]).unwrap();
+        assert!(hop.resends().is_empty());
+        hop.sack(9, &[]).unwrap();
+        let late = hop.sack(4, &[(5, 9)]).unwrap();
+        assert_eq!(
+            (late.acked, late.lost),
+            (0, false),
+            "what is overtaken says nothing"
+        );
     }
 
     #[test]

@@ -114,6 +114,7 @@ fn noted(frame: &Frame<Simulated>) -> Frame<Contents> {
             payload: contents(&cell.payload),
         }),
         Frame::Feedback(feedback) => Frame::Feedback(*feedback),
+        Frame::Sack(sack) => Frame::Sack(sack.clone()),
         Frame::Probe(circuit) => Frame::Probe(*circuit),
         Frame::Destroy(destroy) => Frame::Destroy(*destroy),
         Frame::Message(message) => Frame::Message(message.clone()),
