@@ -140,10 +140,7 @@ impl<P: Clone> Receiver<P> {
         if self.held.is_empty() {
             return 0;
         }
-        while !self.held.is_empty() {
-            let Some(cell) = self.held.remove(&self.expected) else {
-                break;
-            };
+        while let Some(cell) = self.held.remove(&self.expected) {
             queue.push(cell);
             self.expected += 1;
             // The gap that they reported is closed.
