@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 
 use hopflow_engine::{Engine, LostLink, Via};
 use hopflow_units::{Duration, Instant};
@@ -27,6 +28,9 @@ const ACCOUNT: Duration = Duration::from_millis(100);
 const ACCOUNT_SHARE: u64 = 50;
 /// Events that a poll brings at once.
 const EVENTS: usize = 1024;
+/// How long arrivals and timeouts wait at most for the moment at which cells may leave again. It adds to
+/// what neighbours measure as queueing, of which transports that judge it tolerate several milliseconds.
+const MOST_REST: Duration = Duration::from_millis(1);
 /// Idle time before a draining relay exits.
 const QUIET: Duration = Duration::from_secs(1);
 /// How long a worker that ends waits for its farewells to leave.
@@ -137,16 +141,13 @@ impl<R: Role> Worker<R> {
 
     /// Waits for the next event or timeout.
     fn wait(&mut self, events: &mut Events, account_at: Instant) -> io::Result<()> {
+        self.rest_until_paid();
         let now = self.clock.now();
-        let links = match &self.links {
-            Links::Datagrams(datagrams) => datagrams.poll_timeout(now),
-            Links::Carriers(carriers) => carriers.poll_timeout(),
-        };
         let next = self
             .engine
             .poll_timeout()
             .min(self.role.poll_timeout())
-            .min(links)
+            .min(self.links_timeout(now))
             .min(account_at);
         let busy = next <= now || self.is_readable();
         if !busy {
@@ -158,6 +159,29 @@ impl<R: Role> Worker<R> {
         {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             other => other,
+        }
+    }
+
+    /// Sleeps while no cell may leave, whatever arrives: cells and feedback that come meanwhile are taken
+    /// together with what the bucket pays for next, and do not each wake the worker.
+    fn rest_until_paid(&self) {
+        let now = self.clock.now();
+        let resume = self.engine.poll_resume();
+        if resume <= now || resume == Instant::FAR_FUTURE {
+            return;
+        }
+        let until = resume.min(self.links_timeout(now)).min(now + MOST_REST);
+        let rest = until.saturating_since(now);
+        if !rest.is_zero() {
+            thread::park_timeout(std::time::Duration::from_nanos(rest.as_nanos()));
+        }
+    }
+
+    /// When the emulated links have something to do.
+    fn links_timeout(&self, now: Instant) -> Instant {
+        match &self.links {
+            Links::Datagrams(datagrams) => datagrams.poll_timeout(now),
+            Links::Carriers(carriers) => carriers.poll_timeout(),
         }
     }
 

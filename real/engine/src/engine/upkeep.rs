@@ -25,6 +25,13 @@ impl Engine {
             .fold(self.host.poll_timeout(), Instant::min)
     }
 
+    /// Before when no cell leaves, whatever arrives; the far future if none waits for the token bucket
+    /// or for the scheduler's next run. A driver may let arrivals and timeouts wait until then: so wakes
+    /// once for what a refill pays.
+    pub fn poll_resume(&self) -> Instant {
+        self.host.poll_resume()
+    }
+
     /// Handles everything that is due.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.host.poll_timeout() <= now {
