@@ -8,12 +8,13 @@ use std::thread;
 use hopflow_engine::{Engine, LostLink, Via};
 use hopflow_units::{Duration, Instant};
 use mio::{Events, Poll};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::alarm::Alarm;
 use super::carriers::Carriers;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
+use super::moves::Moves;
 use super::reload::known;
 use super::role::{Cx, Role};
 use super::shared::{Shared, Wanted};
@@ -83,6 +84,8 @@ pub(super) struct Known {
     pub(super) valid: bool,
     /// How many changes it has taken over.
     pub(super) seen: u64,
+    /// From where its packets leave.
+    pub(super) moves: Moves,
 }
 
 /// How a worker ends, or rests.
@@ -294,9 +297,24 @@ impl<R: Role> Worker<R> {
         }
     }
 
+    /// Gives up a client's links if they lead from an address that it no longer has: relays know it by that
+    /// one. Relays stay where the directory says.
+    fn look_at_own_address(&mut self, now: Instant) {
+        if self.role.carries_for_others() {
+            return;
+        }
+        let moved = self.known.moves.look(self.engine.linked_to());
+        if !moved.is_empty() {
+            info!("this host has another address: circuits are built anew");
+            self.engine.leave(now, &moved);
+            self.role.on_moved(now);
+        }
+    }
+
     /// Publishes what the worker has done, and keeps to the limit on memory.
     fn account(&mut self, now: Instant) {
         self.look_at_directory();
+        self.look_at_own_address(now);
         let held = self.engine.keep_within(now, self.memory);
         while let Some(lost) = self.engine.poll_lost() {
             self.log_lost(&lost);
