@@ -14,6 +14,8 @@ use crate::support::{pattern, real, transport};
 const SIZE: usize = 64_000_000;
 /// A round trip, the time that a neighbour has to show that it has the link, and some.
 const AT_ONCE: Duration = Duration::from_millis(600);
+/// A pause that is noticed: a second, and the time between two looks at all links.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// What a relay says that does not have the channel of a datagram.
 fn says_lost(datagram: &[u8]) -> Vec<u8> {
@@ -22,7 +24,7 @@ fn says_lost(datagram: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_relay_that_lost_what_it_knew_says_so_and_its_links_end_at_once() {
+fn a_relay_that_lost_what_it_knew_says_so_and_its_links_end_soon() {
     let factory = transport("backtap");
     for victim in 1..4 {
         let mut network = Network::new(&*factory, 3);
@@ -31,7 +33,8 @@ fn a_relay_that_lost_what_it_knew_says_so_and_its_links_end_at_once() {
         network.write(exit, far, pattern(SIZE, 0), true);
         network.run_for(Duration::from_millis(500));
         network.restart(victim, &*factory, |_| ());
-        network.run_for(AT_ONCE);
+        // Who downloads sends nothing when nothing comes, so that nobody is answered at once.
+        network.run_for(PAUSE + AT_ONCE);
         let failure = network.failure(0, circuit);
         assert!(failure.is_some(), "relay {victim} began anew");
         // Circuits of the client have other names than the one before.
@@ -49,7 +52,7 @@ fn a_pause_shows_that_a_relay_is_gone_that_lost_what_it_knew() {
     // All has been acknowledged when the relay begins anew.
     network.run_for(Duration::from_millis(700));
     network.restart(1, &*factory, |_| ());
-    network.run_for(Duration::from_secs(2) + AT_ONCE);
+    network.run_for(PAUSE + AT_ONCE);
     assert!(network.failure(0, circuit).is_some());
 }
 
