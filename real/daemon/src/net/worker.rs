@@ -29,8 +29,8 @@ const ACCOUNT: Duration = Duration::from_millis(100);
 const ACCOUNT_SHARE: u64 = 50;
 /// Events that a poll brings at once.
 const EVENTS: usize = 1024;
-/// How long arrivals and timeouts wait at most for the moment at which cells may leave again. It adds to
-/// what neighbours measure as queueing, of which transports that judge it tolerate several milliseconds.
+/// How far off the moment may be at which cells may leave again for arrivals and timeouts to wait for it. That
+/// adds to what neighbours measure as queueing, of which transports that judge it tolerate several milliseconds.
 const MOST_REST: Duration = Duration::from_millis(1);
 /// Idle time before a draining relay exits.
 const QUIET: Duration = Duration::from_secs(1);
@@ -165,16 +165,15 @@ impl<R: Role> Worker<R> {
         }
     }
 
-    /// Sleeps while no cell may leave, whatever arrives: cells and feedback that come meanwhile are taken
-    /// together with what the bucket pays for next, and do not each wake the worker.
+    /// Sleeps if the bucket pays for cells again soon, and nothing may leave before: cells and feedback that
+    /// come meanwhile are taken together then, and do not each wake the worker.
     fn rest_until_paid(&self) {
         let now = self.clock.now();
         let resume = self.engine.poll_resume();
-        if resume <= now || resume == Instant::FAR_FUTURE {
+        if resume <= now || resume > now + MOST_REST {
             return;
         }
-        let until = resume.min(self.links_timeout(now)).min(now + MOST_REST);
-        let rest = until.saturating_since(now);
+        let rest = resume.min(self.links_timeout(now)).saturating_since(now);
         if !rest.is_zero() {
             thread::park_timeout(std::time::Duration::from_nanos(rest.as_nanos()));
         }
