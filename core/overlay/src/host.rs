@@ -115,6 +115,10 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// turn out that nothing was due, but nothing is ever due earlier.
     fn poll_timeout(&self) -> Instant;
 
+    /// Before when no cell leaves, whatever arrives, because the token bucket is empty or the scheduler
+    /// pauses; the far future if no cell waits for that. A driver may let what arrives wait until then.
+    fn poll_resume(&self) -> Instant;
+
     /// The present state of a flow, for measurement; `None` if the circuit is closed.
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView>;
 

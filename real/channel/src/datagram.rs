@@ -58,6 +58,8 @@ pub struct DatagramChannel {
     /// How many datagrams overtook the end of the handshake.
     early: usize,
     heads: Heads,
+    /// Whether the neighbour said since that was asked last that it does not have the channel.
+    lost: bool,
 }
 
 impl DatagramChannel {
@@ -113,6 +115,7 @@ impl DatagramChannel {
             scratch: vec![0; Self::MAX_DATAGRAM],
             early: 0,
             heads,
+            lost: false,
         }
     }
 
@@ -152,6 +155,10 @@ impl DatagramChannel {
         let records = match self.heads.receive(datagram) {
             Received::Records(records) => records,
             Received::Repeat(opening) => return self.outbox.push_back(opening),
+            Received::Lost => {
+                self.lost = true;
+                return;
+            }
             Received::Nothing => return,
         };
         if self.state == State::Handshaking && carries_data(records) {
@@ -189,7 +196,15 @@ impl DatagramChannel {
         };
         debug_assert!(len > 0, "a sealed record comes out at once");
         out.truncate(start + len);
+        self.heads.mark(now, &out[start..]);
         len > 0
+    }
+
+    /// Whether the neighbour said since the last call that it does not have this channel, in answer to a
+    /// record of ours: only who saw that could say so, but perhaps somebody on the way did.
+    #[inline]
+    pub const fn take_lost(&mut self) -> bool {
+        std::mem::replace(&mut self.lost, false)
     }
 
     /// Appends one datagram to `out` that the channel itself has to send, and says whether there

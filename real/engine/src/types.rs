@@ -87,6 +87,8 @@ pub enum Failure {
     Closed(Reason),
     /// Its cells were altered on the way.
     Forged,
+    /// Our address is another one.
+    Moved,
 }
 
 /// A link that we opened, or wanted to, and that failed.

@@ -422,6 +422,11 @@ impl<P: Payload> Egress<P> {
         feedback.map_or(self.resume_at, |(at, _)| self.resume_at.min(*at))
     }
 
+    /// When a cell may leave that waits for the bucket or for KIST; the far future if none waits.
+    pub(crate) const fn resume_at(&self) -> Instant {
+        self.resume_at
+    }
+
     /// Ends the wait that is over.
     pub(crate) fn resume(&mut self, now: Instant) {
         if self.resume_at <= now {

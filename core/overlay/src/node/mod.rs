@@ -196,6 +196,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         timers.min(self.ticks.next())
     }
 
+    fn poll_resume(&self) -> Instant {
+        self.egress.resume_at()
+    }
+
     fn flow_view(&self, circuit: CircuitHandle, direction: Direction) -> Option<FlowView> {
         self.view_flow(circuit, direction)
     }

@@ -10,10 +10,17 @@
 //! | caller | 1, nonce of 8 bytes, cookie of 16 bytes (zeros before there is one), records |
 //! | called | 2, the caller's nonce, a cookie for it |
 //! | called | 3, the caller's nonce, records |
+//! | called | 4, the last 16 bytes of the datagram that this answers |
 //!
 //! Who does not see the caller's datagrams knows neither nonce nor cookie, so nothing that it forges
 //! reaches the handshake of either side. Datagrams that begin with ciphertext have no head.
+//!
+//! The last kind answers ciphertext of a channel that the called does not have: it lost what it knew, or
+//! the caller's address changed. It does what a stateless reset does in QUIC (RFC 9000, section 10.3), whose
+//! token needs an identifier of the connection in each packet, which records here do not have. In its
+//! place stands the tag of the caller's own record, which nobody knows who does not see it.
 
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
 use aws_lc_rs::{constant_time, hmac, rand};
@@ -22,13 +29,27 @@ use hopflow_units::{Duration, Instant};
 const OPENING: u8 = 1;
 const COOKIE: u8 = 2;
 const ANSWER: u8 = 3;
+const LOST: u8 = 4;
 
 /// What begins with this or more is ciphertext (RFC 9147, section 4.1); content types of plaintext
 /// are less.
 const CIPHERTEXT: u8 = 32;
+/// The bits of its first byte that may be set beside.
+const CIPHERTEXT_BITS: u8 = 0b0001_1111;
 
 const NONCE: usize = 8;
 const MAC: usize = 16;
+
+/// Bytes of a datagram that tell it from others: the tag of its last record.
+const TAIL: usize = 16;
+
+/// The length of an answer to a datagram of no channel, in bytes.
+const LOST_LEN: usize = 1 + TAIL;
+
+/// How many of the datagrams that it sent a caller knows again, beside the last one.
+const MARKS: usize = 4;
+/// The time between two of them at least: together they are as old as a round trip may be.
+const BETWEEN_MARKS: Duration = Duration::from_millis(250);
 
 /// How much longer heads make a datagram at most.
 pub(super) const HEAD: usize = 1 + NONCE + MAC;
@@ -53,10 +74,14 @@ enum Headed<'a> {
     Opening(Greeting, &'a [u8]),
     Cookie(Greeting),
     Answer([u8; NONCE], &'a [u8]),
+    Lost([u8; TAIL]),
 }
 
 fn read(datagram: &[u8]) -> Option<Headed<'_>> {
     let (&kind, rest) = datagram.split_first()?;
+    if kind == LOST {
+        return rest.try_into().ok().map(Headed::Lost);
+    }
     let (nonce, rest) = rest.split_first_chunk()?;
     if kind == ANSWER {
         return Some(Headed::Answer(*nonce, rest));
@@ -88,6 +113,10 @@ pub(super) enum Heads {
         cookies: u8,
         /// The last plaintext that it sent, to be sent again with a cookie.
         said: Vec<u8>,
+        /// The tail of the last datagram of ciphertext that it sent.
+        last: Option<[u8; TAIL]>,
+        /// Those of datagrams before, and when it sent them; the latest first.
+        marks: VecDeque<(Instant, [u8; TAIL])>,
     },
     /// It was called, by who has this nonce, as the first datagram says. The cookie may be another one
     /// in each datagram: who repeats its opening may be given several.
@@ -100,6 +129,8 @@ pub(super) enum Received<'a> {
     Records(&'a [u8]),
     /// A cookie: this is to be sent.
     Repeat(Vec<u8>),
+    /// The called does not have this channel.
+    Lost,
     /// Nothing.
     Nothing,
 }
@@ -113,6 +144,24 @@ impl Heads {
             greeting: Greeting { nonce, cookie },
             cookies: 0,
             said: Vec::new(),
+            last: None,
+            marks: VecDeque::new(),
+        }
+    }
+
+    /// Remembers a datagram of ciphertext that leaves: until the next one, and some for longer.
+    #[inline]
+    pub(super) fn mark(&mut self, now: Instant, datagram: &[u8]) {
+        let Self::Caller { last, marks, .. } = self else {
+            return;
+        };
+        *last = datagram.last_chunk().copied();
+        let is_early = |(at, _): &(Instant, _)| now.saturating_since(*at) < BETWEEN_MARKS;
+        if !marks.front().is_some_and(is_early)
+            && let Some(tail) = last
+        {
+            marks.truncate(MARKS - 1);
+            marks.push_front((now, *tail));
         }
     }
 
@@ -133,11 +182,23 @@ impl Heads {
             {
                 Received::Records(records)
             }
+            (Self::Caller { last, marks, .. }, Some(Headed::Lost(tail))) => {
+                let is_known = *last == Some(tail) || marks.iter().any(|(_, mark)| *mark == tail);
+                // It counts once.
+                *last = last.filter(|last| *last != tail);
+                marks.retain(|(_, mark)| *mark != tail);
+                if is_known {
+                    Received::Lost
+                } else {
+                    Received::Nothing
+                }
+            }
             (
                 Self::Caller {
                     greeting,
                     cookies,
                     said,
+                    ..
                 },
                 Some(Headed::Cookie(new)),
             ) if greeting.nonce == new.nonce
@@ -197,6 +258,8 @@ pub enum Knock {
     Strange,
     /// An opening whose sender may be somebody else: it is sent this, and nothing is kept.
     Unproven([u8; HEAD]),
+    /// A record of a channel that is not there: if it is answered, then by this, and nothing is kept.
+    Lost([u8; LOST_LEN]),
     /// An opening of somebody who receives what is sent to its address: a
     /// [`DatagramChannel::accept`](crate::DatagramChannel::accept) may take it.
     Proven,
@@ -224,10 +287,13 @@ impl Cookies {
         }
     }
 
-    /// Looks at a datagram that belongs to no channel. An answer is 25 bytes, a fiftieth of the
-    /// question at most.
+    /// Looks at a datagram that belongs to no channel. An answer to an opening is 25 bytes, a fiftieth
+    /// of the question at most; one to a record is 17 bytes and shorter than that.
     #[must_use]
     pub fn check(&self, now: Instant, from: SocketAddr, datagram: &[u8]) -> Knock {
+        if let Some(answer) = answer_to_record(datagram) {
+            return Knock::Lost(answer);
+        }
         let Some(Headed::Opening(greeting, records)) = read(datagram) else {
             return Knock::Strange;
         };
@@ -267,6 +333,19 @@ impl std::fmt::Debug for Cookies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Cookies").finish_non_exhaustive()
     }
+}
+
+/// The answer to a datagram that begins with ciphertext and may be of a channel: what is no longer than
+/// the answer is none.
+fn answer_to_record(datagram: &[u8]) -> Option<[u8; LOST_LEN]> {
+    let is_record = datagram
+        .first()
+        .is_some_and(|&head| head & !CIPHERTEXT_BITS == CIPHERTEXT);
+    let tail = datagram.last_chunk::<TAIL>();
+    let tail = tail.filter(|_| is_record && datagram.len() > LOST_LEN)?;
+    let mut answer = [LOST; LOST_LEN];
+    answer[1..].copy_from_slice(tail);
+    Some(answer)
 }
 
 /// Whether `records` begin with a plaintext record of epoch 0 with a `ClientHello` (RFC 9147,
@@ -338,6 +417,52 @@ mod tests {
             assert_eq!(check(&strange), Knock::Strange, "byte {at}");
         }
         assert_eq!(check(&[]), Knock::Strange);
+    }
+
+    /// What the called says to a datagram of a channel that it does not have.
+    fn lost(datagram: &[u8]) -> Option<Vec<u8>> {
+        match Cookies::generate().check(at(1), FROM, datagram) {
+            Knock::Lost(answer) => Some(answer.to_vec()),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn ciphertext_of_no_channel_is_answered_by_less() {
+        for len in 0..40 {
+            let record: Vec<u8> = (0..len).map(|at| 47 + at).collect();
+            let answer = lost(&record);
+            assert_eq!(answer.is_some(), len > 17, "{len}");
+            assert!(answer.is_none_or(|answer| answer.len() < record.len()));
+        }
+        for kind in [OPENING, COOKIE, ANSWER, LOST, 31, 64, 255] {
+            assert_eq!(lost(&[kind; 40]), None, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_caller_believes_an_answer_to_what_it_sent_and_once() {
+        let (mut caller, mut called) = (Heads::caller(), Heads::Called(None));
+        let record = |number: u8| [[47; 20], [number; 20]].concat();
+        // Of those within a quarter of a second the first one is remembered, and the last one of all.
+        for number in 0..6 {
+            let now = Instant::ZERO + Duration::from_millis(125) * u64::from(number);
+            for heads in [&mut caller, &mut called] {
+                heads.mark(now, &record(number));
+            }
+        }
+        let is_believed = |heads: &mut Heads, number: u8| {
+            let answer = lost(&record(number)).unwrap();
+            matches!(heads.receive(&answer), Received::Lost)
+        };
+        let believed = [0, 1, 2, 3, 4, 4, 5, 77].map(|number| is_believed(&mut caller, number));
+        let expected = [true, false, true, false, true, false, true, false];
+        assert_eq!(believed, expected);
+        assert!(!is_believed(&mut called, 0), "it is not the one that calls");
+        for second in 1..=10 {
+            caller.mark(at(second), &record(second as u8));
+        }
+        assert!(!is_believed(&mut caller, 6) && is_believed(&mut caller, 7));
     }
 
     #[test]

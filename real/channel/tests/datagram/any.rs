@@ -60,6 +60,7 @@ pub(crate) fn any_bytes(bytes: &[u8]) -> bool {
                     match cookies.check(pair.now, FROM, &datagram) {
                         Knock::Strange => {}
                         Knock::Unproven(answer) => under_way.push((false, answer.to_vec())),
+                        Knock::Lost(answer) => under_way.push((false, answer.to_vec())),
                         Knock::Proven => called = true,
                     }
                 }

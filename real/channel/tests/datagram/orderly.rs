@@ -91,6 +91,25 @@ fn a_repeated_opening_carries_the_cookie() {
 }
 
 #[test]
+fn a_caller_hears_that_its_channel_is_lost() {
+    let (cookies, mut pair) = (Cookies::generate(), Pair::open());
+    let from = "10.0.0.1:2000".parse().unwrap();
+    let record = pair.sealed(b"are you there?");
+    let Knock::Lost(answer) = cookies.check(pair.now, from, &record) else {
+        panic!("a record of a channel that is not there");
+    };
+    assert!(answer.len() < record.len());
+    assert!(!pair.caller.take_lost());
+    pair.reach_caller(&answer);
+    assert!(pair.caller.take_lost() && !pair.caller.take_lost());
+    // Once for each record, and whether that is true others must judge.
+    pair.reach_caller(&answer);
+    assert!(!pair.caller.take_lost() && pair.is_open());
+    pair.reach_called(&answer);
+    assert!(!pair.called.take_lost());
+}
+
+#[test]
 fn a_caller_does_not_talk_to_another_certificate() {
     let mut pair = Pair::new();
     let other = Identity::generate().fingerprint();

@@ -211,7 +211,7 @@ impl Client {
     /// logs must not show where a built one led.
     fn log_end(&self, path: Option<&Path>, why: Failure) {
         match why {
-            Failure::Requested => {}
+            Failure::Requested | Failure::Moved => {}
             // A client that ends begins no circuits.
             Failure::Hop { .. } if self.listener.is_none() => {}
             Failure::Hop { hop } => {
@@ -339,11 +339,11 @@ impl Role for Client {
             Event::Closed { circuit, why } => {
                 if let Some((name, path)) = self.circuits.on_closed(circuit) {
                     self.log_end(path.as_ref(), why);
-                    let blame = match why {
-                        Failure::Hop { hop } => Some(hop),
-                        _ => None,
-                    };
-                    self.pool.closed(cx.now, name, blame);
+                    match why {
+                        Failure::Hop { hop } => self.pool.closed(cx.now, name, Some(hop)),
+                        Failure::Moved => self.pool.gave_up(cx.now, name),
+                        _ => self.pool.closed(cx.now, name, None),
+                    }
                 }
             }
             Event::Data { stream, payload } => match self.table.place(stream) {
@@ -432,6 +432,10 @@ impl Role for Client {
         let asks = self.asking.front().map(|(at, _)| *at);
         let deadlines = begins.into_iter().chain(asks);
         deadlines.fold(self.pool.poll_timeout(), Instant::min)
+    }
+
+    fn on_moved(&mut self, now: Instant) {
+        self.pool.on_moved(now);
     }
 
     fn drain(&mut self, cx: &mut Cx<'_>) {

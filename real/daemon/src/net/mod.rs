@@ -17,6 +17,7 @@ mod free;
 mod keep_going;
 mod keeper;
 mod metrics;
+mod moves;
 mod owners;
 mod pipe;
 mod reach;

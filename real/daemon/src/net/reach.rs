@@ -1,6 +1,6 @@
 //! By which of their addresses a client reaches relays.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use crate::config::Families;
 use crate::directory::{Directory, Relay};
@@ -52,12 +52,19 @@ impl Reach {
 
 /// Whether packets to an address would leave this host; none is sent.
 fn has_route(to: SocketAddr) -> bool {
+    source_towards(to).is_some()
+}
+
+/// From which of this host's addresses packets to an address would leave, if they would; none is sent.
+pub(super) fn source_towards(to: SocketAddr) -> Option<IpAddr> {
     let from: SocketAddr = if to.is_ipv6() {
         (Ipv6Addr::UNSPECIFIED, 0).into()
     } else {
         (Ipv4Addr::UNSPECIFIED, 0).into()
     };
-    UdpSocket::bind(from).is_ok_and(|socket| socket.connect(to).is_ok())
+    let socket = UdpSocket::bind(from).ok()?;
+    socket.connect(to).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 #[cfg(test)]

@@ -51,6 +51,11 @@ pub(super) trait Role: Send {
         let _ = change;
     }
 
+    /// This host has another address: what failed before does not count any more.
+    fn on_moved(&mut self, now: Instant) {
+        let _ = now;
+    }
+
     /// Takes nothing new while `resting`.
     fn rest(&mut self, resting: bool) {
         let _ = resting;

@@ -27,6 +27,7 @@ use super::exit::Exit;
 use super::keep_going::keep_going;
 use super::keeper::{Calendar, Keeper};
 use super::metrics::{self, Fixed};
+use super::moves::Moves;
 use super::reach::Reach;
 use super::reload::{Reloadable, exit_limits, known, overlay};
 use super::role::Role;
@@ -640,6 +641,7 @@ impl Workers {
                 directory: self.network.directory.clone(),
                 valid: true,
                 seen: 0,
+                moves: Moves::new(),
             },
             memory: self.memory,
             counted: Traffic::default(),

@@ -3,16 +3,18 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 
 use hopflow_engine::{Engine, LostLink, Via};
 use hopflow_units::{Duration, Instant};
 use mio::{Events, Poll};
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::alarm::Alarm;
 use super::carriers::Carriers;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
+use super::moves::Moves;
 use super::reload::known;
 use super::role::{Cx, Role};
 use super::shared::{Shared, Wanted};
@@ -27,6 +29,9 @@ const ACCOUNT: Duration = Duration::from_millis(100);
 const ACCOUNT_SHARE: u64 = 50;
 /// Events that a poll brings at once.
 const EVENTS: usize = 1024;
+/// How far off the moment may be at which cells may leave again for arrivals and timeouts to wait for it. That
+/// adds to what neighbours measure as queueing, of which transports that judge it tolerate several milliseconds.
+const MOST_REST: Duration = Duration::from_millis(1);
 /// Idle time before a draining relay exits.
 const QUIET: Duration = Duration::from_secs(1);
 /// How long a worker that ends waits for its farewells to leave.
@@ -79,6 +84,8 @@ pub(super) struct Known {
     pub(super) valid: bool,
     /// How many changes it has taken over.
     pub(super) seen: u64,
+    /// From where its packets leave.
+    pub(super) moves: Moves,
 }
 
 /// How a worker ends, or rests.
@@ -137,16 +144,13 @@ impl<R: Role> Worker<R> {
 
     /// Waits for the next event or timeout.
     fn wait(&mut self, events: &mut Events, account_at: Instant) -> io::Result<()> {
+        self.rest_until_paid();
         let now = self.clock.now();
-        let links = match &self.links {
-            Links::Datagrams(datagrams) => datagrams.poll_timeout(now),
-            Links::Carriers(carriers) => carriers.poll_timeout(),
-        };
         let next = self
             .engine
             .poll_timeout()
             .min(self.role.poll_timeout())
-            .min(links)
+            .min(self.links_timeout(now))
             .min(account_at);
         let busy = next <= now || self.is_readable();
         if !busy {
@@ -158,6 +162,28 @@ impl<R: Role> Worker<R> {
         {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
             other => other,
+        }
+    }
+
+    /// Sleeps if the bucket pays for cells again soon, and nothing may leave before: cells and feedback that
+    /// come meanwhile are taken together then, and do not each wake the worker.
+    fn rest_until_paid(&self) {
+        let now = self.clock.now();
+        let resume = self.engine.poll_resume();
+        if resume <= now || resume > now + MOST_REST {
+            return;
+        }
+        let rest = resume.min(self.links_timeout(now)).saturating_since(now);
+        if !rest.is_zero() {
+            thread::park_timeout(std::time::Duration::from_nanos(rest.as_nanos()));
+        }
+    }
+
+    /// When the emulated links have something to do.
+    fn links_timeout(&self, now: Instant) -> Instant {
+        match &self.links {
+            Links::Datagrams(datagrams) => datagrams.poll_timeout(now),
+            Links::Carriers(carriers) => carriers.poll_timeout(),
         }
     }
 
@@ -270,9 +296,24 @@ impl<R: Role> Worker<R> {
         }
     }
 
+    /// Gives up a client's links if they lead from an address that it no longer has: relays know it by that
+    /// one. Relays stay where the directory says.
+    fn look_at_own_address(&mut self, now: Instant) {
+        if self.role.carries_for_others() {
+            return;
+        }
+        let moved = self.known.moves.look(self.engine.linked_to());
+        if !moved.is_empty() {
+            info!("this host has another address: circuits are built anew");
+            self.engine.leave(now, &moved);
+            self.role.on_moved(now);
+        }
+    }
+
     /// Publishes what the worker has done, and keeps to the limit on memory.
     fn account(&mut self, now: Instant) {
         self.look_at_directory();
+        self.look_at_own_address(now);
         let held = self.engine.keep_within(now, self.memory);
         while let Some(lost) = self.engine.poll_lost() {
             self.log_lost(&lost);

@@ -198,6 +198,24 @@ impl Pool {
         }
     }
 
+    /// A circuit, built or not, was given up because this host has another address: no relay is to blame.
+    ///
+    /// Streams that it carried are the driver's to end.
+    pub fn gave_up(&mut self, now: Instant, key: PoolCircuit) {
+        if self.circuits.remove(&key).is_some() {
+            self.unassign(key);
+            self.work(now);
+        }
+    }
+
+    /// This host has another address: relays that could not be reached may be, and what waits for a pause
+    /// to end need not.
+    pub fn on_moved(&mut self, now: Instant) {
+        self.suspects = Suspects::default();
+        self.failures = 0;
+        self.pause_until = self.pause_until.map(|until| until.min(now));
+    }
+
     /// A stream on a circuit got no answer in time. The circuit may be dead, which only those tell
     /// whose neighbour noticed: it takes no new streams, and is closed when it has none.
     pub fn doubt(&mut self, key: PoolCircuit) {

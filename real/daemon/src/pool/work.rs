@@ -158,11 +158,16 @@ impl Pool {
         blame: Option<usize>,
     ) {
         self.suspects.blame(now, &circuit.path, blame);
-        for waiting in self.waiting.values_mut() {
-            waiting.circuit = waiting.circuit.filter(|assigned| *assigned != key);
-        }
+        self.unassign(key);
         if circuit.is_building() {
             self.pause(now);
+        }
+    }
+
+    /// Lets streams that wait for a circuit wait for another one.
+    pub(super) fn unassign(&mut self, key: PoolCircuit) {
+        for waiting in self.waiting.values_mut() {
+            waiting.circuit = waiting.circuit.filter(|assigned| *assigned != key);
         }
     }
 

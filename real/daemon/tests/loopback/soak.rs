@@ -15,8 +15,10 @@ use std::time::Duration;
 use crate::support::{EVERYTHING, Overlay, serve, try_ask};
 
 /// Clients, and applications of each.
-const CLIENTS: usize = 8;
-const APPLICATIONS: usize = 5;
+const CLIENTS: usize = 200;
+const APPLICATIONS: usize = 1;
+/// Milliseconds between requests of an application, at most.
+const PAUSE: u64 = 40_000;
 /// Time between restarts of a relay.
 const RESTART: Duration = Duration::from_secs(60);
 /// Time between looks at memory.
@@ -92,7 +94,7 @@ fn live(socks: SocketAddr, server: SocketAddr, seed: u64, tally: &Tally) {
     let mut target = vec![1, 127, 0, 0, 1];
     target.extend(server.port().to_be_bytes());
     while !tally.over.load(Ordering::Relaxed) {
-        thread::park_timeout(Duration::from_millis(roll(500)));
+        thread::park_timeout(Duration::from_millis(roll(PAUSE)));
         let user = roll(6).to_string();
         let Some(Ok(mut socket)) = try_ask(socks, &target, &user) else {
             Tally::add(&tally.refused);

@@ -1,6 +1,6 @@
 //! Opening, finding and removing links.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use hopflow_channel::{DatagramChannel, State, StreamChannel};
 use hopflow_onion::setup::Refusal;
@@ -176,13 +176,18 @@ impl Engine {
         }
     }
 
-    /// Forgets a link and closes its circuits.
+    /// Forgets a link whose neighbour is gone, and closes its circuits.
     pub(super) fn remove_link(&mut self, now: Instant, id: LinkId) {
+        self.remove_link_for(now, id, None);
+    }
+
+    /// Forgets a link and closes its circuits because of `why`, if that is not the neighbour.
+    fn remove_link_for(&mut self, now: Instant, id: LinkId, why: Option<Failure>) {
         let Some(link) = self.links.remove(id) else {
             return;
         };
         let circuits: Vec<CircuitKey> = link.names.iter().map(|(_, key)| key).collect();
-        if !link.open || !circuits.is_empty() {
+        if why.is_none() && (!link.open || !circuits.is_empty()) {
             self.note_lost(&link);
         }
         if let Peer::Stream(conn) = link.peer {
@@ -195,14 +200,49 @@ impl Engine {
         for key in circuits {
             // The only link of a circuit that we build leads to its first hop.
             let building = self.building_hop(key).is_some();
-            let why = if building {
+            let failed = if building {
                 Failure::Hop { hop: 0 }
             } else {
                 Failure::Closed(Reason::Unreachable)
             };
+            let why = why.unwrap_or(failed);
             self.end_circuit(now, key, Reason::Unreachable, Some(id), why);
         }
         self.host.remove_link(now, id);
+    }
+
+    /// The neighbour said that it does not have a link: it lost what it knew, or our address is another one
+    /// for it. Somebody on the way can say so in its name: if it is there after all, it answers a probe.
+    pub(super) fn doubt_link(&mut self, now: Instant, id: LinkId) {
+        let Some(link) = self.links.get(id) else {
+            return;
+        };
+        let circuit = link.names.iter().next();
+        match circuit {
+            Some((name, _)) if self.links.doubt(now, id) => self.send_probes(now, id, &[name]),
+            Some(_) => {}
+            // Nobody loses anything.
+            None => self.remove_link(now, id),
+        }
+    }
+
+    /// The relays to which there are links that we opened, by their addresses.
+    pub fn linked_to(&self) -> impl Iterator<Item = SocketAddr> + '_ {
+        let opened = self.links.iter().filter_map(|(_, link)| link.opened_to);
+        opened.map(|(to, _)| to)
+    }
+
+    /// Gives up the links that we opened to relays at these addresses, and their circuits
+    /// ([`Failure::Moved`]): our own address is another one, so that the relays do not know us.
+    pub fn leave(&mut self, now: Instant, addresses: &[SocketAddr]) {
+        let opened = self.links.iter().filter(|(_, link)| {
+            let to = link.opened_to.map(|(to, _)| to);
+            to.is_some_and(|to| addresses.contains(&to))
+        });
+        let opened: Vec<LinkId> = opened.map(|(id, _)| id).collect();
+        for id in opened {
+            self.remove_link_for(now, id, Some(Failure::Moved));
+        }
     }
 
     /// Notes that a link failed that we opened.

@@ -66,6 +66,9 @@ impl Engine {
             None => (datagrams.1.len(), 0),
         };
         self.counters.garbage += garbage;
+        if self.links.get_mut(id).is_some_and(LinkEnd::take_lost) {
+            self.doubt_link(now, id);
+        }
         self.after_channel(now, id);
         self.take_arrived(now, id, arrived);
         taken
@@ -81,6 +84,13 @@ impl Engine {
         let relay = self.config.relay.clone().filter(|_| carrier)?;
         match self.admission.knock(now, from, data) {
             Knock::Strange => return None,
+            // Of another worker, which began anew, or of a neighbour whose address changed.
+            Knock::Lost(answer) => {
+                if self.links.find(&peer).is_none() && self.admission.allows_answer(now) {
+                    self.links.answer_stranger(from, &answer);
+                }
+                return None;
+            }
             Knock::Unproven(answer) => {
                 self.links.answer_stranger(from, &answer);
                 return None;

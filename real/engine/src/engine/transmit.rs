@@ -82,7 +82,7 @@ impl Engine {
             }
         }
         if !plain.is_empty() {
-            link.seal(now, plain);
+            link.seal_of_node(now, plain);
         }
         if has_cells {
             link.expect_answer(now);

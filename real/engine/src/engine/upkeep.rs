@@ -19,10 +19,17 @@ impl Engine {
     /// When [`Engine::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Instant {
         let upkeep = (self.links.len() > 0).then_some(self.next_upkeep);
-        [self.links.timeout(), self.circuits.timeout(), upkeep]
-            .into_iter()
-            .flatten()
-            .fold(self.host.poll_timeout(), Instant::min)
+        let links = [self.links.timeout(), self.links.doubt_timeout()];
+        let others = [self.circuits.timeout(), upkeep];
+        let times = links.into_iter().chain(others);
+        times.flatten().fold(self.host.poll_timeout(), Instant::min)
+    }
+
+    /// Before when no cell leaves, whatever arrives; the far future if none waits for the token bucket
+    /// or for the scheduler's next run. A driver may let arrivals and timeouts wait until then: so wakes
+    /// once for what a refill pays.
+    pub fn poll_resume(&self) -> Instant {
+        self.host.poll_resume()
     }
 
     /// Handles everything that is due.
@@ -35,6 +42,9 @@ impl Engine {
                 link.handle_timeout(now);
             }
             self.after_channel(now, id);
+        }
+        while let Some(id) = self.links.take_doubted(now) {
+            self.remove_link(now, id);
         }
         while let Some(key) = self.circuits.take_due(now) {
             self.on_alarm(now, key);
@@ -145,6 +155,7 @@ impl Engine {
                     self.send_probes(now, id, &[name]);
                     self.expect_answer(now, id);
                 }
+                Verdict::Wonder(name) => self.send_probes(now, id, &[name]),
                 Verdict::Gone => self.remove_link(now, id),
             }
         }

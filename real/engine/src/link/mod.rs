@@ -39,6 +39,9 @@ const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(15);
 /// Time between answers to such questions about circuits in set-up.
 const ANSWERS: Duration = Duration::from_secs(1);
+/// How long a neighbour on datagrams may be silent that was sent data or feedback a moment ago, before it is
+/// asked whether it still has the link: who has lost it says so when it is asked.
+const PAUSE: Duration = Duration::from_secs(1);
 /// How long it may leave cells or such a question without any answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a neighbour on datagrams may be silent that opened the link, and so should ask.
@@ -181,6 +184,10 @@ struct Contact {
     answers: Instant,
     /// Whether the link served one circuit only, which is gone.
     spent: bool,
+    /// Whether something of the node left since the last pause.
+    lively: bool,
+    /// When the neighbour said that it does not have the link, if nothing else came of it since then.
+    doubted: Option<Instant>,
 }
 
 /// What is to be done about a neighbour on datagrams, whose end nobody tells.
@@ -190,6 +197,8 @@ pub(crate) enum Verdict {
     Wait,
     /// It is to be asked about this circuit.
     Ask(Name),
+    /// The same, and no answer means nothing.
+    Wonder(Name),
     /// It is gone.
     Gone,
 }
@@ -230,6 +239,8 @@ impl LinkEnd {
                 asked: None,
                 answers: now,
                 spent: false,
+                lively: false,
+                doubted: None,
             },
             alarm: Instant::FAR_FUTURE,
         }
@@ -258,10 +269,22 @@ impl LinkEnd {
             garbage += u64::from(decode(plain, Carrier::Datagram, arrived).is_err());
         });
         if !arrived.is_empty() {
+            // What ends a pause may be the answer to a question.
+            self.contact.lively &= now.saturating_since(self.contact.heard) < PAUSE;
             self.contact.heard = now;
             self.contact.asked = None;
+            self.contact.doubted = None;
         }
         (taken, garbage)
+    }
+
+    /// Whether the neighbour said since the last call that it does not have the link.
+    #[inline]
+    pub(crate) fn take_lost(&mut self) -> bool {
+        match &mut self.channel {
+            Channel::Datagram(channel) => channel.take_lost(),
+            Channel::Stream(..) => false,
+        }
     }
 
     /// Reads the frames in bytes of a connection; false if some of it was no frame.
@@ -297,7 +320,13 @@ impl LinkEnd {
 
     /// Seals the node's frames into a datagram, or onto the stream.
     #[inline]
-    pub(crate) fn seal(&mut self, now: Instant, frames: &[u8]) {
+    pub(crate) fn seal_of_node(&mut self, now: Instant, frames: &[u8]) {
+        self.contact.lively = true;
+        self.seal(now, frames);
+    }
+
+    #[inline]
+    fn seal(&mut self, now: Instant, frames: &[u8]) {
         self.channel.seal(now, frames, &mut self.out);
     }
 
@@ -439,11 +468,13 @@ impl LinkEnd {
         if asked.is_some_and(|asked| since(asked) >= PATIENCE) {
             return Verdict::Gone;
         }
-        if !self.open || silence < QUIET {
+        let pauses = self.contact.lively && silence >= PAUSE;
+        if !self.open || silence < QUIET && !pauses {
             return Verdict::Wait;
         }
         let carries = self.names.iter().find(|(_, key)| is_open(*key));
         match carries {
+            Some((name, _)) if self.opened_to.is_some() && silence < QUIET => Verdict::Wonder(name),
             Some((name, _)) if self.opened_to.is_some() => Verdict::Ask(name),
             Some(_) if silence >= GONE => Verdict::Gone,
             _ => Verdict::Wait,

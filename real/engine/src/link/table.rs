@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
 use hopflow_channel::State;
-use hopflow_units::{CircuitId as Name, Instant, LinkId};
+use hopflow_units::{CircuitId as Name, Duration, Instant, LinkId};
 
 use super::outgoing::Taken;
 use super::{LinkEnd, Named, Peer};
 use crate::origin::Held;
 use crate::types::{ConnId, Target, Transmit, Via};
+
+/// How long a neighbour may take to show that it has a link after somebody said in its name that it does
+/// not.
+const DOUBT: Duration = Duration::from_millis(500);
 
 /// Answers to strangers that wait at most.
 const MOST_STRAYS: usize = 1024;
@@ -33,6 +37,9 @@ pub(crate) struct LinkTable {
     /// Links that we opened for one circuit each, by who began that.
     asked_for: Held<LinkId>,
     sending: SendQueue,
+    /// Links whose neighbours said that they do not have them, and until when they can show that they do,
+    /// in this order.
+    doubts: VecDeque<(Instant, LinkId)>,
     connections: u64,
 }
 
@@ -274,6 +281,38 @@ impl LinkTable {
         due.map(|(_, id)| *id).collect()
     }
 
+    /// Notes that a link's neighbour said that it does not have it, and gives it some time to show
+    /// otherwise; false if it has that already.
+    pub(crate) fn doubt(&mut self, now: Instant, id: LinkId) -> bool {
+        let link = self.get_mut(id);
+        let Some(link) = link.filter(|link| link.contact.doubted.is_none()) else {
+            return false;
+        };
+        link.contact.doubted = Some(now);
+        self.doubts.push_back((now + DOUBT, id));
+        true
+    }
+
+    /// When the first of these links is to be looked at; `None` if there are none.
+    pub(crate) fn doubt_timeout(&self) -> Option<Instant> {
+        self.doubts.front().map(|(at, _)| *at)
+    }
+
+    /// The next link whose neighbour did not show in time that it has it.
+    pub(crate) fn take_doubted(&mut self, now: Instant) -> Option<LinkId> {
+        while let Some(&(at, id)) = self.doubts.front()
+            && at <= now
+        {
+            self.doubts.pop_front();
+            // It may have shown that, and be doubted anew since.
+            let since = self.get(id).and_then(|link| link.contact.doubted);
+            if since.is_some_and(|since| since + DOUBT <= now) {
+                return Some(id);
+            }
+        }
+        None
+    }
+
     /// Puts a link among those that have something to send, if it has.
     #[inline]
     pub(crate) fn queue(&mut self, id: LinkId) {
@@ -332,7 +371,6 @@ mod tests {
     use crate::link::Channel;
     use crate::origin::Origin;
     use hopflow_channel::{DatagramChannel, Fingerprint, StreamChannel};
-    use hopflow_units::Duration;
 
     const START: Instant = Instant::from_nanos(1);
 

@@ -6,9 +6,16 @@ use std::net::{IpAddr, SocketAddr};
 use hopflow_channel::{Cookies, Knock};
 use hopflow_units::Instant;
 
-use super::meter::Meter;
+use super::meter::{Common, Meter};
 use super::{Origin, Prefix};
 use crate::config::Pace;
+
+/// How often an engine answers records of channels that are not there. Each sends several in a second and
+/// needs one answer.
+const ANSWERS: Pace = Pace {
+    per_second: 1000,
+    burst: 1000,
+};
 
 /// What an engine takes from others: nothing while it drains, and from each network no more often
 /// than it may ask.
@@ -20,6 +27,8 @@ pub(crate) struct Admission {
     links: Meter,
     /// For those who open links by datagrams.
     cookies: Cookies,
+    /// How often records of channels that are not there are answered.
+    answers: Common,
     /// The addresses of the directory's relays.
     relays: BTreeSet<IpAddr>,
     draining: bool,
@@ -31,6 +40,7 @@ impl Admission {
             circuits: Meter::default(),
             links: Meter::default(),
             cookies: Cookies::generate(),
+            answers: Common::new(ANSWERS),
             relays: BTreeSet::new(),
             draining: false,
         }
@@ -76,6 +86,11 @@ impl Admission {
     /// Whether who opens a link by datagrams has proven that it receives at its address.
     pub(crate) fn knock(&self, now: Instant, from: SocketAddr, data: &[u8]) -> Knock {
         self.cookies.check(now, from, data)
+    }
+
+    /// Whether one more record of a channel that is not there is answered, which then counts.
+    pub(crate) fn allows_answer(&mut self, now: Instant) -> bool {
+        self.answers.allows(now)
     }
 
     /// Forgets networks that may ask as often as any.

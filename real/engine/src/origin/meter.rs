@@ -14,19 +14,58 @@ pub(crate) struct Meter {
     full_at: BTreeMap<Prefix, Instant>,
 }
 
+/// When a bucket is full again from which one more is taken, if it has it; `each` is the time in which
+/// one comes back, `depth` the time in which all do.
+fn take(full_at: Instant, now: Instant, each: Duration, depth: Duration) -> Option<Instant> {
+    let then = full_at.max(now) + each;
+    (then.saturating_since(now) <= depth).then_some(then)
+}
+
+/// A token bucket for all networks together, of whose addresses none is proven: a part for each would be
+/// kept for addresses that nobody has.
+#[derive(Debug)]
+pub(crate) struct Common {
+    /// The time in which one request comes back, and in which all do.
+    each: Duration,
+    depth: Duration,
+    full_at: Instant,
+}
+
+impl Common {
+    pub(crate) fn new(pace: Pace) -> Self {
+        let (each, depth) = times(pace);
+        Self {
+            each,
+            depth,
+            full_at: Instant::ZERO,
+        }
+    }
+
+    /// Whether somebody may ask once more, which then counts.
+    pub(crate) fn allows(&mut self, now: Instant) -> bool {
+        let then = take(self.full_at, now, self.each, self.depth);
+        self.full_at = then.unwrap_or(self.full_at);
+        then.is_some()
+    }
+}
+
+/// The time in which a request comes back, and in which all do.
+fn times(pace: Pace) -> (Duration, Duration) {
+    let each = Duration::from_nanos(1_000_000_000 / u64::from(pace.per_second.max(1)));
+    (each, each.saturating_mul(u64::from(pace.burst.max(1))))
+}
+
 impl Meter {
     /// Whether a network may ask once more, which then counts.
     pub(crate) fn allows(&mut self, now: Instant, prefix: Prefix, pace: Pace) -> bool {
-        let each = Duration::from_nanos(1_000_000_000 / u64::from(pace.per_second.max(1)));
-        let depth = Duration::from_nanos(each.as_nanos() * u64::from(pace.burst.max(1)));
+        let (each, depth) = times(pace);
         let each = Duration::from_nanos(each.as_nanos() / prefix.share() as u64);
-        let full_at = self.full_at.get(&prefix).copied().unwrap_or(now).max(now);
-        let then = full_at + each;
-        let allowed = then.saturating_since(now) <= depth;
-        if allowed {
+        let full_at = self.full_at.get(&prefix).copied().unwrap_or(now);
+        let then = take(full_at, now, each, depth);
+        if let Some(then) = then {
             self.full_at.insert(prefix, then);
         }
-        allowed
+        then.is_some()
     }
 
     /// Forgets networks whose bucket is full.
@@ -65,6 +104,16 @@ mod tests {
             at_once(&mut meter, later + Duration::from_secs(9), prefix(1)),
             3
         );
+    }
+
+    #[test]
+    fn all_networks_together_ask_as_often_as_one_bucket_allows() {
+        let mut common = Common::new(PACE);
+        let mut at_once = |millis| {
+            let now = Instant::ZERO + Duration::from_millis(millis);
+            (0..100).filter(|_| common.allows(now)).count()
+        };
+        assert_eq!([0, 50, 250, 9000].map(&mut at_once), [3, 0, 2, 3]);
     }
 
     #[test]

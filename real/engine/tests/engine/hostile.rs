@@ -10,15 +10,15 @@ use crate::support::{Random, pattern, transport};
 const SIZE: usize = 600_000;
 
 /// A download and an upload of the same circuit, under way.
-struct Transfers {
-    circuit: CircuitKey,
+pub(crate) struct Transfers {
+    pub(crate) circuit: CircuitKey,
     near: StreamHandle,
     exit: usize,
     far: StreamHandle,
 }
 
 impl Transfers {
-    fn start(network: &mut Network, relays: &[usize]) -> Self {
+    pub(crate) fn start(network: &mut Network, relays: &[usize]) -> Self {
         let circuit = network.circuit(relays);
         let (near, (exit, far)) = network.stream_pair(0, circuit);
         network.write(0, near, pattern(SIZE, 1), true);
@@ -37,7 +37,7 @@ impl Transfers {
             .all(|&(node, stream)| network.heard(node, stream).finished)
     }
 
-    fn check(&self, network: &Network) {
+    pub(crate) fn check(&self, network: &Network) {
         assert_eq!(network.failure(0, self.circuit), None);
         assert!(self.are_over(network), "the transfers end");
         assert!(network.heard(0, self.near).bytes == pattern(SIZE, 2));
