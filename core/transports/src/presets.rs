@@ -240,13 +240,14 @@ pub(crate) const PRESETS: &[Preset] = &[
         name: "joint",
         about: "Joint control: hop-by-hop windows and max-min rates that nodes tell; EWMA",
         family: &JOINT,
-        options: "scheduler = \"ewma\"\nhalf-life = \"1 s\"\nsharing = \"quiet-first\"",
+        options: "scheduler = \"ewma\"\nhalf-life = \"1 s\"\nsharing = \"quiet-first\"\n\
+                  selective-acknowledgements = true",
     },
     Preset {
         name: "joint-rr",
         about: "Joint control with circuits that take turns",
         family: &JOINT,
-        options: "",
+        options: "selective-acknowledgements = true",
     },
     Preset {
         name: "udp-or",
