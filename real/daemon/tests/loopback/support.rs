@@ -315,7 +315,8 @@ fn directory(preset: &str) -> Directory {
     };
     let now = calendar_time();
     let begin = UnixTime::from_secs(now.as_secs() - 60);
-    let end = now.after(Duration::from_secs(3600));
+    // A soak takes hours.
+    let end = now.after(Duration::from_secs(24 * 3600));
     Directory::new("test", transport, (begin, end))
 }
 
