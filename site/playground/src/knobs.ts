@@ -34,7 +34,7 @@ export const keepRanges = (knobs: Knob[], before: Knob[]): Knob[] =>
     return old === undefined ? knob : { ...knob, least: old.least, most: old.most };
   });
 
-/** Draws all knobs; `turned` hears of a new value, written as TOML. The focus stays where it was. */
+/** Draws all knobs; `turned` hears of a new value, written as TOML. The focus stays where it was, and what is being typed there. */
 export function drawKnobs(
   into: HTMLElement,
   knobs: Knob[],
@@ -48,9 +48,15 @@ export function drawKnobs(
     parts.push(title, ...movable.map((it) => slider(it, label(it, movable), turned)));
   }
   const focused = document.activeElement;
-  const [path, type] = focused instanceof HTMLInputElement && into.contains(focused) ? [focused.name, focused.type] : [];
+  const before = focused instanceof HTMLInputElement && into.contains(focused) ? focused : undefined;
   into.replaceChildren(...parts);
-  if (path !== undefined) into.querySelector<HTMLInputElement>(`input[name="${path}"][type="${type}"]`)?.focus();
+  if (before === undefined) return;
+  const after = into.querySelector<HTMLInputElement>(`input[name="${before.name}"][type="${before.type}"]`);
+  after?.focus();
+  if (after !== null && before.type === 'text' && before.value !== before.defaultValue) {
+    after.value = before.value;
+    after.setSelectionRange(before.selectionStart, before.selectionEnd);
+  }
 }
 
 /** A knob's name; groups of circuits of the same kind are numbered as they stand in the scenario. */
@@ -63,17 +69,16 @@ function slider(knob: Knob, label: string, turned: (knob: Knob, value: string) =
   const name = document.createElement('span');
   name.textContent = label;
   const field = document.createElement('input');
-  Object.assign(field, { type: 'text', name: knob.path, value: shown(knob, knob.value), autocomplete: 'off', spellcheck: false });
+  Object.assign(field, { type: 'text', name: knob.path, defaultValue: shown(knob, knob.value), autocomplete: 'off', spellcheck: false });
   field.setAttribute('aria-label', `${label}, value`);
   // What is typed takes the place of what was there.
   field.addEventListener('click', () => {
     if (field.selectionStart === field.selectionEnd) field.select();
   });
-  let taken = field.value;
   const take = () => {
-    if (field.value === taken) return;
-    taken = field.value;
-    turned(knob, typed(knob, taken));
+    if (field.value === field.defaultValue) return;
+    field.defaultValue = field.value;
+    turned(knob, typed(knob, field.value));
   };
   field.addEventListener('change', take);
   field.addEventListener('keydown', ({ key }) => key === 'Enter' && take());

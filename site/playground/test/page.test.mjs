@@ -139,6 +139,28 @@ test('a knob takes what is typed, keeps the focus, and says what is allowed', as
   await close();
 });
 
+test('what is being typed stays when the knobs are drawn again', async () => {
+  const { page, wrong, close } = await open();
+  await page.evaluate(() => {
+    const field = (path) => document.querySelector(`input[name="${path}"][type=text]`);
+    const loss = field('network/access/loss');
+    loss.value = '1 %';
+    loss.dispatchEvent(new Event('change'));
+    const rate = field('network/relays/1/bucket/rate');
+    rate.focus();
+    rate.value = '250';
+    window.drawn = rate;
+  });
+  await page.waitForFunction(() => !document.contains(window.drawn));
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => {
+    const { value } = document.querySelector('#toml');
+    return value.includes('loss = 0.01') && value.includes('rate = "250 kB/s"');
+  });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test('another time is reached while the runs play', async () => {
   const { page, wrong, close } = await open();
   await plays(page);
