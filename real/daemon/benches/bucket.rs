@@ -10,14 +10,13 @@
 mod support;
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use support::{EVERYTHING, Overlay, serve};
+use support::{EVERYTHING, Overlay, download, serve};
 
 /// Bytes per second of the middle relay's bucket.
 const RATE: u64 = 1_500_000;
@@ -94,19 +93,6 @@ fn measure(preset: &str, refill: &str, circuits: u64, span: Duration) {
         of(|it| it.wakes, 1.0),
     );
     overlay.end();
-}
-
-/// Receives until the connection ends.
-fn download(mut socket: TcpStream, received: Arc<AtomicU64>) {
-    thread::spawn(move || {
-        let mut buffer = vec![0; 64 * 1024];
-        while let Ok(len) = socket.read(&mut buffer) {
-            if len == 0 {
-                return;
-            }
-            received.fetch_add(len as u64, Ordering::Relaxed);
-        }
-    });
 }
 
 /// The folders of the nodes' threads, which have said their names by now; threads are numbered in the order in which they start.

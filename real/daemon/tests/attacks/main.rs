@@ -27,7 +27,7 @@ use socket2::SockRef;
 
 use attacker::{Link, Relay, address, connect, create, network, now, opening, proven_opening};
 use speaker::Speaker;
-use support::{EVERYTHING, Overlay, ask, serve, until};
+use support::{EVERYTHING, Overlay, ask, download, serve, until};
 
 /// The middle relay's token bucket: what the honest download gets if nothing disturbs it.
 const BUCKET: &str = "[bucket]\nrate = \"2 MB/s\"\nburst = \"200 kB\"\n";
@@ -418,19 +418,6 @@ fn serve_deaf(over: &Arc<AtomicBool>) -> SocketAddr {
         }
         drop(socket);
     })
-}
-
-/// Receives until the connection ends.
-fn download(mut socket: TcpStream, received: Arc<AtomicU64>) {
-    thread::spawn(move || {
-        let mut buffer = vec![0; 64 * 1024];
-        while let Ok(len) = socket.read(&mut buffer) {
-            if len == 0 {
-                return;
-            }
-            received.fetch_add(len as u64, Ordering::Relaxed);
-        }
-    });
 }
 
 /// Begins circuits by the thousand and never uses them.

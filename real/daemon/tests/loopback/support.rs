@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration as StdDuration;
@@ -357,4 +358,18 @@ pub(crate) fn serve_content(len: usize) -> SocketAddr {
 
 pub(crate) fn content(len: usize) -> Vec<u8> {
     (0..len).map(|place| (place / 3) as u8).collect()
+}
+
+/// Receives until the connection ends, and counts bytes.
+#[allow(dead_code, reason = "used by `attacks` and the benchmark `bucket`")]
+pub(crate) fn download(mut socket: TcpStream, received: Arc<AtomicU64>) {
+    thread::spawn(move || {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(len) = socket.read(&mut buffer) {
+            if len == 0 {
+                return;
+            }
+            received.fetch_add(len as u64, Ordering::Relaxed);
+        }
+    });
 }
