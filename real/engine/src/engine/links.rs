@@ -211,14 +211,19 @@ impl Engine {
         self.host.remove_link(now, id);
     }
 
-    /// The neighbour said that it does not have a link: it lost what it knew, or our address is another one
-    /// for it. Somebody on the way can say so in its name: if it is there after all, it answers a probe.
+    /// The neighbour seems not to have a link any more: it said so, or it begins anew; it lost what it knew, or
+    /// our address is another one for it. Somebody on the way can say so in its name: if it is there after
+    /// all, it answers a probe.
     pub(super) fn doubt_link(&mut self, now: Instant, id: LinkId) {
         let Some(link) = self.links.get(id) else {
             return;
         };
-        let circuit = link.names.iter().next();
-        match circuit {
+        // Probes of circuits in set-up are not always answered.
+        let open = link
+            .names
+            .iter()
+            .find(|(_, key)| self.circuits.is_open(*key));
+        match open.or_else(|| link.names.iter().next()) {
             Some((name, _)) if self.links.doubt(now, id) => self.send_probes(now, id, &[name]),
             Some(_) => {}
             // Nobody loses anything.

@@ -98,8 +98,13 @@ impl Engine {
             Knock::Proven => {}
         }
         let old = self.links.find(&peer);
-        let stays = |old| !self.links.get(old).is_some_and(|old| old.gives_way(now));
-        if old.is_some_and(stays) {
+        if let Some(link) = old.and_then(|old| self.links.get_mut(old))
+            && !link.gives_way(now)
+        {
+            // If the neighbour began anew, it does not answer, and repeats its opening.
+            if link.may_be_doubted(now) {
+                self.doubt_link(now, old?);
+            }
             return None;
         }
         let epoch = self.config.epoch;

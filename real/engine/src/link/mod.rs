@@ -39,6 +39,8 @@ const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
 const QUIET: Duration = Duration::from_secs(15);
 /// Time between answers to such questions about circuits in set-up.
 const ANSWERS: Duration = Duration::from_secs(1);
+/// Time between doubts about a link because its neighbour begins anew: by then it answers again.
+const DOUBTS: Duration = Duration::from_secs(2);
 /// How long a neighbour on datagrams may be silent that was sent data or feedback a moment ago, before it is
 /// asked whether it still has the link: who has lost it says so when it is asked.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -186,8 +188,10 @@ struct Contact {
     spent: bool,
     /// Whether something of the node left since the last pause.
     lively: bool,
-    /// When the neighbour said that it does not have the link, if nothing else came of it since then.
+    /// When the neighbour seemed not to have the link, if nothing of it came since then.
     doubted: Option<Instant>,
+    /// When it is doubted again because the neighbour begins anew.
+    doubts: Instant,
 }
 
 /// What is to be done about a neighbour on datagrams, whose end nobody tells.
@@ -241,6 +245,7 @@ impl LinkEnd {
                 spent: false,
                 lively: false,
                 doubted: None,
+                doubts: now,
             },
             alarm: Instant::FAR_FUTURE,
         }
@@ -316,6 +321,16 @@ impl LinkEnd {
     pub(crate) fn gives_way(&self, now: Instant) -> bool {
         let quiet = now.saturating_since(self.contact.heard) >= QUIET;
         self.opened_to.is_none() && (!self.open || self.names.len() == 0 || quiet)
+    }
+
+    /// Whether a link that stays although its neighbour begins anew is doubted for that. Who sees the
+    /// neighbour's opening can repeat it all the time.
+    pub(crate) fn may_be_doubted(&mut self, now: Instant) -> bool {
+        let may = now >= self.contact.doubts;
+        if may {
+            self.contact.doubts = now + DOUBTS;
+        }
+        may
     }
 
     /// Seals the node's frames into a datagram, or onto the stream.

@@ -1,7 +1,10 @@
 //! Garbage, forgeries and replays from outside change nothing for those who use a link.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use hopflow_engine::{CircuitKey, StreamHandle, Via};
-use hopflow_units::Duration;
+use hopflow_units::{Duration, Instant};
 
 use crate::network::traffic::Passing;
 use crate::network::{Network, address, bucket};
@@ -243,10 +246,48 @@ fn a_neighbour_that_begins_anew_at_its_address_is_served_at_once() {
     }
 }
 
+#[test]
+fn who_repeats_an_opening_that_it_saw_ends_no_link() {
+    let factory = transport("backtap");
+    for spare in [false, true] {
+        let mut network = Network::new(&*factory, 3);
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let keep = seen.clone();
+        network.tamper = Some(Box::new(move |passing| {
+            if passing.bytes.first() == Some(&1) {
+                let opening = (passing.from, passing.to, passing.bytes.clone());
+                keep.borrow_mut().push(opening);
+            }
+        }));
+        network.circuit(&[1, 2, 3]);
+        // Openings of the link that is there are known as its own.
+        for node in [0, 1] {
+            network.restart(node, &*factory, |_| ());
+        }
+        let openings = seen.take();
+        network.built.clear();
+        let circuit = network.circuit(&[1, 2, 3]);
+        let pair = (!spare).then(|| network.stream_pair(0, circuit));
+        // A cookie is good for 16 seconds at least.
+        while network.now < Instant::ZERO + Duration::from_secs(15) {
+            for (from, to, opening) in &openings {
+                let from = address(*from, Via::Outgoing);
+                network.inject(from, (*to, Via::Listening), opening.clone());
+            }
+            network.run_for(Duration::from_millis(130));
+        }
+        let (near, (exit, far)) = pair.unwrap_or_else(|| network.stream_pair(0, circuit));
+        network.write(exit, far, pattern(SIZE, 2), true);
+        network.run_for(Duration::from_secs(5));
+        assert_eq!(network.failure(0, circuit), None, "spare: {spare}");
+        assert!(network.heard(0, near).bytes == pattern(SIZE, 2));
+    }
+}
+
 /// The first datagram of a handshake.
 pub(crate) fn first_datagram() -> Vec<u8> {
     let mut network = Network::new(&*transport("backtap"), 1);
-    let seen = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let seen = Rc::new(RefCell::new(Vec::new()));
     let keep = seen.clone();
     network.tamper = Some(Box::new(move |passing| {
         keep.borrow_mut().push(passing.bytes.clone());

@@ -38,7 +38,11 @@ fn a_relay_that_lost_what_it_knew_says_so_and_its_links_end_soon() {
         let failure = network.failure(0, circuit);
         assert!(failure.is_some(), "relay {victim} began anew");
         // Circuits of the client have other names than the one before.
+        let before = network.now;
         Transfers::start(&mut network, &[1, 2, 3]);
+        // The victim's next neighbour keeps its old link until that has not answered.
+        let took = network.now.saturating_since(before);
+        assert!(took <= Duration::from_secs(4), "relay {victim}: {took:?}");
     }
 }
 
