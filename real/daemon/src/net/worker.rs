@@ -168,6 +168,10 @@ impl<R: Role> Worker<R> {
     /// Sleeps if the bucket pays for cells again soon, and nothing may leave before: cells and feedback that
     /// come meanwhile are taken together then, and do not each wake the worker.
     fn rest_until_paid(&self) {
+        // What the last round left at a socket would overflow there.
+        if self.is_readable() {
+            return;
+        }
         let now = self.clock.now();
         let resume = self.engine.poll_resume();
         if resume <= now || resume > now + MOST_REST {

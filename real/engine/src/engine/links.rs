@@ -215,19 +215,30 @@ impl Engine {
     /// our address is another one for it. Somebody on the way can say so in its name: if it is there after
     /// all, it answers a probe.
     pub(super) fn doubt_link(&mut self, now: Instant, id: LinkId) {
+        let Some(link) = self.links.get_mut(id) else {
+            return;
+        };
+        if !link.may_be_doubted(now) {
+            return;
+        }
+        if link.names.len() == 0 {
+            // Nobody loses anything.
+            self.remove_link(now, id);
+        } else if self.links.doubt(now, id) {
+            self.ask_doubted(now, id);
+        }
+    }
+
+    /// Asks a neighbour that is doubted.
+    pub(super) fn ask_doubted(&mut self, now: Instant, id: LinkId) {
         let Some(link) = self.links.get(id) else {
             return;
         };
         // Probes of circuits in set-up are not always answered.
-        let open = link
-            .names
-            .iter()
-            .find(|(_, key)| self.circuits.is_open(*key));
-        match open.or_else(|| link.names.iter().next()) {
-            Some((name, _)) if self.links.doubt(now, id) => self.send_probes(now, id, &[name]),
-            Some(_) => {}
-            // Nobody loses anything.
-            None => self.remove_link(now, id),
+        let open = |(_, key): &(_, CircuitKey)| self.circuits.is_open(*key);
+        let circuit = link.names.iter().find(open);
+        if let Some((name, _)) = circuit.or_else(|| link.names.iter().next()) {
+            self.send_probes(now, id, &[name]);
         }
     }
 

@@ -66,7 +66,9 @@ impl Engine {
             None => (datagrams.1.len(), 0),
         };
         self.counters.garbage += garbage;
-        if self.links.get_mut(id).is_some_and(LinkEnd::take_lost) {
+        if let Some(link) = self.links.get_mut(id)
+            && link.take_lost()
+        {
             self.doubt_link(now, id);
         }
         self.after_channel(now, id);
@@ -86,7 +88,8 @@ impl Engine {
             Knock::Strange => return None,
             // Of another worker, which began anew, or of a neighbour whose address changed.
             Knock::Lost(answer) => {
-                if self.links.find(&peer).is_none() && self.admission.allows_answer(now) {
+                if self.links.find(&peer).is_none() && self.admission.allows_answer(now, from.ip())
+                {
                     self.links.answer_stranger(from, &answer);
                 }
                 return None;
@@ -98,13 +101,11 @@ impl Engine {
             Knock::Proven => {}
         }
         let old = self.links.find(&peer);
-        if let Some(link) = old.and_then(|old| self.links.get_mut(old))
-            && !link.gives_way(now)
+        if let Some(old) = old
+            && !self.links.get(old).is_some_and(|old| old.gives_way(now))
         {
             // If the neighbour began anew, it does not answer, and repeats its opening.
-            if link.may_be_doubted(now) {
-                self.doubt_link(now, old?);
-            }
+            self.doubt_link(now, old);
             return None;
         }
         let epoch = self.config.epoch;

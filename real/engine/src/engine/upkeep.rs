@@ -5,7 +5,7 @@ use hopflow_wire::{Carrier, Reason};
 
 use super::Engine;
 use crate::circuit::Phase;
-use crate::link::Verdict;
+use crate::link::{Doubted, Verdict};
 use crate::types::{CircuitKey, Failure};
 
 /// How often links are looked at.
@@ -43,8 +43,11 @@ impl Engine {
             }
             self.after_channel(now, id);
         }
-        while let Some(id) = self.links.take_doubted(now) {
-            self.remove_link(now, id);
+        while let Some(doubted) = self.links.take_doubted(now) {
+            match doubted {
+                Doubted::Ask(id) => self.ask_doubted(now, id),
+                Doubted::Gone(id) => self.remove_link(now, id),
+            }
         }
         while let Some(key) = self.circuits.take_due(now) {
             self.on_alarm(now, key);

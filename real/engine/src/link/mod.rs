@@ -19,7 +19,7 @@ use inlet::Inlet;
 pub(crate) use inlet::decode;
 pub(crate) use names::{Named, Names};
 use outgoing::Outgoing;
-pub(crate) use table::{LinkTable, Settled};
+pub(crate) use table::{Doubted, LinkTable, Settled};
 
 /// Frames that wait for a link's handshake at most; more are dropped, for all are repeated.
 const MAX_WAITING: usize = 1024;
@@ -37,9 +37,10 @@ const IDLE: Duration = Duration::from_secs(60);
 const IDLE_ACCEPTED: Duration = Duration::from_secs(120);
 /// How long a neighbour on datagrams may be silent before it is asked whether it is there.
 const QUIET: Duration = Duration::from_secs(15);
-/// Time between answers to such questions about circuits in set-up.
-const ANSWERS: Duration = Duration::from_secs(1);
-/// Time between doubts about a link because its neighbour begins anew: by then it answers again.
+/// Time between answers to questions about circuits in set-up: less than between the two questions to a
+/// neighbour that is doubted, so that one of these is answered whatever was asked before.
+const ANSWERS: Duration = Duration::from_millis(100);
+/// Time between doubts about a link: somebody on the way can raise them all the time.
 const DOUBTS: Duration = Duration::from_secs(2);
 /// How long a neighbour on datagrams may be silent that was sent data or feedback a moment ago, before it is
 /// asked whether it still has the link: who has lost it says so when it is asked.
@@ -188,10 +189,17 @@ struct Contact {
     spent: bool,
     /// Whether something of the node left since the last pause.
     lively: bool,
-    /// When the neighbour seemed not to have the link, if nothing of it came since then.
-    doubted: Option<Instant>,
-    /// When it is doubted again because the neighbour begins anew.
+    /// That the neighbour seemed not to have the link, if nothing of it came since then.
+    doubt: Option<Doubt>,
+    /// When it may be doubted again.
     doubts: Instant,
+}
+
+/// A doubt whether the neighbour has the link.
+#[derive(Clone, Copy, Debug)]
+struct Doubt {
+    since: Instant,
+    asked_again: bool,
 }
 
 /// What is to be done about a neighbour on datagrams, whose end nobody tells.
@@ -244,7 +252,7 @@ impl LinkEnd {
                 answers: now,
                 spent: false,
                 lively: false,
-                doubted: None,
+                doubt: None,
                 doubts: now,
             },
             alarm: Instant::FAR_FUTURE,
@@ -278,7 +286,7 @@ impl LinkEnd {
             self.contact.lively &= now.saturating_since(self.contact.heard) < PAUSE;
             self.contact.heard = now;
             self.contact.asked = None;
-            self.contact.doubted = None;
+            self.contact.doubt = None;
         }
         (taken, garbage)
     }
@@ -323,8 +331,7 @@ impl LinkEnd {
         self.opened_to.is_none() && (!self.open || self.names.len() == 0 || quiet)
     }
 
-    /// Whether a link that stays although its neighbour begins anew is doubted for that. Who sees the
-    /// neighbour's opening can repeat it all the time.
+    /// Whether the link is doubted if its neighbour seems not to have it.
     pub(crate) fn may_be_doubted(&mut self, now: Instant) -> bool {
         let may = now >= self.contact.doubts;
         if may {

@@ -7,16 +7,25 @@ use hopflow_channel::State;
 use hopflow_units::{CircuitId as Name, Duration, Instant, LinkId};
 
 use super::outgoing::Taken;
-use super::{LinkEnd, Named, Peer};
+use super::{Doubt, LinkEnd, Named, Peer};
 use crate::origin::Held;
 use crate::types::{ConnId, Target, Transmit, Via};
 
 /// How long a neighbour may take to show that it has a link after somebody said in its name that it does
-/// not.
-const DOUBT: Duration = Duration::from_millis(500);
+/// not, before it is asked again and, if it has been, before the link is given up.
+const DOUBT: Duration = Duration::from_millis(250);
 
 /// Answers to strangers that wait at most.
 const MOST_STRAYS: usize = 1024;
+
+/// What is to be done about a link whose neighbour has not shown that it has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Doubted {
+    /// It is to be asked again.
+    Ask(LinkId),
+    /// The link is gone.
+    Gone(LinkId),
+}
 
 /// All links.
 #[derive(Debug, Default)]
@@ -37,9 +46,9 @@ pub(crate) struct LinkTable {
     /// Links that we opened for one circuit each, by who began that.
     asked_for: Held<LinkId>,
     sending: SendQueue,
-    /// Links whose neighbours said that they do not have them, and until when they can show that they do,
-    /// in this order.
-    doubts: VecDeque<(Instant, LinkId)>,
+    /// Links whose neighbours said that they do not have them, in the order in which their doubts are looked
+    /// at: when, and since when they are doubted.
+    doubts: VecDeque<(Instant, LinkId, Instant)>,
     connections: u64,
 }
 
@@ -285,30 +294,41 @@ impl LinkTable {
     /// otherwise; false if it has that already.
     pub(crate) fn doubt(&mut self, now: Instant, id: LinkId) -> bool {
         let link = self.get_mut(id);
-        let Some(link) = link.filter(|link| link.contact.doubted.is_none()) else {
+        let Some(link) = link.filter(|link| link.contact.doubt.is_none()) else {
             return false;
         };
-        link.contact.doubted = Some(now);
-        self.doubts.push_back((now + DOUBT, id));
+        link.contact.doubt = Some(Doubt {
+            since: now,
+            asked_again: false,
+        });
+        self.doubts.push_back((now + DOUBT, id, now));
         true
     }
 
     /// When the first of these links is to be looked at; `None` if there are none.
     pub(crate) fn doubt_timeout(&self) -> Option<Instant> {
-        self.doubts.front().map(|(at, _)| *at)
+        self.doubts.front().map(|(at, ..)| *at)
     }
 
-    /// The next link whose neighbour did not show in time that it has it.
-    pub(crate) fn take_doubted(&mut self, now: Instant) -> Option<LinkId> {
-        while let Some(&(at, id)) = self.doubts.front()
+    /// The next link whose neighbour did not show in time that it has it. It is asked twice: one datagram may be
+    /// lost, or not be answered because another was a moment ago.
+    pub(crate) fn take_doubted(&mut self, now: Instant) -> Option<Doubted> {
+        while let Some(&(at, id, since)) = self.doubts.front()
             && at <= now
         {
             self.doubts.pop_front();
+            let link = self.get_mut(id);
+            let doubt = link.and_then(|link| link.contact.doubt.as_mut());
             // It may have shown that, and be doubted anew since.
-            let since = self.get(id).and_then(|link| link.contact.doubted);
-            if since.is_some_and(|since| since + DOUBT <= now) {
-                return Some(id);
+            let Some(doubt) = doubt.filter(|doubt| doubt.since == since) else {
+                continue;
+            };
+            if doubt.asked_again {
+                return Some(Doubted::Gone(id));
             }
+            doubt.asked_again = true;
+            self.doubts.push_back((now + DOUBT, id, since));
+            return Some(Doubted::Ask(id));
         }
         None
     }

@@ -6,15 +6,15 @@ use std::net::{IpAddr, SocketAddr};
 use hopflow_channel::{Cookies, Knock};
 use hopflow_units::Instant;
 
-use super::meter::{Common, Meter};
+use super::meter::{Meter, Shared};
 use super::{Origin, Prefix};
 use crate::config::Pace;
 
-/// How often an engine answers records of channels that are not there. Each sends several in a second and
-/// needs one answer.
+/// How often an engine answers records of channels that are not there, to networks that share a bucket. Each
+/// channel sends several in a second and needs one answer.
 const ANSWERS: Pace = Pace {
-    per_second: 1000,
-    burst: 1000,
+    per_second: 100,
+    burst: 100,
 };
 
 /// What an engine takes from others: nothing while it drains, and from each network no more often
@@ -28,7 +28,7 @@ pub(crate) struct Admission {
     /// For those who open links by datagrams.
     cookies: Cookies,
     /// How often records of channels that are not there are answered.
-    answers: Common,
+    answers: Shared,
     /// The addresses of the directory's relays.
     relays: BTreeSet<IpAddr>,
     draining: bool,
@@ -40,7 +40,7 @@ impl Admission {
             circuits: Meter::default(),
             links: Meter::default(),
             cookies: Cookies::generate(),
-            answers: Common::new(ANSWERS),
+            answers: Shared::default(),
             relays: BTreeSet::new(),
             draining: false,
         }
@@ -89,8 +89,8 @@ impl Admission {
     }
 
     /// Whether one more record of a channel that is not there is answered, which then counts.
-    pub(crate) fn allows_answer(&mut self, now: Instant) -> bool {
-        self.answers.allows(now)
+    pub(crate) fn allows_answer(&mut self, now: Instant, from: IpAddr) -> bool {
+        self.answers.allows(now, Prefix::of(from), ANSWERS)
     }
 
     /// Forgets networks that may ask as often as any.

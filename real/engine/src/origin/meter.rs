@@ -1,6 +1,7 @@
 //! How often each network may ask for something.
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 
 use hopflow_units::{Duration, Instant};
 
@@ -21,30 +22,35 @@ fn take(full_at: Instant, now: Instant, each: Duration, depth: Duration) -> Opti
     (then.saturating_since(now) <= depth).then_some(then)
 }
 
-/// A token bucket for all networks together, of whose addresses none is proven: a part for each would be
-/// kept for addresses that nobody has.
+/// Token buckets for networks of which none has proven its address: a bucket for each would be kept for
+/// addresses that nobody has, and one for all would let everybody empty it, and see by what is left in it
+/// whether others' requests were counted. So networks share some buckets, and only we know which.
 #[derive(Debug)]
-pub(crate) struct Common {
-    /// The time in which one request comes back, and in which all do.
-    each: Duration,
-    depth: Duration,
-    full_at: Instant,
+pub(crate) struct Shared {
+    full_at: [Instant; SHARED],
+    by: RandomState,
 }
 
-impl Common {
-    pub(crate) fn new(pace: Pace) -> Self {
-        let (each, depth) = times(pace);
+/// Buckets that networks share.
+const SHARED: usize = 256;
+
+impl Default for Shared {
+    fn default() -> Self {
         Self {
-            each,
-            depth,
-            full_at: Instant::ZERO,
+            full_at: [Instant::ZERO; SHARED],
+            by: RandomState::new(),
         }
     }
+}
 
-    /// Whether somebody may ask once more, which then counts.
-    pub(crate) fn allows(&mut self, now: Instant) -> bool {
-        let then = take(self.full_at, now, self.each, self.depth);
-        self.full_at = then.unwrap_or(self.full_at);
+impl Shared {
+    /// Whether somebody in a network may ask once more, which then counts.
+    pub(crate) fn allows(&mut self, now: Instant, from: Prefix, pace: Pace) -> bool {
+        let (each, depth) = times(pace);
+        let place = self.by.hash_one(from) % SHARED as u64;
+        let full_at = &mut self.full_at[place as usize];
+        let then = take(*full_at, now, each, depth);
+        *full_at = then.unwrap_or(*full_at);
         then.is_some()
     }
 }
@@ -107,13 +113,18 @@ mod tests {
     }
 
     #[test]
-    fn all_networks_together_ask_as_often_as_one_bucket_allows() {
-        let mut common = Common::new(PACE);
-        let mut at_once = |millis| {
+    fn a_network_that_asks_all_the_time_takes_little_from_others() {
+        let mut shared = Shared::default();
+        let mut at_once = |millis, third| {
             let now = Instant::ZERO + Duration::from_millis(millis);
-            (0..100).filter(|_| common.allows(now)).count()
+            let asks = 0..100;
+            let granted = asks.filter(|_| shared.allows(now, prefix(third), PACE));
+            granted.count()
         };
-        assert_eq!([0, 50, 250, 9000].map(&mut at_once), [3, 0, 2, 3]);
+        assert_eq!([0, 50, 250, 9000].map(|at| at_once(at, 1)), [3, 0, 2, 3]);
+        // Of 200 others, all in one bucket with it would be as many as fit in 2 of 256.
+        let slowed = (2..202).filter(|third| at_once(9000, *third) < 3);
+        assert!(slowed.count() < 150);
     }
 
     #[test]

@@ -22,7 +22,7 @@ const RELAY_SHARE: usize = 8;
 
 /// For whom something counts. Who has one address often has its neighbours, too; but who is in the network of
 /// a relay that the directory lists takes nothing of what that relay may have.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Prefix {
     /// A network: an IPv4 prefix of 24 bits or an IPv6 prefix of 48.
     Network(IpAddr),

@@ -40,6 +40,8 @@ pub(crate) struct Passing<'a> {
     pub(crate) bytes: &'a mut Vec<u8>,
     /// Datagrams to be sent beside it, so much later.
     pub(crate) others: &'a mut Vec<(Duration, Vec<u8>)>,
+    /// Datagrams to its sender, in the name of whom it is for.
+    pub(crate) back: &'a mut Vec<Vec<u8>>,
 }
 
 /// Somebody on the way.
@@ -247,6 +249,7 @@ impl Network {
                 to: to.0,
                 bytes: &mut bytes,
                 others: &mut Vec::new(),
+                back: &mut Vec::new(),
             });
         }
         let now = self.clock(from.0);
@@ -258,14 +261,24 @@ impl Network {
         let Some(to) = whose(to).filter(|(to, _)| *to < self.engines.len()) else {
             return;
         };
-        let mut others = Vec::new();
+        let (mut others, mut back) = (Vec::new(), Vec::new());
         if let Some(tamper) = &mut self.tamper {
             tamper(Passing {
                 from: node,
                 to: to.0,
                 bytes: &mut bytes,
                 others: &mut others,
+                back: &mut back,
             });
+        }
+        for bytes in back {
+            let (from, Some(to)) = (address(to.0, to.1), whose(from)) else {
+                continue;
+            };
+            self.post(
+                Duration::from_micros(10),
+                Parcel::Datagram { from, to, bytes },
+            );
         }
         for (later, bytes) in others {
             let delay = self.weather.delay + later;
