@@ -32,6 +32,19 @@ struct Pacer {
     last: Instant,
 }
 
+impl Pacer {
+    /// How long cells that went ahead of time take with this interval.
+    fn ahead(&self, interval: Duration) -> Duration {
+        let ahead = self.due.saturating_since(self.last + self.interval);
+        if ahead.is_zero() {
+            return ahead;
+        }
+        let at_interval = u128::from(ahead.as_nanos()) * u128::from(interval.as_nanos());
+        let ahead = at_interval / u128::from(self.interval.as_nanos().max(1));
+        Duration::from_nanos(u64::try_from(ahead).unwrap_or(u64::MAX))
+    }
+}
+
 impl Default for Gate {
     fn default() -> Self {
         Self {
@@ -114,10 +127,11 @@ impl Gate {
     }
 
     /// Lets a cell pass every `interval` from the last one on, and up to `burst` worth of them
-    /// ahead of time.
+    /// ahead of time. Cells that went ahead of time at the pace before count as ahead at this one.
     pub fn set_pace(&mut self, interval: Duration, burst: Duration) {
         let pacer = self.pacer.get_or_insert_default();
-        pacer.due = pacer.due.min(pacer.last + interval);
+        let ahead = pacer.ahead(interval);
+        pacer.due = pacer.due.min(pacer.last + interval) + ahead;
         (pacer.interval, pacer.burst) = (interval, burst);
     }
 
@@ -230,6 +244,21 @@ mod tests {
         assert_eq!(pass_all(&mut gate, start), 3);
         assert_eq!(gate.opens_at(), Some(start + Duration::from_millis(10)));
         assert_eq!(pass_all(&mut gate, start + Duration::from_millis(25)), 2);
+    }
+
+    #[test]
+    fn a_pace_that_is_set_again_forgets_nothing_that_went_ahead_of_time() {
+        let (interval, burst) = (Duration::from_millis(10), Duration::from_millis(20));
+        let mut gate = Gate::default();
+        gate.set_pace(interval, burst);
+        let start = Instant::from_nanos(1_000_000_000);
+        assert_eq!(pass_all(&mut gate, start), 3);
+        gate.set_pace(interval, burst);
+        assert_eq!(pass_all(&mut gate, start), 0);
+        assert_eq!(gate.opens_at(), Some(start + interval));
+        // Three cells that were ahead are so at half of the rate.
+        gate.set_pace(interval * 2, burst * 2);
+        assert_eq!(gate.opens_at(), Some(start + interval * 2));
     }
 
     #[test]
