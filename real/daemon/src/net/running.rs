@@ -641,7 +641,7 @@ impl Workers {
                 directory: self.network.directory.clone(),
                 valid: true,
                 seen: 0,
-                moves: Moves::new(),
+                moves: Moves::new(self.network.factory.plan().link.carrier),
             },
             memory: self.memory,
             counted: Traffic::default(),
