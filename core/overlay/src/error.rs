@@ -12,6 +12,8 @@ pub enum Violation {
     BeyondSent,
     /// A SENDME or credit releases more than is outstanding.
     BeyondOutstanding,
+    /// A SENDME does not prove that what it acknowledges was read.
+    Unproven,
     /// A cell belongs to a stream that does not exist.
     UnknownStream,
     /// A cell's content cannot be read.
@@ -48,6 +50,10 @@ impl fmt::Display for Violation {
                 "feedback names a cell that was never sent or did not arrive"
             ),
             Self::BeyondOutstanding => write!(f, "more was released than is outstanding"),
+            Self::Unproven => write!(
+                f,
+                "a SENDME does not prove that what it acknowledges was read"
+            ),
             Self::UnknownStream => write!(f, "a cell belongs to no stream"),
             Self::Malformed(error) => write!(f, "a cell cannot be read: {error}"),
             Self::Excess => write!(f, "the peer sends beyond the queue limit"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use dyn_clone::DynClone;
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, Rate, StreamId};
-use hopflow_wire::{Frame, Message, Payload, Reason};
+use hopflow_wire::{Frame, Message, Payload, Proof, Reason};
 
 use crate::slots::SlotId;
 use crate::{BucketConfig, ConfigError, Direction, Features, Metric, Plan, Violation};
@@ -78,6 +78,14 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
 
     /// Takes `len` bytes of application data for a stream; drops them if it is gone or finished.
     fn write(&mut self, now: Instant, stream: StreamHandle, data: P::Data, len: Bytes);
+
+    /// Says what proves that a cell of content was read which left the source of a circuit for the first
+    /// time; cells come in the order in which they left. Where SENDMEs about circuits show proofs
+    /// ([`EndPlan::sendme_every`](crate::EndPlan)) and payloads have them
+    /// ([`Payload::proof`]), the driver says it of all.
+    fn note_proof(&mut self, circuit: CircuitHandle, proof: Proof) {
+        let _ = (circuit, proof);
+    }
 
     /// Says whether the application takes a stream's data; it does at first. What arrives
     /// meanwhile is held, and the other end asked to pause before that is too much.
@@ -295,6 +303,8 @@ pub struct FlowView {
     pub out_of_order: Cells,
     /// Cells in memory: those above, and those that were sent and may have to be sent again.
     pub held: Cells,
+    /// Proofs in memory, at an end whose SENDMEs show them ([`EndPlan::sendme_every`](crate::EndPlan)).
+    pub proofs: Cells,
     /// Cells that passed the gate of `window` and were not yet released; zero where nothing
     /// releases any.
     pub outstanding: Cells,

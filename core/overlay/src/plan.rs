@@ -118,6 +118,11 @@ pub struct EndPlan {
     /// many as [`source_high_water`](Self::source_high_water) or more: it packages whenever there
     /// are fewer than those.
     pub source_low_water: Cells,
+    /// Cells of content that each SENDME about the circuit acknowledges, where sinks send such
+    /// SENDMEs: one for each lot of so many, not before the last of them has left the queue. It is the
+    /// same at both ends for as long as a circuit lives. Where cells are sealed, SENDMEs then prove that
+    /// these cells were read (proposal 289).
+    pub sendme_every: Option<Cells>,
 }
 
 /// What the choice among circuits needs.
@@ -294,6 +299,7 @@ impl Default for EndPlan {
         Self {
             source_high_water: Cells::new(1),
             source_low_water: Cells::new(u64::MAX),
+            sendme_every: None,
         }
     }
 }

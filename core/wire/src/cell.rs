@@ -6,6 +6,9 @@ use hopflow_units::{CircuitId, Instant};
 
 use crate::{CELL_PAYLOAD, CellAck, CellSeq, DecodeError, RelayCommand, RelayHeader};
 
+/// What only who has read a cell knows; equal for no two cells.
+pub type Proof = [u8; 16];
+
 /// What a cell carries past the relays: the relay header and application data.
 ///
 /// Relays move payloads and never look into them. A driver chooses the type: real bytes
@@ -13,6 +16,10 @@ use crate::{CELL_PAYLOAD, CellAck, CellSeq, DecodeError, RelayCommand, RelayHead
 pub trait Payload: Clone + Debug + Send + 'static {
     /// Application data that waits to be cut into cells.
     type Data: Clone + Default + Debug + Send;
+
+    /// Bytes of its data that a cell leaves free for what [`cut_secret`](Self::cut_secret) adds; none
+    /// where cells are not sealed.
+    const SECRET: usize = 0;
 
     /// Appends data that the application wrote later.
     fn append(data: &mut Self::Data, more: Self::Data);
@@ -22,6 +29,13 @@ pub trait Payload: Clone + Debug + Send + 'static {
     /// ([`Payload::capacity`]).
     fn cut(header: RelayHeader, data: &mut Self::Data, now: Instant) -> Self;
 
+    /// As [`cut`](Self::cut), with as much behind the data as nobody can foresee: who knows the data
+    /// without having read the cell still does not know its proof. At most
+    /// [`SECRET`](Self::SECRET) bytes, and fewer if there is no room.
+    fn cut_secret(header: RelayHeader, data: &mut Self::Data, now: Instant) -> Self {
+        Self::cut(header, data, now)
+    }
+
     /// Application bytes that a cell with this command can carry.
     fn capacity(command: RelayCommand) -> usize {
         RelayHeader::capacity(command)
@@ -29,6 +43,22 @@ pub trait Payload: Clone + Debug + Send + 'static {
 
     /// A payload without application data.
     fn control(header: RelayHeader, now: Instant) -> Self;
+
+    /// What shows that this cell was read; `None` where cells are not sealed.
+    fn proof(&self) -> Option<Proof> {
+        None
+    }
+
+    /// A SENDME with this header that shows the proof of a cell.
+    fn proving(header: RelayHeader, proof: &Proof, now: Instant) -> Self {
+        let _ = proof;
+        Self::control(header, now)
+    }
+
+    /// What a SENDME shows; `None` if that is no proof.
+    fn shown(&self) -> Option<Proof> {
+        None
+    }
 
     /// Reads the relay header; meaningful at the circuit's ends only.
     ///

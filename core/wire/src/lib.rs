@@ -18,7 +18,7 @@ mod seq;
 mod setup;
 
 pub use ack::CellAck;
-pub use cell::{Cell, CellFlags, Payload, RawPayload};
+pub use cell::{Cell, CellFlags, Payload, Proof, RawPayload};
 pub use error::DecodeError;
 pub use frame::{Arrived, Carrier, Destroy, Feedback, Frame, Frames, Reason, Sack};
 pub use message::{Message, Neighbour};

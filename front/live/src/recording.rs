@@ -329,6 +329,7 @@ impl History {
                 queued: Cells::new(it.queue_cells),
                 out_of_order: Cells::ZERO,
                 held: Cells::ZERO,
+                proofs: Cells::ZERO,
                 outstanding: Cells::new(it.outstanding_cells),
                 window: it.window_cells.map(Cells::new),
                 departed: Cells::ZERO,

@@ -57,6 +57,15 @@ impl LayerOptions for SourceWindow {
     }
 }
 
+impl SourceWindow {
+    fn windows(self) -> SendmeWindow {
+        SendmeWindow {
+            start: self.window,
+            increment: Cells::new(self.window.get() / 10),
+        }
+    }
+}
+
 impl EndControl for SourceWindow {
     fn info(&self) -> &'static Info {
         static INFO: Info = Info {
@@ -71,14 +80,14 @@ impl EndControl for SourceWindow {
     }
 
     fn plan(&self) -> EndPlan {
-        EndPlan::default()
+        EndPlan {
+            sendme_every: Some(self.windows().increment),
+            ..EndPlan::default()
+        }
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {
-        let window = SendmeWindow {
-            start: self.window,
-            increment: Cells::new(self.window.get() / 10),
-        };
+        let window = self.windows();
         window.open(gates.end);
         Some(Box::new(State {
             window,

@@ -1,10 +1,15 @@
 //! Which cryptography a cell meets as it leaves or reaches this node.
 
-use hopflow_onion::{Forged, HopKeys};
+use hopflow_onion::{Forged, HopKeys, TAG};
 use hopflow_overlay::Direction;
-use hopflow_wire::{CELL_PAYLOAD, CellSeq};
+use hopflow_wire::{CELL_PAYLOAD, CellSeq, Proof, RelayCommand};
 
 type Body = [u8; CELL_PAYLOAD];
+
+/// A cell that must not leave: its circuit is gone, or it leaves out others of its circuit. Nothing must
+/// be sealed twice under one index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NotSent;
 
 /// A circuit's keys at this node, and how far its cells have come.
 #[derive(Debug)]
@@ -48,32 +53,47 @@ impl Crypt {
     }
 
     /// Makes a cell ready for the neighbour. A cell that is sent again has the same index and
-    /// becomes the same bytes. Returns false for a cell that leaves others out and so is none of
-    /// this circuit's: nothing must be sealed twice under one index.
+    /// becomes the same bytes. Returns what proves that the cell was read, if it is one of content that
+    /// begins here and is not sent again.
+    ///
+    /// # Errors
+    /// If the cell leaves others out.
     #[inline]
-    #[must_use]
-    pub(crate) fn outgoing(&mut self, direction: Direction, seq: CellSeq, body: &mut Body) -> bool {
+    pub(crate) fn outgoing(
+        &mut self,
+        direction: Direction,
+        seq: CellSeq,
+        body: &mut Body,
+    ) -> Result<Option<Proof>, NotSent> {
         let next = &mut self.leaving[direction as usize];
         let index = seq.widen(*next);
         if index > *next {
-            return false;
+            return Err(NotSent);
         }
+        let first = index == *next;
         *next = (*next).max(index + 1);
-        match (&mut self.keys, direction) {
+        let (seal, before) = match (&mut self.keys, direction) {
             (Keys::Client(hops), _) => {
-                let Some((last, before)) = hops.split_last_mut() else {
-                    return false;
-                };
-                last.forward.seal(index, body);
-                for hop in before {
-                    hop.forward.apply_layer(index, body);
-                }
+                let (last, before) = hops.split_last_mut().ok_or(NotSent)?;
+                (&last.forward, before)
             }
-            (Keys::Middle(hop), Direction::Forward) => hop.forward.apply_layer(index, body),
-            (Keys::Middle(hop), Direction::Backward) => hop.backward.apply_layer(index, body),
-            (Keys::Last(hop), _) => hop.backward.seal(index, body),
+            (Keys::Last(hop), _) => (&hop.backward, &mut [][..]),
+            (Keys::Middle(hop), Direction::Forward) => {
+                hop.forward.apply_layer(index, body);
+                return Ok(None);
+            }
+            (Keys::Middle(hop), Direction::Backward) => {
+                hop.backward.apply_layer(index, body);
+                return Ok(None);
+            }
+        };
+        let proves = first && is_content(body);
+        seal.seal(index, body);
+        let proof = body.first_chunk().filter(|_| proves).copied();
+        for hop in before {
+            hop.forward.apply_layer(index, body);
         }
-        true
+        Ok(proof)
     }
 
     /// Whether cells end at this node in any direction.
@@ -108,10 +128,16 @@ impl Crypt {
     }
 }
 
+/// Whether a plain payload is part of what a stream carries.
+fn is_content(body: &Body) -> bool {
+    RelayCommand::from_code(body[TAG]).is_ok_and(RelayCommand::is_content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hopflow_onion::{Initiator, OnionSecret, answer};
+    use hopflow_onion::{Initiator, OnionPayload, OnionSecret, answer};
+    use hopflow_wire::Payload;
 
     /// The keys of a client and of its only hop.
     fn ends() -> (Crypt, Crypt) {
@@ -127,7 +153,8 @@ mod tests {
         let mut body = [byte; CELL_PAYLOAD];
         client
             .outgoing(Direction::Forward, CellSeq::of(index), &mut body)
-            .then_some(body)
+            .map(|_| body)
+            .ok()
     }
 
     #[test]
@@ -146,6 +173,19 @@ mod tests {
         let mut forged = cells[0];
         forged[100] ^= 1;
         assert!(hop.incoming(Some(CellSeq::of(0)), &mut forged).is_err());
+    }
+
+    #[test]
+    fn the_first_time_that_content_leaves_tells_its_proof_which_its_reader_gets() {
+        let (mut client, mut hop) = ends();
+        for (command, index, proves) in [(2, 0, true), (2, 0, false), (5, 1, false), (3, 2, true)] {
+            let mut body = [command; CELL_PAYLOAD];
+            let seq = CellSeq::of(index);
+            let proof = client.outgoing(Direction::Forward, seq, &mut body);
+            assert_eq!(hop.incoming(Some(seq), &mut body), Ok(()));
+            let read = OnionPayload::read(&body).proof();
+            assert_eq!(proof, Ok(read.filter(|_| proves)), "cell {index}");
+        }
     }
 
     #[test]

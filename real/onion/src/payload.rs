@@ -4,9 +4,12 @@ use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use aws_lc_rs::rand;
 use bytes::{Buf, BytesMut};
 use hopflow_units::{Instant, StreamId};
-use hopflow_wire::{CELL_NUMBER, CELL_PAYLOAD, DecodeError, Payload, RelayCommand, RelayHeader};
+use hopflow_wire::{
+    CELL_NUMBER, CELL_PAYLOAD, DecodeError, Payload, Proof, RelayCommand, RelayHeader,
+};
 
 use crate::TAG;
 
@@ -25,10 +28,11 @@ thread_local! {
 }
 
 /// A payload of 509 bytes: tag 16, command 1, stream 2, length 2, the number 4 of a numbered cell,
-/// data, zeros.
+/// data, up to 16 random bytes of a cell whose proof will be asked for, zeros.
 ///
-/// At the circuit's ends it is plain and its tag is zero; everywhere else it is sealed and means
-/// nothing. A clone shares the bytes.
+/// At the circuit's ends it is plain; its tag is zero where it was made, and where it was opened the
+/// one that it came with, its proof. Everywhere else it is sealed and means nothing. A clone shares the
+/// bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OnionPayload {
     /// There until it is dropped.
@@ -121,6 +125,8 @@ const fn data_start(command: RelayCommand) -> usize {
 impl Payload for OnionPayload {
     type Data = BytesMut;
 
+    const SECRET: usize = 16;
+
     /// Copies only behind what waits already, and not even that for pieces of one buffer.
     fn append(data: &mut BytesMut, more: BytesMut) {
         data.unsplit(more);
@@ -137,12 +143,35 @@ impl Payload for OnionPayload {
         payload
     }
 
+    fn cut_secret(header: RelayHeader, data: &mut BytesMut, now: Instant) -> Self {
+        let mut payload = Self::cut(header, data, now);
+        let end = data_start(header.command) + header.len as usize;
+        let (_, free) = payload.bytes_mut().split_at_mut(end);
+        let len = free.len().min(Self::SECRET);
+        rand::fill(&mut free[..len]).expect("the system has random numbers");
+        payload
+    }
+
     fn capacity(command: RelayCommand) -> usize {
         CELL_PAYLOAD - data_start(command)
     }
 
     fn control(header: RelayHeader, _: Instant) -> Self {
         Self::plain(header, &[])
+    }
+
+    #[inline]
+    fn proof(&self) -> Option<Proof> {
+        self.bytes().first_chunk().copied()
+    }
+
+    fn proving(header: RelayHeader, proof: &Proof, _: Instant) -> Self {
+        let len = proof.len() as u16;
+        Self::plain(RelayHeader { len, ..header }, proof)
+    }
+
+    fn shown(&self) -> Option<Proof> {
+        self.data().try_into().ok()
     }
 
     fn header(&self) -> Result<RelayHeader, DecodeError> {

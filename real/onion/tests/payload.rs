@@ -47,6 +47,34 @@ fn every_command_survives() {
 }
 
 #[test]
+fn what_a_cell_has_behind_its_data_cannot_be_foreseen_if_its_proof_is_asked_for() {
+    for (len, free) in [(472, 16), (0, 16), (480, 8), (488, 0)] {
+        let end = 21 + usize::from(len);
+        let payloads = [(); 2].map(|()| {
+            let mut data = BytesMut::from(&[7; 500][..]);
+            let header = header(RelayCommand::Data, len);
+            let payload = OnionPayload::cut_secret(header, &mut data, Instant::ZERO);
+            assert_eq!(payload.data(), vec![7; usize::from(len)]);
+            assert_eq!(data.len(), 500 - usize::from(len));
+            assert!(payload.bytes()[end + free..].iter().all(|byte| *byte == 0));
+            payload.bytes()[end..end + free].to_vec()
+        });
+        assert_eq!(payloads[0] == payloads[1], free == 0, "{len} bytes");
+    }
+}
+
+#[test]
+fn a_sendme_shows_what_it_proves() {
+    let proof = [9; 16];
+    let header = header(RelayCommand::Sendme, 0);
+    let sendme = OnionPayload::proving(header, &proof, Instant::ZERO);
+    assert_eq!(sendme.shown(), Some(proof));
+    assert_eq!(sendme.header(), Ok(RelayHeader { len: 16, ..header }));
+    let without = OnionPayload::control(header, Instant::ZERO);
+    assert_eq!(without.shown(), None);
+}
+
+#[test]
 fn unknown_commands_and_lengths_are_errors_and_hold_no_data() {
     let mut payload = OnionPayload::control(header(RelayCommand::Data, 0), Instant::ZERO);
     payload.bytes_mut()[16] = 99;

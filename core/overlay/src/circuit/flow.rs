@@ -149,6 +149,7 @@ impl<S, P: Payload> Flow<S, P> {
             held: self.queue.view().held
                 + Cells::new(self.repair.held())
                 + Cells::new(self.repair.kept()),
+            proofs: Cells::ZERO,
             outstanding: Cells::ZERO,
             window: None,
             departed: Cells::new(self.queue.next()),

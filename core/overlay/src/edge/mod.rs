@@ -1,11 +1,13 @@
 //! The edges of circuits: where streams are packaged into cells, and cells become streams again.
 
 mod inbox;
+mod proofs;
 mod resequencer;
 pub(crate) mod sendme;
 mod stream;
 mod streams;
 
+pub(crate) use proofs::Proofs;
 pub(crate) use resequencer::{Offer, Resequencer};
 pub(crate) use stream::Stream;
 pub(crate) use streams::Streams;
@@ -26,12 +28,12 @@ pub(crate) struct Edge {
     pub(crate) preference: Preference,
     /// What the end control knows.
     pub(crate) control: Option<Box<dyn EndState>>,
+    /// What SENDMEs about the circuit show.
+    pub(crate) proofs: Proofs,
     /// Streams that begin or end here, with their places, in the order of their names on the circuit.
     streams: Vec<(StreamId, u32)>,
-    /// Of these, in the same order, all that have something to package, and some that had.
-    offering: Vec<(StreamId, u32)>,
-    /// Which of them is packaged from next.
-    turn: usize,
+    /// Those of them that are packaged from.
+    turns: Turns,
     /// Streams that ended with another of their circuits, in the order of their names; cells of
     /// theirs may be under way.
     ended: Vec<StreamId>,
@@ -43,6 +45,15 @@ pub(crate) struct Edge {
     pub(crate) filled: bool,
     /// Streams whose next cell is left to a better leg.
     pub(crate) yielded: Vec<u32>,
+}
+
+/// Streams that take turns.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    /// Of an end's streams, in the same order, all that have something to package, and some that had.
+    offering: Vec<(StreamId, u32)>,
+    /// Which of them is packaged from next.
+    next: usize,
 }
 
 /// The control of an end, and what it may see and set of the edge.
@@ -59,9 +70,9 @@ impl Edge {
             gate: Gate::default(),
             preference: Preference::default(),
             control: None,
+            proofs: Proofs::default(),
             streams: Vec::new(),
-            offering: Vec::new(),
-            turn: 0,
+            turns: Turns::default(),
             ended: Vec::new(),
             legs: Vec::new(),
             had_legs: false,
@@ -110,7 +121,7 @@ impl Edge {
         if let Ok(found) = find(&self.streams, name) {
             self.streams.remove(found);
         }
-        if let Ok(found) = find(&self.offering, name) {
+        if let Ok(found) = find(&self.turns.offering, name) {
             self.retire(found);
         }
         if let Err(free) = self.ended.binary_search(&name) {
@@ -139,15 +150,15 @@ impl Edge {
     /// A stream has something to package.
     #[inline]
     pub(crate) fn offer(&mut self, name: StreamId, place: u32) {
-        if let Err(free) = find(&self.offering, name) {
-            self.offering.insert(free, (name, place));
-            self.turn += usize::from(free < self.turn);
+        if let Err(free) = find(&self.turns.offering, name) {
+            self.turns.offering.insert(free, (name, place));
+            self.turns.next += usize::from(free < self.turns.next);
         }
     }
 
     /// The streams that have something to package, and some that had.
     pub(crate) fn offering(&self) -> impl Iterator<Item = u32> {
-        self.offering.iter().map(|(_, place)| *place)
+        self.turns.offering.iter().map(|(_, place)| *place)
     }
 
     /// Which stream the next cell of `circuit` is packaged from: the first in turn that offers one,
@@ -196,14 +207,14 @@ impl Edge {
     #[inline]
     fn take_turn(&mut self, may: impl Fn(&Self, u32) -> Option<bool>) -> Option<u32> {
         let mut passed = 0;
-        while passed < self.offering.len() {
-            let position = (self.turn + passed) % self.offering.len();
-            let (_, place) = self.offering[position];
+        while passed < self.turns.offering.len() {
+            let position = (self.turns.next + passed) % self.turns.offering.len();
+            let (_, place) = self.turns.offering[position];
             match may(self, place) {
                 None => self.retire(position),
                 Some(false) => passed += 1,
                 Some(true) => {
-                    self.turn = position + 1;
+                    self.turns.next = position + 1;
                     return Some(place);
                 }
             }
@@ -213,8 +224,8 @@ impl Edge {
 
     /// Forgets a stream that has nothing to package; whose turn it is stays.
     fn retire(&mut self, position: usize) {
-        self.offering.remove(position);
-        self.turn -= usize::from(position < self.turn);
+        self.turns.offering.remove(position);
+        self.turns.next -= usize::from(position < self.turns.next);
     }
 }
 

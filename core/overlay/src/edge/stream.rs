@@ -124,10 +124,11 @@ impl<P: Payload> Stream<P> {
         self.has_work() && self.is_open_to(leg)
     }
 
-    /// Packages the next cell.
+    /// Packages the next cell; `secret` if its proof will be asked for.
     #[inline]
-    pub(crate) fn package(&mut self, now: Instant) -> P {
-        self.out.package(now, self.id, self.resequencer.is_some())
+    pub(crate) fn package(&mut self, now: Instant, secret: bool) -> P {
+        let numbered = self.resequencer.is_some();
+        self.out.package(now, self.id, (numbered, secret))
     }
 
     /// Whether the driver is to hear that little waits to be packaged; it hears it once.
@@ -264,9 +265,10 @@ impl<P: Payload> Outgoing<P> {
         self.packaged
     }
 
-    /// Packages the next cell of the stream `id`, with a number if it is one of several circuits'.
+    /// Packages the next cell of the stream `id`, with a number if it is one of several circuits', and
+    /// with something secret if its proof will be asked for.
     #[inline]
-    fn package(&mut self, now: Instant, id: StreamId, numbered: bool) -> P {
+    fn package(&mut self, now: Instant, id: StreamId, (numbered, secret): (bool, bool)) -> P {
         let mut header = RelayHeader::control(RelayCommand::Data, id);
         let target = self.target.take();
         if target.is_some() {
@@ -283,11 +285,16 @@ impl<P: Payload> Outgoing<P> {
             header.number = self.next_number;
             self.next_number = self.next_number.wrapping_add(1);
         }
-        let most = target.unwrap_or(P::capacity(header.command) as u64);
+        let free = if secret { P::SECRET } else { 0 };
+        let most = target.unwrap_or((P::capacity(header.command) - free) as u64);
         let len = self.pending.min(most);
         header.len = len as u16;
         self.pending -= len;
         self.packaged += Bytes::new(len);
-        P::cut(header, &mut self.data, now)
+        if secret {
+            P::cut_secret(header, &mut self.data, now)
+        } else {
+            P::cut(header, &mut self.data, now)
+        }
     }
 }

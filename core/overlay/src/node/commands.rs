@@ -7,6 +7,11 @@ use super::Node;
 use super::visit::Visit;
 use crate::{Direction, EndSignal, HopControl, PathSignal, Violation};
 
+/// Whether a command is a SENDME about a circuit as a whole.
+pub(super) fn is_circuit_sendme(header: &RelayHeader) -> bool {
+    header.command == RelayCommand::Sendme && header.stream == StreamId::CIRCUIT
+}
+
 impl<H: HopControl, P: Payload> Node<H, P> {
     /// A sink took a command off the queue of a flow.
     pub(super) fn on_command(
@@ -120,9 +125,24 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
 
     /// Puts the commands that wait into the queue of the flow that begins here.
     pub(super) fn send_commands(&mut self, source: Direction) -> Result<(), Violation> {
-        let flow = &mut self.circuit[source];
+        let (flows, edge) = self.circuit.parts_mut();
+        let flow = &mut flows[source as usize];
+        let mut proofs = edge.map(|edge| &mut edge.proofs);
         for header in self.outbox.commands.drain(..) {
-            flow.push_own(P::control(header, self.now));
+            let proof = match &mut proofs {
+                Some(proofs) if is_circuit_sendme(&header) => {
+                    debug_assert!(
+                        self.plan.end.sendme_every.is_some(),
+                        "a control whose sinks send SENDMEs about circuits plans for them"
+                    );
+                    proofs.next_shown()
+                }
+                _ => None,
+            };
+            flow.push_own(match proof {
+                Some(proof) => P::proving(header, &proof, self.now),
+                None => P::control(header, self.now),
+            });
         }
         if flow.waiting() > self.plan.own_limit() {
             // The peer triggers commands but never drains them.

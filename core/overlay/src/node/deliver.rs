@@ -1,9 +1,10 @@
 //! Delivery: what becomes of cells at the end of their circuit.
 
 use hopflow_units::{Bytes, Instant, StreamId};
-use hopflow_wire::{Payload, RelayCommand, RelayHeader};
+use hopflow_wire::{Payload, Proof, RelayCommand, RelayHeader};
 
 use super::Node;
+use super::commands::is_circuit_sendme;
 use super::outbox::LegWork;
 use super::visit::Visit;
 use crate::edge::{Offer, Resequencer, Stream};
@@ -90,7 +91,10 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
                 RelayCommand::Begin => self.take_begin(direction, &header)?,
                 command if command.is_content() => self.take_content(direction, &header)?,
                 _ => {
-                    self.circuit[direction].queue.pop();
+                    let cell = self.circuit[direction].queue.pop();
+                    if is_circuit_sendme(&header) {
+                        self.check_proof(cell)?;
+                    }
                     return Ok(Some(header));
                 }
             };
@@ -100,6 +104,28 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             self.after_taken(direction);
         }
         Ok(None)
+    }
+
+    /// A cell of content left the sink's queue.
+    #[inline]
+    fn on_dequeued(&mut self, stream: StreamId, proof: Option<Proof>) -> Result<(), Violation> {
+        if let (Some(proof), Some(every)) = (proof, self.plan.end.sendme_every)
+            && let Some(edge) = &mut self.circuit.edge
+        {
+            edge.proofs.on_read(every, proof);
+        }
+        self.on_end(EndSignal::Dequeued(stream))
+    }
+
+    /// A SENDME about the circuit came: where cells are sealed it proves what it acknowledges.
+    fn check_proof(&mut self, cell: Option<P>) -> Result<(), Violation> {
+        let sealed = cell.filter(|cell| cell.proof().is_some());
+        if let (Some(cell), Some(_)) = (sealed, self.plan.end.sendme_every)
+            && let Some(edge) = &mut self.circuit.edge
+        {
+            edge.proofs.check(cell.shown())?;
+        }
+        Ok(())
     }
 
     /// Reports a cell that left the sink's queue.
@@ -139,6 +165,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let Some(target) = flows[direction as usize].queue.pop() else {
             return Ok(Taken::No);
         };
+        let proof = target.proof();
         let mut state = Stream::new(header.stream, vec![self.place], 0);
         state.reading = false;
         let mut gate = Gate::default();
@@ -150,7 +177,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             circuit: self.handle,
             target,
         });
-        self.on_end(EndSignal::Dequeued(header.stream))?;
+        self.on_dequeued(header.stream, proof)?;
         self.on_end(EndSignal::Delivered(header.stream))?;
         Ok(Taken::Yes)
     }
@@ -173,8 +200,8 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             if !edge.has_ended(header.stream) {
                 return Err(Violation::UnknownStream);
             }
-            queue.pop();
-            self.on_end(EndSignal::Dequeued(header.stream))?;
+            let proof = queue.pop().and_then(|cell| cell.proof());
+            self.on_dequeued(header.stream, proof)?;
             return Ok(Taken::Yes);
         };
         let stream = self.streams.get_mut(place);
@@ -189,12 +216,13 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let Some(payload) = queue.pop() else {
             return Ok(Taken::No);
         };
+        let proof = payload.proof();
         if offer == Offer::Early {
             stream.hold(header.number, payload);
-            self.on_end(EndSignal::Dequeued(header.stream))?;
+            self.on_dequeued(header.stream, proof)?;
             return Ok(Taken::Yes);
         }
-        self.on_end(EndSignal::Dequeued(header.stream))?;
+        self.on_dequeued(header.stream, proof)?;
         self.hand_over(place, header, payload)?;
         if header.command.is_numbered() {
             self.deliver_held(direction, place)?;

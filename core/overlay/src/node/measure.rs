@@ -20,7 +20,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let flow = &circuit[direction];
         let source = flow.inbound.is_none();
         let end = circuit.edge.as_ref().filter(|_| source);
-        Some(flow.view(end.map(|edge| &edge.gate), self.plan.releases_hops()))
+        let mut view = flow.view(end.map(|edge| &edge.gate), self.plan.releases_hops());
+        if let Some(edge) = &circuit.edge {
+            view.proofs = edge.proofs.kept(source);
+        }
+        Some(view)
     }
 
     /// Appends what the hop control measures of a flow and, at its source, the end control.

@@ -21,7 +21,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use hopflow_units::{Bytes, Instant, LinkId};
-use hopflow_wire::{Frame, Message, Payload, Reason};
+use hopflow_wire::{Frame, Message, Payload, Proof, Reason};
 
 use crate::busy::BusyFlows;
 use crate::circuit::{Circuits, Closing};
@@ -141,6 +141,16 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         state.low_water = Some(low);
         if state.ran_low() {
             self.outbox.events.push_back(Event::Drained { stream });
+        }
+    }
+
+    fn note_proof(&mut self, circuit: CircuitHandle, proof: Proof) {
+        let circuit = self.circuits.place(circuit);
+        if let Some(every) = self.plan.end.sendme_every
+            && let Some(circuit) = circuit.and_then(|place| self.circuits.get_mut(place))
+            && let Some(edge) = &mut circuit.edge
+        {
+            edge.proofs.on_sent(every, proof);
         }
     }
 

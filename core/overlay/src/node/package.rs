@@ -243,7 +243,10 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let Some(stream) = self.streams.get_mut(place) else {
             return Ok(Some(Stop::Empty));
         };
-        flow.push_own(stream.package(now));
+        let nth = edge.gate.passed().get() + 1;
+        let every = plan.sendme_every.filter(|_| P::SECRET > 0);
+        let secret = every.is_some_and(|every| nth.is_multiple_of(every.get()));
+        flow.push_own(stream.package(now, secret));
         if stream.ran_low() {
             let event = Event::Drained { stream: handle };
             self.outbox.events.push_back(event);

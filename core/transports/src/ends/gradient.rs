@@ -124,7 +124,7 @@ impl EndControl for GradientWindow {
     }
 
     fn plan(&self) -> EndPlan {
-        EndPlan::default()
+        self.edge.edge().plan()
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {

@@ -74,7 +74,7 @@ impl EndControl for MarkedShareWindow {
     }
 
     fn plan(&self) -> EndPlan {
-        EndPlan::default()
+        self.edge.edge().plan()
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {

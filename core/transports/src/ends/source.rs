@@ -1,7 +1,7 @@
 //! Windows from end to end over hops that report to the source: what the controls share whose source
 //! decides once per round trip of the circuit.
 
-use hopflow_overlay::{ConfigError, EndCx, Violation};
+use hopflow_overlay::{ConfigError, EndCx, EndPlan, Violation};
 use hopflow_units::{Cells, Instant};
 use hopflow_wire::RelayHeader;
 use schemars::JsonSchema;
@@ -88,6 +88,16 @@ impl EdgeOptions {
         self.initial_window = Some(initial);
         around.need_queue(ack_every, ack_every);
         Ok(())
+    }
+}
+
+impl Edge {
+    /// What the control needs of the edges of circuits.
+    pub(super) fn plan(&self) -> EndPlan {
+        EndPlan {
+            sendme_every: Some(self.ack_every),
+            ..EndPlan::default()
+        }
     }
 }
 

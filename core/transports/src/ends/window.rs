@@ -119,7 +119,10 @@ impl EndControl for FixedWindows {
     }
 
     fn plan(&self) -> EndPlan {
-        let mut plan = EndPlan::default();
+        let mut plan = EndPlan {
+            sendme_every: self.windows().circuit.map(|window| window.increment),
+            ..EndPlan::default()
+        };
         if let Some(queue) = self.source_queue {
             plan.source_high_water = queue;
         }

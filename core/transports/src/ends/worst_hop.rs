@@ -145,7 +145,10 @@ impl EndControl for WorstHopWindow {
     }
 
     fn plan(&self) -> EndPlan {
-        EndPlan::default()
+        EndPlan {
+            sendme_every: self.acknowledges().then_some(self.ack_every),
+            ..EndPlan::default()
+        }
     }
 
     fn open(&self, _: &Site, gates: &mut EndGates<'_>) -> Option<Box<dyn EndState>> {

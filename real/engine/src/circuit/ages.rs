@@ -56,6 +56,7 @@ mod tests {
             queued: Cells::new(queued),
             out_of_order: Cells::ZERO,
             held: Cells::new(queued + unanswered),
+            proofs: Cells::ZERO,
             outstanding: Cells::new(unanswered),
             window: None,
             departed: Cells::new(departed),

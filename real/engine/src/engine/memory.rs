@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use hopflow_overlay::{Direction, FlowView};
 use hopflow_units::{Bytes, Instant};
+use hopflow_wire::Proof;
 
 use super::Engine;
 use crate::circuit::{Ages, Phase};
@@ -13,6 +14,8 @@ use crate::types::CircuitKey;
 
 /// Memory that a cell takes as it waits, with what is kept about it.
 const CELL_MEMORY: u64 = 640;
+/// Memory of a proof that SENDMEs show or are to show, in a list that has room for as many again.
+const PROOF_MEMORY: u64 = 2 * size_of::<Proof>() as u64;
 /// Memory of a link without the names of its circuits and what waits there: most of it is the channel's.
 const LINK_MEMORY: u64 = 16 * 1024;
 /// Memory of a circuit that carries no data yet: keys, and messages that may have to be repeated.
@@ -164,8 +167,10 @@ impl Engine {
     /// The memory that each circuit's data takes, that of its streams included.
     fn held_data(&self) -> BTreeMap<CircuitKey, u64> {
         let of_flows = |(key, flows): (CircuitKey, [Option<FlowView>; 2])| {
-            let cells = flows.iter().flatten().map(|flow| flow.held.get());
-            (key, cells.sum::<u64>() * CELL_MEMORY)
+            let flows = flows.iter().flatten();
+            let held =
+                flows.map(|flow| flow.held.get() * CELL_MEMORY + flow.proofs.get() * PROOF_MEMORY);
+            (key, held.sum())
         };
         let mut held: BTreeMap<_, _> = self.flows().map(of_flows).collect();
         for (stream, circuit) in self.circuits.streams() {

@@ -1,11 +1,13 @@
 //! What leaves: the node's frames and the engine's own are encoded, encrypted and sealed.
 
 use hopflow_onion::OnionPayload;
+use hopflow_overlay::CircuitHandle;
 use hopflow_units::{Bytes, CircuitId as Name, Instant, LinkId};
-use hopflow_wire::{Carrier, Cell, Destroy, Feedback, Frame, Reason, Setup};
+use hopflow_wire::{Carrier, Cell, Destroy, Feedback, Frame, Proof, Reason, Setup};
 
 use super::Engine;
 use crate::circuit::CircuitTable;
+use crate::crypt::NotSent;
 use crate::link::{Controlled, LinkEnd};
 use crate::types::{Body, ConnId, Transmit};
 
@@ -66,6 +68,7 @@ impl Engine {
             return;
         };
         let carrier = self.plan.link.carrier;
+        let proves = self.plan.end.sendme_every.is_some();
         let plain = &mut self.buffers.plain;
         plain.clear();
         self.buffers.left_out.clear();
@@ -74,8 +77,12 @@ impl Engine {
             match frame {
                 Frame::Cell(cell) => {
                     has_cells = true;
-                    if !encode_cell(frame, cell, carrier, link, &mut self.circuits, plain) {
-                        self.buffers.left_out.push(place);
+                    match encode_cell(frame, cell, carrier, link, &mut self.circuits, plain) {
+                        Ok(Some((circuit, proof))) if proves => {
+                            self.host.note_proof(circuit, proof);
+                        }
+                        Ok(_) => {}
+                        Err(NotSent) => self.buffers.left_out.push(place),
                     }
                 }
                 _ => frame.encode(carrier, plain),
@@ -179,7 +186,8 @@ impl Engine {
     }
 }
 
-/// Appends a cell to `out` with what hides it. Cells of circuits that are gone are left out.
+/// Appends a cell to `out` with what hides it; returns what proves that it was read, if somebody is to
+/// prove that. Cells of circuits that are gone are left out.
 #[inline]
 fn encode_cell(
     frame: &Frame<OnionPayload>,
@@ -188,19 +196,17 @@ fn encode_cell(
     link: &LinkEnd,
     circuits: &mut CircuitTable,
     out: &mut Vec<u8>,
-) -> bool {
-    let Some(named) = link.names.get(cell.circuit) else {
-        return false;
-    };
-    let Some(open) = circuits.opened(named.circuit) else {
-        return false;
-    };
+) -> Result<Option<(CircuitHandle, Proof)>, NotSent> {
+    let named = link.names.get(cell.circuit).ok_or(NotSent)?;
+    let open = circuits.opened(named.circuit).ok_or(NotSent)?;
     let start = out.len();
     frame.encode(carrier, out);
-    let body = out.last_chunk_mut();
-    let written = body.is_some_and(|body| open.crypt.outgoing(named.leaving, cell.seq, body));
-    if !written {
-        out.truncate(start);
+    let body = out.last_chunk_mut().ok_or(NotSent)?;
+    match open.crypt.outgoing(named.leaving, cell.seq, body) {
+        Ok(proof) => Ok(proof.map(|proof| (open.handle, proof))),
+        Err(left_out) => {
+            out.truncate(start);
+            Err(left_out)
+        }
     }
-    written
 }

@@ -23,6 +23,11 @@ pub(crate) struct Transfers {
 impl Transfers {
     pub(crate) fn start(network: &mut Network, relays: &[usize]) -> Self {
         let circuit = network.circuit(relays);
+        Self::on(network, circuit)
+    }
+
+    /// Transfers on a circuit that is there.
+    pub(crate) fn on(network: &mut Network, circuit: CircuitKey) -> Self {
         let (near, (exit, far)) = network.stream_pair(0, circuit);
         network.write(0, near, pattern(SIZE, 1), true);
         network.write(exit, far, pattern(SIZE, 2), true);
@@ -34,7 +39,7 @@ impl Transfers {
         }
     }
 
-    fn are_over(&self, network: &Network) -> bool {
+    pub(crate) fn are_over(&self, network: &Network) -> bool {
         let ends = [(0, self.near), (self.exit, self.far)];
         ends.iter()
             .all(|&(node, stream)| network.heard(node, stream).finished)

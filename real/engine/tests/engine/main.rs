@@ -6,6 +6,7 @@ mod limits;
 mod lost;
 mod network;
 mod observed;
+mod sendmes;
 mod setup;
 mod shares;
 mod stalled;

@@ -6,6 +6,7 @@ mod far;
 mod far_life;
 mod life;
 mod neighbour;
+mod sendmes;
 #[path = "../engine/support.rs"]
 #[expect(dead_code, reason = "shared with the tests in `engine`")]
 mod support;

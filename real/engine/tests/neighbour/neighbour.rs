@@ -77,6 +77,8 @@ pub(crate) struct Neighbour {
     pub(crate) backlog: usize,
     /// The relay's next hop, if there is one.
     pub(crate) far: Option<Far>,
+    /// The relay's cells, opened, if the neighbour reads them: over a connection, with one circuit.
+    pub(crate) read: Option<Vec<OnionPayload>>,
 }
 
 impl Neighbour {
@@ -121,6 +123,7 @@ impl Neighbour {
             clogged: false,
             backlog: 0,
             far: None,
+            read: None,
         };
         for _ in 0..10 {
             neighbour.speak();
@@ -354,8 +357,10 @@ impl Neighbour {
                 rest = behind;
             } else if let Ok((frame, behind)) = Frame::<OnionPayload>::decode(rest, self.carrier) {
                 self.heard[1] += 1;
-                if let Frame::Destroy(destroy) = frame {
-                    self.closed.insert(destroy.circuit.get());
+                match frame {
+                    Frame::Destroy(destroy) => drop(self.closed.insert(destroy.circuit.get())),
+                    Frame::Cell(cell) => self.read(cell),
+                    _ => {}
                 }
                 rest = behind;
             } else {
@@ -364,6 +369,19 @@ impl Neighbour {
             }
         }
         self.partial = rest.to_vec();
+    }
+
+    fn read(&mut self, mut cell: Cell<OnionPayload>) {
+        let known = self.circuits.get(&cell.circuit.get());
+        if let Some(keys) = known.and_then(|known| known.keys.as_ref())
+            && let Some(read) = &mut self.read
+        {
+            let opened = keys
+                .backward
+                .open(read.len() as u64, cell.payload.bytes_mut());
+            assert_eq!(opened, Ok(()), "a relay says cells in their order");
+            read.push(cell.payload);
+        }
     }
 
     fn on_setup(&mut self, setup: &Setup) {

@@ -81,7 +81,10 @@ impl EndControl for VegasControl {
     }
 
     fn plan(&self) -> EndPlan {
-        let mut plan = EndPlan::default();
+        let mut plan = EndPlan {
+            sendme_every: Some(self.config.lot().increment),
+            ..EndPlan::default()
+        };
         if self.source_queue.is_some() {
             (plan.source_high_water, plan.source_low_water) = self.config.blocked;
         }
