@@ -87,6 +87,9 @@ impl Reader {
     }
 }
 
+/// What a SENDME shows.
+type Shown<'a> = &'a dyn Fn(&Reader) -> Vec<u8>;
+
 #[test]
 fn each_sendme_that_shows_the_cell_it_acknowledges_lets_more_cells_go() {
     for transport in WINDOWS {
@@ -106,7 +109,7 @@ fn who_acknowledges_what_it_has_not_read_loses_its_circuit() {
         let every = transport.2;
         let short = |reader: &Reader| reader.due(0)[..15].to_vec();
         let long = |reader: &Reader| [&reader.due(0)[..], &[0]].concat();
-        let shown: [(&str, &dyn Fn(&Reader) -> Vec<u8>); 8] = [
+        let shown: [(&str, Shown<'_>); 8] = [
             ("nothing", &|_| Vec::new()),
             ("zeros", &|_| vec![0; 16]),
             ("the cell before", &|reader| reader.proof(every - 2)),
