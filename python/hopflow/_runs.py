@@ -60,7 +60,8 @@ def run(
             content of such a text as a dict.
         seeds: Runs of each transport, with the seeds from 1 on; by default as the scenario says.
         threads: Threads in all, by default one per core; a few large runs take several each.
-        out: Folder for the results; by default one below `results`, named after the scenario.
+        out: Folder for the results; by default one below `results`, named after the scenario and
+            its hash.
         circuits: File of circuits in place of the one that the scenario names.
         progress: A function that is told about ten times a second how far the runs are, and whose
             exceptions end them; or whether a line tells it on the standard error, by default on

@@ -31,7 +31,7 @@ pub(crate) struct Cli {
 /// How runs are made.
 #[derive(Debug, Args)]
 pub(crate) struct OrderOptions {
-    /// Folder for the results; by default one below `results`, named after the scenario
+    /// Folder for the results; by default one below `results`, named after the scenario and its hash
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Runs of each transport, with the seeds from 1 on; by default as the scenario says
