@@ -59,7 +59,7 @@ ALLOWED_IN_TESTS = {
     "hopflow-overlay": {"testkit"},
     "hopflow-transports": {"random", "testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},
-    "hopflow-engine": {"transports"},
+    "hopflow-engine": {"real-hosts", "transports"},
     "hopflow-lab": {"testkit"},
     "hopflow-daemon": {"testkit"},
     "hopflow-own-transport": {"testkit"},

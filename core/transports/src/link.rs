@@ -303,38 +303,3 @@ fn buffer(key: &str, bytes: Bytes, most: Cells) -> Result<Cells, ConfigError> {
     }
     Ok(cells)
 }
-
-#[cfg(test)]
-mod tests {
-    use hopflow_overlay::Plan;
-    use hopflow_wire::RawPayload;
-
-    use super::*;
-    use crate::build;
-
-    fn plan(preset: &str, options: &str) -> Result<Plan, ConfigError> {
-        let options = options.parse().unwrap();
-        build::<RawPayload>(preset, &options).map(|factory| factory.plan())
-    }
-
-    #[test]
-    fn every_transport_takes_a_scheduler() {
-        for preset in crate::presets() {
-            let plan = plan(preset.name, "scheduler = \"ewma\"\nhalf-life = \"1 s\"").unwrap();
-            let half_life = Duration::from_secs(1);
-            let order = plan.link.scheduler.order;
-            assert_eq!(order, Order::Ewma { half_life }, "{}", preset.name);
-        }
-    }
-
-    #[test]
-    fn kist_is_for_tcp() {
-        let kist = "scheduler = \"kist\"";
-        assert_eq!(
-            plan("pctcp", kist).unwrap().link.scheduler.scope,
-            Scope::Node
-        );
-        let error = plan("backtap", kist).unwrap_err().to_string();
-        assert!(error.contains("round-robin or ewma"), "{error}");
-    }
-}

@@ -18,31 +18,3 @@ pub fn build(preset: &str, options: &Table) -> Result<Box<dyn Factory<OnionPaylo
     check_offers(preset, factory.as_ref())?;
     Ok(factory)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn refused(preset: &str, options: &str, reason: &str) {
-        let options = options.parse().expect("it is TOML");
-        let error = build(preset, &options).unwrap_err().to_string();
-        assert!(error.contains(reason), "{error}");
-    }
-
-    #[test]
-    fn what_real_hosts_cannot_do_is_refused_with_the_reason() {
-        refused("switching", "", "several circuits");
-        refused("switching-backtap", "", "several circuits");
-        refused("udp-or", "", "at the ends of circuits");
-        let out_of_band = "feedback = \"out-of-band\"\nhop-delay = \"10 ms\"";
-        refused("predictor", out_of_band, "outside of all links");
-    }
-
-    #[test]
-    fn what_real_hosts_can_do_is_built() {
-        for preset in ["vanilla", "tor-vegas", "pctcp", "n23", "backtap", "marut"] {
-            build(preset, &Table::new()).unwrap();
-        }
-    }
-}

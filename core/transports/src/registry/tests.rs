@@ -1,81 +1,10 @@
 use hopflow_overlay::{
-    EndToEnd, HopRepair, LinkPlan, Multiplexing, Order, Plan, Repair, SchedulerPlan, Scope,
+    EndToEnd, HopRepair, LinkPlan, Multiplexing, Order, Repair, SchedulerPlan, Scope,
 };
 use hopflow_units::{Cells, Duration};
-use hopflow_wire::RawPayload;
 
 use super::*;
 use crate::check::{check, redundant};
-
-#[test]
-fn every_preset_can_be_built() {
-    for preset in presets() {
-        let factory = build::<RawPayload>(preset.name, &Table::new()).unwrap();
-        assert!(!factory.describe().is_empty());
-    }
-}
-
-#[test]
-fn a_misspelt_preset_is_answered_with_the_one_that_may_be_meant() {
-    let error = problem("baktap", "");
-    assert!(
-        error.contains("\"baktap\" is unknown; did you mean `backtap`?"),
-        "{error}"
-    );
-}
-
-fn problem(preset: &str, options: &str) -> String {
-    let options = options.parse().unwrap();
-    let built = build::<RawPayload>(preset, &options);
-    built.unwrap_err().to_string()
-}
-
-#[test]
-fn layers_that_do_not_fit_are_refused_with_the_reason() {
-    for (preset, options, expected) in [
-        (
-            "vanilla",
-            "end-to-end = \"none\"",
-            "`end-to-end`: none does not fit the other layers. Nothing bounds",
-        ),
-        (
-            "backtap",
-            "carrier = \"tcp\"",
-            "`hop-control`: delay-window does not fit the other layers. BackTap reads the delay",
-        ),
-        (
-            "predictor",
-            "path = \"switching\"",
-            "`path`: switching does not fit the other layers. The regular call",
-        ),
-        (
-            "marut",
-            "end-to-end = \"gradient\"",
-            "`end-to-end`: gradient does not fit the other layers. The window follows",
-        ),
-        (
-            "udp-or",
-            "repair = \"per-hop\"",
-            "`end-to-end`: tcp does not fit the other layers. TCP over hops",
-        ),
-    ] {
-        let error = problem(preset, options);
-        assert!(error.starts_with(expected), "{error}");
-    }
-}
-
-#[test]
-fn a_transport_is_what_its_layers_make_it() {
-    let build = |preset: &str, options: &str| {
-        let built = build::<RawPayload>(preset, &options.parse().unwrap());
-        built.unwrap_or_else(|error| panic!("{preset}: {error}"))
-    };
-    let layers = "carrier = \"datagram\"\nhop-control = \"delay-window\"\nend-to-end = \"none\"\n\
-                  queue-limit = 4000\nrefill = \"10 ms\"";
-    let [tor, own] = [build("vanilla", layers), build("backtap", "")];
-    let same = |plan: Plan| format!("{plan:?}");
-    assert_eq!(same(tor.plan()), same(own.plan()));
-}
 
 /// Every way to carry frames, and to schedule and to repair them.
 fn links() -> Vec<(LinkPlan, Repair)> {

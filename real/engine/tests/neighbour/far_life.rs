@@ -26,7 +26,7 @@ struct Client {
 impl Client {
     fn of(transport: &str) -> Self {
         let options = "".parse().expect("it is TOML");
-        let factory = hopflow_transports::build(transport, &options).expect("it is known");
+        let factory = hopflow_real_hosts::build(transport, &options).expect("it is known");
         let epoch = epoch();
         let config = EngineConfig {
             relay: None,

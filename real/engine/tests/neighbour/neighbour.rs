@@ -85,7 +85,7 @@ impl Neighbour {
     /// A relay with this transport, and an open link to it.
     pub(crate) fn of(transport: &str, limits: Limits) -> Self {
         let options = "".parse().expect("it is TOML");
-        let factory = hopflow_transports::build(transport, &options).expect("it is known");
+        let factory = hopflow_real_hosts::build(transport, &options).expect("it is known");
         let epoch = epoch();
         let config = EngineConfig {
             relay: Some(RELAY.clone()),

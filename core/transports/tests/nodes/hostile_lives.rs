@@ -2,7 +2,7 @@
 //!
 //! The same lives are what the fuzz target `host` looks for; its corpus is replayed here.
 
-#[path = "../../../fuzz/explore.rs"]
+#[path = "../../../../fuzz/explore.rs"]
 mod explore;
 
 use hopflow_overlay::{Factory, NodeCounters};
