@@ -48,7 +48,8 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, neither
     /// begins nor ends here, has a stream of that name, or has 2048 streams. The name of a stream
     /// that was broken off is free when the far end has answered, and on a circuit where it was not
-    /// the first of several, never. `None`, too, if circuits stand there twice, do not all begin or
+    /// the first of several, never. Do not use the name of a stream again that ended at both sides: the far end may
+    /// still have it, and would take the new one for a breach of the protocol. `None`, too, if circuits stand there twice, do not all begin or
     /// all end here, or one of them shares a stream with others than these.
     ///
     /// # Panics
@@ -87,7 +88,8 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
         let _ = (circuit, proof);
     }
 
-    /// Says whether the application takes a stream's data; it does at first. What arrives
+    /// Says whether the application takes a stream's data: at first it does where the stream was opened, and at
+    /// an exit it does not ([`Event::Begun`]). What arrives
     /// meanwhile is held, and the other end asked to pause before that is too much.
     fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool);
 

@@ -1,39 +1,80 @@
 //! Round trips: the smallest to a successor, when one is over, and the hop's window that follows them.
 
 use hopflow_overlay::{Forwarded, Gate, HopCx, Site};
-use hopflow_units::{Cells, Duration, LinkId};
+use hopflow_units::{Cells, Duration, Instant, LinkId};
 
 use crate::waiting::{Finding, Rule, Window};
 
-/// The smallest round trip of all circuits to a successor, by link.
+/// For how long a round trip counts as the smallest, at least; twice this at most. RFC 6817 (LEDBAT,
+/// section 4.2) keeps ten minutes: a path that has become longer must not look like a queue for ever,
+/// and within minutes some circuit has a cell that no other one waits for.
+const PERIOD: Duration = Duration::from_secs(300);
+
+/// The smallest round trip of all circuits to a successor within the last five to ten minutes, by link.
 ///
 /// Feedback that waits for company makes samples longer: compare with no less than
 /// [`FeedbackPlan::delay`](hopflow_overlay::FeedbackPlan::delay).
 #[derive(Clone, Debug, Default)]
-pub struct BaseRtts(Vec<Duration>);
+pub struct BaseRtts(Vec<Base>);
+
+/// The smallest round trips on a link.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    /// When the present period began.
+    since: Instant,
+    /// The smallest in it, and in the one before.
+    least: [Duration; 2],
+}
+
+impl Base {
+    const UNKNOWN: Self = Self {
+        since: Instant::ZERO,
+        least: [Duration::MAX; 2],
+    };
+
+    fn note(&mut self, now: Instant, rtt: Duration) {
+        if now.saturating_since(self.since) >= PERIOD {
+            *self = Self {
+                since: now,
+                least: [Duration::MAX, self.least[0]],
+            };
+        }
+        self.least[0] = rtt.min(self.least[0]);
+    }
+
+    fn get(&self) -> Duration {
+        self.least[0].min(self.least[1])
+    }
+}
 
 impl BaseRtts {
     /// That of a flow's successor, once a sample is taken into account.
-    pub fn with(&mut self, site: &Site, sample: Option<Duration>) -> Duration {
-        self.least(site.next, sample)
+    pub fn with(&mut self, now: Instant, site: &Site, sample: Option<Duration>) -> Duration {
+        self.least(now, site.next, sample)
     }
 
-    fn least(&mut self, link: Option<LinkId>, sample: Option<Duration>) -> Duration {
+    /// That of a flow's successor; [`Duration::MAX`] if it is not known.
+    pub(crate) fn of(&self, site: &Site) -> Duration {
+        let place = site.next.map_or(0, LinkId::index);
+        self.0.get(place).map_or(Duration::MAX, Base::get)
+    }
+
+    fn least(&mut self, now: Instant, link: Option<LinkId>, sample: Option<Duration>) -> Duration {
         let place = link.map_or(0, LinkId::index);
         if self.0.len() <= place {
-            self.0.resize(place + 1, Duration::MAX);
+            self.0.resize(place + 1, Base::UNKNOWN);
         }
         let base = &mut self.0[place];
         if let Some(rtt) = sample {
-            *base = rtt.min(*base);
+            base.note(now, rtt);
         }
-        *base
+        base.get()
     }
 
     /// Forgets what was measured on a link that is gone: its number may be given to another one.
     pub fn forget(&mut self, link: LinkId) {
         if let Some(base) = self.0.get_mut(link.index()) {
-            *base = Duration::MAX;
+            *base = Base::UNKNOWN;
         }
     }
 }
@@ -194,12 +235,29 @@ mod tests {
     fn a_new_neighbour_on_a_reused_number_is_measured_anew() {
         let [near, far] = [1, 50].map(Duration::from_millis);
         let mut bases = BaseRtts::default();
-        let link = Some(LinkId::new(3));
-        assert_eq!(bases.least(link, Some(near)), near);
-        assert_eq!(bases.least(link, Some(far)), near);
+        let (now, link) = (Instant::ZERO, Some(LinkId::new(3)));
+        assert_eq!(bases.least(now, link, Some(near)), near);
+        assert_eq!(bases.least(now, link, Some(far)), near);
         bases.forget(LinkId::new(3));
         bases.forget(LinkId::new(9));
-        assert_eq!(bases.least(link, Some(far)), far);
+        assert_eq!(bases.least(now, link, Some(far)), far);
+    }
+
+    #[test]
+    fn a_path_that_became_longer_is_known_to_be_within_ten_minutes() {
+        let [near, far] = [20, 80].map(Duration::from_millis);
+        let mut bases = BaseRtts::default();
+        let mut least = |seconds: u64, rtt| {
+            let now = Instant::ZERO + Duration::from_secs(seconds);
+            bases.least(now, None, rtt)
+        };
+        assert_eq!(least(0, Some(near)), near);
+        for seconds in 1..600 {
+            assert_eq!(least(seconds, Some(far)), near, "after {seconds} s");
+        }
+        assert_eq!(least(600, Some(far)), far);
+        assert_eq!(least(5000, None), far, "what is not measured anew stays");
+        assert_eq!(least(5000, Some(near)), near);
     }
 
     #[test]

@@ -143,7 +143,8 @@ impl DelayAimd {
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
         // The smallest round trip of all circuits to this successor, but at least the feedback
         // delay: feedback that waits to be batched is not a queue.
-        let base = self.base_rtts.with(cx.site, sample.rtt).max(FEEDBACK_DELAY);
+        let base = self.base_rtts.with(cx.now, cx.site, sample.rtt);
+        let base = base.max(FEEDBACK_DELAY);
         let Some(rtt) = sample.rtt else { return };
         flow.last = Some(rtt);
         let allowed = base + self.config.tolerance + self.config.target.get();

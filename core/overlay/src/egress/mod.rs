@@ -213,6 +213,7 @@ impl<P: Payload> Egress<P> {
 
     /// Changes the token bucket. What waits for it asks again with the next call.
     pub(crate) fn set_bucket(&mut self, now: Instant, config: Option<BucketConfig>) {
+        self.resume_at = Instant::FAR_FUTURE;
         match (&mut self.bucket, config) {
             (Some(bucket), Some(config)) => bucket.change(now, config),
             (bucket, config) => *bucket = config.map(TokenBucket::new),

@@ -138,7 +138,7 @@ impl LoadReport {
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
         flow.load.hear(sample.ext, cx.now);
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
-        let base = self.base_rtts.with(cx.site, sample.rtt);
+        let base = self.base_rtts.with(cx.now, cx.site, sample.rtt);
         let base = base.max(self.config.feedback_delay);
         let base = base + self.config.tolerance;
         let outstanding = cx.gate.outstanding() + sample.cells;

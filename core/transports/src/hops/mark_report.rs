@@ -118,7 +118,7 @@ impl MarkReport {
         }
         if let Some(rtt) = sample.rtt {
             // Feedback that waits for company is no queue.
-            let base = self.base_rtts.with(cx.site, Some(rtt));
+            let base = self.base_rtts.with(cx.now, cx.site, Some(rtt));
             let base = base.max(self.config.feedback_delay);
             let outstanding = cx.gate.outstanding() + sample.cells;
             if waiting(outstanding, base, rtt) > self.config.threshold {

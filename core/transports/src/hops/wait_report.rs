@@ -121,7 +121,7 @@ impl WaitReport {
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
         flow.wait.hear(sample.ext, cx.now);
         if let Some(rtt) = sample.rtt {
-            let base = self.base_rtts.with(cx.site, Some(rtt));
+            let base = self.base_rtts.with(cx.now, cx.site, Some(rtt));
             flow.measure(cx.now, rtt.saturating_sub(base), base);
         }
         let wait = flow.wait.value(self.config.expiry.get(), cx.now);

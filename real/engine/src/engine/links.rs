@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// Says how many bytes a connection takes at present.
+    /// Says how many bytes a connection takes at present, once it has taken all that it was given.
     pub fn set_room(&mut self, now: Instant, conn: ConnId, room: usize) {
         if let Some(id) = self.links.find(&Peer::Stream(conn)) {
             if let Some(link) = self.links.get_mut(id) {

@@ -97,7 +97,7 @@ impl Engine {
         self.host.close_stream(now, stream);
     }
 
-    /// Says whether a stream's data is taken; it is at first.
+    /// Says whether a stream's data is taken: at first it is at a client, and at an exit it is not.
     pub fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool) {
         self.host.set_reading(now, stream, reading);
     }

@@ -217,7 +217,7 @@ impl Joint {
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
         let rule = &self.rule;
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
-        let base = self.base_rtts.with(cx.site, sample.rtt);
+        let base = self.base_rtts.with(cx.now, cx.site, sample.rtt);
         let base = base.max(self.config.feedback_delay) + self.config.tolerance;
         flow.hop.note(cx, sample);
         if self.config.hints

@@ -175,7 +175,7 @@ impl HopControl for PredictedRates {
     ) -> Result<(), Violation> {
         match signal {
             HopSignal::Acked(sample) => {
-                self.base_rtts.with(cx.site, sample.rtt);
+                self.base_rtts.with(cx.now, cx.site, sample.rtt);
                 if self.plans(cx.site) {
                     flow.guard.on_ack(sample.cells, cx.gate);
                 }
@@ -288,9 +288,9 @@ impl PredictedRates {
     }
 
     /// How long a cell and its acknowledgement take to the successor, as far as is known.
-    fn trip(&mut self, site: &Site) -> Duration {
+    fn trip(&self, site: &Site) -> Duration {
         let given = self.config.exchange.hop_delay.map(|delay| delay * 2);
-        given.unwrap_or_else(|| match self.base_rtts.with(site, None) {
+        given.unwrap_or_else(|| match self.base_rtts.of(site) {
             Duration::MAX => Duration::ZERO,
             least => least,
         })
