@@ -295,6 +295,13 @@ impl Combination {
         finish(self.world(scenario), threads)
     }
 
+    /// Everything that a run records whose lanes are all at one time every `step`.
+    fn watched(&self, scenario: &Scenario, step: Duration) -> Outcome {
+        let mut world = self.world(scenario);
+        world.watch(step);
+        finish(world, 1)
+    }
+
     /// Everything that is recorded by a run with a break, and by its clone.
     fn branch(&self, scenario: &Scenario, at: Duration, threads: [usize; 3]) -> [Outcome; 2] {
         let mut world = self.world(scenario);
@@ -373,6 +380,9 @@ fn any_network_has_the_same_results_on_any_number_of_threads() {
         let threads = random.integer(2, 8) as usize;
         let split = Recorded::of(combination.run(&scenario, threads));
         assert!(alone == split, "{threads} threads: {combination:?}");
+        let step = random.uniform(Duration::from_micros(100), Duration::from_millis(10));
+        let watched = Recorded::of(combination.watched(&scenario, step));
+        assert!(alone == watched, "in steps of {step}: {combination:?}");
         let at = random.uniform(Duration::ZERO, Duration::from_millis(2500));
         let threads = [(); 3].map(|()| random.integer(1, 4) as usize);
         for outcome in combination.branch(&scenario, at, threads) {

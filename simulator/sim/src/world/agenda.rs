@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::outbox::Arrival;
 
 /// Windows that are found without a search: most packets arrive soon.
-const SOON: u64 = 64;
+const SOON: u64 = 128;
 
 /// What is to be done in one window.
 #[derive(Clone, Debug, Default)]
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn windows_come_in_their_order_however_far_they_are() {
         let mut agenda = Agenda::default();
-        let windows = [3, 70, 65, 1, 1000, 64, 5000, 66];
+        let windows = [3, 140, 129, 1, 1000, 128, 5000, 130];
         for window in windows {
             agenda.work_of(window).lanes.push(window as u32);
         }
@@ -116,12 +116,12 @@ mod tests {
         while let Some(window) = agenda.first() {
             assert_eq!(agenda.take(window).lanes, [window as u32]);
             taken.push(window);
-            if window == 70 {
-                agenda.work_of(71).lanes.push(71);
-                agenda.work_of(200).lanes.push(200);
+            if window == 140 {
+                agenda.work_of(141).lanes.push(141);
+                agenda.work_of(400).lanes.push(400);
             }
         }
-        assert_eq!(taken, [1, 3, 64, 65, 66, 70, 71, 200, 1000, 5000]);
+        assert_eq!(taken, [1, 3, 128, 129, 130, 140, 141, 400, 1000, 5000]);
     }
 
     #[test]

@@ -513,8 +513,11 @@ impl<'a> Builder<'a> {
         let routes = Routes::new(&self.spec.backbone, self.lanes.len());
         let waits = routes.wait();
         let mut grid = Grid {
+            lockstep: least.window(),
             window: least.window(),
+            ahead: false,
             least_up: least.up,
+            least_message: least.message,
             end: Instant::ZERO + self.spec.end,
             routes: Arc::new(routes),
             places: Arc::default(),

@@ -7,13 +7,26 @@ use hopflow_units::{Duration, Instant};
 use super::routes::Routes;
 use super::shared::Shared;
 
+/// Windows in the time in which nothing is felt, where lanes run several at once: with shorter ones
+/// less of what a lane could run is lost by rounding, and threads wait for each other more often.
+const PARTS: u64 = 2;
+/// Windows that a lane runs at once, at most: all packets for it in them are in memory.
+const MOST_AT_ONCE: u64 = 64;
+
 /// The windows of a run, and what else all partitions know.
 #[derive(Clone, Debug)]
 pub(crate) struct Grid {
+    /// How long nothing that a lane does is felt by another one.
+    pub(crate) lockstep: Duration,
     /// How long a window is.
     pub(crate) window: Duration,
+    /// Whether lanes run as many windows at once as they can. They are then at different times
+    /// between windows.
+    pub(crate) ahead: bool,
     /// The least delay of an uplink.
     pub(crate) least_up: Duration,
+    /// The least delay of a message out of band, if there are any.
+    pub(crate) least_message: Option<Duration>,
     pub(crate) end: Instant,
     pub(crate) routes: Arc<Routes>,
     /// Where all lanes are.
@@ -24,6 +37,27 @@ impl Grid {
     /// What the lanes of a new partition use in turn.
     pub(crate) fn shared(&self) -> Shared {
         Shared::new(self.end, Arc::clone(&self.routes))
+    }
+
+    /// Lets lanes run several windows at once, or all of them each window; returns whether this is a
+    /// change.
+    pub(crate) fn set_ahead(&mut self, ahead: bool) -> bool {
+        let ahead = ahead && self.lockstep.as_nanos() >= 2 * PARTS;
+        let parts = if ahead { PARTS } else { 1 };
+        self.window = Duration::from_nanos(self.lockstep.as_nanos() / parts);
+        std::mem::replace(&mut self.ahead, ahead) != ahead
+    }
+
+    /// How many windows a lane can run at once, to which packets take at least `delay` from its router:
+    /// what others send meanwhile reaches it later.
+    pub(crate) fn windows_at_once(&self, delay: Duration) -> u32 {
+        if !self.ahead {
+            return 1;
+        }
+        let felt = self.least_up + delay;
+        let felt = self.least_message.map_or(felt, |least| felt.min(least));
+        let windows = felt.as_nanos() / self.window.as_nanos();
+        windows.clamp(1, MOST_AT_ONCE) as u32
     }
 
     /// When the first window begins that does not begin before `time`.

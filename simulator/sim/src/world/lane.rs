@@ -428,15 +428,19 @@ impl Lane {
         if let Some(breakdown) = &mut self.records.breakdown {
             breakdown.on_read(shared.now, &mut shared.read);
         }
-        loop {
-            while let Some(event) = self.machine.node_mut(position).host.poll_event() {
-                self.on_event(position, event, shared);
-            }
-            if !self.transmit(position, shared) {
-                break;
-            }
+        self.take_events(position, shared);
+        if self.transmit(position, shared) {
+            self.take_events(position, shared);
         }
         self.machine.set_timer(position, shared.now());
+    }
+
+    /// Handles everything that a node reports, which gives it nothing to send.
+    #[inline]
+    fn take_events(&mut self, position: u16, shared: &mut Shared) {
+        while let Some(event) = self.machine.node_mut(position).host.poll_event() {
+            self.on_event(position, event, shared);
+        }
     }
 
     /// Does the same for all nodes of the machine but the first.

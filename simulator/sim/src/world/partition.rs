@@ -37,10 +37,9 @@ struct Pending {
     times: Vec<Instant>,
     /// The window to which each lane was added last, while that is to come.
     added: Vec<u64>,
-    /// The end of the window at work.
-    limit: Instant,
-    /// How long packets take to each lane from its router, at least.
-    delays: Vec<Duration>,
+    /// The window after the one at work.
+    next: u64,
+    strides: Vec<Stride>,
     /// Vectors to be used again. Windows far ahead have timers and no packets, so the two are kept
     /// apart.
     spare_lanes: Vec<Vec<u32>>,
@@ -48,16 +47,61 @@ struct Pending {
     width: u64,
 }
 
+/// The windows that a lane runs at once.
+#[derive(Clone, Copy, Debug)]
+struct Stride {
+    /// How long packets take to the lane from its router, at least.
+    delay: Duration,
+    /// How many windows.
+    windows: u32,
+    /// How far the first of them is from a multiple of this number. With different ones, lanes that
+    /// run as many windows do so in different windows.
+    phase: u32,
+}
+
+impl Stride {
+    fn new(lane: &Lane, grid: &Grid) -> Self {
+        let delay = lane.down_delay();
+        let windows = grid.windows_at_once(delay);
+        Self {
+            delay,
+            windows,
+            phase: lane.number % windows,
+        }
+    }
+
+    /// How many windows at once precede a window.
+    #[inline]
+    fn passed(&self, window: u64) -> u64 {
+        if self.windows == 1 {
+            return 0;
+        }
+        (window + u64::from(self.phase)) % u64::from(self.windows)
+    }
+
+    /// The first of the windows that are run at once with a window.
+    #[inline]
+    fn first(&self, window: u64) -> u64 {
+        window.saturating_sub(self.passed(window))
+    }
+
+    /// The first window that is not run at once with a window.
+    #[inline]
+    fn end(&self, window: u64) -> u64 {
+        window + u64::from(self.windows) - self.passed(window)
+    }
+}
+
 /// No window.
 const NONE: u64 = u64::MAX;
 
 impl Pending {
-    fn new(lanes: &mut [Lane], window: Duration) -> Self {
+    fn new(lanes: &mut [Lane], grid: &Grid) -> Self {
         let mut pending = Self {
-            width: window.as_nanos(),
+            width: grid.window.as_nanos(),
             times: vec![Instant::FAR_FUTURE; lanes.len()],
             added: vec![NONE; lanes.len()],
-            delays: lanes.iter().map(Lane::down_delay).collect(),
+            strides: lanes.iter().map(|lane| Stride::new(lane, grid)).collect(),
             ..Self::default()
         };
         for (index, lane) in lanes.iter_mut().enumerate() {
@@ -66,12 +110,24 @@ impl Pending {
         pending
     }
 
+    /// The window in which a lane is run for what is due at `at`.
+    #[inline]
+    fn window_of(&self, lane: usize, at: Instant) -> u64 {
+        self.strides[lane].first(at.as_nanos() / self.width)
+    }
+
+    /// The time up to which a lane is run in a window.
+    #[inline]
+    fn limit(&self, lane: usize, window: u64) -> Instant {
+        Instant::from_nanos(self.strides[lane].end(window) * self.width)
+    }
+
     /// Makes sure that a lane is run in the window of `at`, or before.
     #[inline]
     fn wake(&mut self, lane: usize, at: Instant) {
         if at < self.times[lane] {
             self.times[lane] = at;
-            let window = at.as_nanos() / self.width;
+            let window = self.window_of(lane, at);
             if self.added[lane] != window {
                 self.added[lane] = window;
                 let work = self.agenda.work_of(window);
@@ -86,8 +142,7 @@ impl Pending {
     /// Takes a packet that will be at the router of a lane.
     #[inline]
     fn accept(&mut self, lane: usize, arrival: Arrival) {
-        let at = arrival.at + self.delays[lane];
-        let window = at.as_nanos() / self.width;
+        let window = self.window_of(lane, arrival.at + self.strides[lane].delay);
         let work = self.agenda.work_of(window);
         if work.arrivals.capacity() == 0 {
             work.arrivals = self.spare_arrivals.pop().unwrap_or_default();
@@ -103,15 +158,17 @@ impl Pending {
     /// Takes what is to be done in a window.
     fn take(&mut self, window: u64) -> Work {
         let mut work = self.agenda.take(window);
-        self.limit = Instant::from_nanos((window + 1) * self.width);
+        self.next = window + 1;
         for lane in &work.lanes {
             let added = &mut self.added[*lane as usize];
             if *added == window {
                 *added = NONE;
             }
         }
-        work.lanes
-            .retain(|lane| self.times[*lane as usize] < self.limit);
+        work.lanes.retain(|lane| {
+            let lane = *lane as usize;
+            self.times[lane] < self.limit(lane, window)
+        });
         work
     }
 
@@ -139,12 +196,21 @@ impl Partition {
     ) -> Self {
         Self {
             number,
-            pending: Pending::new(&mut lanes, grid.window),
+            pending: Pending::new(&mut lanes, grid),
             shared,
             places: Arc::clone(&grid.places),
             mail: (0..=count).map(|_| Mail::default()).collect(),
             events: 0,
             lanes,
+        }
+    }
+
+    /// Plans anew what is to be done in which window, because windows are no longer the same.
+    pub(crate) fn renew(&mut self, grid: &Grid) {
+        let arrivals = self.take_arrivals();
+        self.pending = Pending::new(&mut self.lanes, grid);
+        for arrival in arrivals {
+            self.accept(arrival);
         }
     }
 
@@ -189,12 +255,12 @@ impl Partition {
     /// Runs all lanes that have something to do in a window.
     pub(crate) fn run_window(&mut self, window: u64) {
         let mut work = self.pending.take(window);
-        let limit = self.pending.limit;
         let arrivals = work.arrivals.len();
         self.hand_out(&mut work);
         for &lane in &work.lanes {
             let index = lane as usize;
-            let delay = self.pending.delays[index].as_nanos();
+            let limit = self.pending.limit(index, window);
+            let delay = self.pending.strides[index].delay.as_nanos();
             let at_router = Instant::from_nanos(limit.as_nanos().saturating_sub(delay));
             let lane = &mut self.lanes[index];
             let before = lane.events;
@@ -321,14 +387,15 @@ impl Partition {
 
     fn post_message(&mut self, message: Envelope) {
         let at = message.at;
-        // In windows that hold one time, what is due at once is done in the same window.
-        assert!(
-            at >= self.pending.limit || self.pending.width == 1,
-            "a message takes less than `HopPlan::out_of_band` says, or the plan has none"
-        );
         match self.find(message.to.node.machine() as u32) {
             Ok((index, lane)) => {
                 lane.schedule.deliver(message);
+                // In windows that hold one time, what is due at once is done in the same window.
+                assert!(
+                    self.pending.window_of(index, at) >= self.pending.next
+                        || self.pending.width == 1,
+                    "a message takes less than `HopPlan::out_of_band` says, or the plan has none"
+                );
                 self.pending.wake(index, at);
             }
             Err(mail) => mail.messages.push(message),
@@ -343,6 +410,31 @@ impl Partition {
             Ok((index as usize, &mut self.lanes[index as usize]))
         } else {
             Err(&mut self.mail[partition as usize])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_window_is_run_once_with_its_neighbours() {
+        for (windows, phase) in [(1, 0), (2, 0), (2, 1), (5, 3)] {
+            let stride = Stride {
+                delay: Duration::ZERO,
+                windows,
+                phase,
+            };
+            let mut next = 0;
+            while next < 40 {
+                let end = stride.end(next);
+                assert!(end > next && end <= next + u64::from(windows));
+                for window in next..end {
+                    assert_eq!([stride.first(window), stride.end(window)], [next, end]);
+                }
+                next = end;
+            }
         }
     }
 }

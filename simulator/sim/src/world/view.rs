@@ -117,6 +117,7 @@ impl World {
         assert!(!step.is_zero(), "time passes in steps");
         assert!(self.balance.is_none(), "it has not run");
         self.grid.window = self.grid.window.min(step);
+        self.grid.lockstep = self.grid.window;
         let lanes = self.partitions.drain(..).flat_map(|all| all.lanes);
         let lanes = lanes.collect();
         self.partitions = vec![balance::join(lanes, &mut self.grid)];

@@ -300,6 +300,11 @@ impl World {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> bool {
         let mut balance = self.begin();
+        // Who pauses, looks or changes something wants all lanes at one time.
+        let ahead = until > self.grid.end && self.watched.is_none();
+        if self.grid.set_ahead(ahead) {
+            self.partitions[0].renew(&self.grid);
+        }
         let (mut windows, mut epoch) = (0, FIRST_EPOCH);
         let (end, mut before, mut observed) = (self.grid.end, 0, 0);
         let ended = loop {
@@ -361,7 +366,7 @@ impl World {
     /// How many partitions to run side by side: without any delay between lanes they have nothing to
     /// do at the same time.
     fn wanted_partitions(&self) -> Partitions {
-        if self.grid.window > INSTANT {
+        if self.grid.lockstep > INSTANT {
             self.wanted
         } else {
             Partitions::Exactly(1)
