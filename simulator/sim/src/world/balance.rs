@@ -73,6 +73,13 @@ pub(super) enum Partitions {
     Exactly(usize),
 }
 
+impl Partitions {
+    /// Whether there is to be one in any case.
+    pub(super) const fn is_one(self) -> bool {
+        matches!(self, Self::UpTo(0 | 1) | Self::Exactly(0 | 1))
+    }
+}
+
 /// Keeps partitions about equally busy.
 #[derive(Clone, Debug)]
 pub(super) struct Balance {
@@ -101,8 +108,7 @@ impl Balance {
         windows: u64,
         grid: &mut Grid,
     ) -> Vec<Partition> {
-        if old.len() == 1 && matches!(wanted, Partitions::UpTo(0 | 1) | Partitions::Exactly(0 | 1))
-        {
+        if old.len() == 1 && wanted.is_one() {
             return old;
         }
         let loads = self.loads(&old);

@@ -7,8 +7,9 @@ use hopflow_units::{Duration, Instant};
 use super::routes::Routes;
 use super::shared::Shared;
 
-/// Windows in the time in which nothing is felt, where lanes run several at once: with shorter ones
-/// less of what a lane could run is lost by rounding, and threads wait for each other more often.
+/// Windows in the time in which nothing is felt, where one thread lets lanes run several at once: with
+/// shorter ones less of what a lane could run is lost by rounding. Several threads would wait for each
+/// other more often.
 const PARTS: u64 = 2;
 /// Windows that a lane runs at once, at most: all packets for it in them are in memory.
 const MOST_AT_ONCE: u64 = 64;
@@ -39,13 +40,18 @@ impl Grid {
         Shared::new(self.end, Arc::clone(&self.routes))
     }
 
-    /// Lets lanes run several windows at once, or all of them each window; returns whether this is a
-    /// change.
-    pub(crate) fn set_ahead(&mut self, ahead: bool) -> bool {
-        let ahead = ahead && self.lockstep.as_nanos() >= 2 * PARTS;
-        let parts = if ahead { PARTS } else { 1 };
+    /// Lets lanes run several windows at once, or all of them each window, on several threads or one.
+    /// Returns whether this is a change.
+    pub(crate) fn choose_windows(&mut self, ahead: bool, several_threads: bool) -> bool {
+        let before = (self.ahead, self.window);
+        self.ahead = ahead && self.lockstep.as_nanos() >= 2 * PARTS;
+        let parts = if self.ahead && !several_threads {
+            PARTS
+        } else {
+            1
+        };
         self.window = Duration::from_nanos(self.lockstep.as_nanos() / parts);
-        std::mem::replace(&mut self.ahead, ahead) != ahead
+        before != (self.ahead, self.window)
     }
 
     /// How many windows a lane can run at once, to which packets take at least `delay` from its router:

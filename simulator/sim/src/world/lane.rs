@@ -35,8 +35,6 @@ pub(crate) struct Lane {
     pub(crate) clients: Vec<Client>,
     pub(crate) servers: Vec<Server>,
     pub(crate) schedule: Schedule,
-    /// Packets that will be at the machine's router, in time for the next run.
-    inbox: Vec<Arrival>,
     pub(crate) records: Records,
     /// Events so far.
     pub(crate) events: u64,
@@ -68,7 +66,6 @@ impl Lane {
             clients: Vec::new(),
             servers: Vec::new(),
             schedule: Schedule::default(),
-            inbox: Vec::new(),
             records: Records::default(),
             events: 0,
         }
@@ -119,19 +116,6 @@ impl Lane {
                 .endpoint(later as usize),
             _ => self.endpoint(end, index),
         }
-    }
-
-    /// Takes a packet that will be at the machine's router, in time for the next run; returns
-    /// whether it is the first.
-    #[inline]
-    pub(crate) fn accept(&mut self, arrival: Arrival) -> bool {
-        self.inbox.push(arrival);
-        self.inbox.len() == 1
-    }
-
-    /// Packets that will be at the machine's router, in time for the next run.
-    pub(crate) fn inbox(&self) -> &[Arrival] {
-        &self.inbox
     }
 
     /// Takes a user's request: its server will receive it.
@@ -187,14 +171,15 @@ impl Lane {
     }
 
     /// Handles what happens at the machine before `limit`, when all is known that reaches its router
-    /// before `at_router`. Returns when the lane must be run next, as [`wake_at`](Self::wake_at).
+    /// before `at_router`: `arrivals` are what nobody has told it yet, and some that may reach it later. Returns when
+    /// the lane must be run next, as [`wake_at`](Self::wake_at).
     pub(crate) fn run(
         &mut self,
-        limit: Instant,
-        at_router: Instant,
+        (limit, at_router): (Instant, Instant),
+        arrivals: &mut [Arrival],
         shared: &mut Shared,
     ) -> Instant {
-        self.events += self.offer(at_router, shared);
+        self.events += self.offer(at_router, arrivals, shared);
         let next = loop {
             let (time, due) = self.next();
             if time >= limit || time > shared.end {
@@ -258,12 +243,11 @@ impl Lane {
 
     /// Offers to the downlink what reaches the router, all of it before `limit`; returns how many
     /// packets there were.
-    fn offer(&mut self, limit: Instant, shared: &mut Shared) -> u64 {
-        let mut inbox = std::mem::take(&mut self.inbox);
-        inbox.sort_unstable();
-        self.touch(&inbox, &shared.packets);
+    fn offer(&mut self, limit: Instant, arrivals: &mut [Arrival], shared: &mut Shared) -> u64 {
+        arrivals.sort_unstable();
+        self.touch(arrivals, &shared.packets);
         let (mut offered, end) = (0, shared.end);
-        for arrival in inbox.drain(..).filter(|arrival| arrival.at <= end) {
+        for arrival in arrivals.iter().filter(|arrival| arrival.at <= end) {
             let (at, packet) = (arrival.at, arrival.packet);
             self.machine.sample_down((at, arrival.via > 0), shared);
             self.records.on_wire(at, Direction::Backward, packet.size());
@@ -273,9 +257,6 @@ impl Lane {
             }
             self.machine.down.send(at, packet, &mut shared.packets);
             offered += 1;
-        }
-        if inbox.capacity() <= 4 * (offered as usize).max(16) {
-            self.inbox = inbox;
         }
         self.machine.sample_down((limit, false), shared);
         if self

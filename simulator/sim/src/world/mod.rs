@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | the world | `world.rs`, built by `build.rs`, changed between windows by `change.rs` |
 //! | windows of time, and threads that run them | `windows.rs`, `grid.rs` |
-//! | partitions: lanes that one thread runs | `partition.rs`, `agenda.rs`, `mail.rs`; which lanes: `balance.rs` |
+//! | partitions: lanes that one thread runs | `partition.rs`, `agenda.rs`, `sorter.rs`, `mail.rs`; which lanes: `balance.rs` |
 //! | a lane: the events of one machine | `lane.rs`, `schedule.rs`; what leaves it: `outbox.rs` |
 //! | what becomes of machines by their faults | `faults.rs`, `stops.rs` |
 //! | its access links, its nodes, who waits for the uplink | `machine.rs`, `pipe.rs`, `reading.rs` |
@@ -45,6 +45,7 @@ mod routes;
 mod schedule;
 mod share;
 mod shared;
+mod sorter;
 mod stops;
 mod trunks;
 mod users;

@@ -10,6 +10,7 @@ use super::lane::Lane;
 use super::mail::Mail;
 use super::outbox::{Arrival, Envelope, Outbox};
 use super::shared::Shared;
+use super::sorter::{Sorted, Sorter};
 use super::trunks::Trunks;
 
 /// Lanes that are run in turn, and what they use in turn.
@@ -22,6 +23,7 @@ pub(crate) struct Partition {
     /// Where all lanes are.
     places: Arc<Vec<Place>>,
     pending: Pending,
+    sorter: Sorter,
     /// What is for other partitions, by partition, and behind them what is for the links between
     /// routers.
     pub(crate) mail: Vec<Mail>,
@@ -174,13 +176,14 @@ impl Pending {
 
     /// Keeps vectors to be used again, unless they are far larger than what they held: a burst at the
     /// beginning would hold its memory for ever.
-    fn give_back(&mut self, mut work: Work, arrivals: usize) {
+    fn give_back(&mut self, mut work: Work) {
         work.lanes.clear();
         if work.lanes.capacity() > 0 {
             self.spare_lanes.push(work.lanes);
         }
         let capacity = work.arrivals.capacity();
-        if capacity > 0 && capacity <= 4 * arrivals.max(64) {
+        if capacity > 0 && capacity <= 4 * work.arrivals.len().max(64) {
+            work.arrivals.clear();
             self.spare_arrivals.push(work.arrivals);
         }
     }
@@ -199,6 +202,7 @@ impl Partition {
             pending: Pending::new(&mut lanes, grid),
             shared,
             places: Arc::clone(&grid.places),
+            sorter: Sorter::default(),
             mail: (0..=count).map(|_| Mail::default()).collect(),
             events: 0,
             lanes,
@@ -255,16 +259,19 @@ impl Partition {
     /// Runs all lanes that have something to do in a window.
     pub(crate) fn run_window(&mut self, window: u64) {
         let mut work = self.pending.take(window);
-        let arrivals = work.arrivals.len();
-        self.hand_out(&mut work);
-        for &lane in &work.lanes {
+        let mut sorted = self.sort(&mut work);
+        let (mut rest, mut begin) = (&mut sorted.arrivals[..], 0);
+        for (&lane, &end) in work.lanes.iter().zip(&sorted.ends) {
             let index = lane as usize;
+            let arrivals = split_off(&mut rest, end - begin);
+            begin = end;
             let limit = self.pending.limit(index, window);
             let delay = self.pending.strides[index].delay.as_nanos();
             let at_router = Instant::from_nanos(limit.as_nanos().saturating_sub(delay));
             let lane = &mut self.lanes[index];
             let before = lane.events;
-            let next = lane.run(limit, at_router, &mut self.shared).max(limit);
+            let next = lane.run((limit, at_router), arrivals, &mut self.shared);
+            let next = next.max(limit);
             self.events += lane.events - before;
             self.pending.times[index] = Instant::FAR_FUTURE;
             if next <= self.shared.end {
@@ -272,21 +279,17 @@ impl Partition {
             }
             self.post();
         }
-        self.pending.give_back(work, arrivals);
+        self.sorter.give_back(sorted);
+        self.pending.give_back(work);
     }
 
-    /// Gives lanes the packets that will be at their routers, and notes that these lanes are to be
-    /// run.
-    fn hand_out(&mut self, work: &mut Work) {
-        for arrival in work.arrivals.drain(..) {
-            let machine = arrival.packet.to.node.machine();
-            let index = self.places[machine].index;
-            if self.lanes[index as usize].accept(arrival) {
-                work.lanes.push(index);
-            }
-        }
-        work.lanes.sort_unstable();
-        work.lanes.dedup();
+    /// Sorts packets by lane, and notes that these lanes are to be run, in order.
+    fn sort(&mut self, work: &mut Work) -> Sorted {
+        let places = &self.places;
+        let lanes = (self.lanes.len(), &mut work.lanes);
+        self.sorter.sort(&work.arrivals, lanes, |arrival| {
+            places[arrival.packet.to.node.machine()].index
+        })
     }
 
     /// All packets that will be at the routers of lanes.
@@ -311,13 +314,16 @@ impl Partition {
     /// Offers all that reaches routers before the end.
     pub(crate) fn finish(&mut self) {
         let limit = Instant::from_nanos(self.shared.end.as_nanos() + 1);
-        let arrivals = self.take_arrivals();
-        self.hand_out(&mut Work {
-            arrivals,
-            ..Work::default()
-        });
-        for lane in &mut self.lanes {
-            lane.run(Instant::ZERO, limit, &mut self.shared);
+        let mut work = Work {
+            arrivals: self.take_arrivals(),
+            lanes: (0..self.lanes.len() as u32).collect(),
+        };
+        let mut sorted = self.sort(&mut work);
+        let (mut rest, mut begin) = (&mut sorted.arrivals[..], 0);
+        for (lane, &end) in self.lanes.iter_mut().zip(&sorted.ends) {
+            let arrivals = split_off(&mut rest, end - begin);
+            begin = end;
+            lane.run((Instant::ZERO, limit), arrivals, &mut self.shared);
             lane.machine.sample_up(limit);
         }
     }
@@ -412,6 +418,13 @@ impl Partition {
             Err(&mut self.mail[partition as usize])
         }
     }
+}
+
+/// Takes the first `count` packets.
+fn split_off<'a>(rest: &mut &'a mut [Arrival], count: u32) -> &'a mut [Arrival] {
+    let (first, others) = std::mem::take(rest).split_at_mut(count as usize);
+    *rest = others;
+    first
 }
 
 #[cfg(test)]

@@ -209,8 +209,7 @@ impl World {
             })
         };
         let mut packets = Vec::new();
-        let inboxes = all.lanes.iter().flat_map(Lane::inbox);
-        for Arrival { at, packet, .. } in all.arrivals().chain(inboxes) {
+        for Arrival { at, packet, .. } in all.arrivals() {
             let down = &all.lanes[packet.to.node.machine()].machine.down;
             packets.extend(view(packet, *at, *at + down.link().config().delay));
         }

@@ -300,11 +300,7 @@ impl World {
         observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> bool {
         let mut balance = self.begin();
-        // Who pauses, looks or changes something wants all lanes at one time.
-        let ahead = until > self.grid.end && self.watched.is_none();
-        if self.grid.set_ahead(ahead) {
-            self.partitions[0].renew(&self.grid);
-        }
+        self.choose_windows(until);
         let (mut windows, mut epoch) = (0, FIRST_EPOCH);
         let (end, mut before, mut observed) = (self.grid.end, 0, 0);
         let ended = loop {
@@ -361,6 +357,15 @@ impl World {
         let balance = Balance::new(all.lanes.len(), &self.users);
         self.users = Vec::new();
         balance
+    }
+
+    /// Lets lanes run ahead of others, unless somebody wants all of them at one time: who pauses, looks
+    /// or changes something.
+    fn choose_windows(&mut self, until: Instant) {
+        let ahead = until > self.grid.end && self.watched.is_none();
+        if self.grid.choose_windows(ahead, !self.wanted.is_one()) {
+            self.partitions[0].renew(&self.grid);
+        }
     }
 
     /// How many partitions to run side by side: without any delay between lanes they have nothing to
