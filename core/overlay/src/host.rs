@@ -93,6 +93,11 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// meanwhile is held, and the other end asked to pause before that is too much.
     fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool);
 
+    /// The application takes at most `most`, and one at least, of the cells that are held for it; if none is left then, it also
+    /// takes what arrives from now on. True in that case: otherwise it is to ask again. Of
+    /// [`Host::set_reading`] it gets all of them at once.
+    fn read_some(&mut self, now: Instant, stream: StreamHandle, most: Cells) -> bool;
+
     /// Takes the frames of a datagram, or of a piece of stream, that arrived on a link.
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>);
 

@@ -68,12 +68,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         }
     }
 
-    /// The application reads again: delivers what waited, and lets the circuits go on that did.
-    pub(super) fn read_on(&mut self, now: Instant, place: u32) {
+    /// The application reads again: delivers what waited, up to `most` cells, and lets the circuits go on that
+    /// did.
+    pub(super) fn read_on(&mut self, now: Instant, place: u32, most: u64) {
         let Some(&leg) = self.streams.legs(place).first() else {
             return;
         };
-        self.with(now, leg, |visit| visit.read_on(place));
+        self.with(now, leg, |visit| visit.read_on(place, most));
         for leg in self.streams.legs(place) {
             let sink = self.source_flow(leg).reverse();
             self.deliver(now, leg, sink.direction());
@@ -300,12 +301,16 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         }
     }
 
-    /// Delivers what waited for the application of a stream.
-    fn read_on(&mut self, place: u32) -> Result<(), Violation> {
+    /// Delivers what waited for the application of a stream, up to `most` cells; if more waited, the application
+    /// does not read any more.
+    fn read_on(&mut self, place: u32, most: u64) -> Result<(), Violation> {
+        let mut left = most;
         while let Some(stream) = self.streams.get_mut(place)
             && stream.reading
             && let Some(payload) = stream.inbox.pop()
         {
+            left -= 1;
+            stream.reading = left > 0 || stream.inbox.is_empty();
             let resumes = stream.inbox.resumes();
             // What waits was readable when it came.
             if let Ok(header) = payload.header() {

@@ -20,7 +20,7 @@ mod visit;
 use std::any::Any;
 use std::sync::Arc;
 
-use hopflow_units::{Bytes, Instant, LinkId};
+use hopflow_units::{Bytes, Cells, Instant, LinkId};
 use hopflow_wire::{Frame, Message, Payload, Proof, Reason};
 
 use crate::busy::BusyFlows;
@@ -160,7 +160,18 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         };
         stream.reading = reading;
         self.ticks.end_rest(now);
-        self.read_on(now, place);
+        self.read_on(now, place, u64::MAX);
+    }
+
+    fn read_some(&mut self, now: Instant, stream: StreamHandle, most: Cells) -> bool {
+        let Some((place, state)) = self.streams.find(stream) else {
+            return true;
+        };
+        state.reading = true;
+        self.ticks.end_rest(now);
+        self.read_on(now, place, most.get().max(1));
+        let state = self.streams.find(stream);
+        state.is_none_or(|(_, state)| state.reading)
     }
 
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {

@@ -362,9 +362,9 @@ impl Exit {
             return;
         };
         cx.engine.write(cx.now, stream, &[Reply::Succeeded.code()]);
-        let pipe = Pipe::new(socket, stream, Vec::new(), cx.now);
+        let mut pipe = Pipe::new(socket, stream, Vec::new(), cx.now);
+        pipe.begin_paused();
         self.table.join(place, |_| pipe);
-        cx.engine.set_reading(cx.now, stream, true);
     }
 }
 

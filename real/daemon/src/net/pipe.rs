@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use hopflow_engine::{Engine, StreamHandle};
 use hopflow_onion::OnionPayload;
-use hopflow_units::Instant;
+use hopflow_units::{Cells, Instant};
 use mio::net::TcpStream;
 use socket2::SockRef;
 
 use crate::accounting::Traffic;
 
-/// Cells that wait for the application before its stream is asked to pause.
+/// Cells that wait for the application before its stream is asked to pause; as many are taken at once of those
+/// that came meanwhile.
 const ENOUGH: usize = 64;
 /// Bytes that are read at once.
 const CHUNK: usize = 32 * 1024;
@@ -103,6 +104,11 @@ impl Pipe {
         self.stream
     }
 
+    /// The stream is not read yet; the pipe has it read as the socket takes what waited.
+    pub(super) const fn begin_paused(&mut self) {
+        self.outbound.paused = true;
+    }
+
     /// When it carried something last.
     pub(super) const fn moved(&self) -> Instant {
         self.moved
@@ -178,8 +184,9 @@ impl Pipe {
             }
             return Ok(());
         }
-        if std::mem::take(&mut out.paused) {
-            engine.set_reading(now, self.stream, true);
+        if out.paused {
+            // What the engine holds counts as memory, what we hold does not.
+            out.paused = !engine.read_some(now, self.stream, Cells::new(ENOUGH as u64));
         }
         if out.far_end && !std::mem::replace(&mut out.ended, true) {
             self.socket.shutdown(Shutdown::Write)?;

@@ -102,6 +102,12 @@ impl Engine {
         self.host.set_reading(now, stream, reading);
     }
 
+    /// Takes at most `most` of the cells that wait for a stream's reader, and if none is left then, also what
+    /// comes. False if it is to be called again: until then nothing is taken.
+    pub fn read_some(&mut self, now: Instant, stream: StreamHandle, most: Cells) -> bool {
+        self.host.read_some(now, stream, most)
+    }
+
     /// The circuit of a stream; `None` if it is gone.
     pub fn circuit_of(&self, stream: StreamHandle) -> Option<CircuitKey> {
         self.circuits.circuit_of(stream)

@@ -1,7 +1,9 @@
 //! The life of streams: ends in any order, breaks, many in turn, and clocks that jump.
 
 use hopflow_engine::StreamHandle;
+use hopflow_onion::OnionPayload;
 use hopflow_units::{Bytes, Duration};
+use hopflow_wire::{Payload, RelayCommand};
 
 use crate::network::Network;
 use crate::support::{pattern, real, transport};
@@ -99,6 +101,37 @@ fn who_has_said_and_heard_all_may_go_before_the_other_end_has_taken_it() {
     for name in real() {
         closes_early(name, false);
         closes_early(name, true);
+    }
+}
+
+#[test]
+fn who_reads_some_cells_gets_no_more_of_those_that_wait() {
+    const MOST: u64 = 10;
+    for name in real() {
+        let mut network = Network::new(&*transport(name), 3);
+        let circuit = network.circuit(&[1, 2, 3]);
+        let pair = pair(&mut network, circuit);
+        let (exit, far) = pair.far;
+        network.set_reading(exit, far, false);
+        network.write(0, pair.near, pattern(SIZE, 1), true);
+        network.run_for(Duration::from_secs(5));
+        let (mut before, mut asked) = (0, 1);
+        while !network.read_some(exit, far, MOST) {
+            asked += 1;
+            network.run_for(Duration::from_millis(100));
+            let heard = network.heard(exit, far).bytes.len();
+            let cells = (heard - before).div_ceil(OnionPayload::capacity(RelayCommand::Data));
+            assert!(
+                (1..=MOST as usize).contains(&cells),
+                "{name}: {cells} cells at once"
+            );
+            before = heard;
+        }
+        assert!(asked > 5, "{name}: asked {asked} times");
+        network.run_for(Duration::from_secs(5));
+        network.write(exit, far, pattern(SIZE, 2), true);
+        network.run_for(Duration::from_secs(5));
+        pair.assert_whole(&network, name);
     }
 }
 

@@ -335,6 +335,15 @@ impl Network {
         self.pump(node);
     }
 
+    /// Lets an end take some cells of those that wait for it; false if more do.
+    pub(crate) fn read_some(&mut self, node: usize, stream: StreamHandle, most: u64) -> bool {
+        let now = self.clock(node);
+        let most = hopflow_units::Cells::new(most);
+        let reads = self.engine_mut(node).read_some(now, stream, most);
+        self.pump(node);
+        reads
+    }
+
     /// Closes an end of a stream.
     pub(crate) fn close_stream(&mut self, node: usize, stream: StreamHandle) {
         let now = self.clock(node);
