@@ -115,6 +115,10 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Pays for what the driver sends beside the node's frames, so that cells wait for it: `len` bytes.
     fn pay(&mut self, len: Bytes);
 
+    /// Whether the token bucket owes more than it holds when it is full: no cell leaves for so long that a driver
+    /// had better leave out what can wait. False without a bucket.
+    fn owes_much(&self, now: Instant) -> bool;
+
     /// Handles all timers that are due.
     fn handle_timeout(&mut self, now: Instant);
 

@@ -348,7 +348,7 @@ impl Plan {
     }
 
     /// Encoded bytes of feedback, at most.
-    pub(crate) const fn feedback_len(&self) -> Bytes {
+    pub const fn feedback_len(&self) -> Bytes {
         match self.repair {
             _ if self.hop.feedback.padded => self.link.cell_len(),
             Repair::PerHop(HopRepair {

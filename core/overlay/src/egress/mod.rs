@@ -271,6 +271,12 @@ impl<P: Payload> Egress<P> {
         }
     }
 
+    /// Whether the bucket owes more than it holds when it is full.
+    pub(crate) fn owes_much(&self, now: Instant) -> bool {
+        let level = self.bucket.as_ref().map(|bucket| bucket.level(now));
+        level.is_some_and(|level| level.tokens.saturating_add_unsigned(level.depth.get()) < 0)
+    }
+
     /// Puts a chosen cell into its link's outbox and ends the front flow's turn.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {

@@ -197,6 +197,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.egress.pay(len);
     }
 
+    fn owes_much(&self, now: Instant) -> bool {
+        self.egress.owes_much(now)
+    }
+
     fn handle_timeout(&mut self, now: Instant) {
         self.handle_timers(now);
     }

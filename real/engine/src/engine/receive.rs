@@ -225,14 +225,36 @@ impl Engine {
                 let circuit = message.circuit;
                 self.unless_in_setup(link, circuit, frame)
             }
-            Frame::Probe(circuit) => {
-                let frame = self.unless_in_setup(link, circuit, frame);
-                if frame.is_none() {
-                    self.answer_probe(now, link, circuit);
-                }
-                frame
-            }
+            Frame::Probe(circuit) => self.take_probe(now, link, circuit),
         }
+    }
+
+    /// Lets the node answer a probe of a circuit that carries data, if that is not too much, or of one that is gone;
+    /// answers others.
+    #[cold]
+    fn take_probe(
+        &mut self,
+        now: Instant,
+        link: LinkId,
+        circuit: Name,
+    ) -> Option<Frame<OnionPayload>> {
+        let frame = Frame::Probe(circuit);
+        let known = self.named(link, circuit);
+        if known.is_some_and(|key| self.circuits.is_open(key)) {
+            let len = self.plan.feedback_len().get() as usize;
+            let link = self.links.get_mut(link)?;
+            let may = if self.host.owes_much(now) {
+                link.may_answer(now)
+            } else {
+                link.affords_answer(now, len)
+            };
+            return may.then_some(frame);
+        }
+        let frame = self.unless_in_setup(link, circuit, frame);
+        if frame.is_none() {
+            self.answer_probe(now, link, circuit);
+        }
+        frame
     }
 
     /// Frames about the cells of circuits that have none yet mean nothing.

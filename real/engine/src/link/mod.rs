@@ -40,6 +40,8 @@ const QUIET: Duration = Duration::from_secs(15);
 /// Time between answers to questions about circuits in set-up: less than between the two questions to a
 /// neighbour that is doubted, so that one of these is answered whatever was asked before.
 const ANSWERS: Duration = Duration::from_millis(100);
+/// Bytes of answers about circuits that carry data, beyond what has arrived.
+const MOST_CREDIT: usize = 64 * 1024;
 /// Time between doubts about a link: somebody on the way can raise them all the time.
 const DOUBTS: Duration = Duration::from_secs(2);
 /// How long a neighbour on datagrams may be silent that was sent data or feedback a moment ago, before it is
@@ -183,8 +185,10 @@ struct Contact {
     heard: Instant,
     /// When something left first, since then, that the neighbour must answer.
     asked: Option<Instant>,
-    /// When a probe of a circuit in set-up may be answered again.
+    /// When a probe may be answered again that nothing has paid for.
     answers: Instant,
+    /// Bytes of answers to probes that what arrived has paid for.
+    credit: usize,
     /// Whether the link served one circuit only, which is gone.
     spent: bool,
     /// Whether something of the node left since the last pause.
@@ -193,6 +197,14 @@ struct Contact {
     doubt: Option<Doubt>,
     /// When it may be doubted again.
     doubts: Instant,
+}
+
+impl Contact {
+    /// Notes that so many bytes arrived.
+    #[inline]
+    fn earn(&mut self, len: usize) {
+        self.credit = (self.credit + len).min(MOST_CREDIT);
+    }
 }
 
 /// A doubt whether the neighbour has the link.
@@ -250,6 +262,7 @@ impl LinkEnd {
                 heard: now,
                 asked: None,
                 answers: now,
+                credit: MOST_CREDIT,
                 spent: false,
                 lively: false,
                 doubt: None,
@@ -277,6 +290,7 @@ impl LinkEnd {
             return (data.len(), 0);
         };
         let taken = channel.joined(segment, data);
+        self.contact.earn(taken);
         let mut garbage = 0;
         channel.receive(now, &data[..taken], &mut |plain| {
             garbage += u64::from(decode(plain, Carrier::Datagram, arrived).is_err());
@@ -307,6 +321,7 @@ impl LinkEnd {
         data: &[u8],
         arrived: &mut Vec<Arrived>,
     ) -> bool {
+        self.contact.earn(data.len());
         let Channel::Stream(channel, inlet) = &mut self.channel else {
             return true;
         };
@@ -450,6 +465,17 @@ impl LinkEnd {
             self.contact.answers = now + ANSWERS;
         }
         may
+    }
+
+    /// Whether a probe of a circuit that carries data is answered now, by `len` bytes at most. Probes are short,
+    /// and may be of many circuits: all answers together take no more than what arrived, or are as few as those about
+    /// circuits in set-up. Who probes because it waits does so again.
+    pub(crate) fn affords_answer(&mut self, now: Instant, len: usize) -> bool {
+        if let Some(left) = self.contact.credit.checked_sub(len) {
+            self.contact.credit = left;
+            return true;
+        }
+        self.may_answer(now)
     }
 
     /// Notes that the neighbour itself must answer what was sent last.

@@ -12,8 +12,8 @@ mod sendmes;
 mod support;
 
 use hopflow_engine::Limits;
-use hopflow_onion::SEALED_SETUP;
 use hopflow_onion::setup::SetupMessage;
+use hopflow_onion::{OnionPayload, SEALED_SETUP};
 use hopflow_units::{Bytes, CircuitId, Duration};
 use hopflow_wire::Frame;
 use proptest::prelude::*;
@@ -147,6 +147,34 @@ fn a_question_is_answered_as_often_as_an_honest_neighbour_asks_it() {
             relay.setup(1, &create);
         }
         assert_eq!(relay.heard[0], 5, "{transport}");
+    }
+}
+
+#[test]
+fn answers_to_probes_take_no_more_than_the_probes() {
+    const CIRCUITS: u16 = 100;
+    const TURNS: usize = 1000;
+    for (transport, len) in [("backtap", 12), ("vanilla", 12), ("n23", 512)] {
+        let mut relay = Neighbour::of(transport, Limits::default());
+        let mut probes = Vec::new();
+        for circuit in 1..=CIRCUITS {
+            relay.create(circuit);
+            relay.cell(circuit, &life::BEGIN, 0);
+            Frame::<OnionPayload>::Probe(CircuitId::new(circuit)).encode(relay.carrier, &mut probes);
+        }
+        assert_eq!(relay.begun.len(), CIRCUITS.into(), "{transport}");
+        let before = relay.heard[1];
+        for _ in 0..TURNS {
+            relay.say(&probes);
+        }
+        let answers = relay.heard[1] - before;
+        // Records and the first 64 KiB are not paid for by the probes.
+        let most = (TURNS * (probes.len() + 64) + 70_000) / len;
+        assert!((100..=most).contains(&answers), "{transport}: {answers}");
+        relay.wait(Duration::from_secs(1));
+        let before = relay.heard[1];
+        relay.frame(&Frame::Probe(CircuitId::new(1)));
+        assert!(relay.heard[1] > before, "{transport}: one is answered");
     }
 }
 
