@@ -160,7 +160,8 @@ fn answers_to_probes_take_no_more_than_the_probes() {
         for circuit in 1..=CIRCUITS {
             relay.create(circuit);
             relay.cell(circuit, &life::BEGIN, 0);
-            Frame::<OnionPayload>::Probe(CircuitId::new(circuit)).encode(relay.carrier, &mut probes);
+            Frame::<OnionPayload>::Probe(CircuitId::new(circuit))
+                .encode(relay.carrier, &mut probes);
         }
         assert_eq!(relay.begun.len(), CIRCUITS.into(), "{transport}");
         let before = relay.heard[1];

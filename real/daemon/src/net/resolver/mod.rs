@@ -3,7 +3,7 @@
 mod cache;
 mod questions;
 
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -18,6 +18,10 @@ use questions::{MOST_OF_NETWORK, Question, Questions};
 
 /// Names that are looked up at the same time.
 const THREADS: usize = 2 * MOST_OF_NETWORK;
+
+/// Addresses of a name that are looked at: for each the worker asks the system whether it is its machine's, and
+/// may try to connect. Who answers for a name chooses how many it has.
+const MOST_ADDRESSES: usize = 8;
 
 /// What the system's resolver found; nothing if it knows no such name.
 type Found = (Question, Vec<IpAddr>);
@@ -103,12 +107,29 @@ fn answer_all(asked: &Questions, finds: &Sender<Found>, waker: &Waker) {
     while let Some(question) = asked.next(done) {
         done = Some(question.owner);
         let addresses = (question.host.as_str(), 0).to_socket_addrs();
-        let addresses = addresses.map_or_else(
-            |_| Vec::new(),
-            |found| found.map(|address| address.ip()).collect(),
-        );
+        let addresses = addresses.map_or_else(|_| Vec::new(), first_addresses);
         if finds.send((question, addresses)).is_err() || waker.wake().is_err() {
             return;
         }
+    }
+}
+
+/// The first addresses of those that were found.
+fn first_addresses(found: impl Iterator<Item = SocketAddr>) -> Vec<IpAddr> {
+    let addresses = found.map(|address| address.ip());
+    addresses.take(MOST_ADDRESSES).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_name_with_very_many_addresses_some_are_taken() {
+        let found = |count| (1..=count).map(|last| SocketAddr::from(([192, 0, 2, last], 0)));
+        assert_eq!(first_addresses(found(3)).len(), 3);
+        let many = first_addresses(found(200));
+        assert_eq!(many.len(), MOST_ADDRESSES);
+        assert_eq!(many[0], IpAddr::from([192, 0, 2, 1]));
     }
 }
