@@ -143,6 +143,23 @@ mod tests {
     }
 
     #[test]
+    fn of_relays_and_networks_that_have_the_same_part_of_their_shares_a_network_loses() {
+        let relay = Origin {
+            prefix: Prefix::Relay([203, 0, 113, 1].into()),
+            since: Instant::ZERO,
+        };
+        let mut held = Held::default();
+        held.insert(relay, 1);
+        held.insert(by(1, 5), 2);
+        held.insert(by(2, 6), 3);
+        assert_eq!(held.first_to_go(), Some(3));
+        for thing in 10..17 {
+            held.insert(relay, thing);
+        }
+        assert_eq!(held.first_to_go(), Some(3), "eight are one share");
+    }
+
+    #[test]
     fn what_is_gone_leaves_nothing_behind() {
         let mut held = Held::default();
         held.insert(by(1, 1), 1);

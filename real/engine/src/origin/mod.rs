@@ -21,13 +21,14 @@ const V6_BITS: u32 = 48;
 const RELAY_SHARE: usize = 8;
 
 /// For whom something counts. Who has one address often has its neighbours, too; but who is in the network of
-/// a relay that the directory lists takes nothing of what that relay may have.
+/// a relay that the directory lists takes nothing of what that relay may have. Where several have the same part of
+/// their shares, the last in this order loses: a network, for a relay serves many.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Prefix {
-    /// A network: an IPv4 prefix of 24 bits or an IPv6 prefix of 48.
-    Network(IpAddr),
     /// The address of a relay of the directory.
     Relay(IpAddr),
+    /// A network: an IPv4 prefix of 24 bits or an IPv6 prefix of 48.
+    Network(IpAddr),
 }
 
 impl Prefix {
