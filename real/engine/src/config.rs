@@ -48,7 +48,8 @@ pub struct Limits {
     pub circuits: usize,
     /// Of these, those that carry no data yet.
     pub nascent: usize,
-    /// How often a network may begin a circuit, and as often open a link; relays eight times as often.
+    /// How often a network may begin or extend a circuit, or have a message passed on to later hops of one, and as
+    /// often open a link; relays eight times as often.
     pub creates: Pace,
     /// How long a circuit that others began may carry no cell after its first one.
     pub idle: Duration,

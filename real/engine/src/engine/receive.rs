@@ -136,12 +136,12 @@ impl Engine {
     #[inline]
     pub(super) fn after_channel(&mut self, now: Instant, id: LinkId) {
         match self.links.settle(now, id) {
-            Settled::Opened(said) if self.observer.is_some() => {
+            Settled::Opened(said) => {
                 for frames in &said {
-                    self.observe_control(now, id, frames);
+                    self.after_control(now, id, frames);
                 }
             }
-            Settled::Lives | Settled::Opened(_) => {}
+            Settled::Lives => {}
             Settled::Closed => self.remove_link(now, id),
         }
     }

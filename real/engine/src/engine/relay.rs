@@ -216,7 +216,10 @@ impl Engine {
                 if new {
                     self.circuits.set_alarm(key, Some(now + SPARE));
                 }
-                self.send_setup(now, next.link, next.name, &body);
+                // It leaves before cells. The client repeats what is dropped.
+                if !self.host.owes_much(now) && self.may_ask_next(now, key) {
+                    self.send_setup(now, next.link, next.name, &body);
+                }
             }
             (Forwarded::TooLong, _) => {
                 let why = Failure::Closed(Reason::Protocol);
@@ -232,18 +235,24 @@ impl Engine {
         }
     }
 
+    /// Whether the network that began a circuit may have one more message sent to its next hop, which then counts:
+    /// the next hop meters our network as a whole.
+    fn may_ask_next(&mut self, now: Instant, key: CircuitKey) -> bool {
+        let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
+        let pace = self.config.limits.creates;
+        origin.is_none_or(|by| self.admission.allows_circuit(now, by.prefix, pace))
+    }
+
     /// Asks the next hop.
     fn extend(&mut self, now: Instant, key: CircuitKey, request: Request) -> Result<(), Refusal> {
         if !self.may_extend(&request.target) {
             return Err(Refusal::NotAllowed);
         }
-        // The next hop meters our network as a whole: who asks us is metered here.
-        let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
-        let pace = self.config.limits.creates;
-        if origin.is_some_and(|by| !self.admission.allows_circuit(now, by.prefix, pace)) {
+        if !self.may_ask_next(now, key) {
             self.counters.circuits_refused += 1;
             return Err(Refusal::Busy);
         }
+        let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
         let link = self.link_to(now, request.target, origin)?;
         let name = self.join(link, key).ok_or(Refusal::Busy)?;
         let create = SetupMessage::Create {

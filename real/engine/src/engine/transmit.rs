@@ -8,7 +8,7 @@ use hopflow_wire::{Carrier, Cell, Destroy, Feedback, Frame, Proof, Reason, Setup
 use super::Engine;
 use crate::circuit::CircuitTable;
 use crate::crypt::NotSent;
-use crate::link::{Controlled, LinkEnd};
+use crate::link::LinkEnd;
 use crate::types::{Body, ConnId, Transmit};
 
 impl Engine {
@@ -167,21 +167,23 @@ impl Engine {
     }
 
     /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake. Cells wait
-    /// until the bucket has paid for them.
+    /// until the bucket has paid for what is sent.
     fn send_control(&mut self, now: Instant, id: LinkId, frames: Vec<u8>) {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        let len = Bytes::new(frames.len() as u64);
-        let sent = link.send_control(now, frames);
-        if sent != Controlled::Lost {
-            self.host.pay(len);
-        }
+        let sealed = link.send_control(now, frames);
         self.links.queue(id);
-        if let Controlled::Sealed(frames) = sent
-            && self.observer.is_some()
-        {
-            self.observe_control(now, id, &frames);
+        if let Some(frames) = sealed {
+            self.after_control(now, id, &frames);
+        }
+    }
+
+    /// Frames were sealed that pass no queue of the node.
+    pub(super) fn after_control(&mut self, now: Instant, id: LinkId, frames: &[u8]) {
+        self.host.pay(Bytes::new(frames.len() as u64));
+        if self.observer.is_some() {
+            self.observe_control(now, id, frames);
         }
     }
 }

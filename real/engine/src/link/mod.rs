@@ -156,17 +156,6 @@ struct Control {
     sealed: usize,
 }
 
-/// What became of a frame that passes no queue of the node.
-#[derive(PartialEq, Eq, Debug)]
-pub(crate) enum Controlled {
-    /// There is no room for it, or the same waits already.
-    Lost,
-    /// It waits for the handshake.
-    Waits,
-    /// It was sealed: this was in it.
-    Sealed(Vec<u8>),
-}
-
 /// What a connection was given since it took all that it had.
 #[derive(Clone, Copy, Debug, Default)]
 struct Given {
@@ -367,22 +356,17 @@ impl LinkEnd {
         self.channel.seal(now, frames, &mut self.out);
     }
 
-    /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
+    /// Seals a frame that passes no queue of the node, and returns it, or lets it wait for the handshake. Like a
     /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
     /// for.
-    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> Controlled {
+    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> Option<Vec<u8>> {
         let control = &mut self.control;
         if !self.open {
             // What is repeated while it waits need not be said twice.
-            let takes = control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame);
-            if takes {
+            if control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame) {
                 control.waiting.push(frame);
             }
-            return if takes {
-                Controlled::Waits
-            } else {
-                Controlled::Lost
-            };
+            return None;
         }
         let before = self.out.len();
         let (waits, most) = match self.channel {
@@ -391,11 +375,11 @@ impl LinkEnd {
             Channel::Datagram(_) => (before, MAX_BACKLOG),
         };
         if waits >= most {
-            return Controlled::Lost;
+            return None;
         }
         self.seal(now, &frame);
         self.control.sealed += self.out.len() - before;
-        Controlled::Sealed(frame)
+        Some(frame)
     }
 
     /// Whether answers about circuits that are not there may leave: a connection that has not taken what it

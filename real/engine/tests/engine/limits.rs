@@ -397,39 +397,53 @@ fn a_circuit_that_moves_a_little_while_its_streams_stall_does_not_look_young() {
     assert!(network.failure(attacker, circuit).is_some());
 }
 
+/// What the first relay sends in a second, in kilobytes, while somebody begins 200 circuits along
+/// `path` each second and somebody else downloads. Relay 4 is dead.
+fn sent_during_a_flood(network: &mut Network, name: &str, path: &[usize]) -> u64 {
+    let factory = transport(name);
+    let attacker = network.add_client(&*factory);
+    let honest = network.circuit(&[1, 2, 3]);
+    let (_, (exit, far)) = network.stream_pair(0, honest);
+    network.write(exit, far, pattern(5_000_000, 5), true);
+    network.run_for(Duration::from_secs(1));
+    let path = network.path(path);
+    network.kill(4);
+    let sent = Rc::new(Cell::new(0));
+    let count = sent.clone();
+    network.tamper = Some(Box::new(move |passing| {
+        if passing.from == GUARD {
+            count.set(count.get() + passing.bytes.len() as u64);
+        }
+    }));
+    for _ in 0..50 {
+        for _ in 0..20 {
+            network.begin_circuit(attacker, path.clone());
+        }
+        network.run_for(Duration::from_millis(100));
+    }
+    sent.get() / 5000
+}
+
 #[test]
-fn set_up_is_paid_from_the_bucket() {
+fn set_up_is_paid_from_the_bucket_when_it_leaves() {
     /// In kilobytes per second.
     const RATE: u64 = 200;
-    for name in ["backtap", "vanilla"] {
+    let floods: [(&str, &[usize]); 3] = [
+        ("backtap", &[GUARD]),
+        ("vanilla", &[GUARD]),
+        // What waits for the next relay's handshake does not leave.
+        ("backtap", &[GUARD, 4]),
+    ];
+    for (name, path) in floods {
         let factory = transport(name);
         let bucket = bucket(RATE, factory.plan().link.refill);
-        let mut network = Network::limited(&*factory, 3, &[Some(bucket)]);
-        let attacker = network.add_client(&*factory);
-        let honest = network.circuit(&[1, 2, 3]);
-        let (_, (exit, far)) = network.stream_pair(0, honest);
-        network.write(exit, far, pattern(5_000_000, 5), true);
-        network.run_for(Duration::from_secs(1));
-        let sent = Rc::new(Cell::new(0));
-        let count = sent.clone();
-        network.tamper = Some(Box::new(move |passing| {
-            if passing.from == GUARD {
-                count.set(count.get() + passing.bytes.len() as u64);
-            }
-        }));
-        for _ in 0..50 {
-            for _ in 0..20 {
-                let path = network.path(&[GUARD]);
-                network.begin_circuit(attacker, path);
-            }
-            network.run_for(Duration::from_millis(100));
-        }
-        let per_second = sent.get() / 5000;
-        println!("{name}: {per_second} kB/s");
+        let mut network = Network::limited(&*factory, 4, &[Some(bucket)]);
+        let per_second = sent_during_a_flood(&mut network, name, path);
+        println!("{name}, {path:?}: {per_second} kB/s");
         // Records, feedback and the like are not paid for.
         assert!(
             (RATE * 9 / 10..RATE * 6 / 5).contains(&per_second),
-            "{name}: {per_second}"
+            "{name}, {path:?}: {per_second}"
         );
         assert!(network.engine(GUARD).counters().handshakes > 900, "{name}");
     }

@@ -61,6 +61,8 @@ pub(crate) struct Far {
     opening: Vec<u8>,
     /// What it has to say.
     out: Vec<Vec<u8>>,
+    /// Messages for its last hop, or later ones, that it was sent.
+    pub(crate) forwards: usize,
 }
 
 impl Far {
@@ -73,6 +75,7 @@ impl Far {
             partial: Vec::new(),
             opening: Vec::new(),
             out: Vec::new(),
+            forwards: 0,
         }
     }
 
@@ -138,7 +141,10 @@ impl Far {
                     ..Known::default()
                 };
             }
-            SetupMessage::Forward { counter, sealed } => known.forward = Some((counter, sealed)),
+            SetupMessage::Forward { counter, sealed } => {
+                known.forward = Some((counter, sealed));
+                self.forwards += 1;
+            }
             SetupMessage::Created { .. } | SetupMessage::Backward { .. } => {
                 panic!("nobody asked for that")
             }

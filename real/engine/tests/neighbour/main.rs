@@ -11,14 +11,15 @@ mod sendmes;
 #[expect(dead_code, reason = "shared with the tests in `engine`")]
 mod support;
 
-use hopflow_engine::Limits;
+use hopflow_engine::{Limits, Pace};
 use hopflow_onion::setup::SetupMessage;
-use hopflow_onion::{OnionPayload, SEALED_SETUP};
-use hopflow_units::{Bytes, CircuitId, Duration};
+use hopflow_onion::{Handshake, OnionPayload, SEALED_SETUP};
+use hopflow_units::{Bytes, Cells, CircuitId, Duration};
 use hopflow_wire::Frame;
 use proptest::prelude::*;
 
-use neighbour::Neighbour;
+use far::Far;
+use neighbour::{Neighbour, epoch};
 use support::Random;
 
 proptest! {
@@ -151,6 +152,43 @@ fn a_question_is_answered_as_often_as_an_honest_neighbour_asks_it() {
 }
 
 #[test]
+fn messages_that_are_passed_on_count_like_circuits_that_are_begun() {
+    let limits = Limits {
+        creates: Pace {
+            per_second: 1,
+            burst: 10,
+        },
+        ..Limits::default()
+    };
+    for transport in ["backtap", "vanilla"] {
+        let mut relay = Neighbour::of(transport, limits);
+        relay.far = Some(Far::new(relay.carrier, epoch()));
+        relay.create(1);
+        relay.extend_to(1, far::ADDRESS, far::hop().fingerprint);
+        let now = relay.now;
+        let far = relay.far.as_mut().expect("it is there");
+        let name = far.circuit(0);
+        assert!(far.is_asked(name), "{transport}");
+        let created = SetupMessage::Created {
+            queue_limit: Cells::new(100),
+            // Only the client could tell that it is none.
+            handshake: Handshake::new(vec![7; 60]).expect("it is short"),
+        };
+        far.setup(now, name, &created);
+        relay.drain();
+        for counter in 10..18 {
+            let sealed = Box::new([0; SEALED_SETUP]);
+            let forward = SetupMessage::Forward { counter, sealed };
+            for _ in 0..5 {
+                relay.setup(1, &forward);
+            }
+        }
+        let passed = relay.far.as_ref().map_or(0, |far| far.forwards);
+        assert_eq!(passed, 8, "{transport}: ten, of which two began it");
+    }
+}
+
+#[test]
 fn answers_to_probes_take_no_more_than_the_probes() {
     const CIRCUITS: u16 = 100;
     const TURNS: usize = 1000;
@@ -163,7 +201,7 @@ fn answers_to_probes_take_no_more_than_the_probes() {
             Frame::<OnionPayload>::Probe(CircuitId::new(circuit))
                 .encode(relay.carrier, &mut probes);
         }
-        assert_eq!(relay.begun.len(), CIRCUITS.into(), "{transport}");
+        assert_eq!(relay.begun.len(), usize::from(CIRCUITS), "{transport}");
         let before = relay.heard[1];
         for _ in 0..TURNS {
             relay.say(&probes);
