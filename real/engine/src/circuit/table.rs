@@ -31,24 +31,46 @@ pub(crate) struct CircuitTable {
 #[derive(Clone, Copy, Debug)]
 struct StreamState {
     circuit: CircuitKey,
+    /// To and from the application: one that moves does not make the other look young.
+    delivers: Progress,
+    packages: Progress,
+}
+
+/// How a direction of a stream goes on.
+#[derive(Clone, Copy, Default, Debug)]
+struct Progress {
     /// What it had moved when it was looked at last.
-    moved: u64,
+    moved: Bytes,
     /// Since when it has held data and moved nothing.
     stalled_since: Option<Instant>,
 }
 
-impl StreamState {
-    fn look(&mut self, now: Instant, view: Option<StreamView>) {
-        let Some(view) = view else { return };
-        let moved = (view.packaged + view.delivered).get();
+impl Progress {
+    fn look(&mut self, now: Instant, moved: Bytes, holds: bool) {
         let before = std::mem::replace(&mut self.moved, moved);
-        if view.held == Cells::ZERO && view.pending == Bytes::ZERO {
+        if !holds {
             self.stalled_since = None;
         } else if moved != before {
             self.stalled_since = Some(now);
         } else {
             self.stalled_since.get_or_insert(now);
         }
+    }
+}
+
+impl StreamState {
+    fn look(&mut self, now: Instant, view: Option<StreamView>) {
+        let Some(view) = view else { return };
+        let (held, pending) = (view.held > Cells::ZERO, view.pending > Bytes::ZERO);
+        self.delivers.look(now, view.delivered, held);
+        self.packages.look(now, view.packaged, pending);
+    }
+
+    /// Since when one of its directions has held data and moved nothing.
+    fn stalled_since(&self) -> Option<Instant> {
+        let both = [self.delivers, self.packages];
+        let since = both.iter().filter_map(|it| it.stalled_since);
+        since.min()
     }
 }
 
@@ -205,8 +227,8 @@ impl CircuitTable {
     pub(crate) fn add_stream(&mut self, stream: StreamHandle, circuit: CircuitKey) {
         let state = StreamState {
             circuit,
-            moved: 0,
-            stalled_since: None,
+            delivers: Progress::default(),
+            packages: Progress::default(),
         };
         self.remove_stream(stream);
         self.streams.insert(stream, state);
@@ -246,7 +268,7 @@ impl CircuitTable {
         let mut streams = std::mem::take(&mut self.streams);
         for (stream, state) in &mut streams {
             state.look(now, view(*stream));
-            if let (Some(since), Some(open)) = (state.stalled_since, self.opened(state.circuit)) {
+            if let (Some(since), Some(open)) = (state.stalled_since(), self.opened(state.circuit)) {
                 let first = open.stalled_since.unwrap_or(since);
                 open.stalled_since = Some(first.min(since));
             }

@@ -364,8 +364,17 @@ fn many_streams_of_a_circuit_share_what_it_may_hold() {
     assert!(held <= Bytes::new(6 << 20), "{held}");
 }
 
-#[test]
-fn a_circuit_that_moves_a_little_while_its_streams_stall_does_not_look_young() {
+/// What moves a little beside what stalls.
+#[derive(Clone, Copy, Debug)]
+enum Moves {
+    /// Another stream of the circuit.
+    Beside,
+    /// The other direction of the stream.
+    Back,
+}
+
+/// A circuit of which nine streams or one stall at the exit, and something moves, goes before a young one.
+fn looks_old(moves: Moves) {
     let factory = transport("vanilla");
     // What the exit sends waits there.
     let bucket = bucket(100, factory.plan().link.refill);
@@ -375,7 +384,11 @@ fn a_circuit_that_moves_a_little_while_its_streams_stall_does_not_look_young() {
     let streams: Vec<_> = (0..10)
         .map(|_| network.stream_pair(attacker, circuit))
         .collect();
-    for (near, (exit, far)) in &streams[1..] {
+    let stalled = match moves {
+        Moves::Beside => &streams[1..],
+        Moves::Back => &streams[..1],
+    };
+    for (near, (exit, far)) in stalled {
         network.set_reading(attacker, *near, false);
         network.write(*exit, *far, pattern(1_000_000, 1), true);
     }
@@ -383,9 +396,13 @@ fn a_circuit_that_moves_a_little_while_its_streams_stall_does_not_look_young() {
     let honest = network.circuit(&[1, 2, 3]);
     let (_, (exit, far)) = network.stream_pair(0, honest);
     network.write(exit, far, pattern(2_000_000, 5), true);
+    let (near, (_, far)) = streams[0];
     for _ in 0..50 {
-        let (_, (exit, moves)) = streams[0];
-        network.write(exit, moves, pattern(400, 1), false);
+        let (node, stream) = match moves {
+            Moves::Beside => (exit, far),
+            Moves::Back => (attacker, near),
+        };
+        network.write(node, stream, pattern(400, 1), false);
         network.run_for(Duration::from_millis(100));
     }
     let now = network.clock(exit);
@@ -393,8 +410,17 @@ fn a_circuit_that_moves_a_little_while_its_streams_stall_does_not_look_young() {
     let held = engine.keep_within(now, Bytes::new(u64::MAX));
     engine.keep_within(now, held.saturating_sub(Bytes::new(1000)));
     network.run_for(Duration::from_secs(2));
-    assert_eq!(network.failure(0, honest), None);
-    assert!(network.failure(attacker, circuit).is_some());
+    assert_eq!(network.failure(0, honest), None, "{moves:?}");
+    assert!(
+        network.failure(attacker, circuit).is_some(),
+        "{moves:?}: the circuit is gone"
+    );
+}
+
+#[test]
+fn a_circuit_that_moves_a_little_while_its_streams_stall_does_not_look_young() {
+    looks_old(Moves::Beside);
+    looks_old(Moves::Back);
 }
 
 /// What the first relay sends in a second, in kilobytes, while somebody begins 200 circuits along
