@@ -56,7 +56,12 @@ impl Engine {
                     handshake,
                 },
                 Some(key),
-            ) if !from_prev => self.on_created(now, key, queue_limit, handshake),
+            ) if !from_prev => {
+                if let Some(link) = self.links.get_mut(link) {
+                    link.names.agree(setup.circuit);
+                }
+                self.on_created(now, key, queue_limit, handshake);
+            }
             (Backward { counter, sealed }, Some(key)) if !from_prev => {
                 self.on_backward(now, key, counter, sealed);
             }

@@ -25,7 +25,11 @@ enum Place {
     New,
     /// No circuit has it, since so many names had been given.
     Free(u32),
-    Taken(Named),
+    Taken {
+        named: Named,
+        /// Whether both ends know of it.
+        agreed: bool,
+    },
 }
 
 /// The names of circuits on a link. One end gives them all.
@@ -33,7 +37,9 @@ enum Place {
 pub(crate) struct Names {
     table: Vec<Place>,
     used: usize,
-    /// The most that were used at once.
+    /// How many of them both ends know of.
+    agreed: usize,
+    /// The most that were known to both at once: at the end that gives names never more than at the other one.
     peak: usize,
     /// The last one that we gave.
     last: usize,
@@ -45,7 +51,7 @@ impl Names {
     #[inline]
     pub(crate) fn get(&self, name: Name) -> Option<Named> {
         match self.table.get(name.index()) {
-            Some(Place::Taken(named)) => Some(*named),
+            Some(Place::Taken { named, .. }) => Some(*named),
             _ => None,
         }
     }
@@ -85,24 +91,40 @@ impl Names {
 
     /// Gives a circuit the name that a neighbour chose, which must be free.
     pub(crate) fn insert(&mut self, name: Name, named: Named) {
+        self.take(name, named);
+        self.agree(name);
+    }
+
+    fn take(&mut self, name: Name, named: Named) {
+        self.remove(name);
         if self.table.len() <= name.index() {
             self.table.resize(name.index() + 1, Place::New);
         }
-        self.used += usize::from(self.get(name).is_none());
-        self.peak = self.peak.max(self.used);
-        self.table[name.index()] = Place::Taken(named);
+        self.used += 1;
+        let agreed = false;
+        self.table[name.index()] = Place::Taken { named, agreed };
+    }
+
+    /// The neighbour has taken a circuit of the name that we gave it.
+    pub(crate) fn agree(&mut self, name: Name) {
+        if let Some(Place::Taken { agreed, .. }) = self.table.get_mut(name.index())
+            && !std::mem::replace(agreed, true)
+        {
+            self.agreed += 1;
+            self.peak = self.peak.max(self.agreed);
+        }
     }
 
     /// Gives a circuit a name: the next in rotation that was not given back while the last
     /// [`QUARANTINE`] were given, or if there is none, the one that was given back first. `None` if
-    /// all are taken.
+    /// all are taken that the neighbour [expects](Names::expects).
     pub(crate) fn choose(&mut self, named: Named) -> Option<Name> {
-        // As many as were used at once, and as many again as rest.
-        let most = (self.peak + QUARANTINE).clamp(2 * QUARANTINE, NAMES);
+        // Twice as many as were used at once, and those that rest: what the neighbour has not heard of may be lost.
+        let most = (2 * self.peak + QUARANTINE).clamp(2 * QUARANTINE, NAMES);
         let age = |place: usize| match self.table.get(place) {
             None | Some(Place::New) => Some(u32::MAX),
             Some(Place::Free(since)) => Some(self.given.wrapping_sub(*since)),
-            Some(Place::Taken(_)) => None,
+            Some(Place::Taken { .. }) => None,
         };
         let mut rotation = (0..most).map(|step| (self.last + step) % most + 1);
         let rested = |place: &usize| age(*place).is_some_and(|age| age as usize >= QUARANTINE);
@@ -113,16 +135,17 @@ impl Names {
         let name = Name::new(place as u16);
         self.last = place;
         self.given = self.given.wrapping_add(1);
-        self.insert(name, named);
+        self.take(name, named);
         Some(name)
     }
 
     pub(crate) fn remove(&mut self, name: Name) {
-        if self.get(name).is_none() {
+        let Some(Place::Taken { agreed, .. }) = self.table.get(name.index()) else {
             return;
-        }
-        self.table[name.index()] = Place::Free(self.given);
+        };
+        self.agreed -= usize::from(*agreed);
         self.used -= 1;
+        self.table[name.index()] = Place::Free(self.given);
         // Who gives no names need not know which rest.
         if self.used == 0 && self.given == 0 {
             self.table = Vec::new();
@@ -139,6 +162,13 @@ mod tests {
             circuit: CircuitKey::default(),
             leaving: Direction::Forward,
         }
+    }
+
+    /// Gives a name of which the neighbour hears.
+    fn agreed(names: &mut Names) -> Option<Name> {
+        let name = names.choose(named())?;
+        names.agree(name);
+        Some(name)
     }
 
     /// Gives names and gives them back at once, and returns how many it takes until `name` comes up.
@@ -175,7 +205,8 @@ mod tests {
     #[test]
     fn names_that_come_back_together_are_not_given_again_soon() {
         let (mut names, mut far) = (Names::default(), Names::default());
-        let given: Vec<Name> = (0..3000).filter_map(|_| names.choose(named())).collect();
+        let given: Vec<Name> = (0..3000).filter_map(|_| agreed(&mut names)).collect();
+        assert_eq!(given.len(), 3000);
         for name in &given {
             assert!(far.expects(*name));
             far.insert(*name, named());
@@ -195,9 +226,33 @@ mod tests {
     }
 
     #[test]
+    fn the_neighbour_takes_names_after_others_of_which_it_never_heard() {
+        let (mut names, mut far) = (Names::default(), Names::default());
+        // Frames that wait for a handshake are so many.
+        let given: Vec<Name> = (0..5000).filter_map(|_| names.choose(named())).collect();
+        for name in &given[..1024] {
+            assert!(far.expects(*name));
+            far.insert(*name, named());
+            names.agree(*name);
+        }
+        for name in &given {
+            names.remove(*name);
+            far.remove(*name);
+        }
+        for turn in 0..5000 {
+            let name = agreed(&mut names).unwrap();
+            assert!(
+                far.expects(name),
+                "the neighbour refuses {name:?}, turn {turn}"
+            );
+            names.remove(name);
+        }
+    }
+
+    #[test]
     fn where_all_names_rest_the_first_that_came_back_is_given() {
         let mut names = Names::default();
-        while names.choose(named()).is_some() {}
+        while agreed(&mut names).is_some() {}
         let [one, other, later] = [5, 77, 9].map(Name::new);
         names.remove(one);
         names.remove(other);
@@ -213,7 +268,7 @@ mod tests {
     fn every_name_can_be_given_once() {
         let mut names = Names::default();
         let given: std::collections::BTreeSet<Name> =
-            std::iter::from_fn(|| names.choose(named())).collect();
+            std::iter::from_fn(|| agreed(&mut names)).collect();
         assert_eq!((given.len(), names.len()), (NAMES, NAMES));
         assert!(!given.contains(&Name::new(0)));
     }
