@@ -7,7 +7,7 @@ use hopflow_units::{Bytes, Duration, Instant, Rate};
 pub struct BucketConfig {
     /// Tokens, in bytes, that are added per second.
     pub rate: Rate,
-    /// Tokens that the bucket holds at most; it starts full.
+    /// Tokens that the bucket holds at most; it starts full. A node takes a cell's at least.
     pub depth: Bytes,
     /// Time between refills; each adds `rate` times this.
     pub interval: Duration,

@@ -83,7 +83,7 @@ impl<P: Payload> Egress<P> {
             links: Vec::new(),
             numbers: Numbers::default(),
             scheduler,
-            bucket: bucket.map(TokenBucket::new),
+            bucket: bucket.map(|bucket| TokenBucket::new(usable(bucket, plan))),
             resume_at: Instant::FAR_FUTURE,
             last_run: None,
             flush: VecDeque::new(),
@@ -214,6 +214,7 @@ impl<P: Payload> Egress<P> {
     /// Changes the token bucket. What waits for it asks again with the next call.
     pub(crate) fn set_bucket(&mut self, now: Instant, config: Option<BucketConfig>) {
         self.resume_at = Instant::FAR_FUTURE;
+        let config = config.map(|config| usable(config, &self.plan));
         match (&mut self.bucket, config) {
             (Some(bucket), Some(config)) => bucket.change(now, config),
             (bucket, config) => *bucket = config.map(TokenBucket::new),
@@ -442,24 +443,51 @@ impl<P: Payload> Egress<P> {
     }
 }
 
+/// A bucket in which the tokens of a cell have room: no cell would ever leave otherwise.
+fn usable(config: BucketConfig, plan: &Plan) -> BucketConfig {
+    BucketConfig {
+        depth: config.depth.max(plan.link.cell_len()),
+        ..config
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use hopflow_units::{Cells, Duration};
+    use hopflow_units::{Cells, Duration, Rate};
     use hopflow_wire::RawPayload;
 
     use super::*;
     use crate::{Direction, EndPlan, HopPlan, LinkPlan, PathPlan, Repair};
 
-    #[test]
-    fn feedback_with_a_delay_that_became_shorter_does_not_wait_for_what_was_noted_before() {
-        let plan = Plan {
+    fn plan() -> Plan {
+        Plan {
             link: LinkPlan::datagrams(Cells::new(9), Duration::from_millis(1)),
             repair: Repair::None,
             hop: HopPlan::default(),
             end: EndPlan::default(),
             path: PathPlan::default(),
+        }
+    }
+
+    #[test]
+    fn a_bucket_that_is_smaller_than_a_cell_lets_cells_leave() {
+        let config = |depth| BucketConfig {
+            rate: Rate::from_bytes_per_sec(1000).unwrap(),
+            depth: Bytes::new(depth),
+            interval: Duration::from_millis(10),
+            phase: Duration::ZERO,
         };
-        let mut egress = Egress::<RawPayload>::new(&Arc::new(plan), None);
+        let mut egress = Egress::<RawPayload>::new(&Arc::new(plan()), Some(config(100)));
+        assert!(egress.may_send(Instant::ZERO));
+        egress.pay_cell(false);
+        assert!(!egress.may_send(Instant::ZERO));
+        egress.set_bucket(Instant::ZERO, Some(config(1)));
+        assert!(egress.may_send(Instant::from_nanos(1_000_000_000)));
+    }
+
+    #[test]
+    fn feedback_with_a_delay_that_became_shorter_does_not_wait_for_what_was_noted_before() {
+        let mut egress = Egress::<RawPayload>::new(&Arc::new(plan()), None);
         let at = Instant::from_nanos;
         for (delay, circuit) in [(7, 0), (9, 1), (3, 2), (9, 3)] {
             let link = egress.add_link();

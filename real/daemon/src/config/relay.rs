@@ -99,9 +99,16 @@ impl Bucket {
         self.burst.unwrap_or_else(|| second.max(LEAST_BURST))
     }
 
-    fn check(&self) -> Result<(), InputError> {
+    /// Whether so many workers can use their parts of it.
+    fn check(&self, workers: u64) -> Result<(), InputError> {
         let burst = self.burst();
-        require(burst >= LEAST_BURST, "bucket.burst", burst, "4 KiB or more")?;
+        // A worker sends nothing before its part of the burst has room for a cell.
+        require(
+            burst >= LEAST_BURST * workers,
+            "bucket.burst",
+            burst,
+            "4 KiB or more for each worker",
+        )?;
         let Some(refill) = self.refill else {
             return Ok(());
         };
@@ -157,6 +164,13 @@ impl Config for RelayConfig {
         let fits = (1..=MOST_WORKERS).contains(&workers);
         require(fits, "workers", workers, "a number from 1 to 256")?;
         check_memory(self.memory)?;
+        let parts = u64::from(workers);
+        require(
+            self.memory >= LEAST_MEMORY * parts,
+            "memory",
+            self.memory,
+            "16 MiB or more for each worker",
+        )?;
         if let Some(Accounting { max, .. }) = self.accounting {
             require(
                 max >= LEAST_ACCOUNTED,
@@ -166,7 +180,8 @@ impl Config for RelayConfig {
             )?;
         }
         self.limits.check()?;
-        self.bucket.as_ref().map_or(Ok(()), Bucket::check)?;
+        let bucket = self.bucket.as_ref();
+        bucket.map_or(Ok(()), |bucket| bucket.check(parts))?;
         self.trace.as_ref().map_or(Ok(()), Trace::check)?;
         self.link.as_ref().map_or(Ok(()), EmulatedLink::check)
     }

@@ -93,6 +93,27 @@ fn a_limited_rate_means_one_worker_and_a_burst_of_a_second() {
 }
 
 #[test]
+fn burst_and_memory_suffice_for_each_worker() {
+    for (more, message) in [
+        (
+            "workers = 8\nbucket = { rate = '1 MB/s', burst = '4 KiB' }",
+            "bucket.burst: 4 KiB: allowed is 4 KiB or more for each worker",
+        ),
+        (
+            "workers = 30\nbucket = { rate = '100 kB/s' }",
+            "bucket.burst: 100 kB: allowed is 4 KiB or more for each worker",
+        ),
+        (
+            "workers = 2\nmemory = '31 MiB'",
+            "memory: 31 MiB: allowed is 16 MiB or more for each worker",
+        ),
+    ] {
+        let found = refusal::<RelayConfig>(&relay_text(more));
+        assert!(found.contains(message), "{found}");
+    }
+}
+
+#[test]
 fn values_that_a_relay_cannot_use_are_named() {
     for (more, message) in [
         (
