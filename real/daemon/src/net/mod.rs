@@ -13,6 +13,7 @@ mod delayed;
 mod descriptors;
 mod emulated;
 mod exit;
+mod failures;
 mod free;
 mod keep_going;
 mod keeper;

@@ -24,6 +24,7 @@ use super::datagrams::{self, Datagrams};
 use super::descriptors::Needs;
 use super::emulated::Emulated;
 use super::exit::Exit;
+use super::failures::Failures;
 use super::keep_going::keep_going;
 use super::keeper::{Calendar, Keeper};
 use super::metrics::{self, Fixed};
@@ -642,6 +643,7 @@ impl Workers {
                 valid: true,
                 seen: 0,
                 moves: Moves::new(self.network.factory.plan().link.carrier),
+                failures: Failures::default(),
             },
             memory: self.memory,
             counted: Traffic::default(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use hopflow_engine::{Engine, LostLink, Via};
+use hopflow_engine::{Engine, Via};
 use hopflow_units::{Duration, Instant};
 use mio::{Events, Poll};
 use tracing::{debug, info, warn};
@@ -14,12 +14,12 @@ use super::alarm::Alarm;
 use super::carriers::Carriers;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::Datagrams;
+use super::failures::Failures;
 use super::moves::Moves;
 use super::reload::known;
 use super::role::{Cx, Role};
 use super::shared::{Shared, Wanted};
 use super::tokens::Source;
-use crate::Hex;
 use crate::accounting::Traffic;
 use crate::directory::Directory;
 
@@ -86,6 +86,8 @@ pub(super) struct Known {
     pub(super) seen: u64,
     /// From where its packets leave.
     pub(super) moves: Moves,
+    /// Which links failed.
+    pub(super) failures: Failures,
 }
 
 /// How a worker ends, or rests.
@@ -320,7 +322,12 @@ impl<R: Role> Worker<R> {
         self.look_at_own_address(now);
         let held = self.engine.keep_within(now, self.memory);
         while let Some(lost) = self.engine.poll_lost() {
-            self.log_lost(&lost);
+            let Known {
+                failures,
+                directory,
+                ..
+            } = &mut self.known;
+            failures.log(now, directory, &lost);
         }
         while let Some(violation) = self.engine.poll_violation() {
             debug!(%violation, "a circuit was closed: a peer broke the protocol");
@@ -333,20 +340,6 @@ impl<R: Role> Worker<R> {
         self.shared.count(moved.since(self.counted));
         self.counted = moved;
         self.shared.publish(&self.engine, held, &self.role, now);
-    }
-
-    /// Logs a link that failed. Only relays of the directory are linked to.
-    fn log_lost(&self, lost: &LostLink) {
-        let relay = self.known.directory.relay(&Hex(lost.to.to_bytes()));
-        let relay = relay.map_or("unknown", |relay| &relay.nickname);
-        match &lost.why {
-            Some(why) => warn!(relay, %why, "a link failed"),
-            None => warn!(
-                relay,
-                why = "silence, or its connection is gone",
-                "a link failed"
-            ),
-        }
     }
 
     /// Takes nothing new while the relay has moved what it may, and closes what is left after a while.
