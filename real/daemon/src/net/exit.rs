@@ -19,7 +19,7 @@ use super::resolver::{Asked, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
 use crate::accounting::Traffic;
-use crate::policy::{ExitPolicy, PolicyRefusal};
+use crate::policy::ExitPolicy;
 use crate::socks::Reply;
 use crate::{Host, Target};
 
@@ -118,7 +118,7 @@ impl Exit {
         self.deadlines.set(place, cx.now + self.limits.connect);
         match target.host {
             Host::Address(address) => {
-                self.try_all(cx, place, &[SocketAddr::new(address, target.port)], false);
+                self.try_all(cx, place, &[SocketAddr::new(address, target.port)]);
             }
             Host::Name(name) => self.ask(cx, place, (owner, &name), target.port),
         }
@@ -227,7 +227,7 @@ impl Exit {
     fn try_named(&mut self, cx: &mut Cx<'_>, place: PlaceKey, addresses: &[IpAddr], port: u16) {
         let at_port = |address: &IpAddr| SocketAddr::new(address.to_canonical(), port);
         let addresses: Vec<_> = addresses.iter().map(at_port).collect();
-        self.try_all(cx, place, &addresses, true);
+        self.try_all(cx, place, &addresses);
     }
 
     /// Forgets a place, and what it waits for.
@@ -247,14 +247,8 @@ impl Exit {
     }
 
     /// Addresses of a target are known: connects to the first that the policy allows.
-    fn try_all(
-        &mut self,
-        cx: &mut Cx<'_>,
-        place: PlaceKey,
-        addresses: &[SocketAddr],
-        by_name: bool,
-    ) {
-        match self.allowed(addresses, by_name) {
+    fn try_all(&mut self, cx: &mut Cx<'_>, place: PlaceKey, addresses: &[SocketAddr]) {
+        match self.allowed(addresses) {
             Err(refusal) => self.give_up(cx, place, refusal),
             Ok(mut allowed) => {
                 allowed.reverse();
@@ -267,15 +261,13 @@ impl Exit {
     }
 
     /// Which of a target's addresses the exit may connect to.
-    fn allowed(&self, addresses: &[SocketAddr], by_name: bool) -> Result<Vec<SocketAddr>, Reply> {
+    fn allowed(&self, addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, Reply> {
         let policy = self.policy.as_ref().ok_or(Reply::NotAllowed)?;
-        let refused = |refusal| match refusal {
-            // Who asks for names must not learn which the exit's own network has.
-            PolicyRefusal::Private if by_name => Reply::HostUnreachable,
-            _ => Reply::NotAllowed,
-        };
-        let mut allowed = policy.allowed(addresses).map_err(refused)?;
+        let allowed = policy.allowed(addresses);
+        let mut allowed = allowed.map_err(|_| Reply::NotAllowed)?;
         if allowed.is_empty() {
+            // A name has none, or none that we show: who asks for names must not learn which the exit's own network
+            // has.
             return Err(Reply::HostUnreachable);
         }
         allowed.retain(|address| !self.overlay.has(*address));
@@ -409,7 +401,9 @@ impl Role for Exit {
 
     fn work(&mut self, cx: &mut Cx<'_>) -> bool {
         let now = cx.now;
-        while let Some((number, addresses)) = self.resolver.as_mut().and_then(|it| it.poll(now)) {
+        while let (Some(resolver), Some(policy)) = (&mut self.resolver, &self.policy)
+            && let Some((number, addresses)) = resolver.poll(now, policy)
+        {
             self.answer(cx, number, &addresses);
         }
         self.look_at_due(cx);

@@ -8,7 +8,7 @@ mod rule;
 mod special;
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,13 @@ impl ExitPolicy {
             Some(first) if allowed.is_empty() => self.check(*first).map(|()| allowed),
             _ => Ok(allowed),
         }
+    }
+
+    /// What somebody who asks for a name may learn of its addresses: not those that are private or special, unless
+    /// they may be accepted.
+    pub fn shown(&self, mut addresses: Vec<IpAddr>) -> Vec<IpAddr> {
+        addresses.retain(|address| self.allow_private || !is_special(address.to_canonical()));
+        addresses
     }
 
     /// Whether the exit may connect to `target`, as far as can be said before names are looked up.

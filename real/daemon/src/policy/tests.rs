@@ -201,6 +201,17 @@ fn of_the_addresses_of_a_name_only_the_allowed_are_used() {
 }
 
 #[test]
+fn who_asks_for_a_name_does_not_learn_of_private_addresses() {
+    let mut open = policy(&["accept *:80"]);
+    let [private, mapped, public] =
+        ["10.0.0.1", "::ffff:10.0.0.1", "8.8.8.8"].map(|it| it.parse().unwrap());
+    assert_eq!(open.shown(vec![private, public, mapped]), [public]);
+    assert_eq!(open.shown(vec![private]), [] as [IpAddr; 0]);
+    open.allow_private = true;
+    assert_eq!(open.shown(vec![private, public]), [private, public]);
+}
+
+#[test]
 fn a_name_may_be_allowed_where_some_address_is() {
     let policy = policy(&[
         "reject 1.2.3.4:80",

@@ -13,6 +13,7 @@ use hopflow_units::Instant;
 use mio::Waker;
 
 use super::owners::Owner;
+use crate::policy::ExitPolicy;
 use cache::Cache;
 use questions::{MOST_OF_NETWORK, Question, Questions};
 
@@ -88,9 +89,11 @@ impl Resolver {
         self.questions.remove(circuit, number);
     }
 
-    /// An answer that has come, with the number of its question.
-    pub(super) fn poll(&mut self, now: Instant) -> Option<(u64, Vec<IpAddr>)> {
+    /// An answer that has come, with the number of its question. A name of which `policy` shows no address is like one
+    /// that does not exist, also in how long that is remembered.
+    pub(super) fn poll(&mut self, now: Instant, policy: &ExitPolicy) -> Option<(u64, Vec<IpAddr>)> {
         let (question, addresses) = self.found.try_recv().ok()?;
+        let addresses = policy.shown(addresses);
         self.cache.put(now, &question.host, addresses.clone());
         Some((question.number, addresses))
     }
