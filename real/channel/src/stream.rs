@@ -12,6 +12,10 @@ use crate::state::HANDSHAKE_TIMEOUT;
 use crate::{Error, Fingerprint, Identity, State};
 pub(crate) use config::responder_config;
 
+/// Bytes that may arrive without any plaintext in them: a record of the greatest length (RFC 8446, section 5.2), and
+/// some messages of a handshake. The library would keep 64 KiB of a handshake's message whose end does not come.
+const MOST_SILENT: usize = 20 * 1024;
+
 /// One end of a link over a stream of bytes such as TCP, secured by TLS 1.3 (RFC 8446).
 ///
 /// What is sealed comes out at the other end in the same order, but in other pieces. Bytes of the
@@ -23,6 +27,8 @@ pub struct StreamChannel {
     state: State,
     /// When the handshake must be done; unknown until the channel is first used.
     deadline: Option<Instant>,
+    /// Bytes that have arrived since the last plaintext.
+    silent: usize,
 }
 
 impl StreamChannel {
@@ -49,6 +55,7 @@ impl StreamChannel {
             tls: Box::new(tls),
             state: State::Handshaking,
             deadline: None,
+            silent: 0,
         }
     }
 
@@ -121,9 +128,11 @@ impl StreamChannel {
 
     /// Reads a piece of `bytes`.
     fn read(&mut self, bytes: &mut &[u8], out: &mut dyn FnMut(&[u8])) {
+        let before = bytes.len();
         if let Err(error) = self.tls.read_tls(bytes) {
             return self.end(Error::Protocol(error.to_string()));
         }
+        self.silent += before - bytes.len();
         let outcome = self.tls.process_new_packets();
         // Plaintext that came before an error is as good as any.
         let mut reader = self.tls.reader();
@@ -131,10 +140,14 @@ impl StreamChannel {
             out(plain);
             let read = plain.len();
             reader.consume(read);
+            self.silent = 0;
         }
         match outcome {
             Err(error) => self.end(reason(&error)),
             Ok(state) if state.peer_has_closed() => self.end(Error::ClosedByPeer),
+            Ok(_) if self.silent > MOST_SILENT => {
+                self.end(Error::Protocol("a message without an end".to_owned()));
+            }
             Ok(_) if self.tls.is_handshaking() => (),
             Ok(_) => self.state = State::Open,
         }

@@ -278,3 +278,35 @@ fn an_open_channel_wants_no_timer() {
         .handle_timeout(NOW + Duration::from_secs(1_000_000));
     assert_eq!(*pair.caller.state(), State::Open);
 }
+
+#[test]
+fn a_message_of_a_handshake_whose_end_does_not_come_is_not_kept() {
+    // A ClientHello of nearly 64 KiB, in records of 8000 bytes.
+    let mut message = vec![1, 0, 0xff, 0xf0];
+    message.resize(60_000, 0);
+    let mut called = StreamChannel::accept(identity());
+    let mut taken = 0;
+    for piece in message.chunks(8000) {
+        let [high, low] = (piece.len() as u16).to_be_bytes();
+        let record = [&[22, 3, 1, high, low], piece].concat();
+        called.receive(NOW, &record, &mut |_| panic!("there is no plaintext"));
+        if matches!(called.state(), State::Closed(_)) {
+            break;
+        }
+        taken += piece.len();
+    }
+    assert!((8000..=24_000).contains(&taken), "{taken} bytes");
+}
+
+#[test]
+fn much_data_in_records_of_the_greatest_length_arrives() {
+    let mut pair = Pair::open();
+    let data = text(1 << 20);
+    let mut wire = Vec::new();
+    assert!(pair.caller.seal(NOW, &data, &mut wire));
+    for bytes in wire.chunks(1000) {
+        pair.reach_called(bytes);
+    }
+    assert!(pair.read_by_called == data);
+    assert_eq!(*pair.called.state(), State::Open);
+}
