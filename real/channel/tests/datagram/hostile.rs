@@ -151,15 +151,29 @@ fn who_sees_nothing_of_a_handshake_cannot_break_it_off() {
 }
 
 #[test]
-fn a_forged_plaintext_alert_does_not_close_an_open_channel() {
-    let mut pair = Pair::open();
+fn who_saw_the_opening_does_not_close_an_open_channel_by_an_alert_in_plaintext() {
+    let mut pair = Pair::new();
+    let mut opening = None;
+    while pair.exchange(&mut |datagram| {
+        opening.get_or_insert_with(|| datagram.clone());
+        vec![datagram]
+    }) {}
+    assert!(pair.is_open(), "{pair:?}");
+    // The head of the caller's datagrams; the called repeats the nonce in it.
+    let opening = opening.expect("the caller said something");
+    let (head, nonce) = (&opening[..25], &opening[1..9]);
     let close_notify = [21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 1, 0];
     let fatal = [21, 254, 253, 0, 0, 0, 0, 0, 0, 0, 9, 0, 2, 2, 40];
     for alert in [close_notify, fatal] {
-        pair.reach_called(&alert);
-        pair.reach_caller(&alert);
+        pair.reach_called(&[head, &alert].concat());
+        pair.reach_caller(&[&[3], nonce, &alert].concat());
+        pair.now += Duration::from_secs(1);
+        pair.settle();
     }
     assert!(pair.is_open(), "{pair:?}");
+    let datagram = pair.sealed(b"undisturbed");
+    pair.reach_called(&datagram);
+    assert_eq!(pair.read_by_called, [b"undisturbed"]);
 }
 
 #[test]
