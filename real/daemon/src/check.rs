@@ -32,6 +32,7 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
     };
     let traced = config.trace.as_ref().map(Trace::warnings);
     found.warnings.extend(traced.unwrap_or_default());
+    found.warnings.extend(published(config.metrics));
     if let Some(accounting) = config.accounting {
         let standing = Ledger::open(accounting, &config.keys, now)?.standing();
         found.facts.push(format!("accounting: {standing}"));
@@ -128,6 +129,7 @@ pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputErr
                 .push(format!("the directory lists no {kind}: there are no paths"));
         }
     }
+    found.warnings.extend(published(config.metrics));
     if !config.socks.ip().is_loopback() {
         found.warnings.push(format!(
             "socks: {}: anyone who reaches this address can use the client",
@@ -135,6 +137,14 @@ pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputErr
         ));
     }
     Ok(found)
+}
+
+/// What to say of metrics that others than this host can read.
+fn published(metrics: Option<SocketAddr>) -> Option<String> {
+    let metrics = metrics.filter(|metrics| !metrics.ip().to_canonical().is_loopback())?;
+    Some(format!(
+        "metrics: {metrics}: anyone who reaches this address can read them, and they leak information about users"
+    ))
 }
 
 fn network(directory: &Directory) -> String {
@@ -191,4 +201,17 @@ fn compare(config: &RelayConfig, listed: &Relay, warnings: &mut Vec<String>) {
 fn reaches(listed: SocketAddr, listen: SocketAddr) -> bool {
     let any = listen.ip().is_unspecified() && listed.is_ipv6() == listen.is_ipv6();
     listed == listen || any && listed.port() == listen.port()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_that_others_can_read_bring_a_warning() {
+        let warns = |address: &str| published(Some(address.parse().unwrap())).is_some();
+        assert!(warns("0.0.0.0:9100") && warns("[::]:9100") && warns("192.0.2.1:9100"));
+        assert!(!warns("127.0.0.1:9100") && !warns("[::1]:9100"));
+        assert_eq!(published(None), None);
+    }
 }
