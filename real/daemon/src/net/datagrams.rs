@@ -131,9 +131,10 @@ impl Socket {
         let _ = self.registry.reregister(&mut self.io, self.token, interest);
     }
 
-    /// Sends datagrams as far as the kernel takes them, and returns how many bytes that were.
+    /// Sends datagrams as far as the kernel takes them, and returns how many bytes need not be sent any more. What
+    /// it refuses for another reason than room is lost, and not counted.
     fn try_send(&mut self, transmit: Transmit, bytes: &[u8]) -> usize {
-        let mut sent = 0;
+        let mut done = 0;
         let most = self.state.max_gso_segments().max(1) * transmit.segment;
         for piece in bytes.chunks(most.max(1)) {
             let result = self.state.try_send(
@@ -146,13 +147,14 @@ impl Socket {
                     src_ip: None,
                 },
             );
-            if result.is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
-                break;
+            match result {
+                Ok(()) => self.traffic.sent += piece.len() as u64,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {}
             }
-            sent += piece.len();
+            done += piece.len();
         }
-        self.traffic.sent += sent as u64;
-        sent
+        done
     }
 
     /// Takes a batch, if there may be one.
@@ -386,5 +388,29 @@ impl Datagrams {
         self.link
             .as_ref()
             .map_or(Instant::FAR_FUTURE, |link| link.next_event(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_kernel_refuses_is_lost_and_does_not_count() {
+        let poll = mio::Poll::new().unwrap();
+        let here = bind(([127, 0, 0, 1], 0).into(), false).unwrap();
+        let receiver = bind(([127, 0, 0, 1], 0).into(), false).unwrap();
+        let mut socket = Socket::new(here, poll.registry(), Source::Outgoing).unwrap();
+        // From an address of this host alone nothing leads to others.
+        let elsewhere = SocketAddr::from(([192, 0, 2, 1], 1));
+        for (to, sent) in [(elsewhere, 0), (receiver.local_addr().unwrap(), 300)] {
+            let transmit = Transmit {
+                to,
+                via: Via::Outgoing,
+                segment: 100,
+            };
+            socket.send(transmit, &[7; 300]);
+            assert_eq!((socket.traffic.sent, socket.stuck.len()), (sent, 0), "{to}");
+        }
     }
 }
