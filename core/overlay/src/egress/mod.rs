@@ -486,6 +486,24 @@ mod tests {
     }
 
     #[test]
+    fn a_bucket_owes_much_beyond_what_it_holds_when_it_is_full() {
+        let config = BucketConfig {
+            rate: Rate::from_bytes_per_sec(10_000).unwrap(),
+            depth: Bytes::new(1000),
+            interval: Duration::from_millis(10),
+            phase: Duration::from_millis(10),
+        };
+        let mut egress = Egress::<RawPayload>::new(&Arc::new(plan()), Some(config));
+        egress.pay(Bytes::new(2000));
+        assert!(!egress.owes_much(Instant::ZERO));
+        egress.pay(Bytes::new(1));
+        assert!(egress.owes_much(Instant::ZERO));
+        assert!(!egress.owes_much(Instant::from_nanos(10_000_000)));
+        egress.set_bucket(Instant::ZERO, None);
+        assert!(!egress.owes_much(Instant::ZERO));
+    }
+
+    #[test]
     fn feedback_with_a_delay_that_became_shorter_does_not_wait_for_what_was_noted_before() {
         let mut egress = Egress::<RawPayload>::new(&Arc::new(plan()), None);
         let at = Instant::from_nanos;
