@@ -202,7 +202,7 @@ fn results_of_others_are_left_as_they_are() {
     let before = contents(folder.path());
     let message = refusal(folder.path(), &run);
     assert!(
-        message.starts_with("out holds results of another scenario, \"tiny\""),
+        message.starts_with("out holds results of \"tiny\" as it was before it changed"),
         "{message}"
     );
     assert_eq!(contents(folder.path()), before);

@@ -191,7 +191,7 @@ fn what_belongs_to_others_is_left_alone() {
     };
     let message = refused(&other, &folder);
     assert!(
-        message.contains("results of another scenario, \"tiny\""),
+        message.contains("results of \"tiny\" as it was before it changed"),
         "{message}"
     );
     assert_eq!(fs::read(folder.join("manifest.json")).unwrap(), manifest);

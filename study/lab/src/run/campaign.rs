@@ -229,10 +229,14 @@ impl Campaign {
         }
         match Folder::open(folder).read_manifest() {
             Ok(found) if self.is_same(&found) => Ok(false),
-            Ok(found) => Err(occupied(format!(
-                "results of another scenario, \"{}\"",
-                found.scenario
-            ))),
+            Ok(found) => {
+                let name = &found.scenario;
+                Err(occupied(if *name == self.manifest.scenario {
+                    format!("results of \"{name}\" as it was before it changed")
+                } else {
+                    format!("results of another scenario, \"{name}\"")
+                }))
+            }
             Err(hopflow_results::Error::Missing { .. }) => {
                 let occupants = fs::read_dir(folder).map_or(0, Iterator::count);
                 if occupants > 0 {
