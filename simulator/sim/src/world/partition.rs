@@ -260,11 +260,8 @@ impl Partition {
     pub(crate) fn run_window(&mut self, window: u64) {
         let mut work = self.pending.take(window);
         let mut sorted = self.sort(&mut work);
-        let (mut rest, mut begin) = (&mut sorted.arrivals[..], 0);
-        for (&lane, &end) in work.lanes.iter().zip(&sorted.ends) {
+        for (&lane, arrivals) in work.lanes.iter().zip(sorted.parts()) {
             let index = lane as usize;
-            let arrivals = split_off(&mut rest, end - begin);
-            begin = end;
             let limit = self.pending.limit(index, window);
             let delay = self.pending.strides[index].delay.as_nanos();
             let at_router = Instant::from_nanos(limit.as_nanos().saturating_sub(delay));
@@ -319,10 +316,7 @@ impl Partition {
             lanes: (0..self.lanes.len() as u32).collect(),
         };
         let mut sorted = self.sort(&mut work);
-        let (mut rest, mut begin) = (&mut sorted.arrivals[..], 0);
-        for (lane, &end) in self.lanes.iter_mut().zip(&sorted.ends) {
-            let arrivals = split_off(&mut rest, end - begin);
-            begin = end;
+        for (lane, arrivals) in self.lanes.iter_mut().zip(sorted.parts()) {
             lane.run((Instant::ZERO, limit), arrivals, &mut self.shared);
             lane.machine.sample_up(limit);
         }
@@ -418,13 +412,6 @@ impl Partition {
             Err(&mut self.mail[partition as usize])
         }
     }
-}
-
-/// Takes the first `count` packets.
-fn split_off<'a>(rest: &mut &'a mut [Arrival], count: u32) -> &'a mut [Arrival] {
-    let (first, others) = std::mem::take(rest).split_at_mut(count as usize);
-    *rest = others;
-    first
 }
 
 #[cfg(test)]

@@ -14,10 +14,22 @@ pub(crate) struct Sorter {
 /// Packets of some lanes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sorted {
-    /// Those of a lane stand together, lanes in the order that was asked for.
-    pub(crate) arrivals: Vec<Arrival>,
+    /// Those of a lane stand together.
+    arrivals: Vec<Arrival>,
     /// How many there are up to the end of each lane's.
-    pub(crate) ends: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Sorted {
+    /// The packets of each lane that is due, in the order of lanes.
+    pub(crate) fn parts(&mut self) -> impl Iterator<Item = &mut [Arrival]> {
+        let (mut rest, mut begin) = (&mut self.arrivals[..], 0);
+        self.ends.iter().map(move |&end| {
+            let (first, others) = std::mem::take(&mut rest).split_at_mut((end - begin) as usize);
+            (rest, begin) = (others, end);
+            first
+        })
+    }
 }
 
 impl Sorter {
