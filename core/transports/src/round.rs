@@ -33,10 +33,13 @@ impl Base {
     };
 
     fn note(&mut self, now: Instant, rtt: Duration) {
-        if now.saturating_since(self.since) >= PERIOD {
+        let age = now.saturating_since(self.since);
+        if age >= PERIOD {
+            let recent = age < PERIOD * 2;
+            let before = if recent { self.least[0] } else { Duration::MAX };
             *self = Self {
                 since: now,
-                least: [Duration::MAX, self.least[0]],
+                least: [Duration::MAX, before],
             };
         }
         self.least[0] = rtt.min(self.least[0]);
@@ -257,7 +260,7 @@ mod tests {
         }
         assert_eq!(least(600, Some(far)), far);
         assert_eq!(least(5000, None), far, "what is not measured anew stays");
-        assert_eq!(least(5000, Some(near)), near);
+        assert_eq!(least(5000, Some(far * 2)), far * 2, "after a pause");
     }
 
     #[test]

@@ -234,6 +234,8 @@ struct Combination {
     /// Whether a third of the circuits have BackTap.
     rollout: bool,
     records: bool,
+    /// Whether also what holds cells back.
+    breakdown: bool,
     /// Whether some circuits are traced, and the packets of some taken down.
     traces: bool,
 }
@@ -249,6 +251,7 @@ impl Combination {
             seed: random.integer(1, 1000),
             rollout: random.bernoulli(0.2),
             records: random.bernoulli(0.5),
+            breakdown: random.bernoulli(0.5),
             traces: random.bernoulli(0.5),
         }
     }
@@ -281,6 +284,8 @@ impl Combination {
             world.record_latency();
             world.record_queues(every);
             world.record_traces(every);
+        }
+        if self.records && self.breakdown {
             world.record_breakdown();
         }
         if self.traces {
@@ -363,7 +368,7 @@ fn any_network_has_the_same_results_on_any_number_of_threads() {
     for _ in 0..wanted {
         let combination = Combination::draw(&mut random, &scenario);
         let alone = combination.run(&scenario, 1);
-        if combination.records {
+        if combination.records && combination.breakdown {
             assert_adds_up(&alone, &combination);
         }
         let alone = Recorded::of(alone);

@@ -240,15 +240,20 @@ impl Engine {
     ) -> Option<Frame<OnionPayload>> {
         let frame = Frame::Probe(circuit);
         let known = self.named(link, circuit);
-        if known.is_some_and(|key| self.circuits.is_open(key)) {
+        let is_open = known.is_some_and(|key| self.circuits.is_open(key));
+        if is_open || known.is_none() {
+            // Of a circuit that is gone it is said so, which is shorter.
             let len = self.plan.feedback_len().get() as usize;
             let link = self.links.get_mut(link)?;
             let may = if self.host.owes_much(now) {
-                link.may_answer(now)
+                // On connections nothing is lost, so that nobody has to ask.
+                self.plan.link.carrier == Carrier::Datagram && link.may_answer(now)
             } else {
                 link.affords_answer(now, len)
             };
-            return may.then_some(frame);
+            if !may || is_open {
+                return may.then_some(frame);
+            }
         }
         let frame = self.unless_in_setup(link, circuit, frame);
         if frame.is_none() {

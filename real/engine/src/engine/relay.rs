@@ -216,14 +216,16 @@ impl Engine {
             (Forwarded::AskAgain(body), Some(next)) => {
                 self.send_setup(now, next.link, next.name, &body);
             }
-            (Forwarded::Relayed { body, new }, Some(next)) => {
+            (Forwarded::Relayed { body, new, prepaid }, Some(next)) => {
                 // Who repeats a message does not keep the circuit.
                 if new {
                     self.circuits.set_alarm(key, Some(now + SPARE));
                 }
                 // It leaves before cells. The client repeats what is dropped.
-                if !self.host.owes_much(now) && self.may_ask_next(now, key) {
+                if prepaid || (!self.host.owes_much(now) && self.may_ask_next(now, key)) {
                     self.send_setup(now, next.link, next.name, &body);
+                } else {
+                    self.counters.circuits_refused += 1;
                 }
             }
             (Forwarded::TooLong, _) => {

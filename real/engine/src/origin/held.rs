@@ -60,10 +60,13 @@ impl<T: Copy + Ord> Held<T> {
         self.len = self.len - before + after;
     }
 
-    /// Whether no network has more than this one, which has something.
+    /// Whether no network has more than this one, which has something; a relay is not where a network has as much.
     pub(crate) fn is_heaviest(&self, prefix: Prefix) -> bool {
-        let most = self.ranks.last().map(|(most, _)| *most);
-        most == Some(self.of(prefix).div_ceil(prefix.share()))
+        self.ranks.last().is_some_and(|(most, last)| {
+            let is_relay = |prefix| matches!(prefix, Prefix::Relay(_));
+            let loses = !is_relay(prefix) || is_relay(*last);
+            loses && *most == self.of(prefix).div_ceil(prefix.share())
+        })
     }
 
     /// A network that has most.

@@ -7,7 +7,7 @@ use hopflow_units::{Duration, Instant};
 use super::routes::Routes;
 use super::shared::Shared;
 
-/// Windows in the time in which nothing is felt, where one thread lets lanes run several at once: with
+/// Windows in the time in which nothing is felt, where lanes run several at once on the one thread that is allowed: with
 /// shorter ones less of what a lane could run is lost by rounding. Several threads would wait for each
 /// other more often.
 const PARTS: u64 = 2;

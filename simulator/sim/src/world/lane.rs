@@ -118,6 +118,12 @@ impl Lane {
         }
     }
 
+    /// Whether what is recorded here depends on how far other lanes, or the lane's own links, have gone: what
+    /// holds cells back, and uploads, of which the exit is told when they begin.
+    pub(crate) fn asks_others(&self) -> bool {
+        self.records.breakdown.is_some() || self.servers.iter().any(|server| server.sink.is_some())
+    }
+
     /// Takes a user's request: its server will receive it.
     pub(crate) fn expect_request(&mut self, server: u32, request: Request) {
         self.servers[server as usize].begin(request);
@@ -171,7 +177,7 @@ impl Lane {
     }
 
     /// Handles what happens at the machine before `limit`, when all is known that reaches its router
-    /// before `at_router`: `arrivals` are what nobody has told it yet, and some that may reach it later. Returns when
+    /// before `at_router`: `arrivals` are what nobody has told it yet. Returns when
     /// the lane must be run next, as [`wake_at`](Self::wake_at).
     pub(crate) fn run(
         &mut self,

@@ -145,6 +145,10 @@ impl Pending {
     #[inline]
     fn accept(&mut self, lane: usize, arrival: Arrival) {
         let window = self.window_of(lane, arrival.at + self.strides[lane].delay);
+        debug_assert!(
+            window >= self.next || self.width == 1,
+            "it has run what comes after"
+        );
         let work = self.agenda.work_of(window);
         if work.arrivals.capacity() == 0 {
             work.arrivals = self.spare_arrivals.pop().unwrap_or_default();

@@ -360,9 +360,11 @@ impl World {
     }
 
     /// Lets lanes run ahead of others, unless somebody wants all of them at one time: who pauses, looks
-    /// or changes something.
+    /// or changes something, and recorders that ask a link or another lane how it is.
     fn choose_windows(&mut self, until: Instant) {
+        let mut lanes = self.partitions.iter().flat_map(|all| &all.lanes);
         let ahead = until > self.grid.end && self.watched.is_none();
+        let ahead = ahead && !lanes.any(Lane::asks_others);
         if self.grid.choose_windows(ahead, !self.wanted.is_one()) {
             self.partitions[0].renew(&self.grid);
         }

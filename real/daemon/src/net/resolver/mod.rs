@@ -20,9 +20,8 @@ use questions::{MOST_OF_NETWORK, Question, Questions};
 /// Names that are looked up at the same time.
 const THREADS: usize = 2 * MOST_OF_NETWORK;
 
-/// Addresses of a name that are looked at: for each the worker asks the system whether it is its machine's, and
-/// may try to connect. Who answers for a name chooses how many it has.
-const MOST_ADDRESSES: usize = 8;
+/// Addresses of a name that are kept: who answers for a name chooses how many it has.
+const MOST_ADDRESSES: usize = 64;
 
 /// What the system's resolver found; nothing if it knows no such name.
 type Found = (Question, Vec<IpAddr>);
