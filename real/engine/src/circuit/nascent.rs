@@ -208,8 +208,7 @@ impl Nascent {
                 Passage::TooLong => return Forwarded::TooLong,
             };
             self.keys.forward.apply_setup_layer(counter, &mut sealed);
-            let message = SetupMessage::Forward { counter, sealed };
-            let body = Box::new(message.encode());
+            let body = Box::new(SetupMessage::Forward { counter, sealed }.encode());
             let prepaid = new && self.relayed.count <= PREPAID;
             return Forwarded::Relayed { body, new, prepaid };
         }
