@@ -48,9 +48,10 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, neither
     /// begins nor ends here, has a stream of that name, or has 2048 streams. The name of a stream
     /// that was broken off is free when the far end has answered, and on a circuit where it was not
-    /// the first of several, never. Do not use the name of a stream again that ended at both sides: the far end may
-    /// still have it, and would take the new one for a breach of the protocol. `None`, too, if circuits stand there twice, do not all begin or
-    /// all end here, or one of them shares a stream with others than these.
+    /// the first of several, never. Do not use the name of a stream again that ended at both sides:
+    /// the far end may still have it, and would take the new one for a breach of the protocol.
+    /// `None`, too, if circuits stand there twice, do not all begin or all end here, or one of them
+    /// shares a stream with others than these.
     ///
     /// # Panics
     /// If there are no circuits, or the stream's name is 0, which means a circuit as a whole.
@@ -88,14 +89,14 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
         let _ = (circuit, proof);
     }
 
-    /// Says whether the application takes a stream's data: at first it does where the stream was opened, and at
-    /// an exit it does not ([`Event::Begun`]). What arrives
-    /// meanwhile is held, and the other end asked to pause before that is too much.
+    /// Says whether the application takes a stream's data: at first it does where the stream was
+    /// opened, and at an exit it does not ([`Event::Begun`]). What arrives meanwhile is held, and the
+    /// other end asked to pause before that is too much.
     fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool);
 
-    /// The application takes at most `most`, and one at least, of the cells that are held for it; if none is left then, it also
-    /// takes what arrives from now on. True in that case: otherwise it is to ask again. Of
-    /// [`Host::set_reading`] it gets all of them at once.
+    /// The application takes at most `most`, and one at least, of the cells that are held for it. If
+    /// none is left then, it also takes what arrives from now on, and this is true; otherwise it is
+    /// to ask again. [`Host::set_reading`] gives it all of them at once.
     fn read_some(&mut self, now: Instant, stream: StreamHandle, most: Cells) -> bool;
 
     /// Takes the frames of a datagram, or of a piece of stream, that arrived on a link.
@@ -115,8 +116,8 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Pays for what the driver sends beside the node's frames, so that cells wait for it: `len` bytes.
     fn pay(&mut self, len: Bytes);
 
-    /// Whether the token bucket owes more than it holds when it is full: no cell leaves for so long that a driver
-    /// had better leave out what can wait. False without a bucket.
+    /// Whether the token bucket owes more than it holds when it is full: no cell leaves for so long
+    /// that a driver had better leave out what can wait. False without a bucket.
     fn owes_much(&self, now: Instant) -> bool;
 
     /// Handles all timers that are due.

@@ -118,8 +118,8 @@ impl Lane {
         }
     }
 
-    /// Whether what is recorded here depends on how far other lanes, or the lane's own links, have gone: what
-    /// holds cells back, and uploads, of which the exit is told when they begin.
+    /// Whether what is recorded here depends on how far other lanes, or the lane's own links, have
+    /// gone: what holds cells back, and uploads, of which the exit is told when they begin.
     pub(crate) fn asks_others(&self) -> bool {
         self.records.breakdown.is_some() || self.servers.iter().any(|server| server.sink.is_some())
     }
@@ -177,8 +177,8 @@ impl Lane {
     }
 
     /// Handles what happens at the machine before `limit`, when all is known that reaches its router
-    /// before `at_router`: `arrivals` are what nobody has told it yet. Returns when
-    /// the lane must be run next, as [`wake_at`](Self::wake_at).
+    /// before `at_router`: `arrivals` are what it does not know yet. Returns when the lane must be run
+    /// next, as [`wake_at`](Self::wake_at).
     pub(crate) fn run(
         &mut self,
         (limit, at_router): (Instant, Instant),
