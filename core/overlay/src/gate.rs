@@ -28,14 +28,14 @@ struct Pacer {
     burst: Duration,
     /// When the next cell is due, if none goes ahead of time.
     due: Instant,
-    /// When the last cell passed.
-    last: Instant,
+    /// When the last cell passed, if one did.
+    last: Option<Instant>,
 }
 
 impl Pacer {
     /// How long cells that went ahead of time take with this interval.
-    fn ahead(&self, interval: Duration) -> Duration {
-        let ahead = self.due.saturating_since(self.last + self.interval);
+    fn ahead(&self, last: Instant, interval: Duration) -> Duration {
+        let ahead = self.due.saturating_since(last + self.interval);
         if ahead.is_zero() {
             return ahead;
         }
@@ -88,7 +88,7 @@ impl Gate {
         self.passed += 1;
         if let Some(pacer) = &mut self.pacer {
             pacer.due = pacer.due.max(now) + pacer.interval;
-            pacer.last = now;
+            pacer.last = Some(now);
         }
     }
 
@@ -130,8 +130,9 @@ impl Gate {
     /// ahead of time. Cells that went ahead of time at the pace before count as ahead at this one.
     pub fn set_pace(&mut self, interval: Duration, burst: Duration) {
         let pacer = self.pacer.get_or_insert_default();
-        let ahead = pacer.ahead(interval);
-        pacer.due = pacer.due.min(pacer.last + interval) + ahead;
+        if let Some(last) = pacer.last {
+            pacer.due = last + interval + pacer.ahead(last, interval);
+        }
         (pacer.interval, pacer.burst) = (interval, burst);
     }
 
@@ -270,5 +271,17 @@ mod tests {
         gate.set_pace(Duration::from_millis(1), Duration::ZERO);
         assert_eq!(pass_all(&mut gate, start), 0);
         assert_eq!(pass_all(&mut gate, start + Duration::from_millis(1)), 1);
+    }
+
+    #[test]
+    fn a_slower_pace_holds_the_cell_that_was_due() {
+        let mut gate = Gate::default();
+        gate.set_pace(Duration::from_millis(1), Duration::ZERO);
+        let start = Instant::from_nanos(5_000_000);
+        assert_eq!(pass_all(&mut gate, start), 1);
+        gate.set_pace(Duration::from_millis(10), Duration::ZERO);
+        assert_eq!(gate.opens_at(), Some(start + Duration::from_millis(10)));
+        assert_eq!(pass_all(&mut gate, start + Duration::from_millis(9)), 0);
+        assert_eq!(pass_all(&mut gate, start + Duration::from_millis(10)), 1);
     }
 }

@@ -34,8 +34,9 @@ pub(crate) struct Egress<P> {
     resume_at: Instant,
     /// When KIST ran last.
     last_run: Option<Instant>,
-    /// Links with frames that are to leave although their datagram is not full.
-    flush: VecDeque<LinkId>,
+    /// Links with frames that are to leave although their datagram is not full, and since when, in
+    /// this order.
+    flush: VecDeque<(Instant, LinkId)>,
     /// Links whose datagram is full, or whose turn on a stream is over.
     complete: VecDeque<LinkId>,
     /// When links' feedback leaves at the latest, the earliest first. All wait equally long, unless
@@ -116,7 +117,7 @@ impl<P: Payload> Egress<P> {
     /// Forgets a link without circuits, whose number may be given to another one.
     pub(crate) fn remove_link(&mut self, link: LinkId) {
         self.links[link.index()] = self.fresh_link();
-        self.flush.retain(|&other| other != link);
+        self.flush.retain(|&(_, other)| other != link);
         self.complete.retain(|&other| other != link);
         self.scheduler.unblock(link);
         self.numbers.give_back(link);
@@ -134,16 +135,16 @@ impl<P: Payload> Egress<P> {
 
     /// Puts a link on the list of those that send what they have.
     #[inline]
-    pub(crate) fn flush_link(&mut self, link: LinkId) {
+    pub(crate) fn flush_link(&mut self, now: Instant, link: LinkId) {
         let state = &mut self.links[link.index()];
         if !state.flushing {
             state.flushing = true;
-            self.flush.push_back(link);
+            self.flush.push_back((now, link));
         }
     }
 
     /// Notes how many bytes a link's stream takes, and lets flows go on that found it full.
-    pub(crate) fn set_room(&mut self, link: LinkId, room: Bytes) {
+    pub(crate) fn set_room(&mut self, now: Instant, link: LinkId, room: Bytes) {
         if !self.has(link) {
             return;
         }
@@ -155,7 +156,7 @@ impl<P: Payload> Egress<P> {
             self.unblock(link);
         }
         if std::mem::take(&mut self.links[link.index()].stuck) {
-            self.flush_link(link);
+            self.flush_link(now, link);
         }
     }
 
@@ -300,7 +301,7 @@ impl<P: Payload> Egress<P> {
         if full || !goes_on {
             self.complete.push_back(link);
         } else {
-            self.flush_link(link);
+            self.flush_link(now, link);
         }
     }
 
@@ -316,10 +317,25 @@ impl<P: Payload> Egress<P> {
         self.complete.is_empty()
     }
 
+    /// A link with frames that wait since before `now`, because the driver took other packets. They
+    /// leave first, full or not, or a busy uplink would hold them for as long as it is busy.
+    #[inline]
+    pub(crate) fn next_late(&mut self, now: Instant) -> Option<LinkId> {
+        self.next_flush_if(|since| since < now)
+    }
+
     /// A link with frames that are to leave although their datagram is not full.
     #[inline]
     pub(crate) fn next_flush(&mut self) -> Option<LinkId> {
-        while let Some(link) = self.flush.pop_front() {
+        self.next_flush_if(|_| true)
+    }
+
+    #[inline]
+    fn next_flush_if(&mut self, leaves: impl Fn(Instant) -> bool) -> Option<LinkId> {
+        while let Some(&(since, link)) = self.flush.front()
+            && leaves(since)
+        {
+            self.flush.pop_front();
             let state = &mut self.links[link.index()];
             state.flushing = false;
             if state.has_output() {
@@ -331,12 +347,12 @@ impl<P: Payload> Egress<P> {
 
     /// Sees to what a link could not send with what it just sent.
     #[inline]
-    pub(crate) fn after_flush(&mut self, link: LinkId) {
+    pub(crate) fn after_flush(&mut self, now: Instant, link: LinkId) {
         let state = &mut self.links[link.index()];
         if state.carrier == Carrier::Stream {
             state.stuck = state.has_output();
         } else if state.has_output() {
-            self.flush_link(link);
+            self.flush_link(now, link);
         }
     }
 
@@ -386,7 +402,7 @@ impl<P: Payload> Egress<P> {
         reports.owe(flow);
         let hold = !plan.hold.is_zero();
         if !hold && (plan.delay.is_zero() || reports.fill_a_datagram()) {
-            return self.flush_link(link);
+            return self.flush_link(now, link);
         }
         let at = if hold {
             let hold = plan.hold.as_nanos();
@@ -409,7 +425,7 @@ impl<P: Payload> Egress<P> {
                 return self.feedback_due.push_front((at, link));
             }
             if self.links[link.index()].reports.are_due(at) {
-                self.flush_link(link);
+                self.flush_link(now, link);
             }
         }
     }

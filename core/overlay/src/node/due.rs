@@ -80,7 +80,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             Some(Expired::Probe) => {
                 let link = self.egress.link(port.link);
                 link.control.push(Frame::Probe(port.circuit));
-                self.egress.flush_link(port.link);
+                self.egress.flush_link(self.now, port.link);
             }
             Some(Expired::Resend) => self.on_lost(direction, true)?,
             None => {}

@@ -30,7 +30,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     pub(super) fn on_probe(&mut self, now: Instant, link: LinkId, circuit: CircuitId) {
         let Some(arriving) = self.egress.link(link).flow(circuit) else {
-            return self.on_stray(link, circuit);
+            return self.on_stray(now, link, circuit);
         };
         self.with(now, arriving.circuit(), |visit| {
             visit.acknowledge_at_once(arriving.direction());
@@ -129,7 +129,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     pub(super) fn acknowledge_at_once(&mut self, direction: Direction) {
         self.owe_feedback(direction);
         if let Some(port) = self.circuit[direction].inbound {
-            self.egress.flush_link(port.link);
+            self.egress.flush_link(self.now, port.link);
         }
     }
 }

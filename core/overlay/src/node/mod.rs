@@ -185,8 +185,8 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         }
     }
 
-    fn set_room(&mut self, _: Instant, link: LinkId, room: Bytes) {
-        self.egress.set_room(link, room);
+    fn set_room(&mut self, now: Instant, link: LinkId, room: Bytes) {
+        self.egress.set_room(now, link, room);
     }
 
     fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>) {

@@ -50,7 +50,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     #[inline]
     fn on_cell(&mut self, now: Instant, link: LinkId, cell: Cell<P>) {
         let Some(id) = self.egress.link(link).flow(cell.circuit) else {
-            return self.on_stray(link, cell.circuit);
+            return self.on_stray(now, link, cell.circuit);
         };
         let direction = id.direction();
         let Some(mut visit) = self.visit(now, id.circuit()) else {
@@ -68,7 +68,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     /// Tells a neighbour that the circuit it uses does not exist here.
     #[cold]
-    pub(super) fn on_stray(&mut self, link: LinkId, circuit: CircuitId) {
+    pub(super) fn on_stray(&mut self, now: Instant, link: LinkId, circuit: CircuitId) {
         self.outbox.counters.strays += 1;
         self.egress
             .link(link)
@@ -77,7 +77,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 circuit,
                 reason: Reason::Unknown,
             }));
-        self.egress.flush_link(link);
+        self.egress.flush_link(now, link);
     }
 
     fn on_destroy(&mut self, now: Instant, link: LinkId, destroy: Destroy) {
@@ -95,7 +95,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// A layer of a neighbour sent a message.
     pub(super) fn on_message(&mut self, now: Instant, link: LinkId, message: &Message) {
         let Some(arriving) = self.egress.link(link).flow(message.circuit) else {
-            return self.on_stray(link, message.circuit);
+            return self.on_stray(now, link, message.circuit);
         };
         let id = match message.sender {
             Neighbour::Predecessor => arriving,

@@ -28,6 +28,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         out: &mut Vec<Frame<P>>,
     ) -> Option<(LinkId, Bytes)> {
         out.clear();
+        while let Some(link) = self.egress.next_late(now) {
+            let len = self.pack(link, out);
+            self.egress.after_flush(now, link);
+            if !out.is_empty() {
+                return Some((link, len));
+            }
+        }
         loop {
             while let Some(link) = self.egress.next_complete() {
                 let len = self.pack(link, out);
@@ -43,7 +50,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         }
         while let Some(link) = self.egress.next_flush() {
             let len = self.pack(link, out);
-            self.egress.after_flush(link);
+            self.egress.after_flush(now, link);
             if !out.is_empty() {
                 return Some((link, len));
             }

@@ -154,7 +154,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                     circuit: port.circuit,
                     reason,
                 }));
-                self.egress.flush_link(port.link);
+                self.egress.flush_link(now, port.link);
             }
         }
         let (flows, edge) = circuit.into_parts();

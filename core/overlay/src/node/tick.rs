@@ -21,7 +21,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             self.tick_path()
         };
         for message in messages {
-            self.send_message(message);
+            self.send_message(now, message);
         }
         for circuit in 0..self.circuits.places() {
             for direction in [Direction::Forward, Direction::Backward] {
@@ -76,7 +76,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     }
 
     /// Sends a layer's message, unless it is longer than messages may be: it would never leave.
-    fn send_message(&mut self, message: OutgoingMessage) {
+    fn send_message(&mut self, now: Instant, message: OutgoingMessage) {
         if message.body.len() > Message::MAX_BODY {
             return;
         }
@@ -99,7 +99,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         match message.way {
             Way::InBand => {
                 self.egress.link(link).push_message(body);
-                self.egress.flush_link(link);
+                self.egress.flush_link(now, link);
             }
             Way::OutOfBand(delay) => self.outbox.events.push_back(Event::Message {
                 link,

@@ -259,3 +259,25 @@ fn circuits_of_a_stream_are_distinct_and_share_streams_with_each_other_alone() {
     assert!(!open(4, &[second, third]));
     assert!(open(5, &[second]));
 }
+
+#[test]
+fn a_busy_uplink_holds_feedback_for_no_more_than_what_waits_already() {
+    let config = PlainConfig {
+        window: None,
+        ..PlainConfig::datagrams()
+    };
+    let mut relay = Bench::relay(&config.factory());
+    let mut cells: Vec<_> = (0..60).map(Bench::data).collect();
+    relay.host.receive(relay.now, LinkId::new(0), &mut cells);
+    // The uplink takes a datagram each millisecond, so that cells for link 1 wait all the time.
+    let mut frames = Vec::new();
+    let links: Vec<_> = std::iter::from_fn(|| {
+        let (link, _) = relay.host.poll_transmit(relay.now, &mut frames)?;
+        relay.now += Duration::from_millis(1);
+        relay.host.handle_timeout(relay.now);
+        Some(link.get())
+    })
+    .collect();
+    let feedback = links.iter().position(|&link| link == 0);
+    assert!(feedback.is_some_and(|at| at <= 2), "{links:?}");
+}
