@@ -215,7 +215,8 @@ impl Bench {
 }
 
 impl Sent {
-    fn append(&mut self, mut later: Self) {
+    /// Adds what was put out later.
+    pub fn append(&mut self, mut later: Self) {
         self.frames.append(&mut later.frames);
         self.closed.append(&mut later.closed);
         self.violations.append(&mut later.violations);

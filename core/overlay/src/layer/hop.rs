@@ -98,6 +98,12 @@ pub trait HopControl: Clone + Debug + Sized + Send + 'static {
 pub enum HopSignal<'a> {
     /// A cell arrived from the predecessor, in order.
     Arrived,
+    /// A cell arrived beyond a gap: so many before it are lost, or late. Each is counted once,
+    /// whatever arrives again, and at a time no more than the queue limit, which bounds the gap.
+    ///
+    /// Only where hops repair losses: over streams TCP hides them, and what ends repair is not
+    /// numbered for the hop. A predecessor can leave any gaps.
+    Missing(Cells),
     /// A cell left for the successor, for the first time.
     Departed,
     /// The successor reports cells as forwarded, or sends a new extension of feedback. The cells

@@ -53,7 +53,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         };
         match sink.accept(self.now, cell, &mut flow.queue) {
             Accepted::InOrder(cells) => return self.on_arrived(direction, cells),
-            Accepted::Held => {}
+            Accepted::Held(_) => {}
             Accepted::Duplicate => self.outbox.counters.duplicates += 1,
             Accepted::Excess => self.on_excess(direction)?,
         }

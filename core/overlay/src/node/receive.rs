@@ -1,6 +1,6 @@
 //! What arrives from neighbours.
 
-use hopflow_units::{CircuitId, Instant, LinkId};
+use hopflow_units::{Cells, CircuitId, Instant, LinkId};
 use hopflow_wire::{Cell, Destroy, Frame, Message, Neighbour, Payload, Reason};
 
 use super::Node;
@@ -136,7 +136,12 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
                 return self.on_arrived(direction, cells);
             }
             Accepted::Excess => self.on_excess(direction)?,
-            Accepted::Held => self.acknowledge_at_once(direction),
+            Accepted::Held(missing) => {
+                if missing > 0 {
+                    self.on_hop(direction, HopSignal::Missing(Cells::new(missing)))?;
+                }
+                self.acknowledge_at_once(direction);
+            }
             Accepted::Duplicate => {
                 self.outbox.counters.duplicates += 1;
                 self.acknowledge_at_once(direction);

@@ -3,5 +3,6 @@
 mod gates;
 mod hostile_neighbours;
 mod inputs;
+mod missing;
 mod support;
 mod views;

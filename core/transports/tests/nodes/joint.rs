@@ -1,9 +1,9 @@
 //! Joint control: the rates that nodes tell are max-min fair, and reach sources with requests.
 
-use hopflow_sim::spec::{BucketSpec, WorldSpec};
+use hopflow_sim::spec::{BucketSpec, CrossSpec, QueueSpec, WorldSpec};
 use hopflow_sim::{Outcome, Simulated};
 use hopflow_testkit::{Bench, Counted, Sent};
-use hopflow_units::{Bytes, Duration, Instant, Rate};
+use hopflow_units::{Bytes, Duration, Instant, NodeId, Rate};
 use hopflow_wire::{Feedback, Frame};
 use toml::Table;
 
@@ -114,4 +114,55 @@ fn a_successor_that_says_too_much_gets_what_it_can_queue() {
     let most = exit.plan.link.queue_limit.get();
     assert_eq!(sent.cells(0) as u64, most);
     assert_eq!(sent.closed, []);
+}
+
+#[test]
+fn a_successor_that_grants_too_little_slows_its_circuit_and_stops_it_not() {
+    let factory = hopflow_transports::build::<Counted>("joint", &Table::new()).unwrap();
+    let mut exit = Bench::exit(factory.as_ref());
+    let mut cells = exit.write(Bytes::new(10_000_000)).cells(0);
+    exit.wait(Duration::from_millis(10));
+    cells += exit.receive(0, heard(1, 1000)).cells(0);
+    // From now on a queue stands, and a sixteenth of a cell is granted.
+    let mut late = 0;
+    for tenth in 0..220 {
+        let mut sent = exit.wait(Duration::from_millis(100));
+        sent.append(exit.receive(0, heard(cells as u64, 0xf801)));
+        assert_eq!(sent.closed, []);
+        cells += sent.cells(0);
+        late += if tenth < 20 { 0 } else { sent.cells(0) };
+    }
+    assert!((5..=20).contains(&late), "{late} cells in 20 s");
+}
+
+/// What ten downloads have of a relay's link against five connections of TCP, as a multiple of what a
+/// connection has.
+fn against_tcp(options: &str) -> f64 {
+    // The relay, two entries, two exits, the connections' hosts, and clients.
+    let mut nodes: Vec<_> = (0..20).map(node).collect();
+    nodes[0].access.rate = Rate::from_bytes_per_sec(SHARED).unwrap();
+    nodes[0].access.queue = QueueSpec::DropTail { packets: 30 };
+    let circuits = (0..10).map(|it| circuit(&[10 + it, 1 + it % 2, 0, 3 + it % 2], None));
+    let mut spec = world(nodes, circuits.collect(), Duration::from_secs(60));
+    spec.cross = (5..10)
+        .map(|host| CrossSpec {
+            from: NodeId::new(host),
+            to: NodeId::new(0),
+            start: Duration::ZERO,
+        })
+        .collect();
+    let options: Table = options.parse().unwrap();
+    let factory = hopflow_transports::build::<Simulated>("joint", &options).unwrap();
+    let outcome = run(&spec, &*factory);
+    let circuits = outcome.circuits.iter().map(|it| it.delivered.get());
+    let connections = outcome.cross.iter().map(|bytes| bytes.get());
+    5.0 * circuits.sum::<u64>() as f64 / connections.sum::<u64>() as f64
+}
+
+#[test]
+fn a_weight_holds_circuits_to_what_so_many_connections_have() {
+    let [without, one, two] = ["", "weight = 1", "weight = 2"].map(against_tcp);
+    assert!(without > 2.5, "{without} connections without a weight");
+    assert!((0.6..1.6).contains(&one), "{one} connections with 1");
+    assert!(two > 1.2 * one && two < 3.2, "{two} connections with 2");
 }

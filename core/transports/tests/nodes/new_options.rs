@@ -40,6 +40,7 @@ const CHANGES: &[(&str, &str, &[&str])] = &[
         "",
         &[
             "slack = 2\nbound = \"hard\"",
+            "weight = 0.5",
             "sharing = \"equal\"\nrelayed = false",
             "pace = \"everywhere\"\njump = \"never\"",
         ],

@@ -127,3 +127,19 @@ fn two_layers_with_a_regular_call_are_refused_whatever_they_declare() {
     assert!(error.contains("`path`: switching"), "{error}");
     assert!(error.contains("The regular call"), "{error}");
 }
+
+#[test]
+fn a_weight_that_is_none_is_refused() {
+    for weight in ["-0.5", "nan", "inf", "-inf", "100.5"] {
+        let options: Table = format!("weight = {weight}").parse().expect("it is TOML");
+        let error = build::<Counted>("joint", &options).unwrap_err().to_string();
+        let value = weight.parse::<f64>().unwrap().to_string();
+        for part in ["weight", &value, "a number from 0 to 100"] {
+            assert!(
+                error.to_lowercase().contains(&part.to_lowercase()),
+                "{part}: {error}"
+            );
+        }
+    }
+    completes("joint", "weight = 100");
+}

@@ -67,8 +67,8 @@ impl Told {
 pub(crate) enum Accepted {
     /// So many cells, this one and any it completes, went to the queue.
     InOrder(u64),
-    /// It waits for those before it.
-    Held,
+    /// It waits for those before it, of which so many were not known to be missing before.
+    Held(u64),
     /// It had arrived before.
     Duplicate,
     /// It does not fit the queue limit and was dropped.
@@ -124,6 +124,9 @@ impl<P: Clone> Receiver<P> {
 
     #[cold]
     fn hold(&mut self, seq: u64, cell: P) -> Accepted {
+        let last = self.held.last_key_value();
+        // What is missing before this one is known already.
+        let known = last.map_or(self.expected, |(last, _)| last + 1);
         if self.held.insert(seq, cell).is_some() {
             return Accepted::Duplicate;
         }
@@ -131,7 +134,7 @@ impl<P: Clone> Receiver<P> {
             told.hold(seq);
         }
         self.out_of_order = (self.out_of_order + 1).min(Feedback::MAX_OUT_OF_ORDER);
-        Accepted::Held
+        Accepted::Held(seq.saturating_sub(known))
     }
 
     #[inline]
@@ -193,9 +196,9 @@ mod tests {
     #[test]
     fn cells_come_out_once_and_in_order() {
         let (mut receiver, mut queue) = (Receiver::default(), CellQueue::default());
-        assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Held);
+        assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Held(1));
         assert_eq!(accept(&mut receiver, &mut queue, 1), Accepted::Duplicate);
-        assert_eq!(accept(&mut receiver, &mut queue, 2), Accepted::Held);
+        assert_eq!(accept(&mut receiver, &mut queue, 2), Accepted::Held(0));
         assert_eq!(
             receiver.take_out_of_order(),
             2,
@@ -235,11 +238,32 @@ mod tests {
     fn the_queue_limit_holds_for_what_waits_and_what_is_held() {
         let (mut receiver, mut queue) = (Receiver::default(), CellQueue::default());
         assert_eq!(accept(&mut receiver, &mut queue, 4), Accepted::Excess);
-        assert_eq!(accept(&mut receiver, &mut queue, 3), Accepted::Held);
+        assert_eq!(accept(&mut receiver, &mut queue, 3), Accepted::Held(3));
         assert_eq!(accept(&mut receiver, &mut queue, 0), Accepted::InOrder(1));
         queue.pop();
-        assert_eq!(accept(&mut receiver, &mut queue, 4), Accepted::Held);
+        assert_eq!(accept(&mut receiver, &mut queue, 4), Accepted::Held(0));
         assert_eq!(accept(&mut receiver, &mut queue, 5), Accepted::Excess);
+    }
+
+    #[test]
+    fn whatever_arrives_each_missing_cell_is_counted_once() {
+        let (mut receiver, mut queue) = (Receiver::default(), CellQueue::default());
+        let mut missing = 0;
+        let mut accept = |seq: u64| {
+            let accepted = receiver.accept(CellSeq::of(seq), seq, &mut queue, 100);
+            if let Accepted::Held(more) = accepted {
+                assert!(more < 100);
+                missing += more;
+            }
+        };
+        // All pass once at least; 3, 4, 7, 9 and 11 to 13 come after a later one.
+        for seq in [
+            0, 1, 2, 5, 5, 3, 5, 6, 8, 4, 10, 9, 14, 7, 12, 14, 13, 11, 15,
+        ] {
+            accept(seq);
+        }
+        assert_eq!(missing, 2 + 1 + 1 + 3);
+        assert_eq!(receiver.expected(), 16);
     }
 
     #[test]

@@ -44,6 +44,11 @@ pub(crate) struct JointConfig {
     pub(super) pace: Where,
     /// When a window jumps up to its rate.
     pub(super) jump: Jump,
+    /// By how many TCP connections the circuits that enter a node count together where others compete
+    /// for its access link; with 0 nothing holds them to a number. Has no effect without `hints`, nor
+    /// where a node does not know the rate of its access link.
+    #[schemars(range(min = 0, max = 100))]
+    pub(super) weight: f64,
 }
 
 /// How a capacity is shared.
@@ -97,6 +102,7 @@ impl Default for JointConfig {
             slack: 1.1,
             pace: Where::Hard,
             jump: Jump::Growth,
+            weight: 0.0,
         }
     }
 }

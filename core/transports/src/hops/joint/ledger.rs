@@ -29,7 +29,7 @@ const SPENT_WITHIN: Duration = Duration::from_millis(500);
 const CELL: u64 = Frame::<RawPayload>::cell_len(Carrier::Datagram).get();
 pub(super) const CELL_BYTES: f64 = CELL as f64;
 /// Bytes of a cell on a link: with the headers of UDP and IP, and its part of the link's framing.
-const ON_LINK: f64 = (CELL + 28 + 2) as f64;
+pub(super) const ON_LINK: f64 = (CELL + 28 + 2) as f64;
 /// Bytes that a bucket is charged for a cell: with the feedback about it.
 const PAID: f64 = (CELL + Feedback::LEN_WITH_WORD) as f64;
 

@@ -9,8 +9,14 @@
 //! its first cell, because requests carry words along. Windows begin at this rate, and are bounded
 //! by it; where more would be lost in a network queue, cells are paced.
 //!
+//! Where others compete for the access link of a node that has a [`weight`](JointConfig::weight), this
+//! does not hold the node's circuits to any part of it. They then have one congestion window
+//! ([`Competition`]), of which predecessors get parts: grants, in place of words. Senders pace cells by
+//! grant over round trip where a queue stands on the way ([`Path`]).
+//!
 //! A word that is too low slows the flows of the neighbour that says it; one that is too high
-//! is bounded by the successor's queue limit, as every window is.
+//! is bounded by the successor's queue limit, as every window is. A predecessor that leaves gaps does
+//! not make the others' circuits slower, unless they have losses, too.
 //!
 //! `docs/joint.md` has equations, reasons and measurements.
 //!
@@ -18,20 +24,24 @@
 //! busy at some node, and where the client's access link is the least, the client's access rate;
 //! besides, what BackTap leaks.
 
+mod compete;
 mod config;
 mod ledger;
+mod path;
 mod shares;
 mod word;
 
 use hopflow_overlay::{
-    ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan, HopSignal,
-    Info, Metric, NodeEnv, Role, Site, Violation,
+    AckSample, ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan,
+    HopSignal, Info, Metric, NodeEnv, Role, Site, Violation,
 };
-use hopflow_units::{Duration, Instant, LinkId};
+use hopflow_units::{Duration, Instant, LinkId, Rate};
 
+use self::compete::Competition;
 use self::config::{JointConfig, Jump};
 use self::ledger::Ledger;
-use self::word::Word;
+use self::path::Path;
+use self::word::{Word, decode_grant, encode_grant};
 use super::shared::ignore;
 use crate::layer::LayerOptions;
 use crate::round::{BaseRtts, HopWindow};
@@ -46,6 +56,13 @@ const ASSUMED: Duration = Duration::from_millis(100);
 /// so that a timer serves several.
 const BURST: Duration = Duration::from_millis(2);
 
+/// Where the successor granted a window, the pace keeps to it; cells in flight are bounded by so many
+/// times as many, for repairs.
+const AHEAD: f64 = 2.0;
+/// 2³² over the golden ratio: multiples of it, of 32 bits, are spread evenly (Knuth, The Art of Computer
+/// Programming 3, section 6.4).
+const GOLDEN: u32 = 0x9e37_79b9;
+
 /// Joint control at one node.
 #[derive(Clone, Debug)]
 pub(crate) struct Joint {
@@ -53,6 +70,12 @@ pub(crate) struct Joint {
     rule: Rule,
     base_rtts: BaseRtts,
     ledger: Ledger,
+    /// Round trips of acknowledgements, in which cells wait in the network alone.
+    ack_rtts: BaseRtts,
+    /// What the access link carries, as far as the operator knows.
+    access: Option<Rate>,
+    /// Where the node has a weight, and knows what its link carries.
+    competition: Option<Competition>,
 }
 
 /// A flow's control.
@@ -68,6 +91,9 @@ pub(crate) struct Flow {
     paced: bool,
     /// The word that counts, for measurement.
     word: Option<Word>,
+    path: Path,
+    /// Cells that arrived, modulo 2³².
+    arrived: u32,
 }
 
 impl HopControl for Joint {
@@ -116,12 +142,18 @@ impl HopControl for Joint {
             rule: config.rule(),
             base_rtts: BaseRtts::default(),
             ledger: Ledger::new(config, env),
+            ack_rtts: BaseRtts::default(),
+            access: env.access,
+            competition: Competition::new(config.weight, env.access),
         }
     }
 
     fn open(&mut self, site: &Site, gates: &mut Gates<'_>) -> Flow {
         gates.hop.set_window(self.rule.initial);
         self.ledger.open(site);
+        if let Some(competition) = &mut self.competition {
+            competition.open(site.flow.index());
+        }
         Flow {
             hop: HopWindow::new(&self.rule),
             departed: None,
@@ -129,6 +161,8 @@ impl HopControl for Joint {
             told: None,
             paced: false,
             word: None,
+            path: Path::default(),
+            arrived: 0,
         }
     }
 
@@ -138,6 +172,9 @@ impl HopControl for Joint {
     }
 
     fn reconfigure(&mut self, config: &JointConfig) {
+        if config.weight != self.config.weight {
+            self.competition = Competition::new(config.weight, self.access);
+        }
         self.config = *config;
         self.rule = config.rule();
         self.ledger.reconfigure(config);
@@ -151,7 +188,9 @@ impl HopControl for Joint {
         signal: HopSignal<'_>,
     ) -> Result<(), Violation> {
         match signal {
-            HopSignal::Arrived => self.on_arrival(cx),
+            HopSignal::Arrived => self.on_arrival(flow, cx),
+            HopSignal::Missing(cells) => self.on_missing(flow, cx, cells.get()),
+            HopSignal::Acked(sample) => self.on_acked(flow, cx, sample),
             HopSignal::Departed => self.on_departure(flow, cx),
             HopSignal::Returning => self.on_returning(flow, cx),
             HopSignal::Forwarded(sample) => self.on_forwarded(flow, cx, sample),
@@ -162,6 +201,10 @@ impl HopControl for Joint {
 
     fn close_link(&mut self, link: LinkId) {
         self.base_rtts.forget(link);
+        self.ack_rtts.forget(link);
+        if let Some(competition) = &mut self.competition {
+            competition.close_link(link);
+        }
     }
 
     fn sample(&self, flow: &Flow, out: &mut Vec<f64>) {
@@ -173,13 +216,37 @@ impl HopControl for Joint {
 }
 
 impl Joint {
-    fn on_arrival(&mut self, cx: &mut HopCx<'_>) {
+    fn on_missing(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, cells: u64) {
+        if let Some(competition) = &mut self.competition
+            && let Some(link) = cx.site.prev
+        {
+            competition.on_missing(cx.now, link, cells);
+            self.say(flow, cx);
+        }
+    }
+
+    fn on_acked(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &AckSample) {
+        let Some(rtt) = sample.rtt.filter(|_| self.config.hints) else {
+            return;
+        };
+        let base = self.ack_rtts.with(cx.now, cx.site, Some(rtt));
+        let base = base.max(self.config.feedback_delay).as_secs_f64();
+        flow.path.on_acked(cx.now, rtt.as_secs_f64(), base);
+    }
+
+    fn on_arrival(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>) {
         if !self.config.hints {
             return;
         }
         let waiting = cx.queue.unsent.get();
         self.ledger.note_arrival(cx.site.flow, waiting);
-        self.say(cx);
+        if let Some(competition) = &mut self.competition
+            && let Some(link) = cx.site.prev
+        {
+            competition.on_arrival(cx.now, cx.site.flow.index(), link);
+            flow.arrived = flow.arrived.wrapping_add(1);
+        }
+        self.say(flow, cx);
     }
 
     fn on_departure(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>) {
@@ -191,7 +258,7 @@ impl Joint {
         if cx.site.role == Role::Source {
             self.ledger.note_departure(cx.site.flow);
         } else {
-            self.say(cx);
+            self.say(flow, cx);
         }
     }
 
@@ -204,40 +271,67 @@ impl Joint {
             return;
         }
         flow.told = Some(cx.now);
-        self.say(cx);
+        self.say(flow, cx);
         cx.tell();
     }
 
     /// Lets feedback say what the predecessor may use.
-    fn say(&mut self, cx: &mut HopCx<'_>) {
+    fn say(&mut self, flow: &Flow, cx: &mut HopCx<'_>) {
         let word = self.ledger.word(&cx.node, cx.now, cx.site.flow);
         *cx.feedback_ext = word.map(Word::encode);
+        // Of the cells that arrive half, at no regular distance, bring a grant in place of a word: the
+        // predecessor needs both, and hears of some cells only.
+        if let Some(competition) = &self.competition
+            && flow.arrived.wrapping_mul(GOLDEN) >> 31 == 1
+            && let Some(grant) = competition.grant(cx.now)
+        {
+            *cx.feedback_ext = Some(encode_grant(grant));
+        }
     }
 
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
-        let rule = &self.rule;
         // Feedback that waits for company is no queue, so no round trip counts as shorter.
         let base = self.base_rtts.with(cx.now, cx.site, sample.rtt);
         let base = base.max(self.config.feedback_delay) + self.config.tolerance;
+        // What waits in a network queue that stands is not the successor's.
+        let crowded = flow.path.crowded(cx.now, self.config.weight > 0.0);
+        let unjudged = crowded.map_or(base, |crowded| base.max(crowded));
         flow.hop.note(cx, sample);
         if self.config.hints
-            && let Some(word) = sample.ext.map(Word::decode)
+            && let Some(word) = sample.ext
         {
-            flow.word = Some(word);
-            self.ledger.hear(cx.site.flow, word);
+            self.hear(flow, cx, word);
         }
         let before = flow.hop.window.cells();
-        let load = flow.hop.window.load(rule);
-        if let Some(trip) = flow.hop.trip(rule, (load, base), cx.queue.sent) {
-            flow.hop.decide(rule, &trip.finding(), cx.queue.sent);
+        let load = flow.hop.window.load(&self.rule);
+        if let Some(trip) = flow.hop.trip(&self.rule, (load, unjudged), cx.queue.sent) {
+            flow.hop.decide(&self.rule, &trip.finding(), cx.queue.sent);
         }
         if let Some(word) = flow.word {
             let grew = flow.hop.window.cells() > before;
             flow.end_pause(cx.now);
+            // Of that queue a grant may use its part; a word gives what the path holds without it.
+            let granted = flow.path.granted(cx.now).is_some();
+            let base = if granted { unjudged } else { base };
             let base = (base < Duration::MAX).then_some(base);
             self.follow(flow, cx, word, (base, grew));
         }
         flow.hop.set(&self.rule, cx.gate);
+    }
+
+    fn hear(&mut self, flow: &mut Flow, cx: &HopCx<'_>, word: u16) {
+        if let Some(cells) = decode_grant(word) {
+            flow.path.on_grant(cells);
+        } else {
+            flow.word = Some(Word::decode(word));
+            flow.path.on_rate();
+        }
+        if let Some(mut word) = flow.word {
+            if let Some(rate) = flow.path.granted(cx.now) {
+                word.rate = word.rate.min(rate.max(1.0));
+            }
+            self.ledger.hear(cx.site.flow, word);
+        }
     }
 
     /// Lets a window and a pace follow what the successor said.
@@ -263,14 +357,23 @@ impl Joint {
             let most = in_flight * self.config.slack + self.rule.beta.get() as f64;
             flow.hop.window.lower(most as u64);
         }
-        let paces = self.config.pace.holds(word);
-        if paces {
-            let interval = Duration::from_nanos((1e9 / word.rate) as u64);
-            cx.gate.set_pace(interval, interval.max(BURST));
-        } else if flow.paced {
-            cx.gate.clear_pace();
+        let granted = flow.path.granted(cx.now).map(|rate| rate.min(word.rate));
+        if let Some(rate) = granted {
+            let most = AHEAD * in_flight * rate / word.rate + self.rule.beta.get() as f64;
+            flow.hop.window.lower(most as u64);
         }
-        flow.paced = paces;
+        match granted.or_else(|| self.config.pace.holds(word).then_some(word.rate)) {
+            Some(rate) => {
+                let interval = Duration::from_nanos((1e9 / rate) as u64);
+                cx.gate.set_pace(interval, interval.max(BURST));
+                flow.paced = true;
+            }
+            None if flow.paced => {
+                cx.gate.clear_pace();
+                flow.paced = false;
+            }
+            None => {}
+        }
     }
 }
 

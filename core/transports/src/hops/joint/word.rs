@@ -15,14 +15,19 @@ pub(super) struct Word {
 
 const HARD: u16 = 1 << 15;
 const MANTISSA: u32 = 11;
-/// The largest rate that a word can say: some 35 GB/s.
+/// A hard word with this exponent is a grant.
+const GRANT: u16 = HARD | 15 << MANTISSA;
+const GRANT_MANTISSA: u32 = 7;
+/// The largest rate that a word can say, and a hard one: some 35 and 17 GB/s.
 const MOST: u32 = ((1 << MANTISSA) - 1) << 15;
+const MOST_HARD: u32 = MOST / 2;
 
 impl Word {
     /// The word on the wire.
     pub(super) fn encode(self) -> u16 {
         // A float beyond an integer's range becomes its nearest end, and NaN zero.
-        let rate = (self.rate as u32).clamp(1, MOST);
+        let most = if self.hard { MOST_HARD } else { MOST };
+        let rate = (self.rate as u32).clamp(1, most);
         let exponent = (u32::BITS - rate.leading_zeros()).saturating_sub(MANTISSA);
         let number = (exponent << MANTISSA | rate >> exponent) as u16;
         number | if self.hard { HARD } else { 0 }
@@ -45,6 +50,22 @@ impl Word {
     }
 }
 
+/// A grant on the wire: a number of sixteenths of a cell.
+pub(super) fn encode_grant(cells: f64) -> u16 {
+    let parts = ((cells * 16.0) as u32).clamp(1, 127 << 15);
+    let exponent = (u32::BITS - parts.leading_zeros()).saturating_sub(GRANT_MANTISSA);
+    GRANT | (exponent << GRANT_MANTISSA | parts >> exponent) as u16
+}
+
+/// The cells that a word grants, if it does.
+pub(super) fn decode_grant(word: u16) -> Option<f64> {
+    (word & GRANT == GRANT).then(|| {
+        let number = u32::from(word & !GRANT);
+        let parts = (number & ((1 << GRANT_MANTISSA) - 1)) << (number >> GRANT_MANTISSA);
+        f64::from(parts.max(1)) / 16.0
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,8 +76,9 @@ mod tests {
 
     #[test]
     fn a_rate_arrives_rounded_down_by_a_thousandth_at_most() {
-        for rate in [1.0, 7.0, 2047.0, 2048.0, 5801.0, 123_456.0, 6.0e7] {
-            for hard in [false, true] {
+        for hard in [false, true] {
+            let largest = if hard { 3.0e7 } else { 6.0e7 };
+            for rate in [1.0, 7.0, 2047.0, 2048.0, 5801.0, 123_456.0, largest] {
                 let word = sent(rate, hard);
                 assert!(word.rate <= rate && word.rate > rate * 0.999, "{word:?}");
                 assert_eq!(word.hard, hard);
@@ -70,6 +92,7 @@ mod tests {
         assert_eq!(sent(-5.0, true).rate, 1.0);
         assert_eq!(sent(f64::NAN, true).rate, 1.0);
         assert_eq!(sent(f64::INFINITY, false).rate, f64::from(MOST));
+        assert_eq!(sent(f64::INFINITY, true).rate, f64::from(MOST_HARD));
     }
 
     #[test]
@@ -86,5 +109,27 @@ mod tests {
         assert_eq!(high.or_less(Some(low)), low);
         assert_eq!(low.or_less(Some(high)), low);
         assert_eq!(low.or_less(None), low);
+    }
+
+    #[test]
+    fn a_grant_arrives_rounded_down_to_a_sixteenth_and_by_a_sixtieth_at_most() {
+        for cells in [0.0625, 0.5, 1.0, 3.3, 14.0, 800.0, 100_000.0] {
+            let granted = decode_grant(encode_grant(cells)).unwrap();
+            let least = (cells - 0.0625).max(0.0625) * (1.0 - 1.0 / 60.0);
+            assert!(granted <= cells && granted >= least, "{granted} of {cells}");
+        }
+        for cells in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let granted = decode_grant(encode_grant(cells)).unwrap();
+            assert!((0.0625..=260_096.0).contains(&granted), "{granted}");
+        }
+    }
+
+    #[test]
+    fn no_rate_is_a_grant() {
+        for rate in [1.0, 1e4, 3e7, 6.0e7, f64::INFINITY] {
+            for hard in [false, true] {
+                assert_eq!(decode_grant(Word { rate, hard }.encode()), None);
+            }
+        }
     }
 }
