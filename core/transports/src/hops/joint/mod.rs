@@ -57,8 +57,8 @@ const ASSUMED: Duration = Duration::from_millis(100);
 const BURST: Duration = Duration::from_millis(2);
 
 /// Where the successor granted a window, the pace keeps to it; cells in flight are bounded by so many
-/// times as many, for repairs.
-const AHEAD: f64 = 2.0;
+/// times as many: a cell that is lost several times holds those behind it for as many round trips.
+const AHEAD: f64 = 8.0;
 /// 2³² over the golden ratio: multiples of it, of 32 bits, are spread evenly (Knuth, The Art of Computer
 /// Programming 3, section 6.4).
 const GOLDEN: u32 = 0x9e37_79b9;

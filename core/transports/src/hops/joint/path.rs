@@ -2,14 +2,15 @@
 
 use hopflow_units::{Duration, Instant};
 
-/// A round trip counts as longer than without queues if its mean exceeds the smallest by this part
-/// of it and this time, in seconds: more than what paces and hosts make of it.
-const LONGER: f64 = 0.125;
-const LONGER_BY: f64 = 0.003;
-/// For how long it must be: so many smallest round trips, and this time, in seconds. What joint control
+/// A queue stands if round trips exceed the smallest on average by this part of it, and this time in
+/// seconds: more than what paces and hosts make of them. Short network queues, which TCP fills and
+/// empties, are shorter than that in the mean of few round trips.
+const LONGER: f64 = 0.0625;
+const LONGER_BY: f64 = 0.002;
+/// Over what the average is: so many smallest round trips, and this time, in seconds. What joint control
 /// lets stand itself is gone after less.
-const STANDING: f64 = 8.0;
-const STANDING_FOR: f64 = 0.5;
+const AVERAGED: f64 = 8.0;
+const AVERAGED_FOR: f64 = 0.5;
 /// For how long a queue then counts as standing: as for its receiver, losses of CUBIC are apart.
 const HOLD: Duration = Duration::from_secs(20);
 /// The part of a sample in the mean, as in TCP's smoothed round trip (RFC 6298).
@@ -26,8 +27,9 @@ const SLOWEST: f64 = 0.1;
 pub(super) struct Path {
     /// The mean round trip of acknowledgements, in seconds, which has no queue of a node in it.
     rtt: Option<f64>,
-    /// Since when it is longer than without queues.
-    longer: Option<Instant>,
+    /// By how much it was longer than without queues of late, in seconds, and when that was measured.
+    queue: f64,
+    measured: Instant,
     /// Until then a queue counts as standing.
     crowded: Instant,
     /// The cells that the successor granted last, and the rates that it said since.
@@ -40,13 +42,13 @@ impl Path {
     pub(super) fn on_acked(&mut self, now: Instant, rtt: f64, base: f64) {
         let mean = self.rtt.map_or(rtt, |mean| mean + GAIN * (rtt - mean));
         self.rtt = Some(mean);
-        if mean <= base + (LONGER * base).max(LONGER_BY) {
-            self.longer = None;
-            return;
-        }
-        let since = *self.longer.get_or_insert(now);
-        let standing = now.saturating_since(since).as_secs_f64();
-        if standing >= (STANDING * base).max(STANDING_FOR) {
+        let span = (AVERAGED * base).max(AVERAGED_FOR);
+        let past = now.saturating_since(self.measured).as_secs_f64();
+        self.measured = now;
+        // After a pause one sample is no more than the past.
+        let part = 1.0 - libm::exp(-(past / span).min(1.0));
+        self.queue += part * (rtt - base - self.queue);
+        if self.queue > (LONGER * base).max(LONGER_BY) {
             self.crowded = now + HOLD;
         }
     }
@@ -93,7 +95,7 @@ mod tests {
         let mut path = Path::default();
         path.on_grant(3.0);
         for millis in 0..1000 {
-            let rtt = if millis % 400 < 100 { 0.060 } else { 0.030 };
+            let rtt = if millis % 400 < 10 { 0.060 } else { 0.030 };
             path.on_acked(at(millis), rtt, 0.030);
             assert_eq!(path.granted(at(millis)), None);
         }

@@ -17,8 +17,9 @@ use self::cubic::Cubic;
 use self::links::Links;
 use super::ledger::ON_LINK;
 
-/// Losses are the circuits' own if they fill the access link to this part: others have next to nothing.
-const FULL: f64 = 0.97;
+/// Losses are the circuits' own if cells fill the access link to this part: feedback takes some 6 %, and
+/// others have next to nothing.
+const FULL: f64 = 0.85;
 /// For how long a loss means that others compete: CUBIC at the largest windows of these links has a
 /// loss more often.
 const HOLD: Duration = Duration::from_secs(20);
@@ -50,8 +51,8 @@ pub(super) struct Competition {
     suspected: Option<Instant>,
     /// When it was found.
     found: Instant,
-    /// When the present loss event began, and the cells that it has lost.
-    event: Instant,
+    /// When the last loss event ends, and the cells that it has lost.
+    event_ends: Instant,
     lost: f64,
 }
 
@@ -69,7 +70,7 @@ impl Competition {
             until: Instant::ZERO,
             suspected: None,
             found: Instant::ZERO,
-            event: Instant::ZERO,
+            event_ends: Instant::ZERO,
             lost: 0.0,
         })
     }
@@ -145,15 +146,18 @@ impl Competition {
 
     /// Cells are lost to competition.
     fn lose(&mut self, now: Instant, cells: f64) {
-        if now.saturating_since(self.event).as_secs_f64() >= self.span() {
-            (self.event, self.lost) = (now, 0.0);
+        if now >= self.event_ends {
+            // As long as it is before the window becomes smaller.
+            let span = Duration::from_secs_f64(self.span());
+            (self.event_ends, self.lost) = (now + span, 0.0);
             self.connection.begin_event();
         }
         self.lost += cells;
         // Of the packets of each connection so many are lost, so for this part of the connections it
         // is one or more.
         let each = self.lost / (SEGMENT * self.weight);
-        self.connection.reduce(1.0 - libm::exp(-each));
+        let trip = self.trip();
+        self.connection.reduce(now, 1.0 - libm::exp(-each), trip);
     }
 
     /// What one flow may have under way, in cells, while others compete.
