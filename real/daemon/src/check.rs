@@ -26,6 +26,7 @@ pub struct Findings {
 pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError> {
     let directory = config.network.load(now)?;
     newest::refuse_older(&config.keys, &directory, &config.network.authority)?;
+    directory.transport.clone().weighted(config.weight())?;
     let mut found = Findings {
         facts: vec![network(&directory), node(config)],
         warnings: Vec::new(),

@@ -202,6 +202,7 @@ impl Builder<'_> {
                 burst: None,
                 refill: None,
             }),
+            access: None,
             accounting: None,
             limits: RelayLimits::default(),
             exit: exit(number),

@@ -306,6 +306,12 @@ fn a_check_opens_and_makes_nothing_and_says_what_is_missing() {
     let checked = success(at, &["relay", "traced.toml", "--check"]);
     assert!(checked.contains("warning: TRACING IS ON: "), "{checked}");
     assert!(!at.join("trace").exists(), "nothing was made");
+    let weighted = fs::read_to_string(at.join("relay.toml")).unwrap();
+    let weighted = weighted + "\n[access]\nrate = '1 MB/s'\nweight = 1\n";
+    fs::write(at.join("weighted.toml"), weighted).unwrap();
+    let message = refusal(at, &["relay", "weighted.toml", "--check"]);
+    let problem = "access.weight: 1: the network's transport, backtap, has no weight; allowed is 0";
+    assert!(message.contains(problem), "{message}");
     fs::rename(at.join("keys"), at.join("others")).unwrap();
     for options in [
         &["relay", "relay.toml", "--check"][..],

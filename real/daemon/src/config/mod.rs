@@ -21,7 +21,7 @@ pub use client::{Circuits, ClientConfig, Families};
 pub use limits::RelayLimits;
 pub use link::{EmulatedLink, Queue};
 pub use listen::Listen;
-pub use relay::{Bucket, RelayConfig};
+pub use relay::{Access, Bucket, RelayConfig};
 pub use trace::{Trace, What};
 
 /// The least memory with which a node can do something.

@@ -33,7 +33,8 @@ pub struct RelayConfig {
     /// Where the relay takes links, by UDP or TCP as the network's transport has it: an address, or one
     /// of each family.
     pub listen: Listen,
-    /// Threads that share the circuits; one where a rate is limited, else one a core, by default.
+    /// Threads that share the circuits; one where a rate is limited or that of the access link is known,
+    /// else one a core, by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u16>,
     /// Memory for links, circuits and cells that wait; "512 MiB" by default.
@@ -48,6 +49,9 @@ pub struct RelayConfig {
     /// The limit on what the relay forwards; none by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bucket: Option<Bucket>,
+    /// The relay's access link, which it may share with other applications; not known by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
     /// What the relay moves at most in a period; no limit by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
@@ -86,6 +90,24 @@ pub struct Bucket {
         skip_serializing_if = "Option::is_none"
     )]
     pub refill: Option<Duration>,
+}
+
+/// A relay's access link. It limits nothing by itself: transports that plan rates go by it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Access {
+    /// What the link carries in each direction.
+    #[serde(with = "read::as_text")]
+    pub rate: Rate,
+    /// By how many TCP connections the circuits that enter the relay count together where others
+    /// compete for the link; with 0, the default, nothing holds them to a number.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub weight: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(weight: &f64) -> bool {
+    *weight == 0.0
 }
 
 const fn default_memory() -> Bytes {
@@ -131,14 +153,20 @@ impl RelayConfig {
         Self::load_file(path)
     }
 
+    /// By how many TCP connections the circuits that enter the relay count where others compete for its
+    /// link; 0 where nothing holds them to a number.
+    pub(crate) fn weight(&self) -> f64 {
+        self.access.map_or(0.0, |access| access.weight)
+    }
+
     /// The number of workers on a machine of this many cores.
     ///
-    /// A limit on the rate is kept by one worker, unless the operator wants more: each then has
-    /// its part of the limit. Nor are there more workers by default than have memory to work with.
+    /// A limit on the rate, or that of the access link, is kept by one worker, unless the operator wants
+    /// more: each then has its part of it. Nor are there more workers by default than have memory to work with.
     pub fn workers(&self, cores: usize) -> usize {
         let with_memory = self.memory.get() / LEAST_MEMORY.get();
         let with_memory = usize::try_from(with_memory).unwrap_or(usize::MAX);
-        let default = if self.bucket.is_some() {
+        let default = if self.bucket.is_some() || self.access.is_some() {
             1
         } else {
             cores.min(with_memory)
@@ -182,6 +210,9 @@ impl Config for RelayConfig {
         self.limits.check()?;
         let bucket = self.bucket.as_ref();
         bucket.map_or(Ok(()), |bucket| bucket.check(parts))?;
+        let weight = self.weight();
+        let fits = (0.0..=100.0).contains(&weight);
+        require(fits, "access.weight", weight, "a number from 0 to 100")?;
         self.trace.as_ref().map_or(Ok(()), Trace::check)?;
         self.link.as_ref().map_or(Ok(()), EmulatedLink::check)
     }

@@ -54,6 +54,7 @@ fn a_relay_may_say_everything() {
         metrics = '127.0.0.1:9100'
         drain = '1 min'
         bucket = { rate = '1500 kB/s', burst = '3 MB', refill = '10 ms' }
+        access = { rate = '100 Mbit/s', weight = 1.5 }
         limits = { circuits = 1000, creates-burst = 50 }
         accounting = { max = '500 GB', start = 'week 3 12:30' }
         exit = { policy = ['accept *:80', 'reject *:*'], allow-private = true }
@@ -63,6 +64,9 @@ fn a_relay_may_say_everything() {
     .unwrap();
     assert_eq!(config.workers(8), 3);
     assert_eq!(config.bucket.unwrap().burst(), Bytes::new(3_000_000));
+    let access = config.access.unwrap();
+    assert_eq!(access.rate, Rate::from_megabits_per_sec(100));
+    assert_eq!(access.weight, 1.5);
     let accounting = config.accounting.unwrap();
     assert_eq!(accounting.max, Bytes::new(500_000_000_000));
     assert_eq!(accounting.start.to_string(), "week 3 12:30");
@@ -90,6 +94,8 @@ fn a_limited_rate_means_one_worker_and_a_burst_of_a_second() {
     let config = RelayConfig::parse(&relay_text("bucket = { rate = '1500 kB/s' }")).unwrap();
     assert_eq!(config.workers(8), 1);
     assert_eq!(config.bucket.unwrap().burst(), Bytes::new(1_500_000));
+    let config = RelayConfig::parse(&relay_text("access = { rate = '1500 kB/s' }")).unwrap();
+    assert_eq!((config.workers(8), config.weight()), (1, 0.0));
 }
 
 #[test]
@@ -149,6 +155,11 @@ fn values_that_a_relay_cannot_use_are_named() {
             "link = { loss = nan }",
             "link.loss: NaN: allowed is a probability",
         ),
+        (
+            "access = { rate = '1 MB/s', weight = -1.0 }",
+            "access.weight: -1: allowed is a number from 0 to 100",
+        ),
+        ("access = { weight = 1 }", "access: missing field `rate`"),
         (
             "link = { queue = '0 packets' }",
             "link.queue: \"0 packets\" is no length of a queue; allowed",

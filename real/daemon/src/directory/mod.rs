@@ -73,6 +73,28 @@ impl TransportChoice {
         let builds = hopflow_real_hosts::build(&choice.preset, &choice.options).is_ok();
         if builds { choice } else { self.clone() }
     }
+
+    /// The choice of a relay whose circuits count as so many TCP connections where others compete for its
+    /// link; as it is with 0.
+    ///
+    /// # Errors
+    /// If the transport has no weight.
+    pub(crate) fn weighted(mut self, weight: f64) -> Result<Self, InputError> {
+        if weight == 0.0 {
+            return Ok(self);
+        }
+        self.options.insert("weight".to_owned(), weight.into());
+        match hopflow_real_hosts::build(&self.preset, &self.options) {
+            Ok(_) => Ok(self),
+            Err(_) => Err(InputError::at(
+                "access.weight",
+                format!(
+                    "{weight}: the network's transport, {}, has no weight; allowed is 0, or any from 0 to 100 with joint",
+                    self.preset
+                ),
+            )),
+        }
+    }
 }
 
 /// What a round trip may take longer on a real host before cells count as waiting.

@@ -10,7 +10,7 @@ use ::tracing::warn;
 use hopflow_engine::{Engine, EngineConfig, Limits, RelayIdentity};
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{BucketConfig, Factory};
-use hopflow_units::{Bytes, Duration, Instant};
+use hopflow_units::{Bytes, Duration, Instant, Rate};
 use hopflow_wire::Carrier;
 use mio::net::TcpListener;
 use mio::{Interest, Poll, Registry, Waker};
@@ -291,10 +291,11 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, StartError> {
-    let network = Arc::new(LoadedNetwork::load(&config.network)?);
+    let count = config.workers(thread::available_parallelism().map_or(1, usize::from));
+    let weight = config.weight() / count as f64;
+    let network = Arc::new(LoadedNetwork::load(&config.network, weight)?);
     let identity = identity(config, &network.directory)?;
     claim(&config.listen, network.factory.plan().link.carrier)?;
-    let count = config.workers(thread::available_parallelism().map_or(1, usize::from));
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
     let extend_to = known(&network.directory);
     let own = identity.certificate.fingerprint();
@@ -346,8 +347,7 @@ fn start_tracing(
     node: &str,
     link: Option<&EmulatedLink>,
 ) -> (Option<Tracing>, Option<JoinHandle<()>>) {
-    let rate = link.and_then(|link| link.rate);
-    let started = config.map(|config| Tracing::start(config, node, rate));
+    let started = config.map(|config| Tracing::start(config, node, rate_of(link)));
     match started.transpose() {
         Ok(started) => started.unzip(),
         Err(problem) => {
@@ -389,13 +389,22 @@ fn identity(config: &RelayConfig, directory: &Directory) -> Result<Arc<RelayIden
 /// The token bucket of each of so many workers, if the operator set one.
 fn share_of_bucket(config: &RelayConfig, refill: Duration, workers: u64) -> Option<BucketConfig> {
     let bucket = config.bucket.as_ref()?;
-    let rate = bucket.rate.bytes_per_sec() / workers;
     Some(BucketConfig {
-        rate: hopflow_units::Rate::from_bytes_per_sec(rate.max(1)).unwrap_or(bucket.rate),
+        rate: share_of_rate(bucket.rate, workers),
         depth: Bytes::new(bucket.burst().get() / workers),
         interval: bucket.refill.unwrap_or(refill),
         phase: Duration::ZERO,
     })
+}
+
+/// The rate of an emulated link, if there is one.
+fn rate_of(link: Option<&EmulatedLink>) -> Option<Rate> {
+    link.and_then(|link| link.rate)
+}
+
+/// What each of so many workers has of a rate.
+fn share_of_rate(rate: Rate, workers: u64) -> Rate {
+    Rate::from_bytes_per_sec((rate.bytes_per_sec() / workers).max(1)).unwrap_or(rate)
 }
 
 /// Starts a client. A client has one worker.
@@ -403,7 +412,7 @@ fn share_of_bucket(config: &RelayConfig, refill: Duration, workers: u64) -> Opti
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
-    let network = Arc::new(LoadedNetwork::load(&config.network)?);
+    let network = Arc::new(LoadedNetwork::load(&config.network, 0.0)?);
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
     let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref());
@@ -412,6 +421,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         network: network.clone(),
         listen: Vec::new(),
         link: config.link.clone(),
+        access: rate_of(config.link.as_ref()),
         memory: config.memory,
         patience: config.drain,
         tracing,
@@ -454,9 +464,10 @@ struct LoadedNetwork {
 }
 
 impl LoadedNetwork {
-    fn load(from: &Network) -> Result<Self, StartError> {
+    /// Loads the network's directory, for a worker with this weight on its access link.
+    fn load(from: &Network, weight: f64) -> Result<Self, StartError> {
         let directory = Arc::new(from.load(calendar_time())?);
-        let factory = factory(&directory)?;
+        let factory = factory(&directory, weight)?;
         Ok(Self { directory, factory })
     }
 
@@ -489,9 +500,12 @@ impl LoadedNetwork {
     }
 }
 
-/// The transport that the directory names.
-fn factory(directory: &Directory) -> Result<Box<dyn Factory<OnionPayload>>, StartError> {
-    let choice = directory.transport.on_real_hosts();
+/// The transport that the directory names, with a weight on the node's access link.
+fn factory(
+    directory: &Directory,
+    weight: f64,
+) -> Result<Box<dyn Factory<OnionPayload>>, StartError> {
+    let choice = directory.transport.on_real_hosts().weighted(weight)?;
     let refuse = |problem: String| StartError::Input(InputError::at("transport", problem));
     hopflow_real_hosts::build(&choice.preset, &choice.options)
         .map_err(|error| refuse(error.to_string()))
@@ -529,6 +543,8 @@ struct Workers {
     network: Arc<LoadedNetwork>,
     listen: Vec<SocketAddr>,
     link: Option<EmulatedLink>,
+    /// What a worker has of the access link, where its rate is known.
+    access: Option<Rate>,
     memory: Bytes,
     patience: Duration,
     tracing: Option<Tracing>,
@@ -546,6 +562,10 @@ impl Workers {
             network: network.clone(),
             listen: config.listen.addresses().to_vec(),
             link: config.link.clone(),
+            access: config.access.map_or_else(
+                || rate_of(config.link.as_ref()),
+                |access| Some(share_of_rate(access.rate, count as u64)),
+            ),
             memory: Bytes::new(config.memory.get() / count as u64),
             patience: config.drain,
             tracing,
@@ -558,7 +578,7 @@ impl Workers {
             relay: None,
             extend_to: None,
             bucket: None,
-            access: self.link.as_ref().and_then(|link| link.rate),
+            access: self.access,
             limits: Limits::default(),
             epoch: Clock::start().epoch(),
         }
