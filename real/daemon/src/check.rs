@@ -26,7 +26,8 @@ pub struct Findings {
 pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError> {
     let directory = config.network.load(now)?;
     newest::refuse_older(&config.keys, &directory, &config.network.authority)?;
-    directory.transport.clone().weighted(config.weight())?;
+    let transport = directory.transport.clone();
+    transport.weighted(config.weight(), 1)?;
     let mut found = Findings {
         facts: vec![network(&directory), node(config)],
         warnings: Vec::new(),

@@ -22,6 +22,9 @@ use crate::site::Port;
 use crate::slots::make_room;
 use crate::{Charging, FeedbackPlan, FlowId, Hold, Plan, Scope, Turn};
 
+/// Datagrams of feedback alone take some 80 bytes with their headers: so many are as long as a full one.
+const MOST_LATE: u32 = 64;
+
 /// Links, scheduler and token bucket of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Egress<P> {
@@ -37,6 +40,8 @@ pub(crate) struct Egress<P> {
     /// Links with frames that are to leave although their datagram is not full, and since when, in
     /// this order.
     flush: VecDeque<(Instant, LinkId)>,
+    /// How many of these left in a row because they were late.
+    late: u32,
     /// Links whose datagram is full, or whose turn on a stream is over.
     complete: VecDeque<LinkId>,
     /// When links' feedback leaves at the latest, the earliest first. All wait equally long, unless
@@ -88,6 +93,7 @@ impl<P: Payload> Egress<P> {
             resume_at: Instant::FAR_FUTURE,
             last_run: None,
             flush: VecDeque::new(),
+            late: 0,
             complete: VecDeque::new(),
             feedback_due: VecDeque::new(),
             spare: Vec::new(),
@@ -318,10 +324,18 @@ impl<P: Payload> Egress<P> {
     }
 
     /// A link with frames that wait since before `now`, because the driver took other packets. They
-    /// leave first, full or not, or a busy uplink would hold them for as long as it is busy.
+    /// leave first, full or not, or a busy uplink would hold them for as long as it is busy. After
+    /// [`MOST_LATE`] in a row it is the others' turn, which small frames of neighbours that provoke them
+    /// would hold.
     #[inline]
     pub(crate) fn next_late(&mut self, now: Instant) -> Option<LinkId> {
-        self.next_flush_if(|since| since < now)
+        let link = if self.late < MOST_LATE {
+            self.next_flush_if(|since| since < now)
+        } else {
+            None
+        };
+        self.late = if link.is_some() { self.late + 1 } else { 0 };
+        link
     }
 
     /// A link with frames that are to leave although their datagram is not full.

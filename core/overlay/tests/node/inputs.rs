@@ -260,24 +260,45 @@ fn circuits_of_a_stream_are_distinct_and_share_streams_with_each_other_alone() {
     assert!(open(5, &[second]));
 }
 
-#[test]
-fn a_busy_uplink_holds_feedback_for_no_more_than_what_waits_already() {
+/// A relay that has this many cells for link 1.
+fn loaded(cells: u64) -> Bench {
     let config = PlainConfig {
         window: None,
         ..PlainConfig::datagrams()
     };
     let mut relay = Bench::relay(&config.factory());
-    let mut cells: Vec<_> = (0..60).map(Bench::data).collect();
-    relay.host.receive(relay.now, LinkId::new(0), &mut cells);
-    // The uplink takes a datagram each millisecond, so that cells for link 1 wait all the time.
-    let mut frames = Vec::new();
-    let links: Vec<_> = std::iter::from_fn(|| {
-        let (link, _) = relay.host.poll_transmit(relay.now, &mut frames)?;
-        relay.now += Duration::from_millis(1);
-        relay.host.handle_timeout(relay.now);
-        Some(link.get())
-    })
-    .collect();
+    let mut cells: Vec<_> = (0..cells).map(Bench::data).collect();
+    let link = LinkId::new(0);
+    relay.host.receive(relay.now, link, &mut cells);
+    relay
+}
+
+/// The link of the next datagram, where the uplink takes one each millisecond.
+fn next_link(relay: &mut Bench) -> Option<u32> {
+    let (link, _) = relay.host.poll_transmit(relay.now, &mut Vec::new())?;
+    relay.now += Duration::from_millis(1);
+    relay.host.handle_timeout(relay.now);
+    Some(link.get())
+}
+
+#[test]
+fn a_busy_uplink_holds_feedback_for_no_more_than_what_waits_already() {
+    let mut relay = loaded(60);
+    let links: Vec<_> = std::iter::from_fn(|| next_link(&mut relay)).collect();
     let feedback = links.iter().position(|&link| link == 0);
     assert!(feedback.is_some_and(|at| at <= 2), "{links:?}");
+}
+
+#[test]
+fn a_neighbour_that_asks_all_the_time_holds_no_cells() {
+    let mut relay = loaded(60);
+    let mut to_successor = 0;
+    for _ in 0..500 {
+        let mut probe = vec![Frame::Probe(Bench::CIRCUIT)];
+        relay.host.receive(relay.now, LinkId::new(0), &mut probe);
+        // The uplink was busy when it came.
+        relay.now += Duration::from_millis(1);
+        to_successor += u32::from(next_link(&mut relay) == Some(1));
+    }
+    assert!(to_successor >= 7, "{to_successor} datagrams for 60 cells");
 }

@@ -310,7 +310,8 @@ fn a_check_opens_and_makes_nothing_and_says_what_is_missing() {
     let weighted = weighted + "\n[access]\nrate = '1 MB/s'\nweight = 1\n";
     fs::write(at.join("weighted.toml"), weighted).unwrap();
     let message = refusal(at, &["relay", "weighted.toml", "--check"]);
-    let problem = "access.weight: 1: the network's transport, backtap, has no weight; allowed is 0";
+    let problem =
+        "access.weight: 1: the network's transport, backtap as the directory has it, has no weight";
     assert!(message.contains(problem), "{message}");
     fs::rename(at.join("keys"), at.join("others")).unwrap();
     for options in [

@@ -100,14 +100,9 @@ pub struct Access {
     #[serde(with = "read::as_text")]
     pub rate: Rate,
     /// By how many TCP connections the circuits that enter the relay count together where others
-    /// compete for the link; with 0, the default, nothing holds them to a number.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub weight: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(weight: &f64) -> bool {
-    *weight == 0.0
+    /// compete for the link; with 0 nothing holds them to a number. The directory's by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
 }
 
 const fn default_memory() -> Bytes {
@@ -154,9 +149,9 @@ impl RelayConfig {
     }
 
     /// By how many TCP connections the circuits that enter the relay count where others compete for its
-    /// link; 0 where nothing holds them to a number.
-    pub(crate) fn weight(&self) -> f64 {
-        self.access.map_or(0.0, |access| access.weight)
+    /// link, if the operator says so.
+    pub(crate) fn weight(&self) -> Option<f64> {
+        self.access?.weight
     }
 
     /// The number of workers on a machine of this many cores.
@@ -210,9 +205,10 @@ impl Config for RelayConfig {
         self.limits.check()?;
         let bucket = self.bucket.as_ref();
         bucket.map_or(Ok(()), |bucket| bucket.check(parts))?;
-        let weight = self.weight();
-        let fits = (0.0..=100.0).contains(&weight);
-        require(fits, "access.weight", weight, "a number from 0 to 100")?;
+        if let Some(weight) = self.weight() {
+            let fits = (0.0..=100.0).contains(&weight);
+            require(fits, "access.weight", weight, "a number from 0 to 100")?;
+        }
         self.trace.as_ref().map_or(Ok(()), Trace::check)?;
         self.link.as_ref().map_or(Ok(()), EmulatedLink::check)
     }

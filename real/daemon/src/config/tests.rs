@@ -66,7 +66,7 @@ fn a_relay_may_say_everything() {
     assert_eq!(config.bucket.unwrap().burst(), Bytes::new(3_000_000));
     let access = config.access.unwrap();
     assert_eq!(access.rate, Rate::from_megabits_per_sec(100));
-    assert_eq!(access.weight, 1.5);
+    assert_eq!(access.weight, Some(1.5));
     let accounting = config.accounting.unwrap();
     assert_eq!(accounting.max, Bytes::new(500_000_000_000));
     assert_eq!(accounting.start.to_string(), "week 3 12:30");
@@ -95,7 +95,7 @@ fn a_limited_rate_means_one_worker_and_a_burst_of_a_second() {
     assert_eq!(config.workers(8), 1);
     assert_eq!(config.bucket.unwrap().burst(), Bytes::new(1_500_000));
     let config = RelayConfig::parse(&relay_text("access = { rate = '1500 kB/s' }")).unwrap();
-    assert_eq!((config.workers(8), config.weight()), (1, 0.0));
+    assert_eq!((config.workers(8), config.weight()), (1, None));
 }
 
 #[test]
@@ -159,7 +159,10 @@ fn values_that_a_relay_cannot_use_are_named() {
             "access = { rate = '1 MB/s', weight = -1.0 }",
             "access.weight: -1: allowed is a number from 0 to 100",
         ),
-        ("access = { weight = 1 }", "access: missing field `rate`"),
+        (
+            "access = { weight = 1 }",
+            "access: the key \"rate\" is missing",
+        ),
         (
             "link = { queue = '0 packets' }",
             "link.queue: \"0 packets\" is no length of a queue; allowed",

@@ -74,26 +74,36 @@ impl TransportChoice {
         if builds { choice } else { self.clone() }
     }
 
-    /// The choice of a relay whose circuits count as so many TCP connections where others compete for its
-    /// link; as it is with 0.
+    /// The choice of each of so many workers of a node whose circuits count together as `weight` TCP
+    /// connections where others compete for its link; as many as the directory says, with `None`.
     ///
     /// # Errors
     /// If the transport has no weight.
-    pub(crate) fn weighted(mut self, weight: f64) -> Result<Self, InputError> {
-        if weight == 0.0 {
+    pub(crate) fn weighted(
+        mut self,
+        weight: Option<f64>,
+        workers: usize,
+    ) -> Result<Self, InputError> {
+        let listed = self.options.get("weight");
+        let listed = listed.and_then(|it| it.as_float().or(it.as_integer().map(|it| it as f64)));
+        let Some(weight) = weight.or(listed).filter(|weight| *weight > 0.0) else {
+            self.options.remove("weight");
             return Ok(self);
-        }
+        };
         self.options.insert("weight".to_owned(), weight.into());
-        match hopflow_real_hosts::build(&self.preset, &self.options) {
-            Ok(_) => Ok(self),
-            Err(_) => Err(InputError::at(
-                "access.weight",
-                format!(
-                    "{weight}: the network's transport, {}, has no weight; allowed is 0, or any from 0 to 100 with joint",
-                    self.preset
-                ),
-            )),
+        let built = hopflow_real_hosts::build(&self.preset, &self.options);
+        let hints = self.options.get("hints").and_then(toml::Value::as_bool);
+        if built.is_err() || hints == Some(false) {
+            let problem = format!(
+                "{weight}: the network's transport, {} as the directory has it, has no weight; allowed is 0, \
+                 or a number from 0 to 100 with joint and joint-rr, which need hints for it",
+                self.preset
+            );
+            return Err(InputError::at("access.weight", problem));
         }
+        self.options
+            .insert("weight".to_owned(), (weight / workers as f64).into());
+        Ok(self)
     }
 }
 

@@ -268,3 +268,26 @@ fn real_hosts_tolerate_delays_and_refill_buckets_often_unless_the_directory_says
     assert_eq!(on_real_hosts("backtap", options), options.parse().unwrap());
     assert!(on_real_hosts("vanilla", "").is_empty());
 }
+
+#[test]
+fn workers_share_a_weight_and_a_relays_own_is_before_the_directorys() {
+    let choice = |preset: &str, options: &str| TransportChoice {
+        preset: preset.to_owned(),
+        options: options.parse().unwrap(),
+    };
+    let weight = |choice: TransportChoice, own, workers| {
+        let choice = choice.weighted(own, workers).unwrap();
+        let weight = choice.options.get("weight");
+        weight.map(|weight| weight.as_float().unwrap())
+    };
+    let joint = || choice("joint", "weight = 2");
+    assert_eq!(weight(joint(), None, 4), Some(0.5));
+    assert_eq!(weight(joint(), Some(1.0), 2), Some(0.5));
+    assert_eq!(weight(joint(), Some(0.0), 2), None);
+    assert_eq!(weight(choice("backtap", ""), None, 2), None);
+    assert_eq!(weight(choice("backtap", ""), Some(0.0), 2), None);
+    for without in [choice("backtap", ""), choice("joint", "hints = false")] {
+        let error = without.weighted(Some(1.0), 1).unwrap_err().to_string();
+        assert!(error.contains("access.weight: 1: "), "{error}");
+    }
+}

@@ -73,6 +73,7 @@ impl Reloadable {
             ("metrics", old.metrics == config.metrics),
             ("drain", old.drain == config.drain),
             ("bucket", old.bucket == config.bucket),
+            ("access", old.access == config.access),
             ("accounting", old.accounting == config.accounting),
             ("exit", old.exit == config.exit),
             ("link", old.link == config.link),

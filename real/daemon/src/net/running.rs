@@ -292,7 +292,7 @@ pub fn relay(config: &RelayConfig) -> Result<Running, StartError> {
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, StartError> {
     let count = config.workers(thread::available_parallelism().map_or(1, usize::from));
-    let weight = config.weight() / count as f64;
+    let weight = (config.weight(), count);
     let network = Arc::new(LoadedNetwork::load(&config.network, weight)?);
     let identity = identity(config, &network.directory)?;
     claim(&config.listen, network.factory.plan().link.carrier)?;
@@ -412,7 +412,7 @@ fn share_of_rate(rate: Rate, workers: u64) -> Rate {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
-    let network = Arc::new(LoadedNetwork::load(&config.network, 0.0)?);
+    let network = Arc::new(LoadedNetwork::load(&config.network, (None, 1))?);
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
     let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref());
@@ -464,8 +464,8 @@ struct LoadedNetwork {
 }
 
 impl LoadedNetwork {
-    /// Loads the network's directory, for a worker with this weight on its access link.
-    fn load(from: &Network, weight: f64) -> Result<Self, StartError> {
+    /// Loads the network's directory, for a node with this weight on its access link and so many workers.
+    fn load(from: &Network, weight: (Option<f64>, usize)) -> Result<Self, StartError> {
         let directory = Arc::new(from.load(calendar_time())?);
         let factory = factory(&directory, weight)?;
         Ok(Self { directory, factory })
@@ -500,12 +500,15 @@ impl LoadedNetwork {
     }
 }
 
-/// The transport that the directory names, with a weight on the node's access link.
+/// The transport that the directory names, for each of so many workers of a node with a weight.
 fn factory(
     directory: &Directory,
-    weight: f64,
+    (weight, workers): (Option<f64>, usize),
 ) -> Result<Box<dyn Factory<OnionPayload>>, StartError> {
-    let choice = directory.transport.on_real_hosts().weighted(weight)?;
+    let choice = directory
+        .transport
+        .on_real_hosts()
+        .weighted(weight, workers)?;
     let refuse = |problem: String| StartError::Input(InputError::at("transport", problem));
     hopflow_real_hosts::build(&choice.preset, &choice.options)
         .map_err(|error| refuse(error.to_string()))

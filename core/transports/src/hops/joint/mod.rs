@@ -16,7 +16,7 @@
 //!
 //! A word that is too low slows the flows of the neighbour that says it; one that is too high
 //! is bounded by the successor's queue limit, as every window is. A predecessor that leaves gaps does
-//! not make the others' circuits slower, unless they have losses, too.
+//! not make the others' circuits slower, unless they have losses, too, or next to no cells.
 //!
 //! `docs/joint.md` has equations, reasons and measurements.
 //!
@@ -89,6 +89,8 @@ pub(crate) struct Flow {
     /// When the predecessor was told a word ahead of cells.
     told: Option<Instant>,
     paced: bool,
+    /// Whether that is by a grant.
+    granted: bool,
     /// The word that counts, for measurement.
     word: Option<Word>,
     path: Path,
@@ -144,7 +146,7 @@ impl HopControl for Joint {
             ledger: Ledger::new(config, env),
             ack_rtts: BaseRtts::default(),
             access: env.access,
-            competition: Competition::new(config.weight, env.access),
+            competition: competition(config, env.access),
         }
     }
 
@@ -160,6 +162,7 @@ impl HopControl for Joint {
             begun: false,
             told: None,
             paced: false,
+            granted: false,
             word: None,
             path: Path::default(),
             arrived: 0,
@@ -172,8 +175,8 @@ impl HopControl for Joint {
     }
 
     fn reconfigure(&mut self, config: &JointConfig) {
-        if config.weight != self.config.weight {
-            self.competition = Competition::new(config.weight, self.access);
+        if (config.weight, config.hints) != (self.config.weight, self.config.hints) {
+            self.competition = competition(config, self.access);
         }
         self.config = *config;
         self.rule = config.rule();
@@ -213,6 +216,12 @@ impl HopControl for Joint {
                 .map_or(f64::NAN, |word| word.rate * ledger::CELL_BYTES),
         );
     }
+}
+
+/// What a node watches of competition: nothing where it tells nobody.
+fn competition(config: &JointConfig, access: Option<Rate>) -> Option<Competition> {
+    let weight = if config.hints { config.weight } else { 0.0 };
+    Competition::new(weight, access)
 }
 
 impl Joint {
@@ -271,14 +280,13 @@ impl Joint {
             return;
         }
         flow.told = Some(cx.now);
-        self.say(flow, cx);
+        self.say_word(cx);
         cx.tell();
     }
 
     /// Lets feedback say what the predecessor may use.
     fn say(&mut self, flow: &Flow, cx: &mut HopCx<'_>) {
-        let word = self.ledger.word(&cx.node, cx.now, cx.site.flow);
-        *cx.feedback_ext = word.map(Word::encode);
+        self.say_word(cx);
         // Of the cells that arrive half, at no regular distance, bring a grant in place of a word: the
         // predecessor needs both, and hears of some cells only.
         if let Some(competition) = &self.competition
@@ -287,6 +295,11 @@ impl Joint {
         {
             *cx.feedback_ext = Some(encode_grant(grant));
         }
+    }
+
+    fn say_word(&mut self, cx: &mut HopCx<'_>) {
+        let word = self.ledger.word(&cx.node, cx.now, cx.site.flow);
+        *cx.feedback_ext = word.map(Word::encode);
     }
 
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
@@ -364,6 +377,10 @@ impl Joint {
         }
         match granted.or_else(|| self.config.pace.holds(word).then_some(word.rate)) {
             Some(rate) => {
+                // What a word let go ahead of time is many cells of a grant.
+                if granted.is_some() && !flow.granted {
+                    cx.gate.clear_pace();
+                }
                 let interval = Duration::from_nanos((1e9 / rate) as u64);
                 cx.gate.set_pace(interval, interval.max(BURST));
                 flow.paced = true;
@@ -374,6 +391,7 @@ impl Joint {
             }
             None => {}
         }
+        flow.granted = granted.is_some();
     }
 }
 

@@ -18,6 +18,8 @@ const MANTISSA: u32 = 11;
 /// A hard word with this exponent is a grant.
 const GRANT: u16 = HARD | 15 << MANTISSA;
 const GRANT_MANTISSA: u32 = 7;
+/// Of these a grant has a number. It is small where many circuits share a window.
+const PARTS: f64 = 256.0;
 /// The largest rate that a word can say, and a hard one: some 35 and 17 GB/s.
 const MOST: u32 = ((1 << MANTISSA) - 1) << 15;
 const MOST_HARD: u32 = MOST / 2;
@@ -50,9 +52,9 @@ impl Word {
     }
 }
 
-/// A grant on the wire: a number of sixteenths of a cell.
+/// A grant on the wire: a number of parts of a cell, rounded down.
 pub(super) fn encode_grant(cells: f64) -> u16 {
-    let parts = ((cells * 16.0) as u32).clamp(1, 127 << 15);
+    let parts = ((cells * PARTS) as u32).clamp(1, 127 << 15);
     let exponent = (u32::BITS - parts.leading_zeros()).saturating_sub(GRANT_MANTISSA);
     GRANT | (exponent << GRANT_MANTISSA | parts >> exponent) as u16
 }
@@ -62,7 +64,7 @@ pub(super) fn decode_grant(word: u16) -> Option<f64> {
     (word & GRANT == GRANT).then(|| {
         let number = u32::from(word & !GRANT);
         let parts = (number & ((1 << GRANT_MANTISSA) - 1)) << (number >> GRANT_MANTISSA);
-        f64::from(parts.max(1)) / 16.0
+        f64::from(parts.max(1)) / PARTS
     })
 }
 
@@ -112,15 +114,15 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_arrives_rounded_down_to_a_sixteenth_and_by_a_sixtieth_at_most() {
-        for cells in [0.0625, 0.5, 1.0, 3.3, 14.0, 800.0, 100_000.0] {
+    fn a_grant_arrives_rounded_down_to_a_part_and_by_a_sixtieth_at_most() {
+        for cells in [0.004, 0.0625, 0.5, 1.0, 3.3, 14.0, 800.0, 16_000.0] {
             let granted = decode_grant(encode_grant(cells)).unwrap();
-            let least = (cells - 0.0625).max(0.0625) * (1.0 - 1.0 / 60.0);
+            let least = (cells - 1.0 / PARTS).max(1.0 / PARTS) * (1.0 - 1.0 / 60.0);
             assert!(granted <= cells && granted >= least, "{granted} of {cells}");
         }
         for cells in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let granted = decode_grant(encode_grant(cells)).unwrap();
-            assert!((0.0625..=260_096.0).contains(&granted), "{granted}");
+            assert!((0.003..=16_256.0).contains(&granted), "{granted}");
         }
     }
 

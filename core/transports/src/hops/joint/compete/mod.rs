@@ -111,6 +111,7 @@ impl Competition {
                 return;
             }
             self.found = now;
+            (self.event_ends, self.lost) = (now, 0.0);
             let cells = FIRST * self.arrivals.rate();
             self.connection = Cubic::starting(cells / (SEGMENT * self.weight));
         }
