@@ -7,6 +7,7 @@ use super::Node;
 use super::feedback::report;
 use super::outbox::LegWork;
 use super::visit::Visit;
+use crate::egress::Egress;
 use crate::{Direction, EndSignal, FlowId, HopControl, HopSignal, Role, Violation};
 
 /// What became of the front flow of the scheduler.
@@ -28,12 +29,8 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         out: &mut Vec<Frame<P>>,
     ) -> Option<(LinkId, Bytes)> {
         out.clear();
-        while let Some(link) = self.egress.next_late(now) {
-            let len = self.pack(link, out);
-            self.egress.after_flush(now, link);
-            if !out.is_empty() {
-                return Some((link, len));
-            }
+        if let Some(late) = self.flush(now, out, |egress| egress.next_late(now)) {
+            return Some(late);
         }
         loop {
             while let Some(link) = self.egress.next_complete() {
@@ -48,7 +45,18 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 break;
             }
         }
-        while let Some(link) = self.egress.next_flush() {
+        self.flush(now, out, Egress::next_flush)
+    }
+
+    /// Fills what is to leave although it is not full, of the first of these links that has anything.
+    #[inline]
+    fn flush(
+        &mut self,
+        now: Instant,
+        out: &mut Vec<Frame<P>>,
+        next: impl Fn(&mut Egress<P>) -> Option<LinkId>,
+    ) -> Option<(LinkId, Bytes)> {
+        while let Some(link) = next(&mut self.egress) {
             let len = self.pack(link, out);
             self.egress.after_flush(now, link);
             if !out.is_empty() {
