@@ -89,15 +89,11 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
         let _ = (circuit, proof);
     }
 
-    /// Says whether the application takes a stream's data: at first it does where the stream was
-    /// opened, and at an exit it does not ([`Event::Begun`]). What arrives meanwhile is held, and the
+    /// Says how many cells of a stream's data the application takes from now on: those that are held
+    /// first, then those that arrive; [`Cells::MAX`] is all of them. At first it takes all where the
+    /// stream was opened, and none at an exit ([`Event::Begun`]). What it does not take is held, and the
     /// other end asked to pause before that is too much.
-    fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool);
-
-    /// The application takes at most `most`, and one at least, of the cells that are held for it. If
-    /// none is left then, it also takes what arrives from now on, and this is true; otherwise it is
-    /// to ask again. [`Host::set_reading`] gives it all of them at once.
-    fn read_some(&mut self, now: Instant, stream: StreamHandle, most: Cells) -> bool;
+    fn set_credit(&mut self, now: Instant, stream: StreamHandle, credit: Cells);
 
     /// Takes the frames of a datagram, or of a piece of stream, that arrived on a link.
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>);
@@ -248,7 +244,7 @@ pub enum Event<P> {
         payload: P,
     },
     /// The client began a stream, which exists from now on at this exit. Its data is held until
-    /// [`Host::set_reading`] says that it is taken.
+    /// [`Host::set_credit`] says that it is taken.
     Begun {
         /// The stream.
         stream: StreamHandle,

@@ -189,9 +189,13 @@ impl Life {
                 self.host.write(self.now, stream, data, Bytes::new(len));
             }
             8 => {
-                let reading = script.coin();
+                let credit = match script.below(3) {
+                    0 => Cells::ZERO,
+                    1 => Cells::new(u64::from(script.word())),
+                    _ => Cells::MAX,
+                };
                 let stream = self.stream(script);
-                self.host.set_reading(self.now, stream, reading);
+                self.host.set_credit(self.now, stream, credit);
             }
             9 => self.give_room(script),
             10 | 11 => {

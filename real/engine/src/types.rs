@@ -115,7 +115,7 @@ pub enum Event {
         /// Why.
         why: Failure,
     },
-    /// A client began a stream at this exit. Its data waits until it [is taken](crate::Engine::set_reading).
+    /// A client began a stream at this exit. Its data waits until it [is taken](crate::Engine::set_credit).
     Begin {
         /// The stream.
         stream: StreamHandle,

@@ -1,6 +1,6 @@
 //! A stream at one end of its circuits.
 
-use hopflow_units::{Bytes, Instant, StreamId};
+use hopflow_units::{Bytes, Cells, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
 use super::inbox::Inbox;
@@ -26,7 +26,8 @@ pub(crate) struct Stream<P: Payload> {
     pub(crate) far_ended: bool,
     /// Report to the driver when less than this waits to be packaged.
     pub(crate) low_water: Option<Bytes>,
-    pub(crate) reading: bool,
+    /// Cells that the application still takes; [`Cells::MAX`] is no limit.
+    pub(crate) credit: Cells,
     pub(crate) delivered: Bytes,
     pub(crate) inbox: Inbox<P>,
     pub(crate) resequencer: Option<Resequencer<P>>,
@@ -55,7 +56,7 @@ impl<P: Payload> Stream<P> {
             paused: false,
             far_ended: false,
             low_water: None,
-            reading: true,
+            credit: Cells::MAX,
             delivered: Bytes::ZERO,
             inbox: Inbox::default(),
             resequencer,

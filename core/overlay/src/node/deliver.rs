@@ -1,6 +1,6 @@
 //! Delivery: what becomes of cells at the end of their circuit.
 
-use hopflow_units::{Bytes, Instant, StreamId};
+use hopflow_units::{Bytes, Cells, Instant, StreamId};
 use hopflow_wire::{Payload, Proof, RelayCommand, RelayHeader};
 
 use super::Node;
@@ -68,13 +68,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         }
     }
 
-    /// The application reads again: delivers what waited, up to `most` cells, and lets the circuits go on that
-    /// did.
-    pub(super) fn read_on(&mut self, now: Instant, place: u32, most: u64) {
+    /// The application takes more: delivers what waited, and lets the circuits go on that did.
+    pub(super) fn read_on(&mut self, now: Instant, place: u32) {
         let Some(&leg) = self.streams.legs(place).first() else {
             return;
         };
-        self.with(now, leg, |visit| visit.read_on(place, most));
+        self.with(now, leg, |visit| visit.read_on(place));
         for leg in self.streams.legs(place) {
             let sink = self.source_flow(leg).reverse();
             self.deliver(now, leg, sink.direction());
@@ -168,7 +167,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         };
         let proof = target.proof();
         let mut state = Stream::new(header.stream, vec![self.place], 0);
-        state.reading = false;
+        state.credit = Cells::ZERO;
         let mut gate = Gate::default();
         self.end.open_stream(&mut gate);
         let stream = self.streams.insert(state, gate);
@@ -240,7 +239,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         if std::mem::replace(&mut stream.far_ended, is_end(header.command)) {
             return Err(Violation::Unexpected(header.command));
         }
-        if stream.reading && stream.inbox.is_empty() {
+        if stream.credit > Cells::ZERO && stream.inbox.is_empty() {
             return self.consume(place, header, payload);
         }
         if stream.inbox.push(payload) {
@@ -249,13 +248,16 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         Ok(())
     }
 
-    /// The application takes a cell.
+    /// The application takes a cell, for which it has credit.
     #[inline]
     fn consume(&mut self, place: u32, header: &RelayHeader, payload: P) -> Result<(), Violation> {
         let handle = self.streams.handle(place);
         let Some(stream) = self.streams.get_mut(place) else {
             return Ok(());
         };
+        if stream.credit != Cells::MAX {
+            stream.credit -= Cells::new(1);
+        }
         let event = if is_end(header.command) {
             Event::Finished { stream: handle }
         } else {
@@ -301,16 +303,12 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         }
     }
 
-    /// Delivers what waited for the application of a stream, up to `most` cells; if more waited, the application
-    /// does not read any more.
-    fn read_on(&mut self, place: u32, most: u64) -> Result<(), Violation> {
-        let mut left = most;
+    /// Delivers what waited for the application of a stream, as far as it takes that.
+    fn read_on(&mut self, place: u32) -> Result<(), Violation> {
         while let Some(stream) = self.streams.get_mut(place)
-            && stream.reading
+            && stream.credit > Cells::ZERO
             && let Some(payload) = stream.inbox.pop()
         {
-            left -= 1;
-            stream.reading = left > 0 || stream.inbox.is_empty();
             let resumes = stream.inbox.resumes();
             // What waits was readable when it came.
             if let Ok(header) = payload.header() {

@@ -154,24 +154,13 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         }
     }
 
-    fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool) {
+    fn set_credit(&mut self, now: Instant, stream: StreamHandle, credit: Cells) {
         let Some((place, stream)) = self.streams.find(stream) else {
             return;
         };
-        stream.reading = reading;
+        stream.credit = credit;
         self.ticks.end_rest(now);
-        self.read_on(now, place, u64::MAX);
-    }
-
-    fn read_some(&mut self, now: Instant, stream: StreamHandle, most: Cells) -> bool {
-        let Some((place, state)) = self.streams.find(stream) else {
-            return true;
-        };
-        state.reading = true;
-        self.ticks.end_rest(now);
-        self.read_on(now, place, most.get().max(1));
-        let state = self.streams.find(stream);
-        state.is_none_or(|(_, state)| state.reading)
+        self.read_on(now, place);
     }
 
     fn receive(&mut self, now: Instant, link: LinkId, frames: &mut Vec<Frame<P>>) {

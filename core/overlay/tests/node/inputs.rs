@@ -143,7 +143,7 @@ impl HopControl for Rests {
 fn what_an_application_does_with_a_stream_ends_a_rest() {
     let factory: Stack<Rests> = PlainConfig::streams().stack();
     let ends: [fn(&mut Bench, StreamHandle); 2] = [
-        |client, stream| client.host.set_reading(client.now, stream, true),
+        |client, stream| client.host.set_credit(client.now, stream, Cells::MAX),
         |client, stream| client.host.close_stream(client.now, stream),
     ];
     for end in ends {

@@ -1,6 +1,6 @@
 //! What the applications at both ends of a stream do.
 
-use hopflow_units::{Bytes, Instant};
+use hopflow_units::{Bytes, Cells, Instant};
 use hopflow_wire::Reason;
 
 use super::Chain;
@@ -20,7 +20,8 @@ impl Chain<'_> {
     pub fn set_reading(&mut self, stream: StreamNo, at: End, reading: bool) {
         let (node, handle) = self.end(stream, at);
         let now = self.now;
-        self.input(node, |host| host.set_reading(now, handle, reading));
+        let credit = if reading { Cells::MAX } else { Cells::ZERO };
+        self.input(node, |host| host.set_credit(now, handle, credit));
     }
 
     /// An end sends over one circuit only, or over all.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hopflow_engine::{CircuitKey, Event, StreamHandle};
-use hopflow_units::Instant;
+use hopflow_units::{Cells, Instant};
 use mio::Waker;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
@@ -325,7 +325,7 @@ impl Exit {
         match self.table.place(stream) {
             Some(place) => self.table.stir(place),
             // One that we refused: it is over when the client has ended, too.
-            None => cx.engine.set_reading(cx.now, stream, true),
+            None => cx.engine.set_credit(cx.now, stream, Cells::MAX),
         }
     }
 
@@ -358,8 +358,7 @@ impl Exit {
             return;
         };
         cx.engine.write(cx.now, stream, &[Reply::Succeeded.code()]);
-        let mut pipe = Pipe::new(socket, stream, Vec::new(), cx.now);
-        pipe.begin_paused();
+        let pipe = Pipe::new(socket, stream, Vec::new(), cx.now);
         self.table.join(place, |_| pipe);
     }
 }

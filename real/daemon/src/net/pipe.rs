@@ -13,9 +13,9 @@ use socket2::SockRef;
 
 use crate::accounting::Traffic;
 
-/// Cells that wait for the application before its stream is asked to pause; as many are taken at once of those
-/// that came meanwhile.
-const ENOUGH: usize = 64;
+/// Cells of its stream that a pipe has or has asked for, at most. What the engine holds counts as memory, what we
+/// hold does not.
+const ENOUGH: usize = 128;
 /// Bytes that are read at once.
 const CHUNK: usize = 32 * 1024;
 /// Bytes that the kernel holds back unsent before it takes more. Beside what the other end said that it
@@ -47,8 +47,8 @@ struct Outbound {
     /// Cells that the socket has not taken; of the first, `offset` bytes are gone.
     cells: VecDeque<OnionPayload>,
     offset: usize,
-    /// Whether the stream was asked to pause.
-    paused: bool,
+    /// Cells that the stream still delivers of those that it was asked for.
+    asked: usize,
     /// The far end has finished.
     far_end: bool,
     /// The socket is shut down for writing.
@@ -78,7 +78,8 @@ pub(super) enum State {
 }
 
 impl Pipe {
-    /// Joins a connection to a stream. `unread` came from the connection before.
+    /// Joins a connection to a stream, which it reads from when it moves something. `unread` came from the
+    /// connection before.
     pub(super) fn new(
         socket: TcpStream,
         stream: StreamHandle,
@@ -102,11 +103,6 @@ impl Pipe {
 
     pub(super) const fn stream(&self) -> StreamHandle {
         self.stream
-    }
-
-    /// The stream is not read yet; the pipe has it read as the socket takes what waited.
-    pub(super) const fn begin_paused(&mut self) {
-        self.outbound.paused = true;
     }
 
     /// When it carried something last.
@@ -139,6 +135,7 @@ impl Pipe {
         if self.outbound.cells.is_empty() {
             self.outbound.offset = skip;
         }
+        self.outbound.asked = self.outbound.asked.saturating_sub(1);
         self.outbound.cells.push_back(cell);
     }
 
@@ -176,19 +173,13 @@ impl Pipe {
     }
 
     fn write(&mut self, now: Instant, engine: &mut Engine) -> io::Result<()> {
-        let blocked = !self.write_greeting()? || !self.write_cells(now)?;
+        let drained = self.write_greeting()? && self.write_cells(now)?;
         let out = &mut self.outbound;
-        if blocked {
-            if out.cells.len() >= ENOUGH && !std::mem::replace(&mut out.paused, true) {
-                engine.set_reading(now, self.stream, false);
-            }
-            return Ok(());
+        if out.cells.len() + out.asked <= ENOUGH / 2 {
+            out.asked = ENOUGH - out.cells.len();
+            engine.set_credit(now, self.stream, Cells::new(out.asked as u64));
         }
-        if out.paused {
-            // What the engine holds counts as memory, what we hold does not.
-            out.paused = !engine.read_some(now, self.stream, Cells::new(ENOUGH as u64));
-        }
-        if out.far_end && !std::mem::replace(&mut out.ended, true) {
+        if drained && out.far_end && !std::mem::replace(&mut out.ended, true) {
             self.socket.shutdown(Shutdown::Write)?;
         }
         Ok(())

@@ -97,15 +97,10 @@ impl Engine {
         self.host.close_stream(now, stream);
     }
 
-    /// Says whether a stream's data is taken: at first it is at a client, and at an exit it is not.
-    pub fn set_reading(&mut self, now: Instant, stream: StreamHandle, reading: bool) {
-        self.host.set_reading(now, stream, reading);
-    }
-
-    /// Takes at most `most` of the cells that wait for a stream's reader, and if none is left then, also what
-    /// comes. False if it is to be called again: until then nothing is taken.
-    pub fn read_some(&mut self, now: Instant, stream: StreamHandle, most: Cells) -> bool {
-        self.host.read_some(now, stream, most)
+    /// Says how many cells of a stream's data are taken from now on, those that wait first;
+    /// [`Cells::MAX`] is all. At first it is all at a client, and none at an exit.
+    pub fn set_credit(&mut self, now: Instant, stream: StreamHandle, credit: Cells) {
+        self.host.set_credit(now, stream, credit);
     }
 
     /// The circuit of a stream; `None` if it is gone.

@@ -121,8 +121,10 @@ impl Client {
         let stream = self.streams[usize::from(what / 8) % count];
         let now = self.now;
         match what % 6 {
-            0 => self.engine.set_reading(now, stream, false),
-            1 => self.engine.set_reading(now, stream, true),
+            0 => self
+                .engine
+                .set_credit(now, stream, Cells::new(u64::from(what / 8))),
+            1 => self.engine.set_credit(now, stream, Cells::MAX),
             2 => drop(self.engine.write(now, stream, &[what; 3000])),
             3 => self.engine.finish(now, stream),
             4 => self.engine.close_stream(now, stream),

@@ -166,8 +166,10 @@ fn use_stream(relay: &mut Neighbour, what: u8) {
     }
     let stream = relay.begun[usize::from(what / 8) % count];
     match what % 5 {
-        0 => relay.engine.set_reading(now, stream, false),
-        1 => relay.engine.set_reading(now, stream, true),
+        0 => relay
+            .engine
+            .set_credit(now, stream, Cells::new(u64::from(what / 8))),
+        1 => relay.engine.set_credit(now, stream, Cells::MAX),
         2 => drop(relay.engine.write(now, stream, &[what; 3000])),
         3 => relay.engine.finish(now, stream),
         _ => relay.engine.close_stream(now, stream),

@@ -291,7 +291,7 @@ impl Neighbour {
             if let Some(event) = self.engine.poll_event(self.now) {
                 if let Event::Begin { stream, .. } = event {
                     self.begun.push(stream);
-                    self.engine.set_reading(self.now, stream, true);
+                    self.engine.set_credit(self.now, stream, Cells::MAX);
                 }
             } else if let Some(action) = self.engine.poll_action() {
                 if let Action::Connect { conn, to } = action {

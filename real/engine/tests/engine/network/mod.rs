@@ -12,7 +12,7 @@ use hopflow_engine::{
 };
 use hopflow_onion::{OnionPayload, OnionSecret};
 use hopflow_overlay::{BucketConfig, Factory};
-use hopflow_units::{Bytes, Duration, Instant, Rate};
+use hopflow_units::{Bytes, Cells, Duration, Instant, Rate};
 
 use traffic::{ConnEnd, Parcel};
 use traffic::{Tamper, Weather};
@@ -330,18 +330,15 @@ impl Network {
 
     /// Lets an end read, or not.
     pub(crate) fn set_reading(&mut self, node: usize, stream: StreamHandle, reading: bool) {
-        let now = self.clock(node);
-        self.engine_mut(node).set_reading(now, stream, reading);
-        self.pump(node);
+        let credit = if reading { Cells::MAX } else { Cells::ZERO };
+        self.set_credit(node, stream, credit);
     }
 
-    /// Lets an end take some cells of those that wait for it; false if more do.
-    pub(crate) fn read_some(&mut self, node: usize, stream: StreamHandle, most: u64) -> bool {
+    /// Lets an end take so many cells.
+    pub(crate) fn set_credit(&mut self, node: usize, stream: StreamHandle, credit: Cells) {
         let now = self.clock(node);
-        let most = hopflow_units::Cells::new(most);
-        let reads = self.engine_mut(node).read_some(now, stream, most);
+        self.engine_mut(node).set_credit(now, stream, credit);
         self.pump(node);
-        reads
     }
 
     /// Closes an end of a stream.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use hopflow_engine::{Action, ConnId, Engine, Event, StreamHandle, Via};
-use hopflow_units::{Duration, Instant};
+use hopflow_units::{Cells, Duration, Instant};
 
 use super::{Heard, Network, address};
 
@@ -323,7 +323,7 @@ impl Network {
             Event::Begin { stream, target } => {
                 self.begun.push((node, stream, target.data().to_vec()));
                 let now = self.now;
-                self.engine_mut(node).set_reading(now, stream, true);
+                self.engine_mut(node).set_credit(now, stream, Cells::MAX);
                 self.heard.insert((node, stream), Heard::default());
             }
             Event::Data { stream, payload } => {
