@@ -110,10 +110,11 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>);
 
     /// Pays for what the driver sends beside the node's frames, so that cells wait for it: `len` bytes.
-    fn pay(&mut self, len: Bytes);
+    fn pay(&mut self, now: Instant, len: Bytes);
 
-    /// Whether the token bucket owes more than it holds when it is full: no cell leaves for so long
-    /// that a driver had better leave out what can wait. False without a bucket.
+    /// Whether what drivers [`pay`](Host::pay) for has had its half of the token bucket, or the bucket owes
+    /// more than it holds when it is full: a driver had better leave out what can wait, so that cells get their
+    /// half. False without a bucket.
     fn owes_much(&self, now: Instant) -> bool;
 
     /// Handles all timers that are due.

@@ -135,6 +135,68 @@ impl TokenBucket {
     }
 }
 
+/// A node's token bucket, and another of half its rate for what leaves without asking the first: so much it may
+/// take from cells.
+#[derive(Clone, Debug)]
+pub(super) struct Buckets {
+    all: TokenBucket,
+    unasked: TokenBucket,
+}
+
+impl Buckets {
+    pub(super) fn new(config: BucketConfig) -> Self {
+        Self {
+            all: TokenBucket::new(config),
+            unasked: TokenBucket::new(half(config)),
+        }
+    }
+
+    /// Gives both other parameters from now on.
+    pub(super) fn change(&mut self, now: Instant, config: BucketConfig) {
+        self.all.change(now, config);
+        self.unasked.change(now, half(config));
+    }
+
+    /// The node's token bucket.
+    #[inline]
+    pub(super) const fn all(&self) -> &TokenBucket {
+        &self.all
+    }
+
+    /// The node's token bucket, to take from.
+    #[inline]
+    pub(super) const fn all_mut(&mut self) -> &mut TokenBucket {
+        &mut self.all
+    }
+
+    /// Takes from both, into debt if need be.
+    pub(super) fn pay_unasked(&mut self, now: Instant, amount: Bytes) {
+        for bucket in [&mut self.all, &mut self.unasked] {
+            // Refills of before do not pay for it.
+            bucket.tokens(now);
+            bucket.pay(amount);
+        }
+    }
+
+    /// Whether what leaves without asking has had its half, or the node's bucket owes more than it holds
+    /// when it is full.
+    pub(super) fn owe_much(&self, now: Instant) -> bool {
+        let all = self.all.level(now);
+        self.unasked.level(now).tokens <= 0
+            || all.tokens.saturating_add_unsigned(all.depth.get()) < 0
+    }
+}
+
+/// Half of the rate, and no more at once than cells can wait for: what the whole rate brings in a tenth of a second.
+fn half(config: BucketConfig) -> BucketConfig {
+    let rate = config.rate.bytes_per_sec();
+    BucketConfig {
+        rate: Rate::from_bytes_per_sec(rate.div_ceil(2)).unwrap_or(config.rate),
+        depth: Bytes::new(config.depth.get().div_ceil(2).min(rate.div_ceil(10))),
+        ..config
+    }
+}
+
 /// Tokens that a bucket holds at most.
 fn capacity(config: &BucketConfig) -> i64 {
     config.depth.get().min(i64::MAX as u64) as i64

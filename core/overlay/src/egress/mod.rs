@@ -14,6 +14,7 @@ use std::sync::Arc;
 use hopflow_units::{Bytes, Instant, LinkId};
 use hopflow_wire::{Carrier, Cell, Frame, Payload};
 
+use bucket::Buckets;
 pub use bucket::{BucketConfig, BucketLevel, TokenBucket};
 pub(crate) use link::Link;
 use scheduler::Scheduler;
@@ -32,7 +33,7 @@ pub(crate) struct Egress<P> {
     links: Vec<Link<P>>,
     numbers: Numbers,
     pub(crate) scheduler: Scheduler,
-    bucket: Option<TokenBucket>,
+    bucket: Option<Buckets>,
     /// When a cell may leave that waits for the token bucket, or for KIST's next run.
     resume_at: Instant,
     /// When KIST ran last.
@@ -89,7 +90,7 @@ impl<P: Payload> Egress<P> {
             links: Vec::new(),
             numbers: Numbers::default(),
             scheduler,
-            bucket: bucket.map(|bucket| TokenBucket::new(usable(bucket, plan))),
+            bucket: bucket.map(|bucket| Buckets::new(usable(bucket, plan))),
             resume_at: Instant::FAR_FUTURE,
             last_run: None,
             flush: VecDeque::new(),
@@ -214,8 +215,8 @@ impl<P: Payload> Egress<P> {
 
     /// The token bucket.
     #[inline]
-    pub(crate) const fn bucket(&self) -> Option<&TokenBucket> {
-        self.bucket.as_ref()
+    pub(crate) fn bucket(&self) -> Option<&TokenBucket> {
+        self.bucket.as_ref().map(Buckets::all)
     }
 
     /// Changes the token bucket. What waits for it asks again with the next call.
@@ -224,7 +225,7 @@ impl<P: Payload> Egress<P> {
         let config = config.map(|config| usable(config, &self.plan));
         match (&mut self.bucket, config) {
             (Some(bucket), Some(config)) => bucket.change(now, config),
-            (bucket, config) => *bucket = config.map(TokenBucket::new),
+            (bucket, config) => *bucket = config.map(Buckets::new),
         }
     }
 
@@ -238,7 +239,7 @@ impl<P: Payload> Egress<P> {
             self.resume_at = last + interval;
             return false;
         }
-        if let Some(bucket) = &mut self.bucket {
+        if let Some(bucket) = self.bucket.as_mut().map(Buckets::all_mut) {
             let cell = self.plan.link.cell_len();
             if bucket.tokens(now) < cell.get() as i64 {
                 self.resume_at = bucket.ready_at(cell);
@@ -268,21 +269,22 @@ impl<P: Payload> Egress<P> {
         if let Some(bucket) = &mut self.bucket
             && (!again || self.plan.link.charging == Charging::Everything)
         {
-            bucket.pay(self.plan.link.cell_len());
+            bucket.all_mut().pay(self.plan.link.cell_len());
         }
     }
 
-    /// Pays for something else than cells, into debt if need be.
-    pub(crate) fn pay(&mut self, len: Bytes) {
+    /// Pays for something else than cells, which leaves without asking the bucket, into debt if need be.
+    pub(crate) fn pay(&mut self, now: Instant, len: Bytes) {
         if let Some(bucket) = &mut self.bucket {
-            bucket.pay(len);
+            bucket.pay_unasked(now, len);
         }
     }
 
-    /// Whether the bucket owes more than it holds when it is full.
+    /// Whether what leaves without asking the bucket has had its half of it, or the bucket owes more than it
+    /// holds when it is full.
     pub(crate) fn owes_much(&self, now: Instant) -> bool {
-        let level = self.bucket.as_ref().map(|bucket| bucket.level(now));
-        level.is_some_and(|level| level.tokens.saturating_add_unsigned(level.depth.get()) < 0)
+        let bucket = self.bucket.as_ref();
+        bucket.is_some_and(|bucket| bucket.owe_much(now))
     }
 
     /// Puts a chosen cell into its link's outbox and ends the front flow's turn.
@@ -300,7 +302,7 @@ impl<P: Payload> Egress<P> {
         let goes_on = self.scheduler.served(now, || match turn {
             Turn::Cells(cells) => cells,
             Turn::EighthOfBucket => {
-                let tokens = bucket.as_ref().map_or(i64::MAX, TokenBucket::balance);
+                let tokens = bucket.as_ref().map_or(i64::MAX, |it| it.all().balance());
                 (tokens / 8 / len.get() as i64).clamp(4, 32) as u32
             }
         });
@@ -393,7 +395,7 @@ impl<P: Payload> Egress<P> {
             state.room -= (used - cells).get() as i64;
         }
         if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.link.charging) {
-            bucket.pay(used - cells);
+            bucket.all_mut().pay(used - cells);
         }
         used
     }
@@ -516,19 +518,24 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_owes_much_beyond_what_it_holds_when_it_is_full() {
+    fn what_leaves_without_asking_has_half_of_the_bucket() {
         let config = BucketConfig {
             rate: Rate::from_bytes_per_sec(10_000).unwrap(),
-            depth: Bytes::new(1000),
+            depth: Bytes::new(2000),
             interval: Duration::from_millis(10),
             phase: Duration::from_millis(10),
         };
         let mut egress = Egress::<RawPayload>::new(&Arc::new(plan()), Some(config));
-        egress.pay(Bytes::new(2000));
+        egress.pay(Instant::ZERO, Bytes::new(999));
         assert!(!egress.owes_much(Instant::ZERO));
-        egress.pay(Bytes::new(1));
+        egress.pay(Instant::ZERO, Bytes::new(1));
         assert!(egress.owes_much(Instant::ZERO));
-        assert!(!egress.owes_much(Instant::from_nanos(10_000_000)));
+        assert!(egress.may_send(Instant::ZERO), "cells have the other half");
+        // A refill brings 100 bytes, of which half are for the like.
+        let refilled = Instant::from_nanos(10_000_000);
+        assert!(!egress.owes_much(refilled));
+        egress.pay(refilled, Bytes::new(50));
+        assert!(egress.owes_much(refilled));
         egress.set_bucket(Instant::ZERO, None);
         assert!(!egress.owes_much(Instant::ZERO));
     }

@@ -182,8 +182,8 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.egress.set_bucket(now, bucket);
     }
 
-    fn pay(&mut self, len: Bytes) {
-        self.egress.pay(len);
+    fn pay(&mut self, now: Instant, len: Bytes) {
+        self.egress.pay(now, len);
     }
 
     fn owes_much(&self, now: Instant) -> bool {

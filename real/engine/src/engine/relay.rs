@@ -77,6 +77,11 @@ impl Engine {
         known: Option<CircuitKey>,
         handshake: &Handshake,
     ) {
+        if self.host.owes_much(now) {
+            // The client repeats what is dropped.
+            self.counters.circuits_refused += 1;
+            return;
+        }
         if let Some(key) = known {
             if self.is_same_create(key, handshake) {
                 return self.repeat_created(now, key);
@@ -212,16 +217,14 @@ impl Engine {
         };
         match (nascent.on_forward(counter, sealed, next.is_some()), next) {
             (Forwarded::Garbage, _) => self.counters.garbage += 1,
-            (Forwarded::AnswerAgain(body), _) => self.send_setup(now, prev.link, prev.name, &body),
-            (Forwarded::AskAgain(body), Some(next)) => {
-                self.send_setup(now, next.link, next.name, &body);
-            }
+            (Forwarded::AnswerAgain(body), _) => self.send_if_due(now, prev, &body),
+            (Forwarded::AskAgain(body), Some(next)) => self.send_if_due(now, next, &body),
             (Forwarded::Relayed { body, new, prepaid }, Some(next)) => {
                 // Who repeats a message does not keep the circuit.
                 if new {
                     self.circuits.set_alarm(key, Some(now + SPARE));
                 }
-                // It leaves before cells. The client repeats what is dropped.
+                // The client repeats what is dropped.
                 if prepaid || (!self.host.owes_much(now) && self.may_ask_next(now, key)) {
                     self.send_setup(now, next.link, next.name, &body);
                 } else {
@@ -242,6 +245,14 @@ impl Engine {
         }
     }
 
+    /// Sends a message of the set-up, which leaves before cells, unless such have had their part of the bucket: the
+    /// client asks again.
+    fn send_if_due(&mut self, now: Instant, to: Side, body: &Body) {
+        if !self.host.owes_much(now) {
+            self.send_setup(now, to.link, to.name, body);
+        }
+    }
+
     /// Whether the network that began a circuit may have one more message sent to its next hop, which then counts:
     /// the next hop meters our network as a whole.
     fn may_ask_next(&mut self, now: Instant, key: CircuitKey) -> bool {
@@ -252,12 +263,12 @@ impl Engine {
 
     /// Asks the next hop.
     fn extend(&mut self, now: Instant, key: CircuitKey, request: Request) -> Result<(), Refusal> {
-        if !self.may_extend(&request.target) {
-            return Err(Refusal::NotAllowed);
-        }
         if !self.may_ask_next(now, key) {
             self.counters.circuits_refused += 1;
             return Err(Refusal::Busy);
+        }
+        if !self.may_extend(&request.target) {
+            return Err(Refusal::NotAllowed);
         }
         let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
         let link = self.link_to(now, request.target, origin)?;
@@ -330,7 +341,7 @@ impl Engine {
     ) {
         if let Some((nascent, prev, _)) = self.nascent(key) {
             if let Some(body) = nascent.relay_backward(counter, sealed) {
-                self.send_setup(now, prev.link, prev.name, &body);
+                self.send_if_due(now, prev, &body);
             }
         } else {
             self.on_sealed_answer(now, key, counter, sealed);
@@ -341,13 +352,13 @@ impl Engine {
     fn answer_client(&mut self, now: Instant, key: CircuitKey, message: &HopMessage) {
         if let Some((nascent, prev, _)) = self.nascent(key) {
             let body = nascent.seal_answer(message);
-            self.send_setup(now, prev.link, prev.name, &body);
+            self.send_if_due(now, prev, &body);
             self.circuits.set_alarm(key, Some(now + SPARE));
         }
     }
 
     /// The neighbour on `link` closed a circuit that is being built: a next hop that declines is
-    /// reported to the client, which may try another one.
+    /// reported to the client.
     pub(super) fn refuse_or_end(
         &mut self,
         now: Instant,

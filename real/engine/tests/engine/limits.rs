@@ -476,6 +476,38 @@ fn set_up_is_paid_from_the_bucket_when_it_leaves() {
 }
 
 #[test]
+fn set_up_leaves_cells_half_of_the_bucket() {
+    /// In kilobytes per second.
+    const RATE: u64 = 200;
+    const SECONDS: usize = 3;
+    for name in ["backtap", "vanilla"] {
+        let factory = transport(name);
+        let bucket = bucket(RATE, factory.plan().link.refill);
+        let mut network = Network::limited(&*factory, 3, &[Some(bucket)]);
+        let attacker = network.add_client(&*factory);
+        let honest = network.circuit(&[1, 2, 3]);
+        let (near, (exit, far)) = network.stream_pair(0, honest);
+        network.write(exit, far, pattern(5_000_000, 5), true);
+        network.run_for(Duration::from_secs(2));
+        let before = network.heard(0, near).bytes.len();
+        for _ in 0..SECONDS * 10 {
+            // Answers take two and a half times as much as there is, and the burst of a network allows them.
+            for _ in 0..100 {
+                let path = network.path(&[GUARD]);
+                network.begin_circuit(attacker, path);
+            }
+            network.run_for(Duration::from_millis(100));
+        }
+        let per_second = (network.heard(0, near).bytes.len() - before) / SECONDS / 1000;
+        assert!(per_second >= 80, "{name}: {per_second} kB/s");
+        let refused = network.engine(GUARD).counters().circuits_refused;
+        assert!(refused > 0, "{name}");
+        // Who comes later is served, and has half of what is there again at once.
+        network.circuit(&[1, 2, 3]);
+    }
+}
+
+#[test]
 fn a_path_does_not_lead_around_for_ever() {
     for name in ["backtap", "vanilla"] {
         let mut network = Network::new(&*transport(name), 3);
