@@ -34,7 +34,8 @@ pub(crate) struct OrderOptions {
     /// Folder for the results; by default one below `results`, named after the scenario and its hash
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Runs of each transport, with the seeds from 1 on; by default as the scenario says
+    /// Runs of each transport, with the seeds from 1 on; `reproduce` keeps to an experiment's own list of
+    /// seeds. By default as the scenario says
     #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
     seeds: Option<NonZeroU32>,
     /// File of circuits in place of the one that the scenario or experiment names

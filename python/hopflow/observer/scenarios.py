@@ -13,8 +13,8 @@ TRANSPORTS: Transports = {
 }
 """What the experiments compare unless they say otherwise.
 
-Messages of `predictor` travel out of band in simulations: an entry there sees its data only, which
-is less than a real one would.
+The plans of `predictor` travel on the links, so an entry sees their packets. Those of
+`predictor-as-published` would not be seen: they travel out of band.
 """
 
 FEEDBACK: Transports = {

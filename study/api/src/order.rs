@@ -13,7 +13,8 @@ pub struct Order {
     /// Folder for the results; by default one below [`RESULTS`](crate::RESULTS), named after the
     /// scenario.
     pub out: Option<PathBuf>,
-    /// Runs of each transport, with the seeds from 1 on; by default as the scenario says.
+    /// Runs of each transport, with the seeds from 1 on; an experiment keeps to its own list of seeds. By
+    /// default as the scenario says.
     pub seeds: Option<NonZeroU32>,
     /// File of circuits in place of the one that the scenario or experiment names.
     pub circuits: Option<PathBuf>,

@@ -33,7 +33,8 @@ pub(crate) enum Command {
     Relay(NodeOptions),
     /// Run a client of a real overlay, to which applications connect by SOCKS 5
     ///
-    /// It shuts down as a relay does.
+    /// SIGINT, SIGTERM or SIGHUP shuts it down: it takes nothing new and lets streams end for a while. A
+    /// second signal ends it at once.
     Client(NodeOptions),
     /// Show what running relays and clients do, again and again
     ///

@@ -26,7 +26,7 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Variant {
-    /// The name, of lower-case letters, digits and hyphens; results call the run
+    /// The name, of lower-case letters, digits, hyphens and underscores; results call the run
     /// `TRANSPORT/NAME`.
     #[schemars(regex(pattern = "^[a-z0-9_][a-z0-9_-]*$"))]
     pub name: String,

@@ -68,8 +68,8 @@ pub use users::{Circuits, Class, Direction, Response, Workload};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Scenario {
-    /// The name, of lower-case letters, digits and hyphens.
-    #[schemars(regex(pattern = "^[a-z0-9][a-z0-9-]*$"))]
+    /// The name, of lower-case letters, digits, hyphens and underscores.
+    #[schemars(regex(pattern = "^[a-z0-9_][a-z0-9_-]*$"))]
     pub name: String,
     /// What the scenario shows, in a sentence or two.
     #[serde(default)]

@@ -16,7 +16,7 @@ use super::options::any;
 pub struct Choice {
     /// The transport's preset; by default the label.
     pub preset: Option<String>,
-    /// Options that differ from the preset's; `hopflow list transports` names them.
+    /// Options that differ from the preset's; `hopflow schema` lists them.
     #[serde(default)]
     #[schemars(schema_with = "any")]
     pub options: toml::Table,
