@@ -10,7 +10,8 @@ use crate::waiting::{Finding, Rule, Window};
 /// and within minutes some circuit has a cell that no other one waits for.
 const PERIOD: Duration = Duration::from_secs(300);
 
-/// The smallest round trip of all circuits to a successor within the last five to ten minutes, by link.
+/// The smallest round trip of all circuits to a successor within the five to ten minutes before the latest sample,
+/// by link.
 ///
 /// Feedback that waits for company makes samples longer: compare with no less than
 /// [`FeedbackPlan::delay`](hopflow_overlay::FeedbackPlan::delay).

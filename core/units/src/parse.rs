@@ -25,7 +25,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Units with their size in the smallest unit (nanoseconds, bytes, bits per second).
+/// Units with their size in the smallest unit (nanoseconds, bytes, bytes per second).
 type Units = &'static [(&'static str, f64)];
 
 const TIME: Units = &[

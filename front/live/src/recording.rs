@@ -133,6 +133,7 @@ fn chosen<'a>(
     let runs: Vec<_> = runs.collect();
     if runs.is_empty() {
         let mut seeds: Vec<_> = manifest.runs.iter().map(|run| run.key.seed).collect();
+        seeds.sort_unstable();
         seeds.dedup();
         let seeds: Vec<_> = seeds.iter().map(u64::to_string).collect();
         let seeds = seeds.join(", ");

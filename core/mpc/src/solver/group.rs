@@ -25,7 +25,7 @@ struct Response<const D: usize> {
     correction: Vector<D>,
 }
 
-/// The rates of eight circuits over the horizon.
+/// The rates of [`WIDTH`](super::lanes::WIDTH) circuits over the horizon.
 #[derive(Clone, Debug)]
 pub(super) struct Group<const D: usize, const H: usize> {
     pub(super) steps: Vec<Step<D, H>>,

@@ -67,7 +67,8 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         if !self.takes_stream(spec.id, &legs) {
             return None;
         }
-        let mut stream = Stream::new(spec.id, legs.clone(), spec.hold.get() as u32);
+        let hold = u32::try_from(spec.hold.get()).unwrap_or(u32::MAX);
+        let mut stream = Stream::new(spec.id, legs.clone(), hold);
         if self.plan.path.legs == LegUse::First {
             stream.pin(legs.first().copied());
         }

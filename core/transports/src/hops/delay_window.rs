@@ -34,13 +34,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::readings::WorstHop;
-use super::shared::ignore;
+use super::shared::{check_wait, ignore};
 use crate::layer::{Around, LayerOptions};
 use crate::round::{BaseRtts, HopWindow, Trip};
 use crate::waiting::{Finding, PARTS, Rule, RuleOptions, Window};
-
-/// Longer, and hops with long ways would take held feedback for lost cells (RFC 6298: 1 s).
-const LONGEST_HOLD: Duration = Duration::from_millis(500);
 
 /// The first window, unless the options say otherwise.
 const INITIAL: Cells = Cells::new(2);
@@ -107,15 +104,8 @@ impl Default for DelayWindowConfig {
 impl LayerOptions for DelayWindowConfig {
     fn settle(&mut self, _: &mut Around) -> Result<(), ConfigError> {
         self.rule.settle(INITIAL)?;
-        if self.feedback_hold > LONGEST_HOLD {
-            let allowed = format!("a time up to {LONGEST_HOLD}");
-            return Err(ConfigError::new(
-                "feedback-hold",
-                self.feedback_hold,
-                allowed,
-            ));
-        }
-        Ok(())
+        check_wait("feedback-delay", self.feedback_delay)?;
+        check_wait("feedback-hold", self.feedback_hold)
     }
 }
 

@@ -22,8 +22,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::readings::WorstHop;
-use super::shared::{ignore, report, reporting};
-use crate::layer::LayerOptions;
+use super::shared::{check_wait, ignore, report, reporting};
+use crate::layer::{Around, LayerOptions};
 use crate::round::{BaseRtts, Round};
 use crate::waiting::{Finding, PARTS};
 
@@ -69,7 +69,11 @@ impl Default for LoadReportConfig {
     }
 }
 
-impl LayerOptions for LoadReportConfig {}
+impl LayerOptions for LoadReportConfig {
+    fn settle(&mut self, _: &mut Around) -> Result<(), ConfigError> {
+        check_wait("feedback-delay", self.feedback_delay)
+    }
+}
 
 impl HopControl for LoadReport {
     const INFO: Info = reporting(

@@ -14,8 +14,8 @@ use hopflow_units::{Cells, Duration, Instant, LinkId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shared::{ignore, report, reporting};
-use crate::layer::LayerOptions;
+use super::shared::{check_wait, ignore, report, reporting};
+use crate::layer::{Around, LayerOptions};
 use crate::round::BaseRtts;
 
 /// Marking at one node.
@@ -54,7 +54,11 @@ impl Default for MarkReportConfig {
     }
 }
 
-impl LayerOptions for MarkReportConfig {}
+impl LayerOptions for MarkReportConfig {
+    fn settle(&mut self, _: &mut Around) -> Result<(), ConfigError> {
+        check_wait("feedback-delay", self.feedback_delay)
+    }
+}
 
 impl HopControl for MarkReport {
     const INFO: Info = reporting(

@@ -1,6 +1,9 @@
 //! What several controls on hops say and do.
 
-use hopflow_overlay::{Condition, Features, HopCx, HopReport, HopSignal, Info, Role, Violation};
+use hopflow_overlay::{
+    Condition, ConfigError, Features, HopCx, HopReport, HopSignal, Info, Role, Violation,
+};
+use hopflow_units::Duration;
 
 /// What controls need that report the state of hops to the source.
 const REPORTS_NEED: &[Condition] = &[
@@ -40,4 +43,17 @@ pub(super) fn ignore(signal: HopSignal<'_>) -> Result<(), Violation> {
         HopSignal::Message(..) => Err(Violation::UnexpectedMessage),
         _ => Ok(()),
     }
+}
+
+/// The longest time for which feedback may wait: longer, and hops with long ways would take it for lost cells (RFC
+/// 6298: 1 s).
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+
+/// Refuses a time for which feedback would wait too long.
+pub(super) fn check_wait(key: &'static str, wait: Duration) -> Result<(), ConfigError> {
+    if wait > LONGEST_WAIT {
+        let allowed = format!("a time up to {LONGEST_WAIT}");
+        return Err(ConfigError::new(key, wait, allowed));
+    }
+    Ok(())
 }

@@ -16,8 +16,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::readings::WorstHop;
-use super::shared::{ignore, report, reporting};
-use crate::layer::LayerOptions;
+use super::shared::{check_wait, ignore, report, reporting};
+use crate::layer::{Around, LayerOptions};
 use crate::round::BaseRtts;
 use crate::waiting::WAIT_UNIT;
 
@@ -56,7 +56,11 @@ impl Default for WaitReportConfig {
     }
 }
 
-impl LayerOptions for WaitReportConfig {}
+impl LayerOptions for WaitReportConfig {
+    fn settle(&mut self, _: &mut Around) -> Result<(), ConfigError> {
+        check_wait("feedback-delay", self.feedback_delay)
+    }
+}
 
 impl HopControl for WaitReport {
     const INFO: Info = reporting(

@@ -143,3 +143,15 @@ fn a_weight_that_is_none_is_refused() {
     }
     completes("joint", "weight = 100");
 }
+
+#[test]
+fn feedback_does_not_wait_until_it_is_taken_for_lost() {
+    let options: Table = "feedback-delay = \"2 s\"".parse().expect("it is TOML");
+    let names = ["backtap", "joint", "predictor", "marut"];
+    for name in names.into_iter().chain(["marut-timely", "marut-dctcp"]) {
+        let error = build::<Counted>(name, &options).unwrap_err().to_string();
+        for part in ["feedback-delay", "2 s", "500 ms"] {
+            assert!(error.contains(part), "{name}, {part}: {error}");
+        }
+    }
+}

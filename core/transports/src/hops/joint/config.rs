@@ -5,6 +5,7 @@ use hopflow_units::{Cells, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::shared::check_wait;
 use super::word::Word;
 use crate::layer::{Around, LayerOptions};
 use crate::waiting::{Rule, RuleOptions};
@@ -109,7 +110,8 @@ impl Default for JointConfig {
 
 impl LayerOptions for JointConfig {
     fn settle(&mut self, _: &mut Around) -> Result<(), ConfigError> {
-        self.rule.settle(INITIAL)
+        self.rule.settle(INITIAL)?;
+        check_wait("feedback-delay", self.feedback_delay)
     }
 }
 

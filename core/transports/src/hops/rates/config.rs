@@ -7,6 +7,7 @@ use hopflow_wire::Carrier;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::super::shared::check_wait;
 use crate::layer::{Around, LayerOptions};
 
 /// Parameters of PredicTor, as options have them.
@@ -220,6 +221,7 @@ impl LayerOptions for RatesOptions {
             let allowed = "a time above zero where feedback is out of band";
             return Err(ConfigError::new("hop-delay", self.hop_delay, allowed));
         }
+        check_wait("feedback-delay", self.feedback_delay)?;
         self.r_max = Some(problem.r_max);
         self.pin = Some(problem.pin as u32);
         let most = Cells::new(1).max(Cells::new(self.queue_target as u64));
