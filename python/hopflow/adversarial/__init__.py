@@ -8,9 +8,9 @@ The method and the experiments are those of Goodfellow et al., "Generative Adver
     game.sample(training.best, 100, seed=1)         # 100 images
 
 Where is what: `nets` and `convolutional` (modules), `losses`, `optimisers`, `algorithm`
-(Algorithm 1), `training` (epochs, choice of one, checkpoints), `parzen` (log-likelihood), `paper`
-(the authors' nets), `extensions` (section 7), `theory` (section 4), `data` (data sets),
-`reproduce` (figures and tables).
+(Algorithm 1), `training` (epochs, choice of one, checkpoints), `parzen` (log-likelihood), `quality`
+(what blur cannot buy), `paper` (the authors' nets), `extensions` (section 7), `theory` (section 4),
+`data` (data sets), `reproduce` (figures and tables).
 """
 
 from hopflow.adversarial.algorithm import Game

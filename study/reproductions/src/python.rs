@@ -45,6 +45,10 @@ const ALL: &[InPython] = &[
         "Adversarial nets, Figure 3: images between two samples",
     ),
     experiment(
+        "gan-sec7",
+        "Adversarial nets, section 7: conditions, inference of the noise, few labels",
+    ),
+    experiment(
         "traffic-table",
         "Traffic models compared with held-out sessions",
     ),

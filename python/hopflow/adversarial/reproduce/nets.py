@@ -11,7 +11,9 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import jax
 import numpy as np
@@ -25,6 +27,13 @@ from hopflow.experiments import Options
 SEEDS = 3
 VALIDATION_ROWS = 1000
 """Rows of the validation data that sigma and the epoch are chosen by; the authors' number."""
+
+Arm = Literal["as-published", "penalised"]
+"""Nets and settings: the authors' (`paper.mnist`), or ours (`paper.mnist_penalised`)."""
+
+ARMS: tuple[Arm, ...] = ("as-published", "penalised")
+JUDGED: Arm = "as-published"
+"""The arm whose values are compared with the paper's."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +58,12 @@ class Setup:
         """The data set."""
         return data.digits() if self.name == "digits" else data.mnist(self.folder)
 
-    def game(self, split: Split) -> Game:
-        """The nets."""
-        if self.name == "digits":
-            return paper.small(split.train.x)
-        return paper.mnist_penalised(split.train.x)
+    def game(self, split: Split, arm: Arm) -> Game:
+        """The nets of an arm."""
+        x, small = split.train.x, self.name == "digits"
+        if arm == "as-published":
+            return paper.mnist(x, hidden=64, units=32) if small else paper.mnist(x)
+        return paper.small(x) if small else paper.mnist_penalised(x)
 
 
 def setup(options: Options) -> Setup:
@@ -63,34 +73,28 @@ def setup(options: Options) -> Setup:
     return Setup("MNIST", options.epochs or 30, 5, 10_000, options.data)
 
 
-def trained(options: Options, seeds: int) -> list[Training]:
-    """The nets for the seeds from 1 on: trained, or read from `nets` beside the results' folder.
+def trained(options: Options, seeds: int) -> dict[Arm, list[Training]]:
+    """The nets of each arm, seeds from 1 on: trained, or read from `nets` beside the results.
 
-    On a processor, each seed is trained in a process with one thread, so that the number of them
+    On a processor, each is trained in a process with one thread, so that the number of them
     changes nothing; on a GPU one after the other.
     """
     chosen = setup(options)
-    numbers = range(1, seeds + 1)
-    make = partial(_train, chosen, folder(options, chosen))
-    if jax.default_backend() != "cpu":
-        return [make(seed) for seed in numbers]
-    with _single_threaded():
-        _side_by_side(make, numbers, min(seeds, options.threads or os.cpu_count() or 1))
-    return [make(seed) for seed in numbers]
+    jobs = list(product(ARMS, range(1, seeds + 1)))
+    make = partial(_train, chosen, options.out.parent / "nets" / chosen.name.lower())
+    if jax.default_backend() == "cpu":
+        with _single_threaded():
+            _side_by_side(make, jobs, min(len(jobs), options.threads or os.cpu_count() or 1))
+    return {arm: [make((arm, seed)) for seed in range(1, seeds + 1)] for arm in ARMS}
 
 
-def folder(options: Options, chosen: Setup) -> Path:
-    """Where the nets of a data set are kept."""
-    return options.out.parent / "nets" / chosen.name.lower()
-
-
-def _side_by_side(make: partial[Training], numbers: range, workers: int) -> None:
+def _side_by_side(make: partial[Training], jobs: list[tuple[Arm, int]], workers: int) -> None:
     """Trains in processes of their own, which end at once where this one is interrupted."""
     spawn = multiprocessing.get_context("spawn")
     ignored = (signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(workers, spawn, signal.signal, ignored) as pool:
         try:
-            list(pool.map(partial(_train_quietly, make), numbers))
+            list(pool.map(partial(_train_quietly, make), jobs))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
@@ -98,30 +102,29 @@ def _side_by_side(make: partial[Training], numbers: range, workers: int) -> None
             raise
 
 
-def _train_quietly(make: partial[Training], seed: int) -> None:
+def _train_quietly(make: partial[Training], job: tuple[Arm, int]) -> None:
     """Trains; the result stays in the folder, which is quicker than to send it."""
-    make(seed)
+    make(job)
 
 
-def _train(chosen: Setup, folder: Path, seed: int) -> Training:
+def _train(chosen: Setup, folder: Path, job: tuple[Arm, int]) -> Training:
+    arm, seed = job
     split = chosen.split()
-    plan = Plan(
-        chosen.epochs, chosen.every, chosen.samples, seed=seed, folder=folder / f"seed-{seed}"
-    )
-    validation = split.validation.x[:VALIDATION_ROWS]
+    kept = folder / arm / f"seed-{seed}"
+    plan = Plan(chosen.epochs, chosen.every, chosen.samples, seed=seed, folder=kept)
     return train(
-        chosen.game(split),
+        chosen.game(split, arm),
         split.train.x.astype(np.float32),
-        validation,
+        split.validation.x[:VALIDATION_ROWS],
         plan,
-        partial(_report, seed),
+        partial(_report, arm, seed),
     )
 
 
-def _report(seed: int, row: Row) -> None:
+def _report(arm: Arm, seed: int, row: Row) -> None:
     found = "" if row.parzen is None else f", {row.parzen:.1f} nats on validation data"
     print(
-        f"seed {seed}, epoch {row.epoch}: D(x) {row.on_data:.2f}, "
+        f"{arm}, seed {seed}, epoch {row.epoch}: D(x) {row.on_data:.2f}, "
         f"D(G(z)) {row.on_samples:.2f}, {row.seconds:.0f} s{found}",
         file=sys.stderr,
         flush=True,
