@@ -3,6 +3,7 @@
 mod clock;
 mod config;
 mod greeting;
+mod records;
 mod suite;
 #[cfg(test)]
 mod tests;
@@ -18,10 +19,18 @@ use crate::{Error, Fingerprint, Identity, State};
 use clock::Clock;
 pub use greeting::{Cookies, Knock};
 use greeting::{Heads, Received};
+use records::CIPHERTEXT;
 
 /// How many datagrams may overtake the end of the handshake; later ones are dropped, for the
-/// library queues them and fails when its queue of 30 is full.
-const MAX_EARLY: usize = 16;
+/// library queues them and fails when its queue is full. More would be memory of who only began to call.
+const MAX_EARLY: usize = 1;
+
+/// Records in a datagram of a caller whose handshake is not over: its last flight has one, of a caller that
+/// was asked for a certificate two, and perhaps there is an acknowledgement.
+const MOST_OF_CALLER: usize = 3;
+/// Records in other datagrams, as many as are opened together: the called's only flight has five, and
+/// perhaps an acknowledgement.
+const MOST_RECORDS: usize = MOST_JOINED;
 
 /// How many datagrams are opened together at most. For each one that it gives out, the library looks
 /// at all of them; it takes up to 16.
@@ -161,6 +170,9 @@ impl DatagramChannel {
             }
             Received::Nothing => return,
         };
+        if !records::are_few(records, self.most_records()) {
+            return;
+        }
         if self.state == State::Handshaking && carries_data(records) {
             self.early += 1;
             if self.early > MAX_EARLY {
@@ -169,6 +181,15 @@ impl DatagramChannel {
         }
         self.drive(|dtls| dtls.handle_packet(records));
         self.pump(out);
+    }
+
+    /// How many records a datagram may hold.
+    #[inline]
+    fn most_records(&self) -> usize {
+        match self.heads {
+            Heads::Called(_) if self.state == State::Handshaking => MOST_OF_CALLER,
+            _ => MOST_RECORDS,
+        }
     }
 
     /// Appends one datagram that carries `plain` to `out`, and says whether it did.
@@ -318,9 +339,7 @@ fn carries_data(datagram: &[u8]) -> bool {
 /// library makes them (RFC 9147, section 4). It is then opened, or dropped, whatever is behind it.
 #[inline]
 fn is_whole_record(datagram: &[u8]) -> bool {
-    matches!(datagram, [flags, _, _, high, low, sealed @ ..]
-        if flags & 0b1111_1100 == 0b0010_1100
-            && sealed.len() == usize::from(u16::from_be_bytes([*high, *low])))
+    datagram[0] >= CIPHERTEXT && records::first(datagram) == Some(datagram.len())
 }
 
 impl fmt::Debug for DatagramChannel {

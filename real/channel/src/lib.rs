@@ -23,5 +23,5 @@ mod stream;
 pub use datagram::{Cookies, DatagramChannel, Knock};
 pub use fingerprint::{Fingerprint, FingerprintError};
 pub use identity::{Identity, IdentityError};
-pub use state::{Error, State};
+pub use state::{Error, HANDSHAKE_TIMEOUT, State};
 pub use stream::StreamChannel;

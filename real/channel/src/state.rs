@@ -4,8 +4,8 @@ use std::fmt;
 
 use hopflow_units::Duration;
 
-/// How long a handshake may take before the channel gives up.
-pub(crate) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the handshake of a channel may take before it gives up.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Where a channel stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

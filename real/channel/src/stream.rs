@@ -64,6 +64,13 @@ impl StreamChannel {
         &self.state
     }
 
+    /// About how many bytes the channel holds of records and messages whose end has not arrived: at most as
+    /// many as arrived since the last plaintext.
+    #[must_use]
+    pub const fn buffered(&self) -> usize {
+        self.silent
+    }
+
     /// Takes bytes from the network and hands each piece of plaintext in them to `out`.
     pub fn receive(&mut self, now: Instant, bytes: &[u8], out: &mut dyn FnMut(&[u8])) {
         self.handle_timeout(now);

@@ -123,10 +123,23 @@ impl<P: Payload> Link<P> {
         flows.map(|flow| flow.circuit()).collect()
     }
 
+    /// Sets the flow of a circuit. The neighbour chooses its name, so the table is no longer than needed.
     pub(crate) fn set_flow(&mut self, circuit: CircuitId, flow: Option<FlowId>) {
+        if flow.is_none() && self.arriving.len() <= circuit.index() {
+            return;
+        }
         if self.arriving.len() <= circuit.index() {
             self.arriving.resize(circuit.index() + 1, None);
         }
         self.arriving[circuit.index()] = flow;
+        if flow.is_none() {
+            let last = self.arriving.iter().rposition(Option::is_some);
+            self.arriving.truncate(last.map_or(0, |last| last + 1));
+            // Some room stays: circuits come and go.
+            let room = 2 * self.arriving.len();
+            if self.arriving.capacity() > 2 * room {
+                self.arriving.shrink_to(room);
+            }
+        }
     }
 }

@@ -29,10 +29,23 @@ const RECORDS_PER_KEY: u64 = 1 << 24;
 /// times in a row; with this factor they hardly ever do.
 const CALLER_SOONER: u64 = 16;
 
+/// Datagrams that the library of a called end keeps at most which it cannot make use of yet: one that overtook
+/// the end of the handshake, and that end.
+const KEPT_BY_CALLED: usize = 2;
+
+/// The same of a caller: the called's flight is one datagram, whose messages the library keeps each by itself
+/// once it can open them. Four follow the first, five if a certificate is asked for.
+const KEPT_BY_CALLER: usize = 5;
+
 static INITIATOR: LazyLock<Arc<Config>> =
-    LazyLock::new(|| build(&NoKeys, RECORDS_PER_KEY / CALLER_SOONER));
-static RESPONDER: LazyLock<Arc<Config>> =
-    LazyLock::new(|| build(suite::provider().key_provider, RECORDS_PER_KEY));
+    LazyLock::new(|| build(&NoKeys, RECORDS_PER_KEY / CALLER_SOONER, KEPT_BY_CALLER));
+static RESPONDER: LazyLock<Arc<Config>> = LazyLock::new(|| {
+    build(
+        suite::provider().key_provider,
+        RECORDS_PER_KEY,
+        KEPT_BY_CALLED,
+    )
+});
 
 /// For callers, together with the certificate of nobody.
 pub(super) fn initiator() -> (Arc<Config>, DtlsCertificate) {
@@ -48,7 +61,7 @@ pub(super) fn responder() -> Arc<Config> {
     Arc::clone(&RESPONDER)
 }
 
-fn build(key_provider: &'static dyn KeyProvider, records_per_key: u64) -> Arc<Config> {
+fn build(key_provider: &'static dyn KeyProvider, records_per_key: u64, kept: usize) -> Arc<Config> {
     let provider = CryptoProvider {
         key_provider,
         ..suite::provider()
@@ -61,6 +74,7 @@ fn build(key_provider: &'static dyn KeyProvider, records_per_key: u64) -> Arc<Co
         .require_client_certificate(false)
         // The cookie exchange stands before the handshake.
         .use_server_cookie(false)
+        .max_queue_rx(kept)
         .aead_encryption_limit(records_per_key)
         .handshake_timeout(std::time::Duration::from_nanos(
             HANDSHAKE_TIMEOUT.as_nanos(),
@@ -74,7 +88,10 @@ fn build(key_provider: &'static dyn KeyProvider, records_per_key: u64) -> Arc<Co
 pub(super) fn short_lived() -> [Arc<Config>; 2] {
     const FEW: u64 = 200;
     let keys = suite::provider().key_provider;
-    [build(&NoKeys, FEW), build(keys, FEW * CALLER_SOONER)]
+    [
+        build(&NoKeys, FEW, KEPT_BY_CALLER),
+        build(keys, FEW * CALLER_SOONER, KEPT_BY_CALLED),
+    ]
 }
 
 /// Keys of an initiator: it has none.

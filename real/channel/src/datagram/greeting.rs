@@ -26,15 +26,14 @@ use std::net::{IpAddr, SocketAddr};
 use aws_lc_rs::{constant_time, hmac, rand};
 use hopflow_units::{Duration, Instant};
 
+use super::records::CIPHERTEXT;
+
 const OPENING: u8 = 1;
 const COOKIE: u8 = 2;
 const ANSWER: u8 = 3;
 const LOST: u8 = 4;
 
-/// What begins with this or more is ciphertext (RFC 9147, section 4.1); content types of plaintext
-/// are less.
-const CIPHERTEXT: u8 = 32;
-/// The bits of its first byte that may be set beside.
+/// The bits of a ciphertext's first byte that may be set beside [`CIPHERTEXT`].
 const CIPHERTEXT_BITS: u8 = 0b0001_1111;
 
 const NONCE: usize = 8;
@@ -172,7 +171,8 @@ impl Heads {
         }
         match (self, read(datagram)) {
             (Self::Called(known), Some(Headed::Opening(greeting, records)))
-                if known.is_none_or(|known| known == greeting.nonce) =>
+                if known.is_none_or(|known| known == greeting.nonce)
+                    && is_client_hello(records) =>
             {
                 *known = Some(greeting.nonce);
                 Received::Records(records)
@@ -348,12 +348,22 @@ fn answer_to_record(datagram: &[u8]) -> Option<[u8; LOST_LEN]> {
     Some(answer)
 }
 
-/// Whether `records` begin with a plaintext record of epoch 0 with a `ClientHello` (RFC 9147,
-/// sections 4 and 5.2).
+/// Whether `records` are one plaintext record of epoch 0 with a whole `ClientHello`, the first message
+/// (RFC 9147, sections 4 and 5.2). A caller says nothing else in plaintext, and of a part of it, or of messages
+/// behind it, a channel would have to wait for the rest.
 fn is_client_hello(records: &[u8]) -> bool {
-    const HANDSHAKE: u8 = 22;
-    const CLIENT_HELLO: u8 = 1;
-    matches!(records, [HANDSHAKE, 254, _, 0, 0, rest @ ..] if rest.get(8) == Some(&CLIENT_HELLO))
+    const RECORD: usize = 13;
+    const MESSAGE: usize = 12;
+    let Some((record, message)) = records.split_first_chunk::<RECORD>() else {
+        return false;
+    };
+    let Some((head, body)) = message.split_first_chunk::<MESSAGE>() else {
+        return false;
+    };
+    let [_, a, b, c] = (body.len() as u32).to_be_bytes();
+    matches!(record, [22, 254, _, 0, 0, _, _, _, _, _, _, high, low]
+        if usize::from(u16::from_be_bytes([*high, *low])) == message.len())
+        && *head == [1, a, b, c, 0, 0, 0, 0, 0, a, b, c]
 }
 
 #[cfg(test)]
@@ -373,9 +383,10 @@ mod tests {
             nonce: [7; NONCE],
             cookie,
         };
-        let mut records = vec![22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-        records.resize(1300, 0);
-        greeting.write(OPENING, &records)
+        let (body, body_len) = ([0; 1300], [0, 5, 20]);
+        let record = [22, 254, 253, 0, 0, 0, 0, 0, 0, 0, 0, 5, 32];
+        let message = [&[1], &body_len[..], &[0; 5], &body_len, &body].concat();
+        greeting.write(OPENING, &[&record[..], &message].concat())
     }
 
     fn given(cookies: &Cookies, now: Instant, from: SocketAddr) -> [u8; MAC] {
@@ -411,12 +422,16 @@ mod tests {
             matches!(check(&opening), Knock::Unproven(answer) if answer.len() * 50 < opening.len())
         );
         assert_eq!(check(&opening[..1199]), Knock::Strange);
-        for at in [0, HEAD, HEAD + 1, HEAD + 4, HEAD + 13] {
+        // The record's type, version, epoch and length; the message's type, length, number and part.
+        for at in [0, 1, 4, 11, 12, 13, 14, 16, 17, 18, 19, 21, 22, 24].map(|at| HEAD + at) {
             let mut strange = opening.clone();
             strange[at] ^= 0x40;
             assert_eq!(check(&strange), Knock::Strange, "byte {at}");
         }
-        assert_eq!(check(&[]), Knock::Strange);
+        let longer = [&opening[..], &[0]].concat();
+        for strange in [&longer, &[0; 1300][..], &[]] {
+            assert_eq!(check(strange), Knock::Strange);
+        }
     }
 
     /// What the called says to a datagram of a channel that it does not have.

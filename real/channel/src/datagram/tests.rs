@@ -127,6 +127,7 @@ fn a_caller_that_is_asked_for_a_certificate_shows_none() {
     let [mut caller, mut called] = pair();
     let curious = dimpl::Config::builder()
         .require_client_certificate(true)
+        .use_server_cookie(false)
         .build()
         .expect("the configuration is sound");
     let identity = Identity::generate();

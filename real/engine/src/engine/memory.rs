@@ -16,8 +16,8 @@ use crate::types::CircuitKey;
 const CELL_MEMORY: u64 = 640;
 /// Memory of a proof that SENDMEs show or are to show, in a list that has room for as many again.
 const PROOF_MEMORY: u64 = 2 * size_of::<Proof>() as u64;
-/// Memory of a link without the names of its circuits and what waits there: most of it is the channel's, of which
-/// that of a connection takes 20 KiB more where a record, or a handshake's message, comes in pieces.
+/// Memory of a link without the names of its circuits, what waits there, and what arrived without its end: most of
+/// it is the channel's.
 const LINK_MEMORY: u64 = 16 * 1024;
 /// Memory of a circuit that carries no data yet: keys, and messages that may have to be repeated.
 const NASCENT_MEMORY: u64 = 5 * 1024;

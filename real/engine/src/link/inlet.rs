@@ -6,6 +6,10 @@ use hopflow_wire::{Carrier, DecodeError, Frame, Message, Setup};
 /// The longest frame: a message of a transport.
 const LONGEST: usize = Message::HEADER as usize + Message::MAX_BODY;
 
+/// Probes that are taken of one datagram or piece: a neighbour's upkeep sends as many together. Each of them is
+/// work by itself, and who waits for an answer to another one asks again.
+const MOST_PROBES: usize = 64;
+
 /// A frame that arrived.
 #[derive(Debug)]
 pub(crate) enum Arrived {
@@ -15,7 +19,7 @@ pub(crate) enum Arrived {
     Setup(Setup),
 }
 
-/// Reads the frames at the front of `bytes`; returns how many bytes they have.
+/// Reads the frames at the front of `bytes`, of probes some; returns how many bytes they have.
 ///
 /// # Errors
 /// If what follows them is no frame. That it may only be incomplete does not count on a stream.
@@ -24,7 +28,7 @@ pub(crate) fn decode(
     carrier: Carrier,
     arrived: &mut Vec<Arrived>,
 ) -> Result<usize, DecodeError> {
-    let mut rest = bytes;
+    let (mut rest, mut probes) = (bytes, 0);
     while !rest.is_empty() {
         let result = Setup::decode(rest).and_then(|setup| match setup {
             Some((setup, rest)) => Ok((Arrived::Setup(setup), rest)),
@@ -32,7 +36,11 @@ pub(crate) fn decode(
         });
         match result {
             Ok((frame, behind)) => {
-                arrived.push(frame);
+                let is_probe = matches!(frame, Arrived::Frame(Frame::Probe(_)));
+                probes += usize::from(is_probe);
+                if !is_probe || probes <= MOST_PROBES {
+                    arrived.push(frame);
+                }
                 rest = behind;
             }
             Err(DecodeError::Truncated) if carrier == Carrier::Stream => break,
@@ -80,6 +88,11 @@ impl Inlet {
         let used = decode(piece, Carrier::Stream, arrived)?;
         self.partial.extend_from_slice(&piece[used..]);
         Ok(())
+    }
+
+    /// The memory of what waits for its end, in bytes.
+    pub(crate) const fn memory(&self) -> usize {
+        self.partial.capacity()
     }
 
     /// Whether something was no frame.
@@ -140,6 +153,26 @@ mod tests {
         }
         for len in [1, 2, 3, 511, 512, 513, 1029, 1030, 1031, 1500, bytes.len()] {
             assert_eq!(read_in_pieces(&bytes, len), (frames(), false), "{len}");
+        }
+    }
+
+    #[test]
+    fn of_many_probes_few_are_taken_and_all_other_frames() {
+        let probe = Frame::<OnionPayload>::Probe(CircuitId::new(7));
+        let cell = frames().remove(0);
+        for carrier in [Carrier::Datagram, Carrier::Stream] {
+            let (mut bytes, mut arrived) = (Vec::new(), Vec::new());
+            for _ in 0..300 {
+                probe.encode(carrier, &mut bytes);
+            }
+            cell.encode(carrier, &mut bytes);
+            assert_eq!(decode(&bytes, carrier, &mut arrived), Ok(bytes.len()));
+            let probes = arrived.iter();
+            let probes = probes.filter(|frame| matches!(frame, Arrived::Frame(Frame::Probe(_))));
+            assert_eq!(
+                (probes.count(), arrived.len()),
+                (MOST_PROBES, MOST_PROBES + 1)
+            );
         }
     }
 

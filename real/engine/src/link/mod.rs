@@ -7,7 +7,7 @@ mod table;
 
 use std::net::SocketAddr;
 
-use hopflow_channel::{DatagramChannel, State, StreamChannel};
+use hopflow_channel::{DatagramChannel, HANDSHAKE_TIMEOUT, State, StreamChannel};
 use hopflow_overlay::Multiplexing;
 use hopflow_units::{CircuitId as Name, Duration, Instant};
 use hopflow_wire::Carrier;
@@ -51,8 +51,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long a neighbour on datagrams may be silent that opened the link, and so should ask.
 const GONE: Duration = Duration::from_secs(60);
-/// How long a link's handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(15);
 
 /// What secures a link.
 #[derive(Debug)]
@@ -401,11 +399,16 @@ impl LinkEnd {
         self.out.take_bytes()
     }
 
-    /// The memory of names, and of what waits to be sent here and, of a connection, at the driver.
+    /// The memory of names, of what waits to be sent here and, of a connection, at the driver, and of what arrived
+    /// there without its end.
     pub(crate) fn memory(&self) -> u64 {
         let waiting = self.control.waiting.iter().map(Vec::capacity);
         let waiting = self.out.capacity() + self.given.bytes + waiting.sum::<usize>();
-        self.names.memory() + waiting as u64
+        let partial = match &self.channel {
+            Channel::Datagram(_) => 0,
+            Channel::Stream(channel, inlet) => channel.buffered() + inlet.memory(),
+        };
+        self.names.memory() + (waiting + partial) as u64
     }
 
     /// Whether a connection has not taken what it was given long ago.
@@ -482,7 +485,7 @@ impl LinkEnd {
     pub(crate) fn is_expired(&self, now: Instant, multiplexing: Multiplexing) -> bool {
         let alone = multiplexing == Multiplexing::PerCircuit;
         let patience = match (self.open, self.opened_to) {
-            (false, _) => HANDSHAKE,
+            (false, _) => HANDSHAKE_TIMEOUT,
             (true, Some(_)) if alone && self.contact.spent => Duration::ZERO,
             (true, Some(_)) => IDLE,
             (true, None) => IDLE_ACCEPTED,

@@ -75,6 +75,12 @@ impl Outgoing {
         }
     }
 
+    /// The last datagram that waits.
+    pub(crate) fn last_datagram(&self) -> Option<&[u8]> {
+        let len = self.lens.back()?;
+        self.bytes.get(self.bytes.len() - len..)
+    }
+
     /// The bytes that were taken last.
     pub(crate) fn get(&self, taken: &Taken) -> &[u8] {
         &self.bytes[taken.0.clone()]

@@ -15,7 +15,7 @@ use crate::types::{ConnId, Target, Transmit, Via};
 /// not, before it is asked again and, if it has been, before the link is given up.
 const DOUBT: Duration = Duration::from_millis(250);
 
-/// Answers to strangers that wait at most.
+/// Datagrams of no link that wait at most.
 const MOST_STRAYS: usize = 1024;
 
 /// What is to be done about a link whose neighbour has not shown that it has it.
@@ -72,6 +72,15 @@ impl SendQueue {
         }
         if !std::mem::replace(&mut self.queued[link.index()], true) {
             self.links.push_back(link);
+        }
+    }
+
+    /// Lets a datagram of no link wait, unless many do.
+    fn push_stray(&mut self, via: Via, to: SocketAddr, bytes: &[u8]) {
+        if self.strays.len() < MOST_STRAYS {
+            let segment = bytes.len();
+            let transmit = Transmit { to, via, segment };
+            self.strays.push_back((transmit, bytes.to_vec()));
         }
     }
 
@@ -234,20 +243,15 @@ impl LinkTable {
             return;
         };
         link.close(now);
-        while let Some((segment, taken)) = link.out.take_datagrams() {
-            let bytes = link.out.get(&taken).to_vec();
-            let transmit = Transmit { to, via, segment };
-            self.sending.strays.push_back((transmit, bytes));
+        // Frames that wait mean nothing behind the goodbye, which comes last.
+        if let Some(goodbye) = link.out.last_datagram() {
+            self.sending.push_stray(via, to, goodbye);
         }
     }
 
     /// Sends a datagram to somebody to whom there is no link, unless many wait.
     pub(crate) fn answer_stranger(&mut self, to: SocketAddr, bytes: &[u8]) {
-        if self.sending.strays.len() < MOST_STRAYS {
-            let (via, segment) = (Via::Listening, bytes.len());
-            let transmit = Transmit { to, via, segment };
-            self.sending.strays.push_back((transmit, bytes.to_vec()));
-        }
+        self.sending.push_stray(Via::Listening, to, bytes);
     }
 
     /// Takes what a link's channel has to send and looks at its state.
@@ -521,6 +525,29 @@ mod tests {
         assert_eq!(table.asked_for().first_to_go(), Some(id));
         table.remove(id);
         assert_eq!((table.opened(), table.asked_for().len()), (0, 0));
+    }
+
+    #[test]
+    fn the_last_words_of_links_are_bounded() {
+        let mut table = LinkTable::default();
+        for port in 0..2 * MOST_STRAYS as u16 {
+            let (id, mut link) = (LinkId::new(u32::from(port)), datagrams(port));
+            link.out.push_datagram(|out| out.extend([7; 1400]));
+            link.out.push_datagram(|out| out.extend([8; 30]));
+            table.insert(id, link, false);
+            let link = table.remove(id).expect("it was inserted");
+            table.part(START, link);
+        }
+        let bytes: usize = table
+            .sending
+            .strays
+            .iter()
+            .map(|(_, said)| said.len())
+            .sum();
+        assert_eq!(
+            (table.sending.strays.len(), bytes),
+            (MOST_STRAYS, 30 * MOST_STRAYS)
+        );
     }
 
     #[test]
