@@ -21,7 +21,7 @@ use super::carriers::Carriers;
 use super::client::Client;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::{self, Datagrams};
-use super::descriptors::Needs;
+use super::descriptors::{self, Needs};
 use super::emulated::Emulated;
 use super::exit::Exit;
 use super::failures::Failures;
@@ -419,6 +419,7 @@ fn share_of_rate(rate: Rate, workers: u64) -> Rate {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
+    descriptors::raise();
     let network = Arc::new(LoadedNetwork::load(&config.network, (None, 1))?);
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
