@@ -433,6 +433,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         memory: config.memory,
         patience: config.drain,
         tracing,
+        failures: Arc::default(),
     };
     let worker = workers.start(0, workers.engine(), move |poll, _| {
         let listener = listen_for_applications(socks, poll.registry());
@@ -559,6 +560,8 @@ struct Workers {
     memory: Bytes,
     patience: Duration,
     tracing: Option<Tracing>,
+    /// Which links failed, of all workers: the log tells of a relay once in a while.
+    failures: Arc<Mutex<Failures>>,
 }
 
 impl Workers {
@@ -580,6 +583,7 @@ impl Workers {
             memory: Bytes::new(config.memory.get() / count as u64),
             patience: config.drain,
             tracing,
+            failures: Arc::default(),
         }
     }
 
@@ -674,7 +678,7 @@ impl Workers {
                 valid: true,
                 seen: 0,
                 moves: Moves::new(self.network.factory.plan().link.carrier),
-                failures: Failures::default(),
+                failures: self.failures.clone(),
             },
             memory: self.memory,
             counted: Traffic::default(),
