@@ -278,6 +278,12 @@ impl Exit {
         if allowed.is_empty() {
             return Err(Reply::NotAllowed);
         }
+        allowed.retain(|address| !self.overlay.is_own(address.ip()));
+        if allowed.is_empty() {
+            // As from a machine that offers nothing there: which of the addresses that the policy accepts are the
+            // exit's own, clients need not learn.
+            return Err(Reply::ConnectionRefused);
+        }
         Ok(allowed)
     }
 

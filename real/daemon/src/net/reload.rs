@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hopflow_channel::Fingerprint;
 
-use super::change::{Change, ExitLimits, Known, NOBODY, Overlay, is_of_this_machine};
+use super::change::{Change, ExitLimits, Known, Overlay, knows_own};
 use super::client::hops;
 use super::clock::calendar_time;
 use super::descriptors::Needs;
@@ -125,6 +125,6 @@ pub(super) fn overlay(config: &RelayConfig, own: Fingerprint, directory: &Direct
     Overlay {
         relays: directory.relays.iter().flat_map(Relay::addresses).collect(),
         own: own.filter(|own| public && !own.is_unspecified()).collect(),
-        refuses_own: public && !is_of_this_machine(NOBODY),
+        refuses_own: public && knows_own(),
     }
 }
