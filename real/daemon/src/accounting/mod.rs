@@ -13,7 +13,7 @@ use tracing::warn;
 
 pub use period::Start;
 
-use crate::{InputError, UnixTime, keys, read};
+use crate::{InputError, UnixTime, private, read, write_whole};
 
 /// The file of counts, in the folder of keys.
 const FILE: &str = "accounting.toml";
@@ -180,7 +180,9 @@ impl Ledger {
             return Ok(());
         }
         let text = toml::to_string(&self.counts).expect("counts have a TOML form");
-        keys::replace(&self.file, text.as_bytes())?;
+        write_whole(&self.file, text.as_bytes(), private::OWNERS).map_err(|cause| {
+            InputError::new(format!("cannot be written: {cause}")).in_file(&self.file)
+        })?;
         self.saved = Some(self.counts);
         Ok(())
     }
