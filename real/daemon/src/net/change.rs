@@ -10,6 +10,7 @@ use hopflow_engine::Limits;
 use hopflow_units::Duration;
 use tracing::warn;
 
+use super::begins::Paces;
 use super::owners::Shares;
 use crate::config::RelayLimits;
 use crate::directory::Directory;
@@ -32,6 +33,7 @@ pub(super) struct Change {
 /// What an exit's worker spends on connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExitLimits {
+    pub(super) begins: Paces,
     pub(super) shares: Shares,
     /// How long a name and a connection may take, all addresses together.
     pub(super) connect: Duration,

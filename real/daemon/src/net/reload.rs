@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hopflow_channel::Fingerprint;
 
+use super::begins::Paces;
 use super::change::{Change, ExitLimits, Known, Overlay, knows_own};
 use super::client::hops;
 use super::clock::calendar_time;
@@ -103,6 +104,10 @@ pub(super) fn known(directory: &Directory) -> Known {
 /// What each of so many workers spends on an exit's connections.
 pub(super) fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
     ExitLimits {
+        begins: Paces {
+            circuit: limits.begins(),
+            network: limits.creates(),
+        },
         shares: Shares {
             all: (limits.connections as usize).div_ceil(workers),
             each: limits.connections_per_circuit as usize,
