@@ -16,7 +16,7 @@ use super::deadlines::Deadlines;
 use super::descriptors::is_out;
 use super::owners::{Connections, Owner, Owners, Room};
 use super::pipe::Pipe;
-use super::resolver::{Asked, Resolver};
+use super::resolver::{Asked, Names, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
 use crate::accounting::Traffic;
@@ -84,7 +84,11 @@ impl Exit {
         Self {
             overlay,
             limits,
-            resolver: policy.as_ref().map(|_| Resolver::start(waker)),
+            resolver: policy.as_ref().map(|policy| {
+                let private = policy.allow_private;
+                let names = if private { Names::All } else { Names::Public };
+                Resolver::start(waker, names)
+            }),
             policy,
             table: Table::default(),
             asked: BTreeMap::new(),
