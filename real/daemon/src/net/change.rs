@@ -12,6 +12,7 @@ use tracing::warn;
 
 use super::begins::Paces;
 use super::owners::Shares;
+use super::reach::source_towards;
 use crate::config::RelayLimits;
 use crate::directory::Directory;
 
@@ -59,10 +60,12 @@ impl Overlay {
         self.relays.contains(&address)
     }
 
-    /// Whether streams must not lead there because it is the exit's own machine.
+    /// Whether streams must not lead there because it is the exit's own machine, or beside it.
     pub(super) fn is_own(&self, ip: IpAddr) -> bool {
         let ip = ip.to_canonical();
-        self.own.contains(&ip) || self.refuses_own && is_of_this_machine(ip)
+        self.own.contains(&ip)
+            || self.own.iter().any(|own| share_network(*own, ip))
+            || self.refuses_own && (is_of_this_machine(ip) || is_beside_this_machine(ip))
     }
 }
 
@@ -70,6 +73,21 @@ impl Overlay {
 /// cannot be said, for instance because no descriptor is left, it may have.
 fn is_of_this_machine(ip: IpAddr) -> bool {
     can_bind(ip).unwrap_or(true)
+}
+
+/// Whether packets to an address of IPv6 leave from one of its network: that is where other machines of the exit's
+/// owner are. Networks that providers give to homes change, so it is asked each time.
+fn is_beside_this_machine(ip: IpAddr) -> bool {
+    let leaves_from = || source_towards(SocketAddr::new(ip, 9));
+    ip.is_ipv6() && leaves_from().is_some_and(|own| share_network(own, ip))
+}
+
+/// Whether two addresses of IPv6 are of one network, whose prefix has 64 bits (RFC 4291, section 2.5.4).
+const fn share_network(one: IpAddr, other: IpAddr) -> bool {
+    match (one, other) {
+        (IpAddr::V6(one), IpAddr::V6(other)) => one.to_bits() >> 64 == other.to_bits() >> 64,
+        _ => false,
+    }
 }
 
 /// Whether a socket can be bound to the address.
@@ -128,6 +146,21 @@ mod tests {
         assert!(overlay.is_own(second) && overlay.is_own(mapped) && !overlay.is_own(NOBODY));
         overlay.refuses_own = false;
         assert!(!overlay.is_own(second) && overlay.is_own([127, 0, 0, 1].into()));
+    }
+
+    #[test]
+    fn an_exit_refuses_its_own_network_of_ipv6() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let overlay = Overlay {
+            own: BTreeSet::from([ip("2001:db8:0:7::1"), ip("198.51.100.1")]),
+            ..Overlay::default()
+        };
+        assert!(overlay.is_own(ip("2001:db8:0:7:ffff::2")));
+        for other in ["2001:db8:0:8::1", "198.51.100.2", "::ffff:198.51.100.2"] {
+            assert!(!overlay.is_own(ip(other)), "{other}");
+        }
+        // A machine without IPv6 is beside none.
+        assert!(!is_beside_this_machine(ip("198.51.100.1")));
     }
 
     #[test]
