@@ -1,7 +1,6 @@
 //! The files of a node's secret keys.
 
-use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use hopflow_channel::Identity;
@@ -9,6 +8,7 @@ use hopflow_onion::OnionSecret;
 use zeroize::Zeroizing;
 
 use crate::directory::AuthorityKey;
+use crate::whole::create_whole;
 use crate::{InputError, hex, private, read};
 
 /// A folder of files with secret keys, which are made where they are missing.
@@ -111,7 +111,7 @@ impl KeyStore {
         let path = self.folder.join(kind.file);
         if !path.exists() {
             let text = kind.write(&make().map(Zeroizing::new));
-            create(&path, text.as_bytes())
+            create_whole(&path, text.as_bytes())
                 .map_err(|cause| failure(&path, "cannot be made", &cause))?;
         }
         private::check(&path).map_err(|error| error.in_file(&path))?;
@@ -165,38 +165,6 @@ fn to_array<const N: usize>(secret: &Secret) -> Result<[u8; N], String> {
         .map_err(|_| format!("{found} digits: allowed are {digits} hexadecimal digits"))
 }
 
-/// Writes a file that others see as it was or as it is, and that only its owner can read.
-///
-/// # Errors
-/// If it cannot be written.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), InputError> {
-    let draft = path.with_extension("new");
-    // What a process that was ended left.
-    let _ = fs::remove_file(&draft);
-    private::create(&draft)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|cause| failure(path, "cannot be written", &cause))
-}
-
-/// Makes a file of `bytes` that appears whole or not at all; one that is there already stays.
-fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension(format!("new-{}", std::process::id()));
-    let written = private::create(&draft).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    let linked = written.and_then(|()| match fs::hard_link(&draft, path) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        linked => linked,
-    });
-    fs::remove_file(&draft)?;
-    linked
-}
-
 fn failure(path: &Path, what: &str, cause: &io::Error) -> InputError {
     InputError::new(format!("{what}: {cause}")).in_file(path)
 }
@@ -204,6 +172,7 @@ fn failure(path: &Path, what: &str, cause: &io::Error) -> InputError {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     fn store() -> (tempfile::TempDir, KeyStore) {
@@ -260,7 +229,7 @@ mod tests {
             ("ed25519-seed 00", "allowed is a line of `x25519-secret`"),
             ("00", "allowed is a line of `x25519-secret`"),
         ] {
-            create(&path, text.as_bytes()).unwrap();
+            create_whole(&path, text.as_bytes()).unwrap();
             let found = store.onion().unwrap_err().to_string();
             assert!(found.contains(message), "{found}");
             assert!(found.starts_with(path.to_str().unwrap()), "{found}");
@@ -293,8 +262,8 @@ mod tests {
     fn a_file_that_is_there_is_never_replaced() {
         let (_folder, store) = store();
         let path = store.folder.join("any.key");
-        create(&path, b"first").unwrap();
-        create(&path, b"second").unwrap();
+        create_whole(&path, b"first").unwrap();
+        create_whole(&path, b"second").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"first");
     }
 }

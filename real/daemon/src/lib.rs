@@ -23,6 +23,7 @@ mod target;
 #[cfg(test)]
 mod testing;
 mod time;
+mod whole;
 
 pub use hex::{Hex, NotHex};
 pub use hopflow_config::InputError;
@@ -30,3 +31,4 @@ use hopflow_config::read;
 pub use hopflow_wire::CELL;
 pub use target::{Host, NoTarget, Target};
 pub use time::UnixTime;
+pub use whole::write_whole;

@@ -8,6 +8,9 @@ use crate::InputError;
 
 pub(crate) use system::{check, create, make_folder};
 
+/// The mode of a file that only its owner reads and writes.
+pub(crate) const OWNERS: u32 = 0o600;
+
 #[cfg(unix)]
 mod system {
     use std::fs::DirBuilder;
@@ -22,11 +25,11 @@ mod system {
         DirBuilder::new().recursive(true).mode(0o700).create(path)
     }
 
-    pub(crate) fn create(path: &Path) -> io::Result<File> {
+    pub(crate) fn create(path: &Path, mode: u32) -> io::Result<File> {
         OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(0o600)
+            .mode(mode)
             .open(path)
     }
 
@@ -51,7 +54,7 @@ mod system {
         fs::create_dir_all(path)
     }
 
-    pub(crate) fn create(path: &Path) -> io::Result<File> {
+    pub(crate) fn create(path: &Path, _: u32) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).open(path)
     }
 

@@ -31,6 +31,7 @@ pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
 pub use observer::{Observer, Turn};
 pub use offers::{OFFERS, check_offers};
+pub use origin::Meter;
 pub use types::{
     Action, CircuitKey, ConnId, Counters, Event, Failure, LostLink, Network, Transmit, Via,
 };

@@ -23,6 +23,11 @@ impl Network {
     pub fn of(address: IpAddr) -> Self {
         Self(Prefix::of(address))
     }
+
+    /// How many times as much as others it may ask for and have: relays of the directory do so for many clients.
+    pub const fn share(self) -> usize {
+        self.0.share()
+    }
 }
 
 /// A relay that a link is opened to: where it listens, and its certificate's fingerprint.

@@ -1,6 +1,5 @@
 //! `hopflow directory`.
 
-use std::fs;
 use std::path::Path;
 
 use hopflow_api::Failure;
@@ -16,6 +15,8 @@ use crate::show;
 
 /// A directory is valid from a bit earlier on, for nodes whose clocks are slow.
 const MARGIN: u64 = 300;
+/// The mode of a file that its writer's mask restricts alone.
+const EVERYBODYS: u32 = 0o666;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Does what an operator or an authority asks of a directory.
@@ -70,15 +71,12 @@ fn sign(options: &SignOptions) -> Result<(), Failure> {
 
 /// Writes a file that others see whole, before or after.
 fn replace(file: &Path, text: &str) -> Result<(), Failure> {
-    let draft = file.with_extension(format!("new-{}", std::process::id()));
-    fs::write(&draft, text)
-        .and_then(|()| fs::rename(&draft, file))
-        .map_err(|cause| {
-            Failure::bad_input(format_args!(
-                "{}: cannot be written: {cause}",
-                file.display()
-            ))
-        })
+    hopflow_daemon::write_whole(file, text.as_bytes(), EVERYBODYS).map_err(|cause| {
+        Failure::bad_input(format_args!(
+            "{}: cannot be written: {cause}",
+            file.display()
+        ))
+    })
 }
 
 fn describe(file: &Path, authority: &AuthorityId) -> Result<(), Failure> {

@@ -91,7 +91,7 @@ impl Node {
     pub(crate) fn page(&self, path: &str) -> String {
         let mut socket = TcpStream::connect(self.metrics).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(socket, "GET {path} HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+        write!(socket, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
         let mut page = String::new();
         socket.read_to_string(&mut page).unwrap();
         page

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use hopflow_units::Bytes;
 use serde::{Deserialize, Serialize};
+use tracing::warn;
 
 pub use period::Start;
 
-use crate::{InputError, UnixTime, keys, read};
+use crate::{InputError, UnixTime, private, read, write_whole};
 
 /// The file of counts, in the folder of keys.
 const FILE: &str = "accounting.toml";
@@ -120,8 +121,17 @@ impl Ledger {
         } else {
             None
         };
+        let begin = accounting.start.period(now).0;
+        if let Some(Counts { begin: later, .. }) = saved.filter(|saved| saved.begin > begin) {
+            warn!(
+                begin = %later,
+                "the counts of {} are of a later period than the clock's: they hold until that one ends; if the clock \
+                 was wrong then, remove the file",
+                file.display()
+            );
+        }
         let counts = saved.unwrap_or(Counts {
-            begin: accounting.start.period(now).0,
+            begin,
             sent: 0,
             received: 0,
         });
@@ -137,15 +147,14 @@ impl Ledger {
 
     /// Counts what was `moved` until `now`.
     ///
-    /// A period that is over takes its counts with it. If the clock went back, they are kept: a clock
-    /// that is wrong wins no bytes.
+    /// A period that is over takes its counts with it. If the clock went back, period and counts are kept, whether it
+    /// comes right again or not: a clock that is wrong wins no bytes.
     pub fn advance(&mut self, now: UnixTime, moved: Traffic) {
         let (begin, _) = self.accounting.start.period(now);
         let counts = &mut self.counts;
         if begin > counts.begin {
-            (counts.sent, counts.received) = (0, 0);
+            (counts.begin, counts.sent, counts.received) = (begin, 0, 0);
         }
-        counts.begin = begin;
         counts.sent = counts.sent.saturating_add(moved.sent).min(MOST);
         counts.received = counts.received.saturating_add(moved.received).min(MOST);
     }
@@ -171,7 +180,9 @@ impl Ledger {
             return Ok(());
         }
         let text = toml::to_string(&self.counts).expect("counts have a TOML form");
-        keys::replace(&self.file, text.as_bytes())?;
+        write_whole(&self.file, text.as_bytes(), private::OWNERS).map_err(|cause| {
+            InputError::new(format!("cannot be written: {cause}")).in_file(&self.file)
+        })?;
         self.saved = Some(self.counts);
         Ok(())
     }

@@ -91,3 +91,37 @@ fn a_clock_that_goes_back_wins_no_bytes() {
     ledger.advance(at("2026-11-30T23:59:59Z"), Traffic::default());
     assert!(ledger.standing().spent);
 }
+
+#[test]
+fn a_clock_that_goes_back_and_comes_right_again_wins_no_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (epoch, november) = (at("1970-01-01T00:00:07Z"), at("2026-11-25T10:00:00Z"));
+    let open = |now| Ledger::open(accounting(), folder.path(), now).unwrap();
+    let mut ledger = open(november);
+    ledger.advance(november, traffic(600, 0));
+    ledger.save().unwrap();
+    // A machine whose clock keeps no time while it is off starts at 1970, and learns the time later.
+    let mut ledger = open(epoch);
+    ledger.advance(epoch, traffic(300, 0));
+    ledger.save().unwrap();
+    ledger.advance(november, traffic(50, 0));
+    assert_eq!(ledger.standing().moved, traffic(950, 0));
+    assert_eq!(ledger.standing().end, at("2026-12-01T00:00:00Z"));
+    ledger.advance(at("2026-12-01T00:00:00Z"), traffic(1, 0));
+    assert_eq!(ledger.standing().moved, traffic(1, 0));
+}
+
+#[test]
+fn counts_of_a_clock_that_was_far_ahead_hold_until_the_file_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ahead, november) = (at("2036-01-05T00:00:00Z"), at("2026-11-25T10:00:00Z"));
+    let open = |now| Ledger::open(accounting(), folder.path(), now).unwrap();
+    let mut ledger = open(ahead);
+    ledger.advance(ahead, traffic(1000, 0));
+    ledger.save().unwrap();
+    let standing = open(november).standing();
+    assert!(standing.spent);
+    assert_eq!(standing.end, at("2036-02-01T00:00:00Z"));
+    std::fs::remove_file(folder.path().join(FILE)).unwrap();
+    assert!(!open(november).standing().spent);
+}

@@ -37,6 +37,11 @@ pub struct RelayLimits {
     pub connections: u32,
     /// Of these, those of one circuit.
     pub connections_per_circuit: u32,
+    /// How often a circuit may begin a stream at an exit, in the long run; all circuits of a network as often as it
+    /// may begin circuits. Each worker counts on its own.
+    pub begins_per_second: u32,
+    /// How often at once after a pause.
+    pub begins_burst: u32,
     /// How long an exit looks a name up and connects, all together.
     #[serde(with = "read::as_text")]
     pub connect_timeout: Duration,
@@ -59,6 +64,8 @@ impl Default for RelayLimits {
             circuit_idle_timeout: limits.idle,
             connections: 16_384,
             connections_per_circuit: 1024,
+            begins_per_second: 20,
+            begins_burst: 200,
             connect_timeout: Duration::from_secs(20),
             idle_timeout: Duration::from_secs(60 * 60),
         }
@@ -79,6 +86,8 @@ impl RelayLimits {
                 "limits.connections-per-circuit",
                 self.connections_per_circuit,
             ),
+            ("limits.begins-per-second", self.begins_per_second),
+            ("limits.begins-burst", self.begins_burst),
         ] {
             let fits = (1..=MOST).contains(&value);
             require(fits, key, value, "a number from 1 to 1000000")?;
@@ -94,6 +103,22 @@ impl RelayLimits {
         Ok(())
     }
 
+    /// How often a network may begin circuits.
+    pub(crate) const fn creates(&self) -> Pace {
+        Pace {
+            per_second: self.creates_per_second,
+            burst: self.creates_burst,
+        }
+    }
+
+    /// How often a circuit may begin streams.
+    pub(crate) const fn begins(&self) -> Pace {
+        Pace {
+            per_second: self.begins_per_second,
+            burst: self.begins_burst,
+        }
+    }
+
     /// The part of each of so many workers.
     pub(crate) fn share(&self, workers: usize) -> Limits {
         let whole = Limits {
@@ -101,10 +126,7 @@ impl RelayLimits {
             handshakes: self.half_open_links as usize,
             circuits: self.circuits as usize,
             nascent: self.nascent_circuits as usize,
-            creates: Pace {
-                per_second: self.creates_per_second,
-                burst: self.creates_burst,
-            },
+            creates: self.creates(),
             idle: self.circuit_idle_timeout,
             ..Limits::default()
         };

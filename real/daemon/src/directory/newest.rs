@@ -8,7 +8,7 @@ use std::path::Path;
 use tracing::warn;
 
 use super::{AuthorityId, Directory};
-use crate::{InputError, UnixTime};
+use crate::{InputError, UnixTime, private, write_whole};
 
 /// The file, beside the relay's keys: network, authority, and the beginning of the directory's validity.
 const FILE: &str = "newest-directory";
@@ -68,10 +68,9 @@ pub(crate) fn note(folder: &Path, directory: &Directory, authority: &AuthorityId
     if read(folder, &name).is_ok_and(|newest| newest >= Some(directory.valid_after)) {
         return;
     }
-    let (path, draft) = (folder.join(FILE), folder.join(format!("{FILE}.new")));
     let text = format!("{name}{}\n", directory.valid_after);
-    let written = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &path));
-    if let Err(error) = written {
+    let path = folder.join(FILE);
+    if let Err(error) = write_whole(&path, text.as_bytes(), private::OWNERS) {
         warn!(%error, "the relay cannot note which directory it uses");
     }
 }

@@ -359,10 +359,11 @@ impl TcpCarrier {
 }
 
 /// Writes bytes as far as the kernel takes them, and returns how many that were.
-fn write(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
+fn write(socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() {
         match socket.write(&bytes[written..]) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(len) => written += len,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -370,4 +371,17 @@ fn write(socket: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
         }
     }
     Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_takes_nothing_is_broken() {
+        let mut room = [0; 3];
+        assert_eq!(write(&mut &mut room[..], b"all").unwrap(), 3);
+        let error = write(&mut &mut room[..], b"more").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::WriteZero);
+    }
 }

@@ -1,15 +1,18 @@
 //! What a relay's workers go by and what may change while they run.
 
 use std::collections::BTreeSet;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use hopflow_channel::Fingerprint;
 use hopflow_engine::Limits;
 use hopflow_units::Duration;
+use tracing::warn;
 
+use super::begins::Paces;
 use super::owners::Shares;
+use super::reach::source_towards;
 use crate::config::RelayLimits;
 use crate::directory::Directory;
 
@@ -31,6 +34,7 @@ pub(super) struct Change {
 /// What an exit's worker spends on connections.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExitLimits {
+    pub(super) begins: Paces,
     pub(super) shares: Shares,
     /// How long a name and a connection may take, all addresses together.
     pub(super) connect: Duration,
@@ -51,23 +55,79 @@ pub(super) struct Overlay {
 }
 
 impl Overlay {
+    /// Whether a relay takes links there.
     pub(super) fn has(&self, address: SocketAddr) -> bool {
-        let ip = address.ip().to_canonical();
         self.relays.contains(&address)
-            || self.own.contains(&ip)
-            || self.refuses_own && is_of_this_machine(ip)
+    }
+
+    /// Whether streams must not lead there because it is the exit's own machine, or beside it.
+    pub(super) fn is_own(&self, ip: IpAddr) -> bool {
+        let ip = ip.to_canonical();
+        self.own.contains(&ip)
+            || self.own.iter().any(|own| share_network(*own, ip))
+            || self.refuses_own && (is_of_this_machine(ip) || is_beside_this_machine(ip))
     }
 }
 
 /// Whether an interface of this machine has the address: only to those a socket can be bound. Where that
 /// cannot be said, for instance because no descriptor is left, it may have.
-pub(super) fn is_of_this_machine(ip: IpAddr) -> bool {
-    let bound = UdpSocket::bind((ip, 0));
-    !bound.is_err_and(|error| error.kind() == ErrorKind::AddrNotAvailable)
+fn is_of_this_machine(ip: IpAddr) -> bool {
+    can_bind(ip).unwrap_or(true)
+}
+
+/// Whether packets to an address of IPv6 leave from one of its network: that is where other machines of the exit's
+/// owner are. Networks that providers give to homes change, so it is asked each time.
+fn is_beside_this_machine(ip: IpAddr) -> bool {
+    let leaves_from = || source_towards(SocketAddr::new(ip, 9));
+    ip.is_ipv6() && leaves_from().is_some_and(|own| share_network(own, ip))
+}
+
+/// Whether two addresses of IPv6 are of one network, whose prefix has 64 bits (RFC 4291, section 2.5.4).
+const fn share_network(one: IpAddr, other: IpAddr) -> bool {
+    match (one, other) {
+        (IpAddr::V6(one), IpAddr::V6(other)) => one.to_bits() >> 64 == other.to_bits() >> 64,
+        _ => false,
+    }
+}
+
+/// Whether a socket can be bound to the address.
+///
+/// # Errors
+/// If that cannot be said.
+fn can_bind(ip: IpAddr) -> io::Result<bool> {
+    match UdpSocket::bind((ip, 0)) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AddrNotAvailable => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the system tells which addresses are its own; it does not where any can be bound.
+pub(super) fn knows_own() -> bool {
+    judge(can_bind(NOBODY))
+}
+
+/// The same by whether an address could be bound that nobody has. Where that cannot be said, each address is asked
+/// for.
+fn judge(bound: io::Result<bool>) -> bool {
+    match bound {
+        Ok(false) => true,
+        Ok(true) => {
+            warn!(
+                "the system lets sockets be bound to any address (net.ipv4.ip_nonlocal_bind): of its own addresses \
+                 the exit refuses those alone that the directory lists; `reject` rules refuse others"
+            );
+            false
+        }
+        Err(error) => {
+            warn!(%error, "it cannot be said whether any address can be bound: the exit refuses those that can be");
+            true
+        }
+    }
 }
 
 /// An address that no interface has (RFC 5737). Where it can be bound, all can.
-pub(super) const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 #[cfg(test)]
 mod tests {
@@ -76,16 +136,37 @@ mod tests {
     #[test]
     fn an_exit_refuses_all_addresses_of_its_machine() {
         // Every system has them, and the directory lists none of them.
-        let second = SocketAddr::from(([127, 0, 0, 2], 80));
-        let mapped = SocketAddr::new(Ipv4Addr::new(127, 0, 0, 2).to_ipv6_mapped().into(), 80);
-        let other = SocketAddr::new(NOBODY, 80);
+        let second = IpAddr::from([127, 0, 0, 2]);
+        let mapped = Ipv4Addr::new(127, 0, 0, 2).to_ipv6_mapped().into();
         let mut overlay = Overlay {
             own: BTreeSet::from([[127, 0, 0, 1].into()]),
             refuses_own: true,
             ..Overlay::default()
         };
-        assert!(overlay.has(second) && overlay.has(mapped) && !overlay.has(other));
+        assert!(overlay.is_own(second) && overlay.is_own(mapped) && !overlay.is_own(NOBODY));
         overlay.refuses_own = false;
-        assert!(!overlay.has(second));
+        assert!(!overlay.is_own(second) && overlay.is_own([127, 0, 0, 1].into()));
+    }
+
+    #[test]
+    fn an_exit_refuses_its_own_network_of_ipv6() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let overlay = Overlay {
+            own: BTreeSet::from([ip("2001:db8:0:7::1"), ip("198.51.100.1")]),
+            ..Overlay::default()
+        };
+        assert!(overlay.is_own(ip("2001:db8:0:7:ffff::2")));
+        for other in ["2001:db8:0:8::1", "198.51.100.2", "::ffff:198.51.100.2"] {
+            assert!(!overlay.is_own(ip(other)), "{other}");
+        }
+        // A machine without IPv6 is beside none.
+        assert!(!is_beside_this_machine(ip("198.51.100.1")));
+    }
+
+    #[test]
+    fn who_cannot_say_which_addresses_are_its_own_refuses_those_that_may_be() {
+        assert!(judge(Ok(false)) && !judge(Ok(true)));
+        assert!(judge(Err(ErrorKind::Unsupported.into())));
+        assert!(knows_own());
     }
 }

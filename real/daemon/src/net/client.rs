@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hopflow_channel::Fingerprint;
 use hopflow_engine::{Event, Failure, Hop, StreamHandle};
 use hopflow_onion::{OnionPayload, OnionPublic};
-use hopflow_units::{Duration, Instant};
+use hopflow_units::{Cells, Duration, Instant};
 use mio::net::{TcpListener, TcpStream};
 use tracing::{debug, info, warn};
 
@@ -18,10 +18,11 @@ use super::pipe::Pipe;
 use super::reach::Reach;
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
+use crate::Target;
 use crate::directory::Directory;
 use crate::path::Path;
 use crate::pool::{Pool, PoolAction, PoolCircuit, PoolCounts, RequestKey};
-use crate::socks::{Reply, SocksHandshake};
+use crate::socks::{Isolation, Reply, SocksHandshake};
 
 /// Bytes of a SOCKS request that are read at once.
 const CHUNK: usize = 1024;
@@ -56,7 +57,7 @@ pub(super) struct Client {
 #[derive(Debug)]
 struct Opening {
     socket: TcpStream,
-    target: String,
+    target: Option<Target>,
     step: Step,
     /// Bytes of the application behind its request.
     early: Vec<u8>,
@@ -67,7 +68,7 @@ enum Step {
     /// The application says what it wants.
     Asking(SocksHandshake),
     /// The stream waits for a circuit.
-    Waiting(RequestKey),
+    Waiting(RequestKey, Isolation),
     /// The stream waits for the exit's answer.
     Beginning,
 }
@@ -141,13 +142,24 @@ impl Client {
             Ok(None) if written.is_ok() => {}
             Ok(Some(request)) if written.is_ok() => {
                 opening.early = request.rest;
-                opening.target = request.target.to_string();
-                let key = self.pool.request(cx.now, request.target, request.isolation);
-                opening.step = Step::Waiting(key);
-                self.requests.insert(key, place);
+                opening.target = Some(request.target);
+                self.ask_pool(cx.now, place, request.isolation);
             }
             _ => self.drop_place(cx, place),
         }
+    }
+
+    /// Lets the stream of a place wait for a circuit.
+    fn ask_pool(&mut self, now: Instant, place: PlaceKey, isolation: Isolation) {
+        let Some(opening) = self.table.opening(place) else {
+            return;
+        };
+        let Some(target) = opening.target.clone() else {
+            return;
+        };
+        let key = self.pool.request(now, target, isolation.clone());
+        opening.step = Step::Waiting(key, isolation);
+        self.requests.insert(key, place);
     }
 
     /// Does what the pool wants.
@@ -182,28 +194,44 @@ impl Client {
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>, request: RequestKey, circuit: PoolCircuit) {
-        let place = self.requests.remove(&request);
-        let opened = place.and_then(|place| {
-            let opening = self.table.opening(place)?;
-            let key = self.circuits.key(circuit)?;
-            let stream = cx
-                .engine
-                .open_stream(cx.now, key, opening.target.as_bytes())?;
-            opening.step = Step::Beginning;
-            Some((place, stream))
-        });
-        match (opened, place) {
-            (Some((place, stream)), _) => {
+        let Some(place) = self.requests.remove(&request) else {
+            return self.pool.stream_ended(cx.now, circuit);
+        };
+        match self.open_stream(cx, place, circuit) {
+            Some(stream) => {
                 self.table.name(place, stream);
                 self.carried.insert(place, circuit);
                 self.beginning.push_back((cx.now + self.patience, stream));
             }
-            (None, place) => {
-                self.pool.stream_ended(cx.now, circuit);
-                if let Some(place) = place {
-                    self.refuse(cx, place, Reply::GeneralFailure);
-                }
-            }
+            None => self.ask_again(cx.now, place, circuit),
+        }
+    }
+
+    /// Opens the stream of a place on a circuit; `None` if that has as many as it may, or is gone.
+    fn open_stream(
+        &mut self,
+        cx: &mut Cx<'_>,
+        place: PlaceKey,
+        circuit: PoolCircuit,
+    ) -> Option<StreamHandle> {
+        let opening = self.table.opening(place)?;
+        let target = opening.target.as_ref()?.to_string();
+        let key = self.circuits.key(circuit)?;
+        let stream = cx.engine.open_stream(cx.now, key, target.as_bytes())?;
+        // What comes before the stream is joined to its connection waits in the engine, where it counts as memory.
+        cx.engine.set_credit(cx.now, stream, Cells::new(1));
+        opening.step = Step::Beginning;
+        Some(stream)
+    }
+
+    /// The circuit takes no stream: that of this place waits for another one, and so do those that follow.
+    fn ask_again(&mut self, now: Instant, place: PlaceKey, circuit: PoolCircuit) {
+        self.pool.doubt(circuit);
+        self.pool.stream_ended(now, circuit);
+        let opening = self.table.opening(place);
+        if let Some(Step::Waiting(_, isolation)) = opening.map(|it| &it.step) {
+            let isolation = isolation.clone();
+            self.ask_pool(now, place, isolation);
         }
     }
 
@@ -312,7 +340,7 @@ impl Client {
             cx.engine.close_stream(cx.now, stream);
         }
         if let Some(Entry::Opening(opening)) = self.table.remove(cx, place)
-            && let Step::Waiting(request) = opening.step
+            && let Step::Waiting(request, _) = opening.step
         {
             self.requests.remove(&request);
             self.pool.cancel(request);
@@ -399,7 +427,7 @@ impl Role for Client {
                 cx.registry.register(&mut socket, token, interest)?;
                 std::io::Result::Ok(Opening {
                     socket,
-                    target: String::new(),
+                    target: None,
                     step: Step::Asking(SocksHandshake::new()),
                     early: Vec::new(),
                 })

@@ -15,7 +15,7 @@ const OF_WORKER: u64 = 64;
 const OF_PROCESS: u64 = 64;
 
 /// Raises the process's limit on descriptors as far as it may be raised, and returns it; `None` is no limit.
-fn raise() -> Option<u64> {
+pub(super) fn raise() -> Option<u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current == maximum {
         return current;

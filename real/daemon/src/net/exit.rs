@@ -10,12 +10,13 @@ use mio::Waker;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
 
+use super::begins::Begins;
 use super::change::{Change, ExitLimits, Overlay};
 use super::deadlines::Deadlines;
 use super::descriptors::is_out;
 use super::owners::{Connections, Owner, Owners, Room};
 use super::pipe::Pipe;
-use super::resolver::{Asked, Resolver};
+use super::resolver::{Asked, Names, Resolver};
 use super::role::{Cx, Entry, Role, Table};
 use super::tokens::PlaceKey;
 use crate::accounting::Traffic;
@@ -42,9 +43,9 @@ pub(super) struct Exit {
     /// Places that wait for addresses, by the number of their question.
     asked: BTreeMap<u64, PlaceKey>,
     owners: Owners,
+    begins: Begins,
     /// Connections refused and closed by the limits on them.
-    refused: u64,
-    evicted: u64,
+    turned_away: Connections,
     limits: ExitLimits,
     /// When places are looked at: connections that are not there yet are given up, idle ones closed.
     deadlines: Deadlines,
@@ -83,13 +84,17 @@ impl Exit {
         Self {
             overlay,
             limits,
-            resolver: policy.as_ref().map(|_| Resolver::start(waker)),
+            resolver: policy.as_ref().map(|policy| {
+                let private = policy.allow_private;
+                let names = if private { Names::All } else { Names::Public };
+                Resolver::start(waker, names)
+            }),
             policy,
             table: Table::default(),
             asked: BTreeMap::new(),
             owners: Owners::default(),
-            refused: 0,
-            evicted: 0,
+            begins: Begins::default(),
+            turned_away: Connections::default(),
             deadlines: Deadlines::default(),
             ending: VecDeque::new(),
             draining: false,
@@ -127,14 +132,18 @@ impl Exit {
         }
     }
 
-    /// Makes room for one more connection of a stream's circuit; `None` if that has enough.
+    /// Makes room for one more connection of a stream's circuit; `None` if that has enough, or begins too many.
     fn make_room(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) -> Option<Owner> {
         let circuit = cx.engine.circuit_of(stream)?;
         let network = cx.engine.network_of(circuit)?;
         let owner = Owner { network, circuit };
+        if !self.begins.allow(cx.now, owner, self.limits.begins) {
+            self.turned_away.refused += 1;
+            return None;
+        }
         match self.owners.room(owner, self.limits.shares) {
             Room::None => {
-                self.refused += 1;
+                self.turned_away.refused += 1;
                 return None;
             }
             Room::Free => {}
@@ -159,7 +168,7 @@ impl Exit {
         let table = &mut self.table;
         let moved = |place: &PlaceKey| table.pipe(*place).map(|pipe| pipe.moved());
         if let Some(place) = self.owners.of(circuit).min_by_key(moved) {
-            self.evicted += 1;
+            self.turned_away.evicted += 1;
             self.close(cx, place);
         }
     }
@@ -277,6 +286,12 @@ impl Exit {
         allowed.retain(|address| !self.overlay.has(*address));
         if allowed.is_empty() {
             return Err(Reply::NotAllowed);
+        }
+        allowed.retain(|address| !self.overlay.is_own(address.ip()));
+        if allowed.is_empty() {
+            // As from a machine that offers nothing there: which of the addresses that the policy accepts are the
+            // exit's own, clients need not learn.
+            return Err(Reply::ConnectionRefused);
         }
         Ok(allowed)
     }
@@ -453,8 +468,7 @@ impl Role for Exit {
         Connections {
             open: open as u64,
             most: most as u64,
-            refused: self.refused,
-            evicted: self.evicted,
+            ..self.turned_away
         }
     }
 }

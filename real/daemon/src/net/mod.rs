@@ -2,6 +2,7 @@
 
 mod accept;
 mod alarm;
+mod begins;
 mod carriers;
 mod change;
 mod circuits;
@@ -21,6 +22,7 @@ mod metrics;
 mod moves;
 mod owners;
 mod pipe;
+mod ranks;
 mod reach;
 mod reload;
 mod resolver;

@@ -1,10 +1,11 @@
 //! Which circuit an exit's connections belong to, and who loses when there are too many.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use hopflow_engine::{CircuitKey, Network};
 use slotmap::SecondaryMap;
 
+use super::ranks::Ranks;
 use super::tokens::PlaceKey;
 
 /// How many connections circuits may have.
@@ -23,7 +24,7 @@ pub struct Connections {
     pub open: u64,
     /// Of these, those of the circuit that has most on its worker.
     pub most: u64,
-    /// Those that were refused because their circuit had its share, or all were taken.
+    /// Those that were refused because their circuit had its share or began too many, or all were taken.
     pub refused: u64,
     /// Those of a circuit that had most of the network that had most, closed because all were taken.
     pub evicted: u64,
@@ -53,13 +54,8 @@ pub(super) struct Owners {
     by_place: SecondaryMap<PlaceKey, Owner>,
     /// Of each circuit, the oldest first.
     places: BTreeMap<CircuitKey, VecDeque<PlaceKey>>,
-    /// How many places each circuit has, so that the one that has most is found at once.
-    ranks: BTreeSet<(usize, CircuitKey)>,
-    /// The same of those that a network began.
-    ranks_within: BTreeSet<(Network, usize, CircuitKey)>,
-    /// How many places all circuits of a network have.
-    networks: BTreeMap<Network, usize>,
-    network_ranks: BTreeSet<(usize, Network)>,
+    /// How many places they have.
+    ranks: Ranks,
 }
 
 impl Owners {
@@ -77,23 +73,14 @@ impl Owners {
     /// Who has more than this owner: of the network that has most the circuit that has most, or if no
     /// network has more than the owner's, of that one.
     pub(super) fn heavier(&self, owner: Owner) -> Option<Owner> {
-        let of_network = |network| self.networks.get(network).copied().unwrap_or(0);
-        let own_network = of_network(&owner.network);
-        let heaviest = self.network_ranks.last();
+        let own_network = self.ranks.of_network(owner.network);
+        let heaviest = self.ranks.heaviest_network();
         let other = heaviest.filter(|(most, _)| *most > own_network);
-        let network = other.map_or(owner.network, |(_, network)| *network);
-        let (most, circuit) = self.heaviest_of(network)?;
+        let network = other.map_or(owner.network, |(_, network)| network);
+        let (most, circuit) = self.ranks.heaviest_of(network)?;
         let own = self.places.get(&owner.circuit).map_or(0, VecDeque::len);
         let more = other.is_some() || most > own;
         more.then_some(Owner { network, circuit })
-    }
-
-    /// The circuit of a network that has most, and how much that is.
-    fn heaviest_of(&self, network: Network) -> Option<(usize, CircuitKey)> {
-        let end = (network, usize::MAX, CircuitKey::default());
-        let last = self.ranks_within.range(..end).next_back();
-        let (_, most, circuit) = last.filter(|(other, ..)| *other == network)?;
-        Some((*most, *circuit))
     }
 
     /// The connections of a circuit, the oldest first.
@@ -108,8 +95,7 @@ impl Owners {
 
     /// How many connections there are, and how many of them the circuit has that has most.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let most = self.ranks.last().map_or(0, |(most, _)| *most);
-        (self.by_place.len(), most)
+        (self.by_place.len(), self.ranks.most())
     }
 
     pub(super) fn insert(&mut self, place: PlaceKey, owner: Owner) {
@@ -117,7 +103,7 @@ impl Owners {
         let places = self.places.entry(owner.circuit).or_default();
         places.push_back(place);
         let count = places.len();
-        self.rank(owner, count - 1, count);
+        self.ranks.change(owner, count - 1, count);
     }
 
     pub(super) fn remove(&mut self, place: PlaceKey) {
@@ -131,24 +117,7 @@ impl Owners {
             if count == 0 {
                 self.places.remove(&owner.circuit);
             }
-            self.rank(owner, before, count);
-        }
-    }
-
-    fn rank(&mut self, owner: Owner, before: usize, count: usize) {
-        let Owner { network, circuit } = owner;
-        self.ranks.remove(&(before, circuit));
-        self.ranks_within.remove(&(network, before, circuit));
-        if count > 0 {
-            self.ranks.insert((count, circuit));
-            self.ranks_within.insert((network, count, circuit));
-        }
-        let had = self.networks.remove(&network).unwrap_or(0);
-        self.network_ranks.remove(&(had, network));
-        let has = had + count - before;
-        if has > 0 {
-            self.networks.insert(network, has);
-            self.network_ranks.insert((has, network));
+            self.ranks.change(owner, before, count);
         }
     }
 }
@@ -188,8 +157,6 @@ mod tests {
             owners.remove(place);
         }
         assert!(owners.places.is_empty() && owners.by_place.is_empty() && owners.ranks.is_empty());
-        assert!(owners.networks.is_empty() && owners.network_ranks.is_empty());
-        assert!(owners.ranks_within.is_empty());
     }
 
     #[test]

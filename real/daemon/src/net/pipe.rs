@@ -238,6 +238,8 @@ impl Pipe {
                 if !self.inbound.unread.is_empty() {
                     return Ok(());
                 }
+                // Most connections rest with nothing in it.
+                self.inbound.unread = Vec::new();
             }
             if self.inbound.ended || !self.inbound.readable {
                 return Ok(());

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use hopflow_channel::Fingerprint;
 
-use super::change::{Change, ExitLimits, Known, NOBODY, Overlay, is_of_this_machine};
+use super::begins::Paces;
+use super::change::{Change, ExitLimits, Known, Overlay, knows_own};
 use super::client::hops;
 use super::clock::calendar_time;
 use super::descriptors::Needs;
@@ -103,6 +104,10 @@ pub(super) fn known(directory: &Directory) -> Known {
 /// What each of so many workers spends on an exit's connections.
 pub(super) fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
     ExitLimits {
+        begins: Paces {
+            circuit: limits.begins(),
+            network: limits.creates(),
+        },
         shares: Shares {
             all: (limits.connections as usize).div_ceil(workers),
             each: limits.connections_per_circuit as usize,
@@ -125,6 +130,6 @@ pub(super) fn overlay(config: &RelayConfig, own: Fingerprint, directory: &Direct
     Overlay {
         relays: directory.relays.iter().flat_map(Relay::addresses).collect(),
         own: own.filter(|own| public && !own.is_unspecified()).collect(),
-        refuses_own: public && !is_of_this_machine(NOBODY),
+        refuses_own: public && knows_own(),
     }
 }

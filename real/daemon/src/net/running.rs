@@ -21,7 +21,7 @@ use super::carriers::Carriers;
 use super::client::Client;
 use super::clock::{Clock, calendar_time};
 use super::datagrams::{self, Datagrams};
-use super::descriptors::Needs;
+use super::descriptors::{self, Needs};
 use super::emulated::Emulated;
 use super::exit::Exit;
 use super::failures::Failures;
@@ -206,21 +206,19 @@ impl Running {
     /// If a worker has failed.
     pub fn end(self) -> io::Result<()> {
         self.drain();
-        for worker in self.workers {
-            let ended = worker.handle.join();
-            ended.map_err(|_| io::Error::other("a worker panicked"))??;
-        }
-        if let Some(traces) = self.traces {
+        let handles = self.workers.into_iter().map(|worker| worker.handle);
+        let workers = join_all(handles);
+        let traces = self.traces.map_or(Ok(()), |traces| {
             let ended = traces.join();
-            ended.map_err(|_| io::Error::other("the writer of traces panicked"))?;
-        }
+            ended.map_err(|_| io::Error::other("the writer of traces panicked"))
+        });
         if let Some((keeper, _)) = self.keeper {
             keeper.end();
         }
         if let Some(scrape) = self.scrape {
             scrape.end();
         }
-        Ok(())
+        workers.and(traces)
     }
 
     /// With what relays alone have: a configuration that may be read again, counts of what they move, traces.
@@ -276,6 +274,15 @@ impl Running {
             traces: None,
         })
     }
+}
+
+/// Waits for the end of all workers, also of those after one that failed; the first failure.
+fn join_all(workers: impl Iterator<Item = JoinHandle<io::Result<()>>>) -> io::Result<()> {
+    let ends = workers.map(|worker| {
+        let ended = worker.join();
+        ended.unwrap_or_else(|_| Err(io::Error::other("a worker panicked")))
+    });
+    ends.fold(Ok(()), Result::and)
 }
 
 /// Starts a relay.
@@ -412,6 +419,7 @@ fn share_of_rate(rate: Rate, workers: u64) -> Rate {
 /// # Errors
 /// If its configuration cannot be used, or a socket cannot be opened.
 pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
+    descriptors::raise();
     let network = Arc::new(LoadedNetwork::load(&config.network, (None, 1))?);
     let directory = network.directory.clone();
     let (circuits, socks) = (config.circuits.clone(), config.socks);
@@ -425,6 +433,7 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
         memory: config.memory,
         patience: config.drain,
         tracing,
+        failures: Arc::default(),
     };
     let worker = workers.start(0, workers.engine(), move |poll, _| {
         let listener = listen_for_applications(socks, poll.registry());
@@ -551,6 +560,8 @@ struct Workers {
     memory: Bytes,
     patience: Duration,
     tracing: Option<Tracing>,
+    /// Which links failed, of all workers: the log tells of a relay once in a while.
+    failures: Arc<Mutex<Failures>>,
 }
 
 impl Workers {
@@ -572,6 +583,7 @@ impl Workers {
             memory: Bytes::new(config.memory.get() / count as u64),
             patience: config.drain,
             tracing,
+            failures: Arc::default(),
         }
     }
 
@@ -666,7 +678,7 @@ impl Workers {
                 valid: true,
                 seen: 0,
                 moves: Moves::new(self.network.factory.plan().link.carrier),
-                failures: Failures::default(),
+                failures: self.failures.clone(),
             },
             memory: self.memory,
             counted: Traffic::default(),
@@ -715,5 +727,35 @@ impl Workers {
                 .map(|carriers| Links::Carriers(Box::new(carriers))),
         };
         opened.map_err(|cause| self.cannot_open(cause))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn all_workers_are_waited_for_and_the_first_failure_is_told() {
+        let ended = Arc::new(AtomicUsize::new(0));
+        let worker = |number: u64, fails: bool| {
+            let ended = ended.clone();
+            thread::spawn(move || {
+                thread::park_timeout(std::time::Duration::from_millis(10 * number));
+                ended.fetch_add(1, Ordering::Relaxed);
+                if fails {
+                    return Err(io::Error::other(format!("worker {number}")));
+                }
+                Ok(())
+            })
+        };
+        let workers = [(1, false), (2, true), (3, true), (4, false)];
+        let workers = workers.map(|(number, fails)| worker(number, fails));
+        let error = join_all(workers.into_iter()).unwrap_err();
+        assert_eq!(error.to_string(), "worker 2");
+        assert_eq!(ended.load(Ordering::Relaxed), 4);
+        let panics = thread::spawn(|| panic!("for the test"));
+        assert!(join_all([panics, worker(5, false)].into_iter()).is_err());
+        assert_eq!(ended.load(Ordering::Relaxed), 5);
     }
 }

@@ -1,7 +1,7 @@
 //! Serving a page over HTTP/1.1 (RFC 9112), one request at a time: all that scraping asks for.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -69,21 +69,67 @@ fn answer(mut socket: TcpStream, page: &impl Fn() -> String) -> io::Result<()> {
     for _ in 0..PIECES {
         let len = socket.read(&mut piece)?;
         request.extend_from_slice(&piece[..len]);
-        if len == 0 || request.windows(4).any(|end| end == b"\r\n\r\n") {
+        if len == 0 || head(&request).is_some() {
             break;
         }
     }
-    let (status, body) = match request.split(|byte| *byte == b' ').collect::<Vec<_>>()[..] {
-        [b"GET", b"/metrics", ..] => ("200 OK", page()),
-        [b"GET", ..] => ("404 Not Found", "metrics are at /metrics\n".to_owned()),
-        _ => ("405 Method Not Allowed", "allowed is GET\n".to_owned()),
-    };
+    let (status, body) = answer_to(&request, page);
     let length = body.len();
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: {FORMAT}\r\nContent-Length: {length}\r\n\
          Allow: GET\r\nConnection: close\r\n\r\n"
     );
     socket.write_all((head + &body).as_bytes())
+}
+
+/// Status and body of the answer to a request.
+fn answer_to(request: &[u8], page: &impl Fn() -> String) -> (&'static str, String) {
+    let said = |text: &str| format!("{text}\n");
+    let Some(head) = head(request) else {
+        return (
+            "400 Bad Request",
+            said("allowed is a head of 8 KiB at most"),
+        );
+    };
+    if !hosts(head).all(is_address) {
+        let allowed = said("the host of a request: allowed are localhost and addresses");
+        return ("403 Forbidden", allowed);
+    }
+    match head.split(' ').collect::<Vec<_>>()[..] {
+        ["GET", "/metrics", ..] => ("200 OK", page()),
+        ["GET", ..] => ("404 Not Found", said("metrics are at /metrics")),
+        _ => ("405 Method Not Allowed", said("allowed is GET")),
+    }
+}
+
+/// The head of a request, if that is whole and text.
+fn head(request: &[u8]) -> Option<&str> {
+    let end = request.windows(4).position(|end| end == b"\r\n\r\n")?;
+    std::str::from_utf8(&request[..end]).ok()
+}
+
+/// The hosts that a request's head names.
+fn hosts(head: &str) -> impl Iterator<Item = &str> {
+    let fields = head.lines().skip(1).filter_map(|line| line.split_once(':'));
+    let hosts = fields.filter(|(name, _)| name.trim().eq_ignore_ascii_case("host"));
+    hosts.map(|(_, host)| host.trim())
+}
+
+/// Whether a host is named by its address, or is this machine. Under any other name a foreign page may
+/// lead a browser here, and read what it gets (DNS rebinding).
+fn is_address(host: &str) -> bool {
+    let is_port = |port: &str| port.parse::<u16>().is_ok();
+    let (name, port) = match host.rsplit_once(':') {
+        // The colons of a bare address of version 6 belong to it.
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    let inner = name.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+    let is_host = match inner {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => name.eq_ignore_ascii_case("localhost") || name.parse::<Ipv4Addr>().is_ok(),
+    };
+    is_host && port.is_none_or(is_port)
 }
 
 #[cfg(test)]
@@ -99,14 +145,49 @@ mod tests {
     }
 
     #[test]
+    fn hosts_are_addresses_or_this_machine() {
+        for host in [
+            "localhost",
+            "LocalHost:9100",
+            "127.0.0.1",
+            "192.0.2.1:80",
+            "[::1]",
+            "[2001:db8::1]:9100",
+        ] {
+            assert!(is_address(host), "{host}");
+        }
+        for host in [
+            "",
+            "attacker.example",
+            "127.0.0.1.attacker.example:9100",
+            "localhost.attacker.example",
+            "localhost:a",
+            "[attacker.example]",
+        ] {
+            assert!(!is_address(host), "{host}");
+        }
+        let twice = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: attacker.example";
+        assert_eq!(
+            hosts(twice).collect::<Vec<_>>(),
+            ["localhost", "attacker.example"]
+        );
+        assert_eq!(hosts("GET /metrics HTTP/1.0").count(), 0);
+    }
+
+    #[test]
     fn the_page_is_served_at_its_place_only_until_the_end() {
         let address = crate::net::free_address().unwrap();
         let scrape = Scrape::start(address, || "all is well\n".to_owned()).unwrap();
         for (request, status, body) in [
             (
-                "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n",
+                "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9100\r\n\r\n",
                 "200 OK",
                 "all is well\n",
+            ),
+            (
+                "GET /metrics HTTP/1.1\r\nAccept: */*\r\nhost:attacker.example:9100\r\n\r\n",
+                "403 Forbidden",
+                "the host of a request: allowed are localhost and addresses\n",
             ),
             (
                 "GET / HTTP/1.1\r\n\r\n",

@@ -1,8 +1,8 @@
 //! A worker: one thread with one poll, one engine and the sockets of both.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use hopflow_engine::{Engine, Via};
@@ -87,7 +87,7 @@ pub(super) struct Known {
     /// From where its packets leave.
     pub(super) moves: Moves,
     /// Which links failed.
-    pub(super) failures: Failures,
+    pub(super) failures: Arc<Mutex<Failures>>,
 }
 
 /// How a worker ends, or rests.
@@ -327,7 +327,9 @@ impl<R: Role> Worker<R> {
                 directory,
                 ..
             } = &mut self.known;
-            failures.log(now, directory, &lost);
+            if let Ok(mut failures) = failures.lock() {
+                failures.log(now, directory, &lost);
+            }
         }
         while let Some(violation) = self.engine.poll_violation() {
             debug!(%violation, "a circuit was closed: a peer broke the protocol");

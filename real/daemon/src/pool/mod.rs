@@ -216,8 +216,8 @@ impl Pool {
         self.pause_until = self.pause_until.map(|until| until.min(now));
     }
 
-    /// A stream on a circuit got no answer in time. The circuit may be dead, which only those tell
-    /// whose neighbour noticed: it takes no new streams, and is closed when it has none.
+    /// A stream on a circuit got no answer in time, or the circuit had no room for it. It may be dead, which only
+    /// those tell whose neighbour noticed: it takes no new streams, and is closed when it has none.
     pub fn doubt(&mut self, key: PoolCircuit) {
         if let Some(circuit) = self.circuits.get_mut(&key) {
             circuit.doubted = true;

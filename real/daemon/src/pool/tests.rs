@@ -261,6 +261,23 @@ fn a_circuit_that_left_a_stream_without_an_answer_takes_no_others() {
 }
 
 #[test]
+fn a_stream_for_which_a_circuit_has_no_room_gets_another_one() {
+    let mut driver = Driver::with_spares(0);
+    let first = driver.request("alice", "example.org:80");
+    driver.build_all();
+    let full = driver.circuit_of(first).unwrap();
+    let second = driver.request("alice", "example.org:80");
+    assert_eq!(driver.circuit_of(second), Some(full));
+    driver.pool.doubt(full);
+    driver.end_stream(full);
+    let again = driver.request("alice", "example.org:80");
+    driver.build_all();
+    let other = driver.circuit_of(again);
+    assert!(other.is_some() && other != Some(full));
+    assert!(driver.closed.is_empty(), "the first stream stays");
+}
+
+#[test]
 fn spare_circuits_are_renewed() {
     let mut driver = Driver::with_spares(2);
     driver.build_all();

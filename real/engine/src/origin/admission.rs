@@ -22,9 +22,9 @@ const ANSWERS: Pace = Pace {
 #[derive(Debug)]
 pub(crate) struct Admission {
     /// How often each network begins circuits.
-    circuits: Meter,
+    circuits: Meter<Prefix>,
     /// How often each network opens links.
-    links: Meter,
+    links: Meter<Prefix>,
     /// For those who open links by datagrams.
     cookies: Cookies,
     /// How often records of channels that are not there are answered.
@@ -75,12 +75,12 @@ impl Admission {
 
     /// Whether a network may begin one more circuit, or let one grow, which then counts.
     pub(crate) fn allows_circuit(&mut self, now: Instant, by: Prefix, pace: Pace) -> bool {
-        self.circuits.allows(now, by, pace)
+        self.circuits.allows(now, by, pace, by.share())
     }
 
     /// Whether a network may open one more link, which then counts.
     pub(crate) fn allows_link(&mut self, now: Instant, by: Prefix, pace: Pace) -> bool {
-        self.links.allows(now, by, pace)
+        self.links.allows(now, by, pace, by.share())
     }
 
     /// Whether who opens a link by datagrams has proven that it receives at its address.

@@ -1,4 +1,4 @@
-//! How often each network may ask for something.
+//! How often each of many may ask for something.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -8,11 +8,19 @@ use hopflow_units::{Duration, Instant};
 use super::Prefix;
 use crate::config::Pace;
 
-/// A token bucket for each network, as the generic cell rate algorithm (ITU-T I.371): of each
+/// A token bucket for each network, or whoever else asks, as the generic cell rate algorithm (ITU-T I.371): of each
 /// only the time is kept at which it is full again.
-#[derive(Debug, Default)]
-pub(crate) struct Meter {
-    full_at: BTreeMap<Prefix, Instant>,
+#[derive(Debug)]
+pub struct Meter<K> {
+    full_at: BTreeMap<K, Instant>,
+}
+
+impl<K> Default for Meter<K> {
+    fn default() -> Self {
+        Self {
+            full_at: BTreeMap::new(),
+        }
+    }
 }
 
 /// When a bucket is full again from which one more is taken, if it has it; `each` is the time in which
@@ -61,21 +69,21 @@ fn times(pace: Pace) -> (Duration, Duration) {
     (each, each.saturating_mul(u64::from(pace.burst.max(1))))
 }
 
-impl Meter {
-    /// Whether a network may ask once more, which then counts.
-    pub(crate) fn allows(&mut self, now: Instant, prefix: Prefix, pace: Pace) -> bool {
+impl<K: Ord + Copy> Meter<K> {
+    /// Whether `who` may ask once more, of as many times as `pace` and `share` have it, which then counts.
+    pub fn allows(&mut self, now: Instant, who: K, pace: Pace, share: usize) -> bool {
         let (each, depth) = times(pace);
-        let each = Duration::from_nanos(each.as_nanos() / prefix.share() as u64);
-        let full_at = self.full_at.get(&prefix).copied().unwrap_or(now);
+        let each = Duration::from_nanos(each.as_nanos() / share.max(1) as u64);
+        let full_at = self.full_at.get(&who).copied().unwrap_or(now);
         let then = take(full_at, now, each, depth);
         if let Some(then) = then {
-            self.full_at.insert(prefix, then);
+            self.full_at.insert(who, then);
         }
         then.is_some()
     }
 
-    /// Forgets networks whose bucket is full.
-    pub(crate) fn forget(&mut self, now: Instant) {
+    /// Forgets those whose bucket is full.
+    pub fn forget(&mut self, now: Instant) {
         self.full_at.retain(|_, full_at| *full_at > now);
     }
 }
@@ -94,8 +102,10 @@ mod tests {
     }
 
     /// How often a network may ask at once.
-    fn at_once(meter: &mut Meter, now: Instant, prefix: Prefix) -> usize {
-        (0..100).filter(|_| meter.allows(now, prefix, PACE)).count()
+    fn at_once(meter: &mut Meter<Prefix>, now: Instant, prefix: Prefix) -> usize {
+        let share = prefix.share();
+        let asks = (0..100).filter(|_| meter.allows(now, prefix, PACE, share));
+        asks.count()
     }
 
     #[test]
@@ -138,7 +148,7 @@ mod tests {
     #[test]
     fn a_full_bucket_is_forgotten() {
         let mut meter = Meter::default();
-        assert!(meter.allows(Instant::ZERO, prefix(1), PACE));
+        assert!(meter.allows(Instant::ZERO, prefix(1), PACE, 1));
         meter.forget(Instant::ZERO + Duration::from_millis(99));
         assert_eq!(meter.full_at.len(), 1);
         meter.forget(Instant::ZERO + Duration::from_millis(100));

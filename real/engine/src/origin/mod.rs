@@ -10,6 +10,7 @@ use hopflow_units::Instant;
 
 pub(crate) use admission::Admission;
 pub(crate) use held::Held;
+pub use meter::Meter;
 
 /// Bits that a network's IPv4 addresses share.
 const V4_BITS: u32 = 24;
@@ -47,7 +48,7 @@ impl Prefix {
     }
 
     /// How much more than a network it may ask for and have.
-    const fn share(self) -> usize {
+    pub(crate) const fn share(self) -> usize {
         match self {
             Self::Network(_) => 1,
             Self::Relay(_) => RELAY_SHARE,

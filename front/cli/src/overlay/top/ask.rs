@@ -82,7 +82,7 @@ impl Node {
         let mut socket = connect(&self.address)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
-        let host = &self.address;
+        let host = socket.peer_addr()?;
         let request = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
         socket.write_all(request.as_bytes())?;
         let mut answer = String::new();

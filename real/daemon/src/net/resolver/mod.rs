@@ -3,6 +3,7 @@
 mod cache;
 mod questions;
 
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -34,6 +35,29 @@ pub(super) struct Resolver {
     found: Receiver<Found>,
     cache: Cache,
     asked: u64,
+    names: Names,
+}
+
+/// Which names are looked up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Names {
+    /// Those of the Domain Name System: neither search domains nor files of this machine add to them.
+    Public,
+    /// All that the system's resolver knows, under the short names that it has for them.
+    All,
+}
+
+impl Names {
+    /// How a name is asked for, if it is. One that ends with a dot is complete (RFC 1034, section 3.1).
+    fn asked_as(self, host: &str) -> Option<Cow<'_, str>> {
+        match self {
+            Self::All => Some(host.into()),
+            Self::Public => {
+                let name = host.strip_suffix('.').unwrap_or(host);
+                name.contains('.').then(|| format!("{name}.").into())
+            }
+        }
+    }
 }
 
 /// What becomes of a question.
@@ -53,7 +77,7 @@ pub(super) enum Asked {
 impl Resolver {
     /// Threads that wait for questions and wake the worker with answers. They end with the
     /// resolver.
-    pub(super) fn start(waker: &Arc<Waker>) -> Self {
+    pub(super) fn start(waker: &Arc<Waker>, names: Names) -> Self {
         let questions = Arc::new(Questions::default());
         let (finds, found) = channel();
         for _ in 0..THREADS {
@@ -65,11 +89,16 @@ impl Resolver {
             found,
             cache: Cache::default(),
             asked: 0,
+            names,
         }
     }
 
     /// Asks for the addresses of a host for a circuit.
     pub(super) fn ask(&mut self, now: Instant, owner: Owner, host: &str) -> Asked {
+        let Some(host) = self.names.asked_as(host) else {
+            return Asked::Known(Vec::new());
+        };
+        let host = host.as_ref();
         if let Some(addresses) = self.cache.get(now, host) {
             return Asked::Known(addresses.to_vec());
         }
@@ -125,6 +154,22 @@ fn first_addresses(found: impl Iterator<Item = SocketAddr>) -> Vec<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_asked_for_whole_and_short_ones_not_at_all() {
+        for (host, asked) in [
+            ("example.org", Some("example.org.")),
+            ("example.org.", Some("example.org.")),
+            ("a..b", Some("a..b.")),
+            ("wiki", None),
+            ("wiki.", None),
+            ("localhost", None),
+            (".", None),
+        ] {
+            assert_eq!(Names::Public.asked_as(host).as_deref(), asked, "{host}");
+            assert_eq!(Names::All.asked_as(host).as_deref(), Some(host));
+        }
+    }
 
     #[test]
     fn of_a_name_with_very_many_addresses_some_are_taken() {

@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex};
 use hopflow_engine::{CircuitKey, Network};
 
 use crate::net::owners::Owner;
+use crate::net::ranks::Ranks;
 
 /// Questions that wait at most.
 const MOST_WAITING: usize = 1024;
@@ -39,24 +40,35 @@ struct Waiting {
     busy_of: BTreeMap<Network, usize>,
     /// Circuits with questions; of those whose network has the fewest under way, the first is next.
     turns: VecDeque<Owner>,
+    /// How many each has that wait.
+    ranks: Ranks,
     len: usize,
     over: bool,
 }
 
 impl Waiting {
+    /// Whether a circuit has not too many under way, nor its network.
+    fn may_begin(&self, owner: &Owner) -> bool {
+        let of_circuit = self.busy.get(&owner.circuit).copied().unwrap_or(0);
+        of_circuit < MOST_AT_ONCE && self.busy_of(owner) < MOST_OF_NETWORK
+    }
+
+    /// How many the network of a circuit has under way.
+    fn busy_of(&self, owner: &Owner) -> usize {
+        self.busy_of.get(&owner.network).copied().unwrap_or(0)
+    }
+
     /// The next question of a circuit that has not too many under way, nor its network.
     fn take(&mut self) -> Option<Question> {
-        let of_circuit = |owner: &Owner| self.busy.get(&owner.circuit).copied().unwrap_or(0);
-        let of_network = |owner: &Owner| self.busy_of.get(&owner.network).copied().unwrap_or(0);
         let turns = self.turns.iter().enumerate();
-        let free = turns.filter(|(_, owner)| {
-            of_circuit(owner) < MOST_AT_ONCE && of_network(owner) < MOST_OF_NETWORK
-        });
-        let (turn, _) = free.min_by_key(|(_, owner)| of_network(owner))?;
+        let free = turns.filter(|(_, owner)| self.may_begin(owner));
+        let (turn, _) = free.min_by_key(|(_, owner)| self.busy_of(owner))?;
         let owner = self.turns.remove(turn)?;
         let questions = self.of.get_mut(&owner.circuit)?;
         let question = questions.pop_front()?;
-        if questions.is_empty() {
+        let left = questions.len();
+        self.ranks.change(owner, left + 1, left);
+        if left == 0 {
             self.of.remove(&owner.circuit);
         } else {
             self.turns.push_back(owner);
@@ -69,28 +81,27 @@ impl Waiting {
 
     /// Of the network that asks most, the circuit that does.
     fn asks_most(&self) -> Option<CircuitKey> {
-        let mut networks = BTreeMap::<Network, usize>::new();
-        let asked = |owner: &Owner| self.of.get(&owner.circuit).map_or(0, VecDeque::len);
-        for owner in &self.turns {
-            *networks.entry(owner.network).or_default() += asked(owner);
-        }
-        let (network, _) = networks.into_iter().max_by_key(|(_, asked)| *asked)?;
-        let of_it = self.turns.iter().filter(|owner| owner.network == network);
-        Some(of_it.max_by_key(|owner| asked(owner))?.circuit)
+        let (_, network) = self.ranks.heaviest_network()?;
+        let (_, circuit) = self.ranks.heaviest_of(network)?;
+        Some(circuit)
     }
 
     /// Takes the last question of a circuit back.
     fn drop_last(&mut self, circuit: CircuitKey) -> Option<Question> {
-        let last = self.of.get_mut(&circuit)?.pop_back();
-        self.len -= usize::from(last.is_some());
-        self.forget_if_empty(circuit);
-        last
+        let questions = self.of.get_mut(&circuit)?;
+        let last = questions.pop_back()?;
+        let left = questions.len();
+        self.removed(last.owner, left);
+        Some(last)
     }
 
-    fn forget_if_empty(&mut self, circuit: CircuitKey) {
-        if self.of.get(&circuit).is_some_and(VecDeque::is_empty) {
-            self.of.remove(&circuit);
-            self.turns.retain(|other| other.circuit != circuit);
+    /// A question was taken back, and so many are left of its circuit.
+    fn removed(&mut self, owner: Owner, left: usize) {
+        self.len -= 1;
+        self.ranks.change(owner, left + 1, left);
+        if left == 0 {
+            self.of.remove(&owner.circuit);
+            self.turns.retain(|other| *other != owner);
         }
     }
 
@@ -120,11 +131,16 @@ impl Questions {
         let owner = question.owner;
         let questions = waiting.of.entry(owner.circuit).or_default();
         questions.push_back(question);
-        if questions.len() == 1 {
+        let count = questions.len();
+        if count == 1 {
             waiting.turns.push_back(owner);
         }
+        waiting.ranks.change(owner, count - 1, count);
         waiting.len += 1;
-        self.news.notify_one();
+        // A thread that is woken looks at all turns: only for a question that it may take.
+        if waiting.may_begin(&owner) {
+            self.news.notify_one();
+        }
         if waiting.len <= MOST_WAITING {
             return None;
         }
@@ -140,11 +156,11 @@ impl Questions {
         let Some(questions) = waiting.of.get_mut(&circuit) else {
             return;
         };
-        let before = questions.len();
-        questions.retain(|question| question.number != number);
-        let removed = before - questions.len();
-        waiting.len -= removed;
-        waiting.forget_if_empty(circuit);
+        let place = questions.iter().position(|it| it.number == number);
+        if let Some(question) = place.and_then(|place| questions.remove(place)) {
+            let left = questions.len();
+            waiting.removed(question.owner, left);
+        }
     }
 
     /// Waits for the next question; nothing if none will follow. `done` is whose question was
@@ -264,7 +280,9 @@ mod tests {
         questions.remove(other.circuit, 3);
         questions.remove(other.circuit, 4);
         assert_eq!(taken(&questions, 3), [2]);
-        assert_eq!(questions.waiting.lock().unwrap().len, 0);
+        let waiting = questions.waiting.lock().unwrap();
+        assert!(waiting.len == 0 && waiting.ranks.is_empty() && waiting.turns.is_empty());
+        drop(waiting);
         questions.end();
         assert_eq!(questions.next(None), None);
     }

@@ -23,7 +23,7 @@ impl Growing {
     /// A file that did not exist before, with its end.
     pub(super) fn create(path: &Path, end: &'static [u8]) -> io::Result<Self> {
         Ok(Self {
-            file: private::create(path)?,
+            file: private::create(path, private::OWNERS)?,
             at: 0,
             waiting: Vec::with_capacity(BUFFER),
             end,
