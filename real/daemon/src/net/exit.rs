@@ -111,9 +111,18 @@ impl Exit {
         let Some(target) = allowed else {
             return self.refuse(cx, stream, Reply::NotAllowed);
         };
-        let Some(owner) = self.make_room(cx, stream) else {
-            return self.refuse(cx, stream, Reply::GeneralFailure);
+        let owner = Self::owner(cx, stream);
+        let owner = owner.filter(|owner| self.begins.allow(cx.now, *owner, self.limits.begins));
+        let Some(owner) = owner else {
+            // As by a server that does not answer: who asks too often is not told to ask again.
+            self.turned_away.refused += 1;
+            return self
+                .ending
+                .push_back((cx.now + self.limits.connect, stream));
         };
+        if !self.make_room(cx, owner) {
+            return self.refuse(cx, stream, Reply::GeneralFailure);
+        }
         // What the client says before the server is there waits in the engine.
         let place = self.table.add(Opening {
             stream,
@@ -132,24 +141,24 @@ impl Exit {
         }
     }
 
-    /// Makes room for one more connection of a stream's circuit; `None` if that has enough, or begins too many.
-    fn make_room(&mut self, cx: &mut Cx<'_>, stream: StreamHandle) -> Option<Owner> {
+    /// Whose stream it is.
+    fn owner(cx: &Cx<'_>, stream: StreamHandle) -> Option<Owner> {
         let circuit = cx.engine.circuit_of(stream)?;
         let network = cx.engine.network_of(circuit)?;
-        let owner = Owner { network, circuit };
-        if !self.begins.allow(cx.now, owner, self.limits.begins) {
-            self.turned_away.refused += 1;
-            return None;
-        }
+        Some(Owner { network, circuit })
+    }
+
+    /// Makes room for one more connection; false if its circuit has enough.
+    fn make_room(&mut self, cx: &mut Cx<'_>, owner: Owner) -> bool {
         match self.owners.room(owner, self.limits.shares) {
             Room::None => {
                 self.turned_away.refused += 1;
-                return None;
+                return false;
             }
             Room::Free => {}
             Room::InPlaceOf(other) => self.evict(cx, other.circuit),
         }
-        Some(owner)
+        true
     }
 
     /// Closes a connection of somebody who has more than whose this one is; false if nobody has.

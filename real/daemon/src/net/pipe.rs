@@ -188,6 +188,7 @@ impl Pipe {
     fn write_greeting(&mut self) -> io::Result<bool> {
         while !self.outbound.greeting.is_empty() {
             match try_io(|| self.socket.write(&self.outbound.greeting))? {
+                Some(0) => return Err(ErrorKind::WriteZero.into()),
                 Some(len) => drop(self.outbound.greeting.drain(..len)),
                 None => return Ok(false),
             }
@@ -219,6 +220,7 @@ impl Pipe {
                 .map(io::IoSlice::new)
                 .collect();
             match try_io(|| self.socket.write_vectored(&slices))? {
+                Some(0) => return Err(ErrorKind::WriteZero.into()),
                 Some(len) => {
                     self.moved = now;
                     self.traffic.sent += len as u64;
