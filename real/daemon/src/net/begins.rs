@@ -6,7 +6,7 @@
 use hopflow_engine::{CircuitKey, Meter, Network, Pace};
 use hopflow_units::{Duration, Instant};
 
-use super::owners::Owner;
+use super::ranks::Owner;
 
 /// Time between two looks at who has begun none for long.
 const FORGET: Duration = Duration::from_secs(10);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use hopflow_engine::{CircuitKey, Network};
 use slotmap::SecondaryMap;
 
-use super::ranks::Ranks;
+use super::ranks::{Owner, Ranks};
 use super::tokens::PlaceKey;
 
 /// How many connections circuits may have.
@@ -28,13 +28,6 @@ pub struct Connections {
     pub refused: u64,
     /// Those of a circuit that had most of the network that had most, closed because all were taken.
     pub evicted: u64,
-}
-
-/// Whose a connection is: a circuit's, which somebody began.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Owner {
-    pub(super) network: Network,
-    pub(super) circuit: CircuitKey,
 }
 
 /// What a further connection of a circuit costs.

@@ -4,7 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopflow_engine::{CircuitKey, Network};
 
-use super::owners::Owner;
+/// Whose something is: a circuit's, which somebody began.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Owner {
+    pub(super) network: Network,
+    pub(super) circuit: CircuitKey,
+}
 
 /// How many each circuit has of something, and all circuits of a network, so that those that have most are found
 /// at once.

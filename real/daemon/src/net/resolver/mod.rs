@@ -13,7 +13,7 @@ use hopflow_engine::CircuitKey;
 use hopflow_units::Instant;
 use mio::Waker;
 
-use super::owners::Owner;
+use super::ranks::Owner;
 use crate::policy::ExitPolicy;
 use cache::Cache;
 use questions::{MOST_OF_NETWORK, Question, Questions};

@@ -5,8 +5,7 @@ use std::sync::{Condvar, Mutex};
 
 use hopflow_engine::{CircuitKey, Network};
 
-use crate::net::owners::Owner;
-use crate::net::ranks::Ranks;
+use crate::net::ranks::{Owner, Ranks};
 
 /// Questions that wait at most.
 const MOST_WAITING: usize = 1024;
