@@ -73,10 +73,10 @@ pub struct DatagramChannel {
 
 impl DatagramChannel {
     /// The largest plaintext that [`seal`](Self::seal) takes, in bytes.
-    pub const MAX_PLAINTEXT: usize = config::MAX_PLAINTEXT;
+    pub const MAX_PLAINTEXT: usize = records::MAX_PLAINTEXT;
 
     /// What a record adds to its plaintext, in bytes.
-    pub const OVERHEAD: usize = config::OVERHEAD;
+    pub const OVERHEAD: usize = records::OVERHEAD;
 
     /// The largest datagram a channel sends, in bytes.
     ///

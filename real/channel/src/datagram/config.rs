@@ -10,15 +10,9 @@ use dimpl::{
 };
 
 use super::greeting::HEAD;
+use super::records::{MAX_PLAINTEXT, OVERHEAD};
 use super::suite;
 use crate::state::HANDSHAKE_TIMEOUT;
-
-/// The largest plaintext of a record, in bytes.
-pub(super) const MAX_PLAINTEXT: usize = 1400;
-
-/// What a record adds to its plaintext, in bytes: a header of 5 (RFC 9147, section 4, Figure 3),
-/// the content type, and a tag of 16.
-pub(super) const OVERHEAD: usize = 22;
 
 /// After how many records at the latest a called end renews its keys: AES-GCM would allow 2^24.5
 /// (RFC 9147, section 4.5.3).

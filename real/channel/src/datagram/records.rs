@@ -1,6 +1,11 @@
 //! The records that a datagram holds, by their heads.
 
-use super::config::{MAX_PLAINTEXT, OVERHEAD};
+/// The largest plaintext of a record, in bytes.
+pub(super) const MAX_PLAINTEXT: usize = 1400;
+
+/// What a record adds to its plaintext, in bytes: a header of 5 (RFC 9147, section 4, Figure 3),
+/// the content type, and a tag of 16.
+pub(super) const OVERHEAD: usize = 22;
 
 /// What begins with less is plaintext: these are content types (RFC 9147, section 4.1).
 pub(super) const CIPHERTEXT: u8 = 32;

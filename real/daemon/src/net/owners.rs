@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use hopflow_engine::{CircuitKey, Network};
+use hopflow_engine::CircuitKey;
 use slotmap::SecondaryMap;
 
 use super::ranks::{Owner, Ranks};
@@ -117,6 +117,8 @@ impl Owners {
 
 #[cfg(test)]
 mod tests {
+    use hopflow_engine::Network;
+
     use super::*;
     use slotmap::SlotMap;
 
