@@ -50,7 +50,9 @@ REGISTRY: dict[str, Experiment] = {
     ),
     "gan-fig2": Experiment("hopflow.adversarial.reproduce.mnist:fig2", _NETS),
     "gan-fig3": Experiment("hopflow.adversarial.reproduce.mnist:fig3", _NETS),
-    "gan-sec7": Experiment("hopflow.adversarial.reproduce.section7:reproduce", ("threads", *_NETS)),
+    "gan-sec7": Experiment(
+        "hopflow.adversarial.reproduce.section7:reproduce", ("seeds", "threads", *_NETS)
+    ),
     "traffic-table": Experiment("hopflow.traffic.experiment:table", ("seeds", *_NETS)),
     "observer-games": Experiment("hopflow.observer.experiment:games", _OBSERVED),
     "observer-feedback": Experiment("hopflow.observer.experiment:feedback", _OBSERVED),

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::private;
 
@@ -12,13 +12,13 @@ use crate::private;
 /// # Errors
 /// If it cannot be written; then the file is as it was.
 pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let draft = draft_of(path);
+    let draft = path.with_extension("new");
     let written = write(&draft, bytes, mode).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
         // What failed before is what matters.
         let _ = fs::remove_file(&draft);
     }
-    written
+    written.and_then(|()| sync_folder_of(path))
 }
 
 /// Makes a file that only its owner can read and that appears whole or not at all; one that is there already stays.
@@ -26,23 +26,30 @@ pub fn write_whole(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 /// # Errors
 /// If it cannot be written.
 pub(crate) fn create_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = draft_of(path);
+    // Several processes may make it at once.
+    let draft = path.with_extension(format!("new-{}", std::process::id()));
     let linked =
         write(&draft, bytes, private::OWNERS).and_then(|()| match fs::hard_link(&draft, path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             linked => linked,
         });
     let removed = fs::remove_file(&draft);
-    linked.and(removed)
+    linked.and(removed).and_then(|()| sync_folder_of(path))
 }
 
-/// Where a file is written before it is whole.
-fn draft_of(path: &Path) -> PathBuf {
-    path.with_extension(format!("new-{}", std::process::id()))
+/// Lets the name of a file reach the disk, too.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    // Elsewhere folders cannot be opened.
+    if cfg!(unix) {
+        fs::File::open(folder)?.sync_all()?;
+    }
+    Ok(())
 }
 
 fn write(draft: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    // What a process of the same number left that was ended.
+    // What a process left that was ended.
     let _ = fs::remove_file(draft);
     let mut file = private::create(draft, mode)?;
     file.write_all(bytes)?;
@@ -63,7 +70,11 @@ mod tests {
     fn a_file_is_replaced_whole_and_no_draft_is_left() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.toml");
-        fs::write(draft_of(&path), "what a process left that was ended").unwrap();
+        fs::write(
+            path.with_extension("new"),
+            "what a process left that was ended",
+        )
+        .unwrap();
         write_whole(&path, b"first", 0o600).unwrap();
         write_whole(&path, b"second", 0o600).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"second");

@@ -187,12 +187,15 @@ impl Buckets {
     }
 }
 
-/// Half of the rate, and no more at once than cells can wait for: what the whole rate brings in a tenth of a second.
+/// Half of the rate, and no more at once than cells can wait for: what the whole rate brings in a tenth of a second,
+/// or half of a refill.
 fn half(config: BucketConfig) -> BucketConfig {
     let rate = config.rate.bytes_per_sec();
+    let half_rate = Rate::from_bytes_per_sec(rate.div_ceil(2)).unwrap_or(config.rate);
+    let at_once = Bytes::new(rate.div_ceil(10)).max(half_rate.bytes_in(config.interval));
     BucketConfig {
-        rate: Rate::from_bytes_per_sec(rate.div_ceil(2)).unwrap_or(config.rate),
-        depth: Bytes::new(config.depth.get().div_ceil(2).min(rate.div_ceil(10))),
+        rate: half_rate,
+        depth: at_once.min(Bytes::new(config.depth.get().div_ceil(2))),
         ..config
     }
 }

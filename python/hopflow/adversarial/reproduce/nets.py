@@ -73,19 +73,21 @@ def setup(options: Options) -> Setup:
     return Setup("MNIST", options.epochs or 30, 5, 10_000, options.data)
 
 
-def trained(options: Options, seeds: int) -> dict[Arm, list[Training]]:
+def trained(
+    options: Options, seeds: int, arms: tuple[Arm, ...] = ARMS
+) -> dict[Arm, list[Training]]:
     """The nets of each arm, seeds from 1 on: trained, or read from `nets` beside the results.
 
     On a processor, each is trained in a process with one thread, so that the number of them
     changes nothing; on a GPU one after the other.
     """
     chosen = setup(options)
-    jobs = list(product(ARMS, range(1, seeds + 1)))
+    jobs = list(product(arms, range(1, seeds + 1)))
     make = partial(_train, chosen, options.out.parent / "nets" / chosen.name.lower())
     if jax.default_backend() == "cpu":
         with _single_threaded():
             _side_by_side(make, jobs, min(len(jobs), options.threads or os.cpu_count() or 1))
-    return {arm: [make((arm, seed)) for seed in range(1, seeds + 1)] for arm in ARMS}
+    return {arm: [make((arm, seed)) for seed in range(1, seeds + 1)] for arm in arms}
 
 
 def _side_by_side(make: partial[Training], jobs: list[tuple[Arm, int]], workers: int) -> None:

@@ -122,7 +122,7 @@ impl Ledger {
             None
         };
         let begin = accounting.start.period(now).0;
-        if let Some(Counts { begin: later, .. }) = saved.filter(|saved| saved.begin > begin) {
+        if let Some(Counts { begin: later, .. }) = saved.filter(|saved| saved.begin > now) {
             warn!(
                 begin = %later,
                 "the counts of {} are of a later period than the clock's: they hold until that one ends; if the clock \

@@ -20,6 +20,17 @@ pub(super) struct Paces {
     pub(super) network: Pace,
 }
 
+/// What becomes of a stream that is begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Begun {
+    /// It may be.
+    Counted,
+    /// Its circuit begins too many.
+    TooManyOnCircuit,
+    /// All circuits of its network do.
+    TooManyOfNetwork,
+}
+
 /// Streams that circuits and networks begin.
 #[derive(Debug, Default)]
 pub(super) struct Begins {
@@ -29,8 +40,8 @@ pub(super) struct Begins {
 }
 
 impl Begins {
-    /// Whether one more stream may be begun, which then counts.
-    pub(super) fn allow(&mut self, now: Instant, owner: Owner, paces: Paces) -> bool {
+    /// Counts one more stream, if it may be begun.
+    pub(super) fn count(&mut self, now: Instant, owner: Owner, paces: Paces) -> Begun {
         if now >= self.forget_at {
             self.circuits.forget(now);
             self.networks.forget(now);
@@ -38,10 +49,14 @@ impl Begins {
         }
         // A circuit that begins too many takes nothing of what the others of its network may begin.
         let Owner { network, circuit } = owner;
-        self.circuits.allows(now, circuit, paces.circuit, 1)
-            && self
-                .networks
-                .allows(now, network, paces.network, network.share())
+        if !self.circuits.allows(now, circuit, paces.circuit, 1) {
+            return Begun::TooManyOnCircuit;
+        }
+        let share = network.share();
+        if !self.networks.allows(now, network, paces.network, share) {
+            return Begun::TooManyOfNetwork;
+        }
+        Begun::Counted
     }
 }
 
@@ -71,7 +86,7 @@ mod tests {
         let mut begins = Begins::default();
         let mut begun = |now, owner| {
             let tries = 0..100;
-            let begun = tries.filter(|_| begins.allow(now, owner, PACES));
+            let begun = tries.filter(|_| begins.count(now, owner, PACES) == Begun::Counted);
             begun.count()
         };
         let start = Instant::from_nanos(5);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
 use hopflow_channel::Fingerprint;
@@ -50,8 +50,26 @@ pub(super) struct Overlay {
     pub(super) relays: BTreeSet<SocketAddr>,
     /// The exit's own addresses, as the directory has them, where streams must not lead to its own machine.
     pub(super) own: BTreeSet<IpAddr>,
-    /// Whether they must not, and the system tells which addresses are its own.
+    /// Whether they must not.
     pub(super) refuses_own: bool,
+    /// Whether the system tells which addresses are its own.
+    pub(super) knows_own: Families,
+}
+
+/// Whether something holds for addresses of IPv4, and of IPv6.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Families {
+    v4: bool,
+    v6: bool,
+}
+
+impl Families {
+    const fn of(self, ip: IpAddr) -> bool {
+        match ip {
+            IpAddr::V4(_) => self.v4,
+            IpAddr::V6(_) => self.v6,
+        }
+    }
 }
 
 impl Overlay {
@@ -65,7 +83,8 @@ impl Overlay {
         let ip = ip.to_canonical();
         self.own.contains(&ip)
             || self.own.iter().any(|own| share_network(*own, ip))
-            || self.refuses_own && (is_of_this_machine(ip) || is_beside_this_machine(ip))
+            || self.refuses_own
+                && (self.knows_own.of(ip) && is_of_this_machine(ip) || is_beside_this_machine(ip))
     }
 }
 
@@ -103,8 +122,12 @@ fn can_bind(ip: IpAddr) -> io::Result<bool> {
 }
 
 /// Whether the system tells which addresses are its own; it does not where any can be bound.
-pub(super) fn knows_own() -> bool {
-    judge(can_bind(NOBODY))
+pub(super) fn knows_own() -> Families {
+    Families {
+        v4: judge(can_bind(NOBODY)),
+        // A system without IPv6 has no addresses of it.
+        v6: can_bind(NOBODY_V6).map_or(true, |bound| judge(Ok(bound))),
+    }
 }
 
 /// The same by whether an address could be bound that nobody has. Where that cannot be said, each address is asked
@@ -114,8 +137,8 @@ fn judge(bound: io::Result<bool>) -> bool {
         Ok(false) => true,
         Ok(true) => {
             warn!(
-                "the system lets sockets be bound to any address (net.ipv4.ip_nonlocal_bind): of its own addresses \
-                 the exit refuses those alone that the directory lists; `reject` rules refuse others"
+                "the system lets sockets be bound to any address (net.ipv4.ip_nonlocal_bind, or that of ipv6): of its \
+                 own addresses the exit refuses those alone that the directory lists; `reject` rules refuse others"
             );
             false
         }
@@ -126,8 +149,9 @@ fn judge(bound: io::Result<bool>) -> bool {
     }
 }
 
-/// An address that no interface has (RFC 5737). Where it can be bound, all can.
+/// Addresses that no interface has (RFC 5737, RFC 3849). Where they can be bound, all can.
 const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const NOBODY_V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
 
 #[cfg(test)]
 mod tests {
@@ -141,6 +165,7 @@ mod tests {
         let mut overlay = Overlay {
             own: BTreeSet::from([[127, 0, 0, 1].into()]),
             refuses_own: true,
+            knows_own: knows_own(),
             ..Overlay::default()
         };
         assert!(overlay.is_own(second) && overlay.is_own(mapped) && !overlay.is_own(NOBODY));
@@ -167,6 +192,7 @@ mod tests {
     fn who_cannot_say_which_addresses_are_its_own_refuses_those_that_may_be() {
         assert!(judge(Ok(false)) && !judge(Ok(true)));
         assert!(judge(Err(ErrorKind::Unsupported.into())));
-        assert!(knows_own());
+        let knows = knows_own();
+        assert!(knows.of(NOBODY) && knows.of(NOBODY_V6));
     }
 }

@@ -315,14 +315,25 @@ impl Client {
             }
             self.beginning.pop_front();
             if let Some(place) = place {
-                if let Some(circuit) = self.carried.get(&place) {
-                    self.pool.doubt(*circuit);
-                }
+                self.doubt(place);
                 self.refuse(cx, place, Reply::TtlExpired);
                 worked = true;
             }
         }
         worked
+    }
+
+    /// The exit ended a stream without an answer: other streams begin on other circuits.
+    fn unanswered(&mut self, cx: &mut Cx<'_>, place: PlaceKey) {
+        self.doubt(place);
+        self.refuse(cx, place, Reply::GeneralFailure);
+    }
+
+    /// Begins no more streams on the circuit that carries this place's.
+    fn doubt(&mut self, place: PlaceKey) {
+        if let Some(circuit) = self.carried.get(&place) {
+            self.pool.doubt(*circuit);
+        }
     }
 
     /// Tells an application that it gets no connection, and closes its own.
@@ -386,10 +397,7 @@ impl Role for Client {
                 }
             }
             Event::Finished { stream } => match self.table.place(stream) {
-                // The exit gives no answer.
-                Some(place) if self.table.pipe(place).is_none() => {
-                    self.refuse(cx, place, Reply::GeneralFailure);
-                }
+                Some(place) if self.table.pipe(place).is_none() => self.unanswered(cx, place),
                 _ => self.table.finish(stream),
             },
             Event::Reset { stream } => {
@@ -398,7 +406,7 @@ impl Role for Client {
                         self.table.break_off(cx, place);
                         self.ended(cx.now, place);
                     } else {
-                        self.refuse(cx, place, Reply::GeneralFailure);
+                        self.unanswered(cx, place);
                     }
                 }
             }

@@ -10,7 +10,7 @@ use mio::Waker;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
 
-use super::begins::Begins;
+use super::begins::{Begins, Begun};
 use super::change::{Change, ExitLimits, Overlay};
 use super::deadlines::Deadlines;
 use super::descriptors::is_out;
@@ -112,16 +112,18 @@ impl Exit {
         let Some(target) = allowed else {
             return self.refuse(cx, stream, Reply::NotAllowed);
         };
-        let owner = Self::owner(cx, stream);
-        let owner = owner.filter(|owner| self.begins.allow(cx.now, *owner, self.limits.begins));
-        let Some(owner) = owner else {
+        let Some(owner) = Self::owner(cx, stream) else {
+            return self.refuse(cx, stream, Reply::GeneralFailure);
+        };
+        let begun = self.begins.count(cx.now, owner, self.limits.begins);
+        if begun == Begun::TooManyOnCircuit {
             // As by a server that does not answer: who asks too often is not told to ask again.
             self.turned_away.refused += 1;
-            return self
-                .ending
-                .push_back((cx.now + self.limits.connect, stream));
-        };
-        if !self.make_room(cx, owner) {
+            let until = cx.now + self.limits.connect;
+            return self.ending.push_back((until, stream));
+        }
+        if begun == Begun::TooManyOfNetwork || !self.make_room(cx, owner) {
+            self.turned_away.refused += 1;
             return self.refuse(cx, stream, Reply::GeneralFailure);
         }
         // What the client says before the server is there waits in the engine.
@@ -152,10 +154,7 @@ impl Exit {
     /// Makes room for one more connection; false if its circuit has enough.
     fn make_room(&mut self, cx: &mut Cx<'_>, owner: Owner) -> bool {
         match self.owners.room(owner, self.limits.shares) {
-            Room::None => {
-                self.turned_away.refused += 1;
-                return false;
-            }
+            Room::None => return false,
             Room::Free => {}
             Room::InPlaceOf(other) => self.evict(cx, other.circuit),
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use hopflow_channel::Fingerprint;
 
 use super::begins::Paces;
-use super::change::{Change, ExitLimits, Known, Overlay, knows_own};
+use super::change::{Change, ExitLimits, Families, Known, Overlay, knows_own};
 use super::client::hops;
 use super::clock::calendar_time;
 use super::descriptors::Needs;
@@ -130,6 +130,11 @@ pub(super) fn overlay(config: &RelayConfig, own: Fingerprint, directory: &Direct
     Overlay {
         relays: directory.relays.iter().flat_map(Relay::addresses).collect(),
         own: own.filter(|own| public && !own.is_unspecified()).collect(),
-        refuses_own: public && knows_own(),
+        refuses_own: public,
+        knows_own: if public {
+            knows_own()
+        } else {
+            Families::default()
+        },
     }
 }

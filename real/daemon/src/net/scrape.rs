@@ -126,7 +126,13 @@ fn is_address(host: &str) -> bool {
     };
     let inner = name.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     let is_host = match inner {
-        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        // A link-local address has a zone (RFC 4007).
+        Some(address) => {
+            let address = address
+                .split_once('%')
+                .map_or(address, |(address, _)| address);
+            address.parse::<Ipv6Addr>().is_ok()
+        }
         None => name.eq_ignore_ascii_case("localhost") || name.parse::<Ipv4Addr>().is_ok(),
     };
     is_host && port.is_none_or(is_port)
@@ -152,6 +158,7 @@ mod tests {
             "127.0.0.1",
             "192.0.2.1:80",
             "[::1]",
+            "[fe80::1%2]:9100",
             "[2001:db8::1]:9100",
         ] {
             assert!(is_address(host), "{host}");

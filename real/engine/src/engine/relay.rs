@@ -225,7 +225,7 @@ impl Engine {
                     self.circuits.set_alarm(key, Some(now + SPARE));
                 }
                 // The client repeats what is dropped.
-                if prepaid || (!self.host.owes_much(now) && self.may_ask_next(now, key)) {
+                if !self.host.owes_much(now) && (prepaid || self.may_ask_next(now, key)) {
                     self.send_setup(now, next.link, next.name, &body);
                 } else {
                     self.counters.circuits_refused += 1;

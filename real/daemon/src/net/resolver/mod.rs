@@ -41,7 +41,7 @@ pub(super) struct Resolver {
 /// Which names are looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Names {
-    /// Those of the Domain Name System: neither search domains nor files of this machine add to them.
+    /// Those of the Domain Name System, which are complete: search domains do not add to them.
     Public,
     /// All that the system's resolver knows, under the short names that it has for them.
     All,
@@ -54,7 +54,10 @@ impl Names {
             Self::All => Some(host.into()),
             Self::Public => {
                 let name = host.strip_suffix('.').unwrap_or(host);
-                name.contains('.').then(|| format!("{name}.").into())
+                let (_, top) = name.rsplit_once('.')?;
+                // Machines answer to these in their own network (RFC 6762).
+                let is_public = !top.eq_ignore_ascii_case("local");
+                is_public.then(|| format!("{name}.").into())
             }
         }
     }
@@ -164,6 +167,9 @@ mod tests {
             ("wiki", None),
             ("wiki.", None),
             ("localhost", None),
+            ("printer.local", None),
+            ("printer.LOCAL.", None),
+            ("local.example", Some("local.example.")),
             (".", None),
         ] {
             assert_eq!(Names::Public.asked_as(host).as_deref(), asked, "{host}");
