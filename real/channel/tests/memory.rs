@@ -41,6 +41,12 @@ fn allocated() -> i64 {
     stats.bytes_allocated as i64 - stats.bytes_deallocated as i64
 }
 
+/// Bytes that are allocated for these datagrams.
+fn memory_of(datagrams: &Vec<Vec<u8>>) -> i64 {
+    let bytes: usize = datagrams.iter().map(Vec::capacity).sum();
+    (bytes + datagrams.capacity() * size_of::<Vec<u8>>()) as i64
+}
+
 /// Gives `channel` these datagrams; the most that it held meanwhile beyond `before`.
 fn most_held(channel: &mut DatagramChannel, before: i64, datagrams: &[Vec<u8>]) -> i64 {
     let mut most = 0;
@@ -121,8 +127,7 @@ fn plaintext_fills_no_channel_that_calls() {
     let mut datagrams = of_later_messages(&head, 1);
     let few = plaintext(&vec![message(11, 40, 0, &[]); 8]);
     datagrams.extend((0..3).map(|_| [&head[..], &few].concat()));
-    let before = before + (datagrams.iter().map(Vec::capacity).sum::<usize>()) as i64;
-    let held = most_held(&mut caller, before, &datagrams);
+    let held = most_held(&mut caller, before + memory_of(&datagrams), &datagrams);
     println!("a caller: {held} bytes");
     assert!(held <= ELSE, "{held} bytes");
 }
@@ -260,9 +265,7 @@ fn records_of_its_caller_fill_no_channel_that_is_not_open() {
         let (mut attacker, _) = Attacker::call(&mut called);
         let datagrams = attacker.later_renewals(29, records, len);
         drop(attacker);
-        let sent: usize = datagrams.iter().map(Vec::capacity).sum();
-        let sent = sent as i64 + (datagrams.capacity() * size_of::<Vec<u8>>()) as i64;
-        let held = most_held(&mut called, before + sent, &datagrams);
+        let held = most_held(&mut called, before + memory_of(&datagrams), &datagrams);
         println!("not open, {records} records of {len}: {held} bytes, {own} at first");
         assert!(held <= HALF_OPEN, "{held} bytes by {records} of {len}");
     }
@@ -283,9 +286,7 @@ fn records_of_its_caller_fill_no_open_channel() {
         let datagrams = attacker.later_renewals(29, records, len);
         drop(attacker);
         drop(last_flight);
-        let sent: usize = datagrams.iter().map(Vec::capacity).sum();
-        let sent = sent as i64 + (datagrams.capacity() * size_of::<Vec<u8>>()) as i64;
-        let held = most_held(&mut called, before + sent, &datagrams);
+        let held = most_held(&mut called, before + memory_of(&datagrams), &datagrams);
         println!("open, {records} records of {len}: {held} bytes");
         assert!(held <= ELSE, "{held} bytes by {records} of {len}");
     }
