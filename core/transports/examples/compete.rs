@@ -176,6 +176,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
             from,
         },
         tcp: hopflow_tcp::Config::default(),
+        tls: false,
     }
 }
 

@@ -120,6 +120,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
             nagle: false,
             ..TcpConfig::default()
         },
+        tls: false,
     }
 }
 

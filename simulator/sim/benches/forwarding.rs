@@ -89,6 +89,7 @@ fn star(circuits: u32) -> WorldSpec {
         seed: 1,
         sampling: Sampling::default(),
         tcp: hopflow_tcp::Config::default(),
+        tls: false,
     }
 }
 

@@ -152,6 +152,7 @@ fn network() -> WorldSpec {
         seed: 1,
         sampling: Sampling::default(),
         tcp: hopflow_tcp::Config::default(),
+        tls: false,
     }
 }
 

@@ -203,6 +203,7 @@ const FEATURES: &[Feature] = &[
             });
         }
     }),
+    ("TLS records", |spec| spec.tls = true),
     ("users that leave", |spec| {
         for (circuit, tenth) in spec.circuits.iter_mut().zip(1..) {
             circuit.leave = Some(circuit.start + Duration::from_millis(100 * tenth));

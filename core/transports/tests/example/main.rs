@@ -117,6 +117,7 @@ fn it_runs_in_the_simulator() {
         seed: 1,
         sampling: Sampling::default(),
         tcp: hopflow_tcp::Config::default(),
+        tls: false,
     };
     let factory: Box<dyn Factory<Simulated>> = factory("");
     let outcome = hopflow_sim::run(&spec, factory.as_ref(), &mut |_| ControlFlow::Continue(()));

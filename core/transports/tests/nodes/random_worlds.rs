@@ -74,11 +74,11 @@ fn worlds() -> impl Strategy<Value = WorldSpec> {
     prop::collection::vec(nodes(), 2..9)
         .prop_flat_map(|nodes| {
             let circuits = prop::collection::vec(circuits(nodes.len() as u32), 1..7);
-            (Just(nodes), circuits, any::<u64>())
+            (Just(nodes), circuits, any::<(u64, bool)>())
         })
-        .prop_map(|(nodes, circuits, seed)| {
+        .prop_map(|(nodes, circuits, (seed, tls))| {
             let mut spec = world(nodes, circuits, PATIENCE);
-            spec.seed = seed;
+            (spec.seed, spec.tls) = (seed, tls);
             spec.sampling = Sampling {
                 hops: Some(Duration::from_secs(10)),
                 from: Duration::ZERO,

@@ -65,6 +65,7 @@ pub(crate) fn world(nodes: Vec<NodeSpec>, circuits: Vec<CircuitSpec>, end: Durat
         seed: 1,
         sampling: Sampling::default(),
         tcp: hopflow_tcp::Config::default(),
+        tls: false,
     }
 }
 

@@ -30,6 +30,8 @@ pub struct WorldSpec {
     pub sampling: Sampling,
     /// The TCP of stream carriers and of other applications.
     pub tcp: TcpConfig,
+    /// Whether what stream carriers write travels in TLS records, as tor fills them.
+    pub tls: bool,
 }
 
 /// A TCP connection outside the overlay that transfers data without end.

@@ -25,6 +25,7 @@ use super::machine::{Machine, Neighbour, Node};
 use super::pipe::Pipe;
 use super::reading::Reading;
 use super::recorders::{Sampler, WatchedHop};
+use super::records::Records;
 use super::routes::Routes;
 use super::schedule::Scheduled;
 use super::share::{Part, bucket_of};
@@ -264,6 +265,7 @@ impl<'a> Builder<'a> {
             };
             let mut end = TcpEnd::new([ends[side], ends[1 - side]], peer, kist, tcp);
             end.opens = self.from;
+            end.set_records(self.spec.tls.then_some(Records::TOR));
             let lane = &mut self.lanes[machines[side]];
             lane.connections.add(end);
             if self.from > Instant::ZERO {

@@ -12,6 +12,7 @@ use super::cross::CrossEnd;
 use super::marks::{Least, TcpMarks};
 use super::outbox::Written;
 use super::packets::{self, Packet, Packets};
+use super::records::Records;
 use crate::payload::Simulated;
 
 /// An end with nothing to read keeps room for no more frames: most connections are idle most of the
@@ -51,14 +52,17 @@ struct FrameStream {
     arriving: VecDeque<Written>,
     written: u64,
     read: u64,
+    /// The TLS records that carry the frames, if any do.
+    records: Option<Records>,
+    /// Bytes of records beyond what the socket took.
+    behind: Bytes,
 }
 
 impl FrameStream {
-    /// Writes a frame; returns it with the offset of its end.
+    /// The offset from which on the last of the first `plain` bytes of a write of `total` bytes can be read.
     #[inline]
-    fn write(&mut self, frame: Frame<Simulated>) -> Written {
-        self.written += frame.wire_len(Carrier::Stream).get();
-        (self.written, frame)
+    fn end(&self, plain: u64, total: u64) -> u64 {
+        self.written + self.records.map_or(plain, |it| it.end(plain, total))
     }
 
     /// Takes the next frame of which all bytes were read.
@@ -109,6 +113,11 @@ impl TcpEnd {
         }
     }
 
+    /// Sets the TLS records that carry what is written.
+    pub(crate) const fn set_records(&mut self, records: Option<Records>) {
+        self.frames.records = records;
+    }
+
     /// The machine of the peer.
     pub(crate) const fn peer_machine(&self) -> usize {
         self.peer.machine as usize
@@ -144,20 +153,29 @@ impl TcpEnd {
         if self.broken {
             return frames.clear();
         }
-        let before = self.frames.written;
+        let total = frames.iter().map(len).sum();
+        let mut plain = 0;
         for frame in frames.drain(..) {
-            let written = self.frames.write(frame);
+            plain += len(&frame);
+            let written = (self.frames.end(plain, total), frame);
             if let (Some(marks), (end, Frame::Cell(cell))) = (&mut self.marks, &written) {
                 marks.on_written(*end, cell);
             }
             out.push((self.peer, written));
         }
-        let len = Bytes::new(self.frames.written - before);
-        let accepted = self.tcp.write(len);
+        let end = self.frames.end(total, total);
+        self.frames.behind += Bytes::new(end - self.frames.written);
+        self.frames.written = end;
+        self.catch_up();
         assert!(
-            accepted == len,
+            self.frames.behind.is_zero() || self.frames.records.is_some(),
             "a node writes no more than there is room for"
         );
+    }
+
+    /// Writes what the socket did not take before.
+    fn catch_up(&mut self) {
+        self.frames.behind -= self.tcp.write(self.frames.behind);
     }
 
     /// Takes a frame that the peer has written; the segments that carry it come later.
@@ -219,10 +237,14 @@ impl TcpEnd {
     /// How much the node may write.
     pub(crate) fn room(&self) -> Bytes {
         let space = self.tcp.send_space();
-        if self.kist {
+        let room = if self.kist {
             space.min(sent_soon(&self.tcp))
         } else {
             space
+        };
+        match self.frames.records {
+            Some(_) => Records::content(room.saturating_sub(self.frames.behind)),
+            None => room,
         }
     }
 
@@ -231,6 +253,9 @@ impl TcpEnd {
     pub(crate) fn poll_transmit(&mut self, now: Instant, packets: &mut Packets) -> Option<Packet> {
         if self.broken {
             return None;
+        }
+        if !self.frames.behind.is_zero() {
+            self.catch_up();
         }
         let segment = self.tcp.poll_transmit(now)?;
         if let Some(marks) = &mut self.marks {
@@ -264,6 +289,11 @@ impl TcpEnd {
         self.alarm = None;
         self.tcp.handle_timeout(now);
     }
+}
+
+/// Bytes of a frame on a stream.
+fn len(frame: &Frame<Simulated>) -> u64 {
+    frame.wire_len(Carrier::Stream).get()
 }
 
 /// What TCP can send at once, and a window's worth to follow when acknowledgements come, less what

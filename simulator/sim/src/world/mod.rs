@@ -41,6 +41,7 @@ mod partition;
 mod pipe;
 mod reading;
 mod recorders;
+mod records;
 mod routes;
 mod schedule;
 mod share;

@@ -61,6 +61,7 @@ impl Scenario {
                 reason = "the type belongs to the simulator"
             )]
             tcp: Default::default(),
+            tls: false,
         };
         self.network.tcp.apply(&mut world);
         world

@@ -41,6 +41,9 @@ pub struct Tcp {
     pub read_acks: Option<bool>,
     /// Least margin of the retransmission timeout; 200 ms by default.
     pub min_rto: Option<Text<Duration>>,
+    /// Whether cells travel in TLS records as tor fills them, with up to 4048 bytes of what is
+    /// written at once and 22 more each, and are read once their record is whole; false by default.
+    pub tls: Option<bool>,
 }
 
 /// What governs a congestion window.
@@ -61,6 +64,7 @@ impl Tcp {
                 *place = value;
             }
         }
+        set(&mut world.tls, self.tls);
         let tcp = &mut world.tcp;
         set(&mut tcp.mss, self.mss.map(|mss| mss.0));
         set(&mut tcp.send_buffer, self.send_buffer.map(|size| size.0));
