@@ -9,7 +9,9 @@ client and a place for a web server in `rt-c1` (10.77.0.30) and `rt-web` (10.77.
 Each round has circuits of its own, so that every download starts with tor's first window. All streams
 are opened, and fetch a byte twice, before the round begins: a time counts from the request on an open stream to the
 first or the last byte of the answer. A probe is a fetch of one byte over one more circuit, again and again, 100 ms
-after the one before, as long as the downloads take.
+after the one before, as long as the downloads take; one that is not answered by then does not count.
+
+The file is written when all is measured.
 """
 
 import argparse
@@ -110,6 +112,10 @@ async def one_round(count, size):
     probing = asyncio.create_task(probe())
     times = await asyncio.gather(*map(download, streams[:-1]))
     probing.cancel()
+    # A probe that failed says so; one that is under way does not count.
+    await asyncio.gather(probing, return_exceptions=True)
+    if not probing.cancelled():
+        probing.result()
     slowest = max(last for _, last in times)
     first = 1e3 * statistics.median(first for first, _ in times)
     print(json.dumps([round(count * size / 1e6 / slowest, 3), round(first), probes]))
@@ -119,45 +125,59 @@ def within(node, *command):
     return ["ip", "netns", "exec", f"rt-{node}", sys.executable, __file__, *map(str, command)]
 
 
+def control(script, *arguments):
+    # Its daemons inherit where it writes to, so that a pipe would wait for them.
+    null = subprocess.DEVNULL
+    command = ["timeout", "90", sys.executable, script, *arguments]
+    return subprocess.run(command, stdout=null, stderr=null).returncode
+
+
 def build(script, cores, delay, nagle, limit):
-    """Builds the network; a start may fail, so it has a few chances."""
-    # What is started from here on stays on these cores.
-    os.sched_setaffinity(0, range(cores))
-    command = [sys.executable, script, "up", "--cc", "2", "--delay-ms", str(delay)]
-    command += [] if nagle else ["--nodelay"]
-    command += ["--mid-rate-kb", str(limit)] if limit else []
+    """Builds the network, all of whose processes stay on these cores; a start may fail, so it has a few chances."""
+    os.sched_setaffinity(0, cores)
+    arguments = ["--cc", "2", "--delay-ms", str(delay)]
+    arguments += [] if nagle else ["--nodelay"]
+    arguments += ["--mid-rate-kb", str(limit)] if limit else []
     for _ in range(6):
-        # Its daemons inherit where it writes to, so that a pipe would wait for them.
-        null = subprocess.DEVNULL
-        done = subprocess.run(["timeout", "90", *command], stdout=null, stderr=null)
-        if done.returncode == 0:
+        if control(script, "up", *arguments) == 0:
             return
+        control(script, "down")
     sys.exit(f"{script}: the network does not start")
 
 
-def measure(script, rounds, out):
-    with open(out, "w", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
-        for setting, loads in PLAN:
-            cores, delay, nagle, limit = setting
-            build(script, cores, delay, nagle, limit)
-            server = subprocess.Popen(within("web", "--serve"))
+def rows(script, rounds, cores):
+    """All rounds of all settings."""
+    for setting, loads in PLAN:
+        build(script, cores[: setting[0]], *setting[1:])
+        server = subprocess.Popen(within("web", "--serve"))
+        try:
             time.sleep(0.5)
             for count, mb in loads:
                 for number in range(1, rounds + 1):
                     command = within("c1", "--round", count, round(mb * 1e6))
-                    said = subprocess.run(
-                        command, check=True, capture_output=True, text=True
-                    ).stdout
-                    goodput, first, probes = json.loads(said)
+                    done = subprocess.run(command, check=True, capture_output=True, text=True)
+                    goodput, first, probes = json.loads(done.stdout)
                     probes = " ".join(map(str, probes))
-                    table.writerow(
-                        [cores, delay, nagle, limit, count, mb, number, goodput, first, probes]
-                    )
-                    file.flush()
+                    yield [*setting, count, mb, number, goodput, first, probes]
+        finally:
             server.kill()
-    subprocess.run([sys.executable, script, "down"], check=True)
+            server.wait()
+            control(script, "down")
+
+
+def measure(script, rounds, out):
+    cores = sorted(os.sched_getaffinity(0))
+    most = max(setting[0] for setting, _ in PLAN)
+    if len(cores) < most:
+        sys.exit(f"{len(cores)} cores: at least {most} are needed")
+    measured = []
+    for row in rows(script, rounds, cores):
+        measured.append(row)
+        print(*row, flush=True)
+    with open(out, "w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
+        table.writerows(measured)
 
 
 def main():

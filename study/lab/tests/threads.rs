@@ -411,6 +411,24 @@ fn any_network_has_the_same_results_on_any_number_of_threads() {
     }
 }
 
+#[test]
+fn parts_of_downloads_add_up_where_cells_share_records() {
+    let scenario = Scenario::parse(NETWORK, "threads.toml").expect("it makes sense");
+    for transport in ["vanilla", "tor-vegas", "pctcp"] {
+        let combination = Combination {
+            seed: 1,
+            transport: transport.to_owned(),
+            features: vec!["TLS records"],
+            rollout: false,
+            records: Recorders::All,
+            traces: false,
+        };
+        let outcome = combination.run(&scenario, 1);
+        assert!(!outcome.downloads.is_empty());
+        assert_adds_up(&outcome, &combination);
+    }
+}
+
 /// A user that breaks the program with its first request.
 #[derive(Clone, Copy, Debug)]
 struct Broken;

@@ -164,11 +164,14 @@ impl TcpEnd {
             out.push((self.peer, written));
         }
         let end = self.frames.end(total, total);
-        self.frames.behind += Bytes::new(end - self.frames.written);
+        let len = Bytes::new(end - self.frames.written);
+        // Of records the node knows nothing.
+        let most = self.frames.behind + len - Bytes::new(total);
+        self.frames.behind += len;
         self.frames.written = end;
         self.catch_up();
         assert!(
-            self.frames.behind.is_zero() || self.frames.records.is_some(),
+            self.frames.behind <= most,
             "a node writes no more than there is room for"
         );
     }
@@ -236,16 +239,15 @@ impl TcpEnd {
 
     /// How much the node may write.
     pub(crate) fn room(&self) -> Bytes {
-        let space = self.tcp.send_space();
-        let room = if self.kist {
-            space.min(sent_soon(&self.tcp))
-        } else {
-            space
-        };
-        match self.frames.records {
-            Some(_) => Records::content(room.saturating_sub(self.frames.behind)),
-            None => room,
+        let space = self.tcp.send_space().saturating_sub(self.frames.behind);
+        if !self.kist {
+            return space;
         }
+        let room = sent_soon(&self.tcp).saturating_sub(self.frames.behind);
+        space.min(match self.frames.records {
+            Some(_) => Records::content(room),
+            None => room,
+        })
     }
 
     /// The next segment, if there is one to send.

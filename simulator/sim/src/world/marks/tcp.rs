@@ -11,11 +11,23 @@ use super::crossing::{Crossing, Least, SegmentTimes};
 use crate::payload::Simulated;
 use crate::world::address::LinkEnd;
 
-/// What an end of a connection notes of marked cells, by the stream offsets of their ends.
+/// Where a cell ends in the connection's stream, and which it is: several may end in one TLS record.
+type Place = (u64, CircuitId, u32);
+
+fn place(offset: u64, cell: &Cell<Simulated>) -> Place {
+    (offset, cell.circuit, cell.payload.end())
+}
+
+/// The first place at an offset.
+const fn first_at(offset: u64) -> Place {
+    (offset, CircuitId::new(0), 0)
+}
+
+/// What an end of a connection notes of marked cells.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TcpMarks {
-    sent: BTreeMap<u64, SentCell>,
-    arriving: BTreeMap<u64, ArrivingCell>,
+    sent: BTreeMap<Place, SentCell>,
+    arriving: BTreeMap<Place, ArrivingCell>,
     /// Cells that the node has read, for the recorder of the machine.
     read: Vec<Read>,
 }
@@ -55,9 +67,9 @@ pub(crate) struct Read {
 }
 
 /// The cells whose last byte a segment has.
-fn within<'a, T>(cells: &'a mut BTreeMap<u64, T>, segment: &Segment) -> RangeMut<'a, u64, T> {
-    let start = segment.offset().get();
-    cells.range_mut(start + 1..start + 1 + segment.payload().get())
+fn within<'a, T>(cells: &'a mut BTreeMap<Place, T>, segment: &Segment) -> RangeMut<'a, Place, T> {
+    let start = segment.offset().get() + 1;
+    cells.range_mut(first_at(start)..first_at(start + segment.payload().get()))
 }
 
 impl TcpMarks {
@@ -71,14 +83,15 @@ impl TcpMarks {
                 first: None,
                 departed: Vec::new(),
             };
-            self.sent.insert(offset, sent);
+            self.sent.insert(place(offset, cell), sent);
         }
     }
 
     /// The peer has written a cell.
     pub(crate) fn expect(&mut self, offset: u64, cell: &Cell<Simulated>) {
         if cell.payload.mark() > 0 {
-            self.arriving.insert(offset, ArrivingCell::default());
+            self.arriving
+                .insert(place(offset, cell), ArrivingCell::default());
         }
     }
 
@@ -113,14 +126,14 @@ impl TcpMarks {
 
     /// All bytes before an offset have arrived.
     pub(crate) fn on_ready(&mut self, now: Instant, offset: u64) {
-        for (_, cell) in self.arriving.range_mut(..=offset) {
+        for (_, cell) in self.arriving.range_mut(..first_at(offset + 1)) {
             cell.ready.get_or_insert(now);
         }
     }
 
     /// The node at the end of a link reads the cell that ends at an offset.
     pub(crate) fn on_read(&mut self, offset: u64, at: LinkEnd, cell: &Cell<Simulated>) {
-        let Some(arriving) = self.arriving.remove(&offset) else {
+        let Some(arriving) = self.arriving.remove(&place(offset, cell)) else {
             return;
         };
         let known = arriving.arrived.zip(arriving.ready);
