@@ -153,7 +153,9 @@ impl TcpEnd {
         if self.broken {
             return frames.clear();
         }
-        let total = frames.iter().map(len).sum();
+        // Only records end where all of the write is known.
+        let records = self.frames.records;
+        let total = records.map_or(0, |_| frames.iter().map(len).sum());
         let mut plain = 0;
         for frame in frames.drain(..) {
             plain += len(&frame);
@@ -163,10 +165,10 @@ impl TcpEnd {
             }
             out.push((self.peer, written));
         }
-        let end = self.frames.end(total, total);
+        let end = self.frames.end(plain, plain);
         let len = Bytes::new(end - self.frames.written);
         // Of records the node knows nothing.
-        let most = self.frames.behind + len - Bytes::new(total);
+        let most = self.frames.behind + len - Bytes::new(plain);
         self.frames.behind += len;
         self.frames.written = end;
         self.catch_up();
