@@ -1,6 +1,6 @@
 //! One bulk transfer over a bottleneck, for comparison with Linux's TCP by `tools/linux-tcp`.
 //!
-//! Arguments: algorithm (`reno` or `cubic`), rate in bytes per second, round-trip time in
+//! Arguments: algorithm (`reno`, `cubic` or `bbr`), rate in bytes per second, round-trip time in
 //! microseconds, queue in bytes, seconds. Prints goodput in bytes per second, the share of
 //! segments sent again, and the mean wait in the queue in milliseconds.
 
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         None => {
-            eprintln!("usage: bulk reno|cubic RATE ROUND_TRIP_US QUEUE SECONDS");
+            eprintln!("usage: bulk reno|cubic|bbr RATE ROUND_TRIP_US QUEUE SECONDS");
             ExitCode::from(2)
         }
     }
@@ -38,6 +38,7 @@ fn transfer(arguments: &[String]) -> Option<String> {
         algorithm: match algorithm.as_str() {
             "reno" => Algorithm::NewReno,
             "cubic" => Algorithm::Cubic,
+            "bbr" => Algorithm::Bbr,
             _ => return None,
         },
         send_buffer: Bytes::new(8 << 20),

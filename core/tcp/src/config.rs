@@ -12,6 +12,8 @@ pub enum Algorithm {
     /// A cubic function of the time since the last loss (RFC 9438); Linux's default.
     #[default]
     Cubic,
+    /// A model of the path's rate and round-trip time, and pacing (draft-ietf-ccwg-bbr, version 3).
+    Bbr,
 }
 
 /// When the receiver acknowledges (RFC 5681, section 4.2; RFC 9293, section 3.8.6.3).

@@ -49,6 +49,8 @@ pub(crate) struct Scoreboard {
     resent: VecDeque<Resent>,
     /// What duplicate acknowledgements without SACK blocks say to have left the network.
     duplicates: u64,
+    /// What was lost since it was last asked for, if anybody asks.
+    news: Option<Vec<Range>>,
 }
 
 impl Scoreboard {
@@ -56,6 +58,7 @@ impl Scoreboard {
         Self {
             mss,
             rack,
+            news: None,
             una: 0,
             nxt: 0,
             sacked: RangeSet::default(),
@@ -63,6 +66,14 @@ impl Scoreboard {
             lost_edge: 0,
             resent: VecDeque::new(),
             duplicates: 0,
+        }
+    }
+
+    /// The same, noting what is lost for [`take_news`](Self::take_news) if `tells`.
+    pub(crate) fn telling(self, tells: bool) -> Self {
+        Self {
+            news: tells.then(Vec::new),
+            ..self
         }
     }
 
@@ -227,9 +238,12 @@ impl Scoreboard {
     fn lose(&mut self, range: Range) {
         let range = Range::new(range.start.max(self.una), range.end);
         if range.start < range.end {
-            let lost = &mut self.lost;
+            let (lost, news) = (&mut self.lost, &mut self.news);
             self.sacked.gaps(range, |gap| {
                 lost.insert(gap);
+                if let Some(news) = news {
+                    news.push(gap);
+                }
             });
         }
     }
@@ -288,6 +302,11 @@ impl Scoreboard {
         self.duplicates = 0;
         self.lost_edge = self.nxt;
         self.lose(Range::new(self.una, self.nxt));
+    }
+
+    /// What was lost since the last call.
+    pub(crate) fn take_news(&mut self) -> Vec<Range> {
+        self.news.as_mut().map_or_else(Vec::new, std::mem::take)
     }
 
     /// Marks every hole below what has arrived as lost.

@@ -25,30 +25,30 @@ fn link() -> impl Strategy<Value = LinkSpec> {
 }
 
 fn config() -> impl Strategy<Value = Config> {
-    let switches = any::<[bool; 5]>();
+    let switches = any::<[bool; 4]>();
+    let algorithms = [Algorithm::NewReno, Algorithm::Cubic, Algorithm::Bbr];
+    let algorithm = prop::sample::select(algorithms.to_vec());
     let buffers = (2..200u64, 2..200u64);
-    (switches, buffers).prop_map(|([sack, rack, nagle, cubic, reduction], (send, receive))| {
-        Config {
+    let drawn = (switches, algorithm, buffers);
+    drawn.prop_map(
+        |([sack, rack, nagle, reduction], algorithm, (send, receive))| Config {
             sack,
             rack,
             nagle,
-            algorithm: if cubic {
-                Algorithm::Cubic
-            } else {
-                Algorithm::NewReno
-            },
+            algorithm,
             rate_reduction: reduction,
             send_buffer: Bytes::new(send * 1000),
             receive_buffer: Bytes::new(receive * 1000),
             ..Config::default()
-        }
-    })
+        },
+    )
 }
 
 /// Steps until the connection is closed, checking the windows at each step.
 fn run_to_the_end(pair: &mut Pair, config: &Config) -> Result<(), TestCaseError> {
     while !(pair.sender.is_closed() && pair.receiver.is_closed()) {
         let before = pair.sender.in_flight();
+        let again = pair.sender.stats().segments_retransmitted;
         prop_assert!(
             pair.step(),
             "deadlock at {} with {}",
@@ -57,10 +57,14 @@ fn run_to_the_end(pair: &mut Pair, config: &Config) -> Result<(), TestCaseError>
         );
         prop_assert!(pair.now() < PATIENCE, "too slow");
         let after = pair.sender.in_flight();
-        // A first retransmission and a FIN may go beyond the congestion window.
+        // A first retransmission and a FIN may go beyond the congestion window. Without SACK, what is
+        // in flight is an estimate; it can turn out too low while BBR shrinks the window.
+        // Its pacing may delay the first retransmission until the window is smaller than what is in flight.
         let bound = pair.sender.cwnd() + config.mss + Bytes::new(1);
+        let repairs = !config.sack || pair.sender.stats().segments_retransmitted == again + 1;
+        let is_excepted = config.algorithm == Algorithm::Bbr && repairs;
         prop_assert!(
-            after <= bound.max(before),
+            is_excepted || after <= bound.max(before),
             "{after} in flight, {bound} allowed"
         );
         let offered = config.receive_buffer + Bytes::new(1);

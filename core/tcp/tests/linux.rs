@@ -48,6 +48,15 @@ fn model() -> Option<PathBuf> {
     model.exists().then_some(model)
 }
 
+/// What to compare: BBR where the kernel has it.
+fn algorithms() -> Vec<&'static str> {
+    let known = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    let known = known.unwrap_or_default();
+    let has_bbr = known.split_whitespace().any(|name| name == "bbr");
+    let bbr = has_bbr.then_some("bbr");
+    ["reno", "cubic"].into_iter().chain(bbr).collect()
+}
+
 fn compare(model: &Path, buffers: &[&str], tolerance: &str) -> std::io::Result<Output> {
     Command::new("python3")
         .arg(script())
@@ -56,6 +65,8 @@ fn compare(model: &Path, buffers: &[&str], tolerance: &str) -> std::io::Result<O
         .args(["--runs", "2", "--seconds", "20", "--parallel", "8"])
         .args(["--tolerance", tolerance, "--buffers"])
         .args(buffers)
+        .arg("--algorithms")
+        .args(algorithms())
         .output()
 }
 

@@ -165,6 +165,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
                 from: NodeId::new(host as u32),
                 to: NodeId::new(0),
                 start: Duration::from_secs_f64(2.0 * rng.unit()),
+                algorithm: None,
             })
             .collect(),
         faults: Vec::new(),

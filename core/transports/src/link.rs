@@ -74,7 +74,7 @@ pub(crate) struct HopRepairOptions {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct TcpOptions {
-    /// How TCP's window grows and shrinks (RFC 9438, or RFC 5681).
+    /// What governs TCP's window (RFC 9438, RFC 5681, or draft-ietf-ccwg-bbr).
     algorithm: AlgorithmName,
     /// Whether the receiver reports what arrived beyond a loss (RFC 2018).
     sack: bool,
@@ -102,6 +102,7 @@ pub(crate) struct TcpOptions {
 enum AlgorithmName {
     Cubic,
     NewReno,
+    Bbr,
 }
 
 /// Bytes of a cell's data: what TCP takes a segment for.
@@ -240,6 +241,7 @@ impl Default for TcpOptions {
             algorithm: match tcp.algorithm {
                 Algorithm::Cubic => AlgorithmName::Cubic,
                 Algorithm::NewReno => AlgorithmName::NewReno,
+                Algorithm::Bbr => AlgorithmName::Bbr,
             },
             sack: tcp.sack,
             hystart: tcp.hystart,
@@ -280,6 +282,7 @@ impl TcpOptions {
             algorithm: match self.algorithm {
                 AlgorithmName::Cubic => Algorithm::Cubic,
                 AlgorithmName::NewReno => Algorithm::NewReno,
+                AlgorithmName::Bbr => Algorithm::Bbr,
             },
             sack: self.sack,
             hystart: self.hystart,

@@ -13,7 +13,7 @@ use hopflow_lab::scenario::Scenario;
 use hopflow_random::{Stream, Streams};
 use hopflow_sim::spec::{
     BackboneLink, BucketSpec, CrossSpec, Fault, FaultKind, Fetch, QueueSpec, Rebuilt, Sampling,
-    Session, TrafficModel, WorldSpec,
+    Session, TcpAlgorithm, TrafficModel, WorldSpec,
 };
 use hopflow_sim::trace::{NodeCapture, NodeTrace};
 use hopflow_sim::{Deployment, Outcome, World};
@@ -129,8 +129,10 @@ const FEATURES: &[Feature] = &[
             from: NodeId::new(flow * 7 % nodes),
             to: NodeId::new((flow * 7 + 3) % nodes),
             start: Duration::from_millis(100 * u64::from(flow)),
+            algorithm: (flow % 2 == 1).then_some(TcpAlgorithm::Bbr),
         }));
     }),
+    ("BBR", |spec| spec.tcp.algorithm = TcpAlgorithm::Bbr),
     ("slow backbone", |spec| {
         for link in &mut spec.backbone.links {
             link.rate = Some(Rate::from_megabits_per_sec(20));

@@ -4,6 +4,7 @@ use hopflow_units::Instant;
 
 use super::early::Answer;
 use super::{Due, Sender};
+use crate::bbr::Bbr;
 use crate::scoreboard::Delivery;
 use crate::segment::Segment;
 use crate::window::AckSample;
@@ -14,9 +15,13 @@ impl Sender {
     /// section 2).
     pub(crate) fn established(&mut self, now: Instant, segment: &Segment, retries: u32) {
         self.rtt_mut().sample(now, segment.echo, 0, 0);
+        let round_trip = self.rtt().latest();
+        self.congestion
+            .tell(|bbr| bbr.on_handshake(now, round_trip));
         self.offered(segment.ack, segment.window);
         if retries > 1 {
             self.congestion.window_mut().collapse();
+            self.congestion.tell(Bbr::collapse);
         }
     }
 
@@ -31,7 +36,12 @@ impl Sender {
         self.settle_tail_probe(segment);
         let new_loss = self.loss.detect(&mut self.board);
         self.recover(&delivery, new_loss);
-        self.grow(now, &delivery);
+        if self.congestion.is_modelled() {
+            self.report_losses(now);
+            self.follow(now, segment, &delivery);
+        } else {
+            self.grow(now, &delivery);
+        }
         self.rearm(now, &delivery, window_grew);
     }
 
@@ -66,11 +76,44 @@ impl Sender {
 
     /// Lets a recovery end, begin or go on.
     pub(super) fn recover(&mut self, delivery: &Delivery, new_loss: bool) {
+        let was_open = self.loss.is_open();
         let window = self.congestion.window_mut();
         let begins = self
             .loss
             .advance(&mut self.board, window, delivery, new_loss);
         self.stats.fast_recoveries += u64::from(begins);
+        if self.congestion.is_modelled() {
+            self.note_recovery(was_open);
+        }
+    }
+
+    /// Tells BBR whether a recovery has begun or ended.
+    #[cold]
+    fn note_recovery(&mut self, was_open: bool) {
+        let is_open = self.loss.is_open();
+        self.congestion.tell(|bbr| match (was_open, is_open) {
+            (true, false) => bbr.on_recovery(),
+            (false, true) => bbr.on_recovered(),
+            _ => {}
+        });
+    }
+
+    /// Tells BBR of new losses.
+    #[cold]
+    pub(super) fn report_losses(&mut self, now: Instant) {
+        for range in self.board.take_news() {
+            self.congestion.tell(|bbr| bbr.on_lost(now, range));
+        }
+    }
+
+    /// Lets BBR take in an acknowledgement.
+    #[cold]
+    fn follow(&mut self, now: Instant, segment: &Segment, delivery: &Delivery) {
+        let told = (self.board.una(), delivery.delivered);
+        let state = (self.board.pipe(), !self.loss.is_open());
+        let ack = self.congestion.ack_state(now, told, state);
+        let blocks = segment.sack.ranges(segment.ack);
+        self.congestion.tell(|bbr| bbr.on_ack(&ack, blocks));
     }
 
     /// Grows the window outside of fast recovery.

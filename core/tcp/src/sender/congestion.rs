@@ -3,13 +3,17 @@
 use hopflow_units::{Duration, Instant};
 
 use super::usage::WindowUsage;
-use crate::Config;
+use crate::bbr::{AckState, Bbr};
+use crate::ranges::Range;
 use crate::window::{AckSample, Window};
+use crate::{Algorithm, Config};
 
 /// The congestion window together with its validation.
 #[derive(Clone, Debug)]
 pub(super) struct Congestion {
     window: Window,
+    /// What sets the window, where that does not do so by itself.
+    bbr: Option<Box<Bbr>>,
     usage: WindowUsage,
     mss: u64,
     slow_start_after_idle: bool,
@@ -20,6 +24,7 @@ impl Congestion {
     pub(super) fn new(config: &Config) -> Self {
         Self {
             window: Window::new(config),
+            bbr: (config.algorithm == Algorithm::Bbr).then(|| Box::new(Bbr::new(config))),
             usage: WindowUsage::default(),
             mss: config.mss.get(),
             slow_start_after_idle: config.slow_start_after_idle,
@@ -47,6 +52,65 @@ impl Congestion {
         self.last_sent = Some(now);
     }
 
+    /// Whether pacing lets nothing leave yet.
+    #[inline]
+    pub(super) fn is_early(&self, now: Instant) -> bool {
+        self.bbr.as_ref().is_some_and(|bbr| bbr.is_early(now))
+    }
+
+    /// When pacing lets leave what it kept back.
+    #[inline]
+    pub(super) fn held_until(&self) -> Option<Instant> {
+        self.bbr.as_ref().and_then(|bbr| bbr.held_until())
+    }
+
+    /// Notes that a range left, which makes `pipe` bytes in flight.
+    #[inline]
+    pub(super) fn on_departure(&mut self, now: Instant, range: Range, pipe: u64) {
+        if let Some(bbr) = &mut self.bbr {
+            bbr.on_sent(now, range, pipe);
+        }
+    }
+
+    /// Lets BBR take something in, and the window follow it.
+    #[inline]
+    pub(super) fn tell(&mut self, what: impl FnOnce(&mut Bbr)) {
+        if self.is_modelled() {
+            self.tell_bbr(what);
+        }
+    }
+
+    #[cold]
+    fn tell_bbr(&mut self, what: impl FnOnce(&mut Bbr)) {
+        if let Some(bbr) = &mut self.bbr {
+            what(bbr);
+            self.window.set(bbr.cwnd());
+        }
+    }
+
+    /// Whether BBR sets the window.
+    pub(super) const fn is_modelled(&self) -> bool {
+        self.bbr.is_some()
+    }
+
+    /// What BBR is to know of the sender when an acknowledgement came that says of `newly` bytes that they
+    /// have arrived.
+    pub(super) const fn ack_state(
+        &self,
+        now: Instant,
+        (una, newly): (u64, u64),
+        (in_flight, recovering): (u64, bool),
+    ) -> AckState {
+        AckState {
+            now,
+            una,
+            newly,
+            in_flight,
+            window_limited: self.usage.is_limited(),
+            recovering,
+        }
+    }
+
     /// Grows the window for acknowledged data, if it was in use.
     pub(super) fn grow(&mut self, sample: &AckSample) {
         self.window.watch(sample);
@@ -58,6 +122,9 @@ impl Congestion {
 
     /// Shrinks the window after the time in which nothing was outstanding.
     pub(super) fn after_idle(&mut self, now: Instant, rto: Duration) {
+        if self.is_modelled() {
+            return;
+        }
         let idle = now.saturating_since(self.last_sent.unwrap_or(Instant::ZERO));
         self.window.skip(idle);
         if self.slow_start_after_idle && idle > rto && self.last_sent.is_some() {

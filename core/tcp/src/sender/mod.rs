@@ -11,12 +11,13 @@ mod usage;
 
 use hopflow_units::{Duration, Instant};
 
-use crate::Config;
+use crate::bbr::Bbr;
 use crate::ranges::Range;
 use crate::rto::RttEstimator;
 use crate::scoreboard::{Delivery, Scoreboard};
 use crate::stats::Stats;
 use crate::window::Window;
+use crate::{Algorithm, Config};
 use buffer::SendBuffer;
 use congestion::Congestion;
 use early::{Alarm, EarlyDetection, TailProbe};
@@ -66,7 +67,8 @@ impl Sender {
             buffer: SendBuffer::new(config),
             peer: PeerWindow::default(),
             small: SmallSegments::new(config),
-            board: Scoreboard::new(config.mss.get(), config.rack && config.sack),
+            board: Scoreboard::new(config.mss.get(), config.rack && config.sack)
+                .telling(config.algorithm == Algorithm::Bbr),
             congestion: Congestion::new(config),
             loss: LossRecovery::new(config),
             timer: RetransmissionTimer::new(config),
@@ -130,6 +132,8 @@ impl Sender {
     pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
         let data = if self.due == Due::Tail {
             self.next_tail_probe(now)
+        } else if self.keeps_back(now) {
+            None
         } else if self.board.has_lost() {
             self.next_lost(now)
         } else {
@@ -143,15 +147,37 @@ impl Sender {
             self.due = Due::Nothing;
             return Some(Outgoing::Probe);
         }
+        self.note_rest(now);
         if !self.timer.is_running() && self.has_new() {
             self.timer.start(now);
         }
         None
     }
 
+    /// Whether pacing keeps something back for now; notes it, so that it is let go in time.
+    fn keeps_back(&mut self, now: Instant) -> bool {
+        let waits = || self.board.has_lost() || (self.has_new() && self.fits(1));
+        let keeps = self.congestion.is_early(now) && waits();
+        if keeps {
+            self.congestion.tell(Bbr::hold);
+        }
+        keeps
+    }
+
+    /// Nothing leaves for now: if nothing waits, the application is what limits the rate.
+    fn note_rest(&mut self, now: Instant) {
+        let waits = self.has_new() || self.board.has_lost();
+        if self.congestion.is_modelled() && !waits && !self.congestion.is_early(now) {
+            let pipe = self.board.pipe();
+            self.congestion.tell(|bbr| bbr.on_nothing_to_send(pipe));
+        }
+    }
+
     fn on_sent(&mut self, now: Instant, range: Range) {
         let (una, nxt) = (self.board.una(), self.board.nxt());
-        self.congestion.on_sent(now, una, nxt, self.board.pipe());
+        let pipe = self.board.pipe();
+        self.congestion.on_sent(now, una, nxt, pipe);
+        self.congestion.on_departure(now, range, pipe);
         self.loss.on_sent(range.len());
         if !self.timer.is_running() || self.due == Due::Persist {
             self.timer.start(now);
@@ -239,24 +265,34 @@ impl Sender {
 
     /// When [`handle_timeout`](Self::handle_timeout) wants to be called.
     pub(crate) fn deadline(&self) -> Instant {
-        self.timer.at().min(self.early.at())
+        let departure = self.congestion.held_until();
+        let at = self.timer.at().min(self.early.at());
+        departure.map_or(at, |departure| departure.min(at))
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.congestion.tell(|bbr| bbr.release(now));
         if !self.timer.expire(now) {
             self.on_early_alarm(now);
         } else if self.board.outstanding() > 0 {
-            self.on_retransmission_timeout();
+            self.on_retransmission_timeout(now);
         } else if self.has_new() {
             self.due = Due::Persist;
             self.timer.start(now);
         }
     }
 
-    fn on_retransmission_timeout(&mut self) {
+    fn on_retransmission_timeout(&mut self, now: Instant) {
         self.stats.timeouts += 1;
+        self.report_losses(now);
+        let (recovering, before) = (!self.loss.is_open(), self.board.pipe());
         let window = self.congestion.window_mut();
         self.loss.on_timeout(&mut self.board, window);
+        // What arrived out of order stays known: all that was in flight is lost, and nothing else.
+        self.board.take_news();
+        let pipe = self.board.pipe();
+        self.congestion
+            .tell(|bbr| bbr.on_timeout(pipe, before, recovering));
         self.early.clear();
         self.due = Due::Nothing;
     }
@@ -267,6 +303,7 @@ impl Sender {
             Some(Alarm::Reordering) => {
                 self.board.lose_below_top();
                 self.recover(&Delivery::default(), true);
+                self.report_losses(now);
             }
             Some(Alarm::Tail) => self.due = Due::Tail,
             None => {}

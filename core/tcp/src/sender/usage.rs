@@ -21,6 +21,11 @@ impl WindowUsage {
         }
     }
 
+    /// Whether the window was filled.
+    pub(super) const fn is_limited(&self) -> bool {
+        self.limited
+    }
+
     /// Whether a window may grow. In slow start it may be twice of what was in use, lest it never
     /// gets ahead of an application that itself grows.
     pub(super) const fn may_grow(&self, cwnd: u64, slow_start: bool) -> bool {

@@ -18,6 +18,8 @@ use reno::Reno;
 enum Law {
     Reno(Reno),
     Cubic(Cubic),
+    /// The window is set from outside.
+    Given,
 }
 
 /// The congestion window and the slow start threshold, in bytes.
@@ -43,6 +45,7 @@ impl Window {
             law: match config.algorithm {
                 Algorithm::NewReno => Law::Reno(Reno::default()),
                 Algorithm::Cubic => Law::Cubic(Cubic::default()),
+                Algorithm::Bbr => Law::Given,
             },
             hystart: (config.hystart && config.algorithm == Algorithm::Cubic)
                 .then(HyStart::default),
@@ -94,6 +97,7 @@ impl Window {
                 acked: acked as f64 / mss,
                 min_rtt: sample.min_rtt,
             }),
+            Law::Given => 0,
         };
         self.cwnd += segments * self.mss;
     }
@@ -104,6 +108,7 @@ impl Window {
         let segments = match &mut self.law {
             Law::Reno(reno) => reno.reduced(self.cwnd) / self.mss,
             Law::Cubic(cubic) => cubic.reduced(self.cwnd as f64 / self.mss as f64) as u64,
+            Law::Given => self.cwnd / self.mss,
         };
         self.ssthresh = segments.max(2) * self.mss;
     }

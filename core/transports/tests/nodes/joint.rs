@@ -150,6 +150,7 @@ fn against_tcp(options: &str) -> f64 {
             from: NodeId::new(host),
             to: NodeId::new(0),
             start: Duration::ZERO,
+            algorithm: None,
         })
         .collect();
     let options: Table = options.parse().unwrap();

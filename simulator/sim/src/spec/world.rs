@@ -1,6 +1,6 @@
 //! A whole world, as a specification describes it.
 
-use hopflow_tcp::Config as TcpConfig;
+use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
 use hopflow_units::{Duration, NodeId};
 
 use super::backbone::Backbone;
@@ -43,6 +43,8 @@ pub struct CrossSpec {
     pub to: NodeId,
     /// When it connects.
     pub start: Duration,
+    /// What governs its congestion window; `None`: as all others'.
+    pub algorithm: Option<TcpAlgorithm>,
 }
 
 /// What is recorded over time.

@@ -36,7 +36,7 @@ use super::world::{Least, World};
 use crate::histogram::LatencyHistogram;
 use crate::outcome::CircuitOutcome;
 use crate::payload::Simulated;
-use crate::spec::{BucketSpec, CircuitSpec, CrossSpec, SpecError, WorldSpec};
+use crate::spec::{BucketSpec, CircuitSpec, CrossSpec, SpecError, TcpConfig, WorldSpec};
 
 /// The stream of a user on its circuits.
 const STREAM: StreamId = StreamId::new(1);
@@ -242,7 +242,9 @@ impl<'a> Builder<'a> {
         });
         let link = &self.plans[transport].link;
         let (carrier, kist) = (link.carrier, link.scheduler.kist.is_some());
-        let connection = (carrier == Carrier::Stream).then(|| self.add_connection(ends, kist));
+        let config = self.spec.tcp;
+        let connection =
+            (carrier == Carrier::Stream).then(|| self.add_connection(ends, kist, &config));
         self.join(ends, connection);
         SharedLink {
             ends: ends.map(|end| end.link),
@@ -251,10 +253,14 @@ impl<'a> Builder<'a> {
     }
 
     /// A TCP connection that the first end opens.
-    fn add_connection(&mut self, ends: [LinkEnd; 2], kist: bool) -> [ConnectionEnd; 2] {
+    fn add_connection(
+        &mut self,
+        ends: [LinkEnd; 2],
+        kist: bool,
+        config: &TcpConfig,
+    ) -> [ConnectionEnd; 2] {
         let machines = ends.map(|end| end.node.machine());
         let numbers = machines.map(|machine| self.lanes[machine].connections.next_end());
-        let config = &self.spec.tcp;
         for (side, tcp) in [Connection::connect(config), Connection::listen(config)]
             .into_iter()
             .enumerate()
@@ -294,7 +300,11 @@ impl<'a> Builder<'a> {
             let link = self.node_mut(node).host.add_link();
             LinkEnd { node, link }
         });
-        let connection = self.add_connection(ends, false);
+        let config = TcpConfig {
+            algorithm: spec.algorithm.unwrap_or(self.spec.tcp.algorithm),
+            ..self.spec.tcp
+        };
+        let connection = self.add_connection(ends, false, &config);
         let from = Instant::ZERO + self.spec.sampling.from;
         let flow = CrossEnd::Receiver(CrossFlow::new(number, from));
         for (side, cross) in [CrossEnd::Sender, flow].into_iter().enumerate() {

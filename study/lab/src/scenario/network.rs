@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::quantity::{Distribution, Text, TextOr};
 use super::queue::Queue;
 use super::source::Source;
-use super::tcp::Tcp;
+use super::tcp::{Congestion, Tcp};
 use super::topology::Topology;
 
 /// The network that all transports under test share.
@@ -82,6 +82,9 @@ pub struct Cross {
     /// When a connection opens; at once by default.
     #[serde(default = "at_once")]
     pub start: Distribution<Duration>,
+    /// What governs the congestion windows of these connections; by default as `tcp` says.
+    #[serde(default)]
+    pub congestion: Option<Congestion>,
 }
 
 pub(super) const fn at_once() -> Distribution<Duration> {

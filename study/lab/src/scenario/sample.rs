@@ -16,6 +16,7 @@ use super::faults;
 use super::paths::Paths;
 use super::place::{Map, Place, Resident};
 use super::rebuild::Stops;
+use super::tcp::Congestion;
 use super::{Access, Bucket, Circuits, Scenario, Shaping};
 
 /// What the names of clients begin with.
@@ -280,6 +281,7 @@ impl<'a> Sampler<'a> {
                     start: group
                         .start
                         .sample(&mut streams.stream("cross start", number)),
+                    algorithm: group.congestion.map(Congestion::algorithm),
                 });
             }
         }

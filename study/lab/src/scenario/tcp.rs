@@ -54,6 +54,18 @@ pub enum Congestion {
     NewReno,
     /// RFC 9438.
     Cubic,
+    /// BBR, version 3: draft-ietf-ccwg-bbr.
+    Bbr,
+}
+
+impl Congestion {
+    pub(super) const fn algorithm(self) -> TcpAlgorithm {
+        match self {
+            Self::NewReno => TcpAlgorithm::NewReno,
+            Self::Cubic => TcpAlgorithm::Cubic,
+            Self::Bbr => TcpAlgorithm::Bbr,
+        }
+    }
 }
 
 impl Tcp {
@@ -76,11 +88,10 @@ impl Tcp {
         let ssthresh = self.initial_ssthresh.map(|size| Some(size.0));
         set(&mut tcp.initial_ssthresh, ssthresh);
         set(&mut tcp.slow_start_after_idle, self.slow_start_after_idle);
-        let algorithm = self.congestion.map(|congestion| match congestion {
-            Congestion::NewReno => TcpAlgorithm::NewReno,
-            Congestion::Cubic => TcpAlgorithm::Cubic,
-        });
-        set(&mut tcp.algorithm, algorithm);
+        set(
+            &mut tcp.algorithm,
+            self.congestion.map(Congestion::algorithm),
+        );
         set(&mut tcp.nagle, self.nagle);
         set(&mut tcp.sack, self.sack);
         set(&mut tcp.hystart, self.hystart);
