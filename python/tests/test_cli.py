@@ -41,7 +41,10 @@ def test_reports_name_the_command(tmp_path: Path) -> None:
     assert manifest["command"] == command
 
 
-def test_ctrl_c_ends_it_as_it_ends_the_program(tmp_path: Path, tiny: dict[str, Any]) -> None:
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_as_it_ends_the_program(
+    tmp_path: Path, tiny: dict[str, Any], by: signal.Signals
+) -> None:
     text = native().to_toml(json.dumps({**tiny, "duration": "20000 s"}))
     (tmp_path / "long.toml").write_text(text)
     command = [sys.executable, "-m", "hopflow", "run", "long.toml", "--out", "out"]
@@ -49,7 +52,7 @@ def test_ctrl_c_ends_it_as_it_ends_the_program(tmp_path: Path, tiny: dict[str, A
         # The manifest is the last that is written before the runs begin.
         while process.poll() is None and not (tmp_path / "out" / "manifest.json").exists():
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(by)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "interrupted; 0 of 4 runs are finished" in error

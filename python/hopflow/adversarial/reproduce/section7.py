@@ -80,7 +80,7 @@ def _conditional(chosen: nets.Setup, split: Split) -> tuple[Game, State]:
     )
     x, told = jnp.asarray(split.train.x), jnp.asarray(_one_hot(split.train.labels, classes))
     state = game.start(_SEED)
-    for epoch in range(1, max(chosen.epochs // 3, 1) + 1):
+    for epoch in range(1, max(chosen.epochs[_ARM] // 3, 1) + 1):
         state, progress = game.epoch(state, x, told)
         print(
             f"told the class, epoch {epoch}: D(x) {progress.on_data:.2f}, "
