@@ -70,7 +70,7 @@ class Setup:
 
 
 def setup(options: Options) -> Setup:
-    """MNIST for as long as each arm needs; the quick version: scikit-learn's digits, with small nets.
+    """MNIST for as long as each arm needs; the quick version: scikit-learn's digits, small nets.
 
     `options.epochs` is for both arms alike.
     """
