@@ -423,11 +423,12 @@ impl Bbr {
         self.product(1.0).min(self.window.size)
     }
 
-    /// Sets the pacing rate; during the start it never falls.
+    /// Sets the pacing rate; during the start it never falls. At least a segment leaves in a second: a path
+    /// that lost nearly all for a while is tried again.
     fn pace(&mut self, gain: f64) {
         let rate = gain * self.rate() * MARGIN;
         if rate > 0.0 && (self.full.ever || rate > self.pacer.rate()) {
-            self.pacer.set_rate(rate);
+            self.pacer.set_rate(rate.max(self.window.mss as f64));
         }
     }
 
