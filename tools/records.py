@@ -433,7 +433,7 @@ def page(text):
 
 def bands_differ(name):
     """Whether a record was judged by other bands than the data file has now."""
-    now = {}
+    now, of_quantities = {}, {}
     file = EXPERIMENTS / f"{name}.toml"
     data = tomllib.loads((file if file.is_file() else BANDS_IN_PYTHON).read_text(encoding="utf-8"))
     for curve in data.get("curves", []):
@@ -444,13 +444,17 @@ def bands_differ(name):
             now[(*key, None)] = curve["whole"]
     for band in data.get("band", []):
         if band["figure"] == name:
-            now[(band["quantity"], "", None)] = [band[key] for key in ("paper", "low", "high") if key in band]
+            of_quantities[band["quantity"]] = [band[key] for key in ("paper", "low", "high") if key in band]
     for value in values(name):
         # What no run has is counted, in a band of its own.
         if not is_claim(value) and not value["quantity"].endswith(": runs with a value"):
             key = value["quantity"], value["transport"], float(value["x"]) if value["x"] else None
             was = [value[end] for end in ("paper", "band_low", "band_high")]
-            if [float(number) for number in was if number] != [float(number) for number in now.get(key, [])]:
+            wanted = now.get(key, [])
+            # Of the arms of an experiment in Python one is judged, at each seed.
+            if not value["transport"] or value["verdict"] != "not judged":
+                wanted = wanted or of_quantities.get(value["quantity"], [])
+            if [float(number) for number in was if number] != [float(number) for number in wanted]:
                 yield f"the record of {name} was judged by other bands: {value['quantity']}, {value['transport']}"
                 return
 
