@@ -17,6 +17,7 @@
 mod bbr;
 mod config;
 mod connection;
+mod mix;
 pub mod model;
 pub mod pair;
 mod ranges;

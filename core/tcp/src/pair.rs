@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 
+use crate::mix::{STEP, mix};
 use crate::{Config, Connection, Segment};
 
 /// One direction of the path.
@@ -149,11 +150,9 @@ impl Link {
 
     /// `SplitMix64`.
     fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let drawn = mix(self.random);
+        self.random = self.random.wrapping_add(STEP);
+        drawn
     }
 }
 

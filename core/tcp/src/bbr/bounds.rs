@@ -1,5 +1,6 @@
 //! Bounds that losses set (draft-ietf-ccwg-bbr, section 5.5.10).
 
+use super::path::Rounds;
 use super::sampler::Sample;
 
 /// The share of what was in flight whose loss is too much (`LossThresh`).
@@ -20,10 +21,8 @@ pub(super) struct Bounds {
     pub(super) long: u64,
     /// The largest rate and amount delivered in this round trip.
     latest: (f64, u64),
-    /// Once a segment arrives that was sent when this much was delivered, the round trip ends.
-    next: u64,
-    /// Whether this acknowledgement ends it.
-    pub(super) round_ended: bool,
+    /// Round trips; the first loss in one begins it anew.
+    pub(super) rounds: Rounds,
     /// Losses in this round trip, at most one for each range.
     pub(super) losses: u32,
 }
@@ -35,8 +34,7 @@ impl Bounds {
             short: u64::MAX,
             long: u64::MAX,
             latest: (0.0, 0),
-            next: 0,
-            round_ended: false,
+            rounds: Rounds::new(),
             losses: 0,
         }
     }
@@ -61,7 +59,7 @@ impl Bounds {
     /// Counts the loss of a range when `delivered` bytes had been delivered.
     pub(super) const fn on_loss(&mut self, delivered: u64) {
         if self.losses == 0 {
-            self.next = delivered;
+            self.rounds.start(delivered);
         }
         self.losses += 1;
     }
@@ -70,15 +68,12 @@ impl Bounds {
     pub(super) fn begin(&mut self, sample: &Sample, delivered: u64) {
         self.latest.0 = self.latest.0.max(sample.rate);
         self.latest.1 = self.latest.1.max(sample.delivered);
-        self.round_ended = sample.before.is_some_and(|it| it >= self.next);
-        if self.round_ended {
-            self.next = delivered;
-        }
+        self.rounds.update(sample, delivered);
     }
 
     /// Ends what `begin` began: the next round trip begins with the sample that ended the last one.
     pub(super) const fn end(&mut self, sample: &Sample) {
-        if self.round_ended {
+        if self.rounds.ended {
             self.latest = (sample.rate, sample.delivered);
         }
     }

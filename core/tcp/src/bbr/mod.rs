@@ -181,7 +181,7 @@ impl Bbr {
             },
             sampler: Sampler::default(),
             pacer: Pacer::new(mss, first_rate(initial, ASSUMED)),
-            rounds: Rounds::default(),
+            rounds: Rounds::new(),
             path: Path::new(),
             full: FullPipe::default(),
             bounds: Bounds::new(),
@@ -221,18 +221,13 @@ impl Bbr {
         self.pacer.held_until()
     }
 
-    /// Takes the round-trip time of the handshake.
-    pub(crate) fn on_handshake(&mut self, now: Instant, round_trip: Duration) {
-        self.see_round_trip(now, round_trip);
-    }
-
     /// Begins with one segment, after a SYN that had to be repeated (RFC 6928, section 2).
     pub(crate) const fn collapse(&mut self) {
         self.window.size = self.window.mss;
     }
 
     /// The first round-trip time says how fast the first window leaves.
-    fn see_round_trip(&mut self, now: Instant, round_trip: Duration) {
+    pub(crate) fn see_round_trip(&mut self, now: Instant, round_trip: Duration) {
         if self.path.round_trip.is_none() {
             self.path.measured = now;
             self.path.round_trip = Some(round_trip);
@@ -351,7 +346,7 @@ impl Bbr {
         self.rounds.update(sample, delivered);
         self.probing.rate.rounds += u64::from(self.rounds.ended);
         self.path.update_rate(sample);
-        if self.bounds.round_ended {
+        if self.bounds.rounds.ended {
             if self.bounds.losses > 0 && !self.phase.is_probing() {
                 self.bounds.slow_down(self.path.rate(), self.window.size);
             }
@@ -486,7 +481,6 @@ impl Bbr {
     fn go_up(&mut self, sample: &Sample) {
         let (window, mss) = (self.window.size, self.window.mss);
         self.probing.rate.is_sample = true;
-        self.probing.rate.feedback = Feedback::Starting;
         self.rounds.start(self.sampler.delivered());
         self.full.reset(sample.rate);
         self.phase = Phase::Up;
@@ -513,21 +507,18 @@ impl Bbr {
     /// A round trip has ended: what acknowledgements are about from now on; true if the pipe is to be
     /// filled again at once, after a probing that was careful and lost little.
     fn end_feedback(&mut self, sample: &Sample) -> bool {
-        match self.probing.rate.feedback {
-            Feedback::Starting => self.probing.rate.feedback = Feedback::Probing,
-            Feedback::Stopping => {
-                self.probing.rate.is_sample = false;
-                self.probing.rate.feedback = Feedback::Nothing;
-                if self.phase.is_steady() {
-                    if !sample.limited {
-                        self.path.end_cycle();
-                    }
-                    return self.probing.rate.was_careful && !self.probing.rate.was_too_high;
-                }
-            }
-            Feedback::Nothing | Feedback::Refilling | Feedback::Probing => {}
+        if self.probing.rate.feedback == Feedback::Current {
+            return false;
         }
-        false
+        self.probing.rate.feedback = Feedback::Current;
+        self.probing.rate.is_sample = false;
+        if !self.phase.is_steady() {
+            return false;
+        }
+        if !sample.limited {
+            self.path.end_cycle();
+        }
+        self.probing.rate.was_careful && !self.probing.rate.was_too_high
     }
 
     fn raise_bound(&mut self, ack: &AckState, sample: &Sample) {
@@ -595,7 +586,7 @@ impl Bbr {
             self.save_window(ack.recovering);
             self.phase = Phase::Empty;
             self.probing.emptying.until = None;
-            self.probing.rate.feedback = Feedback::Stopping;
+            self.probing.rate.feedback = Feedback::LastProbing;
             self.rounds.start(self.sampler.delivered());
         }
         if self.phase == Phase::Empty {

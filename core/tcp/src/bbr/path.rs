@@ -15,7 +15,7 @@ const BUNCH_ROUNDS: u64 = 10;
 
 /// Round trips, counted by segments: one ends when a segment arrives that was sent after the last one
 /// ended.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Rounds {
     pub(super) count: u64,
     /// Whether this acknowledgement ends one.
@@ -24,6 +24,14 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
+    pub(super) const fn new() -> Self {
+        Self {
+            count: 0,
+            ended: false,
+            next: 0,
+        }
+    }
+
     /// Begins a round trip; `delivered` bytes were delivered so far.
     pub(super) const fn start(&mut self, delivered: u64) {
         self.next = delivered;

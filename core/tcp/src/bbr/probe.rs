@@ -3,23 +3,18 @@
 use hopflow_units::{Duration, Instant};
 
 use super::sampler::Sample;
+use crate::mix::mix;
 
 /// The most round trips between two probings, so that Reno and CUBIC get their share.
 const MOST_ROUNDS: u64 = 63;
 
-/// Which part of a probing acknowledgements are about.
+/// What acknowledgements are about. The draft's other phases change nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feedback {
-    /// None.
-    Nothing,
-    /// The pipe is filled again.
-    Refilling,
-    /// The probing has begun, acknowledgements are still about what was before.
-    Starting,
-    /// The probing.
-    Probing,
-    /// The probing is over, acknowledgements are still about it.
-    Stopping,
+    /// What is sent now.
+    Current,
+    /// A probing that is over (`ACKS_PROBE_STOPPING`).
+    LastProbing,
 }
 
 /// The state of probing.
@@ -48,7 +43,7 @@ pub(super) struct Probe {
 impl Probe {
     pub(super) const fn new() -> Self {
         Self {
-            feedback: Feedback::Nothing,
+            feedback: Feedback::Current,
             since: Instant::ZERO,
             wait: Duration::ZERO,
             rounds: 0,
@@ -64,12 +59,12 @@ impl Probe {
     /// Ends a probing, and draws when the next one is due: in two to three seconds. `seed` is what
     /// differs between connections.
     pub(super) fn end(&mut self, now: Instant, seed: u64) {
-        let drawn = mixed(now.as_nanos() ^ seed.rotate_left(32));
+        let drawn = mix(now.as_nanos() ^ seed.rotate_left(32));
         self.rounds = drawn & 1;
         self.wait = Duration::from_nanos(2_000_000_000 + (drawn >> 1) % 1_000_000_000);
         self.since = now;
         self.per_step = u64::MAX;
-        self.feedback = Feedback::Stopping;
+        self.feedback = Feedback::LastProbing;
     }
 
     /// Whether a probing is due: by time, or as many round trips after the last one as Reno would need to
@@ -82,7 +77,7 @@ impl Probe {
         self.doublings = 0;
         self.acked = 0;
         self.was_careful = false;
-        self.feedback = Feedback::Refilling;
+        self.feedback = Feedback::Current;
     }
 
     /// Lets the bound rise twice as fast: in a round trip by one segment, then by two, four and so on.
@@ -98,12 +93,4 @@ impl Probe {
         self.acked -= steps * self.per_step;
         steps
     }
-}
-
-/// `SplitMix64`.
-const fn mixed(seed: u64) -> u64 {
-    let z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

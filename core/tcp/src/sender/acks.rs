@@ -17,7 +17,7 @@ impl Sender {
         self.rtt_mut().sample(now, segment.echo, 0, 0);
         let round_trip = self.rtt().latest();
         self.congestion
-            .tell(|bbr| bbr.on_handshake(now, round_trip));
+            .tell(|bbr| bbr.see_round_trip(now, round_trip));
         self.offered(segment.ack, segment.window);
         if retries > 1 {
             self.congestion.window_mut().collapse();

@@ -242,9 +242,9 @@ impl<'a> Builder<'a> {
         });
         let link = &self.plans[transport].link;
         let (carrier, kist) = (link.carrier, link.scheduler.kist.is_some());
-        let config = self.spec.tcp;
+        let config = &self.spec.tcp;
         let connection =
-            (carrier == Carrier::Stream).then(|| self.add_connection(ends, kist, &config));
+            (carrier == Carrier::Stream).then(|| self.add_connection(ends, kist, config));
         self.join(ends, connection);
         SharedLink {
             ends: ends.map(|end| end.link),
