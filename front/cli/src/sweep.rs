@@ -31,7 +31,7 @@ pub(crate) fn sweep(
     caller: &Caller,
 ) -> Result<(), Failure> {
     let order = options.order.order();
-    let sweep = hopflow_api::plan(scenario, space.chosen(), space.front.clone(), &order)?;
+    let sweep = hopflow_api::plan(scenario, space.setting(), &order)?;
     if space.dry_run {
         return show_plan(&sweep, options.json);
     }

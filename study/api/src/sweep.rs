@@ -5,7 +5,7 @@ mod page;
 use std::path::{Path, PathBuf};
 
 use hopflow_lab::run::Finished;
-use hopflow_lab::sweep::{Chosen, Picture, Setting, Sweep};
+use hopflow_lab::sweep::{Picture, Setting, Sweep};
 use hopflow_results::{Folder, Manifest};
 
 use crate::failure::Failure;
@@ -23,22 +23,16 @@ pub struct Swept {
     pub page: PathBuf,
 }
 
-/// Plans the points of a scenario, given by its file or built-in name; `front` names the metrics
-/// that span the front.
+/// Plans the points of a scenario, given by its file or built-in name. What the order says of seeds and
+/// circuits goes before the setting.
 ///
 /// # Errors
 /// If the scenario cannot be read, a value or metric is unknown, or no point can be run.
-pub fn plan(
-    scenario: &str,
-    chosen: Chosen,
-    front: Vec<String>,
-    order: &Order,
-) -> Result<Sweep, Failure> {
+pub fn plan(scenario: &str, setting: Setting, order: &Order) -> Result<Sweep, Failure> {
     let setting = Setting {
-        chosen,
-        front,
-        seeds: order.seeds.map(Into::into),
-        circuits: order.circuits.clone(),
+        seeds: order.seeds.map(Into::into).or(setting.seeds),
+        circuits: order.circuits.clone().or(setting.circuits),
+        ..setting
     };
     Ok(Sweep::plan(scenario, &setting)?)
 }
@@ -81,6 +75,7 @@ mod tests {
     use super::*;
     use crate::caller::Caller;
     use hopflow_lab::run::Silent;
+    use hopflow_lab::sweep::Chosen;
 
     const TEXT: &str = r#"
 name = "tiny"
@@ -105,12 +100,15 @@ workload = { class = "bulk", response = "100 KiB" }
             out: Some(folder.path().join("out")),
             ..Order::default()
         };
-        let chosen = Chosen {
-            end_to_end: vec!["window".to_owned()],
-            scheduler: vec!["round-robin".to_owned()],
-            ..Chosen::default()
+        let setting = Setting {
+            chosen: Chosen {
+                end_to_end: vec!["window".to_owned()],
+                scheduler: vec!["round-robin".to_owned()],
+                ..Chosen::default()
+            },
+            ..Setting::default()
         };
-        let planned = plan(scenario.to_str().unwrap(), chosen, Vec::new(), &order).unwrap();
+        let planned = plan(scenario.to_str().unwrap(), setting, &order).unwrap();
         let runner = Runner {
             order: &order,
             caller: &Caller::new("hopflow sweep", ""),

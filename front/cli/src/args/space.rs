@@ -1,7 +1,7 @@
 //! What may be swept.
 
 use clap::Args;
-use hopflow_lab::sweep::Chosen;
+use hopflow_lab::sweep::{Chosen, Setting};
 
 /// Values of the axes of the design space, and what is made of the points.
 #[derive(Debug, Args)]
@@ -27,21 +27,30 @@ pub(crate) struct SpaceOptions {
     /// web-goodput, ttfb, ttlb, latency, fairness, jain, loss, friendliness
     /// [default: goodput,latency]
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
-    pub(crate) front: Vec<String>,
+    front: Vec<String>,
+    /// Time between refills of token buckets, such as `10 ms`, for all points [default: each
+    /// transport's own]
+    #[arg(long, value_name = "DURATION")]
+    refill: Option<String>,
     /// Show which points would be run, and why the others not; run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 impl SpaceOptions {
-    /// The values that were given.
-    pub(crate) fn chosen(&self) -> Chosen {
-        Chosen {
-            carrier: self.carrier.clone(),
-            multiplexing: self.multiplexing.clone(),
-            hop_control: self.hop_control.clone(),
-            end_to_end: self.end_to_end.clone(),
-            scheduler: self.scheduler.clone(),
+    /// What was given.
+    pub(crate) fn setting(&self) -> Setting {
+        Setting {
+            chosen: Chosen {
+                carrier: self.carrier.clone(),
+                multiplexing: self.multiplexing.clone(),
+                hop_control: self.hop_control.clone(),
+                end_to_end: self.end_to_end.clone(),
+                scheduler: self.scheduler.clone(),
+            },
+            front: self.front.clone(),
+            refill: self.refill.clone(),
+            ..Setting::default()
         }
     }
 }

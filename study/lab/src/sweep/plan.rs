@@ -24,6 +24,8 @@ pub struct Setting {
     pub seeds: Option<u32>,
     /// File of circuits in place of the scenario's.
     pub circuits: Option<PathBuf>,
+    /// Time between refills of token buckets, for all points; by default each transport's own.
+    pub refill: Option<String>,
 }
 
 /// A sweep that is about to be made.
@@ -61,6 +63,12 @@ impl Sweep {
             let label = point.label();
             let problem = format!("none of the chosen points can be run; {label}: {reason}");
             return Err(InputError::new(problem));
+        }
+        if let Some(refill) = &setting.refill {
+            refill_alike(&mut points, refill)?;
+            scenario.name = format!("{}-refill-{}", scenario.name, refill.replace(' ', ""));
+            let about = scenario.about.trim_end();
+            scenario.about = format!("{about} All buckets are refilled every {refill}.");
         }
         let labelled = |(point, choice): &(Point, Choice)| (point.label(), choice.clone());
         scenario.branch = None;
@@ -114,6 +122,17 @@ impl Sweep {
     pub fn campaign(&self, build: &str) -> Result<Campaign, Error> {
         Campaign::new(self.scenario.clone(), &self.text, build)
     }
+}
+
+/// Gives all points the same refills.
+fn refill_alike(points: &mut [(Point, Choice)], refill: &str) -> Result<(), InputError> {
+    for (point, choice) in points {
+        choice.options.insert("refill".to_owned(), refill.into());
+        let preset = choice.preset.clone().unwrap_or_else(|| point.label());
+        hopflow_simulated_hosts::build(&preset, &choice.options)
+            .map_err(|error| InputError::at("--refill", error.to_string()))?;
+    }
+    Ok(())
 }
 
 /// The metrics of these names, two or more different ones.

@@ -120,3 +120,26 @@ fn what_cannot_be_swept_is_named_with_what_is_allowed() {
     assert!(error(all(), &["ttfb"]).contains("only \"ttfb\"; allowed are two or more of goodput"));
     assert!(error(all(), &["ttfb", "ttfb"]).contains("is listed twice"));
 }
+
+#[test]
+fn all_points_can_have_the_same_refills() {
+    let plan = |refill: &str| {
+        let setting = Setting {
+            refill: Some(refill.to_owned()),
+            ..Setting::default()
+        };
+        Sweep::plan(SCENARIO, &setting)
+    };
+    let ten = plan("10 ms").unwrap();
+    let refilled =
+        |(_, choice): &(Point, Choice)| choice.options["refill"].as_str() == Some("10 ms");
+    assert!(ten.points.iter().all(refilled));
+    let folder = |sweep: &Sweep| sweep.default_folder(Path::new(""));
+    assert_ne!(folder(&ten), folder(&plan("100 ms").unwrap()));
+    assert!(
+        ten.about()
+            .ends_with("All buckets are refilled every 10 ms.")
+    );
+    let error = plan("10").unwrap_err().to_string();
+    assert!(error.starts_with("--refill: "), "{error}");
+}
