@@ -140,7 +140,21 @@ def cell(row):
     return f"{row['mean']:.{digits}f}{interval}"
 
 
-def table(results):
+def difference(row):
+    """A difference to the first transport in percent, network by network, as tables show it.
+
+    >>> difference({"difference": {"percent": {"mean": -32.04, "ci_low": -35.3, "ci_high": -28.6}}})
+    '−32 % [−35, −29]'
+    """
+    percent = (row.get("difference") or {}).get("percent")
+    if percent is None:
+        return ""
+    digits = 0 if abs(percent["mean"]) >= 10 else 1
+    mean, low, high = (f"{percent[key]:.{digits}f}" for key in ("mean", "ci_low", "ci_high"))
+    return f"{mean} % [{low}, {high}]".replace("-", "−")
+
+
+def table(results, cell):
     """Both refills side by side."""
     refills = list(results["evaluation"])
     columns = [f"{title}, {refill}" for refill in refills for title in QUANTITIES.values()]
@@ -166,7 +180,7 @@ def main():
         found = {refill: evaluate(options.program, text, folder, best, refill) for refill in REFILLS}
         results = {"scenario": name, "search": list(SEARCH), "seeds": list(EVALUATION), "best": best, "evaluation": found}
         (folder / "equal-arms.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-        print(f"\n{name}\n\n{table(results)}")
+        print(f"\n{name}\n\n{table(results, cell)}\n\nDifferences to the first\n\n{table(results, difference)}")
 
 
 if __name__ == "__main__":
