@@ -9,9 +9,16 @@ Transports = Mapping[str, str]
 """From a label to the rest of its table in a scenario; empty: the label is the preset."""
 
 TRANSPORTS: Transports = {
-    name: "" for name in ("vanilla", "tor-vegas", "pctcp", "backtap", "marut", "predictor")
+    **{name: "" for name in ("vanilla", "tor-vegas", "pctcp", "backtap", "marut", "predictor")},
+    **{
+        f"{name}+refill-10ms": f'preset = "{name}"\noptions = {{ refill = "10 ms" }}'
+        for name in ("vanilla", "tor-vegas", "pctcp")
+    },
 }
 """What the experiments compare unless they say otherwise.
+
+Buckets are refilled as each transport has it, every 10 ms over datagrams and every 100 ms over TCP.
+Those over TCP also run with refills of 10 ms, so that all can be compared with the same ones.
 
 The plans of `predictor` travel on the links, so an entry sees their packets. Those of
 `predictor-as-published` would not be seen: they travel out of band.
@@ -115,7 +122,7 @@ def _head(
         f"seeds = {list(seeds)}",
     ]
     for label, table in transports.items():
-        lines += [f"[transports.{label}]", table]
+        lines += [f'[transports."{label}"]', table]
     return [*lines, "[record]", 'circuits = "1 s"', f'traces = "{BIN_MS} ms"']
 
 
