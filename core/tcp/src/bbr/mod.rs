@@ -128,6 +128,15 @@ impl Window {
     }
 }
 
+/// What is known of times in which the application has nothing to send.
+#[derive(Clone, Copy, Debug, Default)]
+struct Idle {
+    /// Nothing waited to be sent when the last segment had left.
+    dry: bool,
+    /// It sends again after such a time (`idle_restart`).
+    restarted: bool,
+}
+
 /// The time in which queues are to empty.
 #[derive(Clone, Copy, Debug, Default)]
 struct Emptying {
@@ -145,8 +154,7 @@ pub(crate) struct Bbr {
     phase: Phase,
     /// The round trip in which the queue of the start was to go.
     drain_round: u64,
-    /// Whether it sends again after an idle time.
-    restarted: bool,
+    idle: Idle,
     window: Window,
     sampler: Sampler,
     pacer: Pacer,
@@ -172,7 +180,7 @@ impl Bbr {
             sack: config.sack,
             phase: Phase::Startup,
             drain_round: 0,
-            restarted: false,
+            idle: Idle::default(),
             window: Window {
                 mss,
                 initial,
@@ -236,19 +244,21 @@ impl Bbr {
         }
     }
 
-    /// Notes a transmission, after which `in_flight` bytes are in the network.
+    /// Notes a transmission; `before` bytes were in the network before it, `in_flight` are after it.
     #[cold]
-    pub(crate) fn on_sent(&mut self, now: Instant, range: Range, in_flight: u64) {
-        if in_flight <= range.len() && self.sampler.is_limited() {
+    pub(crate) fn on_sent(&mut self, now: Instant, range: Range, (before, in_flight): (u64, u64)) {
+        self.check_application(now, before);
+        self.idle.dry = false;
+        if before == 0 && self.sampler.is_limited() {
             self.restart(now);
         }
-        self.sampler.on_sent(now, range, in_flight);
+        self.sampler.on_sent(now, range, (before, in_flight));
         self.pacer.on_sent(now, range.len());
     }
 
     /// Sends again after an idle time (section 5.4).
     fn restart(&mut self, now: Instant) {
-        self.restarted = true;
+        self.idle.restarted = true;
         self.path.restart_bunch(now);
         if self.phase.is_steady() {
             self.pace(1.0);
@@ -257,9 +267,15 @@ impl Bbr {
         }
     }
 
-    /// Notes that there is nothing to send, though more could be in flight.
-    pub(crate) fn on_nothing_to_send(&mut self, in_flight: u64) {
-        if in_flight < self.window.size {
+    /// Notes that nothing waits to be sent.
+    pub(crate) const fn on_nothing_to_send(&mut self) {
+        self.idle.dry = true;
+    }
+
+    /// Looks whether the application limits the rate: nothing waits though window and pacing would let it
+    /// leave (`CheckIfApplicationLimited`).
+    pub(crate) fn check_application(&mut self, now: Instant, in_flight: u64) {
+        if self.idle.dry && in_flight < self.window.size && self.pacer.is_through(now) {
             self.sampler.limit(in_flight);
         }
     }
@@ -291,7 +307,7 @@ impl Bbr {
         self.bounds.on_loss(self.sampler.delivered());
         for sample in self.sampler.lose(range) {
             if self.probing.rate.is_sample && Bounds::is_too_high(&sample, self.sack) {
-                let in_flight = self.at_loss(&sample);
+                let in_flight = Self::at_loss(&sample);
                 self.on_too_high(
                     now,
                     &Sample {
@@ -304,9 +320,9 @@ impl Bbr {
     }
 
     /// What was in flight when the loss of a segment made it too much.
-    fn at_loss(&self, sample: &Sample) -> u64 {
-        let before = sample.in_flight.saturating_sub(self.window.mss) as f64;
-        let lost = sample.lost.saturating_sub(self.window.mss) as f64;
+    fn at_loss(sample: &Sample) -> u64 {
+        let before = sample.in_flight.saturating_sub(sample.len) as f64;
+        let lost = sample.lost.saturating_sub(sample.len) as f64;
         let of_segment = (bounds::TOLERATED * before - lost) / (1.0 - bounds::TOLERATED);
         (before + of_segment).max(0.0) as u64
     }
@@ -395,9 +411,12 @@ impl Bbr {
 
     /// A multiple of the bandwidth-delay product.
     fn product(&self, gain: f64) -> u64 {
-        self.path.round_trip.map_or(self.window.initial, |it| {
-            (gain * self.rate() * it.as_secs_f64()) as u64
-        })
+        self.product_at(self.rate(), gain)
+    }
+
+    fn product_at(&self, rate: f64, gain: f64) -> u64 {
+        let of_path = |it: Duration| (gain * rate * it.as_secs_f64()) as u64;
+        self.path.round_trip.map_or(self.window.initial, of_path)
     }
 
     /// An amount in flight with what it takes to send it in bursts.
@@ -535,7 +554,7 @@ impl Bbr {
     fn change_steady_phase(&mut self, ack: &AckState, sample: &Sample) {
         match self.phase {
             Phase::Down | Phase::Cruise => {
-                let window = self.target() / self.window.mss;
+                let window = self.target().div_ceil(self.window.mss);
                 if self.probing.rate.is_due(ack.now, window) {
                     self.refill();
                 } else if self.phase == Phase::Down && self.has_left_room(ack.in_flight) {
@@ -556,7 +575,8 @@ impl Bbr {
     /// Whether little enough is in flight to go on at the path's rate.
     fn has_left_room(&self, in_flight: u64) -> bool {
         let (mss, floor) = (self.window.mss, self.window.floor());
-        in_flight <= self.bounds.with_headroom(mss, floor) && in_flight <= self.inflight(1.0)
+        let product = self.quantised(self.product_at(self.path.rate(), 1.0));
+        in_flight <= self.bounds.with_headroom(mss, floor).min(product)
     }
 
     /// Whether a probing is to end.
@@ -582,9 +602,9 @@ impl Bbr {
             self.probing.emptying.window = window.max(self.window.floor());
         }
         self.path.update_round_trip(ack.now, sample);
-        if self.phase != Phase::Empty && self.path.is_stale && !self.restarted {
-            self.save_window(ack.recovering);
+        if self.phase != Phase::Empty && self.path.is_stale && !self.idle.restarted {
             self.phase = Phase::Empty;
+            self.save_window(ack.recovering);
             self.probing.emptying.until = None;
             self.probing.rate.feedback = Feedback::LastProbing;
             self.rounds.start(self.sampler.delivered());
@@ -593,7 +613,7 @@ impl Bbr {
             self.wait_for_empty(ack);
         }
         if sample.delivered > 0 {
-            self.restarted = false;
+            self.idle.restarted = false;
         }
     }
 

@@ -50,6 +50,11 @@ impl Pacer {
         self.left == 0 && now < self.next
     }
 
+    /// Whether all that left would have been sent by now at the pacing rate.
+    pub(super) fn is_through(&self, now: Instant) -> bool {
+        self.next <= now
+    }
+
     /// Notes that something is kept back.
     pub(super) const fn hold(&mut self) {
         self.held_until = Some(self.next);
@@ -67,7 +72,7 @@ impl Pacer {
 
     /// Notes that `len` bytes leave.
     pub(super) fn on_sent(&mut self, now: Instant, len: u64) {
-        if self.left == 0 {
+        if self.left == 0 || self.next < now {
             self.left = self.quantum();
             self.next = self.next.max(now);
         }

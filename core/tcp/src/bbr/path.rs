@@ -95,7 +95,7 @@ impl Path {
 
     /// Looks whether the smallest round-trip time is too old to be believed.
     pub(super) fn check_age(&mut self, now: Instant) {
-        self.is_stale = now > self.measured + ROUND_TRIP_AGE;
+        self.is_stale = self.round_trip.is_some() && now > self.measured + ROUND_TRIP_AGE;
     }
 
     /// Takes the round-trip time of a sample if it is the smallest, or that is too old.

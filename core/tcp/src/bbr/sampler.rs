@@ -36,6 +36,8 @@ pub(super) struct Sample {
     pub(super) lost: u64,
     /// Bytes in flight when it was sent.
     pub(super) in_flight: u64,
+    /// Its length.
+    pub(super) len: u64,
     /// Whether the application, not the path, set the rate.
     pub(super) limited: bool,
     /// The segment's round-trip time, where it was sent once.
@@ -49,6 +51,8 @@ pub(super) struct Sample {
 pub(super) struct Sampler {
     /// By the segment's first offset.
     segments: BTreeMap<u64, Sent>,
+    /// Where what was never sent begins.
+    top: u64,
     delivered: u64,
     delivered_at: Instant,
     sending_since: Instant,
@@ -74,31 +78,26 @@ impl Sampler {
         self.limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// Notes a transmission, after which `in_flight` bytes are in the network.
-    pub(super) fn on_sent(&mut self, now: Instant, range: Range, in_flight: u64) {
-        if in_flight <= range.len() {
+    /// Notes a transmission; `before` bytes were in the network before it, `in_flight` are after it.
+    pub(super) fn on_sent(&mut self, now: Instant, range: Range, (before, in_flight): (u64, u64)) {
+        if before == 0 {
             self.sending_since = now;
             self.delivered_at = now;
         }
+        let same = self.segments.get(&range.start);
         let sent = Sent {
-            end: range.end,
+            end: same.map_or(range.end, |it| it.end.max(range.end)),
             at: now,
             sending_since: self.sending_since,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             limited: self.is_limited(),
-            again: false,
+            again: range.start < self.top,
             lost: self.lost,
             in_flight,
         };
-        if let Some(before) = self.segments.insert(range.start, sent) {
-            let again = Sent {
-                end: sent.end.max(before.end),
-                again: true,
-                ..sent
-            };
-            self.segments.insert(range.start, again);
-        }
+        self.segments.insert(range.start, sent);
+        self.top = self.top.max(range.end);
     }
 
     /// Counts what was given up without knowing in which segments.
@@ -109,15 +108,16 @@ impl Sampler {
     /// Counts a range as lost, and returns what is known of the segments in it.
     pub(super) fn lose(&mut self, range: Range) -> Vec<Sample> {
         let inside = self.segments.range(range.start..range.end);
-        let segments: Vec<Sent> = inside.map(|(_, sent)| *sent).collect();
+        let segments: Vec<(u64, Sent)> = inside.map(|(at, sent)| (*at, *sent)).collect();
         let mut samples = Vec::with_capacity(segments.len());
         let mut start = range.start;
-        for sent in segments {
+        for (from, sent) in segments {
             let end = sent.end.min(range.end);
             self.lost += end.saturating_sub(start);
             start = start.max(end);
             samples.push(Sample {
                 in_flight: sent.in_flight,
+                len: sent.end - from,
                 lost: self.lost - sent.lost,
                 limited: sent.limited,
                 ..Sample::default()
@@ -162,6 +162,7 @@ impl Sampler {
             limited: sent.limited,
             round_trip,
             newly,
+            ..Sample::default()
         }
     }
 
@@ -218,7 +219,7 @@ mod tests {
         let mut sampler = Sampler::default();
         for n in 0..10 {
             let range = Range::new(n * 100, n * 100 + 100);
-            sampler.on_sent(at(n), range, n * 100 + 100);
+            sampler.on_sent(at(n), range, (n * 100, n * 100 + 100));
         }
         sampler
     }
@@ -249,8 +250,16 @@ mod tests {
     #[test]
     fn a_retransmission_has_no_round_trip() {
         let mut sampler = sampler();
-        sampler.on_sent(at(60), Range::new(0, 100), 1000);
+        sampler.on_sent(at(60), Range::new(0, 100), (900, 1000));
         let sample = sampler.acknowledge(at(70), (100, none()), 100);
+        assert_eq!(sample.round_trip, None);
+    }
+
+    #[test]
+    fn neither_has_one_that_begins_within_a_segment() {
+        let mut sampler = sampler();
+        sampler.on_sent(at(60), Range::new(850, 1000), (1000, 1000));
+        let sample = sampler.acknowledge(at(61), (1000, none()), 1000);
         assert_eq!(sample.round_trip, None);
     }
 
@@ -267,7 +276,7 @@ mod tests {
     fn a_pause_of_the_application_marks_a_round_trip() {
         let mut sampler = sampler();
         sampler.limit(1000);
-        sampler.on_sent(at(20), Range::new(1000, 1100), 1100);
+        sampler.on_sent(at(20), Range::new(1000, 1100), (1000, 1100));
         assert!(!sampler.acknowledge(at(60), (1000, none()), 1000).limited);
         assert!(sampler.acknowledge(at(70), (1100, none()), 100).limited);
         assert!(!sampler.is_limited());

@@ -31,6 +31,9 @@ impl Sender {
         if segment.ack < self.board.una() || segment.ack > self.board.nxt() {
             return;
         }
+        let (was_outstanding, before) = (self.board.outstanding() > 0, self.board.pipe());
+        self.congestion
+            .tell(|bbr| bbr.check_application(now, before));
         let delivery = self.deliver(now, segment, window_grew);
         self.stats.bytes_delivered += delivery.delivered;
         self.settle_tail_probe(segment);
@@ -38,7 +41,9 @@ impl Sender {
         self.recover(&delivery, new_loss);
         if self.congestion.is_modelled() {
             self.report_losses(now);
-            self.follow(now, segment, &delivery);
+            if was_outstanding {
+                self.follow(now, segment, &delivery);
+            }
         } else {
             self.grow(now, &delivery);
         }
@@ -83,19 +88,19 @@ impl Sender {
             .advance(&mut self.board, window, delivery, new_loss);
         self.stats.fast_recoveries += u64::from(begins);
         if self.congestion.is_modelled() {
-            self.note_recovery(was_open);
+            self.note_recovery(was_open, begins);
         }
     }
 
-    /// Tells BBR whether a recovery has begun or ended.
+    /// Tells BBR whether a recovery has ended, and whether one begins; both can be.
     #[cold]
-    fn note_recovery(&mut self, was_open: bool) {
-        let is_open = self.loss.is_open();
-        self.congestion.tell(|bbr| match (was_open, is_open) {
-            (true, false) => bbr.on_recovery(),
-            (false, true) => bbr.on_recovered(),
-            _ => {}
-        });
+    fn note_recovery(&mut self, was_open: bool, begins: bool) {
+        if !was_open && (begins || self.loss.is_open()) {
+            self.congestion.tell(Bbr::on_recovered);
+        }
+        if begins {
+            self.congestion.tell(Bbr::on_recovery);
+        }
     }
 
     /// Tells BBR of new losses.

@@ -4,7 +4,6 @@ use hopflow_units::{Duration, Instant};
 
 use super::usage::WindowUsage;
 use crate::bbr::{AckState, Bbr};
-use crate::ranges::Range;
 use crate::window::{AckSample, Window};
 use crate::{Algorithm, Config};
 
@@ -62,14 +61,6 @@ impl Congestion {
     #[inline]
     pub(super) fn held_until(&self) -> Option<Instant> {
         self.bbr.as_ref().and_then(|bbr| bbr.held_until())
-    }
-
-    /// Notes that a range left, which makes `pipe` bytes in flight.
-    #[inline]
-    pub(super) fn on_departure(&mut self, now: Instant, range: Range, pipe: u64) {
-        if let Some(bbr) = &mut self.bbr {
-            bbr.on_sent(now, range, pipe);
-        }
     }
 
     /// Lets BBR take something in, and the window follow it.

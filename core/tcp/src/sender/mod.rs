@@ -130,6 +130,7 @@ impl Sender {
 
     /// What goes onto the wire next.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
+        let before = self.board.pipe();
         let data = if self.due == Due::Tail {
             self.next_tail_probe(now)
         } else if self.keeps_back(now) {
@@ -140,15 +141,17 @@ impl Sender {
             self.next_new(now, false).or_else(|| self.next_guess(now))
         };
         if let Some(range) = data {
-            self.on_sent(now, range);
+            self.on_sent(now, range, before);
             return Some(Outgoing::Data(range));
         }
         if self.due == Due::Persist {
             self.due = Due::Nothing;
             return Some(Outgoing::Probe);
         }
-        self.note_rest(now);
-        if !self.timer.is_running() && self.has_new() {
+        self.note_rest();
+        // What pacing keeps back has a time of its own.
+        let is_kept = self.congestion.held_until().is_some();
+        if !self.timer.is_running() && self.has_new() && !is_kept {
             self.timer.start(now);
         }
         None
@@ -164,20 +167,20 @@ impl Sender {
         keeps
     }
 
-    /// Nothing leaves for now: if nothing waits, the application is what limits the rate.
-    fn note_rest(&mut self, now: Instant) {
-        let waits = self.has_new() || self.board.has_lost();
-        if self.congestion.is_modelled() && !waits && !self.congestion.is_early(now) {
-            let pipe = self.board.pipe();
-            self.congestion.tell(|bbr| bbr.on_nothing_to_send(pipe));
+    /// Nothing leaves for now: perhaps because nothing waits.
+    fn note_rest(&mut self) {
+        if self.congestion.is_modelled() && !self.has_new() && !self.board.has_lost() {
+            self.congestion.tell(Bbr::on_nothing_to_send);
         }
     }
 
-    fn on_sent(&mut self, now: Instant, range: Range) {
+    /// Notes a transmission, before which `before` bytes were in the network.
+    fn on_sent(&mut self, now: Instant, range: Range, before: u64) {
         let (una, nxt) = (self.board.una(), self.board.nxt());
         let pipe = self.board.pipe();
         self.congestion.on_sent(now, una, nxt, pipe);
-        self.congestion.on_departure(now, range, pipe);
+        self.congestion
+            .tell(|bbr| bbr.on_sent(now, range, (before, pipe)));
         self.loss.on_sent(range.len());
         if !self.timer.is_running() || self.due == Due::Persist {
             self.timer.start(now);
@@ -237,6 +240,7 @@ impl Sender {
             return None;
         }
         if self.board.lose_next_below_top() {
+            self.report_losses(now);
             return self.next_lost(now);
         }
         if !self.loss.take_rescue() {
