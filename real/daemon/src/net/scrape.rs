@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long a scraper may take for a piece of its request, or to take a piece of the answer.
+use super::clock::Clock;
+
+/// How long a scraper may take for the head of its request, or to take a piece of the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Pieces, of 1 KiB at most, that a request may come in.
-const PIECES: usize = 8;
+/// The largest head of a request, in bytes.
+const LARGEST: usize = 8 << 10;
 /// The page's format, `OpenMetrics`.
 const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -63,16 +65,8 @@ impl Scrape {
 }
 
 fn answer(mut socket: TcpStream, page: &impl Fn() -> String) -> io::Result<()> {
-    socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
-    let (mut request, mut piece) = (Vec::new(), [0; 1024]);
-    for _ in 0..PIECES {
-        let len = socket.read(&mut piece)?;
-        request.extend_from_slice(&piece[..len]);
-        if len == 0 || head(&request).is_some() {
-            break;
-        }
-    }
+    let request = read_head(&mut socket)?;
     let (status, body) = answer_to(&request, page);
     let length = body.len();
     let head = format!(
@@ -80,6 +74,26 @@ fn answer(mut socket: TcpStream, page: &impl Fn() -> String) -> io::Result<()> {
          Allow: GET\r\nConnection: close\r\n\r\n"
     );
     socket.write_all((head + &body).as_bytes())
+}
+
+/// Reads a head, in however many pieces it comes, or what there is of it at the end of the stream.
+fn read_head(socket: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let began = Clock::start().epoch();
+    let (mut request, mut piece) = (Vec::new(), [0; 1024]);
+    while request.len() < LARGEST && head(&request).is_none() {
+        let left = PATIENCE.saturating_sub(began.elapsed());
+        // A limit of zero is none.
+        socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        let len = socket.read(&mut piece)?;
+        if len == 0 {
+            break;
+        }
+        request.extend_from_slice(&piece[..len]);
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+    }
+    Ok(request)
 }
 
 /// Status and body of the answer to a request.
@@ -179,6 +193,30 @@ mod tests {
             ["localhost", "attacker.example"]
         );
         assert_eq!(hosts("GET /metrics HTTP/1.0").count(), 0);
+    }
+
+    #[test]
+    fn a_head_may_come_in_many_pieces_but_not_for_ever() {
+        let address = crate::net::free_address().unwrap();
+        let scrape = Scrape::start(address, || "all is well\n".to_owned()).unwrap();
+        let mut socket = TcpStream::connect(address).unwrap();
+        socket.set_nodelay(true).unwrap();
+        for piece in b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".chunks(2) {
+            socket.write_all(piece).unwrap();
+            thread::park_timeout(Duration::from_millis(1));
+        }
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+
+        let begin = Clock::start().epoch();
+        let mut slow = TcpStream::connect(address).unwrap();
+        while slow.write_all(b"a").is_ok() {
+            thread::park_timeout(Duration::from_millis(100));
+            assert!(begin.elapsed() < 4 * PATIENCE, "it is still read");
+        }
+        assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").contains("404"));
+        scrape.end();
     }
 
     #[test]
