@@ -40,7 +40,7 @@ EXPERIMENTS = ROOT / "study/reproductions/experiments"
 IN_PYTHON = ROOT / "python/hopflow/experiments.py"
 BANDS_IN_PYTHON = ROOT / "python/hopflow/bands.toml"
 GOLDEN = ROOT / "study/lab/tests/golden/hashes.txt"
-PAGES = ("README.md", "docs/joint.md", "docs/reproductions.md", "docs/truth.md")
+PAGES = ("README.md", "docs/joint.md", "docs/observer.md", "docs/reproductions.md", "docs/truth.md")
 # Evaluations with goals of our own, which do not count as values and claims of papers.
 OWN = ("joint",)
 VERDICTS = ("reproduced", "not reproduced", "undecided")
@@ -120,10 +120,13 @@ def of_program(manifest, kept):
 
 
 def of_python(marker, kept, given):
-    """How results of the Python package were made, which simulates nothing."""
+    """How results of the Python package were made; what it has simulated lies in folders beside the marker."""
     name = json.loads(marker.read_text(encoding="utf-8"))["experiment"]
     command = f"python -m hopflow reproduce {name} {given}".strip()
-    return {"experiment": name, "command": command, "results": short(kept), "golden": {}}
+    manifests = marker.parent.glob("*/manifest.json")
+    scenarios = [json.loads(manifest.read_text(encoding="utf-8"))["scenario_toml"] for manifest in manifests]
+    simulated = sorted({preset for text in scenarios for preset in presets(text)})
+    return {"experiment": name, "command": command, "results": short(kept), "golden": golden(simulated)}
 
 
 def without_courses(text):

@@ -87,9 +87,14 @@ impl Ink {
     }
 }
 
+/// Which dash and marker a series has, by its number: once colours repeat, these do not.
+const fn shape(number: usize) -> usize {
+    (number + number / SERIES) % SERIES
+}
+
 /// The dash pattern of a series; empty for a solid line.
-pub(crate) const fn dash(colour: usize) -> &'static str {
-    DASHES[colour % SERIES]
+pub(crate) const fn dash(number: usize) -> &'static str {
+    DASHES[shape(number)]
 }
 
 /// The declarations of all colours, for a style sheet.
@@ -99,15 +104,15 @@ pub(crate) fn declarations(dark: bool) -> String {
     COLOURS.into_iter().map(value).collect()
 }
 
-/// The outline of a marker of about `size` around a centre, as path data.
-pub(crate) fn marker(colour: usize, (x, y): (f64, f64), size: f64) -> String {
+/// The outline of a series' marker of about `size` around a centre, as path data.
+pub(crate) fn marker(number: usize, (x, y): (f64, f64), size: f64) -> String {
     let r = size / 2.0;
     let polygon = |corners: &[(f64, f64)]| {
         let corner = |(dx, dy): &(f64, f64)| format!("{:.1} {:.1}", x + dx * r, y + dy * r);
         let corners: Vec<String> = corners.iter().map(corner).collect();
         format!("M{}Z", corners.join("L"))
     };
-    match colour % SERIES {
+    match shape(number) {
         0 => format!(
             "M{:.1} {y:.1}a{r:.1} {r:.1} 0 1 0 {size:.1} 0a{r:.1} {r:.1} 0 1 0 -{size:.1} 0Z",
             x - r
@@ -131,6 +136,13 @@ pub(crate) fn marker(colour: usize, (x, y): (f64, f64), size: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_two_series_look_alike() {
+        let look = |number| (Ink::Series(number).index(), shape(number));
+        let looks: std::collections::BTreeSet<_> = (0..SERIES * SERIES).map(look).collect();
+        assert_eq!(looks.len(), SERIES * SERIES);
+    }
 
     /// Relative luminance (WCAG 2.2).
     fn luminance(colour: &str) -> f64 {
