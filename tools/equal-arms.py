@@ -154,15 +154,15 @@ def difference(row):
     return f"{mean} % [{low}, {high}]".replace("-", "−")
 
 
-def table(results, cell):
-    """Both refills side by side."""
+def table(results, show):
+    """Both refills side by side, each transport's row of a quantity as `show` has it."""
     refills = list(results["evaluation"])
     columns = [f"{title}, {refill}" for refill in refills for title in QUANTITIES.values()]
     lines = ["| transport | options | " + " | ".join(columns) + " |", "| --- | --- |" + " --- |" * len(columns)]
     for label in results["evaluation"][refills[0]]["web_ttlb_median"]:
         options = results["best"][label.split("+")[0]]["options"] if "+" in label else {}
         words = ", ".join(f"`{key}` {value}" for key, value in options.items()) or "as it comes"
-        cells = [cell(results["evaluation"][refill][key][label]) for refill in refills for key in QUANTITIES]
+        cells = [show(results["evaluation"][refill][key][label]) for refill in refills for key in QUANTITIES]
         lines.append(f"| `{label}` | {words} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -47,7 +47,7 @@ impl Pacer {
 
     /// Whether nothing may leave yet.
     pub(super) fn is_early(&self, now: Instant) -> bool {
-        self.left == 0 && now < self.next
+        self.left == 0 && !self.is_through(now)
     }
 
     /// Whether all that left would have been sent by now at the pacing rate.

@@ -31,10 +31,10 @@ impl Sender {
         if segment.ack < self.board.una() || segment.ack > self.board.nxt() {
             return;
         }
-        let (was_outstanding, before) = (self.board.outstanding() > 0, self.board.pipe());
+        let was_outstanding = self.board.outstanding() > 0;
         self.congestion
-            .tell(|bbr| bbr.check_application(now, before));
-        let delivery = self.deliver(now, segment, window_grew);
+            .tell(|bbr| bbr.check_application(now, self.board.pipe()));
+        let delivery = self.deliver(now, segment, (was_outstanding, window_grew));
         self.stats.bytes_delivered += delivery.delivered;
         self.settle_tail_probe(segment);
         let new_loss = self.loss.detect(&mut self.board);
@@ -51,8 +51,12 @@ impl Sender {
     }
 
     /// Finds out what has newly arrived, and counts duplicates.
-    fn deliver(&mut self, now: Instant, segment: &Segment, window_grew: bool) -> Delivery {
-        let was_outstanding = self.board.outstanding() > 0;
+    fn deliver(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        (was_outstanding, window_grew): (bool, bool),
+    ) -> Delivery {
         let blocks = segment.sack.ranges(segment.ack);
         let answered = now.saturating_sub(self.rtt().min_rtt());
         let mut delivery = self.board.acknowledge(segment.ack, blocks, answered);

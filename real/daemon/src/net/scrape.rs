@@ -82,16 +82,15 @@ fn read_head(socket: &mut TcpStream) -> io::Result<Vec<u8>> {
     let (mut request, mut piece) = (Vec::new(), [0; 1024]);
     while request.len() < LARGEST && head(&request).is_none() {
         let left = PATIENCE.saturating_sub(began.elapsed());
-        // A limit of zero is none.
-        socket.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        socket.set_read_timeout(Some(left))?;
         let len = socket.read(&mut piece)?;
         if len == 0 {
             break;
         }
         request.extend_from_slice(&piece[..len]);
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
     }
     Ok(request)
 }

@@ -128,8 +128,9 @@ impl Sweep {
 fn refill_alike(points: &mut [(Point, Choice)], refill: &str) -> Result<(), InputError> {
     for (point, choice) in points {
         choice.options.insert("refill".to_owned(), refill.into());
-        let preset = choice.preset.clone().unwrap_or_else(|| point.label());
-        hopflow_simulated_hosts::build(&preset, &choice.options)
+        let label = point.label();
+        let preset = choice.preset.as_deref().unwrap_or(&label);
+        hopflow_simulated_hosts::build(preset, &choice.options)
             .map_err(|error| InputError::at("--refill", error.to_string()))?;
     }
     Ok(())
