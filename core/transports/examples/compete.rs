@@ -99,6 +99,7 @@ fn node(name: String, delay: f64) -> NodeSpec {
             duplicate: 0.0,
             jitter: Duration::ZERO,
             reorder: false,
+            stated: 1.0,
         },
         bucket: None,
     }

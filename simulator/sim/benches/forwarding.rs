@@ -39,6 +39,7 @@ fn access(delay: Duration) -> AccessSpec {
         duplicate: 0.0,
         jitter: Duration::ZERO,
         reorder: false,
+        stated: 1.0,
     }
 }
 

@@ -71,6 +71,7 @@ fn relay(index: u32, continent: usize, random: &mut Stream) -> NodeSpec {
             duplicate: 0.0,
             jitter: Duration::ZERO,
             reorder: false,
+            stated: 1.0,
         },
         bucket: Some(BucketSpec {
             rate: Rate::from_bytes_per_sec(bandwidth).expect("the table has no zero"),

@@ -91,6 +91,7 @@ fn it_runs_in_the_simulator() {
             duplicate: 0.0,
             jitter: Duration::ZERO,
             reorder: false,
+            stated: 1.0,
         },
         bucket: None,
     };

@@ -168,3 +168,25 @@ fn a_weight_holds_circuits_to_what_so_many_connections_have() {
     assert!((0.6..1.6).contains(&one), "{one} connections with 1");
     assert!(two > 1.2 * one && two < 3.2, "{two} connections with 2");
 }
+
+/// What ten downloads get of a relay's access link whose rate its operator states as `stated` times
+/// what it is, as a share of it.
+fn stated_at(stated: f64) -> f64 {
+    let mut nodes: Vec<_> = (0..15).map(node).collect();
+    let rate = 8_000_000;
+    nodes[0].access.rate = Rate::from_bytes_per_sec(rate).unwrap();
+    nodes[0].access.stated = stated;
+    let circuits = (0..10).map(|it| circuit(&[5 + it, 1 + it % 2, 0, 3 + it % 2], None));
+    let spec = world(nodes, circuits.collect(), Duration::from_secs(20));
+    let outcome = run(&spec, &*preset("joint"));
+    let delivered: u64 = outcome.circuits.iter().map(|it| it.delivered.get()).sum();
+    delivered as f64 / (20.0 * rate as f64)
+}
+
+#[test]
+fn circuits_have_little_more_of_a_link_than_its_operator_states() {
+    let [half, right] = [0.5, 1.0].map(stated_at);
+    // Windows hold 1.1 times what the words say, and four cells.
+    assert!((0.4..0.65).contains(&half), "{half} of the link with half");
+    assert!(right > 0.8, "{right} of the link with what it is");
+}

@@ -29,6 +29,7 @@ pub(crate) fn node(number: usize) -> NodeSpec {
             duplicate: 0.0,
             jitter: Duration::ZERO,
             reorder: false,
+            stated: 1.0,
         },
         bucket: None,
     }

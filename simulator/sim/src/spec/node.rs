@@ -26,6 +26,12 @@ impl NodeSpec {
                 )));
             }
         }
+        if !(access.stated > 0.0 && access.stated.is_finite()) {
+            return Err(SpecError(format!(
+                "the stated rate of {name} is {} times the rate; allowed is above 0",
+                access.stated
+            )));
+        }
         Ok(())
     }
 }
@@ -47,6 +53,17 @@ pub struct AccessSpec {
     pub jitter: Duration,
     /// Whether jitter may reorder packets.
     pub reorder: bool,
+    /// What the node's operator states for the rate, as a multiple of it: transports that ask for the
+    /// rate are told this.
+    pub stated: f64,
+}
+
+impl AccessSpec {
+    /// The rate that the node's operator states.
+    pub(crate) fn stated_rate(&self) -> Rate {
+        let stated = (self.rate.as_f64() * self.stated).round().max(1.0);
+        Rate::from_bytes_per_sec(stated as u64).unwrap_or(self.rate)
+    }
 }
 
 impl From<&AccessSpec> for LinkConfig {

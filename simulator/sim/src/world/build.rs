@@ -197,7 +197,7 @@ impl<'a> Builder<'a> {
         let env = NodeEnv {
             node: NodeId::new(at.machine() as u32),
             bucket,
-            access: Some(share.rate(spec.access.rate)),
+            access: Some(share.rate(spec.access.stated_rate())),
             phase: random.unit(),
         };
         let host = self.deployment.transports()[transport].node(&env);

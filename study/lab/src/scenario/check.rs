@@ -235,6 +235,12 @@ impl Access {
                 );
             }
         }
+        if let Some(stated) = self.stated.filter(|s| !(*s > 0.0 && *s <= 100.0)) {
+            return fail(
+                &format!("{key}.stated"),
+                format!("{stated} is outside of what is allowed: above 0, at most 100"),
+            );
+        }
         Ok(())
     }
 }

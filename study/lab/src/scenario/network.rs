@@ -154,6 +154,10 @@ pub struct Access {
     pub jitter: Option<Text<Duration>>,
     /// Whether jitter may reorder packets; false by default.
     pub reorder: Option<bool>,
+    /// What the operator states for the rate, as a multiple of it; 1 by default. Transports that
+    /// divide the link among circuits go by this.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100))]
+    pub stated: Option<f64>,
 }
 
 impl Access {
@@ -167,6 +171,7 @@ impl Access {
             duplicate: self.duplicate.or(defaults.duplicate),
             jitter: self.jitter.or(defaults.jitter),
             reorder: self.reorder.or(defaults.reorder),
+            stated: self.stated.or(defaults.stated),
         }
     }
 
@@ -188,6 +193,7 @@ impl Access {
             duplicate: self.duplicate.unwrap_or_default(),
             jitter: self.jitter.unwrap_or_default().0,
             reorder: self.reorder.unwrap_or_default(),
+            stated: self.stated.unwrap_or(1.0),
         }
     }
 }
