@@ -44,6 +44,8 @@ static ALL: &[&dyn Experiment] = &[
     &guidelines::QUEUES,
     &guidelines::SHARES,
     &joint::EVALUATION,
+    &joint::NETWORKS,
+    &joint::SHARES,
 ];
 
 /// The experiment of this name.

@@ -113,6 +113,23 @@ fn queues(run: &Tables, network: &Network) -> Option<f64> {
     shares.reduce(f64::max)
 }
 
+/// How circuits and connections of other applications share a link.
+pub(super) fn of_shares(run: &Tables) -> Vec<Measured> {
+    let circuits = run.circuits.iter().map(|it| it.goodput_bytes_per_s);
+    let (circuits, others) = (circuits.sum::<f64>(), run.cross.iter());
+    let others: f64 = others.map(|flow| flow.goodput_bytes_per_s).sum();
+    let mut measured = vec![Measured::new(
+        "goodput of all",
+        "kB/s",
+        (circuits + others) / 1e3,
+    )];
+    if circuits + others > 0.0 {
+        let share = 100.0 * circuits / (circuits + others);
+        measured.push(Measured::new("share of circuits", "%", share));
+    }
+    measured
+}
+
 /// How the last download that begins comes to its rate.
 pub(super) fn of_start(run: &Tables, network: &Network) -> Vec<Measured> {
     let Some(number) = run.circuits.iter().map(|it| it.circuit).max() else {

@@ -1,6 +1,6 @@
-//! The evaluation of the transport `joint` on networks on which it was not designed.
+//! Evaluations of the transport `joint` on networks on which it was not designed.
 //!
-//! The data file says what is run, and the goals, which were there before the runs. Besides what every
+//! Data files say what is run, and the goals, which were there before the runs. Besides what every
 //! study measures, goals are about the network: how long its cells take without queues, and what a hop
 //! holds ([`network`]).
 
@@ -18,11 +18,15 @@ use crate::{Expectations, Experiment, Measured, Method, Part, Sweep};
 /// What the names of cases begin with in which a download starts and is seen to do so.
 const START: &str = "start";
 
-/// The evaluation.
+/// An evaluation.
 #[derive(Debug)]
 pub(super) struct Evaluation(Study);
 
 pub(super) static EVALUATION: Evaluation = Evaluation(study!("joint", &[], "joint"));
+/// On more networks.
+pub(super) static NETWORKS: Evaluation = Evaluation(study!("joint-networks", &[], "joint"));
+/// Beside connections of other applications on a relay's access link.
+pub(super) static SHARES: Evaluation = Evaluation(study!("joint-shares", &[], "joint-shares"));
 
 impl Experiment for Evaluation {
     fn id(&self) -> &'static str {
@@ -63,6 +67,8 @@ impl Sweep for Evaluation {
         let network = Network::new(&part.scenario.sample(seed));
         let mut measured = if part.case.starts_with(START) {
             measure::of_start(run, &network)
+        } else if !run.cross.is_empty() {
+            measure::of_shares(run)
         } else {
             let mut measured = self.measure(part, run);
             measured.extend(measure::of_network(run, &network));
@@ -78,21 +84,27 @@ mod tests {
     use super::*;
     use crate::{Reproduction, Setting};
 
+    const ALL: [&Evaluation; 3] = [&EVALUATION, &NETWORKS, &SHARES];
+
     #[test]
     fn no_network_is_one_of_those_that_joint_was_designed_on() {
-        let scenario = Scenario::parse(EVALUATION.scenario(), "").unwrap();
-        let data = Expectations::parse(EVALUATION.data(), "").unwrap();
-        for part in EVALUATION.parts(&scenario, &data).unwrap() {
-            let more = part.scenario.seeds.resized(50);
-            for seeds in [part.scenario.seeds, more] {
-                let seeds = seeds.list();
-                assert!(seeds.iter().all(|seed| *seed > 1000), "{}", part.case);
+        for evaluation in ALL {
+            let scenario = Scenario::parse(evaluation.scenario(), "").unwrap();
+            let data = Expectations::parse(evaluation.data(), "").unwrap();
+            for part in evaluation.parts(&scenario, &data).unwrap() {
+                let more = part.scenario.seeds.resized(50);
+                for seeds in [part.scenario.seeds, more] {
+                    let seeds = seeds.list();
+                    assert!(seeds.iter().all(|seed| *seed > 1000), "{}", part.case);
+                }
             }
         }
     }
 
     #[test]
     fn all_cases_are_valid_scenarios() {
-        Reproduction::plan(&EVALUATION, &Setting::default(), "").unwrap();
+        for evaluation in ALL {
+            Reproduction::plan(evaluation, &Setting::default(), "").unwrap();
+        }
     }
 }
