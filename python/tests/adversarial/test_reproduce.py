@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import csv
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from hopflow import experiments
+from hopflow.adversarial.data import FACES_PACKAGE
 from hopflow.experiments import Options
 
 pytest.importorskip("hopflow._native", reason="pages are written by the compiled module")
@@ -36,3 +38,12 @@ def test_nets_are_trained_once_for_all_of_them(
     for arm in ("as-published", "penalised"):
         assert told.count(f"{arm}, seed 1, epoch 120:") == 1
     assert set(verdicts(tmp_path / "gan-table1").values()) == {"not judged"}
+
+
+@pytest.mark.skipif(find_spec(FACES_PACKAGE) is None, reason="no package with the faces")
+def test_faces_are_shown_and_not_judged(tmp_path: Path) -> None:
+    experiments.find("gan-faces")(Options(tmp_path, seeds=1, quick=True, threads=1))
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").count("<img") == 2
+    found = verdicts(tmp_path)
+    assert set(found.values()) == {"not judged"}
+    assert {"log-likelihood of training images", "log-likelihood, seed"} <= set(found)

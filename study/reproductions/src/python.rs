@@ -45,6 +45,10 @@ const ALL: &[InPython] = &[
         "Adversarial nets, Figure 3: images between two samples",
     ),
     experiment(
+        "gan-faces",
+        "Adversarial nets, Table 1 and Figure 2 b: a public set of faces in place of the paper's",
+    ),
+    experiment(
         "gan-sec7",
         "Adversarial nets, section 7: conditions, inference of the noise, few labels",
     ),

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
 
 from hopflow._bands import Band, band
 from hopflow.adversarial import parzen, quality
 from hopflow.adversarial.data import Split
 from hopflow.adversarial.reproduce import nets
+from hopflow.adversarial.reproduce.images import anchors, show_draws, spread
 from hopflow.adversarial.reproduce.pictures import grid, png
 from hopflow.adversarial.training import Training
 from hopflow.experiments import Options, Value, origin, write_values
@@ -76,7 +76,7 @@ class _Judge:
         features = self._classifier.features(images)
         return _Reached(
             parzen.estimate(images, split.validation.x[: nets.VALIDATION_ROWS], split.test.x),
-            _spread(images) / _spread(split.train.x),
+            spread(images) / spread(split.train.x),
             quality.frechet(self._real, features),
             *quality.precision_and_recall(self._real, features),
         )
@@ -87,15 +87,13 @@ def table1(options: Options) -> None:
     chosen = nets.setup(options)
     split = chosen.split()
     judge = _Judge(split)
-    anchors = {
-        name: judge.reached(images) for name, images in _anchors(split, chosen.samples).items()
-    }
-    trainings = nets.trained(options, options.seeds or nets.SEEDS)
+    real = {name: judge.reached(images) for name, images in anchors(split, chosen.samples).items()}
+    trainings = nets.trained(chosen, options, options.seeds or nets.SEEDS)
     reached = {
         arm: [_reached(chosen, arm, split, judge, *one) for one in enumerate(of_arm, start=1)]
         for arm, of_arm in trainings.items()
     }
-    values = _table1_values(anchors, reached, judged=chosen.name == "MNIST")
+    values = _table1_values(real, reached, judged=chosen.name == "MNIST")
     values.append(_plain("accuracy of the classifier on test images", judge.accuracy()))
     write_values(options.out, values)
     page = _table1_page(chosen, values, reached)
@@ -129,21 +127,11 @@ def fig2(options: Options) -> None:
     split = chosen.split()
     page = Page(f"Adversarial nets: Figure 2 a, {chosen.name}", _SOURCE + "Figure 2")
     values = []
-    for arm, trainings in nets.trained(options, options.seeds or 1).items():
+    for arm, trainings in nets.trained(chosen, options, options.seeds or 1).items():
         game, state = chosen.game(split, arm), trainings[0].state
-        samples = game.sample(state, 20, _SAMPLE_SEED)
-        nearest = _nearest(samples[4::5], split.train.x)
-        rows = [np.concatenate([samples[5 * n : 5 * n + 5], nearest[n : n + 1]]) for n in range(4)]
-        many = game.sample(state, 250, _SAMPLE_SEED + 1)
-        ratio = _distance(many, split.train.x) / _distance(split.test.x[:250], split.train.x)
+        ratio = show_draws(page, arm, game, state, split, _SAMPLE_SEED)
         what = "distance to the nearest training example, samples over test data"
         values.append(Value("gan-fig2", what, "", arm, None, 1, ratio))
-        page.section(f"{arm}: samples").prose(
-            "Four rows of five fair draws. The sixth column is the training example that is "
-            "nearest to the fifth, by the squared distance of pixels.",
-            f"On average a sample's nearest training example is {ratio:.2f} times as far away as a "
-            "test example's: copies would give 0.",
-        ).image(png(grid(np.concatenate(rows), 6, scale=5)), "Samples and nearest examples.")
     write_values(options.out, values)
     page.add(origin("gan-fig2", options, 1))
     _print(page.write(options.out), values)
@@ -156,7 +144,7 @@ def fig3(options: Options) -> None:
     page = Page(f"Adversarial nets: Figure 3, {chosen.name}", _SOURCE + "Figure 3")
     shares = np.linspace(0.0, 1.0, 10)[:, None]
     values = []
-    for arm, trainings in nets.trained(options, options.seeds or 1).items():
+    for arm, trainings in nets.trained(chosen, options, options.seeds or 1).items():
         game = chosen.game(split, arm)
         random, root = np.random.default_rng(3), 3.0**0.5
         ends = random.uniform(-root, root, (2, 2, game.settings.noise_size))
@@ -188,25 +176,6 @@ def _reached(
         for state in (training.best, training.state)
     )
     return _Seed(training, *map(judge.reached, draws))
-
-
-def _anchors(split: Split, count: int) -> dict[str, NDArray[np.float32]]:
-    """Images that need no nets: training images, the same blurred, and a simple model's."""
-    random = np.random.default_rng(0)
-    train = split.train.x
-    rows = train[random.choice(len(train), min(count, len(train)), replace=False)]
-    mean = train.mean(axis=0, dtype=np.float64)
-    covariance = np.cov(train[::5], rowvar=False)
-    normal = random.multivariate_normal(
-        mean, covariance, count, method="eigh", check_valid="ignore"
-    )
-    side = round(train.shape[1] ** 0.5)
-    blurred = gaussian_filter(rows.reshape(-1, side, side), sigma=(0.0, 1.0, 1.0))
-    return {
-        "training images": rows,
-        "blurred training images": blurred.reshape(rows.shape).astype(np.float32),
-        "normal distribution": np.clip(normal, 0.0, 1.0).astype(np.float32),
-    }
 
 
 def _plain(quantity: str, number: float, arm: str = "", seed: int | None = None) -> Value:
@@ -299,11 +268,6 @@ def _figures(value: Value) -> Special:
     return figures(f"{value.mean:.1f} {value.unit}" if value.unit else f"{value.mean:.3g}")
 
 
-def _spread(x: NDArray[np.float32]) -> float:
-    """The mean over pixels of their standard deviation over images."""
-    return float(x.std(axis=0).mean())
-
-
 def _curves(page: Page, arm: nets.Arm, trainings: list[Training]) -> None:
     epoch = Axis("epoch")
     looked = [[row for row in one.history if row.parzen is not None] for one in trainings]
@@ -337,14 +301,3 @@ def _curves(page: Page, arm: nets.Arm, trainings: list[Training]) -> None:
                 for n, one in enumerate(trainings, start=1)
             ],
         )
-
-
-def _nearest(x: NDArray[np.float32], train: NDArray[np.float32]) -> NDArray[np.float32]:
-    rows = [int(np.argmin(((train - one) ** 2).sum(axis=1))) for one in x]
-    return train[rows]
-
-
-def _distance(x: NDArray[np.float32], train: NDArray[np.float32]) -> float:
-    """Mean distance to the nearest training example."""
-    squares = (x**2).sum(1)[:, None] + (train**2).sum(1)[None, :] - 2.0 * x @ train.T
-    return float(np.sqrt(np.maximum(squares, 0.0).min(axis=1)).mean())

@@ -38,7 +38,7 @@ def reproduce(options: Options) -> None:
     """Conditions, inference and features, each measured against what chance or pixels give."""
     chosen = nets.setup(options)
     split = chosen.split()
-    trainings = nets.trained(options, options.seeds or nets.SEEDS, (_ARM,))[_ARM]
+    trainings = nets.trained(chosen, options, options.seeds or nets.SEEDS, (_ARM,))[_ARM]
     game, state = chosen.game(split, _ARM), trainings[0].state
     conditional, told = _conditional(chosen, split)
     samples = _told(conditional, told)
