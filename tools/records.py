@@ -42,7 +42,7 @@ BANDS_IN_PYTHON = ROOT / "python/hopflow/bands.toml"
 GOLDEN = ROOT / "study/lab/tests/golden/hashes.txt"
 PAGES = ("README.md", "docs/joint.md", "docs/observer.md", "docs/reproductions.md", "docs/truth.md")
 # Evaluations with goals of our own, which do not count as values and claims of papers.
-OWN = ("joint",)
+OWN = ("joint", "joint-networks", "joint-shares")
 VERDICTS = ("reproduced", "not reproduced", "undecided")
 BLOCK = re.compile(r"<!-- record: (.*?) -->\n.*?<!-- end of record -->", re.DOTALL)
 
