@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter
 
 from hopflow.adversarial.algorithm import Game
 from hopflow.adversarial.data import Split
-from hopflow.adversarial.reproduce.pictures import grid, png
+from hopflow.adversarial.reproduce.pictures import grid, png, side
 from hopflow.adversarial.settings import State
 from hopflow.report import Page
 
@@ -59,11 +59,6 @@ def show_draws(page: Page, arm: str, game: Game, state: State, split: Split, see
         "Samples and nearest examples.",
     )
     return ratio
-
-
-def side(images: NDArray[np.float32]) -> int:
-    """Pixels at each side of square images, shape `(n, pixels)`."""
-    return round(images.shape[1] ** 0.5)
 
 
 def _nearest(x: NDArray[np.float32], train: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 
 import numpy as np
 from matplotlib import image
@@ -20,14 +21,19 @@ def grid(
         scale: Pixels of the grid for one of an image.
         gap: Pixels of an image between two of them.
     """
-    side = round(images.shape[1] ** 0.5)
+    pixels = side(images)
     rows = len(images) // columns
-    step = side + gap
+    step = pixels + gap
     canvas = np.ones((rows * step - gap, columns * step - gap))
     for number, one in enumerate(images[: rows * columns]):
         top, left = number // columns * step, number % columns * step
-        canvas[top : top + side, left : left + side] = one.reshape(side, side)
+        canvas[top : top + pixels, left : left + pixels] = one.reshape(pixels, pixels)
     return np.repeat(np.repeat(canvas, scale, axis=0), scale, axis=1)
+
+
+def side(images: NDArray[np.floating]) -> int:
+    """Pixels at each side of square images, shape `(n, pixels)`."""
+    return math.isqrt(images.shape[1])
 
 
 def png(grey: NDArray[np.floating]) -> bytes:
