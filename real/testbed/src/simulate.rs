@@ -82,6 +82,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         duplicate: 0.0,
         jitter: Duration::ZERO,
         reorder: false,
+        stated: 1.0,
     };
     let node = |(number, name): (usize, &str)| NodeSpec {
         name: name.to_owned(),
