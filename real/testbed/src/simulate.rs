@@ -73,8 +73,9 @@ fn run(world: &WorldSpec, factory: &dyn Factory<Simulated>) -> Result<Outcome, S
     Ok(outcome.expect("nobody stops it"))
 }
 
-fn world(settings: &Settings, seed: u64) -> WorldSpec {
-    let access = AccessSpec {
+/// The access link of every node.
+fn access(settings: &Settings) -> AccessSpec {
+    AccessSpec {
         rate: settings.rate.unwrap_or(UNLIMITED),
         delay: settings.access_delay(),
         queue: QueueSpec::DropTail { packets: 100 },
@@ -83,10 +84,13 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         jitter: Duration::ZERO,
         reorder: false,
         stated: 1.0,
-    };
+    }
+}
+
+fn world(settings: &Settings, seed: u64) -> WorldSpec {
     let node = |(number, name): (usize, &str)| NodeSpec {
         name: name.to_owned(),
-        access: access.clone(),
+        access: access(settings),
         bucket: settings
             .middle_rate
             .filter(|_| number == 2)
