@@ -344,19 +344,98 @@ def several(name, quantities):
     return table(header, [[what, *(of.get(transport, "") for transport in transports)] for what, of in rows])
 
 
-def cases(name, what):
-    """The values of a quantity in all cases: a row for each case, a column for each transport."""
-    quantity, x = at_point(what)
-    found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity and not is_claim(value)]
-    found = [value for value in found if place(value["x"]) == x]
-    transports = list(dict.fromkeys(value["transport"] for value in found))
+def cases(name, whats, across=False):
+    """The values of quantities in all cases: a row for each case and a column for each transport, or `across`."""
+    rows, transports, units = {}, [], []
+    for what in whats.split("; "):
+        quantity, x = at_point(what)
+        found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity and not is_claim(value)]
+        found = [value for value in found if place(value["x"]) == x]
+        if not found:
+            raise SystemExit(f'the record of {name} has no "{what}"')
+        transports += [value["transport"] for value in found]
+        for value in found:
+            case = value["quantity"].partition(", ")[2]
+            said = rows.setdefault((case, value["n"]), {}).setdefault(value["transport"], [])
+            said.append(with_interval(value) + judged(value))
+        units.append(f"{what} ({found[0]['unit']})" if found[0]["unit"] else what)
+    transports = list(dict.fromkeys(transports))
+    header = [" / ".join(units), "networks", *(f"`{transport}`" for transport in transports)]
+    lines = [[case, n, *(" / ".join(of.get(transport, [])) for transport in transports)] for (case, n), of in rows.items()]
+    if across:
+        header, *lines = zip(header, *lines)
+    return table([*header], lines)
+
+
+def courses(name, what):
+    """Curves: a row for each quantity, or each case of it, and transport, a column for each x.
+
+    All transports, or those behind " of ".
+    """
+    quantities, _, wanted = what.partition(" of ")
+    quantities, wanted = quantities.split("; "), wanted.split(", ") if wanted else []
+    curves = [value for value in values(name) if value["x"] and not is_claim(value)]
+    curves = [value for value in curves if not wanted or value["transport"] in wanted]
     rows = {}
-    for value in found:
-        case = value["quantity"].partition(", ")[2]
-        rows.setdefault((case, value["n"]), {})[value["transport"]] = with_interval(value) + judged(value)
-    unit = f"{what} ({found[0]['unit']})" if found and found[0]["unit"] else what
-    lines = [[case, n, *(of.get(transport, "") for transport in transports)] for (case, n), of in rows.items()]
-    return table([unit, "networks", *(f"`{transport}`" for transport in transports)], lines)
+    for quantity in quantities:
+        found = [value for value in curves if value["quantity"] == quantity]
+        found = found or [value for value in curves if value["quantity"].startswith(f"{quantity}, ")]
+        if not found:
+            raise SystemExit(f'the record of {name} has no curve "{quantity}"')
+        order = [value["quantity"] for value in found]
+        for value in sorted(found, key=lambda value: order.index(value["quantity"])):
+            unit = f" ({value['unit']})" if value["unit"] else ""
+            case = value["quantity"].removeprefix(quantity).removeprefix(", ")
+            label = case if len(quantities) == 1 else value["quantity"] + unit
+            rows.setdefault((label, value["transport"]), {})[value["x"]] = number(value["mean"])
+    xs = sorted({x for of in rows.values() for x in of}, key=float)
+    title = quantities[0] + unit if len(quantities) == 1 else ""
+    labels, transports = ({key[i] for key in rows} for i in range(2))
+    columns = [[title, *(label for label, _ in rows)], ["transport", *(f"`{transport}`" for _, transport in rows)]]
+    if len(labels) == 1:
+        columns.pop(0)
+        columns[0][0] = title
+    elif len(transports) == 1:
+        columns.pop()
+        columns[0][0] += f", `{transports.pop()}`"
+    columns += [[place(x), *(of.get(x, "") for of in rows.values())] for x in xs]
+    header, *lines = ([column[row] for column in columns] for row in range(len(rows) + 1))
+    return table(header, lines)
+
+
+def grid(name, what):
+    """Quantities "A of R", or "A, R" at several x: a row for each R, or transport and x, a column for each A."""
+    (columns, names), rows, units = (part.split("; ") for part in what.split(" | ")), {}, {}
+    for column, row in ((column, row) for column in columns for row in names):
+        quantity = f"{column} {row}" if row.startswith("of ") else f"{column}, {row}"
+        found = [value for value in values(name) if value["quantity"] == quantity]
+        if not found:
+            raise SystemExit(f'the record of {name} has no "{quantity}"')
+        for value in found:
+            label = f"`{value['transport']}`, {row} {place(value['x'])}" if value["x"] else row.removeprefix("of ")
+            rows.setdefault(label, {})[column] = with_interval(value)
+            units[column] = f" ({value['unit']})" if value["unit"] else ""
+    header = ["", *(column + units[column] for column in columns)]
+    return table(header, [[label, *(of.get(column, "") for column in columns)] for label, of in rows.items()])
+
+
+def pairs(name, quantities):
+    """Claims about several quantities: a row for each pair of transports and x, a column for each quantity."""
+    quantities, rows = quantities.split("; "), {}
+    for value in values(name):
+        quantity = value["quantity"].removesuffix(": difference")
+        if is_claim(value) and quantity in quantities:
+            of = rows.setdefault((value["transport"], value["x"], value["n"]), {})
+            unit = value["unit"] if value["unit"] == "%" else f" {value['unit']}"
+            of[quantity] = f"{with_interval(value)} {unit}{judged(value)}"
+    missing = set(quantities).difference(*rows.values())
+    if missing:
+        raise SystemExit(f'the record of {name} has no claim about "{missing.pop()}"')
+    lines = [
+        [pair + (f", {place(x)}" if x else ""), n, *(of.get(quantity, "") for quantity in quantities)]
+        for (pair, x, n), of in rows.items()
+    ]
+    return table(["of", "networks", *quantities], lines)
 
 
 def judged(value):
@@ -423,7 +502,15 @@ def block(order):
         return cases(*rest)
     if kind == "differences":
         return differences(*rest)
-    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, rows ID QUANTITY [at X]; ..., claims ID [ENDING], cases ID QUANTITY [at X], differences ID FIRST: QUANTITY')
+    if kind == "across":
+        return cases(*rest, across=True)
+    if kind == "grid":
+        return grid(*rest)
+    if kind == "courses":
+        return courses(*rest)
+    if kind == "pairs":
+        return pairs(*rest)
+    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, rows ID QUANTITY [at X]; ..., claims ID [ENDING], cases or across ID QUANTITY [at X]; ..., grid ID QUANTITY; ... | of WHAT; ..., differences ID FIRST: QUANTITY, courses ID QUANTITY; ... [of TRANSPORT, ...], pairs ID QUANTITY; ...')
 
 
 def page(text):
