@@ -40,7 +40,7 @@ EXPERIMENTS = ROOT / "study/reproductions/experiments"
 IN_PYTHON = ROOT / "python/hopflow/experiments.py"
 BANDS_IN_PYTHON = ROOT / "python/hopflow/bands.toml"
 GOLDEN = ROOT / "study/lab/tests/golden/hashes.txt"
-PAGES = ("README.md", "docs/joint.md", "docs/observer.md", "docs/reproductions.md", "docs/truth.md")
+PAGES = tuple(f"docs/{page}.md" for page in ("joint", "observer", "reproductions", "traffic", "truth")) + ("README.md",)
 # Evaluations with goals of our own, which do not count as values and claims of papers.
 OWN = ("joint", "joint-networks", "joint-shares")
 VERDICTS = ("reproduced", "not reproduced", "undecided")
@@ -340,7 +340,8 @@ def several(name, quantities):
         most = max(most, *(int(value["n"]) for value in found))
         unit = f" ({found[0]['unit']})" if found[0]["unit"] else ""
         rows.append((what + unit, {value["transport"]: with_interval(value) + judged(value) for value in found}))
-    header = [f"{most} networks", *(f"`{transport}`" for transport in transports)]
+    draws = "networks" if (EXPERIMENTS / f"{name}.toml").is_file() else "seeds"
+    header = [f"{most} {draws}", *(f"`{transport}`" for transport in transports)]
     return table(header, [[what, *(of.get(transport, "") for transport in transports)] for what, of in rows])
 
 

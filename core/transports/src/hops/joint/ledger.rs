@@ -155,7 +155,7 @@ impl Ledger {
         self.flows[index] = Entry::new(site.role);
     }
 
-    /// A cell arrived behind `waiting` others.
+    /// A cell arrived; with it `waiting` of its flow are here.
     pub(super) fn note_arrival(&mut self, flow: FlowId, waiting: u64) {
         let entry = &mut self.flows[flow.index()];
         entry.arrived += 1;
