@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import struct
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -51,12 +50,7 @@ def test_a_pgm_file_that_is_cut_off_or_of_another_kind_is_refused() -> None:
         data.read_pgm(whole.replace(b"P5", b"P6"))
 
 
-needs_faces = pytest.mark.skipif(
-    find_spec(data.FACES_PACKAGE) is None, reason=f"no package {data.FACES_PACKAGE} with the faces"
-)
-
-
-@needs_faces
+@pytest.mark.usefixtures("with_faces")
 def test_no_face_is_of_a_person_in_two_parts() -> None:
     found = data.faces()
     parts = [set(part.labels.tolist()) for part in (found.train, found.validation, found.test)]

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import csv
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from hopflow import experiments
-from hopflow.adversarial.data import FACES_PACKAGE
 from hopflow.experiments import Options
 
 pytest.importorskip("hopflow._native", reason="pages are written by the compiled module")
@@ -40,7 +38,7 @@ def test_nets_are_trained_once_for_all_of_them(
     assert set(verdicts(tmp_path / "gan-table1").values()) == {"not judged"}
 
 
-@pytest.mark.skipif(find_spec(FACES_PACKAGE) is None, reason="no package with the faces")
+@pytest.mark.usefixtures("with_faces")
 def test_faces_are_shown_and_not_judged(tmp_path: Path) -> None:
     experiments.find("gan-faces")(Options(tmp_path, seeds=1, quick=True, threads=1))
     assert (tmp_path / "report.html").read_text(encoding="utf-8").count("<img") == 2
