@@ -115,8 +115,14 @@ def of_program(manifest, kept):
         "runs": len(runs),
         "seconds": round(sum(run["wall_seconds"] for run in runs), 1),
         "results": short("".join(run["results"] for run in runs) or kept),
-        "golden": golden(presets(manifest["scenario_toml"])) if runs else {},
+        "golden": golden(presets(manifest["scenario_toml"])) if runs else of_curves(kept),
     }
+
+
+def of_curves(kept):
+    """The golden hashes of presets that an experiment without runs of a scenario has curves of."""
+    transports = {value["transport"] for value in csv.DictReader(kept.splitlines())}
+    return {preset: hashes for preset, hashes in sorted(golden(transports).items()) if hashes}
 
 
 def of_python(marker, kept, given):
