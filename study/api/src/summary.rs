@@ -32,10 +32,24 @@ pub fn comparison_json(comparison: &Comparison) -> Value {
         .iter()
         .map(|compared| quantity_json(compared, &comparison.transports))
         .collect();
+    let downloads: Vec<_> = comparison
+        .transports
+        .iter()
+        .zip(&comparison.downloads)
+        .map(|(label, ends)| {
+            json!({
+                "transport": label,
+                "complete": ends.complete,
+                "open": ends.open,
+                "broken_off": ends.broken_off,
+            })
+        })
+        .collect();
     json!({
         "transports": comparison.transports,
         "networks": comparison.networks,
         "quantities": quantities,
+        "downloads": downloads,
     })
 }
 

@@ -37,8 +37,8 @@ mod write;
 
 pub use atlas::{Atlas, AtlasEntry, AtlasFound, VerdictCounts};
 pub use compare::{
-    Better, Compared, Comparison, Difference, Dimension, Entry, Finding, Kind, Quantity, Shown,
-    comparison, from_results, measures, quantities,
+    Better, Compared, Comparison, Difference, Dimension, Ends, Entry, Finding, Kind, Quantity,
+    Shown, comparison, from_results, measures, quantities,
 };
 pub use error::Error;
 pub use figures::{FigurePage, curves, page as figure_page, value_table};

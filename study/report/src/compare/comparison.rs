@@ -26,6 +26,45 @@ pub struct Comparison {
     pub networks: usize,
     /// The quantities that any transport has.
     pub quantities: Vec<Compared>,
+    /// What became of each transport's downloads.
+    pub downloads: Vec<Ends>,
+}
+
+/// What became of the downloads of a transport, those that began in the warm-up left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// How many were complete.
+    pub complete: usize,
+    /// How many were open at the end of their run.
+    pub open: usize,
+    /// How many were broken off.
+    pub broken_off: usize,
+}
+
+impl Ends {
+    fn of(transport: &Transport) -> Self {
+        let mut ends = Self::default();
+        for run in &transport.runs {
+            ends.complete += run.downloads.len();
+            ends.open += run.open.len();
+            ends.broken_off += run.failed.len();
+        }
+        ends
+    }
+
+    /// How many did not finish, if some did not.
+    fn unfinished(&self) -> Option<String> {
+        let all = self.complete + self.open + self.broken_off;
+        let counts = [
+            (self.open, "still open at the end"),
+            (self.broken_off, "broken off"),
+        ];
+        let parts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts
+            .map(|(count, how)| format!("{count} of {all} {how}"))
+            .collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 /// One quantity of all transports.
@@ -125,6 +164,7 @@ impl Comparison {
             quantities: compared
                 .filter(|compared| compared.entries.iter().any(|entry| entry.value.is_some()))
                 .collect(),
+            downloads: transports.iter().map(Ends::of).collect(),
         }
     }
 
@@ -166,7 +206,17 @@ impl Comparison {
              of Kaplan and Meier, and where too few finished, at least what is said."
                 .to_owned(),
         );
+        notes.extend(self.unfinished());
         notes
+    }
+
+    /// How many downloads did not finish, of each transport that has some.
+    fn unfinished(&self) -> Option<String> {
+        let of = self.transports.iter().zip(&self.downloads);
+        let parts: Vec<String> = of
+            .filter_map(|(label, ends)| Some(format!("{label}: {}", ends.unfinished()?)))
+            .collect();
+        (!parts.is_empty()).then(|| format!("Downloads that did not finish. {}.", parts.join("; ")))
     }
 }
 
@@ -384,5 +434,25 @@ mod tests {
     fn a_zero_to_compare_with_has_no_percent() {
         let found = difference(&networks(&[0.0; 2]), &networks(&[1.0, 3.0]), Better::Lower);
         assert_eq!(found.unwrap().percent, None);
+    }
+    #[test]
+    fn notes_say_what_did_not_finish() {
+        let ends = |open, broken_off| Ends {
+            complete: 8,
+            open,
+            broken_off,
+        };
+        let mut comparison = Comparison {
+            transports: vec!["vanilla".to_owned(), "backtap".to_owned()],
+            networks: 2,
+            quantities: Vec::new(),
+            downloads: vec![ends(0, 0), ends(1, 2)],
+        };
+        assert_eq!(
+            comparison.notes().pop().unwrap(),
+            "Downloads that did not finish. backtap: 1 of 11 still open at the end, 2 of 11 broken off."
+        );
+        comparison.downloads[1] = ends(0, 0);
+        assert_eq!(comparison.unfinished(), None);
     }
 }

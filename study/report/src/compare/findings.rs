@@ -1,7 +1,6 @@
 //! What the comparison found, in sentences.
 
 use super::comparison::{Compared, Comparison, Finding, Shown};
-use super::load::Transport;
 use crate::model::Section;
 
 /// The quantities that sentences are about, and how a sentence calls them.
@@ -14,14 +13,13 @@ const HEADLINES: [(&str, &str); 6] = [
     ("fairness", "fairness F"),
 ];
 
-/// A sentence for each transport, one on what did not finish, and what a reader must know.
-pub(super) fn section(comparison: &Comparison, transports: &[Transport]) -> Section {
+/// A sentence for each transport, and what a reader must know.
+pub(super) fn section(comparison: &Comparison) -> Section {
     let mut section = Section::new("Findings", Vec::new());
     section.prose.extend(first(comparison));
-    for number in 1..transports.len() {
+    for number in 1..comparison.transports.len() {
         section.prose.extend(sentence(comparison, number));
     }
-    section.prose.extend(unfinished(transports));
     section.with_prose(comparison.notes().join(" "))
 }
 
@@ -97,23 +95,4 @@ fn with_unit(compared: &Compared, text: &str) -> String {
         "" => text.to_owned(),
         unit => format!("{text} {unit}"),
     }
-}
-
-/// How many downloads did not finish, of each transport that has some.
-fn unfinished(transports: &[Transport]) -> Option<String> {
-    let count = |transport: &Transport| {
-        let runs = || transport.runs.iter();
-        let open: usize = runs().map(|run| run.open.len()).sum();
-        let failed: usize = runs().map(|run| run.failed.len()).sum();
-        let done: usize = runs().map(|run| run.downloads.len()).sum();
-        let all = open + failed + done;
-        let counts = [(open, "still open at the end"), (failed, "broken off")];
-        let parts = counts.into_iter().filter(|(count, _)| *count > 0);
-        let parts: Vec<String> = parts
-            .map(|(count, how)| format!("{count} of {all} {how}"))
-            .collect();
-        (!parts.is_empty()).then(|| format!("`{}`: {}", transport.label, parts.join(", ")))
-    };
-    let parts: Vec<String> = transports.iter().filter_map(count).collect();
-    (!parts.is_empty()).then(|| format!("Downloads that did not finish. {}.", parts.join("; ")))
 }

@@ -27,7 +27,7 @@ use hopflow_results::{Folder, Manifest};
 use crate::error::Error;
 use crate::figures;
 use crate::model::{Block, Document, Fact, Section};
-pub use comparison::{Compared, Comparison, Difference, Entry, Finding, Shown, comparison};
+pub use comparison::{Compared, Comparison, Difference, Ends, Entry, Finding, Shown, comparison};
 use detail::Detail;
 pub use kind::Kind;
 use load::Transport;
@@ -75,7 +75,7 @@ pub fn from_results(dir: &Path) -> Result<Document, Error> {
 
 fn compare(manifest: &Manifest, transports: &[Transport], detail: &Detail) -> Document {
     let comparison = Comparison::of(transports);
-    let mut findings = findings::section(&comparison, transports);
+    let mut findings = findings::section(&comparison);
     findings
         .blocks
         .extend(unfinished(manifest).map(Block::Note));
