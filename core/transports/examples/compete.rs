@@ -91,16 +91,11 @@ fn rate(bytes: f64) -> Rate {
 fn node(name: String, delay: f64) -> NodeSpec {
     NodeSpec {
         name,
-        access: AccessSpec {
-            rate: rate(FAST),
-            delay: Duration::from_secs_f64(delay),
-            queue: QueueSpec::DropTail { packets: 1000 },
-            loss: 0.0,
-            duplicate: 0.0,
-            jitter: Duration::ZERO,
-            reorder: false,
-            stated: 1.0,
-        },
+        access: AccessSpec::new(
+            rate(FAST),
+            Duration::from_secs_f64(delay),
+            QueueSpec::DropTail { packets: 1000 },
+        ),
         bucket: None,
     }
 }

@@ -75,16 +75,11 @@ fn run(world: &WorldSpec, factory: &dyn Factory<Simulated>) -> Result<Outcome, S
 
 /// The access link of every node.
 fn access(settings: &Settings) -> AccessSpec {
-    AccessSpec {
-        rate: settings.rate.unwrap_or(UNLIMITED),
-        delay: settings.access_delay(),
-        queue: QueueSpec::DropTail { packets: 100 },
-        loss: 0.0,
-        duplicate: 0.0,
-        jitter: Duration::ZERO,
-        reorder: false,
-        stated: 1.0,
-    }
+    AccessSpec::new(
+        settings.rate.unwrap_or(UNLIMITED),
+        settings.access_delay(),
+        QueueSpec::DropTail { packets: 100 },
+    )
 }
 
 fn world(settings: &Settings, seed: u64) -> WorldSpec {

@@ -31,16 +31,11 @@ const RUNS: usize = 7;
 const SIMULATED: Duration = Duration::from_secs(20);
 
 fn access(delay: Duration) -> AccessSpec {
-    AccessSpec {
-        rate: Rate::from_megabits_per_sec(10_000),
+    AccessSpec::new(
+        Rate::from_megabits_per_sec(10_000),
         delay,
-        queue: QueueSpec::DropTail { packets: 1000 },
-        loss: 0.0,
-        duplicate: 0.0,
-        jitter: Duration::ZERO,
-        reorder: false,
-        stated: 1.0,
-    }
+        QueueSpec::DropTail { packets: 1000 },
+    )
 }
 
 /// Relays of 1 to 6 MB/s, a client and three distinct relays per circuit, 5 to 25 ms to the hub.

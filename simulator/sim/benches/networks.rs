@@ -63,16 +63,11 @@ fn relay(index: u32, continent: usize, random: &mut Stream) -> NodeSpec {
     let bandwidth = random.value(&table(BANDWIDTH)) as u64;
     NodeSpec {
         name: format!("relay {index}"),
-        access: AccessSpec {
-            rate: Rate::from_megabits_per_sec(10_000),
-            delay: Duration::from_nanos((delay * 1e6) as u64),
-            queue: QUEUE,
-            loss: 0.0,
-            duplicate: 0.0,
-            jitter: Duration::ZERO,
-            reorder: false,
-            stated: 1.0,
-        },
+        access: AccessSpec::new(
+            Rate::from_megabits_per_sec(10_000),
+            Duration::from_nanos((delay * 1e6) as u64),
+            QUEUE,
+        ),
         bucket: Some(BucketSpec {
             rate: Rate::from_bytes_per_sec(bandwidth).expect("the table has no zero"),
             depth: None,

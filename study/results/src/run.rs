@@ -78,6 +78,18 @@ pub struct TraceFile {
 }
 
 impl Tables {
+    /// The goodput of all circuits together, in bytes per second.
+    pub fn goodput(&self) -> f64 {
+        let circuits = self.circuits.iter();
+        circuits.map(|circuit| circuit.goodput_bytes_per_s).sum()
+    }
+
+    /// The goodput of all connections that are not the overlay's, in bytes per second.
+    pub fn cross_goodput(&self) -> f64 {
+        let flows = self.cross.iter();
+        flows.map(|flow| flow.goodput_bytes_per_s).sum()
+    }
+
     /// The hash of the results: of all rows in order, independent of how files encode them.
     ///
     /// Metrics are left out: they are what layers think of the state by which they act, and what

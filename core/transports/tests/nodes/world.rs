@@ -21,16 +21,11 @@ pub(crate) fn preset(name: &str) -> Box<dyn Factory<Simulated>> {
 pub(crate) fn node(number: usize) -> NodeSpec {
     NodeSpec {
         name: format!("n{number}"),
-        access: AccessSpec {
-            rate: Rate::from_megabits_per_sec(100),
-            delay: Duration::from_millis(10),
-            queue: QueueSpec::DropTail { packets: 1000 },
-            loss: 0.0,
-            duplicate: 0.0,
-            jitter: Duration::ZERO,
-            reorder: false,
-            stated: 1.0,
-        },
+        access: AccessSpec::new(
+            Rate::from_megabits_per_sec(100),
+            Duration::from_millis(10),
+            QueueSpec::DropTail { packets: 1000 },
+        ),
         bucket: None,
     }
 }

@@ -59,6 +59,20 @@ pub struct AccessSpec {
 }
 
 impl AccessSpec {
+    /// A link that loses, doubles and delays nothing on top, whose rate is stated as it is.
+    pub const fn new(rate: Rate, delay: Duration, queue: QueueSpec) -> Self {
+        Self {
+            rate,
+            delay,
+            queue,
+            loss: 0.0,
+            duplicate: 0.0,
+            jitter: Duration::ZERO,
+            reorder: false,
+            stated: 1.0,
+        }
+    }
+
     /// The rate that the node's operator states.
     pub(crate) fn stated_rate(&self) -> Rate {
         let stated = (self.rate.as_f64() * self.stated).round().max(1.0);

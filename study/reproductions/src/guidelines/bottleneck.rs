@@ -36,14 +36,13 @@ fn queues(run: &Tables) -> Vec<Measured> {
         report.push(Measured::new(QUEUE, "packets", slow.mean_packets));
         report.push(Measured::new("packets lost", "%", lost));
     }
-    report.push(Measured::new("goodput", "kB/s", goodput(run) / 1e3));
+    report.push(Measured::new("goodput", "kB/s", run.goodput() / 1e3));
     report
 }
 
 /// How the overlay and the connections beside it share the slow link.
 fn shares(run: &Tables) -> Vec<Measured> {
-    let overlay = goodput(run);
-    let beside: f64 = run.cross.iter().map(|flow| flow.goodput_bytes_per_s).sum();
+    let [overlay, beside] = [run.goodput(), run.cross_goodput()];
     let [circuits, flows] = [run.circuits.len(), run.cross.len()].map(|n| n as f64);
     let share = overlay / (overlay + beside);
     let others = (1.0 - share) * (circuits + flows) / flows;
@@ -52,12 +51,6 @@ fn shares(run: &Tables) -> Vec<Measured> {
         Measured::new("(n + 1) times the other application's share", "", others),
         Measured::new("goodput of all", "kB/s", (overlay + beside) / 1e3),
     ]
-}
-
-/// Bytes per second of all circuits.
-fn goodput(run: &Tables) -> f64 {
-    let circuits = run.circuits.iter();
-    circuits.map(|circuit| circuit.goodput_bytes_per_s).sum()
 }
 
 /// The mean queue with several circuits, by that with one.

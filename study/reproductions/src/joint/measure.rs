@@ -115,19 +115,11 @@ fn queues(run: &Tables, network: &Network) -> Option<f64> {
 
 /// How circuits and connections of other applications share a link.
 pub(super) fn of_shares(run: &Tables) -> Vec<Measured> {
-    let circuits = run.circuits.iter().map(|it| it.goodput_bytes_per_s);
-    let (circuits, others) = (circuits.sum::<f64>(), run.cross.iter());
-    let others: f64 = others.map(|flow| flow.goodput_bytes_per_s).sum();
-    let mut measured = vec![Measured::new(
-        "goodput of all",
-        "kB/s",
-        (circuits + others) / 1e3,
-    )];
-    if circuits + others > 0.0 {
-        let share = 100.0 * circuits / (circuits + others);
-        measured.push(Measured::new("share of circuits", "%", share));
-    }
-    measured
+    let all = run.goodput() + run.cross_goodput();
+    vec![
+        Measured::new("goodput of all", "kB/s", all / 1e3),
+        Measured::new("share of circuits", "%", 100.0 * run.goodput() / all),
+    ]
 }
 
 /// How the last download that begins comes to its rate.

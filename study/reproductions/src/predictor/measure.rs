@@ -96,12 +96,6 @@ pub(super) fn whole(run: &Tables) -> Vec<Measured> {
     report
 }
 
-/// The goodput of all circuits together, in bytes per second.
-pub(super) fn goodput(run: &Tables) -> f64 {
-    let circuits = run.circuits.iter();
-    circuits.map(|circuit| circuit.goodput_bytes_per_s).sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,7 +21,7 @@ const DISTRIBUTIONS: [&str; 6] = [
 
 pub(super) fn measure(part: &Part, run: &Tables) -> Vec<Measured> {
     let mut report = measure::whole(run);
-    let total = measure::goodput(run) / 1e6;
+    let total = run.goodput() / 1e6;
     report.push(Measured::new("throughput", "MB/s", total));
     let fairness = measure::fairness(part, run);
     report.extend(fairness.map(|f| Measured::new("fairness F", "", f)));

@@ -26,7 +26,7 @@ const SHARE: &str = "share of bytes by latency as published";
 
 pub(super) fn measure(part: &Part, run: &Tables) -> Vec<Measured> {
     let mut report = measure::whole(run);
-    let total = measure::goodput(run) / KIB;
+    let total = run.goodput() / KIB;
     report.push(Measured::new("throughput", "KiB/s", total));
     let fairness = measure::fairness(part, run);
     report.extend(fairness.map(|f| Measured::new("fairness F", "", f)));

@@ -189,13 +189,11 @@ fn rates(report: &mut Vec<Measured>, run: &Tables) {
     let mut add = |quantity: &str, unit, value: f64| {
         report.push(Measured::new(quantity, unit, value));
     };
-    let goodputs = run.circuits.iter();
-    let overlay: f64 = goodputs.map(|circuit| circuit.goodput_bytes_per_s).sum();
+    let [overlay, beside] = [run.goodput(), run.cross_goodput()];
     add("overlay", "kB/s", overlay / 1e3);
     if run.cross.is_empty() {
         return;
     }
-    let beside: f64 = run.cross.iter().map(|flow| flow.goodput_bytes_per_s).sum();
     let [circuits, flows] = [run.circuits.len(), run.cross.len()].map(|n| n as f64);
     add("beside the overlay", "kB/s", beside / 1e3);
     let share = overlay / (overlay + beside);
