@@ -249,8 +249,8 @@ def totals():
         of = [value for value in found if is_claim(value) == claims]
         rows.append([what, *(count(of, verdict) or "0" for verdict in VERDICTS)])
     those = [name for name in catalogue() if name not in OWN]
-    some = f"These are {len(made)} of {len(those)} experiments; the others have no record yet."
-    said = f"These are all {len(those)} experiments." if len(made) == len(those) else some
+    rest = "" if len(made) == len(those) else "; the others have no record yet"
+    said = f"These are {len(made)} of {len(those)} experiments{rest}."
     return table(["", *VERDICTS], rows) + "\n\n" + said
 
 
