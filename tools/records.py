@@ -204,6 +204,29 @@ def with_interval(value):
     return f"{number(value['mean'])} [{number(value['ci_low'])}, {number(value['ci_high'])}]"
 
 
+def with_unit(what, value):
+    """What a value is of, with its unit.
+
+    >>> with_unit("rate", {"unit": "kB/s"}), with_unit("fairness F", {"unit": ""})
+    ('rate (kB/s)', 'fairness F')
+    """
+    return f"{what} ({value['unit']})" if value["unit"] else what
+
+
+def difference(value):
+    """A claim: its difference, unit and what is not as it should be."""
+    unit = value["unit"] if value["unit"] == "%" else f" {value['unit']}"
+    return f"{with_interval(value)} {unit}{judged(value)}"
+
+
+def sought(name, what, wanted):
+    """The values of a record that are wanted, of which there must be some."""
+    found = [value for value in values(name) if wanted(value)]
+    if not found:
+        raise SystemExit(f'the record of {name} has no "{what}"')
+    return found
+
+
 def span(low, high):
     """A band, which may be open at one end.
 
@@ -225,6 +248,12 @@ def table(header, rows):
     """
     lines = [header, ["---"] * len(header), *([cell.replace("|", r"\|") for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def table_of(lines):
+    """A table of Markdown whose first line is its header."""
+    header, *rows = lines
+    return table([*header], rows)
 
 
 def count(of, verdict):
@@ -285,12 +314,11 @@ def verdicts(name, ending=""):
     rows = []
     for (figure, quantity, transport), found in groups.items():
         one = found[0] if len(found) == 1 else None
-        unit = f" ({found[0]['unit']})" if found[0]["unit"] else ""
         at = f" at {place(one['x'])}" if one and one["x"] else ""
         ours = with_interval(one) if one else f"{len(found)} values"
         paper = number(one["paper"]) if one else ""
         band = span(one["band_low"], one["band_high"]) if one else ""
-        rows.append([figure, quantity + at + unit, f"`{transport}`" if transport else "", paper, band, ours, said(found)])
+        rows.append([figure, with_unit(quantity + at, found[0]), f"`{transport}`" if transport else "", paper, band, ours, said(found)])
     return table(["figure", "what", "transport", "paper", "band", "ours", "verdict"], rows)
 
 
@@ -316,13 +344,12 @@ def said(found):
 
 def of_quantity(name, quantity):
     """The values of a quantity: a row for each x, a column for each transport."""
-    found = [value for value in values(name) if value["quantity"] == quantity]
+    found = sought(name, quantity, lambda value: value["quantity"] == quantity)
     transports = list(dict.fromkeys(value["transport"] for value in found))
     xs = list(dict.fromkeys(value["x"] for value in found))
     at = {(value["transport"], value["x"]): with_interval(value) for value in found}
     rows = [[place(x), *(at.get((transport, x), "") for transport in transports)] for x in xs]
-    unit = f"{quantity} ({found[0]['unit']})" if found[0]["unit"] else quantity
-    return table([unit, *(f"`{transport}`" for transport in transports)], rows)
+    return table([with_unit(quantity, found[0]), *(f"`{transport}`" for transport in transports)], rows)
 
 
 def at_point(what):
@@ -340,109 +367,98 @@ def several(name, quantities):
     rows, transports, most = [], [], 0
     for what in quantities.split("; "):
         quantity, x = at_point(what)
-        found = [value for value in values(name) if value["quantity"] == quantity and place(value["x"]) == x]
-        if not found:
-            raise SystemExit(f'the record of {name} has no "{what}"')
+        found = sought(name, what, lambda value: value["quantity"] == quantity and place(value["x"]) == x)
         transports += [value["transport"] for value in found if value["transport"] not in transports]
         most = max(most, *(int(value["n"]) for value in found))
-        unit = f" ({found[0]['unit']})" if found[0]["unit"] else ""
-        rows.append((what + unit, {value["transport"]: with_interval(value) + judged(value) for value in found}))
+        rows.append((with_unit(what, found[0]), {value["transport"]: with_interval(value) + judged(value) for value in found}))
     draws = "networks" if (EXPERIMENTS / f"{name}.toml").is_file() else "seeds"
     header = [f"{most} {draws}", *(f"`{transport}`" for transport in transports)]
     return table(header, [[what, *(of.get(transport, "") for transport in transports)] for what, of in rows])
 
 
-def cases(name, whats, across=False):
-    """The values of quantities in all cases: a row for each case and a column for each transport, or `across`."""
-    rows, transports, units = {}, [], []
+def cases(name, whats):
+    """The values of quantities in all cases: a row for each case, a column for each transport."""
+    rows, transports, headings = {}, [], {}
     for what in whats.split("; "):
         quantity, x = at_point(what)
-        found = [value for value in values(name) if value["quantity"].split(", ")[0] == quantity and not is_claim(value)]
-        found = [value for value in found if place(value["x"]) == x]
-        if not found:
-            raise SystemExit(f'the record of {name} has no "{what}"')
+
+        def of_case(value):
+            subject = value["quantity"].split(", ")[0]
+            return (subject, place(value["x"])) == (quantity, x) and not is_claim(value)
+
+        found = sought(name, what, of_case)
+        headings[what] = with_unit(what, found[0])
         transports += [value["transport"] for value in found]
         for value in found:
-            case = value["quantity"].partition(", ")[2]
-            said = rows.setdefault((case, value["n"]), {}).setdefault(value["transport"], [])
-            said.append(with_interval(value) + judged(value))
-        units.append(f"{what} ({found[0]['unit']})" if found[0]["unit"] else what)
+            case = value["quantity"].partition(", ")[2], value["n"]
+            rows.setdefault(case, {}).setdefault(value["transport"], {})[what] = with_interval(value) + judged(value)
     transports = list(dict.fromkeys(transports))
-    header = [" / ".join(units), "networks", *(f"`{transport}`" for transport in transports)]
-    lines = [[case, n, *(" / ".join(of.get(transport, [])) for transport in transports)] for (case, n), of in rows.items()]
-    if across:
-        header, *lines = zip(header, *lines)
-    return table([*header], lines)
+    header = [" / ".join(headings.values()), "networks", *(f"`{transport}`" for transport in transports)]
+
+    def cell(said):
+        return " / ".join(said.get(what, "none") for what in headings) if said else ""
+
+    return [header, *([*case, *(cell(of.get(transport)) for transport in transports)] for case, of in rows.items())]
 
 
 def courses(name, what):
     """Curves: a row for each quantity, or each case of it, and transport, a column for each x.
 
-    All transports, or those behind " of ".
+    All transports, or those behind " | ".
     """
-    quantities, _, wanted = what.partition(" of ")
+    quantities, _, wanted = what.partition(" | ")
     quantities, wanted = quantities.split("; "), wanted.split(", ") if wanted else []
-    curves = [value for value in values(name) if value["x"] and not is_claim(value)]
-    curves = [value for value in curves if not wanted or value["transport"] in wanted]
-    rows = {}
+    curves = {}
+    for value in values(name):
+        if value["x"] and not is_claim(value) and (not wanted or value["transport"] in wanted):
+            curves.setdefault(value["quantity"], []).append(value)
+    rows, headings = {}, []
     for quantity in quantities:
-        found = [value for value in curves if value["quantity"] == quantity]
-        found = found or [value for value in curves if value["quantity"].startswith(f"{quantity}, ")]
+        found = [quantity] if quantity in curves else [curve for curve in curves if curve.startswith(f"{quantity}, ")]
         if not found:
             raise SystemExit(f'the record of {name} has no curve "{quantity}"')
-        order = [value["quantity"] for value in found]
-        for value in sorted(found, key=lambda value: order.index(value["quantity"])):
-            unit = f" ({value['unit']})" if value["unit"] else ""
+        headings.append(with_unit(quantity, curves[found[0]][0]))
+        for value in (value for curve in found for value in curves[curve]):
             case = value["quantity"].removeprefix(quantity).removeprefix(", ")
-            label = case if len(quantities) == 1 else value["quantity"] + unit
+            label = case if len(quantities) == 1 else with_unit(value["quantity"], value)
             rows.setdefault((label, value["transport"]), {})[value["x"]] = number(value["mean"])
     xs = sorted({x for of in rows.values() for x in of}, key=float)
-    title = quantities[0] + unit if len(quantities) == 1 else ""
     labels, transports = ({key[i] for key in rows} for i in range(2))
-    columns = [[title, *(label for label, _ in rows)], ["transport", *(f"`{transport}`" for _, transport in rows)]]
+    title = headings[0] if len(quantities) == 1 else ""
+    # A column that says the same in all rows is left out.
     if len(labels) == 1:
-        columns.pop(0)
-        columns[0][0] = title
+        header, keys = [title], [[f"`{transport}`"] for _, transport in rows]
     elif len(transports) == 1:
-        columns.pop()
-        columns[0][0] += f", `{transports.pop()}`"
-    columns += [[place(x), *(of.get(x, "") for of in rows.values())] for x in xs]
-    header, *lines = ([column[row] for column in columns] for row in range(len(rows) + 1))
-    return table(header, lines)
+        header, keys = [f"{title}, `{transports.pop()}`"], [[label] for label, _ in rows]
+    else:
+        header, keys = [title, "transport"], [[label, f"`{transport}`"] for label, transport in rows]
+    lines = [[*key, *(of.get(x, "") for x in xs)] for key, of in zip(keys, rows.values())]
+    return table([*header, *map(place, xs)], lines)
 
 
 def grid(name, what):
     """Quantities "A of R", or "A, R" at several x: a row for each R, or transport and x, a column for each A."""
-    (columns, names), rows, units = (part.split("; ") for part in what.split(" | ")), {}, {}
-    for column, row in ((column, row) for column in columns for row in names):
-        quantity = f"{column} {row}" if row.startswith("of ") else f"{column}, {row}"
-        found = [value for value in values(name) if value["quantity"] == quantity]
-        if not found:
-            raise SystemExit(f'the record of {name} has no "{quantity}"')
-        for value in found:
-            label = f"`{value['transport']}`, {row} {place(value['x'])}" if value["x"] else row.removeprefix("of ")
-            rows.setdefault(label, {})[column] = with_interval(value)
-            units[column] = f" ({value['unit']})" if value["unit"] else ""
-    header = ["", *(column + units[column] for column in columns)]
-    return table(header, [[label, *(of.get(column, "") for column in columns)] for label, of in rows.items()])
+    columns, names = (part.split("; ") for part in what.split(" | "))
+    rows, header = {}, [""]
+    for column in columns:
+        for row in names:
+            quantity = f"{column} {row}" if row.startswith("of ") else f"{column}, {row}"
+            found = sought(name, quantity, lambda value: value["quantity"] == quantity)
+            for value in found:
+                at = f"`{value['transport']}`, {row} {place(value['x'])}" if value["x"] else row.removeprefix("of ")
+                rows.setdefault(at, {})[column] = with_interval(value)
+        header.append(with_unit(column, found[0]))
+    return table(header, [[at, *(of.get(column, "") for column in columns)] for at, of in rows.items()])
 
 
-def pairs(name, quantities):
+def pairs(name, what):
     """Claims about several quantities: a row for each pair of transports and x, a column for each quantity."""
-    quantities, rows = quantities.split("; "), {}
-    for value in values(name):
-        quantity = value["quantity"].removesuffix(": difference")
-        if is_claim(value) and quantity in quantities:
-            of = rows.setdefault((value["transport"], value["x"], value["n"]), {})
-            unit = value["unit"] if value["unit"] == "%" else f" {value['unit']}"
-            of[quantity] = f"{with_interval(value)} {unit}{judged(value)}"
-    missing = set(quantities).difference(*rows.values())
-    if missing:
-        raise SystemExit(f'the record of {name} has no claim about "{missing.pop()}"')
-    lines = [
-        [pair + (f", {place(x)}" if x else ""), n, *(of.get(quantity, "") for quantity in quantities)]
-        for (pair, x, n), of in rows.items()
-    ]
+    quantities, rows = what.split("; "), {}
+    for quantity in quantities:
+        for value in sought(name, quantity, lambda value: value["quantity"] == f"{quantity}: difference"):
+            at = value["transport"] + (f", {place(value['x'])}" if value["x"] else "")
+            rows.setdefault((at, value["n"]), {})[quantity] = difference(value)
+    lines = [[*key, *(of.get(quantity, "") for quantity in quantities)] for key, of in rows.items()]
     return table(["of", "networks", *quantities], lines)
 
 
@@ -464,8 +480,7 @@ def differences(name, what):
         one, _, other = value["transport"].partition(" vs ")
         if is_claim(value) and (one, subject) == (first, quantity):
             others += [other] if other not in others else []
-            unit = value["unit"] if value["unit"] == "%" else f" {value['unit']}"
-            rows.setdefault(case, {})[other] = f"{with_interval(value)} {unit}{judged(value)}"
+            rows.setdefault(case, {})[other] = difference(value)
     lines = [[case, *(of.get(other, "") for other in others)] for case, of in rows.items()]
     return table([f"{quantity}: `{first}` against", *(f"`{other}`" for other in others)], lines)
 
@@ -489,6 +504,21 @@ def claims(name, ending=""):
     return table(["figure", "what", "at", "of", "claimed", "ours", "verdict"], rows)
 
 
+# Tables of a record, by what pages call them; those of cases have transports in columns, or in rows.
+TABLES = {
+    "verdicts": verdicts,
+    "claims": claims,
+    "values": of_quantity,
+    "rows": several,
+    "cases": lambda *of: table_of(cases(*of)),
+    "across": lambda *of: table_of(zip(*cases(*of))),
+    "differences": differences,
+    "courses": courses,
+    "grid": grid,
+    "pairs": pairs,
+}
+
+
 def block(order):
     """What stands for an order of a page."""
     kind, *rest = order.split(" ", 2)
@@ -498,27 +528,9 @@ def block(order):
         return overview()
     if rest and rest[0] not in names():
         return f"No record yet: `hopflow reproduce {rest[0]}`, then `tools/records.py add FOLDER`, make one."
-    if kind == "verdicts":
-        return verdicts(*rest)
-    if kind == "claims":
-        return claims(*rest)
-    if kind == "values":
-        return of_quantity(*rest)
-    if kind == "rows":
-        return several(*rest)
-    if kind == "cases":
-        return cases(*rest)
-    if kind == "differences":
-        return differences(*rest)
-    if kind == "across":
-        return cases(*rest, across=True)
-    if kind == "grid":
-        return grid(*rest)
-    if kind == "courses":
-        return courses(*rest)
-    if kind == "pairs":
-        return pairs(*rest)
-    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, rows ID QUANTITY [at X]; ..., claims ID [ENDING], cases or across ID QUANTITY [at X]; ..., grid ID QUANTITY; ... | of WHAT; ..., differences ID FIRST: QUANTITY, courses ID QUANTITY; ... [of TRANSPORT, ...], pairs ID QUANTITY; ...')
+    if kind in TABLES:
+        return TABLES[kind](*rest)
+    raise SystemExit(f'there is no table "{order}"; allowed: counts, verdicts, verdicts ID [ENDING], values ID QUANTITY, rows ID QUANTITY [at X]; ..., claims ID [ENDING], cases or across ID QUANTITY [at X]; ..., differences ID FIRST: QUANTITY, courses ID QUANTITY; ... [| TRANSPORT, ...], grid ID QUANTITY; ... | of WHAT; ..., pairs ID QUANTITY; ...')
 
 
 def page(text):

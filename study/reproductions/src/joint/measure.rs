@@ -115,11 +115,14 @@ fn queues(run: &Tables, network: &Network) -> Option<f64> {
 
 /// How circuits and connections of other applications share a link.
 pub(super) fn of_shares(run: &Tables) -> Vec<Measured> {
-    let all = run.goodput() + run.cross_goodput();
-    vec![
-        Measured::new("goodput of all", "kB/s", all / 1e3),
-        Measured::new("share of circuits", "%", 100.0 * run.goodput() / all),
-    ]
+    let [circuits, others] = [run.goodput(), run.cross_goodput()];
+    let all = circuits + others;
+    let mut measured = vec![Measured::new("goodput of all", "kB/s", all / 1e3)];
+    if all > 0.0 {
+        let share = 100.0 * circuits / all;
+        measured.push(Measured::new("share of circuits", "%", share));
+    }
+    measured
 }
 
 /// How the last download that begins comes to its rate.
