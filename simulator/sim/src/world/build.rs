@@ -502,6 +502,7 @@ impl<'a> Builder<'a> {
                 });
             }
         }
+        self.lanes.iter_mut().for_each(Lane::plan_sample);
     }
 
     /// The least delays between lanes.

@@ -19,11 +19,24 @@ use super::shared::Shared;
 use crate::payload::Simulated;
 
 /// All ends of connections at one machine.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Connections {
     ends: Vec<TcpEnd>,
     /// When ends want their timers served; entries that an end has forgotten are skipped.
     alarms: BinaryHeap<Reverse<(Instant, ConnectionEnd)>>,
+    /// The first of these times, forgotten or not: of what is asked for every event nothing lies on
+    /// the heap.
+    first: Instant,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            ends: Vec::new(),
+            alarms: BinaryHeap::new(),
+            first: Instant::FAR_FUTURE,
+        }
+    }
 }
 
 impl Connections {
@@ -113,16 +126,32 @@ impl Connections {
         self.ends[end.index()].touch()
     }
 
-    /// When the timers of an end are to be served next, and which.
+    /// Before when no end's timers are to be served.
     #[inline]
+    pub(crate) const fn no_alarm_before(&self) -> Instant {
+        self.first
+    }
+
+    /// When the timers of an end are to be served next, and which.
     pub(crate) fn next_alarm(&mut self) -> Option<(Instant, ConnectionEnd)> {
         while let Some(&Reverse((at, end))) = self.alarms.peek() {
+            self.first = at;
             if self.ends[end.index()].alarm() == Some(at) {
                 return Some((at, end));
             }
             self.alarms.pop();
         }
+        self.first = Instant::FAR_FUTURE;
         None
+    }
+
+    /// Wakes the machine for the timers of an end, unless it does so anyway.
+    #[inline]
+    fn arm(&mut self, end: ConnectionEnd) {
+        if let Some(at) = self.ends[end.index()].arm() {
+            self.first = self.first.min(at);
+            self.alarms.push(Reverse((at, end)));
+        }
     }
 
     /// Opens a connection of the overlay, or waits for the peer to do it.
@@ -267,7 +296,7 @@ impl Connections {
             };
             machine.send(packet, shared);
         }
-        self.alarms.extend(state.arm().map(|at| Reverse((at, end))));
+        self.arm(end);
     }
 
     /// Lets the connections that wait for a machine's uplink send a segment each in turn, until it
@@ -298,7 +327,7 @@ impl Connections {
             machine.send(packet, shared);
             machine.requeue(end);
         }
-        self.alarms.extend(state.arm().map(|at| Reverse((at, end))));
+        self.arm(end);
     }
 
     /// Handles the timers of a connection that are due; returns the position of its node if that

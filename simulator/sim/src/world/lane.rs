@@ -36,6 +36,8 @@ pub(crate) struct Lane {
     pub(crate) servers: Vec<Server>,
     pub(crate) schedule: Schedule,
     pub(crate) records: Records,
+    /// When something is to be sampled next.
+    next_sample: Instant,
     /// Events so far.
     pub(crate) events: u64,
 }
@@ -67,6 +69,7 @@ impl Lane {
             servers: Vec::new(),
             schedule: Schedule::default(),
             records: Records::default(),
+            next_sample: Instant::FAR_FUTURE,
             events: 0,
         }
     }
@@ -316,14 +319,13 @@ impl Lane {
         for position in 0..=machine.others() {
             consider(machine.node(position).due, Due::Node(position));
         }
-        if let Some(at) = self.schedule.next() {
-            consider(at, Due::Schedule);
-        }
-        if let Some(at) = self.records.next_sample() {
-            consider(at, Due::Sample);
-        }
-        if let Some((at, end)) = self.connections.next_alarm() {
-            consider(at, Due::Connection(end));
+        consider(self.schedule.next(), Due::Schedule);
+        consider(self.next_sample, Due::Sample);
+        if self.connections.no_alarm_before() < first.0
+            && let Some((at, end)) = self.connections.next_alarm()
+            && at < first.0
+        {
+            first = (at, Due::Connection(end));
         }
         first
     }
@@ -349,6 +351,14 @@ impl Lane {
         if let Some(sampler) = &mut self.records.sampler {
             sampler.sample(now, &self.machine, &self.clients, &self.servers);
         }
+        self.plan_sample();
+    }
+
+    /// Notes when something is to be sampled next.
+    pub(crate) fn plan_sample(&mut self) {
+        let sampler = self.records.sampler.as_ref();
+        let next = sampler.and_then(|sampler| sampler.next());
+        self.next_sample = next.unwrap_or(Instant::FAR_FUTURE);
     }
 
     /// Lets the tracer ask what is no longer as it was.
@@ -438,6 +448,14 @@ impl Lane {
         }
     }
 
+    /// Handles what they report, and notes their timers, where they may have sent and can send no more.
+    fn note_others(&mut self, shared: &mut Shared) {
+        for position in 1..=self.machine.others() {
+            self.take_events(position, shared);
+            self.machine.set_timer(position, shared.now());
+        }
+    }
+
     /// Sends what a node has to send while the uplink takes it; true if all was sent and there was
     /// something.
     fn transmit(&mut self, position: u16, shared: &mut Shared) -> bool {
@@ -492,7 +510,8 @@ impl Lane {
         while idle < self.machine.turns() {
             let machine = &mut self.machine;
             if let Some(until) = machine.up.room_at(shared.now()) {
-                return machine.stop_node(0, until);
+                machine.stop_node(0, until);
+                return self.note_others(shared);
             }
             let sent = match machine.next_turn() {
                 Turn::Connections => self.connections.serve_next(machine, shared),

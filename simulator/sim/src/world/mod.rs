@@ -6,7 +6,7 @@
 //! | part | file |
 //! | --- | --- |
 //! | the world | `world.rs`, built by `build.rs`, changed between windows by `change.rs` |
-//! | windows of time, and threads that run them | `windows.rs`, `grid.rs` |
+//! | windows of time, and threads that run them | `windows.rs`, `gate.rs`, `grid.rs` |
 //! | partitions: lanes that one thread runs | `partition.rs`, `agenda.rs`, `sorter.rs`, `mail.rs`; which lanes: `balance.rs` |
 //! | a lane: the events of one machine | `lane.rs`, `schedule.rs`; what leaves it: `outbox.rs` |
 //! | what becomes of machines by their faults | `faults.rs`, `stops.rs` |
@@ -29,6 +29,7 @@ mod connections;
 mod cross;
 mod deployment;
 mod faults;
+mod gate;
 mod grid;
 mod lane;
 mod machine;

@@ -48,10 +48,22 @@ pub(crate) enum Scheduled {
 
 /// All that is scheduled at a machine: by time, then what the machine has scheduled itself, then by
 /// sender, then in the order of adding.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Schedule {
+    /// When the next thing happens: of what is asked for every event nothing lies on the heap.
+    next: Instant,
     pending: BinaryHeap<Reverse<Entry>>,
     added: u64,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self {
+            next: Instant::FAR_FUTURE,
+            pending: BinaryHeap::new(),
+            added: 0,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -72,12 +84,12 @@ impl Schedule {
             order,
             what,
         };
-        self.pending.push(Reverse(entry));
+        self.push(entry);
     }
 
     /// Adds a message of another machine.
     pub(crate) fn deliver(&mut self, envelope: Envelope) {
-        self.pending.push(Reverse(Entry {
+        self.push(Entry {
             at: envelope.at,
             from: envelope.from + 1,
             order: envelope.order,
@@ -86,7 +98,12 @@ impl Schedule {
                 link: envelope.to.link,
                 message: envelope.message,
             },
-        }));
+        });
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.next = self.next.min(entry.at);
+        self.pending.push(Reverse(entry));
     }
 
     /// A number that rises with everything that the machine schedules or sends.
@@ -95,16 +112,21 @@ impl Schedule {
         self.added
     }
 
-    /// When the next thing happens.
+    /// When the next thing happens; the far future if nothing does.
     #[inline]
-    pub(crate) fn next(&self) -> Option<Instant> {
-        self.pending.peek().map(|Reverse(entry)| entry.at)
+    pub(crate) const fn next(&self) -> Instant {
+        self.next
     }
 
     /// Takes the next thing that is due.
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Scheduled> {
-        self.next().filter(|at| *at <= now)?;
-        self.pending.pop().map(|Reverse(entry)| entry.what)
+        if self.next > now {
+            return None;
+        }
+        let first = self.pending.pop();
+        let next = self.pending.peek();
+        self.next = next.map_or(Instant::FAR_FUTURE, |Reverse(entry)| entry.at);
+        first.map(|Reverse(entry)| entry.what)
     }
 }
 
@@ -150,6 +172,8 @@ mod tests {
             order.push(user);
         }
         assert_eq!(order, [1, 3, 0, 2]);
-        assert_eq!(schedule.next(), Some(at(9)));
+        assert_eq!(schedule.next(), at(9));
+        assert!(schedule.pop_due(at(9)).is_some());
+        assert_eq!(schedule.next(), Instant::FAR_FUTURE);
     }
 }

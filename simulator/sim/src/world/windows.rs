@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Barrier, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 use std::thread::Builder;
 
 use hopflow_units::{Duration, Instant};
 
+use super::gate::{Gate, Looks};
 use super::grid::Grid;
 use super::mail::Mail;
 use super::meter::{Meter, Parallelism, Phase};
@@ -66,12 +67,15 @@ pub(super) fn run(
 ) -> Done {
     let meter = span.clock.map(Meter::new);
     let exchange = Exchange::new(partitions.len(), trunks.is_some(), meter);
+    let looks = Looks::new(partitions.len());
     let worker = |(number, partition)| Worker {
         grid,
         exchange: &exchange,
         number,
         partition,
         trunks: None,
+        looks,
+        done: 0,
         panic: None,
     };
     let mut workers: Vec<_> = partitions.iter_mut().enumerate().map(worker).collect();
@@ -134,7 +138,7 @@ fn side_by_side(
 /// What threads tell each other between windows.
 #[derive(Debug)]
 struct Exchange {
-    gate: Barrier,
+    gate: Gate,
     /// The first window in which each partition has something to do, and behind them the links
     /// between routers.
     first: Vec<AtomicU64>,
@@ -156,7 +160,7 @@ impl Exchange {
     fn new(partitions: usize, has_trunks: bool, meter: Option<Meter>) -> Self {
         let row = |_| (0..=partitions).map(|_| Mutex::default()).collect();
         Self {
-            gate: Barrier::new(partitions),
+            gate: Gate::new(partitions),
             first: (0..=partitions).map(|_| AtomicU64::new(NEVER)).collect(),
             mail: (0..=partitions).map(row).collect(),
             events: AtomicU64::new(0),
@@ -205,6 +209,9 @@ struct Worker<'a> {
     partition: &'a mut Partition,
     /// The links between routers: one thread runs them, after the partitions.
     trunks: Option<&'a mut Trunks>,
+    looks: Looks,
+    /// Events of the window at work.
+    done: u64,
     /// What made this thread give up.
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -219,7 +226,7 @@ impl Worker<'_> {
         let (grid, exchange) = (self.grid, self.exchange);
         let mut stop = false;
         self.guarded(Self::publish);
-        exchange.gate.wait();
+        self.wait();
         for _ in 0..span.windows {
             let window = exchange.next();
             let begin = window.saturating_mul(grid.window.as_nanos());
@@ -231,23 +238,28 @@ impl Worker<'_> {
                 stop = observe(events, Instant::from_nanos(begin));
                 worker.measured(Phase::Running, |worker| worker.run_window(window));
             });
-            exchange.gate.wait();
+            self.wait();
             if exchange.has_trunks {
                 self.guarded(|worker| {
                     worker.measured(Phase::Trunks, |worker| worker.run_trunks(window));
                 });
-                exchange.gate.wait();
+                self.wait();
             }
             self.guarded(|worker| worker.measured(Phase::TakingMail, Self::take_mail));
             if stop || self.panic.is_some() {
                 exchange.stop.store(true, Ordering::Relaxed);
             }
-            exchange.gate.wait();
+            self.wait();
             if exchange.stop.load(Ordering::Relaxed) {
                 break;
             }
         }
         self.panic
+    }
+
+    /// Waits for all others.
+    fn wait(&mut self) {
+        self.exchange.gate.wait(&mut self.looks);
     }
 
     /// Does some work. After a panic this thread only keeps step, until all stop with the window.
@@ -275,13 +287,14 @@ impl Worker<'_> {
         let (partition, exchange) = (&mut *self.partition, self.exchange);
         let before = partition.events;
         partition.run_window(window);
-        let done = partition.events - before;
-        exchange.events.fetch_add(done, Ordering::Relaxed);
+        self.done = partition.events - before;
         exchange.send(self.number, &mut partition.mail);
     }
 
-    /// Takes what others have sent.
+    /// Takes what others have sent, and tells what was done: between the gates where nobody asks.
     fn take_mail(&mut self) {
+        let done = std::mem::take(&mut self.done);
+        self.exchange.events.fetch_add(done, Ordering::Relaxed);
         let partition = &mut *self.partition;
         let receive = |mail: &mut Mail| partition.receive(mail);
         self.exchange.receive(self.number, receive);

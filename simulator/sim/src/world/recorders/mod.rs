@@ -48,12 +48,6 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// When something is to be sampled next.
-    #[inline]
-    pub(crate) fn next_sample(&self) -> Option<Instant> {
-        self.sampler.as_ref().and_then(|sampler| sampler.next())
-    }
-
     /// Notes that a node sends the frames at hand on a link.
     #[inline]
     pub(crate) fn on_sent(&mut self, position: u16, link: LinkId, shared: &mut Shared) {
