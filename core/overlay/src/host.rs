@@ -105,6 +105,10 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// than before. What the node writes it counts itself. Datagram links have no such limit.
     fn set_room(&mut self, now: Instant, link: LinkId, room: Bytes);
 
+    /// Bytes of control frames that wait for room on a link's stream: what a neighbour brings about that
+    /// reads nothing. Drivers take little from one for which much waits.
+    fn control_waiting(&self, link: LinkId) -> Bytes;
+
     /// Changes the node's token bucket, as its operator may at any time. What layers know of it from
     /// [`NodeEnv`] stays as it is.
     fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>);

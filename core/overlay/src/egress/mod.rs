@@ -397,6 +397,12 @@ impl<P: Payload> Egress<P> {
         if let (Some(bucket), Charging::Everything) = (&mut self.bucket, self.plan.link.charging) {
             bucket.all_mut().pay(used - cells);
         }
+        // Nobody is to wake up for feedback that left with cells.
+        if let Some((_, first)) = self.feedback_due.front()
+            && *first == link
+        {
+            self.forget_stale();
+        }
         used
     }
 

@@ -178,6 +178,13 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.egress.set_room(now, link, room);
     }
 
+    fn control_waiting(&self, link: LinkId) -> Bytes {
+        if !self.egress.has(link) {
+            return Bytes::ZERO;
+        }
+        self.egress.link_ref(link).control.bytes()
+    }
+
     fn set_bucket(&mut self, now: Instant, bucket: Option<BucketConfig>) {
         self.egress.set_bucket(now, bucket);
     }
