@@ -24,6 +24,11 @@ impl Network {
         Self(Prefix::of(address))
     }
 
+    /// A relay of the directory, by its address.
+    pub fn of_relay(address: IpAddr) -> Self {
+        Self(Prefix::Relay(address))
+    }
+
     /// How many times as much as others it may ask for and have: relays of the directory do so for many clients.
     pub const fn share(self) -> usize {
         self.0.share()
@@ -83,9 +88,16 @@ pub enum Action {
 pub enum Failure {
     /// We closed it.
     Requested,
-    /// A hop did not answer, or proved to be somebody else, `hop` counted from zero.
+    /// A hop, counted from zero, did not answer, proved to be somebody else, or does not go on; or the one
+    /// before it says so.
     Hop {
         /// The hop.
+        hop: usize,
+    },
+    /// While a hop was asked an answer did not come, or somebody closed the circuit: whoever is on the way to
+    /// that hop can bring this about in the place of another.
+    OnTheWay {
+        /// The hop that was asked.
         hop: usize,
     },
     /// A hop, or we, closed it after it was built.
@@ -94,6 +106,17 @@ pub enum Failure {
     Forged,
     /// Our address is another one.
     Moved,
+}
+
+impl Failure {
+    /// Of a circuit that ended without a word of its last hop while this one was asked. Of the first two hops
+    /// one is to blame, or both.
+    pub(crate) const fn of_asked(hop: usize) -> Self {
+        match hop {
+            0 | 1 => Self::Hop { hop },
+            _ => Self::OnTheWay { hop },
+        }
+    }
 }
 
 /// A link that we opened, or wanted to, and that failed.

@@ -241,11 +241,17 @@ impl Client {
         match why {
             Failure::Requested | Failure::Moved => {}
             // A client that ends begins no circuits.
-            Failure::Hop { .. } if self.listener.is_none() => {}
+            Failure::Hop { .. } | Failure::OnTheWay { .. } if self.listener.is_none() => {}
             Failure::Hop { hop } => {
                 let relay = path.and_then(|path| path.get(hop).copied());
                 let relay = relay.map_or("unknown", |it| &self.directory.relays[it].nickname);
                 warn!(relay, hop, "a circuit could not be built: a relay fails");
+            }
+            Failure::OnTheWay { hop } => {
+                warn!(
+                    hop,
+                    "a circuit could not be built: a relay on the way to a hop fails"
+                );
             }
             Failure::Closed(reason) => info!(?reason, "a circuit was closed on the way"),
             Failure::Forged => warn!("a circuit was closed: its cells were altered on the way"),

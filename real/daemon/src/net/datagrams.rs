@@ -187,14 +187,18 @@ impl Socket {
         self.readable = count == BATCH_SIZE;
         for (meta, buffer) in inbox.metas.iter().zip(&inbox.buffers).take(count) {
             let (data, stride) = (&buffer[..meta.len], meta.stride.max(1));
-            self.traffic.received += data.len() as u64;
             match link {
                 Some(link) => {
+                    self.traffic.received += data.len() as u64;
                     for datagram in data.chunks(stride) {
                         link.receive(now, via, meta.addr, datagram);
                     }
                 }
-                None => engine.receive_datagrams(now, via, meta.addr, stride, data),
+                None => {
+                    // Anybody can send the rest, so that it does not use up what the relay may move.
+                    let heard = engine.receive_datagrams(now, via, meta.addr, stride, data);
+                    self.traffic.received += heard;
+                }
             }
         }
     }

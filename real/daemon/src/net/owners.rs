@@ -174,6 +174,28 @@ mod tests {
     }
 
     #[test]
+    fn a_relay_has_eight_times_the_share_of_a_network() {
+        let mut circuits = SlotMap::<CircuitKey, ()>::with_key();
+        let mut keys = SlotMap::<PlaceKey, ()>::with_key();
+        let mut owners = Owners::default();
+        let relay = Network::of_relay([10, 0, 1, 1].into());
+        let served = [(); 8].map(|()| Owner {
+            network: relay,
+            circuit: circuits.insert(()),
+        });
+        for owner in served {
+            owners.insert(keys.insert(()), owner);
+        }
+        let network = owner(circuits.insert(()), 2);
+        owners.insert(keys.insert(()), network);
+        let shares = Shares { all: 9, each: 4 };
+        assert_eq!(owners.room(network, shares), Room::None);
+        assert_eq!(owners.room(served[0], shares), Room::None);
+        owners.insert(keys.insert(()), network);
+        assert_eq!(owners.room(served[0], shares), Room::InPlaceOf(network));
+    }
+
+    #[test]
     fn who_has_as_many_as_others_takes_nothing_from_them() {
         let mut circuits = SlotMap::<CircuitKey, ()>::with_key();
         let [a, b] = [1, 2].map(|network| owner(circuits.insert(()), network));

@@ -11,6 +11,11 @@ pub(super) struct Owner {
     pub(super) circuit: CircuitKey,
 }
 
+/// How many a network has for each share that it has.
+fn weight(network: Network, count: usize) -> usize {
+    count.div_ceil(network.share())
+}
+
 /// How many each circuit has of something, and all circuits of a network, so that those that have most are found
 /// at once.
 #[derive(Debug, Default)]
@@ -19,6 +24,7 @@ pub(super) struct Ranks {
     /// The same of those that a network began.
     within: BTreeSet<(Network, usize, CircuitKey)>,
     networks: BTreeMap<Network, usize>,
+    /// By how many they have for each share that they have.
     of_networks: BTreeSet<(usize, Network)>,
 }
 
@@ -33,20 +39,21 @@ impl Ranks {
             self.within.insert((network, count, circuit));
         }
         let had = self.networks.remove(&network).unwrap_or(0);
-        self.of_networks.remove(&(had, network));
+        self.of_networks.remove(&(weight(network, had), network));
         let has = had + count - before;
         if has > 0 {
             self.networks.insert(network, has);
-            self.of_networks.insert((has, network));
+            self.of_networks.insert((weight(network, has), network));
         }
     }
 
-    /// How many all circuits of a network have.
+    /// How many all circuits of a network have, for each share of the network: a relay counts for eight networks.
     pub(super) fn of_network(&self, network: Network) -> usize {
-        self.networks.get(&network).copied().unwrap_or(0)
+        let has = self.networks.get(&network).copied().unwrap_or(0);
+        weight(network, has)
     }
 
-    /// The network that has most, and how many that are.
+    /// The network that has most for each of its shares, and how many that are.
     pub(super) fn heaviest_network(&self) -> Option<(usize, Network)> {
         self.of_networks.last().copied()
     }

@@ -228,7 +228,10 @@ impl Pool {
     pub fn stream_ended(&mut self, now: Instant, key: PoolCircuit) {
         if let Some(circuit) = self.circuits.get_mut(&key) {
             circuit.streams -= 1;
-            self.work(now);
+            // Only a circuit without streams makes room for another one.
+            if circuit.is_idle() {
+                self.work(now);
+            }
         }
     }
 

@@ -51,7 +51,7 @@ impl Engine {
         };
         let hop = building.hop();
         let Some(step) = building.next_try() else {
-            return self.fail(now, key, hop);
+            return self.fail(now, key, Failure::of_asked(hop));
         };
         self.send_setup(now, next.link, next.name, &step.message);
         if step.for_neighbour {
@@ -68,9 +68,9 @@ impl Engine {
         }
     }
 
-    fn fail(&mut self, now: Instant, key: CircuitKey, hop: usize) {
+    fn fail(&mut self, now: Instant, key: CircuitKey, why: Failure) {
         self.counters.handshakes_failed += 1;
-        self.end_circuit(now, key, Reason::Requested, None, Failure::Hop { hop });
+        self.end_circuit(now, key, Reason::Requested, None, why);
     }
 
     /// The last hop answered by a sealed message.
@@ -100,7 +100,7 @@ impl Engine {
         match outcome {
             Outcome::Stale => {}
             Outcome::Garbage => self.counters.garbage += 1,
-            Outcome::Failed(hop) => self.fail(now, key, hop),
+            Outcome::Failed(hop) => self.fail(now, key, Failure::Hop { hop }),
             Outcome::Asking => {
                 self.counters.handshakes += 1;
                 self.send_step(now, key);

@@ -206,7 +206,7 @@ impl Engine {
                 Failure::Closed(Reason::Unreachable)
             };
             let why = why.unwrap_or(failed);
-            self.end_circuit(now, key, Reason::Unreachable, Some(id), why);
+            self.refuse_or_end(now, key, id, Reason::Unreachable, why);
         }
         self.host.remove_link(now, id);
     }

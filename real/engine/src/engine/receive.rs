@@ -23,7 +23,8 @@ impl Engine {
     }
 
     /// Takes datagrams that came from one address one after the other, all of `segment` bytes but the
-    /// last, which may be shorter. It costs less than to take each by itself.
+    /// last, which may be shorter. It costs less than to take each by itself. Returns the bytes by which
+    /// neighbours with a link said something, which nobody else can have sent.
     pub fn receive_datagrams(
         &mut self,
         now: Instant,
@@ -31,19 +32,21 @@ impl Engine {
         from: SocketAddr,
         segment: usize,
         data: &[u8],
-    ) {
+    ) -> u64 {
         let peer = Peer::Datagram(via, from);
-        let mut rest = data;
+        let (mut rest, mut heard) = (data, 0);
         while !rest.is_empty() {
             let (first, _) = rest.split_at(segment.clamp(1, rest.len()));
             // An observer hears of each datagram.
             let joined = if self.observer.is_some() { first } else { rest };
-            let taken = match self.link_of(now, peer, first) {
+            let (taken, spoken) = match self.link_of(now, peer, first) {
                 Some(id) => self.receive_joined(now, id, (first.len(), joined)),
-                None => first.len(),
+                None => (first.len(), false),
             };
+            heard += if spoken { taken as u64 } else { 0 };
             rest = &rest[taken..];
         }
+        heard
     }
 
     /// The link that a datagram is of; a new one if the neighbour calls with it.
@@ -57,9 +60,15 @@ impl Engine {
         self.admit_datagrams(now, peer, datagram)
     }
 
-    /// Takes as many datagrams as a link takes together; returns their bytes.
+    /// Takes as many datagrams as a link takes together; returns their bytes, and whether the neighbour said
+    /// anything by them.
     #[inline]
-    fn receive_joined(&mut self, now: Instant, id: LinkId, datagrams: (usize, &[u8])) -> usize {
+    fn receive_joined(
+        &mut self,
+        now: Instant,
+        id: LinkId,
+        datagrams: (usize, &[u8]),
+    ) -> (usize, bool) {
         let mut arrived = std::mem::take(&mut self.buffers.arrived);
         let (taken, garbage) = match self.links.get_mut(id) {
             Some(link) => link.receive_datagrams(now, datagrams, &mut arrived),
@@ -72,8 +81,9 @@ impl Engine {
             self.doubt_link(now, id);
         }
         self.after_channel(now, id);
+        let spoken = !arrived.is_empty();
         self.take_arrived(now, id, arrived);
-        taken
+        (taken, spoken)
     }
 
     /// Takes a neighbour that calls, perhaps in place of the link that it had. Nothing is kept of who
@@ -294,7 +304,7 @@ impl Engine {
             return Some(Frame::Destroy(destroy));
         }
         let hop = self.building_hop(key);
-        let why = hop.map_or(Failure::Closed(destroy.reason), |hop| Failure::Hop { hop });
+        let why = hop.map_or(Failure::Closed(destroy.reason), Failure::of_asked);
         self.refuse_or_end(now, key, link, destroy.reason, why);
         None
     }

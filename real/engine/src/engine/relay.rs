@@ -8,7 +8,7 @@ use hopflow_wire::{Reason, Setup};
 
 use super::Engine;
 use crate::circuit::{CircuitState, Forwarded, Nascent, Phase, Request, Side};
-use crate::link::Named;
+use crate::link::{MAX_BACKLOG_FULL, Named};
 use crate::origin::{Origin, Prefix};
 use crate::types::{Body, CircuitKey, Failure};
 
@@ -77,7 +77,9 @@ impl Engine {
         known: Option<CircuitKey>,
         handshake: &Handshake,
     ) {
-        if self.host.owes_much(now) {
+        // A neighbour that reads nothing would bring about word after word that circuits are closed.
+        let waits = self.host.control_waiting(prev.link).get();
+        if self.host.owes_much(now) || waits >= MAX_BACKLOG_FULL as u64 {
             // The client repeats what is dropped.
             self.counters.circuits_refused += 1;
             return;
@@ -278,8 +280,11 @@ impl Engine {
             handshake: request.handshake,
         };
         let body: Body = Box::new(create.encode());
-        self.send_setup(now, link, name, &body);
-        self.expect_answer(now, link);
+        // The client repeats what is dropped; then the next hop is asked.
+        if !self.host.owes_much(now) {
+            self.send_setup(now, link, name, &body);
+            self.expect_answer(now, link);
+        }
         if let Some(circuit) = self.circuits.get_mut(key) {
             circuit.next = Some(Side::asked(link, name));
             if let Phase::Nascent(nascent) = &mut circuit.phase {

@@ -27,7 +27,7 @@ const MAX_WAITING: usize = 1024;
 /// more.
 const MAX_BACKLOG: usize = 64 * 1024;
 /// The same for a connection that did not take all that it was given before.
-const MAX_BACKLOG_FULL: usize = 4 * 1024;
+pub(crate) const MAX_BACKLOG_FULL: usize = 4 * 1024;
 /// How long a connection may take to what it was given, less than 200 KiB.
 const STUCK: Duration = Duration::from_secs(300);
 

@@ -15,7 +15,7 @@ use hopflow_engine::{Limits, Pace};
 use hopflow_onion::setup::SetupMessage;
 use hopflow_onion::{Handshake, OnionPayload, SEALED_SETUP};
 use hopflow_units::{Bytes, Cells, CircuitId, Duration};
-use hopflow_wire::Frame;
+use hopflow_wire::{CELL_PAYLOAD, Cell, CellFlags, CellSeq, Frame, Payload};
 use proptest::prelude::*;
 
 use far::Far;
@@ -247,6 +247,35 @@ fn a_neighbour_that_takes_nothing_is_given_little_and_closed_in_the_end() {
     assert_eq!(relay.engine.counters().links, 1);
     relay.wait(Duration::from_secs(300));
     assert_eq!(relay.engine.counters().links, 0);
+}
+
+#[test]
+fn a_neighbour_that_reads_nothing_begins_no_circuits() {
+    const TURNS: u64 = 20_000;
+    let often = Pace {
+        per_second: 1_000_000,
+        burst: 1_000_000,
+    };
+    let limits = Limits {
+        creates: often,
+        ..Limits::default()
+    };
+    let mut relay = Neighbour::of("vanilla", limits);
+    relay.clogged = true;
+    // A cell that no key fits has the circuit closed, and its name is free again.
+    for _ in 0..TURNS {
+        relay.create(1);
+        relay.frame(&Frame::Cell(Cell {
+            circuit: CircuitId::new(1),
+            flags: CellFlags::default(),
+            seq: CellSeq::of(0),
+            payload: OnionPayload::read(&[9; CELL_PAYLOAD]),
+        }));
+    }
+    let counters = relay.engine.counters();
+    // The connection has room for 64 KiB, and 4 KiB wait behind it: a word has four bytes.
+    assert_eq!(counters.forged, (64 + 4) * 1024 / 4);
+    assert_eq!(counters.circuits_refused, TURNS - counters.forged);
 }
 
 #[test]
