@@ -46,7 +46,7 @@ test-page: ## tests of the playground and of `hopflow live` in browsers
 		echo "skipped: the tests of the playground need Chromium"; \
 	else \
 		$(MAKE) --no-print-directory playground && \
-		$(CARGO) build --quiet --locked --package hopflow-playground --example hashes && \
+		$(CARGO) build --quiet --locked --workspace --example hashes && \
 		$(CARGO) build --quiet --locked --workspace --bin hopflow && \
 		cd $(PAGE) && npm run --silent check && npm run --silent live -- --check && \
 		export HASHES="$(abspath $(TARGET))/debug/examples/hashes" HOPFLOW="$(abspath $(TARGET))/debug/hopflow" && \
