@@ -36,7 +36,7 @@ test-python: python-env ## tests of the Python package, and its types
 		--interpreter $(ENV_PYTHON) --out $(TARGET)/python-wheel
 	$(ENV_PYTHON) -m pip install --quiet --no-deps --no-index --force-reinstall $(TARGET)/python-wheel/*.whl
 	$(ENV_PYTHON) -m mypy
-	$(ENV_PYTHON) -m pytest --quiet
+	$(ENV_PYTHON) -m pytest --quiet --numprocesses 2 --dist loadfile
 
 # In Chromium and Firefox, where they are.
 test-page: ## tests of the playground and of `hopflow live` in browsers

@@ -61,10 +61,11 @@ impl Reports {
         self.at
     }
 
-    /// Lets feedback leave at `at`, unless it does so earlier already; with `hold`, not before.
+    /// Lets feedback leave at `at`, unless it does so earlier already, or is held until a later time; with `hold`,
+    /// not before. Whether this is news.
     #[inline]
     pub(crate) fn leave_at(&mut self, at: Instant, hold: bool) -> bool {
-        if self.at.is_some() {
+        if self.at.is_some_and(|set| self.holding || set <= at) {
             return false;
         }
         self.at = Some(at);
@@ -143,6 +144,19 @@ mod tests {
         assert!(reports.may_leave());
         taken(&mut reports, 1000);
         assert!(!reports.may_leave());
+    }
+
+    #[test]
+    fn feedback_that_is_due_earlier_takes_all_of_the_link_along() {
+        let at = Instant::from_nanos;
+        let mut reports = Reports::new(Bytes::new(20));
+        reports.owe(flow(0));
+        assert!(reports.leave_at(at(7), false));
+        reports.owe(flow(1));
+        assert!(!reports.leave_at(at(9), false));
+        assert!(reports.leave_at(at(3), false), "the delay became shorter");
+        assert!(!reports.are_due(at(7)) && reports.are_due(at(3)));
+        assert_eq!(taken(&mut reports, 100), 2);
     }
 
     #[test]
