@@ -33,6 +33,11 @@ impl Network {
     pub const fn share(self) -> usize {
         self.0.share()
     }
+
+    /// How much so many are of it, beside what others have: for each share that it has.
+    pub const fn weight(self, count: usize) -> usize {
+        self.0.weight(count)
+    }
 }
 
 /// A relay that a link is opened to: where it listens, and its certificate's fingerprint.

@@ -11,11 +11,6 @@ pub(super) struct Owner {
     pub(super) circuit: CircuitKey,
 }
 
-/// How many a network has for each share that it has.
-fn weight(network: Network, count: usize) -> usize {
-    count.div_ceil(network.share())
-}
-
 /// How many each circuit has of something, and all circuits of a network, so that those that have most are found
 /// at once.
 #[derive(Debug, Default)]
@@ -39,18 +34,18 @@ impl Ranks {
             self.within.insert((network, count, circuit));
         }
         let had = self.networks.remove(&network).unwrap_or(0);
-        self.of_networks.remove(&(weight(network, had), network));
+        self.of_networks.remove(&(network.weight(had), network));
         let has = had + count - before;
         if has > 0 {
             self.networks.insert(network, has);
-            self.of_networks.insert((weight(network, has), network));
+            self.of_networks.insert((network.weight(has), network));
         }
     }
 
     /// How many all circuits of a network have, for each share of the network: a relay counts for eight networks.
     pub(super) fn of_network(&self, network: Network) -> usize {
         let has = self.networks.get(&network).copied().unwrap_or(0);
-        weight(network, has)
+        network.weight(has)
     }
 
     /// The network that has most for each of its shares, and how many that are.

@@ -50,10 +50,9 @@ impl<T: Copy + Ord> Held<T> {
         let before = things.len();
         change(things);
         let after = things.len();
-        let share = prefix.share();
-        self.ranks.remove(&(before.div_ceil(share), prefix));
+        self.ranks.remove(&(prefix.weight(before), prefix));
         if after > 0 {
-            self.ranks.insert((after.div_ceil(share), prefix));
+            self.ranks.insert((prefix.weight(after), prefix));
         } else {
             self.by_prefix.remove(&prefix);
         }
@@ -65,7 +64,7 @@ impl<T: Copy + Ord> Held<T> {
         self.ranks.last().is_some_and(|(most, last)| {
             let is_relay = |prefix| matches!(prefix, Prefix::Relay(_));
             let loses = !is_relay(prefix) || is_relay(*last);
-            loses && *most == self.of(prefix).div_ceil(prefix.share())
+            loses && *most == prefix.weight(self.of(prefix))
         })
     }
 

@@ -54,6 +54,11 @@ impl Prefix {
             Self::Relay(_) => RELAY_SHARE,
         }
     }
+
+    /// How much so many are of it, beside what others have: for each share that it has.
+    pub(crate) const fn weight(self, count: usize) -> usize {
+        count.div_ceil(self.share())
+    }
 }
 
 /// Who made the engine hold something, and when.
