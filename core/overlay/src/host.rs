@@ -57,15 +57,31 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// If there are no circuits, or the stream's name is 0, which means a circuit as a whole.
     fn open_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle>;
 
+    /// Sends the other end of a circuit that begins or ends here a message about linking it, `len` bytes, which must fit
+    /// one cell: at the client a request, at the exit an answer. There it is [`Event::Link`].
+    ///
+    /// # Panics
+    /// If it does not fit.
+    fn send_link(&mut self, now: Instant, circuit: CircuitHandle, message: P::Data, len: Bytes);
+
+    /// At an exit, says that these circuits are a linked set (proposal 329): the client's streams begin on the first,
+    /// and all of them carry what follows. They are in the client's order. Of each stream `hold` cells that come before their turn
+    /// are held at most. A set ends with any of its circuits.
+    ///
+    /// False, and nothing changes, unless there are at least two, all of them end here, none has a stream and
+    /// none is in a set.
+    fn link_circuits(&mut self, legs: &[CircuitHandle], hold: Cells) -> bool;
+
     /// Lets the gates of a stream's circuits choose who takes the next cell (`None`), or only one.
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>);
 
     /// At the client, sends the exit the target of a new stream: `target`, `len` bytes, which
     /// must fit one cell and may be none. The exit has the stream from then on, see
-    /// [`Event::Begun`].
+    /// [`Event::Begun`]. Of several circuits the first carries the target, and alone what follows until the exit
+    /// has sent something; the exit must have [linked](Host::link_circuits) them.
     ///
     /// # Panics
-    /// If something was written before, the stream is finished, or it has several circuits.
+    /// If something was written before, or the stream is finished.
     fn begin_stream(&mut self, now: Instant, stream: StreamHandle, target: P::Data, len: Bytes);
 
     /// Ends what is written to a stream; the other end learns it behind the last data.
@@ -253,10 +269,18 @@ pub enum Event<P> {
     Begun {
         /// The stream.
         stream: StreamHandle,
-        /// Its circuit.
+        /// Its circuit; of a linked set, the first.
         circuit: CircuitHandle,
         /// Its target, as the client named it.
         target: P,
+    },
+    /// The other end sent a message about linking a circuit: at an exit the client's request, at a client the
+    /// exit's answer.
+    Link {
+        /// The circuit.
+        circuit: CircuitHandle,
+        /// The cell that carries it.
+        message: P,
     },
     /// The other end has finished; all of its data has been delivered.
     Finished {

@@ -166,6 +166,7 @@ impl Bench {
                 }
                 Event::Message { .. }
                 | Event::Begun { .. }
+                | Event::Link { .. }
                 | Event::Finished { .. }
                 | Event::Drained { .. }
                 | Event::StreamClosed { .. } => {}

@@ -253,7 +253,7 @@ impl Life {
                     self.circuits[which as usize]
                 });
                 let (legs, hold) = (legs.collect::<Vec<_>>(), Cells::new(8));
-                let begins = what == 4 && legs.len() == 1;
+                let begins = what == 4;
                 let opened = self.host.open_stream(&StreamSpec { id, legs, hold });
                 if let Some(stream) = opened.filter(|_| begins) {
                     let target = vec![7; script.below(100) as usize];
@@ -262,8 +262,22 @@ impl Life {
                 }
                 self.streams.extend(opened);
             }
+            7 if !self.circuits.is_empty() => {
+                let legs: Vec<_> = (0..2).map(|_| self.circuit(script)).collect();
+                self.host.link_circuits(&legs, Cells::new(8));
+            }
+            8 if !self.circuits.is_empty() => {
+                let circuit = self.circuit(script);
+                let len = Bytes::new(34);
+                self.host
+                    .send_link(self.now, circuit, vec![7; 34].into(), len);
+            }
             _ => self.take_output(script.below(8)),
         }
+    }
+
+    fn circuit(&self, script: &mut Script<'_>) -> CircuitHandle {
+        self.circuits[script.below(self.circuits.len() as u32) as usize]
     }
 
     fn stream(&self, script: &mut Script<'_>) -> StreamHandle {

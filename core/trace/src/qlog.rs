@@ -279,6 +279,8 @@ const fn command(command: RelayCommand) -> &'static str {
         RelayCommand::Data => "data",
         RelayCommand::End => "end",
         RelayCommand::Sendme => "sendme",
+        RelayCommand::Link => "link",
+        RelayCommand::Linked => "linked",
         RelayCommand::NumberedData => "numbered_data",
         RelayCommand::NumberedEnd => "numbered_end",
         RelayCommand::Reset => "reset",

@@ -16,6 +16,11 @@ pub enum RelayCommand {
     End = 3,
     /// The receiver of data allows more of it (tor-spec 7.3, 7.4); stream 0 means the circuit.
     Sendme = 5,
+    /// The client wants the circuit linked with others that end at the same exit (proposal 329, section 4; ours in
+    /// its form).
+    Link = 19,
+    /// The exit's answer.
+    Linked = 20,
     /// Stream data of a stream that uses several circuits; the number orders it.
     NumberedData = 24,
     /// The end of a stream that uses several circuits; the number orders it.
@@ -42,11 +47,13 @@ pub enum RelayCommand {
 
 impl RelayCommand {
     /// All commands.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Begin,
         Self::Data,
         Self::End,
         Self::Sendme,
+        Self::Link,
+        Self::Linked,
         Self::NumberedData,
         Self::NumberedEnd,
         Self::Reset,

@@ -131,6 +131,7 @@ impl Network {
                 bucket: None,
                 access: None,
                 limits: Limits::default(),
+                worker: 0,
                 epoch: clock(),
             };
             network
@@ -145,7 +146,7 @@ impl Network {
 
     fn begin(&mut self, circuit: CircuitKey) {
         let (now, client) = (self.now, &mut self.engines[0]);
-        client.open_stream(now, circuit, b"example.org:80");
+        client.open_stream(now, &[circuit], b"example.org:80");
         self.run_until(|network| network.begun.is_some());
     }
 

@@ -112,6 +112,8 @@ pub struct EngineConfig {
     pub access: Option<Rate>,
     /// What others may make the engine hold.
     pub limits: Limits,
+    /// Which of a node's workers the engine is: clients link only circuits that end at the same one.
+    pub worker: u16,
     /// What the engine's time zero is on the system's monotonic clock.
     pub epoch: std::time::Instant,
 }

@@ -3,16 +3,12 @@
 use hopflow_overlay::{ConfigError, Factory, Features};
 use hopflow_wire::Payload;
 
-/// What an engine, as the driver of a node, offers to transports: nothing but links, and one circuit
-/// for a stream.
-pub const OFFERS: Features = Features::NONE;
+/// What an engine, as the driver of a node, offers to transports beside links: several circuits for a
+/// stream.
+pub const OFFERS: Features = Features::LEGS;
 
 /// Why a transport that needs one of these is refused.
-const REASONS: [(Features, &str); 3] = [
-    (
-        Features::LEGS,
-        "it moves streams among several circuits, and real hosts give a stream one",
-    ),
+const REASONS: [(Features, &str); 2] = [
     (
         Features::END_CONNECTION,
         "it repairs losses at the ends of circuits, and the encryption of circuits needs every cell \
@@ -58,7 +54,8 @@ mod tests {
         assert_eq!(refuse("backtap", Features::NONE), Ok(()));
         let error = refuse("new", Features::DATAGRAMS).unwrap_err().to_string();
         assert!(error.contains("needs datagrams"), "{error}");
-        let error = refuse("legs", Features::LEGS).unwrap_err().to_string();
-        assert!(error.contains("several circuits"), "{error}");
+        let error = refuse("end", Features::END_CONNECTION);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("ends of circuits"), "{error}");
     }
 }

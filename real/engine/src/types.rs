@@ -141,6 +141,13 @@ pub enum Event {
         /// The circuit.
         circuit: CircuitKey,
     },
+    /// The exit answered whether a circuit is a leg of a linked set.
+    Linked {
+        /// The circuit.
+        circuit: CircuitKey,
+        /// The worker of the exit at which it is one.
+        worker: Option<u16>,
+    },
     /// A circuit that we built, or wanted to, is gone.
     Closed {
         /// The circuit.

@@ -12,8 +12,6 @@ fn refused(preset: &str, options: &str, reason: &str) {
 
 #[test]
 fn what_real_hosts_cannot_do_is_refused_with_the_reason() {
-    refused("switching", "", "several circuits");
-    refused("switching-backtap", "", "several circuits");
     refused("udp-or", "", "at the ends of circuits");
     let out_of_band = "feedback = \"out-of-band\"\nhop-delay = \"10 ms\"";
     refused("predictor", out_of_band, "outside of all links");
@@ -21,7 +19,16 @@ fn what_real_hosts_cannot_do_is_refused_with_the_reason() {
 
 #[test]
 fn what_real_hosts_can_do_is_built() {
-    for preset in ["vanilla", "tor-vegas", "pctcp", "n23", "backtap", "marut"] {
+    for preset in [
+        "vanilla",
+        "tor-vegas",
+        "pctcp",
+        "n23",
+        "backtap",
+        "marut",
+        "switching",
+        "switching-backtap",
+    ] {
         build(preset, &Table::new()).unwrap();
     }
 }

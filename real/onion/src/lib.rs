@@ -22,6 +22,7 @@
 mod handshake;
 mod hop;
 mod keys;
+mod linking;
 mod payload;
 mod primitives;
 pub mod setup;
@@ -29,6 +30,7 @@ pub mod setup;
 pub use handshake::{HandshakeError, Initiator, answer};
 pub use hop::{DirectionKeys, Forged, HopKeys};
 pub use keys::{OnionPublic, OnionSecret, ParseKeyError};
+pub use linking::{LinkAnswer, LinkRequest, MAX_LEGS};
 pub use payload::OnionPayload;
 pub use setup::{Handshake, MAX_HANDSHAKE_PAYLOAD, SEALED_SETUP, SETUP_PLAIN};
 

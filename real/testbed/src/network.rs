@@ -16,7 +16,7 @@ use hopflow_units::{Bytes, Duration};
 use tempfile::TempDir;
 
 use crate::server::Server;
-use crate::settings::{RELAYS, Settings};
+use crate::settings::{PATH, Settings};
 
 /// How long the directory is valid: longer than anybody keeps a testbed.
 const VALID: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -29,7 +29,7 @@ const CLIENT: &str = "client";
 /// The file of the directory in the testbed's folder.
 const DIRECTORY: &str = "directory.toml";
 
-/// A directory, three relays, a client and a web server on the loopback device.
+/// A directory, relays, a client and a web server on the loopback device.
 #[derive(Debug)]
 pub struct Testbed {
     settings: Settings,
@@ -61,7 +61,9 @@ impl Testbed {
         metrics: bool,
         trace: Option<&Trace>,
     ) -> Result<Self, StartError> {
-        let names = RELAYS.into_iter().chain([CLIENT]).filter(|_| metrics);
+        let relays = settings.relays();
+        let names = relays.iter().copied().chain([CLIENT]);
+        let names = names.filter(|_| metrics);
         let metrics = names.map(|name| Ok((name, free_address()?)));
         let metrics = metrics.collect::<io::Result<Vec<_>>>()?;
         let folder = TempDir::with_prefix("hopflow-testbed-")?;
@@ -78,10 +80,12 @@ impl Testbed {
             trace,
         };
         builder.check_traces()?;
-        let addresses = [free_address()?, free_address()?, free_address()?];
+        let addresses = relays.iter().map(|_| free_address());
+        let addresses = addresses.collect::<io::Result<Vec<_>>>()?;
         builder.write_directory(&addresses, &authority)?;
-        let relays = (0..RELAYS.len())
-            .map(|number| net::relay(&builder.relay(number, addresses[number])))
+        let relays = addresses.iter().enumerate();
+        let relays = relays
+            .map(|(number, address)| net::relay(&builder.relay(number, *address)))
             .collect::<Result<_, _>>()?;
         let socks = free_address()?;
         let client = net::client(&builder.client(socks))?;
@@ -116,7 +120,7 @@ impl Testbed {
         &self.metrics
     }
 
-    /// What the relays do, from the guard to the exit.
+    /// What the relays do, in the order of their names.
     pub(crate) fn accounts(&self) -> Vec<Account> {
         let relays = self.relays.iter();
         relays
@@ -124,7 +128,7 @@ impl Testbed {
             .collect()
     }
 
-    /// When the relays' clocks began, from the guard to the exit.
+    /// When the relays' clocks began.
     pub(crate) fn epochs(&self) -> Vec<std::time::Instant> {
         let relays = self.relays.iter();
         relays.filter_map(|relay| relay.epochs().pop()).collect()
@@ -169,15 +173,17 @@ impl Builder<'_> {
         let valid = (UnixTime::from_secs(now.as_secs() - 60), now.after(VALID));
         let mut directory = Directory::new("testbed", transport, valid);
         for (number, address) in addresses.iter().enumerate() {
-            let keys = KeyStore::open(&self.folder.path().join(RELAYS[number]))?;
+            let name = self.settings.relays()[number];
+            let keys = KeyStore::open(&self.folder.path().join(name))?;
+            let guard = name.starts_with("guard");
             directory.relays.push(Relay {
-                nickname: RELAYS[number].to_owned(),
+                nickname: name.to_owned(),
                 address: *address,
                 other_address: None,
                 fingerprint: Hex(keys.identity()?.fingerprint().to_bytes()),
                 onion_key: Hex(keys.onion()?.public().0),
-                weight: 1,
-                guard: number == 0,
+                weight: weight(number),
+                guard,
                 family: None,
                 exit: exit(number),
             });
@@ -187,15 +193,17 @@ impl Builder<'_> {
     }
 
     fn relay(&self, number: usize, listen: SocketAddr) -> RelayConfig {
-        let rate = self.settings.middle_rate.filter(|_| number == 1);
+        let name = self.settings.relays()[number];
+        let rate = self.settings.middle_rate;
+        let rate = rate.filter(|_| name.starts_with("middle"));
         RelayConfig {
             network: self.network.clone(),
-            keys: self.folder.path().join(RELAYS[number]),
+            keys: self.folder.path().join(name),
             listen: listen.into(),
             // A node that is simulated has one, too, and the simulator's link is one for all.
             workers: Some(1),
             memory: MEMORY,
-            metrics: self.metrics(RELAYS[number]),
+            metrics: self.metrics(name),
             drain: DRAIN,
             bucket: rate.map(|rate| Bucket {
                 rate,
@@ -207,7 +215,7 @@ impl Builder<'_> {
             limits: RelayLimits::default(),
             exit: exit(number),
             link: self.link(),
-            trace: self.trace(RELAYS[number]),
+            trace: self.trace(name),
         }
     }
 
@@ -222,6 +230,7 @@ impl Builder<'_> {
             circuits: Circuits {
                 // Circuits are built when they are asked for, so that there are no others.
                 spare: 0,
+                legs: Some(self.settings.legs() as u8),
                 most: 2 * self.settings.circuits().max(8),
                 max_age: VALID,
                 build_timeout: Duration::from_secs(60),
@@ -235,8 +244,8 @@ impl Builder<'_> {
 
     /// Refuses folders of traces that hold something.
     fn check_traces(&self) -> Result<(), InputError> {
-        let traces = RELAYS.into_iter().chain([CLIENT]);
-        let mut traces = traces.filter_map(|node| self.trace(node));
+        let nodes = self.settings.relays().iter().copied().chain([CLIENT]);
+        let mut traces = nodes.filter_map(|node| self.trace(node));
         traces.try_for_each(|trace| trace.check_folder())
     }
 
@@ -264,8 +273,27 @@ impl Builder<'_> {
 /// The policy of the last relay, which connects to this machine; the others are no exits.
 fn exit(number: usize) -> Option<ExitPolicy> {
     let all = "accept *:*".parse().expect("a rule that fits everything");
-    (number + 1 == RELAYS.len()).then(|| ExitPolicy {
+    (number + 1 == PATH).then(|| ExitPolicy {
         rules: vec![all],
         allow_private: true,
     })
+}
+
+/// How often clients choose a relay, so that they have guards as guards only, and nearly always the first path first,
+/// as in the simulator.
+fn weight(number: usize) -> u64 {
+    match number {
+        0 => 1_000_000,
+        1 => 1_000_000_000,
+        2 => 1,
+        _ => {
+            let path = (number as u32 - 1) / 2;
+            let (most, step): (u64, u64) = if number % 2 == 1 {
+                (weight(0), 100)
+            } else {
+                (weight(1), 1000)
+            };
+            most / step.pow(path)
+        }
+    }
 }

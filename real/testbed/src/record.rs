@@ -10,15 +10,17 @@ use crate::clock;
 use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
 use crate::network::Testbed;
 use crate::server::head;
-use crate::settings::RELAYS;
+use crate::settings::PATH;
 use crate::watch::{RelayNow, Snapshot};
 
 /// Application bytes of a full data cell: 509 less the tag and the stream's header.
 const CELL_DATA: u64 = 488;
+/// The same of a cell with a number: of a stream over several circuits.
+const NUMBERED_DATA: u64 = CELL_DATA - hopflow_wire::CELL_NUMBER as u64;
 /// Bytes of a cell, as token buckets count it.
 const CELL: u64 = hopflow_wire::CELL as u64;
 /// Where the exit stands among the relays.
-const EXIT: usize = RELAYS.len() - 1;
+const EXIT: usize = PATH - 1;
 
 /// Records a measurement.
 #[derive(Debug)]
@@ -67,7 +69,7 @@ impl<'a> Recorder<'a> {
             let cells = |flow: &FlowView| flow.departed.get() + flow.queued.get();
             let circuits = exit.flows.iter();
             let cells = circuits.map(|flows| backward(flows).map_or(0, cells));
-            self.packaged.push((at, cells.collect()));
+            self.packaged.push((at, self.of_circuits(cells.collect())));
         }
         let [latest, before] = &mut self.latest;
         if latest.is_empty() {
@@ -79,6 +81,18 @@ impl<'a> Recorder<'a> {
                 before[number] = std::mem::replace(&mut latest[number], account);
             }
         }
+    }
+
+    /// What circuits did, from what the exit has of each of their legs. Whose leg is whose is not known: each circuit
+    /// gets the same part.
+    fn of_circuits(&self, legs: Vec<u64>) -> Vec<u64> {
+        let settings = self.testbed.settings();
+        if settings.legs() == 1 {
+            return legs;
+        }
+        let circuits = settings.circuits();
+        let part = legs.iter().sum::<u64>() / u64::from(circuits.max(1));
+        vec![part; circuits as usize]
     }
 
     /// Takes a sample; `received` is what each download has received.
@@ -93,7 +107,14 @@ impl<'a> Recorder<'a> {
         self.delivered.push((now, delivered));
         let at = clock::span(now.saturating_duration_since(self.begin));
         let accounts = &self.latest[0];
-        for circuit in 0..self.testbed.settings().circuits() {
+        let settings = self.testbed.settings();
+        // Of legs is not known which circuit has them.
+        let circuits = if settings.legs() == 1 {
+            settings.circuits()
+        } else {
+            0
+        };
+        for circuit in 0..circuits {
             for (hop, account) in accounts.iter().rev().enumerate() {
                 let flows = account.flows.get(circuit as usize);
                 let Some(flow) = flows.and_then(backward) else {
@@ -125,8 +146,8 @@ impl<'a> Recorder<'a> {
             relays: latest
                 .iter()
                 .zip(before)
-                .zip(RELAYS)
-                .map(relay_now)
+                .zip(settings.relays())
+                .map(|(accounts, name)| relay_now(accounts, name))
                 .collect(),
         }
     }
@@ -144,8 +165,8 @@ impl<'a> Recorder<'a> {
         let span = ends.max().unwrap_or(Duration::ZERO);
         let mut moments = self.moments();
         moments.retain(|moment| moment.at <= span);
-        let relay = |(name, account): (&str, &Account)| RelayTotals {
-            name: name.to_owned(),
+        let relay = |(name, account): (&&str, &Account)| RelayTotals {
+            name: (*name).to_owned(),
             sent: account.counters.node.cells_sent,
             resent: account.counters.node.cells_resent,
             dropped: account.counters.node.cells_dropped,
@@ -154,7 +175,12 @@ impl<'a> Recorder<'a> {
         Measured {
             unfinished: settings.downloads - downloads.len() as u32,
             moments,
-            relays: RELAYS.into_iter().zip(&self.latest[0]).map(relay).collect(),
+            relays: settings
+                .relays()
+                .iter()
+                .zip(&self.latest[0])
+                .map(relay)
+                .collect(),
             hops: self.hops.into_iter().filter(|hop| hop.at <= span).collect(),
             downloads,
             span,
@@ -170,10 +196,17 @@ impl<'a> Recorder<'a> {
         let streams = u64::from(settings.downloads / settings.circuits().max(1));
         let most = self.whole() * streams;
         let mut moments = Vec::new();
+        let several = settings.legs() > 1;
+        let data = if several { NUMBERED_DATA } else { CELL_DATA };
         for (at, delivered) in &self.delivered {
+            let mean = delivered.iter().sum::<u64>() / delivered.len().max(1) as u64;
             for (circuit, delivered) in delivered.iter().enumerate() {
                 let cells = self.cells_at(circuit, *at) - self.cells_at(circuit, self.begin);
-                let packaged = ((cells * CELL_DATA as f64) as u64).min(most);
+                let mut packaged = ((cells * data as f64) as u64).min(most);
+                if several {
+                    // What waits in all circuits is known, and in which is not.
+                    packaged = *delivered + packaged.saturating_sub(mean);
+                }
                 moments.push(Moment {
                     at: clock::span(at.saturating_duration_since(self.begin)),
                     circuit: circuit as u32,
@@ -205,7 +238,7 @@ impl<'a> Recorder<'a> {
 }
 
 /// What a relay does, from its latest account and the one before.
-fn relay_now(((now, before), name): ((&Account, &Account), &'static str)) -> RelayNow {
+fn relay_now((now, before): (&Account, &Account), name: &'static str) -> RelayNow {
     let flows = || now.flows.iter().flatten().flatten();
     let windows = now.flows.iter().filter_map(backward);
     let windows = windows.filter_map(|flow| flow.window.map(Cells::get));

@@ -3,14 +3,21 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hopflow_daemon::config::MAX_LEGS;
+use hopflow_daemon::net::default_legs;
 use hopflow_transports::presets;
 use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The most downloads at a time: each has a circuit and a thread at either end.
 const MOST_DOWNLOADS: u32 = 1000;
-/// The names of the relays, from the client's end of a circuit to the exit.
-pub(crate) const RELAYS: [&str; 3] = ["guard", "middle", "exit"];
+/// The names of the relays: those of the first path, from the client's end to the exit, and those before the exit of
+/// further paths.
+const RELAYS: [&str; 9] = [
+    "guard", "middle", "exit", "guard-2", "middle-2", "guard-3", "middle-3", "guard-4", "middle-4",
+];
+/// Relays of a path.
+pub(crate) const PATH: usize = 3;
 
 /// A testbed and the downloads in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +41,10 @@ pub struct Settings {
     pub middle_rate: Option<Rate>,
     /// Whether the downloads share one circuit; otherwise each has its own.
     pub shared: bool,
+    /// Circuits to the exit that carry a stream together, each by a guard and a middle relay of its own; `None` is
+    /// as many as clients have by default with the transport.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legs: Option<u8>,
     /// When downloads are cut off that are not complete; never if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "as_option")]
     pub duration: Option<Duration>,
@@ -64,6 +75,7 @@ impl Default for Settings {
             rate: Some(Rate::from_megabits_per_sec(100)),
             middle_rate: None,
             shared: false,
+            legs: None,
             duration: None,
             options: toml::Table::new(),
         }
@@ -94,6 +106,13 @@ impl Settings {
                 "downloads: {found}; allowed are numbers from 1 to {MOST_DOWNLOADS}"
             ));
         }
+        if let Some(found) = self.legs
+            && !(1..=MAX_LEGS).contains(&found)
+        {
+            return refuse(format!(
+                "legs: {found}; allowed are numbers from 1 to {MAX_LEGS}"
+            ));
+        }
         if self.size.is_zero() {
             return refuse("size: 0 B; allowed are sizes from 1 B on".to_owned());
         }
@@ -109,7 +128,30 @@ impl Settings {
         Duration::from_nanos(self.delay.as_nanos() / 2)
     }
 
-    /// Circuits that the downloads take.
+    /// Circuits that carry a stream together.
+    pub(crate) fn legs(&self) -> usize {
+        let by_default = || {
+            let factory = hopflow_real_hosts::build(&self.transport, &self.options);
+            factory.map_or(1, |factory| default_legs(&*factory))
+        };
+        self.legs.unwrap_or_else(by_default).into()
+    }
+
+    /// The names of the relays: those of the first path, from the client's end to the exit, and those before the exit
+    /// of further paths.
+    pub(crate) fn relays(&self) -> &'static [&'static str] {
+        &RELAYS[..PATH + 2 * (self.legs() - 1)]
+    }
+
+    /// The relays of a leg's path, as numbers of [`relays`](Self::relays).
+    pub(crate) const fn path(leg: usize) -> [usize; PATH] {
+        match leg {
+            0 => [0, 1, 2],
+            _ => [1 + 2 * leg, 2 + 2 * leg, 2],
+        }
+    }
+
+    /// Circuits that the downloads take, those that carry a stream together counted as one.
     pub(crate) fn circuits(&self) -> u32 {
         if self.shared { 1 } else { self.downloads }
     }
@@ -123,6 +165,10 @@ impl Settings {
         };
         let plural = if self.downloads == 1 { "" } else { "s" };
         let limit = |rate: Option<Rate>| rate.map_or("no limit".to_owned(), |it| it.to_string());
+        let own = match self.legs() {
+            1 => own.to_owned(),
+            legs => format!("{own} of {legs} legs"),
+        };
         format!(
             "{} download{plural} of {}{own}, {} between neighbours, access links of {}, middle \
              relay with {}",

@@ -19,7 +19,7 @@ use crate::fetch::request;
 use crate::measure::{SAMPLE, SETTLE};
 use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
 use crate::server::head;
-use crate::settings::{RELAYS, Settings};
+use crate::settings::Settings;
 
 /// The rate of access links that have no limit; the simulator wants one.
 const UNLIMITED: Rate = Rate::from_megabits_per_sec(10_000);
@@ -83,12 +83,12 @@ fn access(settings: &Settings) -> AccessSpec {
 }
 
 fn world(settings: &Settings, seed: u64) -> WorldSpec {
-    let node = |(number, name): (usize, &str)| NodeSpec {
+    let node = |name: &str| NodeSpec {
         name: name.to_owned(),
         access: access(settings),
         bucket: settings
             .middle_rate
-            .filter(|_| number == 2)
+            .filter(|_| name.starts_with("middle"))
             .map(|rate| BucketSpec {
                 rate,
                 depth: None,
@@ -96,10 +96,16 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
                 reading: false,
             }),
     };
-    let names = ["client"].into_iter().chain(RELAYS);
+    let names = ["client"]
+        .into_iter()
+        .chain(settings.relays().iter().copied());
+    let path = |leg| {
+        let relays = Settings::path(leg).map(|relay| NodeId::new(relay as u32 + 1));
+        std::iter::once(NodeId::new(0)).chain(relays).collect()
+    };
     let circuit = CircuitSpec {
-        path: (0..=RELAYS.len() as u32).map(NodeId::new).collect(),
-        legs: Vec::new(),
+        path: path(0),
+        legs: (1..settings.legs()).map(path).collect(),
         class: Class::Bulk,
         workload: Arc::new(Script::of(settings)),
         start: Duration::ZERO,
@@ -107,7 +113,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         rebuilt: Vec::new(),
     };
     WorldSpec {
-        nodes: names.enumerate().map(node).collect(),
+        nodes: names.map(node).collect(),
         backbone: Backbone::default(),
         circuits: vec![circuit; settings.downloads as usize],
         cross: Vec::new(),
@@ -265,6 +271,8 @@ impl<'a> Reading<'a> {
 
     fn hops(&self, span: Duration) -> Vec<HopState> {
         let samples = self.outcome.hops.iter();
+        // As for real.
+        let samples = samples.filter(|_| self.settings.legs() == 1);
         samples
             .filter(|sample| sample.at >= self.begin && self.since(sample.at) <= span)
             .map(|sample| HopState {

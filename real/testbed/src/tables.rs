@@ -8,7 +8,7 @@ use hopflow_results::{
 use hopflow_units::{Bytes, Duration};
 
 use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
-use crate::settings::{RELAYS, Settings};
+use crate::settings::{PATH, Settings};
 
 /// The name that the manifests of testbeds' result folders give as their scenario.
 pub const SCENARIO: &str = "testbed";
@@ -160,7 +160,7 @@ fn circuit(circuit: u32, settings: &Settings, measured: &Measured) -> Circuit {
     let goodput = if goodput.is_finite() { goodput } else { 0.0 };
     Circuit {
         circuit,
-        hops: RELAYS.len() as u32,
+        hops: PATH as u32,
         class: Class::Bulk,
         packaged_bytes: last.map_or(0, |it| it.packaged.get()).max(delivered),
         delivered_bytes: last.map_or(0, |it| it.delivered.get()).max(delivered),

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-use hopflow_testbed::{Figure, Figures, Settings, Testbed, Trace, Unwatched, measure};
-use hopflow_units::{Bytes, Duration};
+use hopflow_testbed::{Figure, Figures, Settings, Testbed, Trace, Unwatched, measure, simulate};
+use hopflow_units::{Bytes, Duration, Rate};
 
 const SIZE: u64 = 50_000_000;
 
@@ -103,6 +103,29 @@ fn a_download_takes_a_round_trip_to_its_first_byte_and_leaves_samples() {
     let figures = Figures::of(&measured);
     let all = Figure::ALL.iter();
     assert!(all.copied().all(|figure| figures.get(figure).is_some()));
+}
+
+#[test]
+fn downloads_over_several_paths_use_all_for_real_and_in_the_simulator() {
+    let settings = Settings {
+        legs: Some(2),
+        rate: Some(Rate::from_megabits_per_sec(20)),
+        delay: Duration::from_millis(10),
+        ..fast("backtap", 2, 1_000_000)
+    };
+    let testbed = Testbed::start(&settings).unwrap();
+    let measured = measure(&testbed, &Unwatched).unwrap();
+    testbed.end().unwrap();
+    let simulated = simulate(&settings, 1).unwrap();
+    let names = ["guard", "middle", "exit", "guard-2", "middle-2"];
+    for outcome in [&measured, &simulated] {
+        assert_eq!(outcome.downloads.len(), 2);
+        let relays: Vec<_> = outcome.relays.iter().map(|relay| &relay.name[..]).collect();
+        assert_eq!(relays, names);
+        for relay in &outcome.relays {
+            assert!(relay.sent > 300, "{relay:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! The edges of circuits: where streams are packaged into cells, and cells become streams again.
 
 mod inbox;
+mod legs;
 mod proofs;
 mod resequencer;
 pub(crate) mod sendme;
 mod stream;
 mod streams;
 
+pub(crate) use legs::{Legs, LinkedSet};
 pub(crate) use proofs::Proofs;
 pub(crate) use resequencer::{Offer, Resequencer};
 pub(crate) use stream::Stream;
@@ -37,14 +39,10 @@ pub(crate) struct Edge {
     /// Streams that ended with another of their circuits, in the order of their names; cells of
     /// theirs may be under way.
     ended: Vec<StreamId>,
-    /// All circuits of the first stream that has several, this one among them.
-    pub(crate) legs: Vec<u32>,
-    /// Whether there ever was such a stream.
-    pub(crate) had_legs: bool,
+    /// The circuits with which it shares streams.
+    pub(crate) legs: Legs,
     /// Whether so much was packaged that most of it must leave before more is.
     pub(crate) filled: bool,
-    /// Streams whose next cell is left to a better leg.
-    pub(crate) yielded: Vec<u32>,
 }
 
 /// Streams that take turns.
@@ -74,10 +72,8 @@ impl Edge {
             streams: Vec::new(),
             turns: Turns::default(),
             ended: Vec::new(),
-            legs: Vec::new(),
-            had_legs: false,
+            legs: Legs::default(),
             filled: false,
-            yielded: Vec::new(),
         }
     }
 
@@ -144,7 +140,7 @@ impl Edge {
     /// Whether other circuits of a stream may go before this one.
     #[inline]
     pub(crate) fn is_ranked(&self) -> bool {
-        self.preference.rank > 0 && !self.legs.is_empty()
+        self.preference.rank > 0 && !self.legs.all.is_empty()
     }
 
     /// A stream has something to package.
@@ -173,7 +169,7 @@ impl Edge {
         self.take_turn(|edge, place| {
             let stream = streams.get(place).filter(|stream| stream.has_work())?;
             let open = streams.gates[place as usize].is_open(now);
-            Some(open && stream.is_open_to(circuit) && !edge.yielded.contains(&place))
+            Some(open && stream.is_open_to(circuit) && !edge.legs.yielded.contains(&place))
         })
     }
 

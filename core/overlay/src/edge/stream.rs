@@ -19,6 +19,9 @@ pub(crate) struct Stream<P: Payload> {
     pub(crate) legs: Vec<u32>,
     /// Which legs may take cells.
     open_to: OpenTo,
+    /// The leg that carries the stream's beginning, if there are several: until the exit has said something,
+    /// it alone may take cells, for on another one they could come before the beginning.
+    begins_on: Option<u32>,
     out: Outgoing<P>,
     /// Whether the far end holds enough of this end's data.
     pub(crate) paused: bool,
@@ -52,6 +55,7 @@ impl<P: Payload> Stream<P> {
             id,
             legs,
             open_to: OpenTo::Any,
+            begins_on: None,
             out: Outgoing::default(),
             paused: false,
             far_ended: false,
@@ -70,8 +74,14 @@ impl<P: Payload> Stream<P> {
 
     /// Makes what is written now the stream's target, which its first cell carries.
     pub(crate) fn begin(&mut self, data: P::Data, len: Bytes) {
-        assert!(self.legs.len() == 1, "a stream begins on one circuit");
+        self.begins_on = self.legs.first().filter(|_| self.legs.len() > 1).copied();
         self.out.begin(data, len);
+    }
+
+    /// The other end said something; true if the other legs may take cells from now on that could not.
+    #[inline]
+    pub(crate) fn on_heard(&mut self) -> bool {
+        self.begins_on.take().is_some()
     }
 
     /// Lets the end follow what was written.
@@ -112,6 +122,9 @@ impl<P: Payload> Stream<P> {
     /// Whether `leg` may take the stream's cells.
     #[inline]
     pub(crate) fn is_open_to(&self, leg: u32) -> bool {
+        if let Some(first) = self.begins_on {
+            return first == leg;
+        }
         match self.open_to {
             OpenTo::Any => true,
             OpenTo::One(open) => open == leg,
@@ -278,7 +291,8 @@ impl<P: Payload> Outgoing<P> {
             header.command = RelayCommand::End;
             self.end = End::Packaged;
         }
-        if numbered {
+        // The beginning has no number: it comes first on its circuit, and says what the stream is.
+        if numbered && header.command != RelayCommand::Begin {
             header.command = match header.command {
                 RelayCommand::End => RelayCommand::NumberedEnd,
                 _ => RelayCommand::NumberedData,

@@ -144,7 +144,31 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
                 None => P::control(header, self.now),
             });
         }
-        if flow.waiting() > self.plan.own_limit() {
+        self.after_command(source)
+    }
+
+    /// Sends the other end a message about linking the circuit.
+    pub(super) fn send_link(
+        &mut self,
+        command: RelayCommand,
+        mut message: P::Data,
+        len: u16,
+    ) -> Result<(), Violation> {
+        let Some(source) = self.circuit.source() else {
+            return Ok(());
+        };
+        let header = RelayHeader {
+            len,
+            ..RelayHeader::control(command, StreamId::CIRCUIT)
+        };
+        let cell = P::cut(header, &mut message, self.now);
+        self.circuit[source].push_own(cell);
+        self.after_command(source)
+    }
+
+    /// Something other than a stream's data waits at the source.
+    fn after_command(&mut self, source: Direction) -> Result<(), Violation> {
+        if self.circuit[source].waiting() > self.plan.own_limit() {
             // The peer triggers commands but never drains them.
             return Err(Violation::Excess);
         }

@@ -8,7 +8,7 @@ use super::commands::is_circuit_sendme;
 use super::outbox::LegWork;
 use super::visit::Visit;
 use crate::edge::{Offer, Resequencer, Stream};
-use crate::{Direction, EndSignal, Event, FlowId, Gate, HopControl, Violation};
+use crate::{Direction, EndSignal, Event, FlowId, Gate, HopControl, LegUse, Violation};
 
 /// Streams that a client may have on one circuit.
 const MAX_STREAMS: usize = 4096;
@@ -89,6 +89,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             let header = cell.header().map_err(Violation::Malformed)?;
             let taken = match header.command {
                 RelayCommand::Begin => self.take_begin(direction, &header)?,
+                RelayCommand::Link | RelayCommand::Linked => self.take_link(direction, &header)?,
                 command if command.is_content() => self.take_content(direction, &header)?,
                 _ => {
                     let cell = self.circuit[direction].queue.pop();
@@ -161,17 +162,26 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         {
             return Err(Violation::Unexpected(header.command));
         }
+        let set = edge.legs.of_stream_on(self.place);
+        let set = set.ok_or(Violation::Unexpected(header.command))?;
         edge.forget_ended(header.stream);
         let Some(target) = flows[direction as usize].queue.pop() else {
             return Ok(Taken::No);
         };
         let proof = target.proof();
-        let mut state = Stream::new(header.stream, vec![self.place], 0);
+        let has_others = set.circuits.len() > 1;
+        let mut state = Stream::new(header.stream, set.circuits, set.hold);
+        if self.plan.path.legs == LegUse::First {
+            state.pin(Some(self.place));
+        }
         state.credit = Cells::ZERO;
         let mut gate = Gate::default();
         self.end.open_stream(&mut gate);
         let stream = self.streams.insert(state, gate);
         edge.add_stream(header.stream, stream.0.index);
+        if has_others {
+            self.outbox.leave(LegWork::Join(stream.0.index));
+        }
         self.outbox.events.push_back(Event::Begun {
             stream,
             circuit: self.handle,
@@ -179,6 +189,27 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         });
         self.on_dequeued(header.stream, proof)?;
         self.on_end(EndSignal::Delivered(header.stream))?;
+        Ok(Taken::Yes)
+    }
+
+    /// A client asks an exit to link a circuit, or the exit answers: the drivers' matter.
+    #[cold]
+    fn take_link(
+        &mut self,
+        direction: Direction,
+        header: &RelayHeader,
+    ) -> Result<Taken, Violation> {
+        let of_client = header.command == RelayCommand::Link;
+        if of_client != (direction == Direction::Forward) {
+            return Err(Violation::Unexpected(header.command));
+        }
+        let Some(message) = self.circuit[direction].queue.pop() else {
+            return Ok(Taken::No);
+        };
+        let circuit = self.handle;
+        self.outbox
+            .events
+            .push_back(Event::Link { circuit, message });
         Ok(Taken::Yes)
     }
 
@@ -216,6 +247,9 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         let Some(payload) = queue.pop() else {
             return Ok(Taken::No);
         };
+        if stream.on_heard() {
+            self.outbox.leave(LegWork::Open(place));
+        }
         let proof = payload.proof();
         if offer == Offer::Early {
             stream.hold(header.number, payload);

@@ -21,7 +21,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use hopflow_units::{Bytes, Cells, Instant, LinkId};
-use hopflow_wire::{Frame, Message, Payload, Proof, Reason};
+use hopflow_wire::{Frame, Message, Payload, Proof, Reason, RelayCommand};
 
 use crate::busy::BusyFlows;
 use crate::circuit::{Circuits, Closing};
@@ -106,6 +106,27 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn open_stream(&mut self, spec: &StreamSpec) -> Option<StreamHandle> {
         self.add_stream(spec)
+    }
+
+    fn send_link(&mut self, now: Instant, circuit: CircuitHandle, message: P::Data, len: Bytes) {
+        let Some(place) = self.circuits.place(circuit) else {
+            return;
+        };
+        let at_client = self.source_flow(place).direction() == Direction::Forward;
+        let command = if at_client {
+            RelayCommand::Link
+        } else {
+            RelayCommand::Linked
+        };
+        let fits = len.get() <= P::capacity(command) as u64;
+        assert!(fits, "the message fits a cell");
+        self.with(now, place, |visit| {
+            visit.send_link(command, message, len.get() as u16)
+        });
+    }
+
+    fn link_circuits(&mut self, legs: &[CircuitHandle], hold: Cells) -> bool {
+        self.link(legs, hold)
     }
 
     fn pin_stream(&mut self, now: Instant, stream: StreamHandle, leg: Option<CircuitHandle>) {

@@ -16,6 +16,10 @@ pub(super) enum LegWork {
     AfterGate(FlowId),
     /// A command about a stream leaves along this circuit.
     Send(u32, RelayCommand, StreamId),
+    /// The stream at this place began on the first of several circuits: the others carry it, too.
+    Join(u32),
+    /// The stream at this place may use circuits that it could not.
+    Open(u32),
 }
 
 /// Events for the driver, counters, and work that is left.

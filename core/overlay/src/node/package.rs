@@ -51,6 +51,8 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 LegWork::Send(circuit, command, stream) => {
                     self.with(now, circuit, |visit| visit.send_command(command, stream));
                 }
+                LegWork::Join(place) => self.join_legs(now, place),
+                LegWork::Open(place) => self.refill_stream(now, place),
             }
         }
     }
@@ -65,7 +67,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// Lets all legs of a circuit's streams package: what one heard may let the others go on.
     pub(super) fn refill_legs(&mut self, now: Instant, circuit: u32) {
         let edge = self.circuits.get(circuit).and_then(|it| it.edge.as_ref());
-        if edge.is_none_or(|edge| edge.legs.is_empty()) {
+        if edge.is_none_or(|edge| edge.legs.all.is_empty()) {
             return;
         }
         let mut turn = 0;
@@ -126,11 +128,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return false;
         };
         if let Some(edge) = &mut visit.circuit.edge {
-            edge.yielded = yielded;
+            edge.legs.yielded = yielded;
         }
         let packaged = visit.package(source.direction());
         if let Some(edge) = &mut visit.circuit.edge {
-            edge.yielded.clear();
+            edge.legs.yielded.clear();
         }
         match packaged {
             Ok(packaged) => packaged,

@@ -31,8 +31,8 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return Ok(());
         };
         let edge = circuit.edge.as_ref();
-        let had_legs = edge.is_some_and(|edge| edge.had_legs);
-        let legs = edge.into_iter().flat_map(|edge| &edge.legs);
+        let had_legs = edge.is_some_and(|edge| edge.legs.had_any);
+        let legs = edge.into_iter().flat_map(|edge| &edge.legs.all);
         let legs: Vec<_> = legs.map(|&leg| FlowId::new(leg, id.direction())).collect();
         let (mut calls, mut timer) = (Vec::new(), None);
         let flow = &mut circuit[id.direction()];
@@ -88,6 +88,13 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             .and_then(|it| it.edge.as_ref());
         let Some(edge) = edge else { return };
         let places: Vec<u32> = edge.streams().iter().map(|(_, place)| *place).collect();
+        if let Some(leg) = leg {
+            for other in edge.legs.all.clone() {
+                if let Some(edge) = self.edge(other) {
+                    edge.legs.pinned = Some(leg.circuit());
+                }
+            }
+        }
         for place in places {
             let Some(stream) = self.streams.get_mut(place) else {
                 continue;

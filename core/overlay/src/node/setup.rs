@@ -7,7 +7,7 @@ use hopflow_wire::{Destroy, Frame, Payload, Reason, RelayCommand};
 
 use super::{Layers, Node};
 use crate::circuit::{Closing, Flow};
-use crate::edge::{Edge, Stream};
+use crate::edge::{Edge, LinkedSet, Stream};
 use crate::repair::Repairing;
 use crate::site::Port;
 use crate::{
@@ -71,6 +71,9 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let mut stream = Stream::new(spec.id, legs.clone(), hold);
         if self.plan.path.legs == LegUse::First {
             stream.pin(legs.first().copied());
+            // Where the others were moved to.
+            let pinned = self.edge(legs[0]).and_then(|edge| edge.legs.pinned);
+            stream.pin(pinned.or(legs.first().copied()));
         }
         let mut gate = Gate::default();
         self.layers.end.open_stream(&mut gate);
@@ -98,15 +101,64 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let set: BTreeSet<u32> = legs.iter().copied().collect();
         let other = |edge: &Edge| {
             set.len() > 1
-                && !edge.legs.is_empty()
-                && edge.legs.iter().copied().collect::<BTreeSet<_>>() != set
+                && !edge.legs.all.is_empty()
+                && edge.legs.all.iter().copied().collect::<BTreeSet<_>>() != set
         };
         let one_end = edges.iter().all(|edge| edge.source == edges[0].source);
         let free = |edge: &&Edge| !taken(edge) && !full(edge) && !other(edge);
         set.len() == legs.len() && one_end && edges.iter().all(free)
     }
 
-    fn edge(&mut self, circuit: u32) -> Option<&mut Edge> {
+    /// At an exit, lets circuits carry together what begins on the first of them; false if one of them
+    /// cannot.
+    pub(super) fn link(&mut self, circuits: &[CircuitHandle], hold: Cells) -> bool {
+        let legs = circuits.iter().map(|leg| self.circuits.place(*leg));
+        let Some(legs) = legs.collect::<Option<Vec<u32>>>() else {
+            return false;
+        };
+        let edges = legs.iter().map(|leg| self.circuits.get(*leg));
+        let mut edges = edges.map(|circuit| circuit.and_then(|it| it.edge.as_deref()));
+        let fits = |edge: Option<&Edge>| {
+            edge.is_some_and(|edge| {
+                let at_exit = edge.source == Direction::Backward;
+                at_exit && edge.legs.linked.is_none() && edge.streams().is_empty()
+            })
+        };
+        let different = legs.iter().collect::<BTreeSet<_>>().len() == legs.len();
+        if legs.len() < 2 || !different || !edges.all(fits) {
+            return false;
+        }
+        let hold = u32::try_from(hold.get()).unwrap_or(u32::MAX);
+        for &leg in &legs {
+            let circuits = legs.clone();
+            if let Some(edge) = self.edge(leg) {
+                edge.legs.linked = Some(Box::new(LinkedSet { circuits, hold }));
+                edge.legs.had_any = true;
+            }
+        }
+        true
+    }
+
+    /// A stream began on the first of its circuits: the others carry it, too. It ends if one of them went at the same
+    /// time.
+    pub(super) fn join_legs(&mut self, now: Instant, place: u32) {
+        let Some(stream) = self.streams.get(place) else {
+            return;
+        };
+        let (name, legs) = (stream.id, stream.legs.clone());
+        if legs.iter().any(|leg| self.circuits.get(*leg).is_none()) {
+            return self.remove_stream(now, place);
+        }
+        for &leg in &legs {
+            if let Some(edge) = self.edge(leg) {
+                edge.forget_ended(name);
+                edge.add_stream(name, place);
+            }
+        }
+        self.note_legs(&legs);
+    }
+
+    pub(super) fn edge(&mut self, circuit: u32) -> Option<&mut Edge> {
         self.circuits.get_mut(circuit)?.edge.as_deref_mut()
     }
 
@@ -123,8 +175,8 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             let places = edge.streams().iter().map(|(_, place)| *place);
             let mut streams = places.filter_map(|place| self.streams.get(place));
             let several = streams.find(|stream| stream.legs.len() > 1);
-            edge.legs = several.map_or_else(Vec::new, |stream| stream.legs.clone());
-            edge.had_legs |= !edge.legs.is_empty();
+            edge.legs.all = several.map_or_else(Vec::new, |stream| stream.legs.clone());
+            edge.legs.had_any |= !edge.legs.all.is_empty();
         }
     }
 
@@ -170,6 +222,11 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             reason,
             violation,
         });
+        // The client would begin further streams on what is left as if it were the set.
+        let linked = edge.and_then(|edge| edge.legs.linked);
+        for leg in linked.into_iter().flat_map(|set| set.circuits) {
+            self.remove_circuit(now, leg, Closing::Here(reason));
+        }
     }
 
     /// Forgets everything about a flow that has been taken out of the table.

@@ -3,6 +3,7 @@
 mod gates;
 mod hostile_neighbours;
 mod inputs;
+mod linked;
 mod missing;
 mod support;
 mod views;

@@ -157,7 +157,10 @@ impl Chain<'_> {
                 };
                 self.agenda.add(self.now + delay, due);
             }
-            Event::Begun { .. } | Event::Finished { .. } | Event::Drained { .. } => {}
+            Event::Begun { .. }
+            | Event::Link { .. }
+            | Event::Finished { .. }
+            | Event::Drained { .. } => {}
             Event::StreamClosed { stream } => self.nodes[node].remove_stream(stream),
             Event::Closed {
                 circuit,

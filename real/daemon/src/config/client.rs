@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use hopflow_onion::MAX_LEGS;
 use hopflow_units::{Bytes, Duration};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +77,10 @@ impl Families {
 pub struct Circuits {
     /// Relays of a circuit; 3 by default.
     pub length: u8,
+    /// Circuits to the same exit, through different relays, that carry a stream together, if there are so many
+    /// paths: from 1 to 4. One by default; two where the transport moves streams among circuits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub legs: Option<u8>,
     /// Circuits built in advance, which nobody uses yet; 2 by default.
     pub spare: u32,
     /// Circuits at most; 256 by default.
@@ -96,6 +101,7 @@ impl Default for Circuits {
     fn default() -> Self {
         Self {
             length: 3,
+            legs: None,
             spare: 2,
             most: 256,
             max_age: Duration::from_secs(600),
@@ -121,6 +127,14 @@ impl Circuits {
             "circuits.length",
             self.length,
             "a number of relays from 1 to 8",
+        )?;
+        let legs = self.legs.unwrap_or(1);
+        let fits = (1..=MAX_LEGS).contains(&legs);
+        require(
+            fits,
+            "circuits.legs",
+            legs,
+            "a number of circuits from 1 to 4",
         )?;
         require(
             self.most > 0,

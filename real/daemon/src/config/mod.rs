@@ -18,6 +18,7 @@ use crate::directory::{AuthorityId, Directory};
 use crate::{InputError, UnixTime, read};
 
 pub use client::{Circuits, ClientConfig, Families};
+pub use hopflow_onion::MAX_LEGS;
 pub use limits::RelayLimits;
 pub use link::{EmulatedLink, Queue};
 pub use listen::Listen;

@@ -5,14 +5,14 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use hopflow_channel::Fingerprint;
-use hopflow_engine::{Event, Failure, Hop, StreamHandle};
+use hopflow_engine::{CircuitKey, Event, Failure, Hop, StreamHandle};
 use hopflow_onion::{OnionPayload, OnionPublic};
 use hopflow_units::{Cells, Duration, Instant};
 use mio::net::{TcpListener, TcpStream};
 use tracing::{debug, info, warn};
 
 use super::accept::accept;
-use super::circuits::CircuitNames;
+use super::circuits::{CircuitNames, Progress};
 use super::clock::calendar_time;
 use super::pipe::Pipe;
 use super::reach::Reach;
@@ -84,6 +84,12 @@ pub(super) fn hops(directory: &Directory) -> Vec<Hop> {
             onion: OnionPublic(relay.onion_key.0),
         })
         .collect()
+}
+
+fn close_all(cx: &mut Cx<'_>, legs: impl IntoIterator<Item = CircuitKey>) {
+    for key in legs {
+        cx.engine.close_circuit(cx.now, key);
+    }
 }
 
 impl Client {
@@ -165,20 +171,8 @@ impl Client {
     /// Does what the pool wants.
     fn act(&mut self, cx: &mut Cx<'_>, action: PoolAction) {
         match action {
-            PoolAction::Build { circuit, .. } if self.directory.has_expired(calendar_time()) => {
-                self.pool.closed(cx.now, circuit, None);
-            }
-            PoolAction::Build { circuit, path } => {
-                let hops = path.iter().map(|&relay| self.hops[relay].clone());
-                let mut hops: Vec<Hop> = hops.collect();
-                if let (Some(first), [relay, ..]) = (hops.first_mut(), &path[..])
-                    && let Some(address) = self.reach.address(&self.directory.relays[*relay])
-                {
-                    first.address = address;
-                }
-                let key = cx.engine.build(cx.now, hops);
-                self.circuits.begin(circuit, key, path);
-            }
+            PoolAction::Build { circuit, paths } => self.build(cx, circuit, paths),
+            PoolAction::BuildLeg { circuit, leg, path } => self.build_leg(cx, (circuit, leg), path),
             PoolAction::Attach { request, circuit } => self.attach(cx, request, circuit),
             PoolAction::Refuse { request, reason } => {
                 if let Some(place) = self.requests.remove(&request) {
@@ -186,11 +180,85 @@ impl Client {
                 }
             }
             PoolAction::Close { circuit } => {
-                if let Some(key) = self.circuits.remove(circuit) {
-                    cx.engine.close_circuit(cx.now, key);
-                }
+                self.close(cx, circuit);
             }
         }
+    }
+
+    /// Builds a circuit with all its legs.
+    fn build(&mut self, cx: &mut Cx<'_>, circuit: PoolCircuit, paths: Vec<Path>) {
+        let has_expired = self.directory.has_expired(calendar_time());
+        if has_expired || self.circuits.add(circuit, paths.len()).is_err() {
+            return self.pool.closed(cx.now, circuit, 0, None);
+        }
+        for (leg, path) in paths.into_iter().enumerate() {
+            self.build_leg(cx, (circuit, leg), path);
+        }
+    }
+
+    fn build_leg(&mut self, cx: &mut Cx<'_>, (circuit, leg): (PoolCircuit, usize), path: Path) {
+        // Another leg may have failed meanwhile, or the circuit goes on with its first.
+        if !self.circuits.wants(circuit, leg) {
+            return;
+        }
+        let hops = path.iter().map(|&relay| self.hops[relay].clone());
+        let mut hops: Vec<Hop> = hops.collect();
+        if let (Some(first), [relay, ..]) = (hops.first_mut(), &path[..])
+            && let Some(address) = self.reach.address(&self.directory.relays[*relay])
+        {
+            first.address = address;
+        }
+        let key = cx.engine.build(cx.now, hops);
+        self.circuits.begin((circuit, leg), key, path);
+    }
+
+    /// A leg was built: it is to be linked if there are others.
+    fn on_built(&mut self, cx: &mut Cx<'_>, key: CircuitKey) {
+        let Some((circuit, leg, link)) = self.circuits.on_built(key) else {
+            return;
+        };
+        self.pool.leg_built(circuit, leg);
+        match link {
+            Some(link) => cx.engine.link(cx.now, key, &link),
+            None => self.on_progress(cx, circuit),
+        }
+    }
+
+    /// A leg of a circuit was built or linked, or is given up.
+    fn on_progress(&mut self, cx: &mut Cx<'_>, circuit: PoolCircuit) {
+        match self.circuits.progress(circuit) {
+            Progress::Building => {}
+            Progress::Built => {
+                debug!("a circuit was built");
+                self.pool.built(cx.now, circuit);
+            }
+            Progress::Apart(leg) => {
+                let apart = self.circuits.remove_leg(circuit, leg);
+                close_all(cx, apart);
+                if !self.pool.replace_leg(cx.now, circuit, leg) {
+                    self.use_first_leg(cx, circuit);
+                }
+                self.on_progress(cx, circuit);
+            }
+            Progress::Single => {
+                self.use_first_leg(cx, circuit);
+                self.on_progress(cx, circuit);
+            }
+        }
+    }
+
+    /// Gives up all legs of a circuit but the first.
+    fn use_first_leg(&mut self, cx: &mut Cx<'_>, circuit: PoolCircuit) {
+        debug!("the exit does not link the legs of a circuit: it has one");
+        let others = self.circuits.keep_first(circuit);
+        close_all(cx, others);
+        self.pool.one_leg(circuit);
+    }
+
+    /// Closes a circuit with all legs that are there.
+    fn close(&mut self, cx: &mut Cx<'_>, circuit: PoolCircuit) {
+        let legs = self.circuits.remove(circuit);
+        close_all(cx, legs);
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>, request: RequestKey, circuit: PoolCircuit) {
@@ -216,8 +284,8 @@ impl Client {
     ) -> Option<StreamHandle> {
         let opening = self.table.opening(place)?;
         let target = opening.target.as_ref()?.to_string();
-        let key = self.circuits.key(circuit)?;
-        let stream = cx.engine.open_stream(cx.now, key, target.as_bytes())?;
+        let legs = self.circuits.keys(circuit);
+        let stream = cx.engine.open_stream(cx.now, &legs, target.as_bytes())?;
         // What comes before the stream is joined to its connection waits in the engine, where it counts as memory.
         cx.engine.set_credit(cx.now, stream, Cells::new(1));
         opening.step = Step::Beginning;
@@ -375,19 +443,20 @@ impl Client {
 impl Role for Client {
     fn on_event(&mut self, cx: &mut Cx<'_>, event: Event) {
         match event {
-            Event::Built { circuit } => {
-                if let Some(name) = self.circuits.on_built(circuit) {
-                    debug!("a circuit was built");
-                    self.pool.built(cx.now, name);
+            Event::Built { circuit } => self.on_built(cx, circuit),
+            Event::Linked { circuit, worker } => {
+                if let Some(name) = self.circuits.on_linked(circuit, worker) {
+                    self.on_progress(cx, name);
                 }
             }
             Event::Closed { circuit, why } => {
-                if let Some((name, path)) = self.circuits.on_closed(circuit) {
+                if let Some((name, leg, path)) = self.circuits.on_closed(circuit) {
                     self.log_end(path.as_ref(), why);
+                    self.close(cx, name);
                     match why {
-                        Failure::Hop { hop } => self.pool.closed(cx.now, name, Some(hop)),
+                        Failure::Hop { hop } => self.pool.closed(cx.now, name, leg, Some(hop)),
                         Failure::Moved => self.pool.gave_up(cx.now, name),
-                        _ => self.pool.closed(cx.now, name, None),
+                        _ => self.pool.closed(cx.now, name, leg, None),
                     }
                 }
             }

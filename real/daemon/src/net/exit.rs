@@ -413,7 +413,7 @@ impl Role for Exit {
                     self.forget(cx, place);
                 }
             }
-            Event::Built { .. } | Event::Closed { .. } => {}
+            Event::Built { .. } | Event::Linked { .. } | Event::Closed { .. } => {}
         }
     }
 

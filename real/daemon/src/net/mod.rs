@@ -39,6 +39,6 @@ pub use clock::calendar_time;
 pub use free::free_address;
 pub use keeper::Calendar;
 pub use owners::Connections;
-pub use running::{Running, StartError, client, relay, relay_by};
+pub use running::{Running, StartError, client, default_legs, relay, relay_by};
 pub use shared::Account;
 pub use summaries::Summary;

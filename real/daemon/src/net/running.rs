@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use ::tracing::warn;
 use hopflow_engine::{Engine, EngineConfig, Limits, RelayIdentity};
 use hopflow_onion::OnionPayload;
-use hopflow_overlay::{BucketConfig, Factory};
+use hopflow_overlay::{BucketConfig, Factory, Features};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 use hopflow_wire::Carrier;
 use mio::net::TcpListener;
@@ -322,6 +322,7 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
             extend_to: Some(extend_to.clone()),
             bucket,
             limits: needs.share(&limits),
+            worker: number as u16,
             ..workers.engine()
         };
         let (exit, overlay) = (config.exit.clone(), overlay.clone());
@@ -422,7 +423,8 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     descriptors::raise();
     let network = Arc::new(LoadedNetwork::load(&config.network, (None, 1))?);
     let directory = network.directory.clone();
-    let (circuits, socks) = (config.circuits.clone(), config.socks);
+    let (mut circuits, socks) = (config.circuits.clone(), config.socks);
+    circuits.legs.get_or_insert(default_legs(&*network.factory));
     let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref());
     let reach = Reach::new(config.families);
     let workers = Workers {
@@ -457,6 +459,16 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     drop(workers);
     let running = Running::start(std::iter::once(worker), config.metrics, fixed)?;
     Ok(Running { traces, ..running })
+}
+
+/// Circuits that carry a stream of a client together, if it does not say how many: one, or two where the transport
+/// moves streams among circuits.
+pub fn default_legs(transport: &dyn Factory<OnionPayload>) -> u8 {
+    if transport.driver().any(Features::LEGS) {
+        2
+    } else {
+        1
+    }
 }
 
 /// A socket at which applications ask for connections.
@@ -595,6 +607,7 @@ impl Workers {
             bucket: None,
             access: self.access,
             limits: Limits::default(),
+            worker: 0,
             epoch: Clock::start().epoch(),
         }
     }

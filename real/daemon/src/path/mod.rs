@@ -55,6 +55,8 @@ pub struct Wish<'a> {
     pub exit: &'a dyn Fn(&Relay) -> bool,
     /// Relays that are taken only if there is no path without them.
     pub avoid: &'a dyn Fn(usize) -> bool,
+    /// Relays that are not taken.
+    pub never: &'a [usize],
 }
 
 impl PathChooser {
@@ -74,8 +76,9 @@ impl PathChooser {
 
     /// A path; none if there is none, as far as can be seen.
     pub fn choose(&mut self, wish: &Wish<'_>) -> Option<Path> {
-        let careful = self.draw(wish, &|relay| !(wish.avoid)(relay as usize));
-        careful.or_else(|| self.draw(wish, &|_| true))
+        let may = |relay: u32| !wish.never.contains(&(relay as usize));
+        let careful = self.draw(wish, &|relay| may(relay) && !(wish.avoid)(relay as usize));
+        careful.or_else(|| self.draw(wish, &may))
     }
 
     /// A path of relays that are `allowed`.

@@ -13,6 +13,7 @@ fn any() -> Wish<'static> {
         length: 3,
         exit: &|_| true,
         avoid: &|_| false,
+        never: &[],
     }
 }
 
@@ -67,6 +68,23 @@ fn the_exit_allows_the_target() {
         ..any()
     };
     assert_eq!(chooser.choose(&wish), None);
+}
+
+#[test]
+fn a_relay_that_may_not_be_taken_never_is() {
+    let mut chooser = chooser(network(2, 2, 1));
+    let wish = Wish {
+        never: &[0],
+        ..any()
+    };
+    for _ in 0..100 {
+        assert!(!chooser.choose(&wish).unwrap().contains(&0));
+    }
+    let wish = Wish {
+        never: &[0, 1],
+        ..any()
+    };
+    assert_eq!(chooser.choose(&wish), None, "no guard is left");
 }
 
 #[test]

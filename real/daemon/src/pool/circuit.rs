@@ -9,7 +9,12 @@ use crate::socks::Isolation;
 /// A circuit, from when its building begins.
 #[derive(Debug)]
 pub(super) struct CircuitRecord {
-    pub(super) path: Path,
+    /// The paths of its legs, of which the first is always there.
+    pub(super) paths: Vec<Path>,
+    /// Which of them are built, bit by bit.
+    built: u8,
+    /// How often a leg was replaced.
+    pub(super) replaced: u32,
     /// Who uses it, or waits for it to be built; nobody else will ever use it once it has had a
     /// stream.
     pub(super) owner: Option<Isolation>,
@@ -42,9 +47,11 @@ pub(super) enum Fit {
 }
 
 impl CircuitRecord {
-    pub(super) const fn begun(now: Instant, path: Path, owner: Option<Isolation>) -> Self {
+    pub(super) const fn begun(now: Instant, paths: Vec<Path>, owner: Option<Isolation>) -> Self {
         Self {
-            path,
+            paths,
+            built: 0,
+            replaced: 0,
             owner,
             streams: 0,
             doubted: false,
@@ -117,8 +124,36 @@ impl CircuitRecord {
         }
     }
 
+    /// A leg is built.
+    pub(super) const fn note_built(&mut self, leg: usize) {
+        self.built |= 1 << leg;
+    }
+
+    /// A leg is given up, and one along this path takes its place.
+    pub(super) fn replace(&mut self, leg: usize, path: Path) {
+        self.built &= !(1 << leg);
+        self.replaced += 1;
+        if let Some(place) = self.paths.get_mut(leg) {
+            *place = path;
+        }
+    }
+
+    /// Whether a leg is built.
+    pub(super) const fn has_built(&self, leg: usize) -> bool {
+        self.built & (1 << leg) != 0
+    }
+
     /// The last relay.
     pub(super) fn exit(&self) -> usize {
-        *self.path.last().expect("a path has an exit")
+        let path = self.paths.first();
+        *path
+            .and_then(|path| path.last())
+            .expect("a path has an exit")
+    }
+
+    /// All relays of its paths but the last.
+    pub(super) fn relays_before_exit(&self) -> Vec<usize> {
+        let paths = self.paths.iter().filter_map(|path| path.split_last());
+        paths.flat_map(|(_, before)| before).copied().collect()
     }
 }

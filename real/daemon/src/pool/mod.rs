@@ -3,6 +3,9 @@
 //! The pool decides and the driver does: it tells the pool of streams that want a circuit and of
 //! what became of circuits, and takes [`PoolAction`]s. Time is an argument.
 //!
+//! A *circuit* here may have several legs: circuits of the overlay that end at the same exit and carry its streams
+//! together. They are built together, and none outlives another.
+//!
 //! Some circuits are built in advance for nobody. The first stream of a user takes one of them for
 //! that user; streams of others do not share it. A circuit takes new streams until it is of age,
 //! and is closed when its last one has ended. A circuit that fails is replaced by one through other
@@ -37,11 +40,21 @@ pub struct RequestKey(u64);
 /// What the driver is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolAction {
-    /// Build a circuit, then tell of it by [`Pool::built`] or [`Pool::closed`].
+    /// Build a circuit with all its legs, then tell of it by [`Pool::built`] or [`Pool::closed`]; of a leg that the
+    /// exit does not link, by [`Pool::replace_leg`].
     Build {
         /// How the pool calls it.
         circuit: PoolCircuit,
-        /// Its relays, as indices into the directory's.
+        /// The relays of each leg, as indices into the directory's.
+        paths: Vec<Path>,
+    },
+    /// Build a leg in place of one that is given up.
+    BuildLeg {
+        /// The circuit.
+        circuit: PoolCircuit,
+        /// Which of its legs.
+        leg: usize,
+        /// The leg's relays.
         path: Path,
     },
     /// Open a stream on a circuit, then tell of its end by [`Pool::stream_ended`].
@@ -58,7 +71,7 @@ pub enum PoolAction {
         /// Why.
         reason: NoCircuit,
     },
-    /// Close a circuit; the pool has forgotten it.
+    /// Close a circuit with all its legs; the pool has forgotten it.
     Close {
         /// The circuit.
         circuit: PoolCircuit,
@@ -170,11 +183,11 @@ impl Pool {
 
     /// A circuit is built.
     pub fn built(&mut self, now: Instant, key: PoolCircuit) {
-        let Some(circuit) = self.circuits.get_mut(&key) else {
+        let circuit = self.circuits.get_mut(&key);
+        let Some(circuit) = circuit.filter(|circuit| circuit.is_building()) else {
             return;
         };
         circuit.open(now);
-        self.suspects.clear(&circuit.path);
         self.failures = 0;
         self.pause_until = None;
         let served = take_where(&mut self.waiting, |waiting| waiting.circuit == Some(key));
@@ -187,14 +200,39 @@ impl Pool {
         self.work(now);
     }
 
-    /// A circuit could not be built, or is gone; `blame` is the hop that failed, counted from zero,
-    /// if that is known.
+    /// A circuit could not be built, or is gone, because one of its legs is; `blame` is the hop that failed, counted
+    /// from zero, if that is known.
     ///
-    /// Streams that it carried are the driver's to end.
-    pub fn closed(&mut self, now: Instant, key: PoolCircuit, blame: Option<usize>) {
+    /// Streams that it carried, and its other legs, are the driver's to end.
+    pub fn closed(&mut self, now: Instant, key: PoolCircuit, leg: usize, blame: Option<usize>) {
         if let Some(circuit) = self.circuits.remove(&key) {
-            self.lost(now, key, &circuit, blame);
+            self.lost(now, key, &circuit, Some((leg, blame)));
             self.work(now);
+        }
+    }
+
+    /// A leg of a circuit is built: its relays work.
+    pub fn leg_built(&mut self, key: PoolCircuit, leg: usize) {
+        let Some(circuit) = self.circuits.get_mut(&key) else {
+            return;
+        };
+        circuit.note_built(leg);
+        if let Some(path) = circuit.paths.get(leg) {
+            self.suspects.clear(path);
+        }
+    }
+
+    /// The exit does not link a leg with the first one, because another worker of it has that: the leg is given up.
+    /// True if another path is tried, by the same guard and another relay behind it, or else the circuit is to have its
+    /// first leg alone.
+    pub fn replace_leg(&mut self, now: Instant, key: PoolCircuit, leg: usize) -> bool {
+        self.build_leg(now, key, leg).is_some()
+    }
+
+    /// A circuit has its first leg alone.
+    pub fn one_leg(&mut self, key: PoolCircuit) {
+        if let Some(circuit) = self.circuits.get_mut(&key) {
+            circuit.paths.truncate(1);
         }
     }
 

@@ -13,6 +13,8 @@ struct Driver {
     now: Instant,
     /// Circuits that are to be built.
     begun: Vec<(PoolCircuit, Path)>,
+    /// Paths of legs behind the first.
+    further: Vec<Path>,
     attached: Vec<(RequestKey, PoolCircuit)>,
     refused: Vec<(RequestKey, NoCircuit)>,
     closed: Vec<PoolCircuit>,
@@ -28,6 +30,7 @@ impl Driver {
             ),
             now: Instant::ZERO,
             begun: Vec::new(),
+            further: Vec::new(),
             attached: Vec::new(),
             refused: Vec::new(),
             closed: Vec::new(),
@@ -49,7 +52,12 @@ impl Driver {
     fn act(&mut self) {
         while let Some(action) = self.pool.poll_action() {
             match action {
-                PoolAction::Build { circuit, path } => self.begun.push((circuit, path)),
+                PoolAction::Build { circuit, mut paths } => {
+                    let first = paths.remove(0);
+                    self.further.extend(paths);
+                    self.begun.push((circuit, first));
+                }
+                PoolAction::BuildLeg { path, .. } => self.further.push(path),
                 PoolAction::Attach { request, circuit } => self.attached.push((request, circuit)),
                 PoolAction::Refuse { request, reason } => self.refused.push((request, reason)),
                 PoolAction::Close { circuit } => self.closed.push(circuit),
@@ -92,7 +100,7 @@ impl Driver {
     /// The building of the first circuit fails.
     fn fail_first(&mut self, blame: Option<usize>) -> Path {
         let (circuit, path) = self.begun.remove(0);
-        self.pool.closed(self.now, circuit, blame);
+        self.pool.closed(self.now, circuit, 0, blame);
         self.act();
         path
     }
@@ -355,7 +363,7 @@ fn after_a_circuit_is_gone_its_user_gets_another() {
     let request = driver.request("alice", "example.org:80");
     let gone = driver.circuit_of(request).unwrap();
     driver.build_all();
-    driver.pool.closed(driver.now, gone, Some(1));
+    driver.pool.closed(driver.now, gone, 0, Some(1));
     driver.pool.stream_ended(driver.now, gone);
     driver.act();
     let again = driver.request("alice", "example.org:80");
@@ -406,4 +414,92 @@ fn a_network_without_paths_is_asked_rarely_and_refuses() {
     driver.pass(secs(30));
     assert_eq!(driver.refused.len(), 1);
     assert_eq!(driver.refused[0].0, request);
+}
+
+#[test]
+fn a_circuit_that_is_said_to_be_built_again_keeps_its_user() {
+    let mut driver = Driver::with_spares(1);
+    driver.build_all();
+    let request = driver.request("alice", "example.org:80");
+    let circuit = driver.circuit_of(request).unwrap();
+    driver.pool.built(driver.now, circuit);
+    driver.act();
+    driver.build_all();
+    let other = driver.request("bob", "example.org:80");
+    assert!(driver.circuit_of(other).is_some_and(|it| it != circuit));
+}
+
+/// A pool whose circuits have two legs.
+fn with_legs(relays: [usize; 3]) -> Driver {
+    let config = Circuits {
+        legs: Some(2),
+        spare: 1,
+        ..Circuits::default()
+    };
+    let [guards, middles, exits] = relays;
+    Driver::new(network(guards, middles, exits), config)
+}
+
+#[test]
+fn legs_have_one_exit_and_no_other_relay_in_common() {
+    let mut driver = with_legs([3, 3, 3]);
+    for user in 0..20 {
+        driver.request(&format!("user {user}"), "example.org:80");
+    }
+    assert_eq!(driver.begun.len(), driver.further.len());
+    for ((_, first), second) in driver.begun.iter().zip(&driver.further) {
+        assert_eq!(first[2], second[2]);
+        assert!(first[..2].iter().all(|relay| !second.contains(relay)));
+    }
+}
+
+#[test]
+fn where_there_is_one_path_a_circuit_has_one_leg() {
+    let driver = with_legs([1, 1, 1]);
+    assert_eq!((driver.begun.len(), driver.further.len()), (1, 0));
+}
+
+#[test]
+fn a_leg_that_the_exit_does_not_link_is_replaced_a_few_times() {
+    let mut driver = with_legs([20, 20, 1]);
+    let (circuit, first) = driver.begun[0].clone();
+    let mut replaced = 0;
+    while driver.pool.replace_leg(driver.now, circuit, 1) {
+        driver.act();
+        replaced += 1;
+        let [.., before, leg] = &driver.further[..] else {
+            panic!("a leg is to be built");
+        };
+        assert_eq!((leg[0], leg[2]), (before[0], first[2]), "guard and exit");
+        assert!(leg[1] != before[1] && !first.contains(&leg[1]));
+    }
+    assert_eq!(replaced, 4);
+    driver.pool.one_leg(circuit);
+    driver.build_all();
+    assert_eq!(driver.pool.counts().spare, 1, "it works with one");
+}
+
+#[test]
+fn legs_are_replaced_for_half_of_the_time_that_a_circuit_has() {
+    let mut driver = with_legs([20, 20, 1]);
+    let (circuit, _) = driver.begun[0].clone();
+    driver.pass(secs(5));
+    assert!(!driver.pool.replace_leg(driver.now, circuit, 1));
+}
+
+#[test]
+fn of_a_circuit_the_leg_that_failed_is_to_blame() {
+    let mut driver = with_legs([2, 2, 1]);
+    let (circuit, first) = driver.begun.remove(0);
+    let second = driver.further.remove(0);
+    driver.pool.closed(driver.now, circuit, 1, Some(0));
+    driver.act();
+    driver.pass(secs(1));
+    assert_ne!(first[0], second[0]);
+    assert_eq!(driver.begun[0].1[0], first[0], "the other guard");
+    assert_eq!(
+        driver.further,
+        [] as [Path; 0],
+        "and no leg by the one that failed"
+    );
 }

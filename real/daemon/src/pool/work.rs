@@ -5,13 +5,16 @@ use hopflow_units::{Duration, Instant};
 use super::circuit::{CircuitRecord, Fit};
 use super::{NoCircuit, Pool, PoolAction, PoolCircuit, RequestKey, Waiting, take_where};
 use crate::directory::Relay;
-use crate::path::Wish;
+use crate::path::{Path, Wish};
 use crate::socks::Isolation;
 
 /// Pause after a circuit that could not be built; it doubles with each that follows.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The longest such pause, 2⁵ times the first.
 const MOST_DOUBLINGS: u32 = 5;
+/// How often a circuit's legs are replaced at most because another worker of the exit has them: each time an exit
+/// with two workers has the next one at the right one in half of the cases.
+const MOST_REPLACED: u32 = 4;
 
 impl Pool {
     /// Does all that can be done now.
@@ -98,23 +101,89 @@ impl Pool {
         }
     }
 
-    /// Begins a circuit whose exit fits; returns nothing if there is no path.
+    /// Begins a circuit whose exit fits; returns nothing if there is no path. It has as many legs as it may, and as
+    /// there are paths to its exit without a relay in common.
     fn build(
         &mut self,
         now: Instant,
         owner: Option<Isolation>,
         exit: &dyn Fn(&Relay) -> bool,
     ) -> Option<PoolCircuit> {
-        let path = self.chooser.choose(&Wish {
+        let first = self.path(now, exit, &[])?;
+        let mut record = CircuitRecord::begun(now, vec![first], owner);
+        while record.paths.len() < usize::from(self.config.legs.unwrap_or(1))
+            && let Some(path) = self.further_path(now, &record, None)
+        {
+            record.paths.push(path);
+        }
+        let circuit = PoolCircuit(self.next_key());
+        let paths = record.paths.clone();
+        self.circuits.insert(circuit, record);
+        self.actions.push_back(PoolAction::Build { circuit, paths });
+        Some(circuit)
+    }
+
+    /// A path whose exit fits, without some relays.
+    fn path(
+        &mut self,
+        now: Instant,
+        exit: &dyn Fn(&Relay) -> bool,
+        never: &[usize],
+    ) -> Option<Path> {
+        self.chooser.choose(&Wish {
             length: self.config.length.into(),
             exit,
             avoid: &|relay| self.suspects.contain(now, relay),
-        })?;
-        let circuit = PoolCircuit(self.next_key());
-        self.circuits
-            .insert(circuit, CircuitRecord::begun(now, path.clone(), owner));
-        self.actions.push_back(PoolAction::Build { circuit, path });
-        Some(circuit)
+            never,
+        })
+    }
+
+    /// One more path to the exit of a circuit, without relays of its others, and without those that failed: a circuit
+    /// works with fewer legs, too. `guard` is its first relay, if that is chosen already.
+    fn further_path(
+        &mut self,
+        now: Instant,
+        circuit: &CircuitRecord,
+        guard: Option<usize>,
+    ) -> Option<Path> {
+        // With no relay before the exit all paths are one.
+        if self.config.length < 2 {
+            return None;
+        }
+        let relays = &self.chooser.directory().relays;
+        let exit = relays[circuit.exit()].fingerprint;
+        let mut never = circuit.relays_before_exit();
+        never.retain(|relay| guard != Some(*relay));
+        let is_out = |relay: &usize| {
+            let is_another_guard =
+                guard.is_some_and(|guard| guard != *relay) && relays[*relay].guard;
+            *relay != circuit.exit() && (is_another_guard || self.suspects.contain(now, *relay))
+        };
+        never.extend((0..relays.len()).filter(is_out));
+        self.path(now, &|relay| relay.fingerprint == exit, &never)
+    }
+
+    /// Begins another leg in place of one, by the same guard, so that the exit cannot have clients try many, and another
+    /// relay behind it, which decides on the exit's worker. None if there is no other, or others were
+    /// tried often or long enough.
+    pub(super) fn build_leg(&mut self, now: Instant, key: PoolCircuit, leg: usize) -> Option<()> {
+        let mut record = self.circuits.remove(&key)?;
+        let half = Duration::from_nanos(self.config.build_timeout.as_nanos() / 2);
+        let in_time = record.replaced < MOST_REPLACED && now < record.since() + half;
+        // A guard and an exit are one path.
+        let may = in_time && self.config.length > 2;
+        let guard = record.paths.get(leg).and_then(|path| path.first().copied());
+        let path = may
+            .then(|| self.further_path(now, &record, guard))
+            .flatten();
+        if let Some(path) = &path {
+            record.replace(leg, path.clone());
+        }
+        self.circuits.insert(key, record);
+        let (circuit, path) = (key, path?);
+        let action = PoolAction::BuildLeg { circuit, leg, path };
+        self.actions.push_back(action);
+        Some(())
     }
 
     /// Makes a waiting stream wait for a circuit that is being built.
@@ -149,15 +218,26 @@ impl Pool {
             .push_back(PoolAction::Refuse { request, reason });
     }
 
-    /// What follows from the loss of a circuit.
+    /// What follows from the loss of a circuit: of one of its legs, at a hop if that is known, or because it was not
+    /// built in time. If all its legs were, the exit is to blame, which has not answered.
     pub(super) fn lost(
         &mut self,
         now: Instant,
         key: PoolCircuit,
         circuit: &CircuitRecord,
-        blame: Option<usize>,
+        failed: Option<(usize, Option<usize>)>,
     ) {
-        self.suspects.blame(now, &circuit.path, blame);
+        let all_built = (0..circuit.paths.len()).all(|leg| circuit.has_built(leg));
+        if failed.is_none() && circuit.is_building() && all_built {
+            self.suspects.blame(now, &[circuit.exit()], None);
+        }
+        for (leg, path) in circuit.paths.iter().enumerate() {
+            match failed {
+                Some((failed, blame)) if failed == leg => self.suspects.blame(now, path, blame),
+                None if !circuit.has_built(leg) => self.suspects.blame(now, path, None),
+                _ => {}
+            }
+        }
         self.unassign(key);
         if circuit.is_building() {
             self.pause(now);

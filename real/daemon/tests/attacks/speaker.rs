@@ -30,6 +30,7 @@ impl Speaker {
             bucket: None,
             access: None,
             limits: Limits::default(),
+            worker: 0,
             epoch: *EPOCH,
         };
         let udp = UdpSocket::bind((from, 0)).ok()?;
@@ -78,7 +79,7 @@ impl Speaker {
             if let Some(event) = self.engine.poll_event(now()) {
                 if let Event::Built { circuit } = event {
                     let target = self.target.as_bytes();
-                    self.engine.open_stream(now(), circuit, target);
+                    self.engine.open_stream(now(), &[circuit], target);
                 }
             } else if let Some(action) = self.engine.poll_action() {
                 self.act(action);

@@ -1,6 +1,7 @@
 //! Relays and a client on the loopback device: an application fetches through them by SOCKS.
 
 mod accounting;
+mod legs;
 mod moves;
 mod reload;
 mod soak;

@@ -21,6 +21,10 @@ pub(crate) const EVERYTHING: &str = "policy = [\"accept *:*\"]\nallow-private = 
 
 /// The relays' folders.
 const NAMES: [&str; 3] = ["one", "two", "three"];
+/// The relays' folders where there are two paths: guards, middle relays and the exit.
+const OF_TWO_PATHS: [&str; 5] = ["one", "four", "two", "five", "three"];
+/// Relays that begin paths.
+const GUARDS: [&str; 2] = ["one", "four"];
 
 /// An address that nobody uses.
 pub(crate) fn free_address() -> SocketAddr {
@@ -81,7 +85,23 @@ impl Overlay {
     ) -> Self {
         let exit = format!("[exit]\n{exit}[limits]\n{limits}");
         let client = format!("[circuits]\n{circuits}");
-        Self::start_files(preset, ["", middle, &exit], ("", &client), &[])
+        Self::start_files(
+            preset,
+            (&NAMES, 1),
+            &["", middle, &exit],
+            ("", &client),
+            &[],
+        )
+    }
+
+    /// Two guards, two middle relays and an exit of so many workers, with these keys of the client's table
+    /// `circuits`, too.
+    #[allow(dead_code, reason = "used by `loopback`")]
+    pub(crate) fn start_two_paths(preset: &str, workers: usize, circuits: &str) -> Self {
+        let exit = format!("[exit]\n{EVERYTHING}");
+        let client = format!("[circuits]\n{circuits}");
+        let nodes = (&OF_TWO_PATHS[..], workers);
+        Self::start_files(preset, nodes, &["", "", "", "", &exit], ("", &client), &[])
     }
 
     /// All nodes trace, into folders `trace-NAME` of the network's folder.
@@ -90,7 +110,8 @@ impl Overlay {
         let trace = |name: &str| format!("[trace]\nfolder = \"trace-{name}\"\n");
         let [one, two, three] = NAMES.map(trace);
         let exit = format!("[exit]\n{EVERYTHING}{three}");
-        Self::start_files(preset, [&one, &two, &exit], ("", &trace("client")), &[])
+        let client = ("", &trace("client")[..]);
+        Self::start_files(preset, (&NAMES, 1), &[&one, &two, &exit], client, &[])
     }
 
     /// All of whose relays take links at `::1`, too, by which the client reaches them; or nothing if
@@ -103,17 +124,20 @@ impl Overlay {
         let v6 = [IpAddr::V6(Ipv6Addr::LOCALHOST)];
         Some(Self::start_files(
             preset,
-            ["", "", &exit],
+            (&NAMES, 1),
+            &["", "", &exit],
             (client, ""),
             &v6,
         ))
     }
 
-    /// With these tables of the relays' configurations, these keys and tables of the client's, and with
-    /// relays that listen at these addresses, too.
+    /// With relays of these names, the last of which is the exit and has so many workers, with these tables of their
+    /// configurations, these keys and tables of the client's, and with relays that listen at these addresses,
+    /// too.
     fn start_files(
         preset: &str,
-        tables: [&str; 3],
+        (names, workers): (&[&str], usize),
+        tables: &[&str],
         (keys, client): (&str, &str),
         others: &[IpAddr],
     ) -> Self {
@@ -126,18 +150,22 @@ impl Overlay {
             authority.id()
         );
         let mut files = Vec::new();
-        for (name, tables) in NAMES.iter().zip(tables) {
+        for (name, tables) in names.iter().zip(tables) {
             let address = free_address();
             let others = others.iter().map(|it| SocketAddr::new(*it, address.port()));
             let listen: Vec<_> = std::iter::once(address).chain(others).collect();
             let listed = listen.iter().map(|address| format!("\"{address}\""));
             let listed = listed.collect::<Vec<_>>().join(", ");
-            let top = format!("keys = \"{name}\"\nlisten = [{listed}]\nworkers = 1\n");
+            let workers = if *name == "three" { workers } else { 1 };
+            let top = format!("keys = \"{name}\"\nlisten = [{listed}]\nworkers = {workers}\n");
             let file = node(folder.path(), name, &format!("{top}{network}{tables}"));
             let config = RelayConfig::load(&file).unwrap();
             let relay = Relay::of(&config, name, &[]).unwrap();
+            let is_guard = GUARDS.contains(name);
             directory.relays.push(Relay {
-                guard: *name == "one",
+                guard: is_guard,
+                // So that clients have guards as guards only.
+                weight: if is_guard { 1 } else { 1000 },
                 ..relay
             });
             files.push(file);

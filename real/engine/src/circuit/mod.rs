@@ -2,10 +2,11 @@
 
 mod ages;
 mod building;
+mod linked;
 mod nascent;
 mod table;
 
-use hopflow_onion::Handshake;
+use hopflow_onion::{Handshake, LinkRequest};
 use hopflow_overlay::{CircuitHandle, HopSpec};
 use hopflow_units::{Cells, CircuitId as Name, Instant, LinkId};
 
@@ -79,6 +80,8 @@ pub(crate) struct OpenCircuit {
     pub(crate) crypt: Box<Crypt>,
     /// Names of its streams that were given out; the client gives them.
     pub(crate) next_stream: u16,
+    /// At the exit, the set of which it is a leg.
+    pub(crate) link: Option<Box<LinkRequest>>,
     /// How long its cells have waited, in both directions.
     pub(crate) ages: [Ages; 2],
     /// Streams that end here.
@@ -96,6 +99,7 @@ impl OpenCircuit {
             handle,
             crypt: Box::new(crypt),
             next_stream: 0,
+            link: None,
             ages: Default::default(),
             streams: 0,
             stalled_since: None,

@@ -3,10 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hopflow_onion::LinkRequest;
 use hopflow_overlay::{CircuitHandle, StreamHandle, StreamView};
 use hopflow_units::{Bytes, Cells, Instant};
 use slotmap::SlotMap;
 
+use super::linked::LinkedSets;
 use super::{CircuitState, OpenCircuit, Phase};
 use crate::crypt::Crypt;
 use crate::origin::Held;
@@ -23,6 +25,8 @@ pub(crate) struct CircuitTable {
     begun: Held<CircuitKey>,
     /// Of these, those that carry no data yet.
     nascent: Held<CircuitKey>,
+    /// Circuits that clients want linked.
+    sets: LinkedSets,
     /// Circuits of streams; some of these streams may be gone.
     streams: BTreeMap<StreamHandle, StreamState>,
 }
@@ -98,6 +102,35 @@ impl CircuitTable {
         &self.begun
     }
 
+    /// Makes a circuit that carries data a leg of a set; false if it cannot be that one. It may be told again what it
+    /// is.
+    pub(crate) fn add_leg(&mut self, key: CircuitKey, link: LinkRequest) -> bool {
+        let Some(CircuitState {
+            phase: Phase::Open(open),
+            ..
+        }) = self.circuits.get_mut(key)
+        else {
+            return false;
+        };
+        if let Some(known) = &open.link {
+            return **known == link;
+        }
+        if !self.sets.takes(&link) {
+            return false;
+        }
+        self.sets.add(&link, key);
+        open.link = Some(Box::new(link));
+        true
+    }
+
+    /// The circuits of a set in the order of its legs, once all are there.
+    pub(crate) fn linked(&mut self, link: &LinkRequest) -> Option<Vec<CircuitHandle>> {
+        let legs = self.sets.complete(link)?;
+        legs.iter()
+            .map(|leg| Some(self.opened(*leg)?.handle))
+            .collect()
+    }
+
     /// Circuits that others began and that carry no data yet.
     pub(crate) const fn nascent(&self) -> &Held<CircuitKey> {
         &self.nascent
@@ -142,6 +175,9 @@ impl CircuitTable {
         }
         if let Phase::Open(open) = &circuit.phase {
             self.by_handle.remove(&open.handle);
+            if let Some(link) = &open.link {
+                self.sets.remove(link);
+            }
         }
         Some(circuit)
     }

@@ -115,6 +115,7 @@ impl Engine {
                 }
                 Some(Event::Begin { stream, target })
             }
+            NodeEvent::Link { circuit, message } => self.on_link(now, circuit, &message),
             NodeEvent::Finished { stream } => Some(Event::Finished { stream }),
             NodeEvent::Drained { stream } => Some(Event::Writable { stream }),
             NodeEvent::StreamClosed { stream } => {

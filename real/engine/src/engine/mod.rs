@@ -2,6 +2,7 @@
 
 mod circuits;
 mod client;
+mod linking;
 mod links;
 mod memory;
 mod observe;

@@ -17,27 +17,36 @@ const CIRCUIT_BUFFER: u64 = 4 << 20;
 const LEAST_BUFFER: u64 = 1024;
 
 impl Engine {
-    /// Begins a stream on a circuit that we built; `target` says where it leads and fits one
-    /// cell. `None` if it does not fit, or the circuit is not ready or has no place for a stream.
+    /// Begins a stream on a circuit that we built, or on all legs of a [linked](Self::link) set, in their
+    /// order; `target` says where it leads and fits one cell. `None` if it does not fit, or a circuit is not
+    /// ready or has no place for a stream.
     pub fn open_stream(
         &mut self,
         now: Instant,
-        circuit: CircuitKey,
+        circuits: &[CircuitKey],
         target: &[u8],
     ) -> Option<StreamHandle> {
         if target.len() > OnionPayload::capacity(RelayCommand::Begin) {
             return None;
         }
-        let open = self.circuits.opened(circuit)?;
+        let circuit = *circuits.first()?;
+        let (mut legs, mut given) = (Vec::new(), 0);
+        for leg in circuits {
+            let open = self.circuits.opened(*leg)?;
+            legs.push(open.handle);
+            given = given.max(open.next_stream);
+        }
         // A name comes up again after 65,535 streams; so long no circuit is kept.
-        let name = open.next_stream.checked_add(1)?;
+        let name = given.checked_add(1)?;
         let spec = StreamSpec {
             id: StreamId::new(name),
-            legs: vec![open.handle],
-            hold: Cells::ZERO,
+            legs,
+            hold: self.most_early(),
         };
         let stream = self.host.open_stream(&spec)?;
-        self.circuits.opened(circuit)?.next_stream = name;
+        for leg in circuits {
+            self.circuits.opened(*leg)?.next_stream = name;
+        }
         let len = Bytes::new(target.len() as u64);
         self.host
             .begin_stream(now, stream, BytesMut::from(target), len);

@@ -3,6 +3,7 @@
 mod floods;
 mod hostile;
 mod limits;
+mod linked;
 mod lost;
 mod network;
 mod observed;

@@ -34,6 +34,7 @@ impl Client {
             bucket: None,
             access: None,
             limits: Limits::default(),
+            worker: 0,
             epoch,
         };
         Self {
@@ -96,7 +97,7 @@ impl Client {
         match *event {
             Event::Built { circuit } => {
                 self.done[0] += 1;
-                let stream = self.engine.open_stream(self.now, circuit, b"a:1");
+                let stream = self.engine.open_stream(self.now, &[circuit], b"a:1");
                 self.streams.extend(stream);
             }
             Event::Closed { circuit, .. } => {
@@ -105,7 +106,10 @@ impl Client {
             }
             Event::Data { .. } => self.done[2] += 1,
             Event::Begin { .. } => panic!("a client begins streams itself"),
-            Event::Writable { .. } | Event::Finished { .. } | Event::Reset { .. } => {}
+            Event::Writable { .. }
+            | Event::Finished { .. }
+            | Event::Reset { .. }
+            | Event::Linked { .. } => {}
         }
     }
 
@@ -130,7 +134,7 @@ impl Client {
             4 => self.engine.close_stream(now, stream),
             _ => {
                 let circuit = self.engine.circuit_of(stream);
-                let another = circuit.and_then(|it| self.engine.open_stream(now, it, b"b:2"));
+                let another = circuit.and_then(|it| self.engine.open_stream(now, &[it], b"b:2"));
                 self.streams.extend(another);
             }
         }

@@ -93,6 +93,7 @@ impl Neighbour {
             bucket: None,
             access: None,
             limits,
+            worker: 0,
             epoch,
         };
         let mut engine = Engine::new(config, &*factory).expect("engines offer all");

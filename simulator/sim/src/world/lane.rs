@@ -547,7 +547,10 @@ impl Lane {
                     message,
                 });
             }
-            Event::Begun { .. } | Event::Finished { .. } | Event::Drained { .. } => {}
+            Event::Begun { .. }
+            | Event::Link { .. }
+            | Event::Finished { .. }
+            | Event::Drained { .. } => {}
             Event::StreamClosed { stream } => {
                 self.node_mut(position).ends[stream.index()] = None;
             }

@@ -73,6 +73,10 @@ pub(crate) struct TestbedOptions {
     /// All downloads on one circuit; otherwise each has its own
     #[arg(long, conflicts_with_all = ["compare", "matrix"])]
     shared: bool,
+    /// Circuits to the exit that carry a download together, by different relays, from 1 to 4 [default: 1, or 2 where
+    /// the transport moves streams among circuits]
+    #[arg(long, value_name = "N")]
+    legs: Option<u8>,
     /// Make the same downloads in the simulator and report both side by side
     #[arg(long)]
     pub(crate) compare: bool,
@@ -162,6 +166,7 @@ impl TestbedOptions {
                             rate: self.rate.0,
                             middle_rate: middle.0,
                             shared: self.shared,
+                            legs: self.legs,
                             duration: self.duration,
                             options: options.clone(),
                         });

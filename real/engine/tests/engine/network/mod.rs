@@ -10,7 +10,7 @@ use hopflow_channel::{Fingerprint, Identity};
 use hopflow_engine::{
     CircuitKey, Engine, EngineConfig, Failure, Hop, Limits, RelayIdentity, StreamHandle, Via,
 };
-use hopflow_onion::{OnionPayload, OnionSecret};
+use hopflow_onion::{LinkRequest, OnionPayload, OnionSecret};
 use hopflow_overlay::{BucketConfig, Factory};
 use hopflow_units::{Bytes, Cells, Duration, Instant, Rate};
 
@@ -50,6 +50,8 @@ pub(crate) struct Network {
     pub(crate) heard: BTreeMap<(usize, StreamHandle), Heard>,
     pub(crate) begun: Vec<(usize, StreamHandle, Vec<u8>)>,
     pub(crate) built: BTreeSet<(usize, CircuitKey)>,
+    /// Workers of exits at which circuits are legs, as they answered.
+    answered: BTreeMap<(usize, CircuitKey), Option<u16>>,
     pub(crate) closed: Vec<(usize, CircuitKey, Failure)>,
     unwritten: BTreeMap<(usize, StreamHandle), Unwritten>,
     /// Sees and may change all that travels.
@@ -112,6 +114,7 @@ impl Network {
             heard: BTreeMap::new(),
             begun: Vec::new(),
             built: BTreeSet::new(),
+            answered: BTreeMap::new(),
             closed: Vec::new(),
             unwritten: BTreeMap::new(),
             tamper: None,
@@ -157,6 +160,7 @@ impl Network {
             bucket: None,
             access: None,
             limits: Limits::default(),
+            worker: 0,
             epoch: self.epoch,
         }
     }
@@ -225,6 +229,28 @@ impl Network {
     /// Builds a circuit of a client and waits for it.
     pub(crate) fn circuit_of(&mut self, client: usize, relays: &[usize]) -> CircuitKey {
         let circuit = self.begin_circuit(client, self.path(relays));
+        self.await_circuit(client, circuit);
+        circuit
+    }
+
+    /// Builds a leg of a linked set of the first client and waits for the exit's answer: the worker that has it.
+    pub(crate) fn leg(
+        &mut self,
+        relays: &[usize],
+        link: &LinkRequest,
+    ) -> (CircuitKey, Option<u16>) {
+        let circuit = self.circuit(relays);
+        let now = self.clock(0);
+        self.engine_mut(0).link(now, circuit, link);
+        self.pump(0);
+        let until = self.now + Duration::from_secs(30);
+        while !self.answered.contains_key(&(0, circuit)) && self.now < until {
+            self.run_for(Duration::from_millis(10));
+        }
+        (circuit, self.answered[&(0, circuit)])
+    }
+
+    fn await_circuit(&mut self, client: usize, circuit: CircuitKey) {
         let until = self.now + Duration::from_secs(60);
         while !self.built.contains(&(client, circuit)) && self.now < until {
             let failure = self.failure(client, circuit);
@@ -233,7 +259,6 @@ impl Network {
         }
         let built = self.built.contains(&(client, circuit));
         assert!(built, "the circuit is not built");
-        circuit
     }
 
     /// Begins to build a circuit.
@@ -268,11 +293,15 @@ impl Network {
         circuit: CircuitKey,
         target: &str,
     ) -> StreamHandle {
+        self.stream_on(client, &[circuit], target)
+    }
+
+    fn stream_on(&mut self, client: usize, legs: &[CircuitKey], target: &str) -> StreamHandle {
         let now = self.clock(client);
         let stream = self
             .engine_mut(client)
-            .open_stream(now, circuit, target.as_bytes())
-            .expect("the circuit is ready");
+            .open_stream(now, legs, target.as_bytes())
+            .expect("the circuits are ready");
         self.heard.insert((client, stream), Heard::default());
         self.pump(client);
         stream
@@ -284,8 +313,24 @@ impl Network {
         client: usize,
         circuit: CircuitKey,
     ) -> (StreamHandle, (usize, StreamHandle)) {
+        self.pair_on(client, &[circuit])
+    }
+
+    /// The same over all legs of a linked set of the first client.
+    pub(crate) fn stream_over(
+        &mut self,
+        legs: &[CircuitKey],
+    ) -> (StreamHandle, (usize, StreamHandle)) {
+        self.pair_on(0, legs)
+    }
+
+    fn pair_on(
+        &mut self,
+        client: usize,
+        legs: &[CircuitKey],
+    ) -> (StreamHandle, (usize, StreamHandle)) {
         let before = self.begun.len();
-        let near = self.stream_of(client, circuit, "example.org:80");
+        let near = self.stream_on(client, legs, "example.org:80");
         let until = self.now + Duration::from_secs(30);
         while self.begun.len() == before && self.now < until {
             self.run_for(Duration::from_millis(10));

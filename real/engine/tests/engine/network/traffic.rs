@@ -316,6 +316,9 @@ impl Network {
     fn on_event(&mut self, node: usize, event: Event) {
         match event {
             Event::Built { circuit } => drop(self.built.insert((node, circuit))),
+            Event::Linked { circuit, worker } => {
+                self.answered.insert((node, circuit), worker);
+            }
             Event::Closed { circuit, why } => {
                 self.built.remove(&(node, circuit));
                 self.closed.push((node, circuit, why));
