@@ -26,6 +26,10 @@ const EXIT: usize = PATH - 1;
 #[derive(Debug)]
 pub(crate) struct Recorder<'a> {
     testbed: &'a Testbed,
+    /// Circuits that carry a stream together.
+    legs: usize,
+    /// The relays' names.
+    relays: &'static [&'static str],
     epochs: Vec<Instant>,
     begin: Instant,
     /// The relays' latest accounts, and those before.
@@ -46,6 +50,8 @@ impl<'a> Recorder<'a> {
     pub(crate) fn new(testbed: &'a Testbed) -> Self {
         Self {
             testbed,
+            legs: testbed.settings().legs(),
+            relays: testbed.settings().relays(),
             epochs: testbed.epochs(),
             begin: clock::now(),
             latest: [Vec::new(), Vec::new()],
@@ -87,7 +93,7 @@ impl<'a> Recorder<'a> {
     /// gets the same part.
     fn of_circuits(&self, legs: Vec<u64>) -> Vec<u64> {
         let settings = self.testbed.settings();
-        if settings.legs() == 1 {
+        if self.legs == 1 {
             return legs;
         }
         let circuits = settings.circuits();
@@ -109,7 +115,7 @@ impl<'a> Recorder<'a> {
         let accounts = &self.latest[0];
         let settings = self.testbed.settings();
         // Of legs is not known which circuit has them.
-        let circuits = if settings.legs() == 1 {
+        let circuits = if self.legs == 1 {
             settings.circuits()
         } else {
             0
@@ -146,7 +152,7 @@ impl<'a> Recorder<'a> {
             relays: latest
                 .iter()
                 .zip(before)
-                .zip(settings.relays())
+                .zip(self.relays)
                 .map(|(accounts, name)| relay_now(accounts, name))
                 .collect(),
         }
@@ -175,12 +181,7 @@ impl<'a> Recorder<'a> {
         Measured {
             unfinished: settings.downloads - downloads.len() as u32,
             moments,
-            relays: settings
-                .relays()
-                .iter()
-                .zip(&self.latest[0])
-                .map(relay)
-                .collect(),
+            relays: self.relays.iter().zip(&self.latest[0]).map(relay).collect(),
             hops: self.hops.into_iter().filter(|hop| hop.at <= span).collect(),
             downloads,
             span,
@@ -196,7 +197,7 @@ impl<'a> Recorder<'a> {
         let streams = u64::from(settings.downloads / settings.circuits().max(1));
         let most = self.whole() * streams;
         let mut moments = Vec::new();
-        let several = settings.legs() > 1;
+        let several = self.legs > 1;
         let data = if several { NUMBERED_DATA } else { CELL_DATA };
         for (at, delivered) in &self.delivered {
             let mean = delivered.iter().sum::<u64>() / delivered.len().max(1) as u64;

@@ -1,6 +1,6 @@
 //! Relay commands: about streams, and of the layers at the ends of circuits.
 
-use hopflow_units::{Instant, StreamId};
+use hopflow_units::{Bytes, Instant, StreamId};
 use hopflow_wire::{Payload, RelayCommand, RelayHeader};
 
 use super::Node;
@@ -148,17 +148,18 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     }
 
     /// Sends the other end a message about linking the circuit.
-    pub(super) fn send_link(
-        &mut self,
-        command: RelayCommand,
-        mut message: P::Data,
-        len: u16,
-    ) -> Result<(), Violation> {
+    pub(super) fn send_link(&mut self, mut message: P::Data, len: Bytes) -> Result<(), Violation> {
         let Some(source) = self.circuit.source() else {
             return Ok(());
         };
+        let command = match source {
+            Direction::Forward => RelayCommand::Link,
+            Direction::Backward => RelayCommand::Linked,
+        };
+        let fits = len.get() <= P::capacity(command) as u64;
+        assert!(fits, "the message fits a cell");
         let header = RelayHeader {
-            len,
+            len: len.get() as u16,
             ..RelayHeader::control(command, StreamId::CIRCUIT)
         };
         let cell = P::cut(header, &mut message, self.now);

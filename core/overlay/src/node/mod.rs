@@ -21,7 +21,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use hopflow_units::{Bytes, Cells, Instant, LinkId};
-use hopflow_wire::{Frame, Message, Payload, Proof, Reason, RelayCommand};
+use hopflow_wire::{Frame, Message, Payload, Proof, Reason};
 
 use crate::busy::BusyFlows;
 use crate::circuit::{Circuits, Closing};
@@ -112,17 +112,7 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         let Some(place) = self.circuits.place(circuit) else {
             return;
         };
-        let at_client = self.source_flow(place).direction() == Direction::Forward;
-        let command = if at_client {
-            RelayCommand::Link
-        } else {
-            RelayCommand::Linked
-        };
-        let fits = len.get() <= P::capacity(command) as u64;
-        assert!(fits, "the message fits a cell");
-        self.with(now, place, |visit| {
-            visit.send_link(command, message, len.get() as u16)
-        });
+        self.with(now, place, |visit| visit.send_link(message, len));
     }
 
     fn link_circuits(&mut self, legs: &[CircuitHandle], hold: Cells) -> bool {

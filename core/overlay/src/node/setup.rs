@@ -70,9 +70,9 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let hold = u32::try_from(spec.hold.get()).unwrap_or(u32::MAX);
         let mut stream = Stream::new(spec.id, legs.clone(), hold);
         if self.plan.path.legs == LegUse::First {
-            stream.pin(legs.first().copied());
             // Where the others were moved to.
             let pinned = self.edge(legs[0]).and_then(|edge| edge.legs.pinned);
+            let pinned = pinned.filter(|leg| legs.contains(leg));
             stream.pin(pinned.or(legs.first().copied()));
         }
         let mut gate = Gate::default();
@@ -89,9 +89,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     /// Whether these circuits can take a stream of this name.
     fn takes_stream(&self, name: StreamId, legs: &[u32]) -> bool {
-        let edges = legs.iter().map(|leg| self.circuits.get(*leg));
-        let edges = edges.map(|circuit| circuit.and_then(|it| it.edge.as_deref()));
-        let Some(edges) = edges.collect::<Option<Vec<_>>>() else {
+        let Some(edges) = self.edges(legs) else {
             return false;
         };
         // What was broken off has a name until the far end has said that nothing of it follows.
@@ -116,16 +114,14 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         let Some(legs) = legs.collect::<Option<Vec<u32>>>() else {
             return false;
         };
-        let edges = legs.iter().map(|leg| self.circuits.get(*leg));
-        let mut edges = edges.map(|circuit| circuit.and_then(|it| it.edge.as_deref()));
-        let fits = |edge: Option<&Edge>| {
-            edge.is_some_and(|edge| {
-                let at_exit = edge.source == Direction::Backward;
-                at_exit && edge.legs.linked.is_none() && edge.streams().is_empty()
-            })
+        let fits = |edge: &&Edge| {
+            let at_exit = edge.source == Direction::Backward;
+            at_exit && edge.legs.linked.is_none() && edge.streams().is_empty()
         };
+        let edges = self.edges(&legs);
+        let fit = edges.is_some_and(|edges| edges.iter().all(fits));
         let different = legs.iter().collect::<BTreeSet<_>>().len() == legs.len();
-        if legs.len() < 2 || !different || !edges.all(fits) {
+        if legs.len() < 2 || !different || !fit {
             return false;
         }
         let hold = u32::try_from(hold.get()).unwrap_or(u32::MAX);
@@ -156,6 +152,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             }
         }
         self.note_legs(&legs);
+    }
+
+    /// The ends of circuits here, if all of them begin or end here.
+    fn edges(&self, circuits: &[u32]) -> Option<Vec<&Edge>> {
+        let edges = circuits.iter().map(|circuit| self.circuits.get(*circuit));
+        edges.map(|circuit| circuit?.edge.as_deref()).collect()
     }
 
     pub(super) fn edge(&mut self, circuit: u32) -> Option<&mut Edge> {

@@ -65,7 +65,9 @@ impl CircuitNames {
     /// If the system has no random numbers.
     pub(super) fn add(&mut self, name: PoolCircuit, legs: usize) -> std::io::Result<()> {
         let mut set = [0; 32];
-        rand::fill(&mut set).map_err(std::io::Error::other)?;
+        if legs > 1 {
+            rand::fill(&mut set).map_err(std::io::Error::other)?;
+        }
         let legs = (0..legs).map(|_| Leg::default()).collect();
         self.by_name.insert(name, Circuit { legs, set });
         Ok(())

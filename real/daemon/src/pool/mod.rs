@@ -226,7 +226,7 @@ impl Pool {
     /// True if another path is tried, by the same guard and another relay behind it, or else the circuit is to have its
     /// first leg alone.
     pub fn replace_leg(&mut self, now: Instant, key: PoolCircuit, leg: usize) -> bool {
-        self.build_leg(now, key, leg).is_some()
+        self.build_leg(now, key, leg)
     }
 
     /// A circuit has its first leg alone.

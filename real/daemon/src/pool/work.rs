@@ -164,10 +164,12 @@ impl Pool {
     }
 
     /// Begins another leg in place of one, by the same guard, so that the exit cannot have clients try many, and another
-    /// relay behind it, which decides on the exit's worker. None if there is no other, or others were
+    /// relay behind it, which decides on the exit's worker. False if there is no other, or others were
     /// tried often or long enough.
-    pub(super) fn build_leg(&mut self, now: Instant, key: PoolCircuit, leg: usize) -> Option<()> {
-        let mut record = self.circuits.remove(&key)?;
+    pub(super) fn build_leg(&mut self, now: Instant, circuit: PoolCircuit, leg: usize) -> bool {
+        let Some(mut record) = self.circuits.remove(&circuit) else {
+            return false;
+        };
         let half = Duration::from_nanos(self.config.build_timeout.as_nanos() / 2);
         let in_time = record.replaced < MOST_REPLACED && now < record.since() + half;
         // A guard and an exit are one path.
@@ -176,14 +178,14 @@ impl Pool {
         let path = may
             .then(|| self.further_path(now, &record, guard))
             .flatten();
-        if let Some(path) = &path {
+        let found = path.is_some();
+        if let Some(path) = path {
             record.replace(leg, path.clone());
+            let action = PoolAction::BuildLeg { circuit, leg, path };
+            self.actions.push_back(action);
         }
-        self.circuits.insert(key, record);
-        let (circuit, path) = (key, path?);
-        let action = PoolAction::BuildLeg { circuit, leg, path };
-        self.actions.push_back(action);
-        Some(())
+        self.circuits.insert(circuit, record);
+        found
     }
 
     /// Makes a waiting stream wait for a circuit that is being built.
