@@ -9,7 +9,7 @@ use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, 
 use hopflow_wire::{Frame, Message, Payload, Proof, Reason};
 
 use crate::slots::SlotId;
-use crate::{BucketConfig, ConfigError, Direction, Features, Metric, Plan, Violation};
+use crate::{BucketConfig, BucketLevel, ConfigError, Direction, Features, Metric, Plan, Violation};
 
 /// An overlay node without its I/O.
 ///
@@ -132,9 +132,12 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Pays for what the driver sends beside the node's frames, so that cells wait for it: `len` bytes.
     fn pay(&mut self, now: Instant, len: Bytes);
 
-    /// Whether what drivers [`pay`](Host::pay) for has had its half of the token bucket, or the bucket owes
-    /// more than it holds when it is full: a driver had better leave out what can wait, so that cells get their
-    /// half. False without a bucket.
+    /// What is left of what drivers may [`pay`](Host::pay) for: a twentieth of the token bucket's rate, while that
+    /// is less than half full and cells may wait for it. Drivers had better leave out what can wait once little is left. `None`
+    /// without a bucket, or while it holds more.
+    fn unasked(&self, now: Instant) -> Option<BucketLevel>;
+
+    /// Whether the token bucket owes more than it holds when it is full. False without a bucket.
     fn owes_much(&self, now: Instant) -> bool;
 
     /// Handles all timers that are due.

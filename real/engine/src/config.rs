@@ -1,6 +1,6 @@
 //! How an engine is set up.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -29,11 +29,14 @@ pub struct Hop {
     pub onion: OnionPublic,
 }
 
+/// The relays of a directory: where each listens, the fingerprint of its certificate, and its key for handshakes.
+pub type KnownRelays = BTreeMap<(SocketAddr, Fingerprint), OnionPublic>;
+
 /// What others may make an engine hold and do at most.
 ///
 /// At a limit the network (an IPv4 prefix of 24 bits, an IPv6 prefix of 48) that has most loses its
-/// oldest. Each relay to which circuits may be extended counts as a network of its own, by its address, and
-/// may have eight times as much.
+/// oldest. Each relay to which circuits may be extended counts as a network of its own, and may have eight times as
+/// much: by its address when it opens a link, by its key when it begins circuits there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Links that others opened. A network that has most of them gets no further one.
@@ -103,8 +106,9 @@ impl Limits {
 pub struct EngineConfig {
     /// A relay's identity; a client has none and takes no links.
     pub relay: Option<Arc<RelayIdentity>>,
-    /// Relays to which circuits may be extended; `None` means any.
-    pub extend_to: Option<Arc<BTreeSet<(SocketAddr, Fingerprint)>>>,
+    /// Relays to which circuits may be extended, and which are believed to be those that they prove to be; `None`
+    /// means any, and that no other relay is known.
+    pub extend_to: Option<Arc<KnownRelays>>,
     /// The token bucket, if the operator set one.
     pub bucket: Option<BucketConfig>,
     /// What its access link carries in each direction, if that is known: transports that plan rates

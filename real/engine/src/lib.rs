@@ -26,7 +26,7 @@ mod offers;
 mod origin;
 mod types;
 
-pub use config::{EngineConfig, Hop, Limits, Pace, RelayIdentity};
+pub use config::{EngineConfig, Hop, KnownRelays, Limits, Pace, RelayIdentity};
 pub use engine::Engine;
 pub use hopflow_overlay::StreamHandle;
 pub use observer::{Observer, Turn};

@@ -24,9 +24,9 @@ impl Network {
         Self(Prefix::of(address))
     }
 
-    /// A relay of the directory, by its address.
-    pub fn of_relay(address: IpAddr) -> Self {
-        Self(Prefix::Relay(address))
+    /// The relay of the directory whose certificate has this fingerprint.
+    pub const fn of_relay(fingerprint: Fingerprint) -> Self {
+        Self(Prefix::Relay(fingerprint))
     }
 
     /// How many times as much as others it may ask for and have: relays of the directory do so for many clients.

@@ -1,6 +1,6 @@
 //! The handshake by which a client and one hop agree on keys.
 //!
-//! `Noise_NK_25519_AESGCM_SHA256` (Noise specification, revision 34, section 7.4): one message each
+//! `Noise_NK_25519_AESGCM_SHA256` (Noise specification, revision 34, section 7.5): one message each
 //! way. The hop proves that it holds the secret of the onion key that the directory lists; the
 //! client proves nothing. The client's payload is readable by anyone who learns the hop's secret
 //! later; keys and the hop's reply are not.

@@ -11,6 +11,7 @@
 //!
 //! - A client agrees on keys with every hop by a Noise NK handshake ([`Initiator`], [`answer`]),
 //!   which proves the hop by its [`OnionPublic`] key and leaves the client anonymous.
+//! - A relay proves which one it is to a neighbour to which it opened a link ([`Introduction`]).
 //! - Both sides then hold the same [`HopKeys`]. Cells are sealed end to end between the client and
 //!   the last hop; each hop before it adds or removes one cipher layer ([`DirectionKeys`]). Every
 //!   operation takes the cell's index in its flow, so cells may be handled in any order.
@@ -21,6 +22,7 @@
 
 mod handshake;
 mod hop;
+mod introduction;
 mod keys;
 mod linking;
 mod payload;
@@ -29,6 +31,7 @@ pub mod setup;
 
 pub use handshake::{HandshakeError, Initiator, answer};
 pub use hop::{DirectionKeys, Forged, HopKeys};
+pub use introduction::{Hint, Introduction};
 pub use keys::{OnionPublic, OnionSecret, ParseKeyError};
 pub use linking::{LinkAnswer, LinkRequest, MAX_LEGS};
 pub use payload::OnionPayload;

@@ -8,7 +8,8 @@
 //!
 //! | byte 0 | behind it |
 //! | --- | --- |
-//! | 1 CREATE, 2 CREATED | version 1, queue limit 4, length 2, handshake |
+//! | 1 CREATE | version 1, queue limit 4, length 2, handshake; the last 64 bytes: introduction |
+//! | 2 CREATED | version 1, queue limit 4, length 2, handshake |
 //! | 3 FORWARD, 4 BACKWARD | counter 4, sealed hop message 504 |
 //!
 //! A hop message has 488 bytes, of which the first is its kind:
@@ -34,6 +35,8 @@ pub use hop_message::{HopMessage, Refusal};
 pub use layout::{MAX_HANDSHAKE, MAX_HANDSHAKE_PAYLOAD, SEALED_SETUP, SETUP_PLAIN, VERSION};
 use reader::{Reader, Writer};
 
+use crate::Introduction;
+
 /// A set-up message between two neighbours.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SetupMessage {
@@ -43,6 +46,8 @@ pub enum SetupMessage {
         queue_limit: Cells,
         /// The client's handshake message for the neighbour.
         handshake: Handshake,
+        /// Which relay the asking side is, if it is one.
+        introduction: Option<Introduction>,
     },
     /// Tells that the neighbour is the circuit's next hop now.
     Created {
@@ -81,7 +86,13 @@ impl SetupMessage {
             Self::Create {
                 queue_limit,
                 handshake,
-            } => write_handshake(&mut out, CREATE, *queue_limit, handshake),
+                introduction,
+            } => {
+                write_handshake(&mut out, CREATE, *queue_limit, handshake);
+                if let Some(introduction) = introduction {
+                    *last(&mut body) = introduction.encode();
+                }
+            }
             Self::Created {
                 queue_limit,
                 handshake,
@@ -110,9 +121,11 @@ impl SetupMessage {
                 let queue_limit = bytes.cells();
                 let handshake = bytes.handshake()?;
                 Ok(if kind == CREATE {
+                    let (_, last) = body.split_last_chunk().expect("a body is longer");
                     Self::Create {
                         queue_limit,
                         handshake,
+                        introduction: Introduction::decode(last),
                     }
                 } else {
                     Self::Created {
@@ -133,6 +146,12 @@ impl SetupMessage {
             other => Err(SetupError::UnknownKind(other)),
         }
     }
+}
+
+/// Where a CREATE's introduction is.
+fn last(body: &mut [u8; CELL_PAYLOAD]) -> &mut [u8; Introduction::LEN] {
+    let (_, last) = body.split_last_chunk_mut().expect("a body is longer");
+    last
 }
 
 fn write_handshake(out: &mut Writer<'_>, kind: u8, queue_limit: Cells, handshake: &Handshake) {

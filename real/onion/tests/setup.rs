@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use hopflow_onion::setup::{
     Handshake, HopMessage, MAX_HANDSHAKE, Refusal, SETUP_PLAIN, SetupError, SetupMessage,
 };
-use hopflow_onion::{MAX_HANDSHAKE_PAYLOAD, OnionSecret};
+use hopflow_onion::{Introduction, MAX_HANDSHAKE_PAYLOAD, OnionPublic, OnionSecret};
 use hopflow_units::Cells;
 use proptest::prelude::*;
 
@@ -37,10 +37,64 @@ fn create_lies_where_the_layout_says() {
     let create = SetupMessage::Create {
         queue_limit: Cells::new(0x0102),
         handshake: handshake(3),
+        introduction: None,
     };
     let body = create.encode();
     assert_eq!(body[..11], [1, 1, 0, 0, 1, 2, 0, 3, 0, 1, 2]);
     assert_eq!(body[11..], [0; 498]);
+}
+
+#[test]
+fn a_create_has_room_for_the_largest_handshake_and_an_introduction() {
+    let (own, to) = (OnionSecret::generate(), OnionSecret::generate());
+    let create = SetupMessage::Create {
+        queue_limit: Cells::new(7),
+        handshake: handshake(MAX_HANDSHAKE),
+        introduction: Some(Introduction::new(
+            (&own, &[9; 32]),
+            (&to.public(), &[8; 32]),
+        )),
+    };
+    let body = create.encode();
+    assert_eq!((body[444], &body[445..461]), (0, &[9; 16][..]));
+    assert_eq!(SetupMessage::decode(&body), Ok(create));
+}
+
+#[test]
+fn a_relay_is_believed_to_be_itself_and_nobody_else() {
+    let [own, to, other] = [(); 3].map(|()| OnionSecret::generate());
+    let (public, of_other) = (own.public(), other.public());
+    let introduction = Introduction::new((&own, &[9; 32]), (&to.public(), &[8; 32]));
+    assert_eq!(introduction.hint(), Introduction::hint_of(&[9; 32]));
+    let is_of = |from, own| introduction.is_of(from, own);
+    assert!(is_of((&public, &[9; 32]), (&to, &[8; 32])));
+    // Not to another relay, which saw what the other was told, even one that lists its onion key; not as of another one.
+    assert!(!is_of((&public, &[9; 32]), (&other, &[8; 32])));
+    assert!(!is_of((&public, &[9; 32]), (&to, &[7; 32])));
+    assert!(!is_of((&of_other, &[9; 32]), (&to, &[8; 32])));
+    assert!(!is_of((&public, &[7; 32]), (&to, &[8; 32])));
+    let mut body = SetupMessage::Create {
+        queue_limit: Cells::new(7),
+        handshake: handshake(3),
+        introduction: Some(introduction),
+    }
+    .encode();
+    body[508] ^= 1;
+    let Ok(SetupMessage::Create {
+        introduction: Some(altered),
+        ..
+    }) = SetupMessage::decode(&body)
+    else {
+        panic!("it has an introduction");
+    };
+    assert!(!altered.is_of((&public, &[9; 32]), (&to, &[8; 32])));
+}
+
+#[test]
+fn nobody_is_introduced_to_a_key_of_low_order() {
+    let (own, weak) = (OnionSecret::generate(), OnionPublic([0; 32]));
+    let introduction = Introduction::new((&own, &[9; 32]), (&weak, &[8; 32]));
+    assert!(!introduction.is_of((&weak, &[9; 32]), (&own, &[8; 32])));
 }
 
 #[test]
@@ -145,12 +199,23 @@ fn sealed() -> impl Strategy<Value = Box<[u8; 504]>> {
         .prop_map(|bytes| Box::new(bytes.try_into().expect("it has that length")))
 }
 
+fn introductions() -> impl Strategy<Value = Introduction> {
+    let keys = any::<([u8; 32], [u8; 32], [u8; 32])>();
+    keys.prop_map(|(own, fingerprint, to)| {
+        let [own, to] = [own, to].map(OnionSecret::from_bytes);
+        Introduction::new((&own, &fingerprint), (&to.public(), &[8; 32]))
+    })
+}
+
 fn messages() -> impl Strategy<Value = SetupMessage> {
     prop_oneof![
-        (limits(), handshakes()).prop_map(|(queue_limit, handshake)| SetupMessage::Create {
-            queue_limit,
-            handshake,
-        }),
+        (limits(), handshakes(), prop::option::of(introductions())).prop_map(
+            |(queue_limit, handshake, introduction)| SetupMessage::Create {
+                queue_limit,
+                handshake,
+                introduction,
+            }
+        ),
         (limits(), handshakes()).prop_map(|(queue_limit, handshake)| SetupMessage::Created {
             queue_limit,
             handshake,

@@ -111,6 +111,11 @@ impl TokenBucket {
         self.tokens -= amount.get() as i64;
     }
 
+    /// Forgets what it owes beyond what it holds when it is full.
+    fn forgive(&mut self) {
+        self.tokens = self.tokens.max(-capacity(&self.config));
+    }
+
     /// When at least `amount` tokens will be there, if nothing is taken until then.
     pub fn ready_at(&self, amount: Bytes) -> Instant {
         let missing = amount.get() as i64 - self.tokens;
@@ -135,26 +140,33 @@ impl TokenBucket {
     }
 }
 
-/// A node's token bucket, and another of half its rate for what leaves without asking the first: so much it may
-/// take from cells.
+/// A node's token bucket, and a smaller one for what leaves without asking the first: so much that may take from
+/// cells.
 #[derive(Clone, Debug)]
 pub(super) struct Buckets {
     all: TokenBucket,
     unasked: TokenBucket,
 }
 
+/// While cells wait, what leaves without asking has one of so many parts of the rate.
+const UNASKED_PARTS: u64 = 20;
+/// Bytes per second that it has at least, if that is no more than half of the rate: a few messages.
+const LEAST_UNASKED: u64 = 4096;
+/// Bytes of it that may leave at once at least, if the bucket holds twice as much.
+const LEAST_AT_ONCE: u64 = 4096;
+
 impl Buckets {
     pub(super) fn new(config: BucketConfig) -> Self {
         Self {
             all: TokenBucket::new(config),
-            unasked: TokenBucket::new(half(config)),
+            unasked: TokenBucket::new(unasked(config)),
         }
     }
 
     /// Gives both other parameters from now on.
     pub(super) fn change(&mut self, now: Instant, config: BucketConfig) {
         self.all.change(now, config);
-        self.unasked.change(now, half(config));
+        self.unasked.change(now, unasked(config));
     }
 
     /// The node's token bucket.
@@ -169,32 +181,48 @@ impl Buckets {
         &mut self.all
     }
 
-    /// Takes from both, into debt if need be.
+    /// Takes from the node's bucket, into debt if need be, and from the other one while cells may wait.
     pub(super) fn pay_unasked(&mut self, now: Instant, amount: Bytes) {
-        for bucket in [&mut self.all, &mut self.unasked] {
-            // Refills of before do not pay for it.
-            bucket.tokens(now);
-            bucket.pay(amount);
+        // Refills of before do not pay for it.
+        self.all.tokens(now);
+        self.unasked.tokens(now);
+        if !self.has_plenty(now) {
+            self.unasked.pay(amount);
+            // What was taken while nothing could be refused is not held against what comes later for long.
+            self.unasked.forgive();
         }
+        self.all.pay(amount);
     }
 
-    /// Whether what leaves without asking has had its half, or the node's bucket owes more than it holds
-    /// when it is full.
-    pub(super) fn owe_much(&self, now: Instant) -> bool {
+    /// What is left of what may leave without asking; `None` while nothing limits that.
+    pub(super) fn unasked(&self, now: Instant) -> Option<BucketLevel> {
+        (!self.has_plenty(now)).then(|| self.unasked.level(now))
+    }
+
+    /// Whether the node's bucket owes more than it holds when it is full.
+    pub(super) fn owes_much(&self, now: Instant) -> bool {
         let all = self.all.level(now);
-        self.unasked.level(now).tokens <= 0
-            || all.tokens.saturating_add_unsigned(all.depth.get()) < 0
+        all.tokens.saturating_add_unsigned(all.depth.get()) < 0
+    }
+
+    /// Whether the node's bucket is more than half full, so that no cell waits for it.
+    fn has_plenty(&self, now: Instant) -> bool {
+        let all = self.all.level(now);
+        all.tokens > (all.depth.get() / 2).min(i64::MAX as u64) as i64
     }
 }
 
-/// Half of the rate, and no more at once than cells can wait for: what the whole rate brings in a tenth of a second,
-/// or half of a refill.
-fn half(config: BucketConfig) -> BucketConfig {
+/// A part of the rate, and no more at once than cells can wait for: what the whole rate brings in a tenth of a second,
+/// or a part of a refill.
+fn unasked(config: BucketConfig) -> BucketConfig {
     let rate = config.rate.bytes_per_sec();
-    let half_rate = Rate::from_bytes_per_sec(rate.div_ceil(2)).unwrap_or(config.rate);
-    let at_once = Bytes::new(rate.div_ceil(10)).max(half_rate.bytes_in(config.interval));
+    let part = rate.div_ceil(UNASKED_PARTS);
+    let part = part.max(LEAST_UNASKED.min(rate.div_ceil(2)));
+    let part = Rate::from_bytes_per_sec(part).unwrap_or(config.rate);
+    let at_once = Bytes::new(rate.div_ceil(10).max(LEAST_AT_ONCE));
+    let at_once = at_once.max(part.bytes_in(config.interval));
     BucketConfig {
-        rate: half_rate,
+        rate: part,
         depth: at_once.min(Bytes::new(config.depth.get().div_ceil(2))),
         ..config
     }

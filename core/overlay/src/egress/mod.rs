@@ -280,11 +280,15 @@ impl<P: Payload> Egress<P> {
         }
     }
 
-    /// Whether what leaves without asking the bucket has had its half of it, or the bucket owes more than it
-    /// holds when it is full.
+    /// What is left of what may leave without asking the bucket; `None` while nothing limits that.
+    pub(crate) fn unasked(&self, now: Instant) -> Option<BucketLevel> {
+        self.bucket.as_ref()?.unasked(now)
+    }
+
+    /// Whether the bucket owes more than it holds when it is full.
     pub(crate) fn owes_much(&self, now: Instant) -> bool {
         let bucket = self.bucket.as_ref();
-        bucket.is_some_and(|bucket| bucket.owe_much(now))
+        bucket.is_some_and(|bucket| bucket.owes_much(now))
     }
 
     /// Puts a chosen cell into its link's outbox and ends the front flow's turn.
@@ -523,27 +527,54 @@ mod tests {
         assert!(egress.may_send(Instant::from_nanos(1_000_000_000)));
     }
 
-    #[test]
-    fn what_leaves_without_asking_has_half_of_the_bucket() {
+    /// A node whose bucket gets 1000 bytes every 10 ms and holds 20,000.
+    fn limited() -> Egress<RawPayload> {
         let config = BucketConfig {
-            rate: Rate::from_bytes_per_sec(10_000).unwrap(),
-            depth: Bytes::new(2000),
+            rate: Rate::from_bytes_per_sec(100_000).unwrap(),
+            depth: Bytes::new(20_000),
             interval: Duration::from_millis(10),
             phase: Duration::from_millis(10),
         };
-        let mut egress = Egress::<RawPayload>::new(&Arc::new(plan()), Some(config));
-        egress.pay(Instant::ZERO, Bytes::new(999));
-        assert!(!egress.owes_much(Instant::ZERO));
+        Egress::new(&Arc::new(plan()), Some(config))
+    }
+
+    fn millis(millis: u64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn what_leaves_without_asking_has_a_twentieth_of_a_bucket_that_cells_wait_for() {
+        let mut egress = limited();
+        let tokens = |egress: &Egress<RawPayload>, at| Some(egress.unasked(millis(at))?.tokens);
+        egress.pay(Instant::ZERO, Bytes::new(9999));
+        assert_eq!(tokens(&egress, 0), None, "no cell waits");
         egress.pay(Instant::ZERO, Bytes::new(1));
-        assert!(egress.owes_much(Instant::ZERO));
-        assert!(egress.may_send(Instant::ZERO), "cells have the other half");
-        // A refill brings 100 bytes, of which half are for the like.
-        let refilled = Instant::from_nanos(10_000_000);
-        assert!(!egress.owes_much(refilled));
-        egress.pay(refilled, Bytes::new(50));
-        assert!(egress.owes_much(refilled));
+        let level = egress.unasked(Instant::ZERO).unwrap();
+        assert_eq!((level.rate.bytes_per_sec(), level.tokens), (5000, 10_000));
+        egress.pay(Instant::ZERO, Bytes::new(9900));
+        assert_eq!(tokens(&egress, 0), Some(100));
+        for _ in 0..4 {
+            egress.pay_cell(false);
+        }
+        // Refills bring 1000 bytes each, of which 50 are for the like.
+        assert_eq!(tokens(&egress, 10), Some(150));
         egress.set_bucket(Instant::ZERO, None);
-        assert!(!egress.owes_much(Instant::ZERO));
+        assert_eq!(tokens(&egress, 0), None);
+    }
+
+    #[test]
+    fn what_left_while_no_cell_waited_is_not_held_against_what_comes_later() {
+        let mut egress = limited();
+        for at in 0..100 {
+            egress.pay(millis(100 * at), Bytes::new(9000));
+        }
+        egress.pay(millis(10_000), Bytes::new(10_000));
+        let level = egress.unasked(millis(10_000)).unwrap();
+        assert_eq!(level.tokens, 10_000);
+        // Nor is all of what could not be refused.
+        egress.pay(millis(10_000), Bytes::new(500_000));
+        assert!(egress.owes_much(millis(10_000)));
+        assert_eq!(egress.unasked(millis(10_000)).unwrap().tokens, -10_000);
     }
 
     #[test]

@@ -26,7 +26,7 @@ use hopflow_wire::{Frame, Message, Payload, Proof, Reason};
 use crate::busy::BusyFlows;
 use crate::circuit::{Circuits, Closing};
 use crate::edge::{Stream, Streams};
-use crate::egress::Egress;
+use crate::egress::{BucketLevel, Egress};
 use crate::timers::Timers;
 use crate::{
     BucketConfig, CircuitHandle, CircuitSpec, ConfigError, Direction, EndControl, Event, Factory,
@@ -202,6 +202,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
 
     fn pay(&mut self, now: Instant, len: Bytes) {
         self.egress.pay(now, len);
+    }
+
+    fn unasked(&self, now: Instant) -> Option<BucketLevel> {
+        self.egress.unasked(now)
     }
 
     fn owes_much(&self, now: Instant) -> bool {

@@ -30,6 +30,8 @@ impl Directory {
         self.check_address_families()?;
         self.check_unique("nickname", |relay| Some(relay.nickname.clone()))?;
         self.check_unique("fingerprint", |relay| Some(relay.fingerprint.to_string()))?;
+        // Who lists the key of another one could be taken for it.
+        self.check_unique("onion-key", |relay| Some(relay.onion_key.to_string()))?;
         self.check_unique("address", |relay| Some(relay.address.to_string()))?;
         let other = |relay: &Relay| Some(relay.other_address?.to_string());
         self.check_unique("other-address", other)

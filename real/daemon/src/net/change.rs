@@ -5,8 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 
-use hopflow_channel::Fingerprint;
-use hopflow_engine::Limits;
+use hopflow_engine::{KnownRelays, Limits};
 use hopflow_units::Duration;
 use tracing::warn;
 
@@ -17,7 +16,7 @@ use crate::config::RelayLimits;
 use crate::directory::Directory;
 
 /// The relays that circuits are extended to.
-pub(super) type Known = Arc<BTreeSet<(SocketAddr, Fingerprint)>>;
+pub(super) type Known = Arc<KnownRelays>;
 
 /// What a worker goes by from now on.
 #[derive(Clone, Debug)]

@@ -117,6 +117,7 @@ impl Owners {
 
 #[cfg(test)]
 mod tests {
+    use hopflow_channel::Fingerprint;
     use hopflow_engine::Network;
 
     use super::*;
@@ -178,7 +179,7 @@ mod tests {
         let mut circuits = SlotMap::<CircuitKey, ()>::with_key();
         let mut keys = SlotMap::<PlaceKey, ()>::with_key();
         let mut owners = Owners::default();
-        let relay = Network::of_relay([10, 0, 1, 1].into());
+        let relay = Network::of_relay(Fingerprint::from_bytes([7; 32]));
         let served = [(); 8].map(|()| Owner {
             network: relay,
             circuit: circuits.insert(()),

@@ -98,7 +98,11 @@ fn require_same(key: &str, same: bool) -> Result<(), InputError> {
 /// The relays of a directory: where they take links, and how they prove themselves.
 pub(super) fn known(directory: &Directory) -> Known {
     let listed = hops(directory).into_iter();
-    Arc::new(listed.map(|hop| (hop.address, hop.fingerprint)).collect())
+    Arc::new(
+        listed
+            .map(|hop| ((hop.address, hop.fingerprint), hop.onion))
+            .collect(),
+    )
 }
 
 /// What each of so many workers spends on an exit's connections.

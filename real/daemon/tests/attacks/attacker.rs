@@ -195,5 +195,6 @@ pub(crate) fn create(relay: &Relay) -> SetupMessage {
     SetupMessage::Create {
         queue_limit: Cells::new(1000),
         handshake,
+        introduction: None,
     }
 }

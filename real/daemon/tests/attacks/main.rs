@@ -543,14 +543,14 @@ fn snipes(tools: &Tools, number: u16) {
     });
 }
 
-/// Builds circuits that pass the first two relays again and again.
+/// Builds circuits that pass all relays again and again.
 fn builds_loops(tools: &Tools, number: u16) {
     let Some(mut speaker) = tools.speaker(number, tools.deaf) else {
         return;
     };
     tools.repeat(1000, |turn| {
         if turn % 20 == 0 && turn < 1000 {
-            speaker.build(tools.path(&[0, 1, 0, 1, 0, 1, 0, 1, 2]));
+            speaker.build(tools.path(&[0, 1, 2, 0, 1, 2, 0, 1, 2]));
         }
         speaker.converse();
     });

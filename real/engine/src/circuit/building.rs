@@ -63,6 +63,7 @@ impl Building {
         let create = SetupMessage::Create {
             queue_limit,
             handshake,
+            introduction: None,
         };
         Self {
             message: Box::new(create.encode()),

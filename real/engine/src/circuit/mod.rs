@@ -14,7 +14,7 @@ use crate::crypt::Crypt;
 use crate::origin::Origin;
 pub(crate) use ages::Ages;
 pub(crate) use building::{Building, Outcome};
-pub(crate) use nascent::{Forwarded, Nascent, Request};
+pub(crate) use nascent::{Forwarded, MOST_RELAYED, Nascent, Request};
 pub(crate) use table::CircuitTable;
 
 /// A circuit's end of a link.

@@ -9,10 +9,7 @@ use crate::types::Target;
 /// How many messages for later hops a circuit may have at most, which bounds the length of paths
 /// that lead through us (Evans, Dingledine and Grothoff, "A practical congestion attack on Tor
 /// using long paths", 2009; as many as `RELAY_EARLY` cells in tor-spec).
-const MOST_RELAYED: u8 = 8;
-/// Messages for later hops that are not metered again: an honest circuit of three relays needs one, and its client
-/// could not tell why it is lost.
-const PREPAID: u8 = 2;
+pub(crate) const MOST_RELAYED: u8 = 8;
 
 /// How often a message is sent at most: as often as a client sends its own.
 const TIMES: u8 = 5;
@@ -130,8 +127,8 @@ pub(crate) enum Forwarded {
         body: Body,
         /// Whether it is not one that is repeated.
         new: bool,
-        /// Whether the circuit's beginning has paid for it.
-        prepaid: bool,
+        /// Which one for a later hop it is, from 1.
+        count: u8,
     },
     /// It is for a later hop than any honest circuit has, or asks for one more often.
     TooLong,
@@ -209,8 +206,8 @@ impl Nascent {
             };
             self.keys.forward.apply_setup_layer(counter, &mut sealed);
             let body = Box::new(SetupMessage::Forward { counter, sealed }.encode());
-            let prepaid = new && self.relayed.count <= PREPAID;
-            return Forwarded::Relayed { body, new, prepaid };
+            let count = self.relayed.count;
+            return Forwarded::Relayed { body, new, count };
         }
         let Ok(plain) = self.keys.forward.open_setup(counter, &sealed) else {
             return Forwarded::Garbage;

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use hopflow_channel::{DatagramChannel, State, StreamChannel};
+use hopflow_onion::Introduction;
 use hopflow_onion::setup::Refusal;
 use hopflow_overlay::Multiplexing;
 use hopflow_units::{Bytes, Instant, LinkId};
@@ -146,13 +147,46 @@ impl Engine {
             };
             self.evict_link(now, gone);
         }
-        let (peer, channel) = self.begin_channel(target).ok_or(Refusal::Identity)?;
+        let begun = self.begin_channel(target).ok_or(Refusal::Identity)?;
         let id = self.host.add_link();
-        let mut link = LinkEnd::opened(target, peer, channel, now);
+        let mut link = LinkEnd::opened(target, begun, self.introduction_to(&target), now);
         link.origin = by.map(|by| Origin { since: now, ..by });
         self.links.insert(id, link, shared);
         self.after_channel(now, id);
         Ok(id)
+    }
+
+    /// What says to a relay which relay we are, if we are one and know its key.
+    fn introduction_to(&self, to: &Target) -> Option<Introduction> {
+        let own = self.config.relay.as_ref()?;
+        let key = self.config.extend_to.as_ref()?.get(to)?;
+        let fingerprint = own.certificate.fingerprint().to_bytes();
+        let introduction = Introduction::new((&own.onion, &fingerprint), (key, &to.1.to_bytes()));
+        Some(introduction)
+    }
+
+    /// Believes the neighbour that opened a link that it is the relay that it says, if it proves that.
+    pub(super) fn on_introduction(&mut self, id: LinkId, introduction: Option<&Introduction>) {
+        let claimed = introduction.and_then(|it| Some((it, self.admission.claimed(it)?)));
+        let (Some((introduction, (fingerprint, key))), Some(own)) = (claimed, &self.config.relay)
+        else {
+            return;
+        };
+        let of_own = own.certificate.fingerprint().to_bytes();
+        if let Some(link) = self.links.get_mut(id) {
+            link.introduce(|| {
+                let from = (&key, &fingerprint.to_bytes());
+                let sound = introduction.is_of(from, (&own.onion, &of_own));
+                sound.then_some(fingerprint)
+            });
+        }
+    }
+
+    /// Who begins circuits on a link that a neighbour opened: a relay that has proven to be it, or else a network.
+    pub(super) fn who_begins(&self, link: LinkId) -> Option<Prefix> {
+        let link = self.links.get(link).filter(|it| it.opened_to.is_none())?;
+        let relay = link.opened_by().map(Prefix::Relay);
+        relay.or_else(|| Some(link.origin?.prefix.proven()))
     }
 
     /// Our end of a new channel to a relay, and where it leads.
@@ -281,11 +315,13 @@ impl Engine {
         }
     }
 
-    /// Whether circuits may be extended to a relay: to one that is known, and not to ourselves.
-    pub(super) fn may_extend(&self, target: &Target) -> bool {
+    /// Whether circuits that `by` began may be extended to a relay: to one that is known, not to ourselves, and not
+    /// back.
+    pub(super) fn may_extend(&self, target: &Target, by: Option<Prefix>) -> bool {
         let known = self.config.extend_to.as_ref();
         let own = self.config.relay.as_ref();
         let own = own.is_some_and(|own| own.certificate.fingerprint() == target.1);
-        !own && known.is_none_or(|known| known.contains(target))
+        let back = by == Some(Prefix::Relay(target.1));
+        !own && !back && known.is_none_or(|known| known.contains_key(target))
     }
 }

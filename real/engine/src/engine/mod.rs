@@ -12,11 +12,9 @@ mod streams;
 mod transmit;
 mod upkeep;
 
-use std::collections::{BTreeSet, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use hopflow_channel::Fingerprint;
 use hopflow_onion::OnionPayload;
 use hopflow_overlay::{
     ConfigError, Direction, Factory, FlowView, Host, Measured, NodeEnv, Plan, Violation,
@@ -25,7 +23,7 @@ use hopflow_units::{Instant, NodeId};
 use hopflow_wire::Frame;
 
 use crate::circuit::CircuitTable;
-use crate::config::{EngineConfig, Limits};
+use crate::config::{EngineConfig, KnownRelays, Limits};
 use crate::link::{Arrived, LinkTable};
 use crate::observer::Observing;
 use crate::offers::check_offers;
@@ -94,14 +92,6 @@ struct Buffers {
     left_out: Vec<usize>,
 }
 
-/// The relays that circuits may be extended to, as the configuration names them.
-type Relays = BTreeSet<(SocketAddr, Fingerprint)>;
-
-/// Where these relays are.
-fn addresses(relays: Option<&Relays>) -> impl Iterator<Item = IpAddr> {
-    relays.into_iter().flatten().map(|(at, _)| at.ip())
-}
-
 impl Engine {
     /// An engine whose node has the transport of `factory`.
     ///
@@ -119,7 +109,9 @@ impl Engine {
             phase: 0.0,
         };
         let mut admission = Admission::new();
-        admission.set_relays(addresses(config.extend_to.as_deref()));
+        if let Some(relays) = &config.extend_to {
+            admission.set_relays(relays);
+        }
         Ok(Self {
             plan: factory.plan(),
             host: factory.node(&env),
@@ -143,8 +135,8 @@ impl Engine {
     }
 
     /// Changes the relays to which circuits may be extended; circuits that are there stay.
-    pub fn set_extend_to(&mut self, relays: Arc<BTreeSet<(SocketAddr, Fingerprint)>>) {
-        self.admission.set_relays(addresses(Some(&relays)));
+    pub fn set_extend_to(&mut self, relays: Arc<KnownRelays>) {
+        self.admission.set_relays(&relays);
         self.config.extend_to = Some(relays);
     }
 

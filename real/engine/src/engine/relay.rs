@@ -7,8 +7,8 @@ use hopflow_units::{Cells, CircuitId as Name, Duration, Instant, LinkId};
 use hopflow_wire::{Reason, Setup};
 
 use super::Engine;
-use crate::circuit::{CircuitState, Forwarded, Nascent, Phase, Request, Side};
-use crate::link::{MAX_BACKLOG_FULL, Named};
+use crate::circuit::{CircuitState, Forwarded, MOST_RELAYED, Nascent, Phase, Request, Side};
+use crate::link::{LinkEnd, MAX_BACKLOG_FULL, Named};
 use crate::origin::{Origin, Prefix};
 use crate::types::{Body, CircuitKey, Failure};
 
@@ -16,6 +16,22 @@ use crate::types::{Body, CircuitKey, Failure};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long the client may take to its next message or first cell: it builds circuits in advance.
 const SPARE: Duration = Duration::from_secs(15 * 60);
+/// Messages for later hops that are not metered again: an honest circuit of three relays needs one, and its client
+/// could not tell why it is lost.
+const PREPAID: u8 = 2;
+
+/// What is kept for others of what set-up may take of a bucket, where a circuit is under way: nothing.
+const UNDER_WAY: f64 = 0.0;
+/// The same where a circuit begins: a quarter is for those that are under way.
+const KEPT_OF_NEW: f64 = 0.25;
+
+/// The same of a circuit's message number `count` for later hops: the longer its path, the more.
+fn kept_of(count: u8) -> f64 {
+    if count <= PREPAID {
+        return UNDER_WAY;
+    }
+    f64::from(count) / f64::from(MOST_RELAYED + 1)
+}
 
 impl Engine {
     pub(super) fn take_setup(&mut self, now: Instant, link: LinkId, setup: &Setup) {
@@ -32,18 +48,18 @@ impl Engine {
             return;
         };
         let known = self.named(link, setup.circuit);
-        let from_prev = known.is_some_and(|key| {
-            let circuit = self.circuits.get(key);
-            circuit.is_some_and(|circuit| circuit.comes_from(link))
-        });
+        let circuit = known.and_then(|key| self.circuits.get(key));
+        let from_prev = circuit.is_some_and(|circuit| circuit.comes_from(link));
         match (message, known) {
             (
                 Create {
                     queue_limit,
                     handshake,
+                    introduction,
                 },
                 _,
             ) if known.is_none() || from_prev => {
+                self.on_introduction(link, introduction.as_ref());
                 self.on_create(now, side(queue_limit), known, &handshake);
             }
             (_, None) => self.send_destroy(now, link, setup.circuit, Reason::Unknown),
@@ -79,7 +95,9 @@ impl Engine {
     ) {
         // A neighbour that reads nothing would bring about word after word that circuits are closed.
         let waits = self.host.control_waiting(prev.link).get();
-        if self.host.owes_much(now) || waits >= MAX_BACKLOG_FULL as u64 {
+        let by = self.who_begins(prev.link);
+        let kept = known.map_or(KEPT_OF_NEW, |_| UNDER_WAY);
+        if !self.affords_setup(now, by, kept) || waits >= MAX_BACKLOG_FULL as u64 {
             // The client repeats what is dropped.
             self.counters.circuits_refused += 1;
             return;
@@ -127,7 +145,7 @@ impl Engine {
             .filter(|it| it.opened_to.is_none())?;
         let names = &link.names;
         let has_room = names.expects(prev.name);
-        let prefix = link.origin?.prefix;
+        let prefix = self.who_begins(prev.link)?;
         let open = has_room && !self.admission.is_draining();
         let may = open && self.admission.allows_circuit(now, prefix, limits.creates);
         may.then_some(prefix)
@@ -219,15 +237,17 @@ impl Engine {
         };
         match (nascent.on_forward(counter, sealed, next.is_some()), next) {
             (Forwarded::Garbage, _) => self.counters.garbage += 1,
-            (Forwarded::AnswerAgain(body), _) => self.send_if_due(now, prev, &body),
-            (Forwarded::AskAgain(body), Some(next)) => self.send_if_due(now, next, &body),
-            (Forwarded::Relayed { body, new, prepaid }, Some(next)) => {
+            (Forwarded::AnswerAgain(body), _) => self.send_if_due(now, key, prev, &body),
+            (Forwarded::AskAgain(body), Some(next)) => self.send_if_due(now, key, next, &body),
+            (Forwarded::Relayed { body, new, count }, Some(next)) => {
                 // Who repeats a message does not keep the circuit.
                 if new {
                     self.circuits.set_alarm(key, Some(now + SPARE));
                 }
                 // The client repeats what is dropped.
-                if !self.host.owes_much(now) && (prepaid || self.may_ask_next(now, key)) {
+                let prepaid = new && count <= PREPAID;
+                let affords = self.affords_setup(now, self.beginner(key), kept_of(count));
+                if affords && (prepaid || self.may_ask_next(now, key)) {
                     self.send_setup(now, next.link, next.name, &body);
                 } else {
                     self.counters.circuits_refused += 1;
@@ -247,20 +267,45 @@ impl Engine {
         }
     }
 
-    /// Sends a message of the set-up, which leaves before cells, unless such have had their part of the bucket: the
+    /// Sends a message of the set-up of a circuit that is under way, if there is something left for that: else the
     /// client asks again.
-    fn send_if_due(&mut self, now: Instant, to: Side, body: &Body) {
-        if !self.host.owes_much(now) {
+    fn send_if_due(&mut self, now: Instant, key: CircuitKey, to: Side, body: &Body) {
+        if self.affords_setup(now, self.beginner(key), UNDER_WAY) {
             self.send_setup(now, to.link, to.name, body);
         }
+    }
+
+    /// Whether a message of the set-up that somebody asks for may be sent, of which then so much is `kept` for others.
+    /// Such messages leave before cells, and therefore have a small part of a bucket that cells wait for. Of that each network
+    /// gets no more than it leaves over. So floods leave something for others, new circuits for those
+    /// that are under way, and long paths for short ones.
+    fn affords_setup(&mut self, now: Instant, by: Option<Prefix>, kept: f64) -> bool {
+        let Some(level) = self.host.unasked(now) else {
+            return true;
+        };
+        if self.host.owes_much(now) {
+            return false;
+        }
+        let depth = level.depth.get().max(1) as f64;
+        let (left, takes) = (level.tokens as f64 / depth, Setup::LEN as f64 / depth);
+        match by {
+            Some(by) => self.admission.allows_setup(by, left, kept, takes),
+            None => left > kept,
+        }
+    }
+
+    /// Who began a circuit.
+    fn beginner(&self, key: CircuitKey) -> Option<Prefix> {
+        let origin = self.circuits.get(key)?.origin?;
+        Some(origin.prefix)
     }
 
     /// Whether the network that began a circuit may have one more message sent to its next hop, which then counts:
     /// the next hop meters our network as a whole.
     fn may_ask_next(&mut self, now: Instant, key: CircuitKey) -> bool {
-        let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
         let pace = self.config.limits.creates;
-        origin.is_none_or(|by| self.admission.allows_circuit(now, by.prefix, pace))
+        let by = self.beginner(key);
+        by.is_none_or(|by| self.admission.allows_circuit(now, by, pace))
     }
 
     /// Asks the next hop.
@@ -269,19 +314,21 @@ impl Engine {
             self.counters.circuits_refused += 1;
             return Err(Refusal::Busy);
         }
-        if !self.may_extend(&request.target) {
+        let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
+        let by = origin.map(|origin| origin.prefix);
+        if !self.may_extend(&request.target, by) {
             return Err(Refusal::NotAllowed);
         }
-        let origin = self.circuits.get(key).and_then(|circuit| circuit.origin);
         let link = self.link_to(now, request.target, origin)?;
         let name = self.join(link, key).ok_or(Refusal::Busy)?;
         let create = SetupMessage::Create {
             queue_limit: self.plan.link.queue_limit,
             handshake: request.handshake,
+            introduction: self.links.get(link).and_then(LinkEnd::introduction),
         };
         let body: Body = Box::new(create.encode());
         // The client repeats what is dropped; then the next hop is asked.
-        if !self.host.owes_much(now) {
+        if self.affords_setup(now, by, UNDER_WAY) {
             self.send_setup(now, link, name, &body);
             self.expect_answer(now, link);
         }
@@ -346,7 +393,7 @@ impl Engine {
     ) {
         if let Some((nascent, prev, _)) = self.nascent(key) {
             if let Some(body) = nascent.relay_backward(counter, sealed) {
-                self.send_if_due(now, prev, &body);
+                self.send_if_due(now, key, prev, &body);
             }
         } else {
             self.on_sealed_answer(now, key, counter, sealed);
@@ -357,7 +404,7 @@ impl Engine {
     fn answer_client(&mut self, now: Instant, key: CircuitKey, message: &HopMessage) {
         if let Some((nascent, prev, _)) = self.nascent(key) {
             let body = nascent.seal_answer(message);
-            self.send_if_due(now, prev, &body);
+            self.send_if_due(now, key, prev, &body);
             self.circuits.set_alarm(key, Some(now + SPARE));
         }
     }

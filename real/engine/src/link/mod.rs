@@ -7,7 +7,8 @@ mod table;
 
 use std::net::SocketAddr;
 
-use hopflow_channel::{DatagramChannel, HANDSHAKE_TIMEOUT, State, StreamChannel};
+use hopflow_channel::{DatagramChannel, Fingerprint, HANDSHAKE_TIMEOUT, State, StreamChannel};
+use hopflow_onion::Introduction;
 use hopflow_overlay::Multiplexing;
 use hopflow_units::{CircuitId as Name, Duration, Instant};
 use hopflow_wire::Carrier;
@@ -21,6 +22,8 @@ pub(crate) use names::{Named, Names};
 use outgoing::Outgoing;
 pub(crate) use table::{Doubted, LinkTable, Settled};
 
+/// How often a neighbour may say which relay it is, and be wrong.
+const MOST_INTRODUCTIONS: u8 = 3;
 /// Frames that wait for a link's handshake at most; more are dropped, for all are repeated.
 const MAX_WAITING: usize = 1024;
 /// Bytes of frames that pass no queue of the node, sealed, that a link is given at most before it takes
@@ -145,9 +148,24 @@ pub(crate) struct LinkEnd {
     alarm: Instant,
 }
 
+/// Which relay opened a link.
+#[derive(Debug, Default)]
+enum Introduced {
+    /// Nobody has said it.
+    #[default]
+    Not,
+    /// Our node, which says so in its CREATEs.
+    Us(Introduction),
+    /// The neighbour said so often what it could not prove.
+    Failed(u8),
+    /// The one with this fingerprint.
+    Neighbour(Fingerprint),
+}
+
 /// Frames that pass no queue of the node.
 #[derive(Debug, Default)]
 struct Control {
+    introduced: Introduced,
     /// Those that wait for the channel's handshake.
     waiting: Vec<Vec<u8>>,
     /// Bytes of those that were sealed since the connection took all; of datagrams nothing reads it.
@@ -223,9 +241,18 @@ impl LinkEnd {
         }
     }
 
-    /// A link that we open.
-    pub(crate) fn opened(target: Target, peer: Peer, channel: Channel, now: Instant) -> Self {
+    /// A link that we open, where we introduce ourselves if we are a relay.
+    pub(crate) fn opened(
+        target: Target,
+        (peer, channel): (Peer, Channel),
+        introduction: Option<Introduction>,
+        now: Instant,
+    ) -> Self {
         Self {
+            control: Control {
+                introduced: introduction.map_or(Introduced::Not, Introduced::Us),
+                ..Control::default()
+            },
             opened_to: Some(target),
             connected: matches!(peer, Peer::Datagram(..)),
             ..Self::new(peer, channel, now)
@@ -257,6 +284,34 @@ impl LinkEnd {
             },
             alarm: Instant::FAR_FUTURE,
         }
+    }
+
+    /// What says which relay we are, if we opened the link.
+    pub(crate) fn introduction(&self) -> Option<Introduction> {
+        match &self.control.introduced {
+            Introduced::Us(introduction) => Some(introduction.clone()),
+            _ => None,
+        }
+    }
+
+    /// The relay that opened the link, if it has proven that.
+    pub(crate) const fn opened_by(&self) -> Option<Fingerprint> {
+        match self.control.introduced {
+            Introduced::Neighbour(fingerprint) => Some(fingerprint),
+            _ => None,
+        }
+    }
+
+    /// Hears from the neighbour that opened the link which relay it is, if `proven` says so; that is work, so it
+    /// is asked a few times only.
+    pub(crate) fn introduce(&mut self, proven: impl FnOnce() -> Option<Fingerprint>) {
+        let introduced = &mut self.control.introduced;
+        let failed = match introduced {
+            Introduced::Not if self.opened_to.is_none() => 0,
+            Introduced::Failed(times) if *times < MOST_INTRODUCTIONS => *times,
+            _ => return,
+        };
+        *introduced = proven().map_or(Introduced::Failed(failed + 1), Introduced::Neighbour);
     }
 
     /// How far the channel is.

@@ -413,19 +413,15 @@ mod tests {
         let epoch = std::time::Instant::now();
         let (to, fingerprint) = target(port);
         let channel = Channel::datagram(DatagramChannel::connect(fingerprint, epoch));
-        LinkEnd::opened(
-            (to, fingerprint),
-            Peer::Datagram(Via::Outgoing, to),
-            channel,
-            START,
-        )
+        let peer = Peer::Datagram(Via::Outgoing, to);
+        LinkEnd::opened((to, fingerprint), (peer, channel), None, START)
     }
 
     /// A link that we open by a connection.
     fn connection(table: &mut LinkTable, port: u16) -> LinkEnd {
         let channel = Channel::stream(StreamChannel::connect(target(port).1));
         let peer = Peer::Stream(table.new_connection());
-        LinkEnd::opened(target(port), peer, channel, START)
+        LinkEnd::opened(target(port), (peer, channel), None, START)
     }
 
     #[test]

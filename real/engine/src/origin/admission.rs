@@ -1,14 +1,16 @@
 //! Who is let in, and how often.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use hopflow_channel::{Cookies, Knock};
+use hopflow_channel::{Cookies, Fingerprint, Knock};
+use hopflow_onion::{Hint, Introduction, OnionPublic};
 use hopflow_units::Instant;
 
+use super::backlog::Backlog;
 use super::meter::{Meter, Shared};
 use super::{Origin, Prefix};
-use crate::config::Pace;
+use crate::config::{KnownRelays, Pace};
 
 /// How often an engine answers records of channels that are not there, to networks that share a bucket. Each
 /// channel sends several in a second and needs one answer.
@@ -25,12 +27,16 @@ pub(crate) struct Admission {
     circuits: Meter<Prefix>,
     /// How often each network opens links.
     links: Meter<Prefix>,
+    /// Whose set-up messages took what is lacking of a bucket that cells wait for.
+    setup: Backlog,
     /// For those who open links by datagrams.
     cookies: Cookies,
     /// How often records of channels that are not there are answered.
     answers: Shared,
     /// The addresses of the directory's relays.
-    relays: BTreeSet<IpAddr>,
+    addresses: BTreeSet<IpAddr>,
+    /// The relays themselves, and their keys.
+    relays: BTreeMap<Hint, (Fingerprint, OnionPublic)>,
     draining: bool,
 }
 
@@ -39,24 +45,40 @@ impl Admission {
         Self {
             circuits: Meter::default(),
             links: Meter::default(),
+            setup: Backlog::default(),
             cookies: Cookies::generate(),
             answers: Shared::default(),
-            relays: BTreeSet::new(),
+            addresses: BTreeSet::new(),
+            relays: BTreeMap::new(),
             draining: false,
         }
     }
 
-    /// Counts what comes from these addresses for the relays that are there, whatever else their
-    /// networks ask for.
-    pub(crate) fn set_relays(&mut self, relays: impl Iterator<Item = IpAddr>) {
-        self.relays = relays.map(|address| address.to_canonical()).collect();
+    /// Counts what comes from the addresses of these relays, or from who proves to be one of them, for them,
+    /// whatever else their networks ask for.
+    pub(crate) fn set_relays(&mut self, relays: &KnownRelays) {
+        let addresses = relays.keys().map(|(at, _)| at.ip().to_canonical());
+        self.addresses = addresses.collect();
+        let by_hint = |((_, fingerprint), onion): (&(_, Fingerprint), &OnionPublic)| {
+            let hint = Introduction::hint_of(&fingerprint.to_bytes());
+            (hint, (*fingerprint, *onion))
+        };
+        self.relays = relays.iter().map(by_hint).collect();
+    }
+
+    /// The relay that somebody says to be, and its key.
+    pub(crate) fn claimed(
+        &self,
+        introduction: &Introduction,
+    ) -> Option<(Fingerprint, OnionPublic)> {
+        self.relays.get(&introduction.hint()).copied()
     }
 
     /// For whom counts what somebody at this address asks for now.
     pub(crate) fn origin(&self, now: Instant, from: IpAddr) -> Origin {
         let from = from.to_canonical();
-        let prefix = if self.relays.contains(&from) {
-            Prefix::Relay(from)
+        let prefix = if self.addresses.contains(&from) {
+            Prefix::At(from)
         } else {
             Prefix::of(from)
         };
@@ -78,6 +100,17 @@ impl Admission {
         self.circuits.allows(now, by, pace, by.share())
     }
 
+    /// Whether a set-up message may be sent for somebody, where the part `left` of what such may take at once is left, and so
+    /// much is `kept` for others; it takes the part `takes`, which then counts.
+    pub(crate) fn allows_setup(&mut self, by: Prefix, left: f64, kept: f64, takes: f64) -> bool {
+        self.setup.set_lack(1.0 - left);
+        let allows = left > kept + (1.0 - kept) * self.setup.part_of(by);
+        if allows {
+            self.setup.add(by, takes);
+        }
+        allows
+    }
+
     /// Whether a network may open one more link, which then counts.
     pub(crate) fn allows_link(&mut self, now: Instant, by: Prefix, pace: Pace) -> bool {
         self.links.allows(now, by, pace, by.share())
@@ -97,5 +130,6 @@ impl Admission {
     pub(crate) fn forget(&mut self, now: Instant) {
         self.circuits.forget(now);
         self.links.forget(now);
+        self.setup.forget();
     }
 }

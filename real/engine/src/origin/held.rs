@@ -62,7 +62,7 @@ impl<T: Copy + Ord> Held<T> {
     /// Whether no network has more than this one, which has something; a relay is not where a network has as much.
     pub(crate) fn is_heaviest(&self, prefix: Prefix) -> bool {
         self.ranks.last().is_some_and(|(most, last)| {
-            let is_relay = |prefix| matches!(prefix, Prefix::Relay(_));
+            let is_relay = |prefix: Prefix| prefix.share() > 1;
             let loses = !is_relay(prefix) || is_relay(*last);
             loses && *most == prefix.weight(self.of(prefix))
         })
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_relay_has_a_share_of_its_own_and_a_larger_one() {
         let relay = Origin {
-            prefix: Prefix::Relay([10, 0, 1, 1].into()),
+            prefix: Prefix::At([10, 0, 1, 1].into()),
             since: Instant::ZERO,
         };
         let mut held = Held::default();
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn of_relays_and_networks_that_have_the_same_part_of_their_shares_a_network_loses() {
         let relay = Origin {
-            prefix: Prefix::Relay([203, 0, 113, 1].into()),
+            prefix: Prefix::At([203, 0, 113, 1].into()),
             since: Instant::ZERO,
         };
         let mut held = Held::default();

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_relay_asks_as_often_as_many_clients() {
         let mut meter = Meter::default();
-        let relay = Prefix::Relay([10, 0, 1, 1].into());
+        let relay = Prefix::At([10, 0, 1, 1].into());
         assert_eq!(at_once(&mut meter, Instant::ZERO, prefix(1)), 3);
         assert_eq!(at_once(&mut meter, Instant::ZERO, relay), 24);
     }

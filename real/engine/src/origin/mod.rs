@@ -1,11 +1,13 @@
 //! Who makes the engine hold something: networks, as far as addresses tell; and who may do so.
 
 mod admission;
+mod backlog;
 mod held;
 mod meter;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use hopflow_channel::Fingerprint;
 use hopflow_units::Instant;
 
 pub(crate) use admission::Admission;
@@ -26,8 +28,10 @@ const RELAY_SHARE: usize = 8;
 /// their shares, the last in this order loses: a network, for a relay serves many.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Prefix {
-    /// The address of a relay of the directory.
-    Relay(IpAddr),
+    /// A relay of the directory, which has proven that it is the one with this fingerprint.
+    Relay(Fingerprint),
+    /// The address of a relay of the directory: of that, or of somebody who shares the address.
+    At(IpAddr),
     /// A network: an IPv4 prefix of 24 bits or an IPv6 prefix of 48.
     Network(IpAddr),
 }
@@ -51,7 +55,15 @@ impl Prefix {
     pub(crate) const fn share(self) -> usize {
         match self {
             Self::Network(_) => 1,
-            Self::Relay(_) => RELAY_SHARE,
+            Self::Relay(_) | Self::At(_) => RELAY_SHARE,
+        }
+    }
+
+    /// The same without belief in addresses: who has a relay's has proven nothing.
+    pub(crate) fn proven(self) -> Self {
+        match self {
+            Self::At(address) => Self::of(address),
+            other => other,
         }
     }
 

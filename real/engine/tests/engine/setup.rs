@@ -1,6 +1,5 @@
 //! Building circuits: what is lost is repeated, who is somebody else is found out.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hopflow_engine::{Failure, Hop};
@@ -58,14 +57,55 @@ fn hops_that_cannot_prove_who_they_are_are_named() {
 }
 
 #[test]
+fn a_circuit_does_not_lead_back_to_the_relay_before() {
+    for name in ["backtap", "vanilla", "pctcp"] {
+        let factory = transport(name);
+        let mut network = Network::new(&*factory, 3);
+        let known = network.known(&[1, 2, 3]);
+        for relay in 1..4 {
+            network.restart(relay, &*factory, |config| {
+                config.extend_to = Some(known.clone());
+            });
+        }
+        for back in [[1, 2, 1], [2, 1, 2]] {
+            let refused = network.begin_circuit(0, network.path(&back));
+            network.run_for(Duration::from_secs(5));
+            let failure = network.failure(0, refused);
+            assert_eq!(failure, Some(Failure::Hop { hop: 2 }), "{name}");
+        }
+        network.circuit(&[1, 2, 3, 1]);
+    }
+}
+
+#[test]
+fn who_cannot_prove_to_be_a_relay_is_none() {
+    for name in ["backtap", "vanilla"] {
+        let factory = transport(name);
+        let mut network = Network::new(&*factory, 3);
+        let known = network.known(&[1, 2, 3]);
+        network.restart(1, &*factory, |config| {
+            config.extend_to = Some(known.clone());
+        });
+        // The second relay knows another key of the first.
+        let mut known = known.as_ref().clone();
+        known.insert(network.target(1), network.hop(3).onion);
+        network.restart(2, &*factory, |config| {
+            config.extend_to = Some(Arc::new(known));
+        });
+        network.circuit(&[1, 2, 1]);
+    }
+}
+
+#[test]
 fn relays_extend_only_to_those_that_they_know() {
     for name in ["backtap", "vanilla"] {
         let factory = transport(name);
         let mut network = Network::new(&*factory, 4);
-        let known = BTreeSet::from([network.target(2), network.target(3)]);
+        let known = network.known(&[2, 3]);
         for relay in 1..4 {
-            let known = Some(Arc::new(known.clone()));
-            network.restart(relay, &*factory, |config| config.extend_to = known);
+            network.restart(relay, &*factory, |config| {
+                config.extend_to = Some(known.clone());
+            });
         }
         let refused = network.begin_circuit(0, network.path(&[1, 2, 4]));
         network.run_for(Duration::from_secs(5));

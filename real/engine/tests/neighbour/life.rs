@@ -100,6 +100,7 @@ pub(crate) fn act(relay: &mut Neighbour, script: &mut Script<'_>) {
             let create = SetupMessage::Create {
                 queue_limit,
                 handshake,
+                introduction: None,
             };
             relay.setup(circuit, &create);
         }

@@ -211,6 +211,7 @@ impl Neighbour {
         let create = SetupMessage::Create {
             queue_limit: Cells::new(100),
             handshake,
+            introduction: None,
         };
         self.setup(circuit, &create);
         create

@@ -2,8 +2,8 @@
 
 use hopflow_wire::CELL_PAYLOAD;
 
-use crate::TAG;
 use crate::keys::KEY;
+use crate::{Introduction, TAG};
 
 /// The version of the set-up messages that this crate speaks.
 pub const VERSION: u8 = 1;
@@ -18,3 +18,6 @@ const EXTEND_FIELDS: usize = 54;
 pub const MAX_HANDSHAKE: usize = SETUP_PLAIN - EXTEND_FIELDS;
 /// Bytes of payload that a handshake message carries at most, next to a key and a tag.
 pub const MAX_HANDSHAKE_PAYLOAD: usize = MAX_HANDSHAKE - KEY - TAG;
+
+// Both fit a CREATE: kind 1, version 1, queue limit 4, length 2, handshake, introduction.
+const _: () = assert!(8 + MAX_HANDSHAKE + Introduction::LEN <= CELL_PAYLOAD);

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use hopflow_channel::{Fingerprint, Identity};
 use hopflow_engine::{
-    CircuitKey, Engine, EngineConfig, Failure, Hop, Limits, RelayIdentity, StreamHandle, Via,
+    CircuitKey, Engine, EngineConfig, Failure, Hop, KnownRelays, Limits, RelayIdentity,
+    StreamHandle, Via,
 };
 use hopflow_onion::{LinkRequest, OnionPayload, OnionSecret};
 use hopflow_overlay::{BucketConfig, Factory};
@@ -191,6 +192,13 @@ impl Network {
             fingerprint,
             onion: identity.onion.public(),
         }
+    }
+
+    /// The relays, as an engine's configuration names them.
+    pub(crate) fn known(&self, relays: &[usize]) -> Arc<KnownRelays> {
+        let hops = relays.iter().map(|&node| self.hop(node));
+        let known = hops.map(|hop| ((hop.address, hop.fingerprint), hop.onion));
+        Arc::new(known.collect())
     }
 
     /// Where a relay listens and how it proves itself.
