@@ -132,7 +132,10 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Pays for what the driver sends beside the node's frames, so that cells wait for it: `len` bytes.
     fn pay(&mut self, now: Instant, len: Bytes);
 
-    /// What is left of what drivers may [`pay`](Host::pay) for: a twentieth of the token bucket's rate, while that
+    /// The same for what may be left out if too much of it comes: it counts in [`unasked`](Host::unasked), too.
+    fn pay_unasked(&mut self, now: Instant, len: Bytes);
+
+    /// What is left of what drivers may [`pay_unasked`](Host::pay_unasked) for: a twentieth of the token bucket's rate, while that
     /// is less than half full and cells may wait for it. Drivers had better leave out what can wait once little is left. `None`
     /// without a bucket, or while it holds more.
     fn unasked(&self, now: Instant) -> Option<BucketLevel>;

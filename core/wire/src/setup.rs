@@ -26,6 +26,11 @@ impl Setup {
         out.extend_from_slice(&*self.body);
     }
 
+    /// Whether a set-up frame stands at the front of `bytes`.
+    pub fn leads(bytes: &[u8]) -> bool {
+        bytes.get(2) == Some(&Self::TYPE)
+    }
+
     /// Reads a set-up frame off the front of `bytes` and returns it with the bytes behind it;
     /// `None` if another frame stands there.
     ///

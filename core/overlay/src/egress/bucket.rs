@@ -153,7 +153,7 @@ const UNASKED_PARTS: u64 = 20;
 /// Bytes per second that it has at least, if that is no more than half of the rate: a few messages.
 const LEAST_UNASKED: u64 = 4096;
 /// Bytes of it that may leave at once at least, if the bucket holds twice as much.
-const LEAST_AT_ONCE: u64 = 4096;
+const LEAST_AT_ONCE: u64 = 16 * 1024;
 
 impl Buckets {
     pub(super) fn new(config: BucketConfig) -> Self {

@@ -275,6 +275,15 @@ impl<P: Payload> Egress<P> {
 
     /// Pays for something else than cells, which leaves without asking the bucket, into debt if need be.
     pub(crate) fn pay(&mut self, now: Instant, len: Bytes) {
+        if let Some(bucket) = self.bucket.as_mut().map(Buckets::all_mut) {
+            // Refills of before do not pay for it.
+            bucket.tokens(now);
+            bucket.pay(len);
+        }
+    }
+
+    /// The same for what may be left out.
+    pub(crate) fn pay_unasked(&mut self, now: Instant, len: Bytes) {
         if let Some(bucket) = &mut self.bucket {
             bucket.pay_unasked(now, len);
         }
@@ -546,17 +555,20 @@ mod tests {
     fn what_leaves_without_asking_has_a_twentieth_of_a_bucket_that_cells_wait_for() {
         let mut egress = limited();
         let tokens = |egress: &Egress<RawPayload>, at| Some(egress.unasked(millis(at))?.tokens);
-        egress.pay(Instant::ZERO, Bytes::new(9999));
+        egress.pay_unasked(Instant::ZERO, Bytes::new(9999));
         assert_eq!(tokens(&egress, 0), None, "no cell waits");
-        egress.pay(Instant::ZERO, Bytes::new(1));
+        egress.pay_unasked(Instant::ZERO, Bytes::new(1));
         let level = egress.unasked(Instant::ZERO).unwrap();
         assert_eq!((level.rate.bytes_per_sec(), level.tokens), (5000, 10_000));
-        egress.pay(Instant::ZERO, Bytes::new(9900));
+        egress.pay_unasked(Instant::ZERO, Bytes::new(9900));
         assert_eq!(tokens(&egress, 0), Some(100));
         for _ in 0..4 {
             egress.pay_cell(false);
         }
         // Refills bring 1000 bytes each, of which 50 are for the like.
+        assert_eq!(tokens(&egress, 10), Some(150));
+        // Something else is paid for, and counts not.
+        egress.pay(millis(10), Bytes::new(500));
         assert_eq!(tokens(&egress, 10), Some(150));
         egress.set_bucket(Instant::ZERO, None);
         assert_eq!(tokens(&egress, 0), None);
@@ -566,13 +578,13 @@ mod tests {
     fn what_left_while_no_cell_waited_is_not_held_against_what_comes_later() {
         let mut egress = limited();
         for at in 0..100 {
-            egress.pay(millis(100 * at), Bytes::new(9000));
+            egress.pay_unasked(millis(100 * at), Bytes::new(9000));
         }
-        egress.pay(millis(10_000), Bytes::new(10_000));
+        egress.pay_unasked(millis(10_000), Bytes::new(10_000));
         let level = egress.unasked(millis(10_000)).unwrap();
         assert_eq!(level.tokens, 10_000);
         // Nor is all of what could not be refused.
-        egress.pay(millis(10_000), Bytes::new(500_000));
+        egress.pay_unasked(millis(10_000), Bytes::new(500_000));
         assert!(egress.owes_much(millis(10_000)));
         assert_eq!(egress.unasked(millis(10_000)).unwrap().tokens, -10_000);
     }

@@ -204,6 +204,10 @@ impl<H: HopControl, P: Payload> Host<P> for Node<H, P> {
         self.egress.pay(now, len);
     }
 
+    fn pay_unasked(&mut self, now: Instant, len: Bytes) {
+        self.egress.pay_unasked(now, len);
+    }
+
     fn unasked(&self, now: Instant) -> Option<BucketLevel> {
         self.egress.unasked(now)
     }

@@ -185,7 +185,8 @@ impl Engine {
     /// Who begins circuits on a link that a neighbour opened: a relay that has proven to be it, or else a network.
     pub(super) fn who_begins(&self, link: LinkId) -> Option<Prefix> {
         let link = self.links.get(link).filter(|it| it.opened_to.is_none())?;
-        let relay = link.opened_by().map(Prefix::Relay);
+        let relay = link.opened_by().filter(|it| self.admission.knows(it));
+        let relay = relay.map(Prefix::Relay);
         relay.or_else(|| Some(link.origin?.prefix.proven()))
     }
 

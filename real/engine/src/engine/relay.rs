@@ -9,7 +9,7 @@ use hopflow_wire::{Reason, Setup};
 use super::Engine;
 use crate::circuit::{CircuitState, Forwarded, MOST_RELAYED, Nascent, Phase, Request, Side};
 use crate::link::{LinkEnd, MAX_BACKLOG_FULL, Named};
-use crate::origin::{Origin, Prefix};
+use crate::origin::{Asks, Origin, Prefix};
 use crate::types::{Body, CircuitKey, Failure};
 
 /// How long the next hop may take to answer.
@@ -20,17 +20,15 @@ const SPARE: Duration = Duration::from_secs(15 * 60);
 /// could not tell why it is lost.
 const PREPAID: u8 = 2;
 
-/// What is kept for others of what set-up may take of a bucket, where a circuit is under way: nothing.
-const UNDER_WAY: f64 = 0.0;
-/// The same where a circuit begins: a quarter is for those that are under way.
-const KEPT_OF_NEW: f64 = 0.25;
+/// What is kept for others of what set-up may take of a bucket, where a circuit begins.
+const BEGINS: Asks = Asks::More(0.25);
 
-/// The same of a circuit's message number `count` for later hops: the longer its path, the more.
-fn kept_of(count: u8) -> f64 {
+/// For what a circuit's message number `count` for later hops asks: the longer its path, the more is kept for others.
+fn asks(count: u8) -> Asks {
     if count <= PREPAID {
-        return UNDER_WAY;
+        return Asks::Further;
     }
-    f64::from(count) / f64::from(MOST_RELAYED + 1)
+    Asks::More(f64::from(count) / f64::from(MOST_RELAYED + 1))
 }
 
 impl Engine {
@@ -96,14 +94,15 @@ impl Engine {
         // A neighbour that reads nothing would bring about word after word that circuits are closed.
         let waits = self.host.control_waiting(prev.link).get();
         let by = self.who_begins(prev.link);
-        let kept = known.map_or(KEPT_OF_NEW, |_| UNDER_WAY);
-        if !self.affords_setup(now, by, kept) || waits >= MAX_BACKLOG_FULL as u64 {
+        let same = known.is_some_and(|key| self.is_same_create(key, handshake));
+        let asks = if same { Asks::Further } else { BEGINS };
+        if waits >= MAX_BACKLOG_FULL as u64 || !self.affords_setup(now, by, asks) {
             // The client repeats what is dropped.
             self.counters.circuits_refused += 1;
             return;
         }
         if let Some(key) = known {
-            if self.is_same_create(key, handshake) {
+            if same {
                 return self.repeat_created(now, key);
             }
             // The neighbour closed that circuit, and its word was lost.
@@ -246,8 +245,8 @@ impl Engine {
                 }
                 // The client repeats what is dropped.
                 let prepaid = new && count <= PREPAID;
-                let affords = self.affords_setup(now, self.beginner(key), kept_of(count));
-                if affords && (prepaid || self.may_ask_next(now, key)) {
+                let may = prepaid || self.may_ask_next(now, key);
+                if may && self.affords_setup(now, self.beginner(key), asks(count)) {
                     self.send_setup(now, next.link, next.name, &body);
                 } else {
                     self.counters.circuits_refused += 1;
@@ -270,16 +269,15 @@ impl Engine {
     /// Sends a message of the set-up of a circuit that is under way, if there is something left for that: else the
     /// client asks again.
     fn send_if_due(&mut self, now: Instant, key: CircuitKey, to: Side, body: &Body) {
-        if self.affords_setup(now, self.beginner(key), UNDER_WAY) {
+        if self.affords_setup(now, self.beginner(key), Asks::Further) {
             self.send_setup(now, to.link, to.name, body);
         }
     }
 
-    /// Whether a message of the set-up that somebody asks for may be sent, of which then so much is `kept` for others.
-    /// Such messages leave before cells, and therefore have a small part of a bucket that cells wait for. Of that each network
-    /// gets no more than it leaves over. So floods leave something for others, new circuits for those
-    /// that are under way, and long paths for short ones.
-    fn affords_setup(&mut self, now: Instant, by: Option<Prefix>, kept: f64) -> bool {
+    /// Whether a message of the set-up may be sent. Such messages leave before cells, and therefore have a small part of a
+    /// bucket that cells wait for. Of that each network gets no more than it leaves over. So floods leave something for others,
+    /// new circuits and those under way for each other, and long paths for short ones.
+    fn affords_setup(&mut self, now: Instant, by: Option<Prefix>, asks: Asks) -> bool {
         let Some(level) = self.host.unasked(now) else {
             return true;
         };
@@ -289,8 +287,8 @@ impl Engine {
         let depth = level.depth.get().max(1) as f64;
         let (left, takes) = (level.tokens as f64 / depth, Setup::LEN as f64 / depth);
         match by {
-            Some(by) => self.admission.allows_setup(by, left, kept, takes),
-            None => left > kept,
+            Some(by) => self.admission.allows_setup(by, left, asks, takes),
+            None => left > 0.0,
         }
     }
 
@@ -328,7 +326,7 @@ impl Engine {
         };
         let body: Body = Box::new(create.encode());
         // The client repeats what is dropped; then the next hop is asked.
-        if self.affords_setup(now, by, UNDER_WAY) {
+        if self.affords_setup(now, by, Asks::Further) {
             self.send_setup(now, link, name, &body);
             self.expect_answer(now, link);
         }

@@ -181,7 +181,12 @@ impl Engine {
 
     /// Frames were sealed that pass no queue of the node.
     pub(super) fn after_control(&mut self, now: Instant, id: LinkId, frames: &[u8]) {
-        self.host.pay(now, Bytes::new(frames.len() as u64));
+        let len = Bytes::new(frames.len() as u64);
+        if Setup::leads(frames) {
+            self.host.pay_unasked(now, len);
+        } else {
+            self.host.pay(now, len);
+        }
         if self.observer.is_some() {
             self.observe_control(now, id, frames);
         }

@@ -19,6 +19,18 @@ const ANSWERS: Pace = Pace {
     burst: 100,
 };
 
+/// What all circuits under way together have at most of what set-up messages may take of a bucket at once.
+const MOST_FURTHER: f64 = 0.5;
+
+/// For what a set-up message asks.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Asks {
+    /// A circuit that is under way goes on.
+    Further,
+    /// A circuit begins or gets longer than others are, and so much is kept for those.
+    More(f64),
+}
+
 /// What an engine takes from others: nothing while it drains, and from each network no more often
 /// than it may ask.
 #[derive(Debug)]
@@ -100,15 +112,28 @@ impl Admission {
         self.circuits.allows(now, by, pace, by.share())
     }
 
-    /// Whether a set-up message may be sent for somebody, where the part `left` of what such may take at once is left, and so
-    /// much is `kept` for others; it takes the part `takes`, which then counts.
-    pub(crate) fn allows_setup(&mut self, by: Prefix, left: f64, kept: f64, takes: f64) -> bool {
+    /// Whether a set-up message may be sent for somebody, where the part `left` of what such may take at once is left; it
+    /// takes the part `takes`, which then counts.
+    pub(crate) fn allows_setup(&mut self, by: Prefix, left: f64, asks: Asks, takes: f64) -> bool {
         self.setup.set_lack(1.0 - left);
-        let allows = left > kept + (1.0 - kept) * self.setup.part_of(by);
+        let used = self.setup.part_of(by);
+        let allows = match asks {
+            Asks::Further => left.min(MOST_FURTHER - self.setup.under_way()) > used,
+            Asks::More(kept) => left > kept + (1.0 - kept) * used,
+        };
         if allows {
-            self.setup.add(by, takes);
+            let further = matches!(asks, Asks::Further);
+            self.setup.add(by, takes, further);
         }
         allows
+    }
+
+    /// Whether a relay is one of the directory's.
+    pub(crate) fn knows(&self, relay: &Fingerprint) -> bool {
+        let hint = Introduction::hint_of(&relay.to_bytes());
+        self.relays
+            .get(&hint)
+            .is_some_and(|(known, _)| known == relay)
     }
 
     /// Whether a network may open one more link, which then counts.

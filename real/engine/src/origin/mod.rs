@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use hopflow_channel::Fingerprint;
 use hopflow_units::Instant;
 
-pub(crate) use admission::Admission;
+pub(crate) use admission::{Admission, Asks};
 pub(crate) use held::Held;
 pub use meter::Meter;
 

@@ -546,12 +546,26 @@ fn set_up_leaves_nine_tenths_of_the_bucket_to_cells_and_something_to_who_comes()
             network.begin_circuit(attacker, path);
         }
     };
+    // More is asked for circuits that are under way than for new ones.
+    let refused: Attack = |network, attacker| {
+        for _ in 0..5 {
+            let path = network.path(&[GUARD, GUARD]);
+            network.begin_circuit(attacker, path);
+        }
+    };
     let loops: Attack = |network, attacker| {
         let path = network.path(&[1, 2, 3, 1, 2, 3, 1, 2, 3]);
         network.begin_circuit(attacker, path);
     };
     for name in ["backtap", "vanilla"] {
-        for (attackers, attack) in [(1, circuits), (1, few), (5, circuits), (5, few), (1, loops)] {
+        for (attackers, attack) in [
+            (1, circuits),
+            (1, few),
+            (5, circuits),
+            (5, few),
+            (5, refused),
+            (1, loops),
+        ] {
             let (kept, waited) = under_attack(name, attackers, attack);
             println!("{name}: {kept:.2} kept, {waited} s");
             assert!(kept >= 0.9 && waited <= 2.0, "{name}: {kept}, {waited}");
