@@ -13,7 +13,7 @@ mod signed;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use hopflow_units::Duration;
+use hopflow_units::{Duration, Interval};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::ExitPolicy;
@@ -62,13 +62,18 @@ pub struct TransportChoice {
 impl TransportChoice {
     /// The choice with the defaults of real hosts, unless the options say otherwise: a transport that
     /// judges queues by delay tolerates what a host's scheduling adds to it, [`TOLERANCE`], and its
-    /// buckets are refilled more often than that, every [`REFILL`].
+    /// buckets are refilled at least as often as every [`REFILL`].
     #[must_use]
     pub fn on_real_hosts(&self) -> Self {
         let mut choice = self.clone();
-        for (option, value) in [("tolerance", TOLERANCE), ("refill", REFILL)] {
-            let value = || toml::Value::String(value.to_owned());
+        let mut prefer = |option: &str, value: Interval| {
+            let value = || toml::Value::String(value.to_string());
             choice.options.entry(option).or_insert_with(value);
+        };
+        prefer("tolerance", TOLERANCE);
+        let preset = hopflow_real_hosts::build(&self.preset, &self.options);
+        if preset.is_ok_and(|preset| preset.plan().link.refill > REFILL.get()) {
+            prefer("refill", REFILL);
         }
         let builds = hopflow_real_hosts::build(&choice.preset, &choice.options).is_ok();
         if builds { choice } else { self.clone() }
@@ -108,12 +113,11 @@ impl TransportChoice {
 }
 
 /// What a round trip may take longer on a real host before cells count as waiting.
-const TOLERANCE: &str = "5 ms";
+const TOLERANCE: Interval = Interval::from_millis(5);
 
-/// The time between a bucket's refills there. Cells that wait longer for a refill than round trips may
-/// take longer look like a queue. Windows of circuits that are served early in an interval grow then,
-/// those of others shrink: of three circuits one gets two thirds of the bucket.
-const REFILL: &str = "1 ms";
+/// The time between a bucket's refills there: less than [`TOLERANCE`], for cells that wait for one look like a
+/// queue. Shorter times cost wake-ups.
+const REFILL: Interval = Interval::from_millis(4);
 
 /// A relay, as everyone may know it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

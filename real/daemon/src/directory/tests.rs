@@ -262,10 +262,13 @@ fn real_hosts_tolerate_delays_and_refill_buckets_often_unless_the_directory_says
         hopflow_real_hosts::build(preset, &on_real_hosts.options).unwrap();
         on_real_hosts.options
     };
-    let both: toml::Table = "tolerance = \"5 ms\"\nrefill = \"1 ms\"".parse().unwrap();
+    let both: toml::Table = "tolerance = \"5 ms\"\nrefill = \"4 ms\"".parse().unwrap();
     assert_eq!(on_real_hosts("backtap", ""), both);
     let options = "tolerance = \"2 ms\"\nrefill = \"10 ms\"";
     assert_eq!(on_real_hosts("backtap", options), options.parse().unwrap());
+    // Refills that are more frequent anyway stay.
+    let tolerant: toml::Table = "tolerance = \"5 ms\"".parse().unwrap();
+    assert_eq!(on_real_hosts("joint", ""), tolerant);
     assert!(on_real_hosts("vanilla", "").is_empty());
 }
 
