@@ -8,7 +8,7 @@ use hopflow_wire::{Carrier, Cell, Destroy, Feedback, Frame, Proof, Reason, Setup
 use super::Engine;
 use crate::circuit::CircuitTable;
 use crate::crypt::NotSent;
-use crate::link::LinkEnd;
+use crate::link::{LinkEnd, Sending};
 use crate::types::{Body, ConnId, Transmit};
 
 impl Engine {
@@ -167,26 +167,30 @@ impl Engine {
     }
 
     /// Sends frames on a link, in a datagram of its own, or lets it wait for the handshake. Cells wait
-    /// until the bucket has paid for what is sent.
+    /// until the bucket has paid for what is sent; who lets messages wait pays as well, and saves nothing up.
     fn send_control(&mut self, now: Instant, id: LinkId, frames: Vec<u8>) {
         let Some(link) = self.links.get_mut(id) else {
             return;
         };
-        let sealed = link.send_control(now, frames);
+        let is_setup = Setup::leads(&frames);
+        let len = Bytes::new(frames.len() as u64);
+        let sending = link.send_control(now, frames);
         self.links.queue(id);
-        if let Some(frames) = sealed {
+        if matches!(sending, Sending::Dropped) {
+            return;
+        }
+        if is_setup {
+            self.host.pay_unasked(now, len);
+        } else {
+            self.host.pay(now, len);
+        }
+        if let Sending::Sealed(frames) = sending {
             self.after_control(now, id, &frames);
         }
     }
 
     /// Frames were sealed that pass no queue of the node.
     pub(super) fn after_control(&mut self, now: Instant, id: LinkId, frames: &[u8]) {
-        let len = Bytes::new(frames.len() as u64);
-        if Setup::leads(frames) {
-            self.host.pay_unasked(now, len);
-        } else {
-            self.host.pay(now, len);
-        }
         if self.observer.is_some() {
             self.observe_control(now, id, frames);
         }

@@ -172,6 +172,17 @@ struct Control {
     sealed: usize,
 }
 
+/// What becomes of a frame that passes no queue of the node.
+#[derive(Debug)]
+pub(crate) enum Sending {
+    /// It is on its way.
+    Sealed(Vec<u8>),
+    /// It waits for the channel's handshake.
+    Waits,
+    /// It is lost.
+    Dropped,
+}
+
 /// What a connection was given since it took all that it had.
 #[derive(Clone, Copy, Debug, Default)]
 struct Given {
@@ -409,17 +420,18 @@ impl LinkEnd {
         self.channel.seal(now, frames, &mut self.out);
     }
 
-    /// Seals a frame that passes no queue of the node, and returns it, or lets it wait for the handshake. Like a
+    /// Seals a frame that passes no queue of the node, or lets it wait for the handshake. Like a
     /// datagram it may be lost: a neighbour that takes nothing cannot make us keep what it asks
     /// for.
-    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> Option<Vec<u8>> {
+    pub(crate) fn send_control(&mut self, now: Instant, frame: Vec<u8>) -> Sending {
         let control = &mut self.control;
         if !self.open {
             // What is repeated while it waits need not be said twice.
-            if control.waiting.len() < MAX_WAITING && !control.waiting.contains(&frame) {
-                control.waiting.push(frame);
+            if control.waiting.len() >= MAX_WAITING || control.waiting.contains(&frame) {
+                return Sending::Dropped;
             }
-            return None;
+            control.waiting.push(frame);
+            return Sending::Waits;
         }
         let before = self.out.len();
         let (waits, most) = match self.channel {
@@ -428,11 +440,11 @@ impl LinkEnd {
             Channel::Datagram(_) => (before, MAX_BACKLOG),
         };
         if waits >= most {
-            return None;
+            return Sending::Dropped;
         }
         self.seal(now, &frame);
         self.control.sealed += self.out.len() - before;
-        Some(frame)
+        Sending::Sealed(frame)
     }
 
     /// Whether answers about circuits that are not there may leave: a connection that has not taken what it

@@ -460,13 +460,13 @@ fn sent_during_a_flood(network: &mut Network, name: &str, path: &[usize]) -> u64
 }
 
 #[test]
-fn set_up_is_paid_from_the_bucket_when_it_leaves() {
+fn set_up_is_paid_from_the_bucket() {
     /// In kilobytes per second.
     const RATE: u64 = 200;
     let floods: [(&str, &[usize]); 3] = [
         ("backtap", &[GUARD]),
         ("vanilla", &[GUARD]),
-        // What waits for the next relay's handshake does not leave.
+        // What waits for the next relay's handshake is paid for as if it left.
         ("backtap", &[GUARD, 4]),
     ];
     for (name, path) in floods {
@@ -571,6 +571,42 @@ fn set_up_leaves_nine_tenths_of_the_bucket_to_cells_and_something_to_who_comes()
             assert!(kept >= 0.9 && waited <= 2.0, "{name}: {kept}, {waited}");
         }
     }
+}
+
+/// While the relay is idle many clients ask it for circuits by another one that does not answer. That one answers when
+/// somebody downloads.
+#[test]
+fn what_was_saved_up_for_a_handshake_does_not_stop_cells() {
+    let factory = transport("backtap");
+    let bucket = bucket(400, factory.plan().link.refill);
+    let mut network = Network::limited(&*factory, 4, &[Some(bucket)]);
+    let attackers: Vec<_> = (0..28).map(|_| network.add_client(&*factory)).collect();
+    let honest = network.circuit(&[1, 2, 3]);
+    let (near, (exit, far)) = network.stream_pair(0, honest);
+    let path = network.path(&[GUARD, 4]);
+    network.kill(4);
+    for _ in 0..30 {
+        for attacker in &attackers {
+            network.begin_circuit(*attacker, path.clone());
+        }
+        network.run_for(Duration::from_millis(100));
+    }
+    network.restart(4, &*factory, |_| {});
+    network.write(exit, far, pattern(10_000_000, 5), true);
+    network.run_for(Duration::from_secs(2));
+    let received = |network: &mut Network| {
+        let before = network.heard(0, near).bytes.len();
+        network.run_for(Duration::from_secs(5));
+        (network.heard(0, near).bytes.len() - before) as f64
+    };
+    let asked = |network: &Network| network.engine(4).counters().handshakes;
+    assert_eq!(asked(&network), 0, "the link opens later");
+    let during = received(&mut network);
+    let asked = asked(&network);
+    assert!(asked >= 500, "what waited has left: {asked}");
+    let kept = during / received(&mut network);
+    println!("{kept:.2} kept");
+    assert!(kept >= 0.9, "{kept}");
 }
 
 #[test]
