@@ -36,6 +36,11 @@ impl StreamChannel {
     /// of 16 (RFC 8446, section 5.2).
     pub const OVERHEAD: usize = 22;
 
+    /// Bytes of plaintext in a record at most. The neighbour reads none of them before the whole record is there: one
+    /// of 16 KiB would not fit into a connection's first window (RFC 6928), and its first cell would wait for a round
+    /// trip.
+    pub const RECORD: usize = config::RECORD;
+
     /// The caller's end of a new channel to the owner of the certificate `expected`.
     pub fn connect(expected: Fingerprint) -> Self {
         let tls = ClientConnection::new(config::initiator(expected), config::no_name());
@@ -82,7 +87,7 @@ impl StreamChannel {
 
     /// Appends bytes that carry `plain` to `out`, and says whether it did.
     ///
-    /// Only an open channel seals, and not nothing. Every 16 KiB of plaintext are a record.
+    /// Only an open channel seals, and not nothing. Every [`RECORD`](Self::RECORD) bytes of plaintext are a record.
     pub fn seal(&mut self, now: Instant, plain: &[u8], out: &mut Vec<u8>) -> bool {
         self.handle_timeout(now);
         if self.state != State::Open || plain.is_empty() {

@@ -128,14 +128,22 @@ fn many_records_may_come_at_once() {
 #[test]
 fn a_record_adds_the_stated_overhead() {
     let mut pair = Pair::open();
-    for size in [1, 517, 16_384] {
+    for (size, records) in [(1, 1), (517, 1), (4048, 1), (4049, 2), (20_000, 5)] {
         let mut wire = Vec::new();
         assert!(pair.caller.seal(NOW, &text(size), &mut wire));
-        assert_eq!(wire.len(), size + StreamChannel::OVERHEAD);
+        assert_eq!(wire.len(), size + records * StreamChannel::OVERHEAD);
     }
+}
+
+/// What is sealed together is read piece by piece: its first cells need not wait for the last.
+#[test]
+fn the_first_cells_are_read_before_all_have_arrived() {
+    let mut pair = Pair::open();
     let mut wire = Vec::new();
-    assert!(pair.caller.seal(NOW, &text(20_000), &mut wire));
-    assert_eq!(wire.len(), 20_000 + 2 * StreamChannel::OVERHEAD);
+    assert!(pair.called.seal(NOW, &text(60_000), &mut wire));
+    // A connection's first window (RFC 6928).
+    pair.reach_caller(&wire[..10 * 1448]);
+    assert_eq!(pair.read_by_caller.len(), 3 * StreamChannel::RECORD);
 }
 
 #[test]

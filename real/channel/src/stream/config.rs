@@ -26,6 +26,11 @@ static PROVIDER: LazyLock<Arc<CryptoProvider>> = LazyLock::new(|| {
     })
 });
 
+/// Bytes of plaintext in a record at most, as tor fills them (tor 0.4.9, `buffers.c`).
+pub(super) const RECORD: usize = 4048;
+/// The same as the library counts: with the header.
+const FRAGMENT: Option<usize> = Some(RECORD + 5);
+
 /// For a caller of the owner of the certificate `expected`.
 pub(super) fn initiator(expected: Fingerprint) -> Arc<ClientConfig> {
     let mut config = ClientConfig::builder_with_details(Arc::clone(&PROVIDER), Arc::new(NoTime))
@@ -35,6 +40,7 @@ pub(super) fn initiator(expected: Fingerprint) -> Arc<ClientConfig> {
         .with_custom_certificate_verifier(Arc::new(Pinned(expected)))
         .with_no_client_auth();
     config.enable_sni = false;
+    config.max_fragment_size = FRAGMENT;
     // A resumed session would link a caller's channels.
     config.resumption = Resumption::disabled();
     Arc::new(config)
@@ -59,6 +65,7 @@ pub(crate) fn responder_config(
         .with_single_cert(chain, key.into())?;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
+    config.max_fragment_size = FRAGMENT;
     Ok(config)
 }
 
