@@ -47,6 +47,8 @@ pub struct Config {
     pub mss: Bytes,
     /// Bytes that may be written and not yet acknowledged.
     pub send_buffer: Bytes,
+    /// Bytes that may be written and not yet sent (Linux's `TCP_NOTSENT_LOWAT`); no limit by default.
+    pub unsent: Bytes,
     /// Bytes that may have arrived and not yet been read: the largest window.
     pub receive_buffer: Bytes,
     /// Segments of the first congestion window (RFC 6928).
@@ -85,6 +87,7 @@ impl Default for Config {
         Self {
             mss: Bytes::new(1448),
             send_buffer: Bytes::new(4 << 20),
+            unsent: Bytes::MAX,
             receive_buffer: Bytes::new(6 << 20),
             initial_window_segments: 10,
             initial_ssthresh: None,
@@ -138,6 +141,8 @@ impl Config {
         in_range("mss", self.mss, (64..=65_483, "64 B to 65483 B"))?;
         in_range("send_buffer", self.send_buffer, buffer.clone())?;
         in_range("receive_buffer", self.receive_buffer, buffer)?;
+        let unsent = (self.mss.get()..=u64::MAX, "one mss or more");
+        in_range("unsent", self.unsent, unsent)?;
         let ssthresh = self.initial_ssthresh.unwrap_or(Bytes::MAX);
         let floor = (2 * self.mss.get()..=u64::MAX, "at least two mss");
         in_range("initial_ssthresh", ssthresh, floor)?;

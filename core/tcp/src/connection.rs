@@ -93,6 +93,11 @@ impl Connection {
         Bytes::new(self.sender.write(len.get()))
     }
 
+    /// Whether there is a limit on what is written and not yet sent.
+    pub const fn limits_unsent(&self) -> bool {
+        self.sender.limits_unsent()
+    }
+
     /// Free room of the send buffer.
     pub fn send_space(&self) -> Bytes {
         Bytes::new(self.sender.space())

@@ -25,6 +25,8 @@ impl NewData {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SendBuffer {
     capacity: u64,
+    /// What may be written and not sent.
+    unsent: u64,
     /// End of what the application wrote.
     written: u64,
     fin: bool,
@@ -34,9 +36,14 @@ impl SendBuffer {
     pub(super) const fn new(config: &Config) -> Self {
         Self {
             capacity: config.send_buffer.get(),
+            unsent: config.unsent.get(),
             written: 0,
             fin: false,
         }
+    }
+
+    pub(super) const fn limits_unsent(&self) -> bool {
+        self.unsent < u64::MAX
     }
 
     pub(super) const fn written(&self) -> u64 {
@@ -48,17 +55,19 @@ impl SendBuffer {
         self.written + self.fin as u64
     }
 
-    /// Free room if everything below `una` is acknowledged.
-    pub(super) const fn space(&self, una: u64) -> u64 {
+    /// Free room if everything below `una` is acknowledged, and below `nxt` sent.
+    pub(super) fn space(&self, una: u64, nxt: u64) -> u64 {
         if self.fin {
             return 0;
         }
-        self.capacity - (self.written - una)
+        let unsent = self.written - nxt.min(self.written);
+        let room = self.capacity - (self.written - una);
+        room.min(self.unsent.saturating_sub(unsent))
     }
 
     /// Takes as many of `len` bytes as there is room for, and returns how many.
-    pub(super) fn write(&mut self, len: u64, una: u64) -> u64 {
-        let accepted = len.min(self.space(una));
+    pub(super) fn write(&mut self, len: u64, una: u64, nxt: u64) -> u64 {
+        let accepted = len.min(self.space(una, nxt));
         self.written += accepted;
         accepted
     }
@@ -104,16 +113,29 @@ mod tests {
     #[test]
     fn acknowledged_bytes_make_room() {
         let mut buffer = buffer();
-        assert_eq!(buffer.write(150, 0), 100);
-        assert_eq!(buffer.write(150, 30), 30);
+        assert_eq!(buffer.write(150, 0, 0), 100);
+        assert_eq!(buffer.write(150, 30, 100), 30);
         buffer.close();
-        assert_eq!(buffer.space(130), 0);
+        assert_eq!(buffer.space(130, 130), 0);
+    }
+
+    #[test]
+    fn bytes_that_are_sent_make_room_for_others() {
+        let mut buffer = SendBuffer {
+            unsent: 40,
+            ..buffer()
+        };
+        assert_eq!(buffer.write(150, 0, 0), 40);
+        assert_eq!(buffer.space(0, 40), 40);
+        assert_eq!(buffer.write(150, 0, 30), 30);
+        assert_eq!(buffer.write(150, 0, 70), 30);
+        assert_eq!(buffer.space(0, 100), 0);
     }
 
     #[test]
     fn fin_follows_the_last_byte() {
         let mut buffer = buffer();
-        buffer.write(100, 0);
+        buffer.write(100, 0, 0);
         buffer.close();
         let first = buffer.at(0, 60).expect("data waits");
         assert_eq!((first.end(), first.last, first.fin), (60, false, false));
@@ -126,7 +148,7 @@ mod tests {
     #[test]
     fn without_room_only_fin_is_sent() {
         let mut buffer = buffer();
-        buffer.write(10, 0);
+        buffer.write(10, 0, 0);
         buffer.close();
         assert_eq!(buffer.at(0, 0), None);
         assert!(buffer.at(10, 0).is_some_and(|data| data.fin));

@@ -98,6 +98,10 @@ impl Sender {
         &self.stats
     }
 
+    pub(crate) const fn limits_unsent(&self) -> bool {
+        self.buffer.limits_unsent()
+    }
+
     pub(crate) const fn written(&self) -> u64 {
         self.buffer.written()
     }
@@ -106,12 +110,12 @@ impl Sender {
         self.buffer.is_fin_acknowledged(self.board.una())
     }
 
-    pub(crate) const fn space(&self) -> u64 {
-        self.buffer.space(self.board.una())
+    pub(crate) fn space(&self) -> u64 {
+        self.buffer.space(self.board.una(), self.board.nxt())
     }
 
     pub(crate) fn write(&mut self, len: u64) -> u64 {
-        self.buffer.write(len, self.board.una())
+        self.buffer.write(len, self.board.una(), self.board.nxt())
     }
 
     pub(crate) const fn close(&mut self) {

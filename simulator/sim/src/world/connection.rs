@@ -252,6 +252,12 @@ impl TcpEnd {
         })
     }
 
+    /// Whether the room after a write is not what the node reckons: records take some besides what it writes, and what is
+    /// sent may make room.
+    pub(crate) const fn room_differs(&self) -> bool {
+        self.tcp.limits_unsent() || (self.frames.records.is_some() && !self.kist)
+    }
+
     /// The next segment, if there is one to send.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant, packets: &mut Packets) -> Option<Packet> {

@@ -175,6 +175,9 @@ impl Connections {
     pub(crate) fn write(&mut self, end: ConnectionEnd, machine: &mut Machine, shared: &mut Shared) {
         self.ends[end.index()].write(&mut shared.frames, &mut shared.out.written);
         self.pump(end, machine, shared);
+        if self.ends[end.index()].room_differs() {
+            self.offer_room(end, machine, shared.now());
+        }
     }
 
     /// Takes a segment that has arrived.

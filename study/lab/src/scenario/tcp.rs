@@ -15,6 +15,8 @@ pub struct Tcp {
     pub mss: Option<Text<Bytes>>,
     /// Bytes that may be written and not yet acknowledged; 4 MiB by default.
     pub send_buffer: Option<Text<Bytes>>,
+    /// Bytes that may be written and not yet sent, as Linux's `TCP_NOTSENT_LOWAT`; no limit by default.
+    pub unsent: Option<Text<Bytes>>,
     /// Bytes that may have arrived and not yet been read; 6 MiB by default.
     pub receive_buffer: Option<Text<Bytes>>,
     /// Segments of the first congestion window; 10 by default.
@@ -80,6 +82,7 @@ impl Tcp {
         let tcp = &mut world.tcp;
         set(&mut tcp.mss, self.mss.map(|mss| mss.0));
         set(&mut tcp.send_buffer, self.send_buffer.map(|size| size.0));
+        set(&mut tcp.unsent, self.unsent.map(|size| size.0));
         set(
             &mut tcp.receive_buffer,
             self.receive_buffer.map(|size| size.0),
