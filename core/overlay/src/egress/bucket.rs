@@ -111,6 +111,12 @@ impl TokenBucket {
         self.tokens -= amount.get() as i64;
     }
 
+    /// The same at `now`: refills of before do not pay for it.
+    pub fn pay_at(&mut self, now: Instant, amount: Bytes) {
+        self.tokens(now);
+        self.pay(amount);
+    }
+
     /// Forgets what it owes beyond what it holds when it is full.
     fn forgive(&mut self) {
         self.tokens = self.tokens.max(-capacity(&self.config));
@@ -183,15 +189,12 @@ impl Buckets {
 
     /// Takes from the node's bucket, into debt if need be, and from the other one while cells may wait.
     pub(super) fn pay_unasked(&mut self, now: Instant, amount: Bytes) {
-        // Refills of before do not pay for it.
-        self.all.tokens(now);
-        self.unasked.tokens(now);
         if !self.has_plenty(now) {
-            self.unasked.pay(amount);
+            self.unasked.pay_at(now, amount);
             // What was taken while nothing could be refused is not held against what comes later for long.
             self.unasked.forgive();
         }
-        self.all.pay(amount);
+        self.all.pay_at(now, amount);
     }
 
     /// What is left of what may leave without asking; `None` while nothing limits that.

@@ -276,9 +276,7 @@ impl<P: Payload> Egress<P> {
     /// Pays for something else than cells, which leaves without asking the bucket, into debt if need be.
     pub(crate) fn pay(&mut self, now: Instant, len: Bytes) {
         if let Some(bucket) = self.bucket.as_mut().map(Buckets::all_mut) {
-            // Refills of before do not pay for it.
-            bucket.tokens(now);
-            bucket.pay(len);
+            bucket.pay_at(now, len);
         }
     }
 

@@ -50,15 +50,18 @@ impl SenderIndex {
         *grown(circuits, circuit.index()) = NonZeroU32::new(self.senders.len() as u32);
     }
 
-    /// Who sends cells of a circuit on a link of the node at a position.
+    /// Who sends cells on a link of the node at a position, by circuit.
     #[inline]
-    pub(super) fn get(
-        &self,
-        (position, link, circuit): (u16, LinkId, CircuitId),
-    ) -> Option<&Sender> {
+    pub(super) fn on_link<'a>(
+        &'a self,
+        position: u16,
+        link: LinkId,
+    ) -> Option<impl Fn(CircuitId) -> Option<&'a Sender>> {
         let circuits = self.places.get(usize::from(position))?.get(link.index())?;
-        let behind = (*circuits.get(circuit.index())?)?;
-        self.senders.get(behind.get() as usize - 1)
+        Some(move |circuit: CircuitId| {
+            let behind = (*circuits.get(circuit.index())?)?;
+            self.senders.get(behind.get() as usize - 1)
+        })
     }
 }
 

@@ -57,14 +57,17 @@ impl Records {
     }
 
     fn on_sent_cells(&mut self, position: u16, link: LinkId, shared: &mut Shared) {
-        let Some(index) = &self.index else { return };
+        let index = self.index.as_ref();
+        let Some(sender_of) = index.and_then(|index| index.on_link(position, link)) else {
+            return;
+        };
         let now = shared.now;
         for frame in &shared.frames {
             let Frame::Cell(cell) = frame else { continue };
             if cell.payload.is_empty() {
                 continue;
             }
-            let Some(sender) = index.get((position, link, cell.circuit)) else {
+            let Some(sender) = sender_of(cell.circuit) else {
                 continue;
             };
             if self.latency && sender.measured && sender.hop == 0 {

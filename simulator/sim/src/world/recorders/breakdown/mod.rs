@@ -101,10 +101,12 @@ impl BreakdownRecorder {
         for frame in &mut shared.frames {
             let Frame::Cell(cell) = frame else { continue };
             let before = cell.payload.mark();
-            let flow = self.index.senders.get(&(at.0, at.1, cell.circuit));
-            let Some(&flow) = flow.filter(|_| before > 0) else {
+            // Few cells are followed.
+            if before == 0 {
                 continue;
-            };
+            }
+            let flow = self.index.senders.get(&(at.0, at.1, cell.circuit));
+            let Some(&flow) = flow else { continue };
             self.mark = self
                 .mark
                 .checked_add(1)
@@ -149,6 +151,11 @@ impl BreakdownRecorder {
         (packets, routes): (&Packets, &Routes),
     ) {
         let packet = &arrival.packet;
+        if let Content::Datagram { start, len } = packet.content()
+            && marked(packets.frames_of(start, len)).next().is_none()
+        {
+            return;
+        }
         let Some(&(position, link)) = self.index.peers.get(&packet.to) else {
             return;
         };
