@@ -6,12 +6,13 @@
 NETWORK.py builds a private network of C tor in network namespaces (`up` and `down`), with a client,
 guard, middle, exit and web server in the namespaces `rt-c1`, `rt-g1`, `rt-m1`, `rt-e1` and `rt-web`,
 and delays or limits the links. This tool starts hopflow's relays and client in the same namespaces
-and lets both systems fetch the same files in turn, by curl. It needs root, as that script does.
+and lets both systems fetch the same files in turn, by curl. With several transports it starts hopflow's once
+for each. It needs root, as that script does.
 
 For each setting and system it prints the rate of all downloads together, the time to the first byte
 of the downloads and of probes (small fetches on circuits of their own while the downloads run), and
-the CPU time of each process for each megabyte (10^6 bytes) of payload; and ratios hopflow / tor of
-pairs of rounds with 95 % intervals.
+the CPU time of each process for each megabyte (10^6 bytes) of payload; and ratios of pairs of rounds with
+95 % intervals: of each transport to tor, and of each further transport to the first.
 """
 
 import argparse
@@ -27,6 +28,7 @@ import threading
 import time
 
 NODES = ["g1", "m1", "e1"]
+# Ports of the first transport; each further one has the next.
 HOPFLOW_SOCKS = 9150
 HOPFLOW_PORT = 6000
 # Two-sided 97.5 % quantiles of Student's t by degrees of freedom; beyond, the normal one.
@@ -75,15 +77,16 @@ def load(path):
 
 
 class Hopflow:
-    """Relays and a client of hopflow in the namespaces of the network."""
+    """Relays and a client of hopflow in the namespaces of the network; `number` tells several apart."""
 
-    def __init__(self, network, binary, transport, rate_kb, folder):
+    def __init__(self, network, binary, transport, rate_kb, folder, number=0):
         self.network, self.binary, self.folder, self.pids = network, binary, folder, {}
+        self.socks = HOPFLOW_SOCKS + number
         authority = self.output("directory", "keygen", f"{folder}/authority").split('"')[1]
         about = f'[network]\ndirectory = "directory.toml"\nauthority = "{authority}"\n'
         entries = []
         for node in NODES:
-            top = f'keys = "{node}"\nlisten = "{network.ip(node)}:{HOPFLOW_PORT}"\nworkers = 1\n'
+            top = f'keys = "{node}"\nlisten = "{network.ip(node)}:{HOPFLOW_PORT + number}"\nworkers = 1\n'
             extra = ""
             if node == "m1" and rate_kb:
                 # tor limits the bytes of TLS records; two cells and their record have 1056 bytes
@@ -101,7 +104,7 @@ class Hopflow:
             "directory", "sign", *entries, "--keys", f"{folder}/authority", "--network", "compare",
             "--transport", transport, "--out", f"{folder}/directory.toml",
         )
-        socks = f'socks = "{network.ip("c1")}:{HOPFLOW_SOCKS}"\n'
+        socks = f'socks = "{network.ip("c1")}:{self.socks}"\n'
         self.write("c1", socks + about + "[circuits]\nbuild-timeout = \"20 s\"\n")
         for node in [*NODES, "c1"]:
             self.start(node)
@@ -137,7 +140,7 @@ class Hopflow:
 
 
 class System:
-    """One of the two systems, as an application sees it."""
+    """One of the systems, as an application sees it."""
 
     def __init__(self, name, network, port, pids):
         self.name, self.network, self.port, self.pids = name, network, port, pids
@@ -213,8 +216,9 @@ def one_round(system, options):
 
 
 def report(rounds, options):
-    """Prints medians of both systems and ratios of pairs of rounds."""
-    by_system = {name: [r for r in rounds if r["system"] == name] for name in ("tor", "hopflow")}
+    """Prints medians of all systems and ratios of pairs of rounds."""
+    names = ["tor", *options.transport]
+    by_system = {name: [r for r in rounds if r["system"] == name] for name in names}
     for name, own in by_system.items():
         probes = [value for r in own for value in r["probes"]]
         row = {
@@ -237,22 +241,27 @@ def report(rounds, options):
                 "max_s": round(max(probes, default=math.nan), 3),
             }
         print(json.dumps(row), flush=True)
-    pairs = list(zip(by_system["hopflow"], by_system["tor"]))
     wanted = {"rate": lambda r: r["rate"], "first_byte": lambda r: r["first"]}
     for node in NODES:
         wanted[f"cpu {node}"] = lambda r, node=node: r["cpu"][node]
     if options.probes:
         wanted["probe"] = lambda r: quantile(r["probes"], 0.5)
-    for name, value in wanted.items():
-        mean, low, high = interval_of_ratio([(value(a), value(b)) for a, b in pairs])
-        print(f"hopflow / tor, {name}: {mean:.2f} ({low:.2f} to {high:.2f})", flush=True)
+    first, *further = options.transport
+    ratios = [(name, "tor") for name in options.transport] + [(name, first) for name in further]
+    for above, below in ratios:
+        pairs = list(zip(by_system[above], by_system[below]))
+        for name, value in wanted.items():
+            mean, low, high = interval_of_ratio([(value(a), value(b)) for a, b in pairs])
+            print(f"{above} / {below}, {name}: {mean:.2f} ({low:.2f} to {high:.2f})", flush=True)
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--script", required=True, help="the script that builds the network of C tor")
     parser.add_argument("--hopflow", default="target/release/hopflow", help="hopflow's binary")
-    parser.add_argument("--transport", default="backtap", help="hopflow's transport")
+    parser.add_argument(
+        "--transport", nargs="+", default=["backtap"], help="hopflow's transports, in turn"
+    )
     parser.add_argument("--delay-ms", type=float, default=0, help="one-way delay of each link")
     parser.add_argument("--mid-rate-kb", type=int, default=0, help="limit of the middle relay, KiB/s")
     parser.add_argument("--nodelay", action="store_true", help="let tor set TCP_NODELAY")
@@ -275,16 +284,18 @@ def main():
         nodelay=options.nodelay, conflux=False, scheduler="KIST,KISTLite,Vanilla",
     )
     network.up(up)
-    folder = tempfile.mkdtemp(prefix="hopflow-compare-")
-    hopflow = Hopflow(
-        network, os.path.abspath(options.hopflow), options.transport, options.mid_rate_kb, folder
-    )
-    rounds = []
+    binary, started, rounds = os.path.abspath(options.hopflow), [], []
     try:
+        for number, transport in enumerate(options.transport):
+            folder = tempfile.mkdtemp(prefix="hopflow-compare-")
+            started.append(
+                Hopflow(network, binary, transport, options.mid_rate_kb, folder, number)
+            )
         tor_pids = {node: network.pids()[node] for node in [*NODES, "c1"]}
-        systems = [
-            System("tor", network, network.SOCKS, tor_pids),
-            System("hopflow", network, HOPFLOW_SOCKS, hopflow.pids),
+        systems = [System("tor", network, network.SOCKS, tor_pids)]
+        systems += [
+            System(transport, network, hopflow.socks, hopflow.pids)
+            for transport, hopflow in zip(options.transport, started)
         ]
         users = [f"u{user}" for user in range(options.downloads)]
         users += [f"probe{number}" for number in range(options.probes)]
@@ -304,7 +315,8 @@ def main():
                     file.write(json.dumps({**vars(options), **row}) + "\n")
     finally:
         if not options.keep:
-            hopflow.stop()
+            for hopflow in started:
+                hopflow.stop()
             network.down(up)
 
 
