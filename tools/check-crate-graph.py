@@ -41,7 +41,7 @@ ALLOWED = {
     "hopflow-report": {"units", "stats", "results"},
     "hopflow-lab": {"units", "config", "wire", "random", "paths", "overlay", "trace", "transports", "sim", "simulated-hosts", "traffic", "stats", "results"},
     "hopflow-reproductions": {"units", "wire", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
-    "hopflow-testbed": {"units", "wire", "random", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
+    "hopflow-testbed": {"units", "wire", "random", "netem", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
     "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
     "hopflow-picture": {"units", "sim"},
     "hopflow-live": {"units", "overlay", "sim", "lab", "results", "picture"},
@@ -56,12 +56,14 @@ ALLOWED_IN_TESTS = {
     "hopflow-playground": {"results"},
     "hopflow-mpc": {"random"},
     "hopflow-config": {"units"},
+    "hopflow-tcp": {"testkit"},
     "hopflow-overlay": {"testkit"},
     "hopflow-transports": {"random", "testkit", "sim"},
     "hopflow-sim": {"testkit", "transports"},
     "hopflow-engine": {"real-hosts", "transports"},
     "hopflow-lab": {"testkit"},
     "hopflow-daemon": {"testkit"},
+    "hopflow-testbed": {"testkit"},
     "hopflow-own-transport": {"testkit"},
 }
 

@@ -9,32 +9,8 @@ use std::process::{Command, Output};
 /// Exit status by which the script says that this machine cannot measure.
 const SKIPPED: i32 = 77;
 
-/// What the environment may ask for in `HOPFLOW_REQUIRE`, names with commas between them.
-const REQUIRED: &str = "linux-tcp";
-
-/// What to say where the comparison cannot be made: an error if `required` asks for it.
-fn cannot(required: &str, reason: &str) -> Result<String, String> {
-    let mut names = required.split(',').map(str::trim);
-    if let Some(unknown) = names.clone().find(|name| !["", REQUIRED].contains(name)) {
-        return Err(format!(
-            "HOPFLOW_REQUIRE: there is no \"{unknown}\"; allowed: {REQUIRED}, or nothing"
-        ));
-    }
-    if names.any(|name| name == REQUIRED) {
-        return Err(format!(
-            "this machine cannot compare the model with Linux's TCP: {reason}. HOPFLOW_REQUIRE asks \
-             for it; with `HOPFLOW_REQUIRE= .ci/run` it is left out"
-        ));
-    }
-    Ok(format!("skipped: {reason}"))
-}
-
 fn skip(reason: &str) {
-    let required = std::env::var("HOPFLOW_REQUIRE").unwrap_or_default();
-    match cannot(&required, reason) {
-        Ok(said) => println!("{said}"),
-        Err(problem) => panic!("{problem}"),
-    }
+    hopflow_testkit::skip("linux-tcp", reason);
 }
 
 fn script() -> PathBuf {
@@ -86,19 +62,4 @@ fn goodput_is_within_five_per_cent_of_linux() {
     }
     assert!(output.status.success(), "{said}{problem}");
     println!("{said}");
-}
-
-#[test]
-fn what_is_required_is_not_skipped() {
-    assert_eq!(cannot("", "not root").unwrap(), "skipped: not root");
-    let problem = cannot("linux-tcp", "not root").unwrap_err();
-    assert!(
-        problem.contains("TCP: not root. HOPFLOW_REQUIRE"),
-        "{problem}"
-    );
-    let problem = cannot("linux", "not root").unwrap_err();
-    assert!(
-        problem.contains("no \"linux\"; allowed: linux-tcp"),
-        "{problem}"
-    );
 }

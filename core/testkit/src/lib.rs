@@ -6,6 +6,7 @@
 //! - [`conformance`] is the battery of checks that every registered transport passes.
 //! - [`fuzz`] turns any bytes into a hostile life of a node.
 //! - [`qlog`] reads traces of circuits and checks their form, [`wireshark`] lets `tshark` read captures.
+//! - [`skip`] says that a machine cannot do what a test needs, or fails where that is required.
 //! - [`Counted`] payloads carry real bytes and tell how many of them exist.
 
 mod bench;
@@ -15,6 +16,7 @@ mod counted;
 pub mod fuzz;
 mod medium;
 pub mod qlog;
+mod required;
 mod rng;
 pub mod wireshark;
 
@@ -22,4 +24,5 @@ pub use bench::{Bench, Sent};
 pub use chain::{Chain, CircuitNo, End, Manner, StreamNo, Watch};
 pub use counted::Counted;
 pub use medium::Medium;
+pub use required::skip;
 pub use rng::Rng;

@@ -83,6 +83,11 @@ fn options_that_cannot_be_used_are_named_with_what_is_allowed() {
         ),
         (["--delay", "1min"], "allowed are times up to 10 s"),
         (
+            ["--netns=vegas", "--compare"],
+            "allowed are cubic, new-reno, bbr",
+        ),
+        (["--netns", "--keep"], "cannot be used with"),
+        (
             ["--option", "alpa=2"],
             "--option: `alpa`: unknown; did you mean `alpha`?",
         ),

@@ -34,6 +34,8 @@ pub enum Error {
     },
     /// The user interrupted.
     Interrupted,
+    /// The network between the nodes has failed; [`Testbed::end`] says why.
+    Network,
     /// The system gives no thread.
     System(io::Error),
 }
@@ -43,6 +45,7 @@ impl fmt::Display for Error {
         match self {
             Self::Download { number, cause } => write!(f, "download {number} failed: {cause}"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Network => f.write_str("the network between the nodes has failed"),
             Self::System(cause) => write!(f, "cannot start a thread: {cause}"),
         }
     }
@@ -144,7 +147,7 @@ impl<'a> Crew<'a> {
         number: u32,
         tell: Sender<Word>,
     ) -> Result<(), Error> {
-        let settings = self.testbed.settings();
+        let (testbed, settings) = (self.testbed, self.testbed.settings());
         let (size, shared) = (settings.size.get(), self.shared);
         let user = if settings.shared { 0 } else { number };
         let fetcher = Fetcher {
@@ -155,7 +158,9 @@ impl<'a> Crew<'a> {
         let (go, start) = mpsc::channel();
         self.go.push(go);
         let work = move || {
-            let connected = warm_up(&fetcher).and_then(|()| fetcher.connect());
+            let arrived = testbed.join_client();
+            let connected = arrived.and_then(|()| warm_up(&fetcher));
+            let connected = connected.and_then(|()| fetcher.connect());
             let mut socket = match connected {
                 Ok(socket) => socket,
                 // Nobody listens only if all is over anyway; so below.
@@ -185,9 +190,7 @@ impl<'a> Crew<'a> {
                 }
                 Ok(Word::Done(..)) | Err(_) => {}
             }
-            if self.watch.interrupted() {
-                return Err(Error::Interrupted);
-            }
+            self.check_on()?;
         }
         Ok(ready)
     }
@@ -241,11 +244,20 @@ impl<'a> Crew<'a> {
             .collect()
     }
 
-    /// Cuts the downloads off if their time is over.
-    fn check_time(&self, begin: Instant) -> Result<(), Error> {
+    /// Whether the measurement can go on.
+    fn check_on(&self) -> Result<(), Error> {
         if self.watch.interrupted() {
             return Err(Error::Interrupted);
         }
+        if self.testbed.has_failed() {
+            return Err(Error::Network);
+        }
+        Ok(())
+    }
+
+    /// Cuts the downloads off if their time is over.
+    fn check_time(&self, begin: Instant) -> Result<(), Error> {
+        self.check_on()?;
         let limit = self.testbed.settings().duration;
         if limit.is_some_and(|limit| clock::span(begin.elapsed()) >= limit) {
             self.shared.stop.store(true, Ordering::Relaxed);

@@ -4,17 +4,18 @@ use std::io;
 use std::net::SocketAddr;
 
 use hopflow_daemon::config::{
-    Bucket, Circuits, ClientConfig, EmulatedLink, Families, Network, RelayConfig, RelayLimits,
-    Trace,
+    Access, Bucket, Circuits, ClientAccess, ClientConfig, EmulatedLink, Families, Network,
+    RelayConfig, RelayLimits, Trace,
 };
 use hopflow_daemon::directory::{AuthorityKey, Directory, Relay, TransportChoice};
 use hopflow_daemon::keys::KeyStore;
-use hopflow_daemon::net::{self, Account, Running, StartError, calendar_time, free_address};
+use hopflow_daemon::net::{self, Account, Running, StartError, calendar_time};
 use hopflow_daemon::policy::ExitPolicy;
 use hopflow_daemon::{Hex, InputError, UnixTime};
-use hopflow_units::{Bytes, Duration};
+use hopflow_units::{Bytes, Duration, Rate};
 use tempfile::TempDir;
 
+use crate::places::{self, Places};
 use crate::server::Server;
 use crate::settings::{PATH, Settings};
 
@@ -29,10 +30,11 @@ const CLIENT: &str = "client";
 /// The file of the directory in the testbed's folder.
 const DIRECTORY: &str = "directory.toml";
 
-/// A directory, relays, a client and a web server on the loopback device.
+/// A directory, relays, a client and a web server, on the loopback device or in network namespaces.
 #[derive(Debug)]
 pub struct Testbed {
     settings: Settings,
+    places: Places,
     relays: Vec<Running>,
     client: Running,
     server: Server,
@@ -62,10 +64,8 @@ impl Testbed {
         trace: Option<&Trace>,
     ) -> Result<Self, StartError> {
         let relays = settings.relays();
-        let names = relays.iter().copied().chain([CLIENT]);
-        let names = names.filter(|_| metrics);
-        let metrics = names.map(|name| Ok((name, free_address()?)));
-        let metrics = metrics.collect::<io::Result<Vec<_>>>()?;
+        let places = Places::make(settings)?;
+        let metrics = addresses_of_metrics(relays, &places, metrics)?;
         let folder = TempDir::with_prefix("hopflow-testbed-")?;
         let authority = KeyStore::open(&folder.path().join("authority"))?.authority()?;
         let network = Network {
@@ -76,26 +76,34 @@ impl Testbed {
             settings,
             folder: &folder,
             network,
+            have_links: places.have_links(),
             metrics: &metrics,
             trace,
         };
         builder.check_traces()?;
-        let addresses = relays.iter().map(|_| free_address());
+        let addresses = (1..=relays.len()).map(|node| places.free_address(node));
         let addresses = addresses.collect::<io::Result<Vec<_>>>()?;
         builder.write_directory(&addresses, &authority)?;
         let relays = addresses.iter().enumerate();
         let relays = relays
-            .map(|(number, address)| net::relay(&builder.relay(number, *address)))
+            .map(|(number, address)| {
+                let config = builder.relay(number, *address);
+                places.at(number + 1, || net::relay(&config))?
+            })
             .collect::<Result<_, _>>()?;
-        let socks = free_address()?;
-        let client = net::client(&builder.client(socks))?;
+        let socks = places.free_address(places::CLIENT)?;
+        let config = builder.client(socks);
+        let client = places.at(places::CLIENT, || net::client(&config))??;
+        // The exit connects to it without a link between.
+        let server = places.at(PATH, Server::start)??;
         Ok(Self {
             settings: settings.clone(),
             relays,
             client,
-            server: Server::start()?,
+            server,
             socks,
             metrics,
+            places,
             _folder: folder,
         })
     }
@@ -113,6 +121,19 @@ impl Testbed {
     /// The web server: `GET /N` answers N bytes.
     pub const fn server(&self) -> SocketAddr {
         self.server.address()
+    }
+
+    /// Moves the calling thread to where applications reach the client.
+    ///
+    /// # Errors
+    /// If it does not get there.
+    pub(crate) fn join_client(&self) -> io::Result<()> {
+        self.places.enter(places::CLIENT)
+    }
+
+    /// Whether the network between the nodes has failed; [`end`](Self::end) says why.
+    pub fn has_failed(&self) -> bool {
+        self.places.have_failed()
     }
 
     /// Where nodes serve their metrics, with their names; empty if they do not.
@@ -139,9 +160,31 @@ impl Testbed {
     /// # Errors
     /// If one of them has failed.
     pub fn end(self) -> io::Result<()> {
-        self.client.end()?;
-        self.relays.into_iter().try_for_each(Running::end)
+        // All are ended, whichever fails. Without a network the others have failed because of it.
+        let nodes = std::iter::once(self.client).chain(self.relays);
+        let ended: Vec<_> = nodes.map(Running::end).collect();
+        self.places.end()?;
+        ended.into_iter().collect()
     }
+}
+
+/// Where the client and relays serve their metrics, if they are to, with their names.
+fn addresses_of_metrics(
+    relays: &'static [&'static str],
+    places: &Places,
+    wanted: bool,
+) -> io::Result<Vec<(&'static str, SocketAddr)>> {
+    if !wanted {
+        return Ok(Vec::new());
+    }
+    if places.have_links() {
+        let problem = "metrics: nodes in network namespaces serve none: nobody reaches them";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, problem));
+    }
+    let names = [CLIENT].into_iter().chain(relays.iter().copied());
+    let nodes = names.enumerate();
+    let addresses = nodes.map(|(node, name)| Ok((name, places.free_address(node)?)));
+    addresses.collect()
 }
 
 /// What the nodes' configurations are made from.
@@ -149,6 +192,8 @@ struct Builder<'a> {
     settings: &'a Settings,
     folder: &'a TempDir,
     network: Network,
+    /// Whether there are real links between the nodes.
+    have_links: bool,
     metrics: &'a [(&'static str, SocketAddr)],
     trace: Option<&'a Trace>,
 }
@@ -210,7 +255,7 @@ impl Builder<'_> {
                 burst: None,
                 refill: None,
             }),
-            access: None,
+            access: self.access().map(|rate| Access { rate, weight: None }),
             accounting: None,
             limits: RelayLimits::default(),
             exit: exit(number),
@@ -227,6 +272,7 @@ impl Builder<'_> {
             memory: MEMORY,
             metrics: self.metrics(CLIENT),
             drain: DRAIN,
+            access: self.access().map(|rate| ClientAccess { rate }),
             circuits: Circuits {
                 // Circuits are built when they are asked for, so that there are no others.
                 spare: 0,
@@ -259,14 +305,16 @@ impl Builder<'_> {
         })
     }
 
-    /// The access link of every node; none where it would change nothing.
+    /// The access link that every node emulates; none where it would change nothing, or is real.
     fn link(&self) -> Option<EmulatedLink> {
-        let (rate, delay) = (self.settings.rate, self.settings.access_delay());
-        (rate.is_some() || !delay.is_zero()).then(|| EmulatedLink {
-            rate,
-            delay,
-            ..EmulatedLink::default()
-        })
+        let link = self.settings.access_link();
+        let matters = link.rate.is_some() || !link.delay.is_zero();
+        (matters && !self.have_links).then_some(link)
+    }
+
+    /// What nodes are told of the rate of links that they do not emulate.
+    fn access(&self) -> Option<Rate> {
+        self.settings.rate.filter(|_| self.have_links)
     }
 }
 

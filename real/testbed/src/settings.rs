@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hopflow_daemon::config::MAX_LEGS;
+use hopflow_daemon::config::{EmulatedLink, MAX_LEGS};
 use hopflow_daemon::net::default_legs;
 use hopflow_transports::presets;
 use hopflow_units::{Bytes, Duration, Rate};
@@ -11,6 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The most downloads at a time: each has a circuit and a thread at either end.
 const MOST_DOWNLOADS: u32 = 1000;
+/// Where Linux says which congestion control TCP has by default.
+const KERNEL_DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
 /// The names of the relays: those of the first path, from the client's end to the exit, and those before the exit of
 /// further paths.
 const RELAYS: [&str; 9] = [
@@ -45,12 +47,80 @@ pub struct Settings {
     /// as many as clients have by default with the transport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub legs: Option<u8>,
+    /// The congestion control of the kernel's TCP, where each node is in a network namespace of its own and all packets
+    /// pass emulated links; `None`: the nodes are on the loopback device, where only data passes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub netns: Option<Congestion>,
     /// When downloads are cut off that are not complete; never if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "as_option")]
     pub duration: Option<Duration>,
     /// Options of the transport that override the preset's.
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     pub options: toml::Table,
+}
+
+/// A congestion control of TCP that the simulator and Linux have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// RFC 9438.
+    Cubic,
+    /// RFC 5681 and RFC 6582.
+    NewReno,
+    /// draft-ietf-ccwg-bbr; Linux has an older version.
+    Bbr,
+}
+
+impl Congestion {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Cubic, Self::NewReno, Self::Bbr];
+
+    /// What scenarios call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cubic => "cubic",
+            Self::NewReno => "new-reno",
+            Self::Bbr => "bbr",
+        }
+    }
+
+    /// The kernel's default.
+    ///
+    /// # Errors
+    /// If this is no Linux, or it is one that the simulator does not have.
+    pub fn of_kernel() -> Result<Self, SettingsError> {
+        let refuse = |problem: String| SettingsError(format!("netns: {problem}"));
+        let found = std::fs::read_to_string(KERNEL_DEFAULT)
+            .map_err(|error| refuse(format!("{KERNEL_DEFAULT}: {error}")))?;
+        let found = found.trim();
+        let known = Self::ALL
+            .into_iter()
+            .find(|known| known.kernel_name() == found);
+        known.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            refuse(format!(
+                "the kernel's default is {found}, which the simulator does not have; choose one of {names}"
+            ))
+        })
+    }
+
+    /// What Linux calls it.
+    pub(crate) const fn kernel_name(self) -> &'static str {
+        match self {
+            Self::NewReno => "reno",
+            Self::Cubic | Self::Bbr => self.name(),
+        }
+    }
+}
+
+impl FromStr for Congestion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let names = Self::ALL.map(Self::name);
+        let known = Self::ALL.into_iter().find(|known| known.name() == text);
+        known.ok_or_else(|| format!("allowed are {}", names.join(", ")))
+    }
 }
 
 /// A setting that cannot be used: which, and what is allowed.
@@ -76,6 +146,7 @@ impl Default for Settings {
             middle_rate: None,
             shared: false,
             legs: None,
+            netns: None,
             duration: None,
             options: toml::Table::new(),
         }
@@ -128,6 +199,15 @@ impl Settings {
         Duration::from_nanos(self.delay.as_nanos() / 2)
     }
 
+    /// Every node's access link.
+    pub(crate) fn access_link(&self) -> EmulatedLink {
+        EmulatedLink {
+            rate: self.rate,
+            delay: self.access_delay(),
+            ..EmulatedLink::default()
+        }
+    }
+
     /// Circuits that carry a stream together.
     pub(crate) fn legs(&self) -> usize {
         let by_default = || {
@@ -169,9 +249,12 @@ impl Settings {
             1 => own.to_owned(),
             legs => format!("{own} of {legs} legs"),
         };
+        let namespaces = self.netns.map_or_else(String::new, |tcp| {
+            format!(", network namespaces with TCP's {}", tcp.name())
+        });
         format!(
             "{} download{plural} of {}{own}, {} between neighbours, access links of {}, middle \
-             relay with {}",
+             relay with {}{namespaces}",
             self.downloads,
             self.size,
             self.delay,
@@ -250,6 +333,7 @@ mod tests {
     fn settings_are_read_as_they_were_written() {
         let settings = Settings {
             middle_rate: Some(Rate::from_kilobytes_per_sec(1500)),
+            netns: Some(Congestion::NewReno),
             ..Settings::default()
         };
         assert_eq!(Settings::from_toml(&settings.to_toml()), Ok(settings));

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hopflow_daemon::directory::TransportChoice;
+use hopflow_daemon::net::UNSENT_OF_CONNECTIONS;
 use hopflow_overlay::Factory;
 use hopflow_random::Stream;
 use hopflow_sim::spec::{
     AccessSpec, Backbone, BucketSpec, CircuitSpec, Class, Fetch, NodeSpec, QueueSpec, Sampling,
-    Session, TcpConfig, TrafficModel, WorldSpec,
+    Session, TcpAlgorithm, TcpConfig, TrafficModel, WorldSpec,
 };
 use hopflow_sim::{Outcome, Simulated, SpecError};
 use hopflow_units::{Bytes, Duration, Instant, NodeId, Rate};
@@ -19,7 +20,7 @@ use crate::fetch::request;
 use crate::measure::{SAMPLE, SETTLE};
 use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
 use crate::server::head;
-use crate::settings::Settings;
+use crate::settings::{Congestion, Settings};
 
 /// The rate of access links that have no limit; the simulator wants one.
 const UNLIMITED: Rate = Rate::from_megabits_per_sec(10_000);
@@ -124,9 +125,20 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         tcp: TcpConfig {
             // As real nodes set their sockets.
             nagle: false,
+            unsent: UNSENT_OF_CONNECTIONS,
+            algorithm: settings.netns.map_or_else(TcpAlgorithm::default, algorithm),
             ..TcpConfig::default()
         },
-        tls: false,
+        // As theirs as well.
+        tls: true,
+    }
+}
+
+const fn algorithm(tcp: Congestion) -> TcpAlgorithm {
+    match tcp {
+        Congestion::Cubic => TcpAlgorithm::Cubic,
+        Congestion::NewReno => TcpAlgorithm::NewReno,
+        Congestion::Bbr => TcpAlgorithm::Bbr,
     }
 }
 

@@ -5,15 +5,17 @@
 //! the arrival of the packet in front, however many packets are under way.
 //!
 //! The caller supplies the time and the random numbers: the simulator passes simulated time, a relay
-//! in a testbed the time of its clock.
+//! in a testbed the time of its clock. For the latter a [`Line`] holds the packets as well.
 
 mod backlog;
 mod codel;
 mod config;
 mod flight;
+mod line;
 mod link;
 
 pub use config::{CoDelConfig, LinkConfig, QueueConfig};
+pub use line::{Line, access_link};
 pub use link::{DropReason, Link, LinkCounters, Verdict};
 
 #[cfg(test)]

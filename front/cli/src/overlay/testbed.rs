@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hopflow_api::testbed::{Made, check_folder, place, write_matrix, write_one};
 use hopflow_api::{Caller, Failure, RESULTS};
-use hopflow_testbed::{Origin, Settings, Testbed, Trace, keep, measure, simulate, write};
+use hopflow_testbed::{Error, Origin, Settings, Testbed, Trace, keep, measure, simulate, write};
 
 use super::failure::not_started;
 use crate::progress;
@@ -69,7 +69,16 @@ fn make(
         // Each has keys, links and round trips of its own.
         let trace = options.trace(settings, folder, number);
         let testbed = start(settings, options, trace.as_ref())?;
-        real.push(measure(&testbed, live)?);
+        match measure(&testbed, live) {
+            Ok(measured) => real.push(measured),
+            Err(error) => {
+                let ended = testbed.end();
+                if matches!(error, Error::Network) {
+                    ended.map_err(Failure::defect)?;
+                }
+                return Err(error.into());
+            }
+        }
         if options.keep {
             kept = Some(testbed);
         } else {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use hopflow_onion::MAX_LEGS;
-use hopflow_units::{Bytes, Duration};
+use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::{Config, EmulatedLink, Network, Trace, check_memory, default_drain, require};
@@ -36,6 +36,9 @@ pub struct ClientConfig {
     /// How long a client that shuts down waits for its streams to end; "10 s" by default.
     #[serde(default = "default_drain", with = "read::as_text")]
     pub drain: Duration,
+    /// The client's access link; not known by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<ClientAccess>,
     /// How circuits are built and used.
     #[serde(default)]
     pub circuits: Circuits,
@@ -45,6 +48,15 @@ pub struct ClientConfig {
     /// What is written of circuits and links; nothing by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
+}
+
+/// A client's access link. It limits nothing by itself: transports that plan rates go by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ClientAccess {
+    /// What the link carries in each direction.
+    #[serde(with = "read::as_text")]
+    pub rate: Rate,
 }
 
 /// By which addresses a client reaches relays.
@@ -161,6 +173,12 @@ impl Circuits {
 }
 
 impl ClientConfig {
+    /// What the client's access link carries, as the operator states it or a testbed emulates it, if it is known.
+    pub fn access_rate(&self) -> Option<Rate> {
+        let stated = self.access.map(|access| access.rate);
+        stated.or_else(|| self.link.as_ref()?.rate)
+    }
+
     /// Reads a client's configuration from a file; paths in it are from the file's folder.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::directory::{AuthorityId, Directory};
 use crate::{InputError, UnixTime, read};
 
-pub use client::{Circuits, ClientConfig, Families};
+pub use client::{Circuits, ClientAccess, ClientConfig, Families};
 pub use hopflow_onion::MAX_LEGS;
 pub use limits::RelayLimits;
 pub use link::{EmulatedLink, Queue};

@@ -140,6 +140,12 @@ impl Bucket {
 }
 
 impl RelayConfig {
+    /// What the relay's access link carries, as the operator states it or a testbed emulates it, if it is known.
+    pub fn access_rate(&self) -> Option<Rate> {
+        let stated = self.access.map(|access| access.rate);
+        stated.or_else(|| self.link.as_ref()?.rate)
+    }
+
     /// Reads a relay's configuration from a file; paths in it are from the file's folder.
     ///
     /// # Errors

@@ -265,6 +265,16 @@ fn a_client_needs_to_know_its_network_only() {
 }
 
 #[test]
+fn a_client_may_say_what_its_access_link_carries() {
+    let config = ClientConfig::parse(&client_text("access = { rate = '20 Mbit/s' }")).unwrap();
+    let rate = config.access.map(|access| access.rate);
+    assert_eq!(rate, Some(Rate::from_megabits_per_sec(20)));
+    let weighed = ClientConfig::parse(&client_text("access = { weight = 1 }"));
+    let problem = weighed.unwrap_err().to_string();
+    assert!(problem.contains("weight"), "{problem}");
+}
+
+#[test]
 fn values_that_a_client_cannot_use_are_named() {
     for (more, message) in [
         (

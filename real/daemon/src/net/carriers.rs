@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use hopflow_engine::{Action, ConnId, Engine};
-use hopflow_units::Instant;
+use hopflow_units::{Bytes, Instant};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry};
 use slotmap::SlotMap;
@@ -24,6 +24,8 @@ use crate::accounting::Traffic;
 const ROOM: usize = 64 * 1024;
 /// Bytes that the kernel holds back unsent before it takes more.
 const UNSENT: u32 = 32 * 1024;
+/// What waits at a connection besides what is under way: what the kernel keeps, and what it has not taken.
+pub const UNSENT_OF_CONNECTIONS: Bytes = Bytes::new(UNSENT as u64 + ROOM as u64);
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 /// Neighbours that are taken at once.

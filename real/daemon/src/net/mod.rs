@@ -35,6 +35,7 @@ mod tokens;
 mod trace;
 mod worker;
 
+pub use carriers::UNSENT_OF_CONNECTIONS;
 pub use clock::calendar_time;
 pub use free::free_address;
 pub use keeper::Calendar;

@@ -314,7 +314,7 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
     let told = Arc::new(Mutex::new(limits));
     let counting = counting(config, calendar)?;
     let name = network.nickname(&Hex(own.to_bytes()));
-    let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.link.as_ref());
+    let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.access_rate());
     let workers = Workers::of_relay(config, &network, count, tracing);
     let start = |number| {
         let engine = EngineConfig {
@@ -353,9 +353,9 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
 fn start_tracing(
     config: Option<&Trace>,
     node: &str,
-    link: Option<&EmulatedLink>,
+    access: Option<Rate>,
 ) -> (Option<Tracing>, Option<JoinHandle<()>>) {
-    let started = config.map(|config| Tracing::start(config, node, rate_of(link)));
+    let started = config.map(|config| Tracing::start(config, node, access));
     match started.transpose() {
         Ok(started) => started.unzip(),
         Err(problem) => {
@@ -405,11 +405,6 @@ fn share_of_bucket(config: &RelayConfig, refill: Duration, workers: u64) -> Opti
     })
 }
 
-/// The rate of an emulated link, if there is one.
-fn rate_of(link: Option<&EmulatedLink>) -> Option<Rate> {
-    link.and_then(|link| link.rate)
-}
-
 /// What each of so many workers has of a rate.
 fn share_of_rate(rate: Rate, workers: u64) -> Rate {
     Rate::from_bytes_per_sec((rate.bytes_per_sec() / workers).max(1)).unwrap_or(rate)
@@ -425,13 +420,14 @@ pub fn client(config: &ClientConfig) -> Result<Running, StartError> {
     let directory = network.directory.clone();
     let (mut circuits, socks) = (config.circuits.clone(), config.socks);
     circuits.legs.get_or_insert(default_legs(&*network.factory));
-    let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", config.link.as_ref());
+    let access = config.access_rate();
+    let (tracing, traces) = start_tracing(config.trace.as_ref(), "client", access);
     let reach = Reach::new(config.families);
     let workers = Workers {
         network: network.clone(),
         listen: Vec::new(),
         link: config.link.clone(),
-        access: rate_of(config.link.as_ref()),
+        access,
         memory: config.memory,
         patience: config.drain,
         tracing,
@@ -589,7 +585,7 @@ impl Workers {
             listen: config.listen.addresses().to_vec(),
             link: config.link.clone(),
             access: config.access.map_or_else(
-                || rate_of(config.link.as_ref()),
+                || config.access_rate(),
                 |access| Some(share_of_rate(access.rate, count as u64)),
             ),
             memory: Bytes::new(config.memory.get() / count as u64),

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use hopflow_api::Failure;
-use hopflow_testbed::{Settings, Trace};
+use hopflow_testbed::{Congestion, Settings, Trace};
 use hopflow_units::{Bytes, Duration, Rate};
 
 use crate::overlay::transport_options::transport_options;
@@ -77,6 +77,17 @@ pub(crate) struct TestbedOptions {
     /// the transport moves streams among circuits]
     #[arg(long, value_name = "N")]
     legs: Option<u8>,
+    /// Give every node a network namespace of its own (Linux, as root), with links that the kernel's TCP feels; its
+    /// congestion control is the kernel's default or, after `=`, cubic, new-reno or bbr
+    #[arg(
+        long,
+        value_name = "TCP",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with_all = ["keep", "metrics"]
+    )]
+    netns: Option<Tcp>,
     /// Make the same downloads in the simulator and report both side by side
     #[arg(long)]
     pub(crate) compare: bool,
@@ -121,6 +132,30 @@ enum What {
     Packets,
 }
 
+/// A congestion control, or that of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tcp(Option<Congestion>);
+
+impl FromStr for Tcp {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self(None));
+        }
+        text.parse().map(|tcp| Self(Some(tcp)))
+    }
+}
+
+impl Tcp {
+    /// What is asked for, or else the kernel's default.
+    fn chosen(self) -> Result<Congestion, Failure> {
+        self.0
+            .map_or_else(Congestion::of_kernel, Ok)
+            .map_err(|problem| refusal(&problem))
+    }
+}
+
 /// A rate, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Limit(Option<Rate>);
@@ -153,6 +188,7 @@ impl TestbedOptions {
     pub(crate) fn cells(&self) -> Result<Vec<Settings>, Failure> {
         let mut cells = Vec::new();
         let options = transport_options(&self.option)?;
+        let netns = self.netns.map(Tcp::chosen).transpose()?;
         let (transports, downloads, delays, middles) = self.lists();
         for transport in &transports {
             for delay in &delays {
@@ -167,6 +203,7 @@ impl TestbedOptions {
                             middle_rate: middle.0,
                             shared: self.shared,
                             legs: self.legs,
+                            netns,
                             duration: self.duration,
                             options: options.clone(),
                         });

@@ -1,0 +1,41 @@
+//! Network namespaces are Linux's: elsewhere there are none.
+
+use std::io;
+use std::net::Ipv4Addr;
+
+use hopflow_netem::LinkConfig;
+
+use crate::settings::Congestion;
+
+/// Nothing: they cannot be made.
+#[derive(Debug)]
+pub(crate) enum Namespaces {}
+
+impl Namespaces {
+    pub(crate) fn make(_: usize, _: &LinkConfig, _: Congestion) -> io::Result<Self> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "netns: this system has no network namespaces; only Linux has",
+        ))
+    }
+
+    pub(crate) fn address(&self, _: usize) -> Ipv4Addr {
+        match *self {}
+    }
+
+    pub(crate) fn enter(&self, _: usize) -> io::Result<()> {
+        match *self {}
+    }
+
+    pub(crate) fn at<T>(&self, _: usize, _: impl FnOnce() -> T) -> io::Result<T> {
+        match *self {}
+    }
+
+    pub(crate) fn have_failed(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn end(self) -> io::Result<()> {
+        match self {}
+    }
+}
