@@ -50,7 +50,7 @@ pub struct ClientConfig {
     pub trace: Option<Trace>,
 }
 
-/// A client's access link. It limits nothing by itself: transports that plan rates go by it.
+/// A client's access link. Datagrams leave no faster than it carries them, and transports that plan rates go by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ClientAccess {

@@ -92,7 +92,7 @@ pub struct Bucket {
     pub refill: Option<Duration>,
 }
 
-/// A relay's access link. It limits nothing by itself: transports that plan rates go by it.
+/// A relay's access link. Datagrams leave no faster than it carries them, and transports that plan rates go by it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Access {

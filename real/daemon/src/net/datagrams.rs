@@ -6,13 +6,14 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use hopflow_engine::{Engine, Transmit, Via};
-use hopflow_units::Instant;
+use hopflow_units::{Instant, Rate};
 use mio::{Interest, Registry, Token};
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 use socket2::{Domain, Protocol, Socket as RawSocket, Type};
 
 use super::emulated::Emulated;
 use super::tokens::Source;
+use super::uplink::Uplink;
 use crate::accounting::Traffic;
 
 /// Bytes that the kernel may join datagrams into.
@@ -33,6 +34,8 @@ pub(super) struct Datagrams {
     outgoing: Sockets,
     inbox: Inbox,
     link: Option<Emulated>,
+    /// The uplink, if its rate is known and it is no emulated one.
+    uplink: Option<Uplink>,
 }
 
 /// Sockets of one kind: one for IPv4 and one for IPv6, as far as the node has them.
@@ -246,7 +249,7 @@ impl Datagrams {
         registry: &Registry,
         listening: Vec<UdpSocket>,
         from: &[IpAddr],
-        link: Option<Emulated>,
+        (link, access): (Option<Emulated>, Option<Rate>),
     ) -> io::Result<Self> {
         let mut this = Self {
             listening: Sockets::default(),
@@ -255,6 +258,7 @@ impl Datagrams {
                 buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
                 metas: vec![RecvMeta::default(); BATCH_SIZE],
             },
+            uplink: access.filter(|_| link.is_none()).map(Uplink::new),
             link,
         };
         for socket in listening {
@@ -332,11 +336,15 @@ impl Datagrams {
     pub(super) fn transmit(&mut self, now: Instant, engine: &mut Engine) -> bool {
         let mut sent = false;
         while !self.is_stuck() {
-            let most = match &mut self.link {
-                None => AT_ONCE,
-                Some(link) if link.has_room(now) => 1,
-                Some(_) => break,
+            let most = match (&self.link, &self.uplink) {
+                (Some(link), _) if link.has_room(now) => 1,
+                (Some(_), _) => 0,
+                (None, Some(uplink)) => uplink.room(now).min(AT_ONCE),
+                (None, None) => AT_ONCE,
             };
+            if most == 0 {
+                break;
+            }
             let Some((transmit, bytes)) = engine.poll_datagrams(now, most) else {
                 break;
             };
@@ -348,6 +356,9 @@ impl Datagrams {
                     }
                 }
                 None => {
+                    if let Some(uplink) = &mut self.uplink {
+                        uplink.on_sent(now, bytes.len(), transmit.segment);
+                    }
                     if let Some(socket) = self.sockets(transmit.via).towards(transmit.to) {
                         socket.send(transmit, bytes);
                     }
@@ -387,11 +398,11 @@ impl Datagrams {
         }
     }
 
-    /// When the emulated link has something to do.
+    /// When the emulated link has something to do, or the uplink takes more.
     pub(super) fn poll_timeout(&self, now: Instant) -> Instant {
-        self.link
-            .as_ref()
-            .map_or(Instant::FAR_FUTURE, |link| link.next_event(now))
+        let link = self.link.as_ref().map(|link| link.next_event(now));
+        let uplink = self.uplink.and_then(|uplink| uplink.next_room(now));
+        link.or(uplink).unwrap_or(Instant::FAR_FUTURE)
     }
 }
 

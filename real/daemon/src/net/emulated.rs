@@ -6,8 +6,7 @@ use hopflow_engine::{Transmit, Via};
 use hopflow_netem::{Line, LinkConfig, access_link};
 use hopflow_units::{Bytes, Instant};
 
-/// Bytes of UDP and IPv4 headers and of a link's framing, as the simulator counts them.
-const HEADERS: u64 = 30;
+use super::uplink::HEADERS;
 
 /// Nanoseconds between the moments at which packets come through: those in between wait for each
 /// other, or every packet would wake its node.

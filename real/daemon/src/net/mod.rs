@@ -33,6 +33,7 @@ mod shared;
 mod summaries;
 mod tokens;
 mod trace;
+mod uplink;
 mod worker;
 
 pub use carriers::UNSENT_OF_CONNECTIONS;

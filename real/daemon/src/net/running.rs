@@ -729,7 +729,14 @@ impl Workers {
                 let listening = listening.iter().map(UdpSocket::try_clone);
                 let listening = listening.collect::<io::Result<Vec<_>>>();
                 listening
-                    .and_then(|at| Datagrams::open(poll.registry(), at, &self.leave_from(), link))
+                    .and_then(|at| {
+                        Datagrams::open(
+                            poll.registry(),
+                            at,
+                            &self.leave_from(),
+                            (link, self.access),
+                        )
+                    })
                     .map(|datagrams| Links::Datagrams(Box::new(datagrams)))
             }
             Carrier::Stream => Carriers::open(poll.registry(), &self.listen, model)

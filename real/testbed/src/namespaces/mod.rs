@@ -13,6 +13,7 @@ use std::{io, thread};
 
 use hopflow_netem::{Line, LinkConfig};
 use hopflow_random::Streams;
+use hopflow_units::Duration;
 use nix::sched::{CloneFlags, setns, unshare};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
@@ -21,8 +22,8 @@ use switch::{FRAMING, MTU, Port, Switch};
 
 /// The device's name in each namespace.
 const DEVICE: &str = "access";
-/// What the kernel sends at once of a link's rate.
-const BURST: &str = "4kb";
+/// What the kernel sends at once of a link's rate after its timer was late, and at least.
+const BURST: (Duration, u64) = (Duration::from_millis(2), 4096);
 /// A private network, of whose relays clients do not suppose that somebody runs them together.
 const NETWORK: [u8; 3] = [10, 0, 0];
 /// Where a namespace's default congestion control is set.
@@ -155,11 +156,13 @@ fn make_here(number: usize, tcp: Congestion) -> io::Result<(File, SyncDevice)> {
 /// they do not feel before Linux 7.3.
 fn limit_here(link: &LinkConfig) -> bool {
     let Some(rate) = link.rate else { return false };
+    let burst = rate.bytes_in(BURST.0).get().max(BURST.1);
+    let burst = format!("{burst}b");
     let rate = format!("{}bps", rate.bytes_per_sec());
     let packet = u64::from(MTU) + FRAMING;
     let limit = format!("{}b", u64::from(link.queue.packets) * packet);
     let overhead = FRAMING.to_string();
-    let bucket = ["tbf", "rate", &rate, "burst", BURST, "limit", &limit];
+    let bucket = ["tbf", "rate", &rate, "burst", &burst, "limit", &limit];
     let bucket = [bucket.as_slice(), &["overhead", &overhead]].concat();
     let device = ["qdisc", "replace", "dev", DEVICE, "root"];
     run("tc", &[device.as_slice(), &bucket].concat()).is_ok()
