@@ -1,7 +1,7 @@
 //! Tests that need more of a machine than every one has.
 
 /// What the environment may ask for in `HOPFLOW_REQUIRE`, names with commas between them: Linux's TCP over an
-/// emulated path, and hosts in network namespaces (`ip netns` with virtual Ethernet, and TUN devices).
+/// emulated path, and hosts in network namespaces with TUN devices.
 const NAMES: [&str; 2] = ["linux-tcp", "netns"];
 
 /// What to say where something cannot be tested: an error if `required` asks for it.
