@@ -30,7 +30,9 @@ impl Uplink {
     /// Bytes that it takes now; none while it has enough.
     pub(super) fn room(&self, now: Instant) -> usize {
         let span = (now + AHEAD).saturating_since(self.free_at.max(now));
-        self.rate.bytes_in(span).get() as usize
+        // A slow one carries less than a byte in that time.
+        let least = usize::from(!span.is_zero());
+        least.max(self.rate.bytes_in(span).get() as usize)
     }
 
     /// It was given datagrams of `segment` bytes, the last one perhaps shorter, of `len` bytes together.
@@ -67,6 +69,16 @@ mod tests {
             now = uplink.next_room(now).unwrap();
         }
         assert!((1000..=1005).contains(&sent), "{sent}");
+    }
+
+    #[test]
+    fn the_slowest_uplink_takes_a_datagram_now_and_then() {
+        let mut uplink = Uplink::new(Rate::from_bytes_per_sec(1).unwrap());
+        assert_eq!(uplink.room(Instant::ZERO), 1);
+        uplink.on_sent(Instant::ZERO, 70, 70);
+        assert_eq!(uplink.room(Instant::ZERO), 0);
+        let next = uplink.next_room(Instant::ZERO).unwrap();
+        assert!(uplink.room(next) > 0 && uplink.next_room(next).is_none());
     }
 
     #[test]
