@@ -585,7 +585,8 @@ fn what_was_saved_up_for_a_handshake_does_not_stop_cells() {
     let (near, (exit, far)) = network.stream_pair(0, honest);
     let path = network.path(&[GUARD, 4]);
     network.kill(4);
-    for _ in 0..30 {
+    // The link's first message is repeated after one, three and seven seconds, each wait up to a quarter more or less.
+    for _ in 0..40 {
         for attacker in &attackers {
             network.begin_circuit(*attacker, path.clone());
         }
@@ -593,7 +594,7 @@ fn what_was_saved_up_for_a_handshake_does_not_stop_cells() {
     }
     network.restart(4, &*factory, |_| {});
     network.write(exit, far, pattern(10_000_000, 5), true);
-    network.run_for(Duration::from_secs(2));
+    network.run_for(Duration::from_secs(1));
     let received = |network: &mut Network| {
         let before = network.heard(0, near).bytes.len();
         network.run_for(Duration::from_secs(5));
