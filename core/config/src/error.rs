@@ -46,6 +46,12 @@ impl InputError {
         self
     }
 
+    /// The error without the line, which is that of a text that nobody wrote.
+    pub fn without_line(mut self) -> Self {
+        self.line = None;
+        self
+    }
+
     /// The line in the text, counted from 1, if it is known.
     pub const fn line(&self) -> Option<usize> {
         self.line

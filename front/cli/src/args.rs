@@ -11,6 +11,7 @@ use clap_complete::Shell;
 use hopflow_api::Order;
 use hopflow_results::Class;
 
+use crate::changes::Changes;
 use crate::{live, overlay};
 
 pub(crate) use space::SpaceOptions;
@@ -24,6 +25,8 @@ pub(crate) use space::SpaceOptions;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
@@ -103,6 +106,8 @@ pub(crate) enum Command {
         /// A file, or the name of a built-in scenario [default: quickstart]
         scenario: Option<String>,
         #[command(flatten)]
+        changes: Changes,
+        #[command(flatten)]
         options: RunOptions,
     },
     /// Compare transports over the networks and users of a scenario
@@ -117,6 +122,8 @@ pub(crate) enum Command {
         /// Two or more transports, as `hopflow list transports` names them
         #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
         transports: Vec<String>,
+        #[command(flatten)]
+        changes: Changes,
         #[command(flatten)]
         options: RunOptions,
     },
@@ -199,6 +206,8 @@ pub(crate) enum Command {
         #[arg(value_name = "DIR|SCENARIO")]
         target: String,
         #[command(flatten)]
+        changes: Changes,
+        #[command(flatten)]
         options: ExplainOptions,
         #[command(flatten)]
         order: OrderOptions,
@@ -230,6 +239,8 @@ pub(crate) enum Command {
     Validate {
         /// A file, or the name of a built-in scenario
         scenario: String,
+        #[command(flatten)]
+        changes: Changes,
     },
     /// Print the JSON Schema of scenarios, for editors
     Schema,

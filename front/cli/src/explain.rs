@@ -1,6 +1,6 @@
 //! `hopflow explain`.
 
-use hopflow_api::{Caller, Choice, ExplainedDownload, ExplainedTransport, Failure, Runner};
+use hopflow_api::{Caller, Choice, ExplainedDownload, ExplainedTransport, Failure, Runner, Source};
 
 use crate::args::{ExplainOptions, OrderOptions};
 use crate::progress::Progress;
@@ -8,7 +8,7 @@ use crate::show;
 
 /// Tells where the time of downloads went.
 pub(crate) fn explain(
-    target: &str,
+    target: &Source,
     options: &ExplainOptions,
     order: &OrderOptions,
     caller: &Caller,

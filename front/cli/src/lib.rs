@@ -4,6 +4,7 @@
 //! [`Program`] is the same with controls of other crates. It reads arguments and prints; what the commands do is in `hopflow-api`.
 
 mod args;
+mod changes;
 mod describe;
 mod explain;
 mod fail;
@@ -48,13 +49,18 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>, caller: &Caller) -> u
 
 fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
     match cli.command {
-        None => run::run(None, &cli.options, caller),
-        Some(Command::Run { scenario, options }) => run::run(scenario.as_deref(), &options, caller),
+        None => run::run(None, &cli.changes, &cli.options, caller),
+        Some(Command::Run {
+            scenario,
+            changes,
+            options,
+        }) => run::run(scenario.as_deref(), &changes, &options, caller),
         Some(Command::Compare {
             scenario,
             transports,
+            changes,
             options,
-        }) => run::compare(&scenario, &transports, &options, caller),
+        }) => run::compare(&changes.of(&scenario), &transports, &options, caller),
         Some(Command::Sweep {
             scenario,
             space,
@@ -70,9 +76,10 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
         Some(Command::Report { folder }) => show::report(&folder),
         Some(Command::Explain {
             target,
+            changes,
             options,
             order,
-        }) => explain::explain(&target, &options, &order, caller),
+        }) => explain::explain(&changes.of(&target), &options, &order, caller),
         Some(Command::Live(command)) => command.execute(),
         Some(Command::Overlay(command)) => command.execute(caller),
         Some(Command::List { what, json }) => list::list(what, json),
@@ -81,7 +88,7 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
             json,
             markdown,
         }) => describe::describe(table.as_deref(), json, markdown),
-        Some(Command::Validate { scenario }) => list::validate(&scenario),
+        Some(Command::Validate { scenario, changes }) => list::validate(&changes.of(&scenario)),
         Some(Command::Schema) => show::print(&hopflow_lab::scenario::schema()),
         Some(Command::Completions { shell }) => generate::completions(shell),
         Some(Command::Man { folder }) => generate::manual(&folder),

@@ -31,7 +31,6 @@ pub(crate) fn list(what: Listing, json: bool) -> Result<(), Failure> {
 }
 
 /// Checks a scenario and says what it would run.
-pub(crate) fn validate(name_or_path: &str) -> Result<(), Failure> {
-    let source = Source::Named(name_or_path.to_owned());
-    show::print(&hopflow_api::validate(&source)?)
+pub(crate) fn validate(source: &Source) -> Result<(), Failure> {
+    show::print(&hopflow_api::validate(source)?)
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use clap::{Args, Subcommand};
-use hopflow_api::Failure;
+use hopflow_api::{Failure, Order};
 use hopflow_lab::builtin;
-use hopflow_lab::scenario::Scenario;
 use hopflow_live::{Pace, Recording, Server, Simulation, Stream, Target, Watch};
 
+use crate::changes::Changes;
 use crate::{progress, show};
 
 #[derive(Debug, Subcommand)]
@@ -40,7 +40,7 @@ pub(crate) struct LiveOptions {
         long,
         value_name = "[NAME=]ADDRESS,...",
         value_delimiter = ',',
-        conflicts_with_all = ["target", "speed", "seed", "transports"]
+        conflicts_with_all = ["target", "speed", "seed", "transports", "set"]
     )]
     metrics: Vec<Target>,
     /// Where the page is served; with port 0 at any that is free
@@ -55,6 +55,8 @@ pub(crate) struct LiveOptions {
     /// Transports in place of the scenario's, as `hopflow list transports` names them
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     transports: Vec<String>,
+    #[command(flatten)]
+    changes: Changes,
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -93,6 +95,7 @@ fn results(folder: &Path, options: &LiveOptions) -> Result<(), Failure> {
     for (given, option) in [
         (options.speed.is_some(), "--speed"),
         (!options.transports.is_empty(), "--transports"),
+        (!options.changes.is_empty(), "--set"),
     ] {
         if given {
             return Err(Failure::bad_input(format_args!(
@@ -109,7 +112,7 @@ fn results(folder: &Path, options: &LiveOptions) -> Result<(), Failure> {
 }
 
 fn simulation(target: &str, options: &LiveOptions) -> Result<Simulation, Failure> {
-    let (mut scenario, _) = Scenario::load(target)?;
+    let (mut scenario, _) = options.changes.of(target).load(&Order::default())?;
     if !options.transports.is_empty() {
         hopflow_api::check_presets(&options.transports)?;
         scenario.compare(options.transports.iter().map(String::as_str));

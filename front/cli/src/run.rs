@@ -4,22 +4,24 @@ use hopflow_api::{Caller, Evaluated, Failure, Runner, Source};
 use hopflow_lab::builtin;
 
 use crate::args::RunOptions;
+use crate::changes::Changes;
 use crate::progress::Progress;
 use crate::show;
 
 /// Runs a scenario with its own transports.
 pub(crate) fn run(
     scenario: Option<&str>,
+    changes: &Changes,
     options: &RunOptions,
     caller: &Caller,
 ) -> Result<(), Failure> {
     let name = scenario.unwrap_or(builtin::scenarios()[0].name);
-    evaluate(name, None, options, caller)
+    evaluate(&changes.of(name), None, options, caller)
 }
 
 /// Compares transports over a scenario.
 pub(crate) fn compare(
-    scenario: &str,
+    scenario: &Source,
     transports: &[String],
     options: &RunOptions,
     caller: &Caller,
@@ -28,7 +30,7 @@ pub(crate) fn compare(
 }
 
 fn evaluate(
-    scenario: &str,
+    scenario: &Source,
     transports: Option<&[String]>,
     options: &RunOptions,
     caller: &Caller,
@@ -39,7 +41,7 @@ fn evaluate(
         caller,
         monitor: &progress,
     };
-    let evaluated = hopflow_api::run(&Source::Named(scenario.to_owned()), transports, &runner);
+    let evaluated = hopflow_api::run(scenario, transports, &runner);
     progress.clear();
     show_results(&evaluated?, options.json)
 }

@@ -121,6 +121,67 @@ fn what_is_wrong_in_a_scenario_is_named_with_what_is_allowed() {
 }
 
 #[test]
+fn values_of_a_scenario_are_changed_on_the_command_line() {
+    let folder = folder(SCENARIO);
+    let tiny = |command, changes: &[&str]| {
+        let changes = changes.iter().flat_map(|change| ["--set", change]);
+        let arguments = [command, "tiny.toml"].into_iter().chain(changes);
+        arguments.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let with = |command, changes: &[&str]| {
+        let arguments = tiny(command, changes);
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        output(folder.path(), &arguments)
+    };
+    let said = |output: Output| String::from_utf8(output.stdout).unwrap();
+    let valid = said(with("validate", &["seeds=3", "circuits[0].count = 7"]));
+    assert!(valid.contains("6 runs"), "{valid}");
+    assert!(valid.contains("7 circuits"), "{valid}");
+    // Text needs no quotation marks of its own.
+    let changes = [
+        "network.relays[relay].bucket.rate=\"1 MB/s\"",
+        "network.bucket.rate=2 MB/s",
+    ];
+    assert!(with("run", &changes).status.success());
+    let kept = contents(&folder.path().join("results"));
+    let mut manifests = kept
+        .iter()
+        .filter(|(name, _)| name.ends_with("manifest.json"));
+    let manifest = String::from_utf8(manifests.next().unwrap().1.clone()).unwrap();
+    assert!(manifest.contains("2 MB/s"), "{manifest}");
+    let folder_of_results = Path::new(&kept[0].0)
+        .ancestors()
+        .find(|it| it.join("manifest.json").is_file());
+    let results = folder_of_results.unwrap().to_str().unwrap();
+    let message = refusal(folder.path(), &["explain", results, "--set", "seeds=1"]);
+    assert!(
+        message.starts_with("set: allowed with a scenario"),
+        "{message}"
+    );
+
+    for (change, expected) in [
+        (
+            "seeds",
+            "error: invalid value 'seeds' for '--set <KEY=VALUE>': allowed is a key and a value",
+        ),
+        (
+            "seedz=1",
+            "error: tiny.toml: seedz: unknown key \"seedz\"; did you mean \"seeds\"?",
+        ),
+        (
+            "seeds[0]=1",
+            "error: seeds[0]: [0] stands behind a value of type integer; allowed is a list",
+        ),
+        ("duration=3", "error: tiny.toml: duration: "),
+    ] {
+        let refused = with("run", &[change]);
+        assert_eq!(refused.status.code(), Some(2), "{change}");
+        let message = String::from_utf8(refused.stderr).unwrap();
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
 fn a_missing_scenario_and_an_unknown_transport_are_named() {
     let folder = folder(SCENARIO);
     let message = refusal(folder.path(), &["run", "tiny.tml"]);

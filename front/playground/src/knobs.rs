@@ -10,7 +10,7 @@ use serde_json::Value;
 /// A number that a slider can change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Knob {
-    /// Where it stands in the scenario: keys and indices, joined by slashes.
+    /// The key at which it stands in the scenario.
     path: String,
     /// Where it belongs: `network`, `circuits`, or the label of a transport.
     group: String,
@@ -52,7 +52,7 @@ fn network(network: &Value) -> Vec<Knob> {
     let access = &network["access"];
     let mut knobs = Vec::new();
     let in_network = |path: &str, name: &str, about: &str, (unit, value)| Knob {
-        path: format!("network/{path}"),
+        path: format!("network.{path}"),
         group: "network".to_owned(),
         name: name.to_owned(),
         about: about.to_owned(),
@@ -68,25 +68,25 @@ fn network(network: &Value) -> Vec<Knob> {
     };
     if let Some((unit, value)) = mean(&access["delay"]) {
         let about = "Propagation delay of every access link, one way.";
-        let mut delay = in_network("access/delay", "delay", about, (unit, value));
+        let mut delay = in_network("access.delay", "delay", about, (unit, value));
         delay.most = delay.most.max(100.0);
         knobs.push(delay);
     }
     if let Some(rate) = mean(&access["rate"]) {
         let about = "Rate of every access link, in each direction.";
-        knobs.push(in_network("access/rate", "access rate", about, rate));
+        knobs.push(in_network("access.rate", "access rate", about, rate));
     }
     let about = "Probability that a packet is lost on an access link.";
     let loss = access["loss"].as_f64().unwrap_or(0.0);
     knobs.push(Knob {
         least: 0.0,
         most: 0.05,
-        ..in_network("access/loss", "loss", about, (Unit::None, loss))
+        ..in_network("access.loss", "loss", about, (Unit::None, loss))
     });
     for (number, relays) in list(&network["relays"]).iter().enumerate() {
         if let Some(rate) = mean(&relays["bucket"]["rate"]) {
             let name = relays["name"].as_str().unwrap_or("relay");
-            let path = format!("relays/{number}/bucket/rate");
+            let path = format!("relays[{number}].bucket.rate");
             let about = format!("Rate of the token bucket of {name}.");
             knobs.push(in_network(&path, &format!("{name}'s rate"), &about, rate));
         }
@@ -99,7 +99,7 @@ fn circuits(number: usize, group: &Value) -> Option<Knob> {
     let workload = &group["workload"];
     let kind = workload.as_str().or_else(|| workload["class"].as_str())?;
     Some(Knob {
-        path: format!("circuits/{number}/count"),
+        path: format!("circuits[{number}].count"),
         group: "circuits".to_owned(),
         name: format!("{kind} circuits"),
         about: format!("Circuits whose users are {kind} users."),
@@ -123,7 +123,7 @@ fn transport(label: &str, preset: &str, given: &Value) -> Vec<Knob> {
         let bound = |key: &str| schema[key].as_f64();
         let most = bound("maximum").unwrap_or(f64::MAX);
         Some(Knob {
-            path: format!("transports/{label}/options/{key}"),
+            path: format!("transports.\"{label}\".options.{key}"),
             group: label.to_owned(),
             name: key,
             about: schema["description"]
@@ -175,7 +175,6 @@ mod tests {
     use hopflow_lab::builtin;
 
     use super::*;
-    use crate::edit;
 
     /// Options that depend on each other may refuse an end, and then say what is allowed.
     #[test]
@@ -195,10 +194,10 @@ mod tests {
                     Unit::Milliseconds => format!("\"{value} ms\""),
                     Unit::KilobytesPerSecond => format!("\"{value} kB/s\""),
                 };
-                let text = edit::set(text, &knob.path, &written).unwrap();
+                let text = hopflow_config::set(text, &knob.path, &written).unwrap();
                 if let Err(error) = Scenario::parse(&text, "scenario.toml") {
                     let message = error.to_string();
-                    let coupled = knob.path.starts_with("transports/");
+                    let coupled = knob.path.starts_with("transports.");
                     assert!(
                         coupled && message.contains("allowed"),
                         "{written}: {message}"

@@ -4,7 +4,6 @@
 //! step by step. Everything passes as JSON, in the forms that `site/playground/src/wire.ts` declares.
 //! The results are those of the native program, bit for bit.
 
-mod edit;
 mod knobs;
 mod play;
 
@@ -74,15 +73,15 @@ pub fn knobs(text: &str) -> Result<String, JsValue> {
     Ok(serde_json::to_string(&knobs).expect("knobs are plain data"))
 }
 
-/// The text with another value, written as TOML, at a path such as `network/relays/1/bucket/rate`.
+/// The text with another value, written as TOML, at a key such as `network.relays[1].bucket.rate`.
 /// Comments and order stay.
 ///
 /// # Errors
 /// If the text or the value is no TOML, or there is nothing of that path's beginning, as
 /// `{ line, message }`.
 #[wasm_bindgen]
-pub fn set(text: &str, path: &str, value: &str) -> Result<String, JsValue> {
-    edit::set(text, path, value).map_err(|error| thrown(&error))
+pub fn set(text: &str, key: &str, value: &str) -> Result<String, JsValue> {
+    hopflow_config::set(text, key, value).map_err(|error| thrown(&error))
 }
 
 fn thrown(error: &InputError) -> JsValue {

@@ -61,7 +61,7 @@ export function drawKnobs(
 
 /** A knob's name; groups of circuits of the same kind are numbered as they stand in the scenario. */
 const label = ({ name, path }: Knob, members: Knob[]): string =>
-  members.filter((other) => other.name === name).length > 1 ? `${name}, group ${Number(path.split('/')[1]) + 1}` : name;
+  members.filter((other) => other.name === name).length > 1 ? `${name}, group ${Number(/\[(\d+)\]/.exec(path)?.[1]) + 1}` : name;
 
 function slider(knob: Knob, label: string, turned: (knob: Knob, value: string) => void): HTMLElement {
   const row = document.createElement('label');

@@ -17,7 +17,7 @@ export const cells = (count: number): string => (count === 1 ? '1 cell' : `${num
 export const speed = (factor: number): string => `${number(factor)}×`;
 
 /** Whether a knob is a probability, which people read in per cent. */
-const isShare = ({ path }: Knob): boolean => path === 'network/access/loss';
+const isShare = ({ path }: Knob): boolean => path === 'network.access.loss';
 
 /** A knob's value as it is shown. */
 export function shown(knob: Knob, value: number): string {

@@ -93,7 +93,7 @@ test('pause, steps, and back', async () => {
 
 test('a knob changes the scenario', async () => {
   const { page, wrong, close } = await open();
-  await page.locator('input[data-path="network/access/delay"]').fill('190');
+  await page.locator('input[data-path="network.access.delay"]').fill('190');
   await page.waitForFunction(() => !document.querySelector('#toml').value.includes('delay = "15 ms"'));
   const text = await page.locator('#toml').inputValue();
   assert.match(text, /delay = "\d+(\.\d+)? ms"/);
@@ -112,23 +112,23 @@ test('a knob takes what is typed, keeps the focus, and says what is allowed', as
   const text = () => page.locator('#toml').inputValue();
   const has = (part) => page.waitForFunction((it) => document.querySelector('#toml').value.includes(it), part);
   const original = await text();
-  await enter('network/access/loss', '1 %');
+  await enter('network.access.loss', '1 %');
   await has('loss = 0.01');
-  await enter('network/relays/1/bucket/rate', '250');
+  await enter('network.relays[1].bucket.rate', '250');
   await has('rate = "250 kB/s"');
-  const slider = page.locator('input[data-path="circuits/0/count"]');
+  const slider = page.locator('input[data-path="circuits[0].count"]');
   await slider.focus();
   for (const count of [2, 3]) {
     await page.keyboard.press('ArrowRight');
     await has(`count = ${count}`);
-    await page.waitForFunction(() => document.activeElement.dataset.path === 'circuits/0/count');
+    await page.waitForFunction(() => document.activeElement.dataset.path === 'circuits[0].count');
   }
   const changed = await text();
-  await enter('network/access/loss', '200 %');
+  await enter('network.access.loss', '200 %');
   await page.waitForSelector('#problem:not([hidden])');
   assert.match(await page.locator('#problem').innerText(), /network\.access\.loss: 2 .*allowed/);
   assert.equal(await text(), changed, 'the scenario stays');
-  assert.equal(await field('network/access/loss').inputValue(), '1 %', 'the knob too');
+  assert.equal(await field('network.access.loss').inputValue(), '1 %', 'the knob too');
   // The scenario as it was is in the list.
   const chosen = () => page.locator('#source').evaluate((it) => it.selectedOptions[0].text);
   assert.equal(await chosen(), 'changed: Why queues grow with the window');
@@ -143,10 +143,10 @@ test('what is being typed stays when the knobs are drawn again', async () => {
   const { page, wrong, close } = await open();
   await page.evaluate(() => {
     const field = (path) => document.querySelector(`input[name="${path}"][type=text]`);
-    const loss = field('network/access/loss');
+    const loss = field('network.access.loss');
     loss.value = '1 %';
     loss.dispatchEvent(new Event('change'));
-    const rate = field('network/relays/1/bucket/rate');
+    const rate = field('network.relays[1].bucket.rate');
     rate.focus();
     rate.value = '250';
     window.drawn = rate;

@@ -95,12 +95,17 @@ struct Found<'a> {
 ///
 /// # Errors
 /// If the folder or scenario cannot be used, no breakdown was recorded, or nothing fits the choice.
-pub fn explain(target: &str, choice: &Choice, runner: &Runner) -> Result<Explained, Failure> {
-    let path = Path::new(target);
-    if path.is_dir() {
-        return explain_folder(path, choice);
+pub fn explain(target: &Source, choice: &Choice, runner: &Runner) -> Result<Explained, Failure> {
+    if let Some(folder) = target.folder() {
+        if matches!(target, Source::Changed(..)) {
+            return Err(Failure::bad_input(format_args!(
+                "set: allowed with a scenario, and {} is a folder",
+                folder.display()
+            )));
+        }
+        return explain_folder(folder, choice);
     }
-    let (mut scenario, _) = Source::Named(target.to_owned()).load(runner.order)?;
+    let (mut scenario, _) = target.load(runner.order)?;
     scenario.record.breakdown = true;
     let text = scenario.to_toml();
     let finished = runner.scenario(scenario, &text)?;

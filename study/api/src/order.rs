@@ -1,11 +1,9 @@
 //! What is run, and how.
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use hopflow_lab::scenario::Scenario;
-
-use crate::failure::Failure;
+use hopflow_lab::scenario::{InputError, Scenario, set};
 
 /// How runs are made.
 #[derive(Clone, Debug, Default)]
@@ -29,22 +27,59 @@ pub enum Source {
     Named(String),
     /// TOML text; files that it names are looked for in the current folder.
     Text(String),
+    /// Another one, with these values at these [keys](set).
+    Changed(Box<Self>, Vec<(String, String)>),
 }
 
 impl Source {
     /// What messages call a text that comes from no file.
     const TEXT: &str = "scenario";
 
+    /// The same with values at keys.
+    #[must_use]
+    pub fn changed(self, changes: &[(String, String)]) -> Self {
+        if changes.is_empty() {
+            return self;
+        }
+        Self::Changed(Box::new(self), changes.to_vec())
+    }
+
     /// The scenario and its text, with circuits from a file if the order names one.
-    pub(crate) fn load(&self, order: &Order) -> Result<(Scenario, String), Failure> {
-        let circuits = order.circuits.as_deref();
-        Ok(match self {
-            Self::Named(name) => Scenario::load_with(name, circuits)?,
-            Self::Text(text) => {
-                let scenario = Scenario::parse_with(text, Self::TEXT, circuits)?;
-                (scenario, text.clone())
+    ///
+    /// # Errors
+    /// If there is none, or it is not valid.
+    pub fn load(&self, order: &Order) -> Result<(Scenario, String), InputError> {
+        let text = self.text()?;
+        let parsed = Scenario::parse_with(&text, self.name(), order.circuits.as_deref());
+        let scenario = parsed.map_err(|error| match self {
+            Self::Named(_) | Self::Text(_) => error,
+            // What is wrong with the scenario itself is told with its line.
+            Self::Changed(source, _) => {
+                let itself = source.load(order).err();
+                itself.unwrap_or_else(|| error.without_line())
             }
-        })
+        })?;
+        Ok((scenario, text))
+    }
+
+    /// The folder that is meant, if it is no scenario but one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Named(name) => Some(Path::new(name)).filter(|path| path.is_dir()),
+            Self::Text(_) => None,
+            Self::Changed(source, _) => source.folder(),
+        }
+    }
+
+    fn text(&self) -> Result<String, InputError> {
+        match self {
+            Self::Named(name) => Scenario::text(name),
+            Self::Text(text) => Ok(text.clone()),
+            Self::Changed(source, changes) => {
+                let mut changes = changes.iter();
+                changes.try_fold(source.text()?, |text, (key, value)| set(&text, key, value))
+            }
+        }
     }
 
     /// The name by which messages call it.
@@ -52,6 +87,7 @@ impl Source {
         match self {
             Self::Named(name) => name,
             Self::Text(_) => Self::TEXT,
+            Self::Changed(source, _) => source.name(),
         }
     }
 }

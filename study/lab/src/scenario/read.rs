@@ -30,12 +30,21 @@ impl Scenario {
         name_or_path: &str,
         circuits: Option<&Path>,
     ) -> Result<(Self, String), InputError> {
-        let text = match builtin::find(name_or_path) {
-            Some(scenario) => scenario.text.to_owned(),
-            None => fs::read_to_string(name_or_path)
-                .map_err(|cause| unreadable(name_or_path, &cause))?,
-        };
+        let text = Self::text(name_or_path)?;
         Ok((Self::parse_with(&text, name_or_path, circuits)?, text))
+    }
+
+    /// The text of the built-in scenario of this name, or else of the file at this path.
+    ///
+    /// # Errors
+    /// If there is neither.
+    pub fn text(name_or_path: &str) -> Result<String, InputError> {
+        match builtin::find(name_or_path) {
+            Some(scenario) => Ok(scenario.text.to_owned()),
+            None => {
+                fs::read_to_string(name_or_path).map_err(|cause| unreadable(name_or_path, &cause))
+            }
+        }
     }
 
     /// Reads a scenario from `text`, which messages call `file`; the files that it names are looked
