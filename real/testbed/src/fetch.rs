@@ -33,19 +33,29 @@ pub(crate) struct Times {
 }
 
 impl Fetcher {
-    /// A connection to the server through the overlay (RFC 1928, RFC 1929).
-    pub(crate) fn connect(&self) -> io::Result<TcpStream> {
+    /// A connection to the server through the overlay (RFC 1928, RFC 1929), unless it is stopped.
+    pub(crate) fn connect(&self, stop: &AtomicBool) -> io::Result<TcpStream> {
         let mut socket = TcpStream::connect(self.socks)?;
         socket.set_nodelay(true)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(LOOK))?;
         socket.write_all(&[5, 1, 2])?;
-        expect(&mut socket, [5, 2], "no SOCKS 5 server with passwords")?;
+        expect(
+            &mut socket,
+            stop,
+            [5, 2],
+            "no SOCKS 5 server with passwords",
+        )?;
         let len = self.user.len() as u8;
         let mut login = vec![1, len];
         login.extend_from_slice(self.user.as_bytes());
         login.extend_from_slice(&[1, b'x']);
         socket.write_all(&login)?;
-        expect(&mut socket, [1, 0], "the SOCKS server refuses the user")?;
+        expect(
+            &mut socket,
+            stop,
+            [1, 0],
+            "the SOCKS server refuses the user",
+        )?;
         let SocketAddr::V4(server) = self.server else {
             return Err(io::Error::other("the server has no IPv4 address"));
         };
@@ -54,7 +64,7 @@ impl Fetcher {
         connect.extend(server.port().to_be_bytes());
         socket.write_all(&connect)?;
         let mut reply = [0; 10];
-        socket.read_exact(&mut reply)?;
+        fill(&mut socket, stop, &mut reply)?;
         if reply[1] != 0 {
             let code = reply[1];
             return Err(io::Error::other(format!(
@@ -76,7 +86,6 @@ impl Fetcher {
     ) -> io::Result<Option<Times>> {
         let (expected_head, server) = (head("200 OK", size), self.server);
         let whole = expected_head.len() as u64 + size;
-        socket.set_read_timeout(Some(LOOK))?;
         let requested = clock::now();
         socket.write_all(request(server, size).as_bytes())?;
         let (mut buffer, mut expected) = (vec![0; CHUNK], Vec::new());
@@ -118,13 +127,36 @@ pub(crate) fn request(server: SocketAddr, size: u64) -> String {
     format!("GET /{size} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n\r\n")
 }
 
-fn expect(socket: &mut TcpStream, wanted: [u8; 2], otherwise: &str) -> io::Result<()> {
+fn expect(
+    socket: &mut TcpStream,
+    stop: &AtomicBool,
+    wanted: [u8; 2],
+    otherwise: &str,
+) -> io::Result<()> {
     let mut found = [0; 2];
-    socket.read_exact(&mut found)?;
+    fill(socket, stop, &mut found)?;
     if found == wanted {
         return Ok(());
     }
     Err(io::Error::other(otherwise.to_owned()))
+}
+
+/// Reads until a buffer is full, unless it is stopped or that takes too long.
+fn fill(socket: &mut TcpStream, stop: &AtomicBool, buffer: &mut [u8]) -> io::Result<()> {
+    let (begin, mut filled) = (clock::now(), 0);
+    while filled < buffer.len() {
+        match socket.read(&mut buffer[filled..]) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(len) => filled += len,
+            Err(error) if is_passing(&error) => {
+                if stop.load(Ordering::Relaxed) || begin.elapsed() >= PATIENCE {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn is_passing(error: &io::Error) -> bool {
@@ -134,4 +166,25 @@ fn is_passing(error: &io::Error) -> bool {
         ErrorKind::Interrupted,
     ];
     kinds.contains(&error.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_for_an_answer_can_be_stopped() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = silent.local_addr().unwrap();
+        let fetcher = Fetcher {
+            socks: address,
+            server: address,
+            user: String::new(),
+        };
+        let begin = clock::now();
+        assert!(fetcher.connect(&AtomicBool::new(true)).is_err());
+        assert!(begin.elapsed() < PATIENCE / 2);
+    }
 }

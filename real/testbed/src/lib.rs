@@ -11,6 +11,7 @@
 mod clock;
 mod fetch;
 mod figures;
+mod lateness;
 mod measure;
 mod measured;
 #[cfg(target_os = "linux")]
@@ -30,6 +31,7 @@ mod watch;
 pub use hopflow_daemon::config::{Trace, What};
 
 pub use figures::{Errors, Figure, Figures};
+pub use lateness::Lateness;
 pub use measure::{Error, keep, measure};
 pub use measured::{Download, HopState, Measured, Moment, RelayTotals};
 pub use network::Testbed;

@@ -159,8 +159,8 @@ impl<'a> Crew<'a> {
         self.go.push(go);
         let work = move || {
             let arrived = testbed.join_client();
-            let connected = arrived.and_then(|()| warm_up(&fetcher));
-            let connected = connected.and_then(|()| fetcher.connect());
+            let connected = arrived.and_then(|()| warm_up(&fetcher, &shared.stop));
+            let connected = connected.and_then(|()| fetcher.connect(&shared.stop));
             let mut socket = match connected {
                 Ok(socket) => socket,
                 // Nobody listens only if all is over anyway; so below.
@@ -278,9 +278,8 @@ impl<'a> Crew<'a> {
 }
 
 /// Fetches a byte, so that there is a circuit.
-fn warm_up(fetcher: &Fetcher) -> io::Result<()> {
-    let mut socket = fetcher.connect()?;
-    let (received, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-    fetcher.get(&mut socket, 1, &received, &stop)?;
+fn warm_up(fetcher: &Fetcher, stop: &AtomicBool) -> io::Result<()> {
+    let mut socket = fetcher.connect(stop)?;
+    fetcher.get(&mut socket, 1, &AtomicU64::new(0), stop)?;
     Ok(())
 }

@@ -15,6 +15,7 @@ use hopflow_daemon::{Hex, InputError, UnixTime};
 use hopflow_units::{Bytes, Duration, Rate};
 use tempfile::TempDir;
 
+use crate::lateness::Lateness;
 use crate::places::{self, Places};
 use crate::server::Server;
 use crate::settings::{PATH, Settings};
@@ -48,7 +49,7 @@ impl Testbed {
     /// Makes keys and a directory, and starts all nodes.
     ///
     /// # Errors
-    /// If a socket, a file or a thread cannot be had.
+    /// If a socket, a file, a thread or a network namespace cannot be had.
     pub fn start(settings: &Settings) -> Result<Self, StartError> {
         Self::start_with(settings, false, None)
     }
@@ -155,16 +156,17 @@ impl Testbed {
         relays.filter_map(|relay| relay.epochs().pop()).collect()
     }
 
-    /// Ends all nodes.
+    /// Ends all nodes. Returns how late packets came from node to node, where namespaces have links between them.
     ///
     /// # Errors
     /// If one of them has failed.
-    pub fn end(self) -> io::Result<()> {
+    pub fn end(self) -> io::Result<Option<Lateness>> {
         // All are ended, whichever fails. Without a network the others have failed because of it.
         let nodes = std::iter::once(self.client).chain(self.relays);
         let ended: Vec<_> = nodes.map(Running::end).collect();
-        self.places.end()?;
-        ended.into_iter().collect()
+        let late = self.places.end()?;
+        ended.into_iter().collect::<io::Result<()>>()?;
+        Ok(late)
     }
 }
 
@@ -173,13 +175,13 @@ fn addresses_of_metrics(
     relays: &'static [&'static str],
     places: &Places,
     wanted: bool,
-) -> io::Result<Vec<(&'static str, SocketAddr)>> {
+) -> Result<Vec<(&'static str, SocketAddr)>, StartError> {
     if !wanted {
         return Ok(Vec::new());
     }
     if places.have_links() {
-        let problem = "metrics: nodes in network namespaces serve none: nobody reaches them";
-        return Err(io::Error::new(io::ErrorKind::Unsupported, problem));
+        let problem = "nodes in network namespaces serve none: nobody reaches them";
+        return Err(InputError::at("metrics", problem).into());
     }
     let names = [CLIENT].into_iter().chain(relays.iter().copied());
     let nodes = names.enumerate();

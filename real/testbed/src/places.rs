@@ -3,8 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use hopflow_daemon::net::free_address;
+use hopflow_daemon::net::{StartError, free_address};
 
+use crate::lateness::Lateness;
 use crate::namespaces::Namespaces;
 use crate::settings::Settings;
 
@@ -20,7 +21,7 @@ impl Places {
     ///
     /// # Errors
     /// If the system does not give the namespaces.
-    pub(crate) fn make(settings: &Settings) -> io::Result<Self> {
+    pub(crate) fn make(settings: &Settings) -> Result<Self, StartError> {
         let nodes = 1 + settings.relays().len();
         let made = settings
             .netns
@@ -74,11 +75,11 @@ impl Places {
         self.0.as_ref().is_some_and(Namespaces::have_failed)
     }
 
-    /// Takes the places away.
+    /// Takes the places away. Returns how late packets came from place to place, where there are links between.
     ///
     /// # Errors
     /// If the network between them has failed.
-    pub(crate) fn end(self) -> io::Result<()> {
-        self.0.map_or(Ok(()), Namespaces::end)
+    pub(crate) fn end(self) -> io::Result<Option<Lateness>> {
+        self.0.map(Namespaces::end).transpose()
     }
 }

@@ -3,8 +3,11 @@
 use std::io;
 use std::net::Ipv4Addr;
 
+use hopflow_daemon::InputError;
+use hopflow_daemon::net::StartError;
 use hopflow_netem::LinkConfig;
 
+use crate::lateness::Lateness;
 use crate::settings::Congestion;
 
 /// Nothing: they cannot be made.
@@ -12,11 +15,9 @@ use crate::settings::Congestion;
 pub(crate) enum Namespaces {}
 
 impl Namespaces {
-    pub(crate) fn make(_: usize, _: &LinkConfig, _: Congestion) -> io::Result<Self> {
-        Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "netns: this system has no network namespaces; only Linux has",
-        ))
+    pub(crate) fn make(_: usize, _: &LinkConfig, _: Congestion) -> Result<Self, StartError> {
+        let problem = "this system has no network namespaces; only Linux has";
+        Err(InputError::at("netns", problem).into())
     }
 
     pub(crate) fn address(&self, _: usize) -> Ipv4Addr {
@@ -35,7 +36,7 @@ impl Namespaces {
         match *self {}
     }
 
-    pub(crate) fn end(self) -> io::Result<()> {
+    pub(crate) fn end(self) -> io::Result<Lateness> {
         match self {}
     }
 }

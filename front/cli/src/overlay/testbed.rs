@@ -8,7 +8,9 @@ use std::path::Path;
 
 use hopflow_api::testbed::{Made, check_folder, place, write_matrix, write_one};
 use hopflow_api::{Caller, Failure, RESULTS};
-use hopflow_testbed::{Error, Origin, Settings, Testbed, Trace, keep, measure, simulate, write};
+use hopflow_testbed::{
+    Error, Lateness, Origin, Settings, Testbed, Trace, keep, measure, simulate, write,
+};
 
 use super::failure::not_started;
 use crate::progress;
@@ -82,7 +84,7 @@ fn make(
         if options.keep {
             kept = Some(testbed);
         } else {
-            testbed.end().map_err(Failure::defect)?;
+            end(testbed, live)?;
         }
         if options.compare {
             let outcome = simulate(settings, number.into());
@@ -135,6 +137,18 @@ fn stay(testbed: Testbed) -> Result<(), Failure> {
     ))?;
     let live = Live::new("kept");
     keep(&testbed, &live);
+    let ended = end(testbed, &live);
     live.clear();
-    testbed.end().map_err(Failure::defect)
+    ended
+}
+
+/// Ends a testbed, and says whether this machine was too slow for its links.
+fn end(testbed: Testbed, live: &Live) -> Result<(), Failure> {
+    let late = testbed.end().map_err(Failure::defect)?;
+    if let Some(late) = late.filter(Lateness::matters) {
+        live.warn(&format!(
+            "{late}: this machine is too slow or too busy for them"
+        ));
+    }
+    Ok(())
 }

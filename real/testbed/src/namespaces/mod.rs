@@ -11,12 +11,15 @@ use std::net::Ipv4Addr;
 use std::process::Command;
 use std::{io, thread};
 
+use hopflow_daemon::InputError;
+use hopflow_daemon::net::StartError;
 use hopflow_netem::{Line, LinkConfig};
 use hopflow_random::Streams;
 use hopflow_units::Duration;
 use nix::sched::{CloneFlags, setns, unshare};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
+use crate::lateness::Lateness;
 use crate::settings::Congestion;
 use switch::{FRAMING, MTU, Port, Switch};
 
@@ -41,17 +44,19 @@ impl Namespaces {
     ///
     /// # Errors
     /// If the system does not give them.
-    pub(crate) fn make(count: usize, link: &LinkConfig, tcp: Congestion) -> io::Result<Self> {
+    pub(crate) fn make(
+        count: usize,
+        link: &LinkConfig,
+        tcp: Congestion,
+    ) -> Result<Self, StartError> {
         let (mut handles, mut ports) = (Vec::new(), Vec::new());
         for number in 0..count {
-            let made = thread::scope(|scope| {
-                let inside = scope.spawn(|| {
-                    let (handle, device) = make_here(number, tcp)?;
-                    Ok((handle, device, limit_here(link)))
-                });
-                inside.join()
-            });
-            let made: io::Result<_> = made.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let inside = || {
+                let (handle, device) = make_here(number, tcp)?;
+                Ok::<_, StartError>((handle, device, limit_here(link)))
+            };
+            let made = thread::scope(|scope| scope.spawn(inside).join());
+            let made = made.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let (handle, device, is_limited) = made?;
             handles.push(handle);
             let streams = Streams::new(number as u64);
@@ -104,11 +109,11 @@ impl Namespaces {
         self.switch.has_failed()
     }
 
-    /// Ends the network between the hosts.
+    /// Ends the network between the hosts. Returns how late packets came through.
     ///
     /// # Errors
     /// If it has failed.
-    pub(crate) fn end(self) -> io::Result<()> {
+    pub(crate) fn end(self) -> io::Result<Lateness> {
         self.switch.end()
     }
 }
@@ -119,11 +124,11 @@ const fn address(host: usize) -> Ipv4Addr {
 }
 
 /// Moves the calling thread into a namespace that is new, and returns its handle and its device.
-fn make_here(number: usize, tcp: Congestion) -> io::Result<(File, SyncDevice)> {
+fn make_here(number: usize, tcp: Congestion) -> Result<(File, SyncDevice), StartError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| {
         refused(
-            &error.into(),
-            "netns: network namespaces need root; without, run \
+            error,
+            "network namespaces need root; without, run \
              `unshare --map-root-user --net` with this command behind it",
         )
     })?;
@@ -134,9 +139,9 @@ fn make_here(number: usize, tcp: Congestion) -> io::Result<(File, SyncDevice)> {
         let allowed = fs::read_to_string(allowed).unwrap_or_default();
         let (found, allowed) = (tcp.kernel_name(), allowed.trim());
         refused(
-            &error,
+            error,
             &format!(
-                "netns: the kernel gives new namespaces no {found}; allowed are those of the sysctl \
+                "the kernel gives new namespaces no {found}; allowed are those of the sysctl \
                  net.ipv4.tcp_allowed_congestion_control: {allowed}"
             ),
         )
@@ -147,7 +152,7 @@ fn make_here(number: usize, tcp: Congestion) -> io::Result<(File, SyncDevice)> {
         .mtu(MTU)
         .backpressure(true)
         .build_sync()
-        .map_err(|error| refused(&error, "netns: a TUN device (/dev/net/tun) is needed"))?;
+        .map_err(|error| refused(error, "a TUN device (/dev/net/tun) is needed"))?;
     device.set_nonblocking(true)?;
     Ok((handle, device))
 }
@@ -169,21 +174,20 @@ fn limit_here(link: &LinkConfig) -> bool {
 }
 
 /// Runs a command of iproute2 in the calling thread's namespace.
-fn run(command: &str, arguments: &[&str]) -> io::Result<()> {
+fn run(command: &str, arguments: &[&str]) -> Result<(), StartError> {
     let done = Command::new(command).args(arguments).output();
     let done = done.map_err(|error| {
-        let needed = format!("netns: the command `{command}` (iproute2) is needed");
-        refused(&error, &needed)
+        let needed = format!("the command `{command}` (iproute2) is needed");
+        refused(error, &needed)
     })?;
     if done.status.success() {
         return Ok(());
     }
     let (arguments, said) = (arguments.join(" "), String::from_utf8_lossy(&done.stderr));
-    let problem = format!("netns: {command} {arguments}: {said}");
-    Err(io::Error::other(problem))
+    Err(refused(said.trim(), &format!("{command} {arguments}")))
 }
 
-/// An error with what is needed.
-fn refused(error: &io::Error, needed: &str) -> io::Error {
-    io::Error::new(error.kind(), format!("{needed}: {error}"))
+/// What is needed, and how the system refuses it.
+fn refused(how: impl std::fmt::Display, needed: &str) -> StartError {
+    InputError::at("netns", format!("{needed}: {how}")).into()
 }

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use tun_rs::SyncDevice;
 
 use crate::clock;
+use crate::lateness::Lateness;
 
 /// Bytes of an IP packet at most.
 pub(super) const MTU: u16 = 1500;
@@ -38,7 +39,7 @@ pub(super) struct Port {
 #[derive(Debug)]
 pub(super) struct Switch {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    thread: Option<JoinHandle<io::Result<Lateness>>>,
 }
 
 impl Switch {
@@ -48,13 +49,14 @@ impl Switch {
         let stopped = stop.clone();
         let carry = move || {
             let begin = clock::now();
+            let mut late = Lateness::default();
             while !stopped.load(Ordering::Relaxed) {
                 let now = Instant::ZERO + clock::span(begin.elapsed());
-                carry(&mut ports, now)?;
+                carry(&mut ports, now, &mut late)?;
                 let now = Instant::ZERO + clock::span(begin.elapsed());
                 wait(&ports, now)?;
             }
-            Ok(())
+            Ok(late)
         };
         let thread = thread::Builder::new()
             .name("switch".to_owned())
@@ -70,19 +72,22 @@ impl Switch {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Ends the thread.
+    /// Ends the thread. Returns how late packets came through.
     ///
     /// # Errors
     /// If it has failed.
-    pub(super) fn end(mut self) -> io::Result<()> {
+    pub(super) fn end(mut self) -> io::Result<Lateness> {
         self.join()
     }
 
-    fn join(&mut self) -> io::Result<()> {
+    fn join(&mut self) -> io::Result<Lateness> {
         self.stop.store(true, Ordering::Relaxed);
         let ended = self.thread.take().map(JoinHandle::join);
         let failed = || Err(io::Error::other("the thread between the hosts panicked"));
-        ended.map_or(Ok(()), |ended| ended.unwrap_or_else(|_| failed()))
+        ended.map_or_else(
+            || Ok(Lateness::default()),
+            |ended| ended.unwrap_or_else(|_| failed()),
+        )
     }
 }
 
@@ -94,7 +99,7 @@ impl Drop for Switch {
 }
 
 /// Moves everything whose time has come.
-fn carry(ports: &mut [Port], now: Instant) -> io::Result<()> {
+fn carry(ports: &mut [Port], now: Instant, late: &mut Lateness) -> io::Result<()> {
     for port in &mut *ports {
         port.take_from_host(now)?;
     }
@@ -106,7 +111,8 @@ fn carry(ports: &mut [Port], now: Instant) -> io::Result<()> {
             port.down.send(at, packet, size);
         }
     }
-    ports.iter_mut().try_for_each(|port| port.give_to_host(now))
+    let mut ports = ports.iter_mut();
+    ports.try_for_each(|port| port.give_to_host(now, late))
 }
 
 /// The next packet of those that have passed an uplink by `now`, and when it did.
@@ -161,8 +167,11 @@ impl Port {
         Ok(())
     }
 
-    fn give_to_host(&mut self, now: Instant) -> io::Result<()> {
-        while let Some(packet) = self.down.receive(now) {
+    fn give_to_host(&mut self, now: Instant, late: &mut Lateness) -> io::Result<()> {
+        while let Some(at) = self.down.next_event()
+            && let Some(packet) = self.down.receive(now)
+        {
+            late.note(now.saturating_since(at));
             match self.device.send(&packet) {
                 Ok(_) => {}
                 // A host that has no room loses packets.

@@ -41,6 +41,11 @@ impl Live {
         self.bar.finish_and_clear();
     }
 
+    /// Prints a line beside the figures.
+    pub(crate) fn warn(&self, line: &str) {
+        self.bar.suspend(|| anstream::eprintln!("warning: {line}"));
+    }
+
     fn print_line(&self, snapshot: &Snapshot) {
         let (now, last) = (snapshot.elapsed, self.printed.load(Ordering::Relaxed));
         if now.as_nanos() < last + LINE.as_nanos() {
