@@ -155,9 +155,28 @@ fn values_of_a_scenario_are_changed_on_the_command_line() {
     let results = folder_of_results.unwrap().to_str().unwrap();
     let message = refusal(folder.path(), &["explain", results, "--set", "seeds=1"]);
     assert!(
-        message.starts_with("set: allowed with a scenario"),
+        message.starts_with("--set: allowed with a scenario"),
         "{message}"
     );
+
+    // What is wrong with the file itself has its line; what was mended is not told.
+    let zero = SCENARIO.replace("seeds = 2", "seeds = 0");
+    fs::write(folder.path().join("zero.toml"), zero).unwrap();
+    let message = refusal(folder.path(), &["run", "zero.toml", "--set", "about=x"]);
+    assert!(message.starts_with("zero.toml:6: seeds: is 0"), "{message}");
+    let mended = [
+        "run",
+        "zero.toml",
+        "--set",
+        "seeds=3",
+        "--set",
+        "duration=3",
+    ];
+    let message = refusal(folder.path(), &mended);
+    assert!(message.starts_with("zero.toml: duration: "), "{message}");
+    fs::write(folder.path().join("none.toml"), "name = \n").unwrap();
+    let message = refusal(folder.path(), &["run", "none.toml", "--set", "seeds=1"]);
+    assert!(message.starts_with("none.toml:1: "), "{message}");
 
     for (change, expected) in [
         (

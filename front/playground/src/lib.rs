@@ -77,7 +77,7 @@ pub fn knobs(text: &str) -> Result<String, JsValue> {
 /// Comments and order stay.
 ///
 /// # Errors
-/// If the text or the value is no TOML, or there is nothing of that path's beginning, as
+/// If the text is no TOML, or the key or the value is none, or the key leads to something that is not there, as
 /// `{ line, message }`.
 #[wasm_bindgen]
 pub fn set(text: &str, key: &str, value: &str) -> Result<String, JsValue> {

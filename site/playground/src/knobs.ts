@@ -51,9 +51,10 @@ export function drawKnobs(
   const before = focused instanceof HTMLInputElement && into.contains(focused) ? focused : undefined;
   into.replaceChildren(...parts);
   if (before === undefined) return;
-  const after = into.querySelector<HTMLInputElement>(`input[name="${before.name}"][type="${before.type}"]`);
+  const inputs = [...into.querySelectorAll('input')];
+  const after = inputs.find(({ name, type }) => name === before.name && type === before.type);
   after?.focus();
-  if (after !== null && before.type === 'text' && before.value !== before.defaultValue) {
+  if (after !== undefined && before.type === 'text' && before.value !== before.defaultValue) {
     after.value = before.value;
     after.setSelectionRange(before.selectionStart, before.selectionEnd);
   }

@@ -123,6 +123,13 @@ test('a knob takes what is typed, keeps the focus, and says what is allowed', as
     await has(`count = ${count}`);
     await page.waitForFunction(() => document.activeElement.dataset.path === 'circuits[0].count');
   }
+  const option = page.locator('input[data-path^="transports."]').first();
+  const path = await option.getAttribute('data-path');
+  const untouched = await text();
+  await option.focus();
+  await page.keyboard.press('ArrowRight');
+  await page.waitForFunction((it) => document.querySelector('#toml').value !== it, untouched);
+  await page.waitForFunction((it) => document.activeElement.dataset.path === it, path);
   const changed = await text();
   await enter('network.access.loss', '200 %');
   await page.waitForSelector('#problem:not([hidden])');

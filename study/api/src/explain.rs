@@ -99,7 +99,7 @@ pub fn explain(target: &Source, choice: &Choice, runner: &Runner) -> Result<Expl
     if let Some(folder) = target.folder() {
         if matches!(target, Source::Changed(..)) {
             return Err(Failure::bad_input(format_args!(
-                "set: allowed with a scenario, and {} is a folder",
+                "--set: allowed with a scenario, and {} is a folder",
                 folder.display()
             )));
         }

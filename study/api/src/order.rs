@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use hopflow_lab::scenario::{InputError, Scenario, set};
+use hopflow_lab::scenario::{InputError, Scenario};
 
 /// How runs are made.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub enum Source {
     Named(String),
     /// TOML text; files that it names are looked for in the current folder.
     Text(String),
-    /// Another one, with these values at these [keys](set).
+    /// Another one, with [these values](Scenario::with_values) at keys.
     Changed(Box<Self>, Vec<(String, String)>),
 }
 
@@ -55,8 +55,10 @@ impl Source {
             Self::Named(_) | Self::Text(_) => error,
             // What is wrong with the scenario itself is told with its line.
             Self::Changed(source, _) => {
+                let error = error.without_line();
                 let itself = source.load(order).err();
-                itself.unwrap_or_else(|| error.without_line())
+                let same = itself.filter(|itself| itself.clone().without_line() == error);
+                same.unwrap_or(error)
             }
         })?;
         Ok((scenario, text))
@@ -76,8 +78,7 @@ impl Source {
             Self::Named(name) => Scenario::text(name),
             Self::Text(text) => Ok(text.clone()),
             Self::Changed(source, changes) => {
-                let mut changes = changes.iter();
-                changes.try_fold(source.text()?, |text, (key, value)| set(&text, key, value))
+                Scenario::with_values(&source.text()?, source.name(), changes)
             }
         }
     }

@@ -36,7 +36,7 @@ mod transports;
 mod users;
 mod variants;
 
-pub use hopflow_config::{InputError, allowed, set};
+pub use hopflow_config::{InputError, allowed};
 use hopflow_overlay::{ConfigError, Factory};
 use hopflow_sim::Simulated;
 use hopflow_units::Duration;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-use hopflow_config::{InputError, allowed, read};
+use hopflow_config::{InputError, allowed, read, set};
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 
 use super::{Scenario, Seeds};
@@ -45,6 +45,20 @@ impl Scenario {
                 fs::read_to_string(name_or_path).map_err(|cause| unreadable(name_or_path, &cause))
             }
         }
+    }
+
+    /// The text of a scenario, which messages call `file`, with values at [keys](hopflow_config::set).
+    ///
+    /// # Errors
+    /// If the text is no TOML, or a key or a value is none.
+    pub fn with_values(
+        text: &str,
+        file: &str,
+        values: &[(String, String)],
+    ) -> Result<String, InputError> {
+        read::toml::<toml::Table>(text).map_err(|error| error.in_text(file, text))?;
+        let mut values = values.iter();
+        values.try_fold(text.to_owned(), |text, (key, value)| set(&text, key, value))
     }
 
     /// Reads a scenario from `text`, which messages call `file`; the files that it names are looked
