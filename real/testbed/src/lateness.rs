@@ -25,6 +25,11 @@ impl Lateness {
         self.most = self.most.max(late);
     }
 
+    /// How many packets came through.
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
     /// The part of all packets that came more than a millisecond late, from 0 to 1.
     pub fn share(&self) -> f64 {
         self.late as f64 / self.packets.max(1) as f64

@@ -74,9 +74,9 @@ fn make(
         match measure(&testbed, live) {
             Ok(measured) => real.push(measured),
             Err(error) => {
-                let ended = testbed.end();
+                let ended = end(testbed, live);
                 if matches!(error, Error::Network) {
-                    ended.map_err(Failure::defect)?;
+                    ended?;
                 }
                 return Err(error.into());
             }
@@ -144,10 +144,12 @@ fn stay(testbed: Testbed) -> Result<(), Failure> {
 
 /// Ends a testbed, and says whether this machine was too slow for its links.
 fn end(testbed: Testbed, live: &Live) -> Result<(), Failure> {
+    let (transport, downloads) = (&testbed.settings().transport, testbed.settings().downloads);
+    let measured = format!("{transport}, {downloads} downloads");
     let late = testbed.end().map_err(Failure::defect)?;
     if let Some(late) = late.filter(Lateness::matters) {
         live.warn(&format!(
-            "{late}: this machine is too slow or too busy for them"
+            "{measured}: {late}: this machine is too slow or too busy for them"
         ));
     }
     Ok(())

@@ -62,18 +62,13 @@ pub struct TransportChoice {
 impl TransportChoice {
     /// The choice with the defaults of real hosts, unless the options say otherwise: a transport that
     /// judges queues by delay tolerates what a host's scheduling adds to it, [`TOLERANCE`], and its
-    /// buckets are refilled at least as often as every [`REFILL`].
+    /// buckets are refilled every [`REFILL`].
     #[must_use]
     pub fn on_real_hosts(&self) -> Self {
         let mut choice = self.clone();
-        let mut prefer = |option: &str, value: Interval| {
+        for (option, value) in [("tolerance", TOLERANCE), ("refill", REFILL)] {
             let value = || toml::Value::String(value.to_string());
             choice.options.entry(option).or_insert_with(value);
-        };
-        prefer("tolerance", TOLERANCE);
-        let preset = hopflow_real_hosts::build(&self.preset, &self.options);
-        if preset.is_ok_and(|preset| preset.plan().link.refill > REFILL.get()) {
-            prefer("refill", REFILL);
         }
         let builds = hopflow_real_hosts::build(&choice.preset, &choice.options).is_ok();
         if builds { choice } else { self.clone() }
@@ -116,7 +111,7 @@ impl TransportChoice {
 const TOLERANCE: Interval = Interval::from_millis(5);
 
 /// The time between a bucket's refills there: less than [`TOLERANCE`], for cells that wait for one look like a
-/// queue. Shorter times cost wake-ups.
+/// queue, and no less, for every refill wakes the relay and those that its cells go to.
 const REFILL: Interval = Interval::from_millis(4);
 
 /// A relay, as everyone may know it.

@@ -36,6 +36,8 @@ pub(super) struct Datagrams {
     link: Option<Emulated>,
     /// The uplink, if its rate is known and it is no emulated one.
     uplink: Option<Uplink>,
+    /// Whether the link had no room when it was offered something last.
+    was_full: bool,
 }
 
 /// Sockets of one kind: one for IPv4 and one for IPv6, as far as the node has them.
@@ -260,6 +262,7 @@ impl Datagrams {
             },
             uplink: access.filter(|_| link.is_none()).map(Uplink::new),
             link,
+            was_full: false,
         };
         for socket in listening {
             this.listening.add(socket, registry, Source::Listening)?;
@@ -335,6 +338,7 @@ impl Datagrams {
     /// something.
     pub(super) fn transmit(&mut self, now: Instant, engine: &mut Engine) -> bool {
         let mut sent = false;
+        self.was_full = false;
         while !self.is_stuck() {
             let most = match (&self.link, &self.uplink) {
                 (Some(link), _) if link.has_room(now) => 1,
@@ -343,6 +347,7 @@ impl Datagrams {
                 (None, None) => AT_ONCE,
             };
             if most == 0 {
+                self.was_full = true;
                 break;
             }
             let Some((transmit, bytes)) = engine.poll_datagrams(now, most) else {
@@ -398,11 +403,15 @@ impl Datagrams {
         }
     }
 
-    /// When the emulated link has something to do, or the uplink takes more.
+    /// When the emulated link has something to do, or the uplink takes more. A link that was full may have room by
+    /// now; nothing else need wake the worker then.
     pub(super) fn poll_timeout(&self, now: Instant) -> Instant {
-        let link = self.link.as_ref().map(|link| link.next_event(now));
-        let uplink = self.uplink.and_then(|uplink| uplink.next_room(now));
-        link.or(uplink).unwrap_or(Instant::FAR_FUTURE)
+        match (&self.link, &self.uplink) {
+            (Some(link), _) if self.was_full && link.has_room(now) => now,
+            (Some(link), _) => link.next_event(now),
+            (None, Some(uplink)) if self.was_full => uplink.next_room(),
+            (None, _) => Instant::FAR_FUTURE,
+        }
     }
 }
 

@@ -49,12 +49,12 @@ impl Switch {
         let stopped = stop.clone();
         let carry = move || {
             let begin = clock::now();
+            let now = || Instant::ZERO + clock::span(begin.elapsed());
             let mut late = Lateness::default();
             while !stopped.load(Ordering::Relaxed) {
-                let now = Instant::ZERO + clock::span(begin.elapsed());
-                carry(&mut ports, now, &mut late)?;
-                let now = Instant::ZERO + clock::span(begin.elapsed());
-                wait(&ports, now)?;
+                let due = |at| late.note(now().saturating_since(at));
+                carry(&mut ports, now(), due)?;
+                wait(&ports, now())?;
             }
             Ok(late)
         };
@@ -98,8 +98,8 @@ impl Drop for Switch {
     }
 }
 
-/// Moves everything whose time has come.
-fn carry(ports: &mut [Port], now: Instant, late: &mut Lateness) -> io::Result<()> {
+/// Moves everything whose time has come, and tells for each packet that comes through when it should.
+fn carry(ports: &mut [Port], now: Instant, mut due: impl FnMut(Instant)) -> io::Result<()> {
     for port in &mut *ports {
         port.take_from_host(now)?;
     }
@@ -112,7 +112,7 @@ fn carry(ports: &mut [Port], now: Instant, late: &mut Lateness) -> io::Result<()
         }
     }
     let mut ports = ports.iter_mut();
-    ports.try_for_each(|port| port.give_to_host(now, late))
+    ports.try_for_each(|port| port.give_to_host(now, &mut due))
 }
 
 /// The next packet of those that have passed an uplink by `now`, and when it did.
@@ -167,11 +167,11 @@ impl Port {
         Ok(())
     }
 
-    fn give_to_host(&mut self, now: Instant, late: &mut Lateness) -> io::Result<()> {
+    fn give_to_host(&mut self, now: Instant, due: &mut impl FnMut(Instant)) -> io::Result<()> {
         while let Some(at) = self.down.next_event()
             && let Some(packet) = self.down.receive(now)
         {
-            late.note(now.saturating_since(at));
+            due(at);
             match self.device.send(&packet) {
                 Ok(_) => {}
                 // A host that has no room loses packets.
