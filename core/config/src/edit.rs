@@ -144,13 +144,15 @@ fn check_table(at: &Item, name: &str, next: &[Step]) -> Result<(), String> {
 /// Whether what is in a table are sections of the text.
 fn has_sections(table: &Table) -> bool {
     let is_section = |item: &Item| item.as_table().is_some_and(|table| !table.is_dotted());
-    table.is_implicit() || !table.is_empty() && table.iter().all(|(_, item)| is_section(item))
+    let all = || !table.is_empty() && table.iter().all(|(_, item)| is_section(item));
+    !table.is_dotted() && (table.is_implicit() || all())
 }
 
 /// Puts a value in the place of another, with what stands around it. A section of the text stays one if it can.
 fn replace(at: &mut Item, value: Value) {
     *at = match (&*at, value) {
-        (Item::Table(old), Value::InlineTable(new)) => {
+        // Of dotted keys nothing is left in an empty table.
+        (Item::Table(old), Value::InlineTable(new)) if !old.is_dotted() || !new.is_empty() => {
             let mut table = new.into_table();
             *table.decor_mut() = old.decor().clone();
             table.set_position(old.position());
@@ -252,6 +254,10 @@ mod tests {
         assert_eq!(set("u.c.d", "2"), text.replace("c.d = 1", "c.d = 2"));
         let made = set("u.e", "{ f = 1 }");
         assert_eq!(made, format!("{text}e = {{ f = 1 }}\n"));
+        let changed = text.replace("c.d = 1\n", "c.d = 1\nc.e = { f = 1 }\n");
+        assert_eq!(set("u.c.e", "{ f = 1 }"), changed);
+        assert_eq!(set("u.c", "{ e = 2 }"), text.replace("c.d = 1", "c.e = 2"));
+        assert_eq!(set("u.c", "{}"), text.replace("c.d = 1", "c = {}"));
         let list = "l = [{ name = \"x\", m = 1 }]\n";
         let changed = super::set(list, "l[x].m", "2").unwrap();
         assert_eq!(changed, list.replace("m = 1", "m = 2"));

@@ -62,13 +62,20 @@ pub struct TransportChoice {
 impl TransportChoice {
     /// The choice with the defaults of real hosts, unless the options say otherwise: a transport that
     /// judges queues by delay tolerates what a host's scheduling adds to it, [`TOLERANCE`], and its
-    /// buckets are refilled every [`REFILL`].
+    /// buckets are refilled every [`REFILL`]. Where the options have another tolerance, buckets that are refilled more
+    /// often stay so.
     #[must_use]
     pub fn on_real_hosts(&self) -> Self {
         let mut choice = self.clone();
-        for (option, value) in [("tolerance", TOLERANCE), ("refill", REFILL)] {
+        let mut prefer = |option: &str, value: Interval| {
             let value = || toml::Value::String(value.to_string());
             choice.options.entry(option).or_insert_with(value);
+        };
+        prefer("tolerance", TOLERANCE);
+        let preset = hopflow_real_hosts::build(&self.preset, &self.options);
+        let often = preset.is_ok_and(|preset| preset.plan().link.refill < REFILL.get());
+        if !(often && self.options.contains_key("tolerance")) {
+            prefer("refill", REFILL);
         }
         let builds = hopflow_real_hosts::build(&choice.preset, &choice.options).is_ok();
         if builds { choice } else { self.clone() }

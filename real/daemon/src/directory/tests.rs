@@ -267,6 +267,9 @@ fn real_hosts_tolerate_delays_and_refill_buckets_alike_unless_the_directory_says
     assert_eq!(on_real_hosts("joint", ""), both);
     let options = "tolerance = \"2 ms\"\nrefill = \"10 ms\"";
     assert_eq!(on_real_hosts("backtap", options), options.parse().unwrap());
+    // Who tolerates less keeps refills that are more frequent.
+    let options = "tolerance = \"2 ms\"";
+    assert_eq!(on_real_hosts("joint", options), options.parse().unwrap());
     assert!(on_real_hosts("vanilla", "").is_empty());
 }
 

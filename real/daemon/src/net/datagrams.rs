@@ -403,12 +403,10 @@ impl Datagrams {
         }
     }
 
-    /// When the emulated link has something to do, or the uplink takes more. A link that was full may have room by
-    /// now; nothing else need wake the worker then.
+    /// When the emulated link has something to do, or the uplink takes more.
     pub(super) fn poll_timeout(&self, now: Instant) -> Instant {
         match (&self.link, &self.uplink) {
-            (Some(link), _) if self.was_full && link.has_room(now) => now,
-            (Some(link), _) => link.next_event(now),
+            (Some(link), _) => link.next_event(now, self.was_full),
             (None, Some(uplink)) if self.was_full => uplink.next_room(),
             (None, _) => Instant::FAR_FUTURE,
         }

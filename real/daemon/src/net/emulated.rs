@@ -57,18 +57,16 @@ impl Emulated {
         self.down.receive(now)
     }
 
-    /// When a packet has come through, or room is made for the next one.
-    pub(super) fn next_event(&self, now: Instant) -> Instant {
-        [
-            self.up.next_event(),
-            self.down.next_event(),
-            self.up.room_at(now),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
-        .map_or(Instant::FAR_FUTURE, |at| {
-            Instant::from_nanos(at.as_nanos().next_multiple_of(GRAIN))
-        })
+    /// When a packet has come through, or there is room for the next one, if the uplink `was_full`: also if there is
+    /// some by `now`, for nothing else may wake the worker.
+    pub(super) fn next_event(&self, now: Instant, was_full: bool) -> Instant {
+        let room = was_full.then(|| self.up.room_at(now).unwrap_or(now));
+        [self.up.next_event(), self.down.next_event(), room]
+            .into_iter()
+            .flatten()
+            .min()
+            .map_or(Instant::FAR_FUTURE, |at| {
+                Instant::from_nanos(at.as_nanos().next_multiple_of(GRAIN))
+            })
     }
 }
