@@ -1,10 +1,10 @@
 //! Who asks for runs.
 
-use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::fs;
-use std::hash::Hasher;
 use std::path::PathBuf;
+
+use hopflow_results::Fingerprint;
 
 /// Who asks for runs: what reports name as the command, and the program that makes them.
 #[derive(Clone, Debug)]
@@ -42,9 +42,7 @@ impl Caller {
 
     /// Identifies the very program, so that results of one that was changed since are made again.
     pub fn build(&self) -> String {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(&fs::read(&self.program).unwrap_or_default());
-        format!("{:016x}", hasher.finish())
+        Fingerprint::of_bytes(&fs::read(&self.program).unwrap_or_default()).to_string()
     }
 }
 

@@ -32,7 +32,7 @@ impl Fingerprint {
     }
 
     /// The fingerprint of a file's bytes.
-    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(XxHash64::oneshot(0, bytes))
     }
 }
