@@ -1,5 +1,9 @@
 //! Several circuits that carry streams together, as an end of one of them knows them.
 
+use hopflow_wire::Payload;
+
+use super::Stream;
+
 /// What an end of a circuit keeps of the circuits with which it shares streams.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Legs {
@@ -9,8 +13,8 @@ pub(crate) struct Legs {
     pub(crate) had_any: bool,
     /// The circuit to which the choice among circuits moved the streams.
     pub(crate) pinned: Option<u32>,
-    /// Streams whose next cell is left to a better circuit.
-    pub(crate) yielded: Vec<u32>,
+    /// Circuits to which this one leaves what they may take, too.
+    pub(crate) better: Vec<u32>,
     /// At an exit, the circuits that carry what begins here together with this one.
     pub(crate) linked: Option<Box<LinkedSet>>,
 }
@@ -25,6 +29,13 @@ pub(crate) struct LinkedSet {
 }
 
 impl Legs {
+    /// Whether the next cell of a stream is left to a better circuit.
+    #[inline]
+    pub(crate) fn leave<P: Payload>(&self, stream: &Stream<P>) -> bool {
+        let has_legs = stream.legs.len() > 1;
+        has_legs && self.better.iter().any(|&leg| stream.is_open_to(leg))
+    }
+
     /// The circuits of a stream that begins on this one at an exit; none if streams begin on another.
     pub(crate) fn of_stream_on(&self, circuit: u32) -> Option<LinkedSet> {
         match &self.linked {

@@ -125,6 +125,11 @@ impl Edge {
         }
     }
 
+    /// How many streams ended that the other end has not heard of, as far as this one knows.
+    pub(crate) fn ended(&self) -> usize {
+        self.ended.len()
+    }
+
     /// Whether a stream ended here, so that what still arrives of it means nothing.
     pub(crate) fn has_ended(&self, name: StreamId) -> bool {
         self.ended.binary_search(&name).is_ok() && self.stream(name).is_none()
@@ -169,7 +174,7 @@ impl Edge {
         self.take_turn(|edge, place| {
             let stream = streams.get(place).filter(|stream| stream.has_work())?;
             let open = streams.gates[place as usize].is_open(now);
-            Some(open && stream.is_open_to(circuit) && !edge.legs.yielded.contains(&place))
+            Some(open && stream.is_open_to(circuit) && !edge.legs.leave(stream))
         })
     }
 

@@ -65,12 +65,6 @@ impl<P: Payload> Streams<P> {
         stream.map_or_else(Vec::new, |stream| stream.legs.clone())
     }
 
-    /// Whether a stream has several circuits.
-    pub(crate) fn has_legs(&self, place: u32) -> bool {
-        let stream = self.table.get(place);
-        stream.is_some_and(|stream| stream.legs.len() > 1)
-    }
-
     /// The present state of a stream, for measurement.
     pub(crate) fn view(&self, handle: StreamHandle) -> Option<StreamView> {
         let stream = self.get(self.table.place(handle.0)?)?;

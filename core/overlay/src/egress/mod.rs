@@ -383,6 +383,14 @@ impl<P: Payload> Egress<P> {
         }
     }
 
+    /// Removes the flows that shall wait to send no more.
+    pub(crate) fn retain_scheduled(&mut self, waits: &impl Fn(FlowId) -> bool) {
+        self.scheduler.retain(waits);
+        for link in &mut self.links {
+            link.parked.retain(|&flow| waits(flow));
+        }
+    }
+
     /// Fills `out`, which is empty, with a link's cells and control frames, and with feedback of flows that owe it,
     /// which `feedback` makes; returns their length.
     #[inline]
@@ -417,12 +425,20 @@ impl<P: Payload> Egress<P> {
         used
     }
 
-    /// Forgets everything about a flow towards its successor.
-    pub(crate) fn forget_flow(&mut self, id: FlowId, Port { link, circuit }: Port) {
-        self.scheduler.forget(id, link);
+    /// Forgets everything about a flow towards its successor; `scheduled` says whether it waits to send.
+    pub(crate) fn forget_flow(
+        &mut self,
+        id: FlowId,
+        Port { link, circuit }: Port,
+        scheduled: bool,
+    ) {
+        self.scheduler.forget(id);
         let cell = self.plan.link.cell_len();
         let state = &mut self.links[link.index()];
-        state.parked.retain(|&other| other != id);
+        if scheduled {
+            self.scheduler.remove(id, link);
+            state.parked.retain(|&other| other != id);
+        }
         // The name may be given to another circuit before they leave.
         state.drop_cells(circuit, cell);
         self.unblock(link);

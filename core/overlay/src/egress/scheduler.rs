@@ -216,14 +216,31 @@ impl Scheduler {
         }
     }
 
-    /// Removes a flow for good.
-    pub(crate) fn forget(&mut self, flow: FlowId, link: LinkId) {
+    /// Forgets what a flow sent of late. It waits no more.
+    pub(crate) fn forget(&mut self, flow: FlowId) {
         if let Some(activity) = &mut self.activity {
             activity.forget(flow);
         }
+    }
+
+    /// Removes a flow that waits.
+    pub(crate) fn remove(&mut self, flow: FlowId, link: LinkId) {
         let index = self.ring(link);
+        self.rings[index].flows.retain(&|other| other != flow);
+        self.end_turn_if_empty(index);
+    }
+
+    /// Removes the flows that shall wait no more.
+    pub(crate) fn retain(&mut self, waits: &impl Fn(FlowId) -> bool) {
+        for index in 0..self.rings.len() {
+            self.rings[index].flows.retain(waits);
+            self.end_turn_if_empty(index);
+        }
+    }
+
+    /// Takes a ring without flows out of the turns.
+    fn end_turn_if_empty(&mut self, index: usize) {
         let ring = &mut self.rings[index];
-        ring.flows.remove(flow);
         if ring.flows.is_empty() && std::mem::take(&mut ring.in_turns) {
             if self.turns.front() == Some(&index) {
                 self.end_turn();
@@ -268,10 +285,10 @@ impl Waiting {
         }
     }
 
-    fn remove(&mut self, flow: FlowId) {
+    fn retain(&mut self, waits: &impl Fn(FlowId) -> bool) {
         match self {
-            Self::InTurn(flows) => flows.retain(|&other| other != flow),
-            Self::QuietestFirst(flows) => flows.retain(|Reverse((_, _, other))| *other != flow),
+            Self::InTurn(flows) => flows.retain(|&flow| waits(flow)),
+            Self::QuietestFirst(flows) => flows.retain(|Reverse((_, _, flow))| waits(*flow)),
         }
     }
 }
@@ -351,7 +368,7 @@ mod tests {
     fn the_flow_that_sent_least_of_late_goes_first() {
         let mut scheduler = filled_in(Scope::Node, EWMA);
         // Three flows send alone while the fourth has nothing to send.
-        scheduler.forget(flow(2), LinkId::new(1));
+        scheduler.remove(flow(2), LinkId::new(1));
         assert_eq!(order(&mut scheduler, 1, 6), [0, 1, 3, 0, 1, 3]);
         scheduler.push(flow(2), LinkId::new(1));
         assert_eq!(order(&mut scheduler, 1, 5), [2, 2, 0, 1, 3]);
@@ -374,10 +391,19 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_flow_is_never_served() {
+    fn a_flow_that_was_removed_is_never_served() {
         let mut scheduler = filled(Scope::Link);
-        scheduler.forget(flow(0), LinkId::new(0));
-        scheduler.forget(flow(2), LinkId::new(1));
+        scheduler.remove(flow(0), LinkId::new(0));
+        scheduler.remove(flow(2), LinkId::new(1));
         assert_eq!(order(&mut scheduler, 1, 4), [1, 3, 1, 3]);
+    }
+
+    #[test]
+    fn removing_many_at_once_is_as_removing_each() {
+        for (scope, by) in [(Scope::Link, EWMA), (Scope::Node, Order::RoundRobin)] {
+            let mut scheduler = filled_in(scope, by);
+            scheduler.retain(&|other| other != flow(0) && other != flow(2));
+            assert_eq!(order(&mut scheduler, 1, 4), [1, 3, 1, 3]);
+        }
     }
 }

@@ -10,7 +10,7 @@ use super::visit::Visit;
 use crate::edge::{Offer, Resequencer, Stream};
 use crate::{Direction, EndSignal, Event, FlowId, Gate, HopControl, LegUse, Violation};
 
-/// Streams that a client may have on one circuit.
+/// Streams that a client may have on one circuit, with those that ended and that it has not heard of.
 const MAX_STREAMS: usize = 4096;
 
 /// What became of a cell at a sink.
@@ -158,7 +158,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         if known
             || !at_exit
             || header.stream == StreamId::CIRCUIT
-            || edge.streams().len() >= MAX_STREAMS
+            || edge.streams().len() + edge.ended() >= MAX_STREAMS
         {
             return Err(Violation::Unexpected(header.command));
         }

@@ -67,36 +67,32 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// Lets all legs of a circuit's streams package: what one heard may let the others go on.
     pub(super) fn refill_legs(&mut self, now: Instant, circuit: u32) {
         let edge = self.circuits.get(circuit).and_then(|it| it.edge.as_ref());
-        if edge.is_none_or(|edge| edge.legs.all.is_empty()) {
+        let Some(edge) = edge.filter(|edge| !edge.legs.all.is_empty()) else {
             return;
-        }
-        let mut turn = 0;
-        while let Some(place) = self.stream_at(circuit, turn) {
-            if self.streams.has_legs(place) {
-                self.refill_stream(now, place);
-            }
-            turn += 1;
-        }
+        };
+        let legs = edge.legs.all.clone();
+        self.refill_in_turn(now, &legs);
     }
 
-    /// The place of the stream at a position of a circuit's end.
-    fn stream_at(&self, circuit: u32, position: usize) -> Option<u32> {
-        let edge = self.circuits.get(circuit)?.edge.as_ref()?;
-        let &(_, place) = edge.streams().get(position)?;
-        Some(place)
-    }
-
-    /// Lets all legs of a stream take what it offers, the preferred ones first.
+    /// Lets all legs of a stream take what it offers.
     pub(super) fn refill_stream(&mut self, now: Instant, place: u32) {
-        let mut refilled = None;
-        while let Some(leg) = self.next_leg(place, refilled) {
-            refilled = Some(leg);
-            if let Some(stream) = self.streams.get(place).filter(|it| it.has_work())
-                && let Some(circuit) = self.circuits.get_mut(leg.1)
-                && let Some(edge) = &mut circuit.edge
-            {
-                edge.offer(stream.id, place);
+        let legs = self.streams.legs(place);
+        let stream = self.streams.get(place).filter(|it| it.has_work());
+        if let Some(name) = stream.map(|stream| stream.id) {
+            for &leg in &legs {
+                if let Some(edge) = self.edge(leg) {
+                    edge.offer(name, place);
+                }
             }
+        }
+        self.refill_in_turn(now, &legs);
+    }
+
+    /// Lets legs package, the preferred ones first.
+    fn refill_in_turn(&mut self, now: Instant, legs: &[u32]) {
+        let mut refilled = None;
+        while let Some(leg) = self.next_leg(legs, refilled) {
+            refilled = Some(leg);
             let source = self.source_flow(leg.1);
             self.refill_flow(now, leg.1);
             if let Some(mut visit) = self.visit(now, leg.1) {
@@ -105,10 +101,9 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         }
     }
 
-    /// The leg of a stream behind `after`, by preference: its rank and number.
-    fn next_leg(&self, place: u32, after: Option<(u64, u32)>) -> Option<(u64, u32)> {
-        let legs = self.streams.get(place)?.legs.iter();
-        let ranked = legs.map(|&leg| (self.rank(leg), leg));
+    /// The first of some legs behind `after`, by preference: its rank and number.
+    fn next_leg(&self, legs: &[u32], after: Option<(u64, u32)>) -> Option<(u64, u32)> {
+        let ranked = legs.iter().map(|&leg| (self.rank(leg), leg));
         ranked
             .filter(|leg| after.is_none_or(|after| *leg > after))
             .min()
@@ -122,17 +117,17 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     /// Lets one circuit package, of those streams whose next cell it does not leave to a better
     /// leg. Whether it packaged, and could take no more.
     fn refill_flow(&mut self, now: Instant, circuit: u32) -> bool {
-        let yielded = self.yielded(now, circuit);
+        let better = self.better_legs(now, circuit);
         let source = self.source_flow(circuit);
         let Some(mut visit) = self.visit(now, circuit) else {
             return false;
         };
         if let Some(edge) = &mut visit.circuit.edge {
-            edge.legs.yielded = yielded;
+            edge.legs.better = better;
         }
         let packaged = visit.package(source.direction());
         if let Some(edge) = &mut visit.circuit.edge {
-            edge.legs.yielded.clear();
+            edge.legs.better.clear();
         }
         match packaged {
             Ok(packaged) => packaged,
@@ -143,23 +138,15 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         }
     }
 
-    /// The streams whose next cell a circuit leaves to a better leg.
-    fn yielded(&self, now: Instant, circuit: u32) -> Vec<u32> {
+    /// The legs to which a circuit leaves what they may take, too.
+    fn better_legs(&self, now: Instant, circuit: u32) -> Vec<u32> {
         let edge = self.circuits.get(circuit).and_then(|it| it.edge.as_ref());
         let Some(edge) = edge.filter(|edge| edge.is_ranked()) else {
             return Vec::new();
         };
-        let places = edge.offering();
         let own = edge.preference;
-        let yields = |place: &u32| {
-            let Some(stream) = self.streams.get(*place) else {
-                return false;
-            };
-            let legs = stream.legs.iter().filter(|&&leg| stream.offers(leg));
-            let better = |leg: &u32| self.goes_before(now, *leg, own.rank, own.wait_for_best_leg);
-            stream.legs.len() > 1 && legs.copied().any(|leg| better(&leg))
-        };
-        places.filter(yields).collect()
+        let better = |leg: &u32| self.goes_before(now, *leg, own.rank, own.wait_for_best_leg);
+        edge.legs.all.iter().copied().filter(better).collect()
     }
 
     /// Whether a circuit goes before one of rank `rank`, which waits for it if `waits`.

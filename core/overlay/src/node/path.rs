@@ -106,7 +106,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
                 Some(leg) => stream.pin(Some(leg.circuit())),
                 None => stream.park(),
             }
-            self.refill_stream(now, place);
         }
+        self.refill_legs(now, id.circuit());
     }
 }

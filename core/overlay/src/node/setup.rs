@@ -239,7 +239,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             path.close(id);
         }
         if let Some(port) = flow.outbound {
-            self.egress.forget_flow(id, port);
+            self.egress.forget_flow(id, port, flow.scheduled);
         }
         if let Some(port) = flow.inbound {
             self.egress.link(port.link).reports.forget(id);
@@ -303,11 +303,29 @@ impl<H: HopControl, P: Payload> Node<H, P> {
 
     /// Closes all circuits of a link, whose number may be given to another one.
     pub(super) fn drop_link(&mut self, now: Instant, link: LinkId) {
-        for circuit in self.egress.link(link).circuits() {
+        let circuits = self.egress.link(link).circuits();
+        self.unschedule(&circuits);
+        for circuit in circuits {
             self.remove_circuit(now, circuit, Closing::Here(Reason::Unreachable));
         }
         self.egress.remove_link(link);
         self.layers.hop.close_link(link);
+    }
+
+    /// Takes the flows of circuits out of the scheduler: many at once, for one takes as long as all do.
+    fn unschedule(&mut self, places: &[u32]) {
+        for &place in places {
+            if let Some(circuit) = self.circuits.get_mut(place) {
+                for direction in [Direction::Forward, Direction::Backward] {
+                    circuit[direction].scheduled = false;
+                }
+            }
+        }
+        let circuits = &self.circuits;
+        self.egress.retain_scheduled(&|id| {
+            let circuit = circuits.get(id.circuit());
+            circuit.is_some_and(|circuit| circuit[id.direction()].scheduled)
+        });
     }
 }
 
