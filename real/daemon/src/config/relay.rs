@@ -33,8 +33,8 @@ pub struct RelayConfig {
     /// Where the relay takes links, by UDP or TCP as the network's transport has it: an address, or one
     /// of each family.
     pub listen: Listen,
-    /// Threads that share the circuits; one where a rate is limited or that of the access link is known,
-    /// else one a core, by default.
+    /// Threads that share the circuits; one where a rate is limited or that of the access link is known, or the link
+    /// is emulated, else one a core, by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u16>,
     /// Memory for links, circuits and cells that wait; "512 MiB" by default.
@@ -69,7 +69,8 @@ pub struct RelayConfig {
     pub trace: Option<Trace>,
 }
 
-/// A limit on what a relay forwards, all circuits together: a token bucket for each direction.
+/// A limit on what leaves to relays and clients, all circuits and both of their directions together: a token
+/// bucket. What an exit and servers send each other does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Bucket {
@@ -162,16 +163,13 @@ impl RelayConfig {
 
     /// The number of workers on a machine of this many cores.
     ///
-    /// A limit on the rate, or that of the access link, is kept by one worker, unless the operator wants
-    /// more: each then has its part of it. Nor are there more workers by default than have memory to work with.
+    /// A limit on the rate, or that of the access link, emulated or not, is kept by one worker, unless the operator
+    /// wants more: each then has its part of it. Nor are there more workers by default than have memory to work with.
     pub fn workers(&self, cores: usize) -> usize {
         let with_memory = self.memory.get() / LEAST_MEMORY.get();
         let with_memory = usize::try_from(with_memory).unwrap_or(usize::MAX);
-        let default = if self.bucket.is_some() || self.access.is_some() {
-            1
-        } else {
-            cores.min(with_memory)
-        };
+        let limited = self.bucket.is_some() || self.access.is_some() || self.link.is_some();
+        let default = if limited { 1 } else { cores.min(with_memory) };
         self.workers
             .map_or(default, usize::from)
             .clamp(1, MOST_WORKERS.into())

@@ -96,6 +96,8 @@ fn a_limited_rate_means_one_worker_and_a_burst_of_a_second() {
     assert_eq!(config.bucket.unwrap().burst(), Bytes::new(1_500_000));
     let config = RelayConfig::parse(&relay_text("access = { rate = '1500 kB/s' }")).unwrap();
     assert_eq!((config.workers(8), config.weight()), (1, None));
+    let config = RelayConfig::parse(&relay_text("link = { rate = '10 Mbit/s' }")).unwrap();
+    assert_eq!(config.workers(8), 1);
 }
 
 #[test]

@@ -33,7 +33,7 @@ use super::reach::Reach;
 use super::reload::{Reloadable, exit_limits, known, overlay};
 use super::role::Role;
 use super::scrape::Scrape;
-use super::shared::{Account, Shared, sum};
+use super::shared::{Account, Shared, Wanted, sum};
 use super::tokens::Source;
 use super::trace::Tracing;
 use super::worker::{Draining, Known, Links, Rest, Worker};
@@ -98,7 +98,7 @@ impl From<io::Error> for StartError {
 /// The counts of what a relay moves, and how others hear of them.
 type Counting = (Ledger, Arc<Mutex<Standing>>);
 
-/// A relay or client that runs. It ends when [`Running::end`] is called.
+/// A relay or client that runs. [`Running::end`] ends it and waits for that; it drains when it is dropped.
 #[derive(Debug)]
 pub struct Running {
     workers: Vec<Thread>,
@@ -112,13 +112,32 @@ pub struct Running {
     traces: Option<JoinHandle<()>>,
 }
 
-/// A worker's thread.
+/// A worker's thread. It drains when this is dropped.
 #[derive(Debug)]
 struct Thread {
     clock: Clock,
     shared: Arc<Shared>,
     waker: Arc<Waker>,
-    handle: JoinHandle<io::Result<()>>,
+    /// Until somebody waits for it.
+    handle: Option<JoinHandle<io::Result<()>>>,
+}
+
+impl Thread {
+    fn drain(&self) {
+        self.shared.end();
+        // A worker that cannot be woken looks a tenth of a second later.
+        let _ = self.waker.wake();
+    }
+
+    fn has_ended(&self) -> bool {
+        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.drain();
+    }
 }
 
 impl Running {
@@ -146,7 +165,7 @@ impl Running {
         let workers = self.workers.iter();
         let rounds = |worker: &Thread| worker.shared.rounds.load(Ordering::Relaxed);
         workers
-            .map(|worker| (!worker.handle.is_finished()).then(|| rounds(worker)))
+            .map(|worker| (!worker.has_ended()).then(|| rounds(worker)))
             .collect()
     }
 
@@ -193,21 +212,17 @@ impl Running {
     /// Takes nothing new from now on, and ends when streams have, or after as long as the
     /// configuration says.
     pub fn drain(&self) {
-        for worker in &self.workers {
-            worker.shared.end();
-            // A worker that cannot be woken looks a tenth of a second later.
-            let _ = worker.waker.wake();
-        }
+        self.workers.iter().for_each(Thread::drain);
     }
 
     /// Drains, and waits for that.
     ///
     /// # Errors
     /// If a worker has failed.
-    pub fn end(self) -> io::Result<()> {
+    pub fn end(mut self) -> io::Result<()> {
         self.drain();
-        let handles = self.workers.into_iter().map(|worker| worker.handle);
-        let workers = join_all(handles);
+        let handles = self.workers.iter_mut();
+        let workers = join_all(handles.filter_map(|worker| worker.handle.take()));
         let traces = self.traces.map_or(Ok(()), |traces| {
             let ended = traces.join();
             ended.map_err(|_| io::Error::other("the writer of traces panicked"))
@@ -580,14 +595,15 @@ impl Workers {
         count: usize,
         tracing: Option<Tracing>,
     ) -> Self {
+        let share = |rate| share_of_rate(rate, count as u64);
         Self {
             network: network.clone(),
             listen: config.listen.addresses().to_vec(),
-            link: config.link.clone(),
-            access: config.access.map_or_else(
-                || config.access_rate(),
-                |access| Some(share_of_rate(access.rate, count as u64)),
-            ),
+            link: config.link.clone().map(|link| EmulatedLink {
+                rate: link.rate.map(share),
+                ..link
+            }),
+            access: config.access_rate().map(share),
             memory: Bytes::new(config.memory.get() / count as u64),
             patience: config.drain,
             tracing,
@@ -626,7 +642,11 @@ impl Workers {
         };
         let (worker, waker) = build()?;
         // The waker of a worker that began anew is not told: it looks often enough by itself.
-        let again = move || build().map(|it| it.0).map_err(io::Error::other);
+        let wanted = shared.clone();
+        let again = move || match wanted.wanted() {
+            Wanted::End => Ok(None),
+            _ => build().map(|it| Some(it.0)).map_err(io::Error::other),
+        };
         let counted = shared.clone();
         let handle = thread::Builder::new()
             .name(format!("worker {number}"))
@@ -635,7 +655,7 @@ impl Workers {
             clock,
             shared,
             waker,
-            handle,
+            handle: Some(handle),
         })
     }
 

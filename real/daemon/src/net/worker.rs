@@ -136,15 +136,10 @@ impl<R: Role> Worker<R> {
                 return self.say_goodbye(&mut events);
             }
             self.wait(&mut events, account_at)?;
-            let now = self.clock.now();
-            for event in &events {
-                let ready = (event.is_readable(), event.is_writable());
-                self.on_ready(now, Source::of(event.token()), ready);
-            }
         }
     }
 
-    /// Waits for the next event or timeout.
+    /// Waits for the next timeout, or until something is ready, and notes that.
     fn wait(&mut self, events: &mut Events, account_at: Instant) -> io::Result<()> {
         self.rest_until_paid();
         let now = self.clock.now();
@@ -158,13 +153,21 @@ impl<R: Role> Worker<R> {
         if !busy {
             self.alarm.set(now, next)?;
         }
-        match self
-            .poll
-            .poll(events, busy.then_some(std::time::Duration::ZERO))
-        {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            other => other,
+        self.poll(events, busy.then_some(std::time::Duration::ZERO))
+    }
+
+    /// Waits for this long, or until something is ready, and notes that.
+    fn poll(&mut self, events: &mut Events, wait: Option<std::time::Duration>) -> io::Result<()> {
+        match self.poll.poll(events, wait) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            other => other?,
         }
+        let now = self.clock.now();
+        for event in &*events {
+            let ready = (event.is_readable(), event.is_writable());
+            self.on_ready(now, Source::of(event.token()), ready);
+        }
+        Ok(())
     }
 
     /// Sleeps if the bucket pays for cells again soon, and nothing may leave before: cells and feedback that
@@ -407,8 +410,7 @@ impl<R: Role> Worker<R> {
                 self.account(now);
                 return Ok(());
             }
-            self.poll
-                .poll(events, Some(std::time::Duration::from_millis(10)))?;
+            self.poll(events, Some(std::time::Duration::from_millis(10)))?;
         }
     }
 }

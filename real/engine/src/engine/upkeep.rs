@@ -76,7 +76,7 @@ impl Engine {
         self.admission.set_draining(draining);
     }
 
-    /// Closes all circuits and links; what is left to be sent says so.
+    /// Closes all circuits, and links of datagrams; what is left to be sent says so.
     pub fn shut_down(&mut self, now: Instant) {
         let circuits: Vec<CircuitKey> = self.circuits.keys().collect();
         for key in circuits {
