@@ -125,7 +125,9 @@ impl WaitReport {
     fn on_forwarded(&mut self, flow: &mut Flow, cx: &mut HopCx<'_>, sample: &Forwarded) {
         flow.wait.hear(sample.ext, cx.now);
         if let Some(rtt) = sample.rtt {
+            // Feedback that waits for company is no queue, so no round trip counts as shorter.
             let base = self.base_rtts.with(cx.now, cx.site, Some(rtt));
+            let base = base.max(self.config.feedback_delay);
             flow.measure(cx.now, rtt.saturating_sub(base), base);
         }
         let wait = flow.wait.value(self.config.expiry.get(), cx.now);
