@@ -126,9 +126,12 @@ fn put(at: &mut Item, steps: &[Step], value: &Value) -> Result<(), String> {
 /// Whether what is of this name can stand in `at`, and the members that are asked for next can be in it.
 fn check_table(at: &Item, name: &str, next: &[Step]) -> Result<(), String> {
     let Some(table) = at.as_table_like() else {
-        let found = at.type_name();
+        let found = at.as_value().map(|value| value.clone().decorated("", ""));
+        let found = found.map_or(String::new(), |value| value.to_string());
+        let found = found.lines().next().unwrap_or("a list of tables");
         return Err(format!(
-            "{name} would stand in a value of type {found}; allowed is a key of a table"
+            "{name} would stand in {found}, which is no table: set that as a whole, such as \
+             {{ {name} = … }} with what else it needs"
         ));
     };
     if matches!(next, [Step::Member(_), ..]) && !table.contains_key(name) {
@@ -284,7 +287,7 @@ mod tests {
         assert!(refusal(TEXT, "b[2].c").contains("b[2].c: there is no [2]; allowed"));
         assert!(refusal(TEXT, "b[xx].c").contains("did you mean \"x\"?"));
         assert!(refusal(TEXT, "a[0]").contains("allowed is a list"));
-        assert!(refusal(TEXT, "a.b").contains("a key of a table"));
+        assert!(refusal(TEXT, "a.b").contains("b would stand in \"1 ms\", which is no table"));
         for key in ["", ".a", "a.", "a b", "[0]", "b[0", "b[0]c", "\"a"] {
             assert!(refusal(TEXT, key).contains("it is no key"), "{key}");
         }

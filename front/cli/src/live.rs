@@ -98,10 +98,7 @@ fn results(folder: &Path, options: &LiveOptions) -> Result<(), Failure> {
         (!options.changes.is_empty(), "--set"),
     ] {
         if given {
-            return Err(Failure::bad_input(format_args!(
-                "{option}: allowed with a scenario, and {} is a folder",
-                folder.display()
-            )));
+            return Err(hopflow_api::needs_scenario(option, folder));
         }
     }
     let stream = Recording::load(folder, options.seed)?.stream();
@@ -112,11 +109,15 @@ fn results(folder: &Path, options: &LiveOptions) -> Result<(), Failure> {
 }
 
 fn simulation(target: &str, options: &LiveOptions) -> Result<Simulation, Failure> {
-    let (mut scenario, _) = options.changes.of(target).load(&Order::default())?;
-    if !options.transports.is_empty() {
+    let (source, order) = (options.changes.of(target), Order::default());
+    let scenario = if options.transports.is_empty() {
+        source.load(&order)?.0
+    } else {
         hopflow_api::check_presets(&options.transports)?;
+        let mut scenario = hopflow_api::load_to_compare(&source, &order)?;
         scenario.compare(options.transports.iter().map(String::as_str));
-    }
+        scenario
+    };
     let pace = options.speed.unwrap_or(Pace::REAL_TIME);
     Ok(Simulation::new(scenario, options.seed, pace)?)
 }

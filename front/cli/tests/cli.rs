@@ -159,6 +159,32 @@ fn values_of_a_scenario_are_changed_on_the_command_line() {
         "{message}"
     );
 
+    let message = refusal(folder.path(), &["explain", results, "--seeds", "1"]);
+    assert!(message.starts_with("--seeds: allowed with a"), "{message}");
+    for (arguments, expected) in [
+        (
+            "compare tiny.toml --transports vanilla,backtap --set transports.vanilla.options.circuit-window=100",
+            "--set transports.vanilla.options.circuit-window: has no effect with --transports",
+        ),
+        (
+            "run tiny.toml --seeds 1 --set seeds=2",
+            "--set seeds: has no effect with --seeds",
+        ),
+        (
+            "explain tiny.toml --transport nope",
+            "--transport: the scenario has no \"nope\"; allowed: ",
+        ),
+        (
+            "run tiny.toml --set circuits[0].start=100s",
+            "tiny.toml: circuits[0].start: \"100 s\": nobody would start; allowed is ",
+        ),
+        ("atlas results --out atlas", "results holds no experiment"),
+    ] {
+        let arguments: Vec<_> = arguments.split(' ').collect();
+        let message = refusal(folder.path(), &arguments);
+        assert!(message.starts_with(expected), "{message}");
+    }
+
     // What is wrong with the file itself has its line; what was mended is not told.
     let zero = SCENARIO.replace("seeds = 2", "seeds = 0");
     fs::write(folder.path().join("zero.toml"), zero).unwrap();

@@ -30,6 +30,13 @@ pub fn atlas(folder: &Path, out: &Path) -> Result<PathBuf, Failure> {
             "{folder} is no folder; `hopflow reproduce all` makes one with results"
         )));
     }
+    let atlas = read_atlas(folder, None, &BTreeMap::new())?;
+    if atlas.experiments.iter().all(|entry| entry.found.is_err()) {
+        let folder = folder.display();
+        return Err(Failure::bad_input(format!(
+            "{folder} holds no experiment; `hopflow reproduce all` makes a folder with results"
+        )));
+    }
     write_atlas(folder, out, &BTreeMap::new())
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hopflow_lab::scenario::allowed;
 use hopflow_report::{Kind, significant};
-use hopflow_results::{Cause, Class, Download, Folder, Manifest, Part, RunEntry, Stage, Transfer};
+use hopflow_results::{Cause, Class, Download, Folder, Part, RunEntry, Stage, Transfer};
 
 use crate::failure::Failure;
 use crate::order::Source;
@@ -97,15 +97,14 @@ struct Found<'a> {
 /// If the folder or scenario cannot be used, no breakdown was recorded, or nothing fits the choice.
 pub fn explain(target: &Source, choice: &Choice, runner: &Runner) -> Result<Explained, Failure> {
     if let Some(folder) = target.folder() {
-        if matches!(target, Source::Changed(..)) {
-            return Err(Failure::bad_input(format_args!(
-                "--set: allowed with a scenario, and {} is a folder",
-                folder.display()
-            )));
+        let changed = matches!(target, Source::Changed(..)).then_some("--set");
+        if let Some(option) = changed.into_iter().chain(runner.order.given()).next() {
+            return Err(needs_scenario(option, folder));
         }
         return explain_folder(folder, choice);
     }
     let (mut scenario, _) = target.load(runner.order)?;
+    labels("the scenario has", &scenario.labels(), choice)?;
     scenario.record.breakdown = true;
     let text = scenario.to_toml();
     let finished = runner.scenario(scenario, &text)?;
@@ -113,10 +112,18 @@ pub fn explain(target: &Source, choice: &Choice, runner: &Runner) -> Result<Expl
     explain_folder(&finished.folder, choice)
 }
 
+/// An option that means something with a scenario alone, where a folder is given.
+pub fn needs_scenario(option: &str, folder: &Path) -> Failure {
+    Failure::bad_input(format_args!(
+        "{option}: allowed with a scenario, and {} is a folder",
+        folder.display()
+    ))
+}
+
 fn explain_folder(path: &Path, choice: &Choice) -> Result<Explained, Failure> {
     let folder = Folder::open(path);
     let manifest = folder.read_manifest()?;
-    let labels = labels(&manifest, choice)?;
+    let labels = labels("the results have", &manifest.transports, choice)?;
     if !manifest
         .runs
         .iter()
@@ -140,7 +147,13 @@ fn explain_folder(path: &Path, choice: &Choice) -> Result<Explained, Failure> {
     }
     if transports.is_empty() {
         let none = format!("{}: no download that fits was completed", path.display());
-        return Err(Failure::bad_input(none));
+        let failure = Failure::bad_input(none);
+        return Err(match (choice.circuit, choice.class) {
+            (Some(circuit), Some(class)) => failure.with_hint(format!(
+                "Circuit {circuit} may be of another class than {class}: leave --class out."
+            )),
+            _ => failure,
+        });
     }
     Ok(Explained {
         folder: path.to_owned(),
@@ -149,16 +162,15 @@ fn explain_folder(path: &Path, choice: &Choice) -> Result<Explained, Failure> {
 }
 
 /// The transports that are asked for.
-fn labels(manifest: &Manifest, choice: &Choice) -> Result<Vec<String>, Failure> {
+fn labels(who: &str, known: &[String], choice: &Choice) -> Result<Vec<String>, Failure> {
     let Some(wanted) = &choice.transport else {
-        return Ok(manifest.transports.clone());
+        return Ok(known.to_vec());
     };
-    if manifest.transports.contains(wanted) {
+    if known.contains(wanted) {
         return Ok(vec![wanted.clone()]);
     }
-    let known = manifest.transports.iter().map(String::as_str);
-    let allowed = allowed(wanted, known);
-    let problem = format!("--transport: the results have no \"{wanted}\"; {allowed}");
+    let allowed = allowed(wanted, known.iter().map(String::as_str));
+    let problem = format!("--transport: {who} no \"{wanted}\"; {allowed}");
     Err(Failure::bad_input(problem))
 }
 

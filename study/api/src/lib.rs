@@ -33,6 +33,7 @@ pub use describe::{describe, dictionary_json};
 pub use divide::{Lacking, MadeRun, lacking, make_lacking, simulated};
 pub use explain::{
     Choice, Explained, ExplainedDownload, ExplainedPart, ExplainedTransport, explain,
+    needs_scenario,
 };
 pub use failure::{Failure, Kind};
 pub use hopflow_reproductions::judge;
@@ -41,7 +42,7 @@ pub use order::{Order, Source};
 pub use report::write_report;
 pub use reproduce::{Reproduced, reproduce};
 pub use reproduce_all::{AllReproduced, reproduce_all};
-pub use run::{Evaluated, check_presets, run};
+pub use run::{Evaluated, check_presets, load_to_compare, run};
 pub use runner::{RESULTS, Runner};
 pub use single::{Made, Runs, Single, keys, run_each};
 pub use summary::{comparison_json, summary};

@@ -65,10 +65,13 @@ pub fn validate(source: &Source) -> Result<String, Failure> {
     };
     let circuits: u32 = scenario.circuits.iter().map(|group| group.count).sum();
     let needs = Needs::of(&scenario);
+    let record = &scenario.record;
+    let traced = !record.qlog.is_empty() || !record.packets.is_empty();
+    let apart = if traced { ", traces not counted" } else { "" };
     Ok(format!(
         "{} is valid: {} runs ({transports} transports, {variants}{seeds} seeds) of {} each, \
          {} relays, {circuits} circuits\n\
-         A run needs about {needs}.\n",
+         A run needs about {needs}{apart}.\n",
         source.name(),
         runs * seeds,
         scenario.duration.0,

@@ -31,6 +31,21 @@ pub enum Source {
     Changed(Box<Self>, Vec<(String, String)>),
 }
 
+impl Order {
+    /// What only a scenario can be run with, of what is given: where results of a folder are read, it means
+    /// nothing.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let given = [
+            (self.out.is_some(), "--out"),
+            (self.seeds.is_some(), "--seeds"),
+            (self.circuits.is_some(), "--circuits"),
+            (self.threads.is_some(), "--threads"),
+        ];
+        let given = given.into_iter().filter(|(given, _)| *given);
+        given.map(|(_, option)| option)
+    }
+}
+
 impl Source {
     /// What messages call a text that comes from no file.
     const TEXT: &str = "scenario";
@@ -47,8 +62,11 @@ impl Source {
     /// The scenario and its text, with circuits from a file if the order names one.
     ///
     /// # Errors
-    /// If there is none, or it is not valid.
+    /// If there is none, or it is not valid, or what is changed in it means nothing with this order.
     pub fn load(&self, order: &Order) -> Result<(Scenario, String), InputError> {
+        if order.seeds.is_some() {
+            self.refuse_changes("seeds", "--seeds")?;
+        }
         let text = self.text()?;
         let parsed = Scenario::parse_with(&text, self.name(), order.circuits.as_deref());
         let scenario = parsed.map_err(|error| match self {
@@ -62,6 +80,22 @@ impl Source {
             }
         })?;
         Ok((scenario, text))
+    }
+
+    /// Refuses changes of a section, in whose place an option has something else.
+    ///
+    /// # Errors
+    /// The first change that would have no effect.
+    pub fn refuse_changes(&self, section: &str, option: &str) -> Result<(), InputError> {
+        let Self::Changed(source, changes) = self else {
+            return Ok(());
+        };
+        let first = |key: &str| key.split(['.', '[']).next() == Some(section);
+        if let Some((key, _)) = changes.iter().find(|(key, _)| first(key)) {
+            let problem = format!("has no effect with {option}; allowed is one of both");
+            return Err(InputError::at(format!("--set {key}"), problem));
+        }
+        source.refuse_changes(section, option)
     }
 
     /// The folder that is meant, if it is no scenario but one.

@@ -57,11 +57,22 @@ fn with_transports(
     transports: &[String],
     order: &Order,
 ) -> Result<(Scenario, String), Failure> {
-    check_transports(transports)?;
-    let (mut scenario, _) = source.load(order)?;
+    check_transports(transports, source, order)?;
+    let mut scenario = load_to_compare(source, order)?;
     scenario.compare(transports.iter().map(String::as_str));
     let text = scenario.to_toml();
     Ok((scenario, text))
+}
+
+/// A scenario whose transports will be replaced.
+///
+/// # Errors
+/// If it cannot be used, or its transports or variants are changed.
+pub fn load_to_compare(source: &Source, order: &Order) -> Result<Scenario, Failure> {
+    for section in ["transports", "branch"] {
+        source.refuse_changes(section, "--transports")?;
+    }
+    Ok(source.load(order)?.0)
 }
 
 /// Whether the transports are different, and all of them known.
@@ -83,8 +94,19 @@ pub fn check_presets(transports: &[String]) -> Result<(), Failure> {
 }
 
 /// Whether there are two or more transports that can be run side by side.
-fn check_transports(transports: &[String]) -> Result<(), Failure> {
-    check_presets(transports)?;
+fn check_transports(transports: &[String], source: &Source, order: &Order) -> Result<(), Failure> {
+    check_presets(transports).map_err(|failure| {
+        let labels = source.load(order).map(|(scenario, _)| scenario.labels());
+        let labels = labels.unwrap_or_default();
+        let is_preset = |name: &String| presets().iter().any(|preset| preset.name == name);
+        if transports
+            .iter()
+            .any(|it| labels.contains(it) && !is_preset(it))
+        {
+            return failure.with_hint("`hopflow run` compares the scenario's own labels.");
+        }
+        failure
+    })?;
     let names = || presets().into_iter().map(|preset| preset.name);
     if transports.is_empty() {
         let all = names().collect::<Vec<_>>().join(", ");

@@ -13,7 +13,7 @@ pub(crate) struct SpaceOptions {
     /// How circuits share it: shared, per-circuit
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     multiplexing: Vec<String>,
-    /// What holds cells back at each hop: none, credit, delay-window, and registered controls
+    /// What holds cells back at each hop: none, credit, delay-window, and controls that another program registers for sweeps
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]
     hop_control: Vec<String>,
     /// What holds cells back at the source: none, window, vegas, tcp, worst-hop, and registered

@@ -249,7 +249,7 @@ impl Circuits {
     fn check(&self, key: &str, scenario: &Scenario) -> Check {
         check_count(&format!("{key}.count"), u64::from(self.count))?;
         self.access.check(&format!("{key}.access"))?;
-        self.check_times(key)?;
+        self.check_times(key, scenario.duration.0)?;
         let workload = format!("{key}.workload");
         self.workload.check(&workload)?;
         self.workload
@@ -280,7 +280,7 @@ impl Circuits {
 }
 
 impl Circuits {
-    fn check_times(&self, key: &str) -> Check {
+    fn check_times(&self, key: &str, end: Duration) -> Check {
         if let Some(arrivals) = &self.arrivals {
             arrivals.check(&format!("{key}.arrivals"))?;
             if self.start != at_once() {
@@ -288,6 +288,13 @@ impl Circuits {
                                the two";
                 return fail(&format!("{key}.start"), problem);
             }
+        }
+        let first = self.start.smallest();
+        if self.arrivals.is_none() && first >= end {
+            let problem = format!(
+                "\"{first}\": nobody would start; allowed is less than the duration, \"{end}\""
+            );
+            return fail(&format!("{key}.start"), problem);
         }
         if self.workload.uploads() && matches!(self.rebuild, Some(Rebuild::After(_))) {
             let problem = "is for users that download; allowed here is \"never\"";

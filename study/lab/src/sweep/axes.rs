@@ -143,11 +143,17 @@ fn values(
     chosen: &[String],
     all: impl IntoIterator<Item = Info>,
 ) -> Result<Vec<Info>, InputError> {
-    let mut all: Vec<Info> = all.into_iter().filter(|info| info.swept).collect();
-    let is_known = |name: &String| all.iter().any(|value| value.name == name);
-    if let Some(name) = chosen.iter().find(|name| !is_known(name)) {
+    let (mut all, others): (Vec<Info>, Vec<Info>) = all.into_iter().partition(|info| info.swept);
+    let has = |values: &[Info], name: &String| values.iter().any(|value| value.name == name);
+    if let Some(name) = chosen.iter().find(|name| !has(&all, name)) {
         let allowed = allowed(name, names(&all));
-        let problem = format!("\"{name}\" is unknown; {allowed}");
+        let problem = if has(&others, name) {
+            format!(
+                "\"{name}\" is no value of a sweep, but `hopflow compare` takes presets with it; {allowed}"
+            )
+        } else {
+            format!("\"{name}\" is unknown; {allowed}")
+        };
         return Err(InputError::at(format!("--{}", NAMES[axis]), problem));
     }
     all.retain(|value| chosen.is_empty() || chosen.iter().any(|name| name == value.name));
