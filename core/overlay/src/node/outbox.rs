@@ -50,12 +50,12 @@ impl<P> Outbox<P> {
     /// The next event for the driver.
     #[inline]
     pub(super) fn next_event(&mut self) -> Option<Event<P>> {
-        let event = self.events.pop_front();
+        let event = self.events.pop_front()?;
         if self.events.is_empty() {
             // The next one comes to where memory is in the cache.
             self.events.clear();
         }
-        event
+        Some(event)
     }
 
     #[inline]

@@ -134,6 +134,9 @@ impl Sender {
 
     /// What goes onto the wire next.
     pub(crate) fn next(&mut self, now: Instant) -> Option<Outgoing> {
+        if self.is_idle() {
+            return None;
+        }
         let before = self.board.pipe();
         let data = if self.due == Due::Tail {
             self.next_tail_probe(now)
@@ -159,6 +162,13 @@ impl Sender {
             self.timer.start(now);
         }
         None
+    }
+
+    /// Whether there is nothing to send, again or for the first time, and nobody who wants to know. Who only receives is
+    /// asked after each segment.
+    fn is_idle(&self) -> bool {
+        let nothing = self.due == Due::Nothing && !self.has_new() && !self.board.has_lost();
+        nothing && !self.loss.may_guess() && !self.congestion.is_modelled()
     }
 
     /// Whether pacing keeps something back for now; notes it, so that it is let go in time.

@@ -114,10 +114,11 @@ impl Connections {
         }
     }
 
-    /// Takes a frame that the peer of an end has written.
+    /// Takes frames that the peer of an end has written.
     #[inline]
-    pub(crate) fn expect(&mut self, end: ConnectionEnd, frame: Written) {
-        self.ends[end.index()].expect(frame);
+    pub(crate) fn expect(&mut self, end: ConnectionEnd, frames: impl Iterator<Item = Written>) {
+        let end = &mut self.ends[end.index()];
+        frames.for_each(|frame| end.expect(frame));
     }
 
     /// Reads a field of each part of an end; the number means nothing.

@@ -381,8 +381,8 @@ impl Lane {
             }
             match packet.content() {
                 Content::Datagram { start, len } => {
-                    let frames = shared.packets.frames_of(start, len);
-                    shared.frames.extend_from_slice(frames);
+                    shared.packets.take_frames((start, len), &mut shared.frames);
+                    let frames = &shared.frames;
                     if let Some(tracer) = &mut machine.tracer {
                         tracer.on_frames(shared.now, (node.position, link), frames, Way::Received);
                     }

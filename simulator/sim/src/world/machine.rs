@@ -161,8 +161,7 @@ impl Machine {
     /// Sends a datagram of the frames at hand, which take `len` bytes.
     #[inline]
     pub(crate) fn send_datagram(&mut self, to: LinkEnd, len: Bytes, shared: &mut Shared) {
-        let packet = shared.packets.datagram(to, len, &shared.frames);
-        shared.frames.clear();
+        let packet = shared.packets.datagram(to, len, &mut shared.frames);
         self.send(packet, shared);
     }
 

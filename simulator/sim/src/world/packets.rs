@@ -1,7 +1,7 @@
 //! Packets under way: links carry small handles, arenas hold the contents.
 
 use hopflow_tcp::Segment;
-use hopflow_units::Bytes;
+use hopflow_units::{Bytes, CircuitId};
 use hopflow_wire::Frame;
 
 use super::address::LinkEnd;
@@ -30,6 +30,9 @@ pub(crate) enum Content {
     /// A TCP segment.
     Segment(u32),
 }
+
+/// What stands where there is no frame.
+const EMPTY: Frame<Simulated> = Frame::Probe(CircuitId::new(0));
 
 /// Runs of frames have places for a power of two: the exponent.
 const fn class(len: u16) -> usize {
@@ -71,18 +74,20 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// A datagram of these frames, at least one, which take `len` bytes.
+    /// A datagram of these frames, at least one, which take `len` bytes; takes them.
     #[inline]
     pub(crate) fn datagram(
         &mut self,
         to: LinkEnd,
         len: Bytes,
-        frames: &[Frame<Simulated>],
+        frames: &mut Vec<Frame<Simulated>>,
     ) -> Packet {
+        let content = self.add_frames(frames);
+        frames.clear();
         Packet {
             to,
             size: (len + UDP_IP + FRAMING).get() as u32,
-            content: self.add_frames(frames),
+            content,
         }
     }
 
@@ -100,8 +105,8 @@ impl Packets {
     pub(crate) fn duplicate(&mut self, packet: Packet) -> Packet {
         let content = match packet.content {
             Content::Datagram { start, len } => {
-                let frames = self.frames_of(start, len).to_vec();
-                self.add_frames(&frames)
+                let mut frames = self.frames_of(start, len).to_vec();
+                self.add_frames(&mut frames)
             }
             Content::Segment(place) => self.add_segment(self.segment_at(place)),
         };
@@ -111,6 +116,17 @@ impl Packets {
     #[inline]
     pub(crate) fn frames_of(&self, start: u32, len: u16) -> &[Frame<Simulated>] {
         &self.frames[places(start, len)]
+    }
+
+    /// Takes the frames of a datagram, behind those in `frames`.
+    #[inline]
+    pub(crate) fn take_frames(
+        &mut self,
+        (start, len): (u32, u16),
+        frames: &mut Vec<Frame<Simulated>>,
+    ) {
+        let places = self.frames[places(start, len)].iter_mut();
+        frames.extend(places.map(|place| std::mem::replace(place, EMPTY)));
     }
 
     #[inline]
@@ -128,7 +144,7 @@ impl Packets {
     /// Takes a packet with its content out of these into others.
     pub(crate) fn pass(&mut self, packet: Packet, to: &mut Self) -> Packet {
         let content = match packet.content {
-            Content::Datagram { start, len } => to.add_frames(self.frames_of(start, len)),
+            Content::Datagram { start, len } => to.add_frames(&mut self.frames[places(start, len)]),
             Content::Segment(place) => to.add_segment(self.segment_at(place)),
         };
         self.free(packet);
@@ -144,19 +160,16 @@ impl Packets {
         }
     }
 
+    /// Takes frames, and leaves what means nothing in their places.
     #[inline]
-    fn add_frames(&mut self, frames: &[Frame<Simulated>]) -> Content {
+    fn add_frames(&mut self, frames: &mut [Frame<Simulated>]) -> Content {
         let len = frames.len() as u16;
-        let start = if let Some(start) = self.free_runs[class(len)].pop() {
-            self.frames[places(start, len)].clone_from_slice(frames);
-            start
-        } else {
+        let start = self.free_runs[class(len)].pop().unwrap_or_else(|| {
             let start = self.frames.len();
-            self.frames.extend_from_slice(frames);
-            self.frames
-                .resize(start + (1 << class(len)), frames[0].clone());
+            self.frames.resize(start + (1 << class(len)), EMPTY);
             start as u32
-        };
+        });
+        self.frames[places(start, len)].swap_with_slice(frames);
         Content::Datagram { start, len }
     }
 

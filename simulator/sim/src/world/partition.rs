@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use hopflow_units::{Duration, Instant};
 
+use super::address::ConnectionAt;
 use super::agenda::{Agenda, Work};
 use super::grid::{Grid, Place};
 use super::lane::Lane;
 use super::mail::Mail;
-use super::outbox::{Arrival, Envelope, Outbox};
+use super::outbox::{Arrival, Envelope, Outbox, Written};
 use super::shared::Shared;
 use super::sorter::{Sorted, Sorter};
 use super::trunks::Trunks;
@@ -350,12 +351,7 @@ impl Partition {
             let trunks = self.mail.last_mut().expect("the links have a place");
             trunks.add(entry, &mut self.shared.packets);
         }
-        for (to, frame) in written.drain(..) {
-            match self.find(to.machine) {
-                Ok((_, lane)) => lane.connections.expect(to.end, frame),
-                Err(mail) => mail.written.push((to, frame)),
-            }
-        }
+        self.post_written(written);
         for (to, request) in requests.drain(..) {
             match self.find(to.machine) {
                 Ok((_, lane)) => lane.expect_request(to.index, request),
@@ -372,6 +368,22 @@ impl Partition {
             }
         }
         self.shared.out = out;
+    }
+
+    /// Passes frames that connections have taken on to their peers.
+    fn post_written(&mut self, written: &mut Vec<(ConnectionAt, Written)>) {
+        let mut written = written.drain(..).peekable();
+        while let Some((to, frame)) = written.next() {
+            match self.find(to.machine) {
+                Ok((_, lane)) => {
+                    // Those of a write are for one connection, which is looked up once.
+                    let others = std::iter::from_fn(|| written.next_if(|(other, _)| *other == to));
+                    let frames = std::iter::once(frame).chain(others.map(|(_, frame)| frame));
+                    lane.connections.expect(to.end, frames);
+                }
+                Err(mail) => mail.written.push((to, frame)),
+            }
+        }
     }
 
     /// Delivers what another partition has mailed.

@@ -182,8 +182,8 @@ mod tests {
     }
 
     fn send(pipe: &mut Pipe, packets: &mut Packets, number: u16) {
-        let frames = [Frame::Probe(CircuitId::new(number))];
-        let packet = packets.datagram(TO, Bytes::new(1000), &frames);
+        let mut frames = vec![Frame::Probe(CircuitId::new(number))];
+        let packet = packets.datagram(TO, Bytes::new(1000), &mut frames);
         pipe.send(Instant::ZERO, packet, packets);
     }
 
@@ -225,8 +225,8 @@ mod tests {
             send(&mut pipe, &mut packets, number);
         }
         // One is serialised, one waits, and one place serves all that were dropped.
-        let frames = [Frame::Probe(CircuitId::new(0))];
-        let next = packets.datagram(TO, Bytes::new(1), &frames);
+        let mut frames = vec![Frame::Probe(CircuitId::new(0))];
+        let next = packets.datagram(TO, Bytes::new(1), &mut frames);
         assert!(matches!(next.content(), Content::Datagram { start: 2, .. }));
         assert!(pipe.room_at(Instant::ZERO).is_some());
         assert_eq!(arrivals(&mut pipe, &mut packets), [0, 1]);
