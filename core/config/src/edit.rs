@@ -129,9 +129,16 @@ fn check_table(at: &Item, name: &str, next: &[Step]) -> Result<(), String> {
         let found = at.as_value().map(|value| value.clone().decorated("", ""));
         let found = found.map_or(String::new(), |value| value.to_string());
         let found = found.lines().next().unwrap_or("a list of tables");
+        let is_list = at.is_array_of_tables() || at.is_array();
+        let instead = if is_list {
+            "a member of it is [NUMBER] or [NAME], and [*] are all".to_owned()
+        } else {
+            format!(
+                "where a table may stand, set that as a whole, such as {{ {name} = … }} with what else it needs"
+            )
+        };
         return Err(format!(
-            "{name} would stand in {found}, which is no table: set that as a whole, such as \
-             {{ {name} = … }} with what else it needs"
+            "{name} would stand in {found}, which is no table; {instead}"
         ));
     };
     if matches!(next, [Step::Member(_), ..]) && !table.contains_key(name) {
@@ -288,6 +295,8 @@ mod tests {
         assert!(refusal(TEXT, "b[xx].c").contains("did you mean \"x\"?"));
         assert!(refusal(TEXT, "a[0]").contains("allowed is a list"));
         assert!(refusal(TEXT, "a.b").contains("b would stand in \"1 ms\", which is no table"));
+        assert!(refusal(TEXT, "b.c").contains("c would stand in a list of tables"));
+        assert!(refusal(TEXT, "b.c").contains("a member of it is [NUMBER]"));
         for key in ["", ".a", "a.", "a b", "[0]", "b[0", "b[0]c", "\"a"] {
             assert!(refusal(TEXT, key).contains("it is no key"), "{key}");
         }

@@ -90,7 +90,10 @@ impl Source {
         let Self::Changed(source, changes) = self else {
             return Ok(());
         };
-        let first = |key: &str| key.split(['.', '[']).next() == Some(section);
+        let first = |key: &str| {
+            let first = key.split(['.', '[']).next().unwrap_or_default();
+            first.trim_matches('"') == section
+        };
         if let Some((key, _)) = changes.iter().find(|(key, _)| first(key)) {
             let problem = format!("has no effect with {option}; allowed is one of both");
             return Err(InputError::at(format!("--set {key}"), problem));

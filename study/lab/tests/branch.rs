@@ -317,6 +317,10 @@ fn what_cannot_be_branched_is_refused() {
             variant("circuits = [{ path = \"published\", workload = \"web\" }]"),
             "branch.variants[0].circuits[0].path",
         ),
+        (
+            variant("circuits = [{ path = [\"exit\"], workload = \"web\", start = \"4 s\" }]"),
+            "branch.variants[0].circuits[0].start: \"4 s\": nobody would start; allowed is less than \"4 s\"",
+        ),
         (variant("optoins = {}"), "did you mean \"options\""),
     ] {
         assert!(message.contains(expected), "{message}\n{expected}");

@@ -216,7 +216,7 @@ impl Scheduler {
         }
     }
 
-    /// Forgets what a flow sent of late. It waits no more.
+    /// Forgets what a flow sent of late.
     pub(crate) fn forget(&mut self, flow: FlowId) {
         if let Some(activity) = &mut self.activity {
             activity.forget(flow);

@@ -10,7 +10,8 @@ use super::visit::Visit;
 use crate::edge::{Offer, Resequencer, Stream};
 use crate::{Direction, EndSignal, Event, FlowId, Gate, HopControl, LegUse, Violation};
 
-/// Streams that a client may have on one circuit, with those that ended and that it has not heard of.
+/// Streams that a client may have on one circuit, with those that ended here and that it has not heard of. Clients of ours
+/// begin half as many.
 const MAX_STREAMS: usize = 4096;
 
 /// What became of a cell at a sink.
@@ -154,6 +155,8 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             return Ok(Taken::No);
         };
         let known = edge.stream(header.stream).is_some();
+        // Its name is used again: nothing of the one that ended can follow.
+        edge.forget_ended(header.stream);
         let at_exit = direction == Direction::Forward;
         if known
             || !at_exit
@@ -164,7 +167,6 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         }
         let set = edge.legs.of_stream_on(self.place);
         let set = set.ok_or(Violation::Unexpected(header.command))?;
-        edge.forget_ended(header.stream);
         let Some(target) = flows[direction as usize].queue.pop() else {
             return Ok(Taken::No);
         };

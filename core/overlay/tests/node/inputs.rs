@@ -2,11 +2,11 @@
 
 use crate::support::{PlainConfig, QUEUE_LIMIT};
 use hopflow_overlay::{
-    CircuitSpec, Direction, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec, Info, NodeCx,
-    NodeEnv, Site, Stack, StreamHandle, StreamSpec, Tick, Violation,
+    CircuitSpec, Direction, Event, Factory, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec,
+    Host, Info, NodeCx, NodeEnv, Site, Stack, StreamHandle, StreamSpec, Tick, Violation,
 };
 use hopflow_testkit::{Bench, Counted};
-use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, StreamId};
+use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand, RelayHeader};
 
 /// A window of a cell, and one more for each link that is gone.
@@ -190,6 +190,81 @@ fn what_comes_of_a_link_that_is_gone_is_ignored() {
         assert!(exit.room(new, Bench::ROOM).frames.is_empty());
         assert_eq!(exit.host.counters().strays, 0);
     }
+}
+
+#[test]
+fn what_waits_for_a_link_that_is_gone_is_forgotten_and_the_rest_leaves() {
+    let now = Instant::ZERO;
+    for (config, has_room) in [
+        (PlainConfig::datagrams(), true),
+        (PlainConfig::streams(), false),
+    ] {
+        let factory = config.factory();
+        let mut host: Box<dyn Host<Counted>> = factory.node(&NodeEnv {
+            node: NodeId::new(0),
+            bucket: None,
+            access: None,
+            phase: 0.5,
+        });
+        let links = [host.add_link(), host.add_link()];
+        for link in links {
+            let circuit = host.open_circuit(&CircuitSpec {
+                prev: None,
+                next: Some(HopSpec {
+                    link,
+                    circuit: Bench::CIRCUIT,
+                    queue_limit: factory.plan().link.queue_limit,
+                }),
+            });
+            let stream = host.open_stream(&StreamSpec {
+                id: Bench::STREAM,
+                legs: vec![circuit],
+                hold: Cells::ZERO,
+            });
+            let stream = stream.expect("the circuit begins here");
+            host.begin_stream(now, stream, vec![7; 5].into(), Bytes::new(5));
+        }
+        let mut frames = Vec::new();
+        if !has_room {
+            assert!(host.poll_transmit(now, &mut frames).is_none());
+        }
+        host.remove_link(now, links[0]);
+        if !has_room {
+            host.set_room(now, links[1], Bytes::new(100_000));
+        }
+        let (link, _) = host.poll_transmit(now, &mut frames).expect("a cell waits");
+        assert_eq!(link, links[1]);
+        assert!(matches!(frames[..], [Frame::Cell(_)]), "{frames:?}");
+        assert!(host.poll_transmit(now, &mut frames).is_none());
+    }
+}
+
+#[test]
+fn names_of_streams_that_ended_here_count_until_the_client_confirms() {
+    let mut exit = Bench::exit(&PlainConfig::streams().factory());
+    exit.room(0, Bytes::new(100_000_000));
+    let begin = |exit: &mut Bench, name: u16| {
+        let header = RelayHeader::control(RelayCommand::Begin, StreamId::new(name));
+        let cell = Counted::control(header, exit.now);
+        let mut frames = vec![Bench::cell(u64::from(name), cell)];
+        exit.host.receive(exit.now, LinkId::new(0), &mut frames);
+        while exit.host.poll_transmit(exit.now, &mut frames).is_some() {}
+        while let Some(event) = exit.host.poll_event() {
+            match event {
+                Event::Begun { stream, .. } => exit.host.close_stream(exit.now, stream),
+                Event::Closed { violation, .. } => return violation,
+                _ => {}
+            }
+        }
+        None
+    };
+    // The exit has a stream already, named 1.
+    for name in 2..=4096 {
+        assert_eq!(begin(&mut exit, name), None, "{name}");
+    }
+    assert_eq!(begin(&mut exit, 2), None, "the name is used again");
+    let wrong = Violation::Unexpected(RelayCommand::Begin);
+    assert_eq!(begin(&mut exit, 5000), Some(wrong));
 }
 
 #[test]

@@ -164,8 +164,8 @@ impl Sender {
         None
     }
 
-    /// Whether there is nothing to send, again or for the first time, and nobody who wants to know. Who only receives is
-    /// asked after each segment.
+    /// Whether there is nothing to send, again or for the first time; never with BBR, which is to hear of it. A sender that
+    /// only receives is asked after each segment.
     fn is_idle(&self) -> bool {
         let nothing = self.due == Due::Nothing && !self.has_new() && !self.board.has_lost();
         nothing && !self.loss.may_guess() && !self.congestion.is_modelled()

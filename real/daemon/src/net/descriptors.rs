@@ -44,6 +44,8 @@ pub(super) fn is_out(error: &std::io::Error) -> bool {
 pub(super) struct Needs {
     /// For each link that others open: none with datagrams, two where it is passed on by a link of its own.
     pub(super) of_link: u32,
+    /// Links that it may open itself, apart from those that are in `of_link`: one to each relay.
+    pub(super) opened: u32,
     /// Whether it connects to servers.
     pub(super) exit: bool,
     pub(super) workers: usize,
@@ -54,8 +56,13 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// What a relay needs of so many workers, with the links of its transport.
-    pub(super) fn of(exit: bool, workers: usize, link: &LinkPlan, files: u32) -> Self {
+    /// What a relay needs of so many workers, with the links of its transport to so many relays.
+    pub(super) fn of(
+        exit: bool,
+        workers: usize,
+        (link, relays): (&LinkPlan, usize),
+        files: u32,
+    ) -> Self {
         let of_link = match (link.carrier, link.multiplexing) {
             (Carrier::Datagram, _) => 0,
             (Carrier::Stream, Multiplexing::Shared) => 1,
@@ -63,6 +70,7 @@ impl Needs {
         };
         Self {
             of_link,
+            opened: if of_link == 1 { relays as u32 } else { 0 },
             exit,
             workers,
             files,
@@ -86,7 +94,8 @@ impl Needs {
     pub(super) fn fit(self, limits: RelayLimits) -> RelayLimits {
         let connections = if self.exit { limits.connections } else { 0 };
         let wanted = u64::from(self.of_link) * u64::from(limits.links) + u64::from(connections);
-        let others = OF_PROCESS + u64::from(self.files) + OF_WORKER * self.workers as u64;
+        let held = u64::from(self.files) + u64::from(self.opened);
+        let others = OF_PROCESS + held + OF_WORKER * self.workers as u64;
         let left = self
             .descriptors
             .map_or(wanted, |all| all.saturating_sub(others));
@@ -130,16 +139,38 @@ mod tests {
         ..RelayLimits::default()
     };
 
+    const NEEDS: Needs = Needs {
+        of_link: 0,
+        opened: 0,
+        exit: false,
+        workers: 2,
+        files: 0,
+        descriptors: None,
+    };
+
     fn fitted(of_link: u32, exit: bool, descriptors: Option<u64>) -> (u32, u32) {
         let needs = Needs {
             of_link,
             exit,
-            workers: 2,
-            files: 0,
             descriptors,
+            ..NEEDS
         };
         let limits = needs.fit(LIMITS());
         (limits.links, limits.connections)
+    }
+
+    #[test]
+    fn links_that_the_relay_opens_need_descriptors_too() {
+        let links = |free| {
+            let needs = Needs {
+                of_link: 1,
+                opened: 500,
+                descriptors: Some(OF_PROCESS + 2 * OF_WORKER + free),
+                ..NEEDS
+            };
+            needs.fit(LIMITS()).links
+        };
+        assert_eq!([links(1500), links(1000)], [1000, 500]);
     }
 
     #[test]

@@ -323,8 +323,7 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
     let own = identity.certificate.fingerprint();
     let overlay = Arc::new(overlay(config, own, &network.directory));
     let files = config.trace.as_ref().map_or(0, |trace| trace.circuits);
-    let links = &network.factory.plan().link;
-    let needs = Needs::of(config.exit.is_some(), count, links, files);
+    let needs = network.needs(config.exit.is_some(), count, files);
     let limits = needs.fit(config.limits);
     let told = Arc::new(Mutex::new(limits));
     let counting = counting(config, calendar)?;
@@ -503,6 +502,12 @@ impl LoadedNetwork {
         Ok(Self { directory, factory })
     }
 
+    /// What a relay needs descriptors for.
+    fn needs(&self, exit: bool, workers: usize, files: u32) -> Needs {
+        let links = (&self.factory.plan().link, self.directory.relays.len());
+        Needs::of(exit, workers, links, files)
+    }
+
     /// How the directory calls a relay.
     fn nickname(&self, relay: &Hex<32>) -> &str {
         let listed = self.directory.relay(relay);
@@ -643,9 +648,13 @@ impl Workers {
         let (worker, waker) = build()?;
         // The waker of a worker that began anew is not told: it looks often enough by itself.
         let wanted = shared.clone();
-        let again = move || match wanted.wanted() {
-            Wanted::End => Ok(None),
-            _ => build().map(|it| Some(it.0)).map_err(io::Error::other),
+        let again = move || {
+            // Who tries does not stand still.
+            wanted.rounds.fetch_add(1, Ordering::Relaxed);
+            match wanted.wanted() {
+                Wanted::End => Ok(None),
+                _ => build().map(|it| Some(it.0)).map_err(io::Error::other),
+            }
         };
         let counted = shared.clone();
         let handle = thread::Builder::new()

@@ -139,7 +139,7 @@ impl<R: Role> Worker<R> {
         }
     }
 
-    /// Waits for the next timeout, or until something is ready, and notes that.
+    /// Waits for the next timeout, or until something is ready, and sees to that.
     fn wait(&mut self, events: &mut Events, account_at: Instant) -> io::Result<()> {
         self.rest_until_paid();
         let now = self.clock.now();
@@ -153,19 +153,26 @@ impl<R: Role> Worker<R> {
         if !busy {
             self.alarm.set(now, next)?;
         }
-        self.poll(events, busy.then_some(std::time::Duration::ZERO))
+        self.poll(events, busy.then_some(std::time::Duration::ZERO), |_| true)
     }
 
-    /// Waits for this long, or until something is ready, and notes that.
-    fn poll(&mut self, events: &mut Events, wait: Option<std::time::Duration>) -> io::Result<()> {
+    /// Waits for this long, or until something is ready, and sees to those of that which `counts`.
+    fn poll(
+        &mut self,
+        events: &mut Events,
+        wait: Option<std::time::Duration>,
+        counts: impl Fn(&Source) -> bool,
+    ) -> io::Result<()> {
         match self.poll.poll(events, wait) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             other => other?,
         }
         let now = self.clock.now();
         for event in &*events {
-            let ready = (event.is_readable(), event.is_writable());
-            self.on_ready(now, Source::of(event.token()), ready);
+            let source = Source::of(event.token());
+            if counts(&source) {
+                self.on_ready(now, source, (event.is_readable(), event.is_writable()));
+            }
         }
         Ok(())
     }
@@ -257,20 +264,27 @@ impl<R: Role> Worker<R> {
                 busy = true;
             }
             busy |= self.role.work(&mut cx);
-            while let Some(action) = self.engine.poll_action() {
-                if let Links::Carriers(carriers) = &mut self.links {
-                    carriers.act(now, self.poll.registry(), &mut self.engine, action);
-                }
-                busy = true;
-            }
-            busy |= match &mut self.links {
-                Links::Datagrams(datagrams) => datagrams.transmit(now, &mut self.engine),
-                Links::Carriers(carriers) => carriers.transmit(now, &mut self.engine),
-            };
+            busy |= self.send(now);
             if !busy {
                 return;
             }
         }
+    }
+
+    /// Sends what the engine has to send, and does what it wants of connections; true if there was anything.
+    fn send(&mut self, now: Instant) -> bool {
+        let mut busy = false;
+        while let Some(action) = self.engine.poll_action() {
+            if let Links::Carriers(carriers) = &mut self.links {
+                carriers.act(now, self.poll.registry(), &mut self.engine, action);
+            }
+            busy = true;
+        }
+        let sent = match &mut self.links {
+            Links::Datagrams(datagrams) => datagrams.transmit(now, &mut self.engine),
+            Links::Carriers(carriers) => carriers.transmit(now, &mut self.engine),
+        };
+        busy || sent
     }
 
     /// Goes by what was changed, if anything was.
@@ -398,19 +412,24 @@ impl<R: Role> Worker<R> {
         self.role.streams() == 0 && !in_use
     }
 
-    /// Closes all links and sends the farewells.
+    /// Closes all links and sends the farewells. Applications and servers hear of it by their connections, and a client's
+    /// circuits are not built anew.
     fn say_goodbye(&mut self, events: &mut Events) -> io::Result<()> {
         let end = self.clock.now() + FAREWELL;
         self.engine.shut_down(self.clock.now());
         loop {
             let now = self.clock.now();
-            self.work(now);
+            while self.send(now) {}
+            while self.engine.poll_event(now).is_some() {}
             self.engine.observe(now);
             if now >= end {
                 self.account(now);
                 return Ok(());
             }
-            self.poll(events, Some(std::time::Duration::from_millis(10)))?;
+            let wait = std::time::Duration::from_millis(10);
+            self.poll(events, Some(wait), |source| {
+                !matches!(source, Source::Pipe(_))
+            })?;
         }
     }
 }

@@ -36,8 +36,15 @@ impl Scenario {
         if self.circuits.is_empty() {
             return fail("circuits", "a scenario has at least one circuit");
         }
-        for (key, circuits) in self.groups() {
+        let own = self.circuits.len();
+        for (number, (key, circuits)) in self.groups().enumerate() {
             circuits.check(&key, self)?;
+            // Those of variants come behind, and count their time from where the variants part.
+            let begin = self.branch_at().filter(|_| number >= own);
+            circuits.check_start(
+                &key,
+                self.duration.0.saturating_sub(begin.unwrap_or_default()),
+            )?;
         }
         let circuits = self.groups().map(|(_, group)| u64::from(group.count));
         check_count("circuits", circuits.sum())?;
@@ -249,7 +256,7 @@ impl Circuits {
     fn check(&self, key: &str, scenario: &Scenario) -> Check {
         check_count(&format!("{key}.count"), u64::from(self.count))?;
         self.access.check(&format!("{key}.access"))?;
-        self.check_times(key, scenario.duration.0)?;
+        self.check_times(key)?;
         let workload = format!("{key}.workload");
         self.workload.check(&workload)?;
         self.workload
@@ -280,7 +287,18 @@ impl Circuits {
 }
 
 impl Circuits {
-    fn check_times(&self, key: &str, end: Duration) -> Check {
+    /// Whether somebody starts before `end`.
+    fn check_start(&self, key: &str, end: Duration) -> Check {
+        let first = self.start.smallest();
+        if self.arrivals.is_none() && first >= end {
+            let problem =
+                format!("\"{first}\": nobody would start; allowed is less than \"{end}\"");
+            return fail(&format!("{key}.start"), problem);
+        }
+        Ok(())
+    }
+
+    fn check_times(&self, key: &str) -> Check {
         if let Some(arrivals) = &self.arrivals {
             arrivals.check(&format!("{key}.arrivals"))?;
             if self.start != at_once() {
@@ -288,13 +306,6 @@ impl Circuits {
                                the two";
                 return fail(&format!("{key}.start"), problem);
             }
-        }
-        let first = self.start.smallest();
-        if self.arrivals.is_none() && first >= end {
-            let problem = format!(
-                "\"{first}\": nobody would start; allowed is less than the duration, \"{end}\""
-            );
-            return fail(&format!("{key}.start"), problem);
         }
         if self.workload.uploads() && matches!(self.rebuild, Some(Rebuild::After(_))) {
             let problem = "is for users that download; allowed here is \"never\"";
