@@ -140,8 +140,6 @@ struct Idle {
 /// The time in which queues are to empty.
 #[derive(Clone, Copy, Debug, Default)]
 struct Emptying {
-    /// The window meanwhile (`probe_rtt_cwnd`).
-    window: u64,
     /// When it is over; `None`: too much is still in flight.
     until: Option<Instant>,
     round_ended: bool,
@@ -195,10 +193,7 @@ impl Bbr {
             bounds: Bounds::new(),
             probing: Probing {
                 rate: Probe::new(),
-                emptying: Emptying {
-                    window: initial,
-                    ..Emptying::default()
-                },
+                emptying: Emptying::default(),
             },
         }
     }
@@ -236,9 +231,8 @@ impl Bbr {
 
     /// The first round-trip time says how fast the first window leaves.
     pub(crate) fn see_round_trip(&mut self, now: Instant, round_trip: Duration) {
-        if self.path.round_trip.is_none() {
-            self.path.measured = now;
-            self.path.round_trip = Some(round_trip);
+        if self.path.round_trip().is_none() {
+            self.path.begin(now, round_trip);
             self.pacer
                 .set_rate(first_rate(self.window.initial, round_trip));
         }
@@ -416,7 +410,7 @@ impl Bbr {
 
     fn product_at(&self, rate: f64, gain: f64) -> u64 {
         let of_path = |it: Duration| (gain * rate * it.as_secs_f64()) as u64;
-        self.path.round_trip.map_or(self.window.initial, of_path)
+        self.path.round_trip().map_or(self.window.initial, of_path)
     }
 
     /// An amount in flight with what it takes to send it in bursts.
@@ -461,7 +455,7 @@ impl Bbr {
         };
         let mut size = size.max(self.window.floor());
         if self.phase == Phase::Empty {
-            size = size.min(self.probing.emptying.window);
+            size = size.min(self.emptying_window());
         }
         self.window.size = size.min(self.bound());
     }
@@ -484,7 +478,7 @@ impl Bbr {
     fn go_down(&mut self, now: Instant) {
         self.bounds.forget_round();
         let delivered = self.sampler.delivered();
-        let round_trip = self.path.round_trip.map_or(0, Duration::as_nanos);
+        let round_trip = self.path.round_trip().map_or(0, Duration::as_nanos);
         self.probing.rate.end(now, delivered ^ round_trip);
         self.rounds.start(delivered);
         self.phase = Phase::Down;
@@ -596,13 +590,8 @@ impl Bbr {
 /// Letting queues empty, to measure the round-trip time without them (section 5.3.4).
 impl Bbr {
     fn probe_round_trip(&mut self, ack: &AckState, sample: &Sample) {
-        self.path.check_age(ack.now);
-        if self.path.is_stale && self.phase != Phase::Empty {
-            let window = self.product(Phase::Empty.window_gain());
-            self.probing.emptying.window = window.max(self.window.floor());
-        }
         self.path.update_round_trip(ack.now, sample);
-        if self.phase != Phase::Empty && self.path.is_stale && !self.idle.restarted {
+        if self.phase != Phase::Empty && self.path.wants_probe && !self.idle.restarted {
             self.phase = Phase::Empty;
             self.save_window(ack.recovering);
             self.probing.emptying.until = None;
@@ -617,12 +606,19 @@ impl Bbr {
         }
     }
 
+    /// The window meanwhile (`BBRProbeRTTCwnd`).
+    fn emptying_window(&self) -> u64 {
+        let window = self.product(Phase::Empty.window_gain());
+        window.max(self.window.floor())
+    }
+
     /// Waits until little is in flight, then for a while and a round trip.
     fn wait_for_empty(&mut self, ack: &AckState) {
         self.sampler.limit(ack.in_flight);
+        let window = self.emptying_window();
         let emptying = &mut self.probing.emptying;
         if emptying.until.is_none() {
-            if ack.in_flight <= emptying.window {
+            if ack.in_flight <= window {
                 emptying.until = Some(ack.now + EMPTYING);
                 emptying.round_ended = false;
                 self.rounds.start(self.sampler.delivered());
@@ -640,7 +636,7 @@ impl Bbr {
         if self.probing.emptying.until.is_none_or(|until| now <= until) {
             return;
         }
-        self.path.measured = now;
+        self.path.end_probe(now);
         self.window.restore();
         self.bounds.lift();
         if self.full.ever {

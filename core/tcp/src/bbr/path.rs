@@ -8,6 +8,8 @@ use super::sampler::Sample;
 
 /// How long the smallest round-trip time is believed (`MinRTTFilterLen`).
 const ROUND_TRIP_AGE: Duration = Duration::from_secs(10);
+/// How long after the smallest one it is probed for (`ProbeRTTInterval`).
+const PROBE_AFTER: Duration = Duration::from_secs(5);
 /// Cycles of probing over which the largest rate counts (`MaxBwFilterLen`).
 const CYCLES: u64 = 2;
 /// Round trips over which acknowledgements that bunch count (`ExtraAckedFilterLen`).
@@ -46,17 +48,43 @@ impl Rounds {
     }
 }
 
+/// The smallest round-trip time of late.
+#[derive(Clone, Copy, Debug)]
+struct Smallest {
+    /// `None` before the first.
+    round_trip: Option<Duration>,
+    /// When it was measured, or an attempt to do so ended.
+    at: Instant,
+}
+
+impl Smallest {
+    const NONE: Self = Self {
+        round_trip: None,
+        at: Instant::ZERO,
+    };
+
+    /// Whether it is there, and is older than `age`.
+    fn is_older(&self, now: Instant, age: Duration) -> bool {
+        self.round_trip.is_some() && now > self.at + age
+    }
+
+    /// Whether another one takes its place: a smaller one, or any if it is too old.
+    fn yields_to(&self, other: Duration, is_old: bool) -> bool {
+        is_old || self.round_trip.is_none_or(|it| other < it)
+    }
+}
+
 /// The model of the path.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     rates: WindowedMax,
     cycle: u64,
-    /// The smallest round-trip time of late; `None` before the first.
-    pub(super) round_trip: Option<Duration>,
-    /// When it was measured, or an attempt to do so ended.
-    pub(super) measured: Instant,
-    /// Whether that was too long ago when this acknowledgement came.
-    pub(super) is_stale: bool,
+    /// What the model counts on (`min_rtt`).
+    smallest: Smallest,
+    /// What says when to probe for it (`probe_rtt_min_delay`).
+    probed: Smallest,
+    /// Whether that was too old when this acknowledgement came (`probe_rtt_expired`).
+    pub(super) wants_probe: bool,
     bunches: WindowedMax,
     bunch_since: Instant,
     bunch: u64,
@@ -67,9 +95,9 @@ impl Path {
         Self {
             rates: WindowedMax::default(),
             cycle: 0,
-            round_trip: None,
-            measured: Instant::ZERO,
-            is_stale: false,
+            smallest: Smallest::NONE,
+            probed: Smallest::NONE,
+            wants_probe: false,
             bunches: WindowedMax::default(),
             bunch_since: Instant::ZERO,
             bunch: 0,
@@ -93,20 +121,42 @@ impl Path {
         self.cycle += 1;
     }
 
-    /// Looks whether the smallest round-trip time is too old to be believed.
-    pub(super) fn check_age(&mut self, now: Instant) {
-        self.is_stale = self.round_trip.is_some() && now > self.measured + ROUND_TRIP_AGE;
+    /// The smallest round-trip time of late; `None` before the first.
+    pub(super) const fn round_trip(&self) -> Option<Duration> {
+        self.smallest.round_trip
+    }
+
+    /// Begins with a round-trip time.
+    pub(super) const fn begin(&mut self, now: Instant, round_trip: Duration) {
+        self.probed = Smallest {
+            round_trip: Some(round_trip),
+            at: now,
+        };
+        self.smallest = self.probed;
     }
 
     /// Takes the round-trip time of a sample if it is the smallest, or that is too old.
     pub(super) fn update_round_trip(&mut self, now: Instant, sample: &Sample) {
-        let Some(round_trip) = sample.round_trip else {
-            return;
-        };
-        if self.is_stale || self.round_trip.is_none_or(|it| round_trip < it) {
-            self.round_trip = Some(round_trip);
-            self.measured = now;
+        self.wants_probe = self.probed.is_older(now, PROBE_AFTER);
+        if let Some(round_trip) = sample.round_trip
+            && self.probed.yields_to(round_trip, self.wants_probe)
+        {
+            self.probed = Smallest {
+                round_trip: Some(round_trip),
+                at: now,
+            };
         }
+        let is_old = self.smallest.is_older(now, ROUND_TRIP_AGE);
+        if let Some(round_trip) = self.probed.round_trip
+            && self.smallest.yields_to(round_trip, is_old)
+        {
+            self.smallest = self.probed;
+        }
+    }
+
+    /// A probe for the smallest round-trip time is over.
+    pub(super) const fn end_probe(&mut self, now: Instant) {
+        self.probed.at = now;
     }
 
     /// Measures by how much acknowledgements run ahead of `rate`, as they do when they bunch; `cap`
