@@ -50,6 +50,11 @@ pub trait HopControl: Clone + Debug + Sized + Send + 'static {
         let _ = cx;
     }
 
+    /// A flow is over: forgets it. Its number may be given to another one.
+    fn close(&mut self, flow: FlowId) {
+        let _ = flow;
+    }
+
     /// A link is gone, after its flows. Its number may be given to another neighbour: forgets what
     /// was measured of this one.
     fn close_link(&mut self, link: LinkId) {

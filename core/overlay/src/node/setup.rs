@@ -235,6 +235,7 @@ impl<H: HopControl, P: Payload> Node<H, P> {
     fn retire_flow(&mut self, flow: &Flow<H::Flow, P>) {
         let id = flow.site.flow;
         self.busy.forget(id);
+        self.layers.hop.close(id);
         if let Some(path) = &mut self.layers.path {
             path.close(id);
         }

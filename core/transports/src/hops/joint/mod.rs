@@ -32,8 +32,8 @@ mod shares;
 mod word;
 
 use hopflow_overlay::{
-    AckSample, ConfigError, Features, FeedbackPlan, Forwarded, Gates, HopControl, HopCx, HopPlan,
-    HopSignal, Info, Metric, NodeEnv, Role, Site, Violation,
+    AckSample, ConfigError, Features, FeedbackPlan, FlowId, Forwarded, Gates, HopControl, HopCx,
+    HopPlan, HopSignal, Info, Metric, NodeEnv, Role, Site, Violation,
 };
 use hopflow_units::{Duration, Instant, LinkId, Rate};
 
@@ -153,9 +153,6 @@ impl HopControl for Joint {
     fn open(&mut self, site: &Site, gates: &mut Gates<'_>) -> Flow {
         gates.hop.set_window(self.rule.initial);
         self.ledger.open(site);
-        if let Some(competition) = &mut self.competition {
-            competition.open(site.flow.index());
-        }
         Flow {
             hop: HopWindow::new(&self.rule),
             departed: None,
@@ -200,6 +197,12 @@ impl HopControl for Joint {
             _ => return ignore(signal),
         }
         Ok(())
+    }
+
+    fn close(&mut self, flow: FlowId) {
+        if let Some(competition) = &mut self.competition {
+            competition.close(flow.index());
+        }
     }
 
     fn close_link(&mut self, link: LinkId) {

@@ -36,8 +36,8 @@ impl Arrivals {
         }
     }
 
-    /// A flow that had this place before is gone.
-    pub(super) fn open(&mut self, flow: usize) {
+    /// A flow is over.
+    pub(super) fn close(&mut self, flow: usize) {
         if let Some(last) = self.last.get_mut(flow) {
             *last = None;
         }
@@ -104,7 +104,7 @@ mod tests {
         };
         assert_eq!(run(1..4001, 20), 20.0);
         assert_eq!(run(4001..7001, 5), 5.0);
-        arrivals.open(3);
+        arrivals.close(3);
         arrivals.end_period(Instant::ZERO + Duration::from_millis(7200));
         assert_eq!(arrivals.active(), 4.0);
     }

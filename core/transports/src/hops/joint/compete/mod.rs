@@ -75,9 +75,9 @@ impl Competition {
         })
     }
 
-    /// A flow that had this place before is gone.
-    pub(super) fn open(&mut self, flow: usize) {
-        self.arrivals.open(flow);
+    /// A flow is over.
+    pub(super) fn close(&mut self, flow: usize) {
+        self.arrivals.close(flow);
     }
 
     /// A link is gone.
