@@ -128,9 +128,12 @@ impl TokenBucket {
         if missing <= 0 {
             return Instant::ZERO;
         }
-        let step = self.step.max(1);
-        let refills = (missing + step - 1) / step;
-        self.next_refill + self.config.interval * (refills as u64 - 1)
+        // In billionths of a token, as refills add up.
+        let missing = missing as u128 * NANOS - u128::from(self.rest);
+        let step = self.step as u128 * NANOS + u128::from(self.step_rest);
+        let refills = missing.div_ceil(step.max(1)).max(1);
+        let refills = u64::try_from(refills).unwrap_or(u64::MAX);
+        self.next_refill + self.config.interval * (refills - 1)
     }
 
     #[cold]
@@ -321,5 +324,21 @@ mod tests {
         let just_before = Instant::from_nanos(ready.as_nanos() - 1);
         assert!(bucket.tokens(just_before) < 512);
         assert!(bucket.tokens(ready) >= 512);
+    }
+
+    #[test]
+    fn tells_so_to_the_refill_where_each_brings_a_part_of_a_token() {
+        for rate in [701, 333_333, 1_000_001, 1_234_567, 1_999_999] {
+            let mut bucket = bucket(rate, Duration::from_millis(1));
+            bucket.pay(Bytes::new(rate));
+            for amount in 1..600 {
+                let ready = bucket.ready_at(Bytes::new(amount));
+                let just_before = Instant::from_nanos(ready.as_nanos() - 1);
+                assert!(bucket.tokens(just_before) < amount as i64, "{rate}: early");
+                let tokens = bucket.tokens(ready);
+                assert!(tokens >= amount as i64, "{rate}: {tokens} of {amount}");
+                bucket.pay(Bytes::new(tokens as u64));
+            }
+        }
     }
 }
