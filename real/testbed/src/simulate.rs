@@ -14,6 +14,7 @@ use hopflow_sim::spec::{
 };
 use hopflow_sim::{Outcome, Simulated, SpecError};
 use hopflow_units::{Bytes, Duration, Instant, NodeId, Rate};
+use hopflow_wire::CELL_DATA;
 
 use crate::clock;
 use crate::fetch::request;
@@ -160,17 +161,22 @@ impl Script {
             continued: false,
         };
         let address = ([127, 0, 0, 1], 50_000).into();
-        let get = |size: u64, pause| {
+        // `more` bytes stand for what follows the answer.
+        let get = |size: u64, more: u64| {
             let asked = request(address, size).len() as u64;
-            fetch(asked, head("200 OK", size).len() as u64 + size, pause)
+            let answer = head("200 OK", size).len() as u64 + size;
+            fetch(asked, answer + more, Duration::ZERO)
         };
         let connect = |pause| fetch(15, 1, pause);
+        // The byte's stream ends with a cell of its own, for the server closes behind the answer: both
+        // fill windows that one would not, so that the download begins with larger ones.
+        let end = CELL_DATA as u64;
         Self {
             fetches: vec![
                 connect(Duration::ZERO),
-                get(1, Duration::ZERO),
+                get(1, end),
                 connect(clock::span(SETTLE)),
-                get(settings.size.get(), Duration::ZERO),
+                get(settings.size.get(), 0),
             ],
         }
     }
