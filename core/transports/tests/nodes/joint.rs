@@ -1,6 +1,8 @@
 //! Joint control: the rates that nodes tell are max-min fair, and reach sources with requests.
 
-use hopflow_sim::spec::{BucketSpec, CrossSpec, QueueSpec, WorldSpec};
+use std::sync::Arc;
+
+use hopflow_sim::spec::{BucketSpec, CircuitSpec, CrossSpec, QueueSpec, Workload, WorldSpec};
 use hopflow_sim::{Outcome, Simulated};
 use hopflow_testkit::{Bench, Counted, Sent};
 use hopflow_units::{Bytes, Duration, Instant, NodeId, Rate};
@@ -189,4 +191,42 @@ fn circuits_have_little_more_of_a_link_than_its_operator_states() {
     // Windows hold 1.1 times what the words say, and four cells.
     assert!((0.4..0.65).contains(&half), "{half} of the link with half");
     assert!(right > 0.8, "{right} of the link with what it is");
+}
+
+/// What two endless downloads get over the relay 3 and the exit 4, of which one has a bucket, beside `quiet`
+/// circuits with a cell each way some twice a second; bytes per second.
+fn beside_quiet(limited: usize, quiet: u32) -> f64 {
+    let mut spec = shared_relay(None);
+    spec.nodes[2].access = spec.nodes[0].access.clone();
+    spec.nodes[limited].bucket = spec.nodes[3].bucket.take();
+    let user = CircuitSpec {
+        workload: Arc::new(Workload {
+            response: Some(Bytes::new(400)),
+            think: (Duration::from_millis(300), Duration::from_millis(600)),
+            server_delay: Duration::ZERO,
+            server_delay_max: Duration::ZERO,
+        }),
+        ..circuit(&[2, 3, 4], None)
+    };
+    spec.circuits.truncate(2);
+    spec.circuits.extend((0..quiet).map(|_| user.clone()));
+    let outcome = run(&spec, &*preset("joint"));
+    let bytes: u64 = outcome.circuits[..2]
+        .iter()
+        .map(|it| it.delivered.get())
+        .sum();
+    bytes as f64 / 20.0
+}
+
+#[test]
+fn circuits_with_a_cell_now_and_then_take_no_more_than_their_cells() {
+    for limited in [3, 4] {
+        let [alone, beside] = [0, 60].map(|quiet| beside_quiet(limited, quiet));
+        // Each has at most three cells a second each way; the exit pays for what leaves alone.
+        let cells = 60.0 * 3.0 * 531.0 * if limited == 3 { 2.0 } else { 1.0 };
+        assert!(
+            beside > alone - 1.1 * cells,
+            "{limited}: {beside} of {alone} B/s"
+        );
+    }
 }

@@ -60,10 +60,12 @@ struct Entry {
     role: Role,
     /// What the successor said last.
     word: Option<Word>,
-    /// Cells that arrived in this period, and whether some of them had to wait here.
-    arrived: u64,
-    waited: bool,
-    /// What the predecessor can bring; infinite where it is not known to be less.
+    /// Cells that came in this period, and whether something here held some of them back.
+    came: u64,
+    held: bool,
+    /// What the flow brought at most in the last period; infinite where it is not known.
+    brought: f64,
+    /// What it brings at most, as the shares have it.
     brings: f64,
     /// Whether the shares count the flow.
     counted: bool,
@@ -77,14 +79,23 @@ impl Entry {
         Self {
             role,
             word: None,
-            arrived: 0,
-            // What has just begun has not shown yet what it can do.
-            waited: true,
-            brings: f64::INFINITY,
+            came: 0,
+            held: false,
+            brought: unknown(role),
+            brings: unknown(role),
             counted: false,
             count: 0.0,
             quiet: true,
         }
+    }
+
+    /// Finds what the flow brings at most; infinite where that is not known, or held back here.
+    fn find_brings(&mut self) {
+        self.brings = if self.held {
+            f64::INFINITY
+        } else {
+            self.brought.max(reached(self.came))
+        };
     }
 
     /// What the flow takes at most of what leaves.
@@ -111,17 +122,23 @@ impl Entry {
         }
     }
 
+    /// Notes a cell, and whether others are held back.
+    fn note(&mut self, held: bool) {
+        self.came += 1;
+        self.count += 1.0;
+        self.held |= held;
+    }
+
     /// Ends a period of measurement.
-    fn measure(&mut self) {
-        let seconds = PERIOD.as_secs_f64();
-        self.brings = if self.waited || self.role == Role::Source {
+    fn end_period(&mut self) {
+        self.brought = if !self.counted {
+            unknown(self.role)
+        } else if self.held {
             f64::INFINITY
         } else {
-            // Two cells more, so that what had a pause can show that it is over.
-            (self.arrived as f64 * GROWTH + 2.0) / seconds
+            reached(self.came)
         };
-        self.arrived = 0;
-        self.waited = false;
+        (self.came, self.held) = (0, false);
     }
 }
 
@@ -157,15 +174,12 @@ impl Ledger {
 
     /// A cell arrived; with it `waiting` of its flow are here.
     pub(super) fn note_arrival(&mut self, flow: FlowId, waiting: u64) {
-        let entry = &mut self.flows[flow.index()];
-        entry.arrived += 1;
-        entry.count += 1.0;
-        entry.waited |= waiting > 2;
+        self.flows[flow.index()].note(waiting > 2);
     }
 
-    /// A cell left that had not arrived.
-    pub(super) fn note_departure(&mut self, flow: FlowId) {
-        self.flows[flow.index()].count += 1.0;
+    /// A cell left that had not arrived; perhaps the next one may not.
+    pub(super) fn note_departure(&mut self, flow: FlowId, held: bool) {
+        self.flows[flow.index()].note(held);
     }
 
     /// The successor of a flow said something.
@@ -223,6 +237,9 @@ impl Ledger {
             (Some(access), Some(paid)) => Some(access.min(paid)),
             (access, paid) => access.or(paid),
         };
+        for entry in &mut self.flows {
+            entry.find_brings();
+        }
         self.find_quiet(node);
         self.arriving = access.map(|capacity| {
             self.fill(node, capacity, |entry| {
@@ -248,12 +265,7 @@ impl Ledger {
         let left = kept(span);
         for entry in &mut self.flows {
             entry.count *= left;
-            if entry.counted {
-                entry.measure();
-            } else {
-                // A flow that pauses begins anew.
-                (entry.brings, entry.waited) = (f64::INFINITY, true);
-            }
+            entry.end_period();
         }
     }
 
@@ -290,6 +302,21 @@ impl Ledger {
         }
         Shares::new(capacity, &mut self.limits)
     }
+}
+
+/// What counts of a flow that has just begun, or goes on after a pause. A node reckons with what its own flows
+/// have shown, so that many with a cell now and then take little from others: what comes faster than it
+/// leaves is held back, and shows. At its end nothing is held back.
+const fn unknown(role: Role) -> f64 {
+    match role {
+        Role::Source | Role::Relay => 0.0,
+        Role::Sink => f64::INFINITY,
+    }
+}
+
+/// What a flow may have reached before it is measured again that has so many cells in a period.
+fn reached(cells: u64) -> f64 {
+    cells as f64 * GROWTH / PERIOD.as_secs_f64()
 }
 
 /// What is left of a count of cells after a time in which perhaps none passed.

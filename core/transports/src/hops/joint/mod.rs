@@ -268,7 +268,8 @@ impl Joint {
         flow.end_pause(cx.now);
         flow.departed = Some(cx.now);
         if cx.site.role == Role::Source {
-            self.ledger.note_departure(cx.site.flow);
+            let held = !cx.gate.is_open(cx.now);
+            self.ledger.note_departure(cx.site.flow, held);
         } else {
             self.say(flow, cx);
         }
