@@ -115,7 +115,7 @@ fn once_in_five_seconds_the_queue_empties() {
     }
     let between: Vec<_> = begun.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(between.iter().all(|it| *it > ms(5000)), "{begun:?}");
-    // A round trip that is smaller than in the first probe puts the second one off.
+    // A round trip that is smaller than the first probe found puts the second one off.
     let later = &between[1..];
     assert!(later.len() >= 5, "{begun:?}");
     assert!(later.iter().all(|it| *it < ms(5500)), "{begun:?}");

@@ -54,7 +54,7 @@ impl TokenBucket {
             },
             tokens: capacity(&config),
             next_refill: Instant::ZERO + config.phase,
-            step: (product / NANOS) as i64,
+            step: i64::try_from(product / NANOS).unwrap_or(i64::MAX),
             step_rest: (product % NANOS) as u64,
             rest: 0,
         }

@@ -2,19 +2,22 @@
 
 use crate::support::{PlainConfig, QUEUE_LIMIT};
 use hopflow_overlay::{
-    CircuitSpec, Direction, Event, Factory, Gates, HopControl, HopCx, HopPlan, HopSignal, HopSpec,
-    Host, Info, NodeCx, NodeEnv, Site, Stack, StreamHandle, StreamSpec, Tick, Violation,
+    CircuitSpec, Direction, Event, Factory, FlowId, Gates, HopControl, HopCx, HopPlan, HopSignal,
+    HopSpec, Host, Info, NodeCx, NodeEnv, Site, Stack, StreamHandle, StreamSpec, Tick, Violation,
 };
 use hopflow_testkit::{Bench, Counted};
 use hopflow_units::{Bytes, Cells, CircuitId, Duration, Instant, LinkId, NodeId, StreamId};
 use hopflow_wire::{Frame, Message, Neighbour, Payload, Reason, RelayCommand, RelayHeader};
 
-/// A window of a cell, and one more for each link that is gone.
-#[derive(Clone, Debug)]
-struct Closings(u64);
+/// A window of a cell, and one more for each link that is gone, after the flows that were over it.
+#[derive(Clone, Debug, Default)]
+struct Closings {
+    flows: Vec<FlowId>,
+    links: u64,
+}
 
 impl HopControl for Closings {
-    const INFO: Info = Info::new("closings", "counts links that are gone");
+    const INFO: Info = Info::new("closings", "counts flows and links that are gone");
     type Config = PlainConfig;
     type Flow = ();
 
@@ -23,20 +26,26 @@ impl HopControl for Closings {
     }
 
     fn new(_: &PlainConfig, _: &NodeEnv) -> Self {
-        Self(0)
+        Self::default()
     }
 
-    fn open(&mut self, _: &Site, gates: &mut Gates<'_>) {
-        gates.hop.set_window(Cells::new(1 + self.0));
+    fn open(&mut self, site: &Site, gates: &mut Gates<'_>) {
+        self.flows.push(site.flow);
+        gates.hop.set_window(Cells::new(1 + self.links));
     }
 
     fn on(&mut self, (): &mut (), _: &mut HopCx<'_>, _: HopSignal<'_>) -> Result<(), Violation> {
         Ok(())
     }
 
+    fn close(&mut self, flow: FlowId) {
+        let place = self.flows.iter().position(|it| *it == flow);
+        self.flows.remove(place.expect("it was opened"));
+    }
+
     fn close_link(&mut self, link: LinkId) {
-        assert_eq!(link, LinkId::new(0));
-        self.0 += 1;
+        assert_eq!((link, self.flows.len()), (LinkId::new(0), 0));
+        self.links += 1;
     }
 }
 
@@ -60,7 +69,7 @@ fn reopened(client: &mut Bench) {
 }
 
 #[test]
-fn a_control_hears_that_a_link_is_gone_before_its_number_is_used_again() {
+fn a_control_hears_that_flows_and_their_link_are_gone_before_the_number_is_used_again() {
     let factory: Stack<Closings> = PlainConfig::datagrams().stack();
     let mut client = Bench::client(&factory);
     assert_eq!(client.write(Bytes::new(10_000)).cells(0), 1);

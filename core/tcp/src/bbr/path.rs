@@ -223,3 +223,47 @@ impl FullPipe {
         self.ever |= self.now;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    fn see(path: &mut Path, millis: u64, round_trip: u64) {
+        let sample = Sample {
+            round_trip: Some(Duration::from_millis(round_trip)),
+            ..Sample::default()
+        };
+        path.update_round_trip(at(millis), &sample);
+    }
+
+    #[test]
+    fn a_probe_is_due_after_five_seconds_and_the_model_believes_the_smallest_for_ten() {
+        let mut path = Path::new();
+        path.begin(at(0), Duration::from_millis(50));
+        see(&mut path, 5000, 80);
+        assert!(!path.wants_probe);
+        see(&mut path, 6000, 80);
+        assert!(path.wants_probe);
+        assert_eq!(path.round_trip(), Some(Duration::from_millis(50)));
+        path.end_probe(at(6200));
+        see(&mut path, 9000, 90);
+        assert!(!path.wants_probe);
+        assert_eq!(path.round_trip(), Some(Duration::from_millis(50)));
+        see(&mut path, 10_001, 90);
+        assert_eq!(path.round_trip(), Some(Duration::from_millis(80)));
+    }
+
+    #[test]
+    fn a_smaller_round_trip_puts_the_probe_off() {
+        let mut path = Path::new();
+        path.begin(at(0), Duration::from_millis(50));
+        see(&mut path, 4000, 40);
+        see(&mut path, 8000, 60);
+        assert!(!path.wants_probe);
+        assert_eq!(path.round_trip(), Some(Duration::from_millis(40)));
+    }
+}

@@ -63,9 +63,9 @@ struct Entry {
     /// Cells that came in this period, and whether something here held some of them back.
     came: u64,
     held: bool,
-    /// What the flow brought at most in the last period; infinite where it is not known.
+    /// What the flow brought in the last period, in cells per second, or what `unknown` says.
     brought: f64,
-    /// What it brings at most, as the shares have it.
+    /// What it brings, as the shares have it; infinite if something here held cells back.
     brings: f64,
     /// Whether the shares count the flow.
     counted: bool,
@@ -89,7 +89,7 @@ impl Entry {
         }
     }
 
-    /// Finds what the flow brings at most; infinite where that is not known, or held back here.
+    /// Finds what the flow brings, for the shares that are about to be computed.
     fn find_brings(&mut self) {
         self.brings = if self.held {
             f64::INFINITY
@@ -177,7 +177,7 @@ impl Ledger {
         self.flows[flow.index()].note(waiting > 2);
     }
 
-    /// A cell left that had not arrived; perhaps the next one may not.
+    /// A cell left a source, whose gate perhaps lets no other follow now.
     pub(super) fn note_departure(&mut self, flow: FlowId, held: bool) {
         self.flows[flow.index()].note(held);
     }
@@ -304,9 +304,9 @@ impl Ledger {
     }
 }
 
-/// What counts of a flow that has just begun, or goes on after a pause. A node reckons with what its own flows
-/// have shown, so that many with a cell now and then take little from others: what comes faster than it
-/// leaves is held back, and shows. At its end nothing is held back.
+/// What counts of a flow that has just begun, or goes on after a pause: nothing but its cells, so that many
+/// with a cell now and then take little from others. What comes faster than it leaves is held back, and
+/// shows. At a sink nothing is held back and nothing would show, so that all is reckoned with.
 const fn unknown(role: Role) -> f64 {
     match role {
         Role::Source | Role::Relay => 0.0,
@@ -314,7 +314,7 @@ const fn unknown(role: Role) -> f64 {
     }
 }
 
-/// What a flow may have reached before it is measured again that has so many cells in a period.
+/// The rate, in cells per second, to which a flow with so many cells in a period may have grown.
 fn reached(cells: u64) -> f64 {
     cells as f64 * GROWTH / PERIOD.as_secs_f64()
 }
