@@ -194,7 +194,11 @@ impl Sender {
         if self.scoreboard.is_some() {
             self.settle(queue.head(), ack);
         }
-        news.ack_rtt = self.sent_at(ack - 1).and_then(|sent| sent.sample(now));
+        // In a recovery cells that were sent once, too, have waited behind the gap that it closes: of what
+        // covers a cell sent again nothing is a sample (Karn and Partridge, SIGCOMM '87).
+        if self.recovery.is_none() {
+            news.ack_rtt = self.sent_at(ack - 1).and_then(|sent| sent.sample(now));
+        }
         queue.acknowledge(ack);
         if !self.await_forward {
             self.forwarded = ack;
@@ -531,16 +535,33 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_sent_again_gives_no_sample() {
+    fn neither_a_cell_sent_again_nor_what_waited_for_it_gives_a_sample() {
         let mut hop = Hop::with_sent(5);
         hop.wait(30).ack(0, 4).unwrap();
         assert_eq!(hop.resends(), [0]);
         assert_eq!(hop.wait(30).ack(1, 0).unwrap().ack_rtt, None);
         assert_eq!(hop.forward(1), Ok(Some((1, None))));
+        assert_eq!(hop.ack(5, 0).unwrap().ack_rtt, None);
+        hop.send(1);
         assert_eq!(
-            hop.ack(5, 0).unwrap().ack_rtt,
-            Some(Duration::from_millis(60))
+            hop.wait(30).ack(6, 0).unwrap().ack_rtt,
+            Some(Duration::from_millis(30))
         );
+    }
+
+    #[test]
+    fn gaps_that_are_closed_one_in_a_round_trip_do_not_lengthen_the_time_out() {
+        let mut hop = Hop::with_sent(1);
+        hop.wait(30).ack(1, 0).unwrap();
+        hop.send(100);
+        hop.wait(30).ack(1, 50).unwrap();
+        for gap in (1..101).step_by(2) {
+            assert_eq!(hop.resends(), [gap]);
+            hop.wait(30).ack(gap + 2, 0).unwrap();
+        }
+        hop.send(1);
+        let after = hop.sender.deadline().unwrap().saturating_since(hop.now);
+        assert_eq!(after, CONFIG.min);
     }
 
     #[test]
