@@ -174,7 +174,12 @@ impl Ledger {
 
     /// A cell arrived; with it `waiting` of its flow are here.
     pub(super) fn note_arrival(&mut self, flow: FlowId, waiting: u64) {
-        self.flows[flow.index()].note(waiting > 2);
+        self.flows[flow.index()].note(is_backlog(waiting));
+    }
+
+    /// A cell left; `waiting` of its flow are still here.
+    pub(super) fn note_waiting(&mut self, flow: FlowId, waiting: u64) {
+        self.flows[flow.index()].held |= is_backlog(waiting);
     }
 
     /// A cell left a source, whose gate perhaps lets no other follow now.
@@ -237,8 +242,8 @@ impl Ledger {
             (Some(access), Some(paid)) => Some(access.min(paid)),
             (access, paid) => access.or(paid),
         };
-        for entry in &mut self.flows {
-            entry.find_brings();
+        for flow in node.busy_flows() {
+            self.flows[flow.index()].find_brings();
         }
         self.find_quiet(node);
         self.arriving = access.map(|capacity| {
@@ -312,6 +317,11 @@ const fn unknown(role: Role) -> f64 {
         Role::Source | Role::Relay => 0.0,
         Role::Sink => f64::INFINITY,
     }
+}
+
+/// Whether so many cells of a flow wait here because they are held back.
+const fn is_backlog(waiting: u64) -> bool {
+    waiting > 2
 }
 
 /// The rate, in cells per second, to which a flow with so many cells in a period may have grown.

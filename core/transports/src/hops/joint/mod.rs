@@ -271,6 +271,8 @@ impl Joint {
             let held = !cx.gate.is_open(cx.now);
             self.ledger.note_departure(cx.site.flow, held);
         } else {
+            self.ledger
+                .note_waiting(cx.site.flow, cx.queue.unsent.get());
             self.say(flow, cx);
         }
     }

@@ -44,8 +44,8 @@ impl Shares {
     /// What a flow may have whose limit has been counted.
     pub(super) fn of_counted(&self, limit: f64) -> f64 {
         if self.greedy == 0 {
-            // Alone it may take what it has and what all leave.
-            return self.spare + limit;
+            // Alone it may take what it has and what all leave, but no less than one that begins.
+            return (self.spare + limit).max(self.of_newcomer());
         }
         self.level
     }
@@ -101,6 +101,15 @@ mod tests {
         assert_eq!(shares.of_counted(10.0), 70.0);
         assert_eq!(shares.of_counted(30.0), 90.0);
         assert_eq!(shares.of_newcomer(), 60.0);
+    }
+
+    #[test]
+    fn who_has_little_may_have_no_less_than_who_begins() {
+        let shares = shares(100.0, &[0.0, 10.0, 80.0]);
+        assert_eq!(shares.of_newcomer(), 40.0);
+        assert_eq!(shares.of_counted(0.0), 40.0);
+        assert_eq!(shares.of_counted(10.0), 40.0);
+        assert_eq!(shares.of_counted(80.0), 90.0);
     }
 
     #[test]
