@@ -30,6 +30,7 @@ pub use check::{LAYER_KEYS, Misfit, check, redundant};
 pub use guests::NameTaken;
 pub use layer::{Around, LayerOptions, NoOptions};
 pub use presets::{Family, Preset};
+pub use read::allowed_values;
 pub use registry::{
     build, end_controls, hop_controls, path_choices, presets, register_end, register_hop,
     register_preset,

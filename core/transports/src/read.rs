@@ -82,7 +82,7 @@ impl Reader {
                 let read = alone.try_into::<T>();
                 read.map_err(|error| refusal(&key, value, &schema, error.message()))?;
                 if !is_in_range(value, &schema) {
-                    return Err(ConfigError::new(&key, value, allowed(&schema)));
+                    return Err(ConfigError::new(&key, value, allowed_values(&schema)));
                 }
                 own.insert(key.clone(), value.clone());
             }
@@ -131,7 +131,7 @@ fn refusal(key: &str, value: &Value, schema: &Json, problem: &str) -> ConfigErro
             let allowed = format!(
                 "one value, {}; to compare several, give each a label: [transports.LABEL] with the \
                  preset and this option",
-                allowed(schema)
+                allowed_values(schema)
             );
             ConfigError::new(key, value, allowed)
         }
@@ -139,7 +139,7 @@ fn refusal(key: &str, value: &Value, schema: &Json, problem: &str) -> ConfigErro
         Value::String(_) if schema["type"] == "string" && names(schema).is_empty() => {
             ConfigError::new(key, "", problem)
         }
-        _ => ConfigError::new(key, value, allowed(schema)),
+        _ => ConfigError::new(key, value, allowed_values(schema)),
     }
 }
 
@@ -173,8 +173,16 @@ fn list<'a>(schema: &'a Json, key: &str) -> &'a [Json] {
     list.map_or(&[], Vec::as_slice)
 }
 
-/// What a schema allows, in words.
-fn allowed(schema: &Json) -> String {
+/// What the schema of an option allows, in words.
+pub fn allowed_values(schema: &Json) -> String {
+    let forms = list(schema, "anyOf");
+    if !forms.is_empty() {
+        return forms
+            .iter()
+            .map(allowed_values)
+            .collect::<Vec<_>>()
+            .join(", or ");
+    }
     let names = names(schema);
     if !names.is_empty() {
         return names.join(", ");

@@ -224,6 +224,14 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Print the options of a transport with its defaults, as a scenario sets them
+    Options {
+        /// The name of a transport, as `hopflow list transports` prints them
+        transport: String,
+        /// Print them as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Say what the tables of results hold: columns, types, units
     Describe {
         /// One table; by default all

@@ -83,6 +83,7 @@ fn dispatch(cli: Cli, caller: &Caller) -> Result<(), Failure> {
         Some(Command::Live(command)) => command.execute(),
         Some(Command::Overlay(command)) => command.execute(caller),
         Some(Command::List { what, json }) => list::list(what, json),
+        Some(Command::Options { transport, json }) => list::options(&transport, json),
         Some(Command::Describe {
             table,
             json,

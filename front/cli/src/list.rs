@@ -1,4 +1,4 @@
-//! `hopflow list` and `hopflow validate`.
+//! `hopflow list`, `hopflow options` and `hopflow validate`.
 
 use hopflow_api::{Failure, Source, experiments, scenarios, transports};
 use serde_json::{Value, json};
@@ -28,6 +28,14 @@ pub(crate) fn list(what: Listing, json: bool) -> Result<(), Failure> {
         .iter()
         .map(|(name, about)| format!("{name:width$}  {about}\n"));
     show::print(&lines.collect::<String>())
+}
+
+/// Says which options a transport has.
+pub(crate) fn options(transport: &str, json: bool) -> Result<(), Failure> {
+    if json {
+        return show::print_json(&hopflow_api::options_json(transport)?);
+    }
+    show::print(&hopflow_api::options_toml(transport)?)
 }
 
 /// Checks a scenario and says what it would run.

@@ -583,6 +583,35 @@ fn the_tables_of_results_are_described() {
 }
 
 #[test]
+fn options_of_all_transports_are_printed_as_scenarios_take_them() {
+    let folder = folder(SCENARIO);
+    let folder = folder.path();
+    for transport in json(folder, &["list", "transports", "--json"])
+        .as_array()
+        .unwrap()
+    {
+        let name = transport["name"].as_str().unwrap();
+        let options = success(folder, &["options", name]);
+        fs::write(folder.join("set.toml"), format!("{SCENARIO}\n{options}")).unwrap();
+        success(folder, &["validate", "set.toml"]);
+    }
+    let options = ["vanilla", "backtap"].map(|name| success(folder, &["options", name]));
+    let set = format!("{SCENARIO}\n{}\n{}", options[0], options[1]);
+    fs::write(folder.join("set.toml"), set).unwrap();
+    let [set, unset] = ["set.toml", "tiny.toml"].map(|file| json(folder, &["run", file, "--json"]));
+    assert_eq!(set["quantities"], unset["quantities"]);
+    let all = json(folder, &["options", "joint", "--json"]);
+    let alpha = &all["options"][1];
+    assert_eq!(
+        (&alpha["key"], &alpha["default"]),
+        (&"alpha".into(), &2.into())
+    );
+    assert_eq!(alpha["allowed"], "a whole number of cells, at least 1");
+    let unknown = refusal(folder, &["options", "backtab"]);
+    assert!(unknown.contains("did you mean \"backtap\"?"), "{unknown}");
+}
+
+#[test]
 fn where_the_time_of_downloads_went_is_told() {
     let folder = folder(SCENARIO);
     let folder = folder.path();

@@ -12,6 +12,7 @@ mod divide;
 mod explain;
 mod failure;
 mod list;
+mod options;
 mod order;
 mod report;
 mod reproduce;
@@ -38,6 +39,7 @@ pub use explain::{
 pub use failure::{Failure, Kind};
 pub use hopflow_reproductions::judge;
 pub use list::{Entries, experiments, scenarios, transports, validate};
+pub use options::{options_json, options_toml};
 pub use order::{Order, Source};
 pub use report::write_report;
 pub use reproduce::{Reproduced, reproduce};

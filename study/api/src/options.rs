@@ -1,0 +1,114 @@
+//! The options of a transport, with its defaults.
+
+use hopflow_transports::{Preset, allowed_values, options_of, presets};
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+
+/// The options of the transport of this name, as JSON: `key`, `about`, `allowed` in words, `values` with what
+/// each name means where a name alone does not say, and `default`, which is null where an option is not set.
+///
+/// # Errors
+/// If there is no transport of this name.
+pub fn options_json(transport: &str) -> Result<Value, Failure> {
+    Ok(json!({
+        "transport": transport,
+        "about": find(transport)?.about,
+        "options": entries(transport)?.iter().map(Entry::to_json).collect::<Value>(),
+    }))
+}
+
+/// The options of the transport of this name, as the section of a scenario that sets each to its default.
+///
+/// # Errors
+/// If there is no transport of this name.
+pub fn options_toml(transport: &str) -> Result<String, Failure> {
+    let about = find(transport)?.about;
+    let mut text = format!("# {about}.\n[transports.{transport}.options]\n");
+    for entry in entries(transport)? {
+        text.push_str(&entry.to_toml());
+    }
+    Ok(text)
+}
+
+fn find(transport: &str) -> Result<&'static Preset, Failure> {
+    let presets = presets();
+    let found = presets.iter().find(|preset| preset.name == transport);
+    found.copied().ok_or_else(|| {
+        let names = presets.iter().map(|preset| preset.name);
+        let allowed = hopflow_lab::scenario::allowed(transport, names);
+        Failure::bad_input(format_args!(
+            "there is no transport \"{transport}\"; {allowed}"
+        ))
+    })
+}
+
+fn entries(transport: &str) -> Result<Vec<Entry>, Failure> {
+    let options = options_of(find(transport)?).into_iter();
+    Ok(options.map(|(key, schema)| Entry { key, schema }).collect())
+}
+
+/// An option and its JSON Schema.
+struct Entry {
+    key: String,
+    schema: Value,
+}
+
+impl Entry {
+    fn about(&self) -> &str {
+        self.schema["description"].as_str().unwrap_or_default()
+    }
+
+    /// Names among the values, and what they mean.
+    fn values(&self) -> Vec<(&str, &str)> {
+        let forms = self.schema["oneOf"].as_array().into_iter().flatten();
+        forms
+            .filter_map(|form| Some((form["const"].as_str()?, form["description"].as_str()?)))
+            .collect()
+    }
+
+    fn to_json(&self) -> Value {
+        let values: Map<_, _> = self
+            .values()
+            .into_iter()
+            .map(|(name, about)| (name.to_owned(), about.into()))
+            .collect();
+        json!({
+            "key": self.key,
+            "about": self.about().replace('\n', " "),
+            "allowed": allowed_values(&self.schema),
+            "values": values,
+            "default": self.schema["default"],
+        })
+    }
+
+    fn to_toml(&self) -> String {
+        let key = &self.key;
+        let mut text = format!("\n{}", comment("", self.about()));
+        let values = self.values();
+        if values.is_empty() {
+            text.push_str(&comment("Allowed: ", &allowed_values(&self.schema)));
+        }
+        for (name, about) in values {
+            text.push_str(&comment("- ", &format!("\"{name}\": {about}")));
+        }
+        // What is not set has no value in TOML. Values of options are written as in JSON.
+        let default = &self.schema["default"];
+        text + &if default.is_null() {
+            format!("# {key} =\n")
+        } else {
+            format!("{key} = {default}\n")
+        }
+    }
+}
+
+/// A text as comments; `lead` stands before its first line.
+fn comment(lead: &str, text: &str) -> String {
+    let indent = " ".repeat(lead.len() * usize::from(lead.starts_with('-')));
+    let mut comment = String::new();
+    for (number, line) in text.lines().enumerate() {
+        let before = if number == 0 { lead } else { &indent };
+        comment += &["# ", before, line, "\n"].concat();
+    }
+    comment
+}
