@@ -86,6 +86,9 @@ pub(crate) struct ExplainOptions {
     /// How many downloads of each transport, the slowest first
     #[arg(long, value_name = "N", default_value = "5", value_parser = positive::<NonZeroU16>)]
     pub(crate) slowest: NonZeroU16,
+    /// Print findings and downloads as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 fn class(text: &str) -> Result<Class, String> {

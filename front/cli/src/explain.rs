@@ -28,6 +28,9 @@ pub(crate) fn explain(
     let explained = hopflow_api::explain(target, &choice, &runner);
     progress.clear();
     let explained = explained?;
+    if options.json {
+        return show::print_json(&explained.to_json());
+    }
     let transports = &explained.transports;
     let findings: Vec<_> = transports.iter().map(findings).collect();
     let downloads = transports.iter().flat_map(|transport| {
@@ -63,5 +66,5 @@ fn download(label: &str, download: &ExplainedDownload) -> String {
     for number in [3, 4] {
         show::align_right(&mut table, number);
     }
-    format!("{label}. {}\n{table}", download.title)
+    format!("{label}. {}\n{table}", download.title())
 }

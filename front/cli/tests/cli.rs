@@ -643,6 +643,15 @@ fn where_the_time_of_downloads_went_is_told() {
         .lines()
         .filter_map(|line| line.split_whitespace().last()?.parse::<f64>().ok());
     assert!((shares.sum::<f64>() - 100.0).abs() < 1.0, "{text}");
+    let same = json(folder, &[&one[..], &["--json"]].concat());
+    let download = &same["transports"][0]["downloads"][0];
+    assert_eq!(
+        (&download["circuit"], &download["class"]),
+        (&1.into(), &"bulk".into())
+    );
+    let parts = download["parts"].as_array().unwrap().iter();
+    let sum: u64 = parts.map(|part| part["time_ns"].as_u64().unwrap()).sum();
+    assert_eq!(download["time_ns"], sum);
     let message = refusal(folder, &["explain", "out", "--transport", "baktap"]);
     assert!(message.contains("did you mean \"backtap\"?"), "{message}");
     let message = refusal(folder, &["explain", "out", "--circuit", "9"]);

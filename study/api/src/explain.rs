@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use hopflow_lab::scenario::allowed;
 use hopflow_report::{Kind, significant};
 use hopflow_results::{Cause, Class, Download, Folder, Part, RunEntry, Stage, Transfer};
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::order::Source;
@@ -48,8 +49,12 @@ pub struct ExplainedTransport {
 /// A download, explained.
 #[derive(Clone, Debug)]
 pub struct ExplainedDownload {
-    /// Which one it is, and how long it took.
-    pub title: String,
+    /// The number of its network, and the seed of its run.
+    pub run: (u32, u64),
+    /// Which one it is.
+    pub download: Download,
+    /// How long it took, in nanoseconds.
+    pub time_ns: u64,
     /// Where its time went, in order.
     pub rows: Vec<ExplainedPart>,
 }
@@ -251,6 +256,37 @@ impl Run<'_> {
 
 impl Found<'_> {
     fn explain(&self) -> ExplainedDownload {
+        let key = &self.entry.key;
+        ExplainedDownload {
+            run: (key.network, key.seed),
+            download: self.download.clone(),
+            time_ns: self.time,
+            rows: rows(self.parts, self.time),
+        }
+    }
+}
+
+impl Explained {
+    /// The same as JSON: a folder, and transports with findings and downloads.
+    pub fn to_json(&self) -> Value {
+        let transport = |transport: &ExplainedTransport| {
+            let downloads = transport.downloads.iter();
+            json!({
+                "transport": transport.label,
+                "findings": transport.findings,
+                "downloads": downloads.map(ExplainedDownload::to_json).collect::<Value>(),
+            })
+        };
+        json!({
+            "folder": self.folder,
+            "transports": self.transports.iter().map(transport).collect::<Value>(),
+        })
+    }
+}
+
+impl ExplainedDownload {
+    /// Which one it is, and how long it took.
+    pub fn title(&self) -> String {
         let Download {
             circuit,
             request,
@@ -258,17 +294,37 @@ impl Found<'_> {
             start_s,
             bytes,
             ..
-        } = self.download;
-        let seed = self.entry.key.seed;
-        ExplainedDownload {
-            title: format!(
-                "Circuit {circuit}, request {request} ({class}, {} kB, at {start_s:.2} s, seed \
-                 {seed}): {}",
-                significant(*bytes as f64 / 1e3),
-                time(self.time)
-            ),
-            rows: rows(self.parts, self.time),
-        }
+        } = &self.download;
+        format!(
+            "Circuit {circuit}, request {request} ({class}, {} kB, at {start_s:.2} s, seed {}): {}",
+            significant(*bytes as f64 / 1e3),
+            self.run.1,
+            time(self.time_ns)
+        )
+    }
+
+    fn to_json(&self) -> Value {
+        let part = |part: &ExplainedPart| {
+            json!({
+                "way": part.way,
+                "node": part.node,
+                "reason": part.reason,
+                "time_ns": part.time_ns,
+                "share": part.share,
+            })
+        };
+        let download = &self.download;
+        json!({
+            "network": self.run.0,
+            "seed": self.run.1,
+            "circuit": download.circuit,
+            "request": download.request,
+            "class": download.class.to_string(),
+            "start_s": download.start_s,
+            "bytes": download.bytes,
+            "time_ns": self.time_ns,
+            "parts": self.rows.iter().map(part).collect::<Value>(),
+        })
     }
 }
 
