@@ -12,6 +12,7 @@ from hopflow._errors import HopflowError
 from hopflow._runs import (
     compare,
     list_experiments,
+    list_options,
     list_scenarios,
     list_transports,
     reproduce,
@@ -32,6 +33,7 @@ __all__ = [
     "Results",
     "compare",
     "list_experiments",
+    "list_options",
     "list_scenarios",
     "list_transports",
     "open_campaign",

@@ -7,6 +7,9 @@ from typing import Protocol, TypeAlias
 Scenario: TypeAlias = tuple[bool, str]
 """Whether it is TOML text, and that or else the name of a built-in scenario or a path."""
 
+Changes: TypeAlias = Sequence[tuple[str, str]]
+"""Keys of a scenario, and their other values as TOML."""
+
 Watch: TypeAlias = Callable[[int, int, float, float], None]
 """Takes finished runs, planned runs, and seconds of simulated time: passed and in all."""
 
@@ -51,21 +54,24 @@ class Native(Protocol):
     def run(
         self,
         scenario: Scenario,
+        changes: Changes,
         transports: Sequence[str] | None,
         orders: Orders,
         watch: Watch,
     ) -> Path:
-        """Run a scenario, perhaps with other transports; return the folder of the results."""
+        """Run a scenario, perhaps with other values or transports; return the results folder."""
     def reproduce(self, experiment: str, orders: Orders, watch: Watch) -> Path:
         """Make an experiment again; return the folder of the results."""
-    def validate(self, scenario: Scenario) -> str:
-        """Check a scenario; return a line that says what it would run."""
+    def validate(self, scenario: Scenario, changes: Changes) -> str:
+        """Check a scenario, perhaps with other values; return what it would run, in a line."""
     def to_toml(self, json: str) -> str:
         """Write a scenario that is given as JSON as TOML."""
     def schema(self) -> str:
         """Return the JSON Schema of scenarios."""
     def transports(self) -> list[tuple[str, str]]:
         """Name the transports, each with a sentence about it."""
+    def options(self, transport: str) -> str:
+        """Return the options of a transport, as JSON."""
     def scenarios(self) -> list[tuple[str, str]]:
         """Name the built-in scenarios, each with a sentence about it."""
     def scenario_text(self, name: str) -> str | None:

@@ -25,6 +25,10 @@ Scenario = str | os.PathLike[str] | Mapping[str, Any]
 
 What is a path by its type is always a file."""
 
+Changes = Mapping[str, Any]
+"""Other values at keys of a scenario, such as `{"circuits[0].count": 5}` or
+`{"network.relays[middle].bucket.rate": "2 MB/s"}`."""
+
 Watcher = Callable[[Progress], None] | bool | None
 """Who is told how far runs are; see `hopflow.run`."""
 
@@ -44,6 +48,7 @@ class Orders:
 def run(
     scenario: Scenario = "quickstart",
     *,
+    changes: Changes | None = None,
     seeds: int | None = None,
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -58,6 +63,9 @@ def run(
     Args:
         scenario: The name of a built-in scenario, a path, TOML text of several lines, or the
             content of such a text as a dict.
+        changes: Other values at keys of the scenario, such as `{"circuits[0].count": 5}` or
+            `{"network.relays[middle].bucket.rate": "2 MB/s"}`; a member of a list is its number
+            or its name.
         seeds: Runs of each transport, with the seeds from 1 on; by default as the scenario says.
         threads: Threads in all, by default one per core; a few large runs take several each.
         out: Folder for the results; by default one below `results`, named after the scenario and
@@ -71,15 +79,16 @@ def run(
         HopflowError: The scenario cannot be run, or the folder holds something else.
         KeyboardInterrupt: The user pressed Ctrl-C.
     """
-    command = _command("run", scenario, seeds=seeds, circuits=circuits)
+    command = _command("run", scenario, changes=changes, seeds=seeds, circuits=circuits)
     orders = order_for(command, out, seeds, circuits, threads)
-    return make(scenario, None, orders, progress)
+    return make(scenario, None, orders, progress, changes)
 
 
 def compare(
     scenario: Scenario = "quickstart",
     *,
     transports: Sequence[str],
+    changes: Changes | None = None,
     seeds: int | None = None,
     threads: int | None = None,
     out: str | os.PathLike[str] | None = None,
@@ -91,6 +100,7 @@ def compare(
     Args:
         scenario: As for `run`; its own transports are not run.
         transports: Names as `list_transports` tells them; differences are to the first.
+        changes: As for `run`.
         seeds: As for `run`.
         threads: As for `run`.
         out: As for `run`.
@@ -102,9 +112,9 @@ def compare(
         KeyboardInterrupt: The user pressed Ctrl-C.
     """
     names = _names(transports)
-    command = _command("compare", scenario, transports=names, seeds=seeds, circuits=circuits)
-    orders = order_for(command, out, seeds, circuits, threads)
-    return make(scenario, names, orders, progress)
+    options = {"transports": names, "changes": changes, "seeds": seeds, "circuits": circuits}
+    orders = order_for(_command("compare", scenario, **options), out, seeds, circuits, threads)
+    return make(scenario, names, orders, progress, changes)
 
 
 def reproduce(
@@ -189,14 +199,18 @@ def open(folder: str | os.PathLike[str]) -> Results:
     return results
 
 
-def validate(scenario: Scenario) -> str:
+def validate(scenario: Scenario, *, changes: Changes | None = None) -> str:
     """Checks a scenario without running it; says in a line what it would run.
+
+    Args:
+        scenario: As for `run`.
+        changes: As for `run`.
 
     Raises:
         HopflowError: It is not valid: what is wrong, where, and what is allowed.
     """
     with _errors_of(scenario):
-        return native().validate(_given(scenario)).rstrip()
+        return native().validate(_given(scenario), _changes(changes)).rstrip()
 
 
 def schema() -> dict[str, Any]:
@@ -214,29 +228,47 @@ def list_transports() -> dict[str, str]:
     return dict(native().transports())
 
 
+def list_options(transport: str) -> dict[str, dict[str, Any]]:
+    """The options of a transport by their keys.
+
+    Each has `about`, `allowed` in words, `values` with what each name means where a name alone does
+    not say, and `default`, which is `None` where an option is not set.
+
+    Raises:
+        HopflowError: There is no transport of this name.
+    """
+    options = json.loads(native().options(transport))["options"]
+    return {option.pop("key"): option for option in options}
+
+
 def list_experiments() -> dict[str, str]:
     """The figures and tables that can be reproduced, each with its title."""
     return dict(native().experiments())
 
 
 def make(
-    scenario: Scenario, transports: list[str] | None, orders: Orders, progress: Watcher = None
+    scenario: Scenario,
+    transports: list[str] | None,
+    orders: Orders,
+    progress: Watcher = None,
+    changes: Changes | None = None,
 ) -> Results:
     """Runs a scenario, with `transports` in place of its own unless they are `None`."""
     with _errors_of(scenario):
-        given = _given(scenario)
-        return _watched(progress, lambda watch: native().run(given, transports, orders, watch))
+        given = (_given(scenario), _changes(changes), transports, orders)
+        return _watched(progress, lambda watch: native().run(*given, watch))
 
 
 @contextmanager
 def _errors_of(scenario: Scenario) -> Iterator[None]:
-    """Errors about a dict, without the line of the TOML text that it becomes."""
+    """Errors as Python has them: of a dict without the line of the TOML text that it becomes."""
     try:
         yield
     except HopflowError as error:
-        if not isinstance(scenario, Mapping):
-            raise
-        raise HopflowError(re.sub(r"^scenario:\d+: ", "scenario: ", str(error))) from None
+        text = re.sub(r"^--set (.*) with --", r"changes: \1 with ", str(error))
+        if isinstance(scenario, Mapping):
+            text = re.sub(r"^scenario:\d+: ", "scenario: ", text)
+        raise HopflowError(text) from None
 
 
 def _watched(progress: Watcher, work: Callable[[Any], Path]) -> Results:
@@ -258,6 +290,29 @@ def _given(scenario: Scenario) -> tuple[bool, str]:
         return "\n" in text, text
     # No built-in scenario has a separator in its name.
     return False, text if os.path.dirname(text) else os.path.join(os.curdir, text)
+
+
+def _changes(changes: Changes | None) -> list[tuple[str, str]]:
+    """Keys and values as the compiled part takes them: values are TOML."""
+    if changes is None:
+        return []
+    if not isinstance(changes, Mapping):
+        raise HopflowError(
+            f"changes: it is {changes!r}; allowed is a dict of keys and values, such as "
+            '{"circuits[0].count": 5}'
+        )
+    return [(str(key), _toml(_plain(value, str(key)))) for key, value in changes.items()]
+
+
+def _toml(value: Any) -> str:
+    """A value on one line."""
+    if isinstance(value, Mapping):
+        members = [f"{_toml(key)} = {_toml(some)}" for key, some in value.items()]
+        return f"{{ {', '.join(members)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    # Texts, numbers and truth are written alike.
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _plain(value: Any, key: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import threading
@@ -165,6 +166,31 @@ def test_what_there_is_can_be_listed() -> None:
     assert "quickstart" in hopflow.list_scenarios()
     assert {"backtap-fig5", "gan-fig1"} <= set(hopflow.list_experiments())
     assert hopflow.schema()["title"] == "Scenario"
+    slack = hopflow.list_options("joint")["slack"]
+    assert (slack["default"], slack["allowed"]) == (1.1, "a number from 1 to 100")
+    with pytest.raises(hopflow.HopflowError, match='did you mean "backtap"'):
+        hopflow.list_options("backtab")
+
+
+def test_values_of_a_scenario_are_changed(tiny: dict[str, Any], tmp_path: Path) -> None:
+    changes = {
+        "seeds": [7],
+        "circuits[0].count": 1,
+        "transports.vanilla": {"options": {"refill": "5 ms"}},
+    }
+    said = hopflow.validate(tiny, changes=changes)
+    assert ": 2 runs (2 transports, 1 seeds) of 2 s each, 3 relays, 1 circuits" in said
+    made = hopflow.run(tiny, changes=changes, out=tmp_path / "changed")
+    assert {run["seed"] for run in made.manifest["runs"]} == {7}
+    for wrong, message in [
+        ({"circuits[3].count": 1}, r"^circuits\[3\].count: there is no \[3\]; allowed"),
+        ({"seeds": math.inf}, "^seeds: it is inf; allowed"),
+        (["seeds=3"], "^changes: it is .*; allowed is a dict"),
+    ]:
+        with pytest.raises(hopflow.HopflowError, match=message):
+            hopflow.validate(tiny, changes=wrong)  # type: ignore[arg-type]
+    with pytest.raises(hopflow.HopflowError, match=r"^changes: .* with transports; allowed"):
+        hopflow.compare(tiny, transports=["vanilla", "backtap"], changes=changes)
 
 
 @pytest.mark.parametrize("number", ["3", 2.5, True, 0, -1, [1, 2], 2**40])

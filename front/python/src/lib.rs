@@ -32,12 +32,13 @@ mod _native {
         py.detach(|| hopflow_cli::main(arguments, &caller))
     }
 
-    /// Runs a scenario, with `transports` in place of its own unless that is empty; returns the
-    /// folder of the results.
+    /// Runs a scenario with `changes`, and with `transports` in place of its own unless that is empty;
+    /// returns the folder of the results.
     #[pyfunction]
     fn run(
         py: Python<'_>,
         scenario: (bool, String),
+        changes: Vec<(String, String)>,
         transports: Option<Vec<String>>,
         orders: &Bound<'_, PyAny>,
         watch: &Bound<'_, PyAny>,
@@ -49,7 +50,8 @@ mod _native {
                 caller: &caller,
                 monitor,
             };
-            let made = hopflow_api::run(&source(scenario), transports.as_deref(), &runner)?;
+            let source = source(scenario).changed(&changes);
+            let made = hopflow_api::run(&source, transports.as_deref(), &runner)?;
             Ok(made.finished.folder)
         })
     }
@@ -73,10 +75,14 @@ mod _native {
         })
     }
 
-    /// Checks a scenario; returns a line that says what it would run.
+    /// Checks a scenario with `changes`; returns a line that says what it would run.
     #[pyfunction]
-    fn validate(py: Python<'_>, scenario: (bool, String)) -> PyResult<String> {
-        py.detach(|| hopflow_api::validate(&source(scenario)))
+    fn validate(
+        py: Python<'_>,
+        scenario: (bool, String),
+        changes: Vec<(String, String)>,
+    ) -> PyResult<String> {
+        py.detach(|| hopflow_api::validate(&source(scenario).changed(&changes)))
             .map_err(|error| failed(&error))
     }
 
@@ -96,6 +102,13 @@ mod _native {
     #[pyfunction]
     fn transports() -> Vec<(String, String)> {
         hopflow_api::transports()
+    }
+
+    /// The options of a transport, as JSON.
+    #[pyfunction]
+    fn options(transport: &str) -> PyResult<String> {
+        let options = hopflow_api::options_json(transport).map_err(|error| failed(&error))?;
+        Ok(options.to_string())
     }
 
     /// The built-in scenarios.
