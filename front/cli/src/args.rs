@@ -227,7 +227,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Print the options of a transport with its defaults, as a scenario sets them
+    /// Print the options of a transport with its defaults, as comments that a scenario can take
     Options {
         /// The name of a transport, as `hopflow list transports` prints them
         transport: String,

@@ -278,7 +278,7 @@ impl Explained {
             })
         };
         json!({
-            "folder": self.folder,
+            "folder": self.folder.display().to_string(),
             "transports": self.transports.iter().map(transport).collect::<Value>(),
         })
     }

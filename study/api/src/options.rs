@@ -18,7 +18,7 @@ pub fn options_json(transport: &str) -> Result<Value, Failure> {
     }))
 }
 
-/// The options of the transport of this name, as the section of a scenario that sets each to its default.
+/// The options of the transport of this name, as a section of a scenario in which each is a comment with its default.
 ///
 /// # Errors
 /// If there is no transport of this name.
@@ -86,18 +86,19 @@ impl Entry {
         let key = &self.key;
         let mut text = format!("\n{}", comment("", self.about()));
         let values = self.values();
-        if values.is_empty() {
+        let names = self.schema["oneOf"].as_array().map_or(0, Vec::len);
+        if values.len() < names.max(1) {
             text.push_str(&comment("Allowed: ", &allowed_values(&self.schema)));
         }
         for (name, about) in values {
             text.push_str(&comment("- ", &format!("\"{name}\": {about}")));
         }
-        // What is not set has no value in TOML. Values of options are written as in JSON.
+        // Values of options are written as in JSON. They are comments, for some defaults follow other options.
         let default = &self.schema["default"];
         text + &if default.is_null() {
-            format!("# {key} =\n")
+            format!("# {key}: not set\n")
         } else {
-            format!("{key} = {default}\n")
+            format!("# {key} = {default}\n")
         }
     }
 }

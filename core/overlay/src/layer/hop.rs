@@ -230,7 +230,8 @@ pub struct Forwarded {
 pub struct AckSample {
     /// How many.
     pub cells: Cells,
-    /// From sending the last of them to its acknowledgement; `None` if it was sent more than once.
+    /// From sending the last of them to its acknowledgement; `None` if it was sent more than once, or may have
+    /// waited behind a gap.
     pub rtt: Option<Duration>,
 }
 

@@ -4,7 +4,7 @@ use hopflow_overlay::Factory;
 use hopflow_random::Streams;
 use hopflow_sim::Simulated;
 use hopflow_sim::spec::{CircuitSpec, NodeSpec, WorldSpec};
-use hopflow_units::{Bytes, Duration, Rate};
+use hopflow_units::{Duration, Rate};
 use toml::Table;
 
 use crate::world::{circuit, node, preset, run, world};
@@ -106,10 +106,18 @@ fn nobody_starves_in_sampled_networks() {
     }
 }
 
-/// With selective acknowledgements, for without them cells that are lost hold up circuits more than plans do.
+/// Without selective acknowledgements cells that are lost hold up circuits more than plans do.
 #[test]
 fn plans_that_are_lost_or_late_stop_nobody() {
-    let options: Table = "selective-acknowledgements = true".parse().unwrap();
+    for (selective, least) in [(true, 20_000.0), (false, 0.0)] {
+        bear_losses(selective, least);
+    }
+}
+
+/// Each circuit gets more than `least` bytes where links lose, delay and reorder.
+fn bear_losses(selective: bool, least: f64) {
+    let options = format!("selective-acknowledgements = {selective}");
+    let options: Table = options.parse().unwrap();
     let factory = hopflow_transports::build::<Simulated>("predictor", &options).unwrap();
     for seed in 0..NETWORKS / 4 {
         let mut spec = sampled(seed);
@@ -119,7 +127,6 @@ fn plans_that_are_lost_or_late_stop_nobody() {
             node.access.reorder = true;
         }
         for (number, share) in shares(&spec, &*factory).iter().enumerate() {
-            let least = Bytes::new(20_000).as_f64();
             assert!(*share > least, "network {seed}: circuit {number}: {share}");
         }
     }

@@ -194,8 +194,7 @@ impl Sender {
         if self.scoreboard.is_some() {
             self.settle(queue.head(), ack);
         }
-        // In a recovery cells that were sent once, too, have waited behind the gap that it closes: of what
-        // covers a cell sent again nothing is a sample (Karn and Partridge, SIGCOMM '87).
+        // In a recovery cells that were sent once, too, may have waited behind a gap.
         if self.recovery.is_none() {
             news.ack_rtt = self.sent_at(ack - 1).and_then(|sent| sent.sample(now));
         }
@@ -332,6 +331,9 @@ impl Sender {
             return;
         };
         if ack >= recovery.end {
+            if recovery.after_timeout {
+                self.rtt.recovered();
+            }
             self.recovery = None;
         } else if recovery.after_timeout {
             recovery.allowance += 1 + acked.min(64) as u32;
@@ -535,13 +537,16 @@ mod tests {
     }
 
     #[test]
-    fn neither_a_cell_sent_again_nor_what_waited_for_it_gives_a_sample() {
+    fn acknowledgements_of_cells_sent_again_and_of_what_waited_for_them_are_no_samples() {
         let mut hop = Hop::with_sent(5);
         hop.wait(30).ack(0, 4).unwrap();
         assert_eq!(hop.resends(), [0]);
         assert_eq!(hop.wait(30).ack(1, 0).unwrap().ack_rtt, None);
         assert_eq!(hop.forward(1), Ok(Some((1, None))));
         assert_eq!(hop.ack(5, 0).unwrap().ack_rtt, None);
+        // Until it is forwarded a cell waits for others, too.
+        let forwarded = Duration::from_millis(60);
+        assert_eq!(hop.forward(5), Ok(Some((4, Some(forwarded)))));
         hop.send(1);
         assert_eq!(
             hop.wait(30).ack(6, 0).unwrap().ack_rtt,
@@ -559,8 +564,54 @@ mod tests {
             assert_eq!(hop.resends(), [gap]);
             hop.wait(30).ack(gap + 2, 0).unwrap();
         }
-        hop.send(1);
         let after = hop.sender.deadline().unwrap().saturating_since(hop.now);
+        assert_eq!(after, CONFIG.min);
+    }
+
+    #[test]
+    fn a_round_trip_above_the_time_out_is_found() {
+        let timeouts = [1200, 200].map(|first| timeouts_of_round_trips(&[first; 5], 1200));
+        // One of 0.2 s is doubled three times.
+        assert_eq!(timeouts, [1, 16]);
+    }
+
+    /// Time-outs of a hop with round trips of `before`, and then of others, in milliseconds; each brings ten cells.
+    fn timeouts_of_round_trips(before: &[u64], then: u64) -> u32 {
+        let mut hop = Hop::with_sent(0);
+        let mut timeouts = 0;
+        let trips = before.iter().chain(std::iter::repeat_n(&then, 20));
+        for (window, trip) in (1..).zip(trips) {
+            hop.send(10);
+            let heard = hop.now + Duration::from_millis(*trip);
+            while let Some(deadline) = hop.sender.deadline().filter(|at| *at < heard) {
+                hop.now = deadline;
+                hop.sender.on_deadline(hop.now, &hop.queue);
+                hop.resends();
+                timeouts += 1;
+            }
+            hop.now = heard;
+            for ack in 10 * (window - 1) + 1..=10 * window {
+                hop.ack(ack, 0).unwrap();
+                hop.forward(ack).unwrap();
+                hop.resends();
+            }
+        }
+        timeouts
+    }
+
+    #[test]
+    fn recoveries_in_a_row_leave_the_time_out_bounded() {
+        let mut hop = Hop::with_sent(1);
+        hop.wait(30).ack(1, 0).unwrap();
+        for round in 0..20 {
+            let first = 1 + 10 * round;
+            hop.send(10);
+            // Each acknowledgement that ends a recovery stops before a gap.
+            hop.wait(30).ack(first, 9).unwrap();
+            hop.resends();
+            hop.wait(30).ack(first + 10, 0).unwrap();
+        }
+        let after = hop.sender.rtt.rto(&CONFIG);
         assert_eq!(after, CONFIG.min);
     }
 
