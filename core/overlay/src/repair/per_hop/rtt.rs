@@ -23,19 +23,12 @@ impl Default for RttConfig {
     }
 }
 
-/// By how much the time-out exceeds the smoothed round trip at least (G in RFC 6298).
-const GRANULARITY: Duration = Duration::from_millis(1);
-/// So many recoveries in a row without a sample may come of losses, where round trips were measured before.
-const IN_A_ROW: u8 = 4;
-
 /// Smoothed round-trip time, its variation, and the time-out that follows from them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RttEstimator {
     srtt: u64,
     rttvar: u64,
     sampled: bool,
-    /// Recoveries after time-outs since the last sample.
-    unsampled: u8,
     backoff: u32,
 }
 
@@ -43,7 +36,6 @@ impl RttEstimator {
     /// Takes a sample; by Karn's rule never of a retransmitted cell.
     #[inline]
     pub fn sample(&mut self, rtt: Duration) {
-        self.unsampled = 0;
         let rtt = rtt.as_nanos();
         if self.sampled {
             // RFC 6298, 2.3 with alpha = 1/8, beta = 1/4.
@@ -67,12 +59,6 @@ impl RttEstimator {
         self.backoff = (self.backoff + 1).min(16);
     }
 
-    /// A recovery after a time-out is over, in which nothing was a sample. Perhaps the round trip is longer than the
-    /// time-out, which then is doubled until a sample shows (Karn and Partridge, SIGCOMM '87).
-    pub fn recovered(&mut self) {
-        self.unsampled = (self.unsampled + 1).min(6 * IN_A_ROW);
-    }
-
     /// The smoothed round-trip time, if there was a sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.sampled.then(|| Duration::from_nanos(self.srtt))
@@ -82,14 +68,12 @@ impl RttEstimator {
     #[inline]
     pub fn rto(&self, config: &RttConfig) -> Duration {
         let base = if self.sampled {
-            let nanos = self.srtt + (4 * self.rttvar).max(GRANULARITY.as_nanos());
+            let nanos = self.srtt + 4 * self.rttvar;
             Duration::from_nanos(nanos.max(config.min.as_nanos()))
         } else {
             config.initial
         };
-        let in_a_row = if self.sampled { IN_A_ROW } else { 1 };
-        let doubled = (self.backoff + u32::from(self.unsampled / in_a_row)).min(16);
-        base.saturating_mul(1 << doubled).min(config.max)
+        base.saturating_mul(1 << self.backoff).min(config.max)
     }
 }
 
