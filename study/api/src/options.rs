@@ -11,10 +11,11 @@ use crate::failure::Failure;
 /// # Errors
 /// If there is no transport of this name.
 pub fn options_json(transport: &str) -> Result<Value, Failure> {
+    let preset = find(transport)?;
     Ok(json!({
         "transport": transport,
-        "about": find(transport)?.about,
-        "options": entries(transport)?.iter().map(Entry::to_json).collect::<Value>(),
+        "about": preset.about,
+        "options": entries(preset).map(|entry| entry.to_json()).collect::<Value>(),
     }))
 }
 
@@ -23,9 +24,9 @@ pub fn options_json(transport: &str) -> Result<Value, Failure> {
 /// # Errors
 /// If there is no transport of this name.
 pub fn options_toml(transport: &str) -> Result<String, Failure> {
-    let about = find(transport)?.about;
-    let mut text = format!("# {about}.\n[transports.{transport}.options]\n");
-    for entry in entries(transport)? {
+    let preset = find(transport)?;
+    let mut text = format!("# {}.\n[transports.{transport}.options]\n", preset.about);
+    for entry in entries(preset) {
         text.push_str(&entry.to_toml());
     }
     Ok(text)
@@ -43,9 +44,9 @@ fn find(transport: &str) -> Result<&'static Preset, Failure> {
     })
 }
 
-fn entries(transport: &str) -> Result<Vec<Entry>, Failure> {
-    let options = options_of(find(transport)?).into_iter();
-    Ok(options.map(|(key, schema)| Entry { key, schema }).collect())
+fn entries(preset: &Preset) -> impl Iterator<Item = Entry> {
+    let options = options_of(preset).into_iter();
+    options.map(|(key, schema)| Entry { key, schema })
 }
 
 /// An option and its JSON Schema.
@@ -103,9 +104,9 @@ impl Entry {
     }
 }
 
-/// A text as comments; `lead` stands before its first line.
+/// A text as comments; `lead` stands before its first line, and room for it before the others.
 fn comment(lead: &str, text: &str) -> String {
-    let indent = " ".repeat(lead.len() * usize::from(lead.starts_with('-')));
+    let indent = " ".repeat(lead.len());
     let mut comment = String::new();
     for (number, line) in text.lines().enumerate() {
         let before = if number == 0 { lead } else { &indent };
