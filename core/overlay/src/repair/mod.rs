@@ -105,8 +105,9 @@ impl<P: Payload> Repairing<P> {
     ) -> Option<(CellSeq, CellFlags, P)> {
         match self {
             Self::PerHop(_, sender) => {
-                sender.on_sent(now);
+                let lone = queue.head() == queue.next();
                 let (seq, payload) = queue.send()?;
+                sender.on_sent(now, lone);
                 Some((CellSeq::of(seq), CellFlags::default(), payload))
             }
             Self::Nothing(_) => {

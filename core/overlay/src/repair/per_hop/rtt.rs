@@ -23,6 +23,12 @@ impl Default for RttConfig {
     }
 }
 
+/// By how much the time-out exceeds the smoothed round trip at least (G in RFC 6298).
+const GRANULARITY: Duration = Duration::from_millis(1);
+/// Recoveries without a sample that are counted at most: a second, doubled for all but the first of them,
+/// exceeds the upper bound of a time-out.
+const MAX_UNSAMPLED: u32 = 7;
+
 /// Smoothed round-trip time, its variation, and the time-out that follows from them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RttEstimator {
@@ -30,12 +36,15 @@ pub struct RttEstimator {
     rttvar: u64,
     sampled: bool,
     backoff: u32,
+    /// Recoveries without a sample, and without a sign that a cell was lost, since the last sample.
+    unsampled: u32,
 }
 
 impl RttEstimator {
     /// Takes a sample; by Karn's rule never of a retransmitted cell.
     #[inline]
     pub fn sample(&mut self, rtt: Duration) {
+        (self.backoff, self.unsampled) = (0, 0);
         let rtt = rtt.as_nanos();
         if self.sampled {
             // RFC 6298, 2.3 with alpha = 1/8, beta = 1/4.
@@ -48,10 +57,17 @@ impl RttEstimator {
         }
     }
 
-    /// Ends any backoff, for the peer has made progress.
+    /// Ends the back-off, for the peer has made progress, but for what recoveries without a sample keep.
     #[inline]
     pub fn progress(&mut self) {
-        self.backoff = 0;
+        self.backoff = self.unsampled.saturating_sub(1);
+    }
+
+    /// A recovery after a time-out gave no sample, and nothing told that a cell was lost. From the second one in a row
+    /// on, the back-off is kept until a sample shows: the round trip may be longer than the time-out, and then every
+    /// cell is sent again, which gives none (Karn and Partridge, SIGCOMM '87; RFC 6298, section 5).
+    pub fn recovered_unsampled(&mut self) {
+        self.unsampled = (self.unsampled + 1).min(MAX_UNSAMPLED);
     }
 
     /// Doubles the time-out (RFC 6298, 5.5).
@@ -59,16 +75,11 @@ impl RttEstimator {
         self.backoff = (self.backoff + 1).min(16);
     }
 
-    /// The smoothed round-trip time, if there was a sample.
-    pub fn srtt(&self) -> Option<Duration> {
-        self.sampled.then(|| Duration::from_nanos(self.srtt))
-    }
-
     /// The retransmission time-out.
     #[inline]
     pub fn rto(&self, config: &RttConfig) -> Duration {
         let base = if self.sampled {
-            let nanos = self.srtt + 4 * self.rttvar;
+            let nanos = self.srtt + (4 * self.rttvar).max(GRANULARITY.as_nanos());
             Duration::from_nanos(nanos.max(config.min.as_nanos()))
         } else {
             config.initial
@@ -93,7 +104,7 @@ mod tests {
         assert_eq!(rtt.rto(&config), Duration::from_millis(80 + 4 * 40));
         rtt.sample(Duration::from_millis(160));
         // rttvar = 40 * 3/4 + 80/4 = 50; srtt = 80 * 7/8 + 20 = 90.
-        assert_eq!(rtt.srtt(), Some(Duration::from_millis(90)));
+        assert_eq!(rtt.srtt, Duration::from_millis(90).as_nanos());
         assert_eq!(rtt.rto(&config), Duration::from_millis(90 + 4 * 50));
     }
 
@@ -106,6 +117,13 @@ mod tests {
         }
         assert_eq!(rtt.rto(&config), Duration::from_secs(60));
         rtt.progress();
+        assert_eq!(rtt.rto(&config), Duration::from_secs(1));
+        for after in [1, 2, 4] {
+            rtt.recovered_unsampled();
+            rtt.progress();
+            assert_eq!(rtt.rto(&config), Duration::from_secs(after));
+        }
+        rtt.sample(Duration::from_millis(80));
         assert_eq!(rtt.rto(&config), Duration::from_secs(1));
     }
 }
