@@ -8,7 +8,7 @@ golden hashes of each transport that was run. Between `<!-- record: ... -->` and
 pages of `docs` have what this tool makes of records:
 
     <!-- record: counts -->                        how many values and claims have which verdict
-    <!-- record: verdicts -->                      all experiments, with their verdicts
+    <!-- record: verdicts -->                      all experiments, with their verdicts, and how long their runs took
     <!-- record: verdicts ID [ENDING] -->          one experiment, by figure and quantity; perhaps only
                                                    quantities that end so
     <!-- record: values ID QUANTITY -->            values of a quantity, a column for each transport
@@ -279,13 +279,14 @@ def totals():
         rows.append([what, *(count(of, verdict) or "0" for verdict in VERDICTS)])
     those = [name for name in catalogue() if name not in OWN]
     rest = "" if len(made) == len(those) else "; the others have no record yet"
-    said = f"These are {len(made)} of {len(those)} experiments{rest}."
+    own = ", ".join(f"`{name}`" for name in OWN)
+    said = f"These are {len(made)} of {len(those)} experiments{rest}. Not counted: {own}, which judge a transport of ours by goals of ours."
     return table(["", *VERDICTS], rows) + "\n\n" + said
 
 
 def overview():
-    """The verdicts of all experiments."""
-    rows, totals = [], [0] * 6
+    """The verdicts of all experiments, and how long their runs took."""
+    rows, totals, seconds = [], [0] * 6, 0
     made = set(names())
     for name in catalogue():
         if name in OWN:
@@ -297,11 +298,14 @@ def overview():
         counts = [count([v for v in found if is_claim(v) == claims], verdict) for claims in (False, True) for verdict in VERDICTS]
         totals = [total + int(c or 0) for total, c in zip(totals, counts)]
         networks = max(int(value["n"]) for value in found)
-        rows.append([f"`{name}`", str(networks), *counts, f"commit {about(name)['commit']}"])
+        record = about(name)
+        seconds += record.get("seconds", 0)
+        rows.append([f"`{name}`", str(networks), *counts, f"commit {record['commit']}"])
     rows.append(["all", "", *map(str, totals), ""])
     header = ["experiment", "runs of a value, at most"]
     header += [f"values {verdict}" for verdict in VERDICTS] + [f"claims {verdict}" for verdict in VERDICTS]
-    return table([*header, "made by"], rows)
+    said = f"Their runs took {seconds / 3600:.1f} hours one after the other, without those of experiments in Python."
+    return table([*header, "made by"], rows) + "\n\n" + said
 
 
 def verdicts(name, ending=""):
