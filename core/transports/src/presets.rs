@@ -238,14 +238,14 @@ pub(crate) const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "joint",
-        about: "Joint control: hop-by-hop windows and max-min rates that nodes tell; EWMA",
+        about: "Joint control: hop-by-hop windows and quiet-first rates that nodes tell; EWMA",
         family: &JOINT,
         options: "scheduler = \"ewma\"\nhalf-life = \"1 s\"\nsharing = \"quiet-first\"\n\
                   selective-acknowledgements = true",
     },
     Preset {
         name: "joint-rr",
-        about: "Joint control with circuits that take turns",
+        about: "Joint control with circuits that take turns and max-min rates",
         family: &JOINT,
         options: "selective-acknowledgements = true",
     },
