@@ -375,7 +375,8 @@ def several(name, quantities):
         transports += [value["transport"] for value in found if value["transport"] not in transports]
         most = max(most, *(int(value["n"]) for value in found))
         rows.append((with_unit(what, found[0]), {value["transport"]: with_interval(value) + judged(value) for value in found}))
-    draws = "networks" if (EXPERIMENTS / f"{name}.toml").is_file() else "runs"
+    # Nets and models of users are trained several times; all else is of sampled networks.
+    draws = "runs" if name.startswith(("gan-", "traffic-")) else "networks"
     header = [f"{most} {draws}", *(f"`{transport}`" for transport in transports)]
     return table(header, [[what, *(of.get(transport, "") for transport in transports)] for what, of in rows])
 
