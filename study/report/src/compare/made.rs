@@ -47,9 +47,9 @@ pub(super) fn section(manifest: &Manifest) -> Section {
     )
     .with_prose(again(manifest))
     .with_prose(
-        "The same scenario, seeds and version give the same results bit for bit, on any number of threads. \
-         The hash of a run’s results tells whether they are the same. The program is a hash of the \
-         very file that made the runs.",
+        "The same scenario, seeds and version give the same results bit for bit, on any number of \
+         threads. The hash of a run’s results tells whether they are the same. The program is a \
+         hash of the very file that made the runs.",
     )
 }
 
