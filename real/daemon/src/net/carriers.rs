@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration as StdDuration;
 
 use hopflow_engine::{Action, ConnId, Engine};
-use hopflow_units::{Bytes, Instant};
+use hopflow_units::{Bytes, Duration, Instant};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry};
 use slotmap::SlotMap;
@@ -16,6 +16,7 @@ use socket2::SockRef;
 use super::accept::{accept, for_links, try_accept};
 use super::delayed::Delayed;
 use super::descriptors::is_out;
+use super::soon::{Kernel, question};
 use super::tokens::{CarrierKey, Source};
 use crate::accounting::Traffic;
 
@@ -26,6 +27,12 @@ const ROOM: usize = 64 * 1024;
 const UNSENT: u32 = 32 * 1024;
 /// What waits at a connection besides what is under way: what the kernel keeps, and what it has not taken.
 pub const UNSENT_OF_CONNECTIONS: Bytes = Bytes::new(UNSENT as u64 + ROOM as u64);
+/// The same with KIST, where TCP's congestion window says how much: a bound of the kernel's memory.
+const MOST_SOON: usize = 256 * 1024;
+/// A cell needs no more, with its frame and record: connections with less ask again.
+const LEAST: usize = 600;
+/// A connection that takes nothing for long asks so often.
+const RARELY: Duration = Duration::from_secs(1);
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 /// Neighbours that are taken at once.
@@ -45,6 +52,7 @@ pub(super) struct Carriers {
     readable: Vec<CarrierKey>,
     buffer: Vec<u8>,
     traffic: Traffic,
+    kist: Option<Kist>,
     /// The delay of the emulated link, if there is one.
     link: Option<hopflow_netem::LinkConfig>,
     /// A descriptor for who comes when no other is left.
@@ -57,6 +65,78 @@ enum Caller {
     Nobody,
     Refused,
     Taken(TcpStream, ConnId),
+}
+
+/// Runs of KIST, before which connections learn how much TCP can send soon.
+#[derive(Debug)]
+struct Kist {
+    interval: Duration,
+    kernel: Kernel,
+    /// Those that were given something since they learned it last, or may take nothing.
+    asking: Vec<CarrierKey>,
+    /// When the first of them asks.
+    next: Instant,
+    /// When the last run was.
+    last: Instant,
+}
+
+impl Kist {
+    /// `None` if the kernel cannot be asked: connections take what they take without KIST.
+    fn open(interval: Duration) -> Option<Self> {
+        let kernel = Kernel::open().inspect_err(|error| {
+            tracing::warn!(%error, "KIST: the kernel does not tell how much TCP can send soon");
+        });
+        Some(Self {
+            interval,
+            kernel: kernel.ok()?,
+            asking: Vec::new(),
+            next: Instant::FAR_FUTURE,
+            last: Instant::ZERO,
+        })
+    }
+
+    /// How much a connection takes.
+    fn room(&mut self, carrier: &TcpCarrier) -> usize {
+        let ends = (carrier.socket.local_addr(), carrier.socket.peer_addr());
+        let (Ok(from), Ok(to)) = ends else {
+            return ROOM;
+        };
+        let soon = self.kernel.sent_soon(&question((from, to)));
+        soon.map_or(ROOM, |soon| soon.min(MOST_SOON))
+    }
+
+    /// A connection asks at the first run after so long a time.
+    fn list(&mut self, now: Instant, wait: Duration, key: CarrierKey, carrier: &mut TcpCarrier) {
+        let at = (now + wait).max(self.last + self.interval);
+        if carrier.asks == Instant::FAR_FUTURE {
+            self.asking.push(key);
+        }
+        carrier.asks = carrier.asks.min(at);
+        self.next = self.next.min(at);
+    }
+
+    /// Those that ask now.
+    fn due(
+        &mut self,
+        now: Instant,
+        table: &mut SlotMap<CarrierKey, TcpCarrier>,
+    ) -> Vec<CarrierKey> {
+        let mut due = Vec::new();
+        (self.last, self.next) = (now, Instant::FAR_FUTURE);
+        self.asking.retain(|key| {
+            let Some(carrier) = table.get_mut(*key) else {
+                return false;
+            };
+            if carrier.asks > now {
+                self.next = self.next.min(carrier.asks);
+                return true;
+            }
+            carrier.asks = Instant::FAR_FUTURE;
+            due.push(*key);
+            false
+        });
+        due
+    }
 }
 
 /// A descriptor that is good for nothing else.
@@ -75,12 +155,19 @@ struct TcpCarrier {
     delayed: Option<Delayed>,
     /// Whether it stands among the readable.
     listed: bool,
+    /// With KIST: what TCP could send soon when it was asked last, less what was given since.
+    room: usize,
+    /// When it asks again.
+    asks: Instant,
+    /// How long it waited for that, if it took nothing.
+    stalled: Duration,
 }
 
 impl Carriers {
     pub(super) fn open(
         registry: &Registry,
         addresses: &[SocketAddr],
+        kist: Option<Duration>,
         link: Option<hopflow_netem::LinkConfig>,
     ) -> io::Result<Self> {
         let listeners = addresses.iter().map(|at| for_links(*at, true));
@@ -96,6 +183,7 @@ impl Carriers {
             readable: Vec::new(),
             buffer: vec![0; CHUNK],
             traffic: Traffic::default(),
+            kist: kist.and_then(Kist::open),
             link,
             spare: None,
         })
@@ -125,13 +213,10 @@ impl Carriers {
                     return;
                 }
                 Caller::Refused => {}
-                Caller::Taken(socket, conn) => {
-                    if self.add(registry, conn, socket, false).is_err() {
-                        engine.closed(now, conn);
-                    } else {
-                        engine.set_room(now, conn, ROOM);
-                    }
-                }
+                Caller::Taken(socket, conn) => match self.add(registry, conn, socket, false) {
+                    Ok(key) => self.offer_room(now, engine, key),
+                    Err(_) => engine.closed(now, conn),
+                },
             }
         }
     }
@@ -173,11 +258,12 @@ impl Carriers {
         conn: ConnId,
         mut socket: TcpStream,
         connecting: bool,
-    ) -> io::Result<()> {
+    ) -> io::Result<CarrierKey> {
         // Records are of the size that the node wants: none may wait for more to come.
         socket.set_nodelay(true)?;
         let raw = SockRef::from(&socket);
-        raw.set_tcp_notsent_lowat(UNSENT)?;
+        let unsent = self.kist.as_ref().map_or(UNSENT, |_| MOST_SOON as u32);
+        raw.set_tcp_notsent_lowat(unsent)?;
         raw.set_tcp_user_timeout(Some(GONE))?;
         let delayed = self.link.as_ref().map(Delayed::new);
         let key = self.table.try_insert_with_key(|key| {
@@ -191,10 +277,50 @@ impl Carriers {
                 out: Vec::new(),
                 delayed,
                 listed: false,
+                room: 0,
+                asks: Instant::FAR_FUTURE,
+                stalled: Duration::ZERO,
             })
         })?;
         self.keys.insert(conn, key);
-        Ok(())
+        Ok(key)
+    }
+
+    /// Says how much a connection takes that has taken all that it was given.
+    fn offer_room(&mut self, now: Instant, engine: &mut Engine, key: CarrierKey) {
+        let Some(carrier) = self.table.get_mut(key) else {
+            return;
+        };
+        carrier.room = match &mut self.kist {
+            None => ROOM,
+            Some(kist) => kist.room(carrier),
+        };
+        engine.set_room(now, carrier.conn, carrier.room);
+        if let Some(kist) = &mut self.kist {
+            if carrier.room >= LEAST {
+                carrier.stalled = Duration::ZERO;
+                return;
+            }
+            // However many neighbours read nothing, few of them ask.
+            carrier.stalled = (carrier.stalled * 2).clamp(kist.interval, RARELY);
+            kist.list(now, carrier.stalled, key, carrier);
+        }
+    }
+
+    /// A run of KIST is due: connections learn how much TCP can send soon.
+    pub(super) fn run(&mut self, now: Instant, engine: &mut Engine) {
+        let Some(kist) = self.kist.as_mut().filter(|kist| kist.next <= now) else {
+            return;
+        };
+        for key in kist.due(now, &mut self.table) {
+            if self
+                .table
+                .get(key)
+                .is_some_and(|carrier| carrier.out.is_empty())
+            {
+                self.offer_room(now, engine, key);
+            }
+        }
     }
 
     /// Does what the engine wants of a connection.
@@ -244,7 +370,7 @@ impl Carriers {
             }
             carrier.connecting = false;
             engine.connected(now, carrier.conn);
-            engine.set_room(now, carrier.conn, ROOM);
+            self.offer_room(now, engine, key);
         } else if writable {
             self.flush(now, engine, key);
         }
@@ -296,10 +422,13 @@ impl Carriers {
         let mut sent = false;
         while let Some((conn, bytes)) = engine.poll_bytes(now) {
             sent = true;
-            let key = self.keys.get(&conn);
-            if let Some(carrier) = key.and_then(|key| self.table.get_mut(*key)) {
+            let Some(key) = self.keys.get(&conn).copied() else {
+                continue;
+            };
+            if let Some(carrier) = self.table.get_mut(key) {
+                carrier.room = carrier.room.saturating_sub(bytes.len());
                 let written = carrier.send(bytes, &mut self.traffic.sent);
-                settle(now, engine, conn, &written);
+                self.settle(now, engine, key, &written);
             }
         }
         sent
@@ -309,28 +438,46 @@ impl Carriers {
     fn flush(&mut self, now: Instant, engine: &mut Engine, key: CarrierKey) {
         if let Some(carrier) = self.table.get_mut(key) {
             let written = carrier.flush(&mut self.traffic.sent);
-            settle(now, engine, carrier.conn, &written);
+            self.settle(now, engine, key, &written);
         }
     }
 
-    /// When bytes of the emulated link arrive.
+    /// Tells the engine of a connection that took all, and so takes more, or failed.
+    fn settle(
+        &mut self,
+        now: Instant,
+        engine: &mut Engine,
+        key: CarrierKey,
+        written: &io::Result<bool>,
+    ) {
+        let Some(carrier) = self.table.get_mut(key) else {
+            return;
+        };
+        match (written, &mut self.kist) {
+            (Ok(true), None) => engine.set_room(now, carrier.conn, ROOM),
+            (Ok(true), Some(kist)) => {
+                engine.set_room(now, carrier.conn, carrier.room);
+                kist.list(now, Duration::ZERO, key, carrier);
+            }
+            (Ok(false), _) => {}
+            (Err(_), _) => {
+                let conn = carrier.conn;
+                engine.closed(now, conn);
+            }
+        }
+    }
+
+    /// When bytes of the emulated link arrive, or a connection learns how much it takes.
     pub(super) fn poll_timeout(&self) -> Instant {
+        let kist = self.kist.as_ref();
+        let run = kist.map_or(Instant::FAR_FUTURE, |kist| kist.next);
         if self.link.is_none() {
-            return Instant::FAR_FUTURE;
+            return run;
         }
         self.table
             .values()
             .filter_map(|carrier| carrier.delayed.as_ref()?.next())
-            .fold(Instant::FAR_FUTURE, Instant::min)
-    }
-}
-
-/// Tells the engine of a connection that took all, and so takes more, or failed.
-fn settle(now: Instant, engine: &mut Engine, conn: ConnId, written: &io::Result<bool>) {
-    match written {
-        Ok(true) => engine.set_room(now, conn, ROOM),
-        Ok(false) => {}
-        Err(_) => engine.closed(now, conn),
+            .fold(run, Instant::min)
     }
 }
 

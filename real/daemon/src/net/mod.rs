@@ -30,6 +30,7 @@ mod role;
 mod running;
 mod scrape;
 mod shared;
+mod soon;
 mod summaries;
 mod tokens;
 mod trace;

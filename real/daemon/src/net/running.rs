@@ -768,8 +768,11 @@ impl Workers {
                     })
                     .map(|datagrams| Links::Datagrams(Box::new(datagrams)))
             }
-            Carrier::Stream => Carriers::open(poll.registry(), &self.listen, model)
-                .map(|carriers| Links::Carriers(Box::new(carriers))),
+            Carrier::Stream => {
+                let kist = self.network.factory.plan().link.scheduler.kist;
+                Carriers::open(poll.registry(), &self.listen, kist, model)
+                    .map(|carriers| Links::Carriers(Box::new(carriers)))
+            }
         };
         opened.map_err(|cause| self.cannot_open(cause))
     }

@@ -248,6 +248,7 @@ impl<R: Role> Worker<R> {
         match &mut self.links {
             Links::Datagrams(datagrams) => datagrams.receive(now, &mut self.engine),
             Links::Carriers(carriers) => {
+                carriers.run(now, &mut self.engine);
                 carriers.accept(now, self.poll.registry(), &mut self.engine);
                 carriers.receive(now, &mut self.engine);
             }
