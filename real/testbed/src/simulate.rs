@@ -55,10 +55,6 @@ pub fn simulate(settings: &Settings, seed: u64) -> Result<Measured, SpecError> {
     let factory = hopflow_simulated_hosts::build(&choice.preset, &choice.options)
         .map_err(|error| SpecError(error.to_string()))?;
     let mut world = world(settings, seed);
-    if factory.plan().link.scheduler.kist.is_some() {
-        // There congestion windows say how much connections take.
-        world.tcp.unsent = TcpConfig::default().unsent;
-    }
     // How long it takes is known only behind it, and samples must not go on for ever.
     let ends = Reading::of(settings, &run(&world, &*factory)?).ends();
     world.end = ends.1.saturating_since(Instant::ZERO);

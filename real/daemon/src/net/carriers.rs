@@ -27,8 +27,6 @@ const ROOM: usize = 64 * 1024;
 const UNSENT: u32 = 32 * 1024;
 /// What waits at a connection besides what is under way: what the kernel keeps, and what it has not taken.
 pub const UNSENT_OF_CONNECTIONS: Bytes = Bytes::new(UNSENT as u64 + ROOM as u64);
-/// The same with KIST, where TCP's congestion window says how much: a bound of the kernel's memory.
-const MOST_SOON: usize = 256 * 1024;
 /// A cell needs no more, with its frame and record: connections with less ask again.
 const LEAST: usize = 600;
 /// A connection that takes nothing for long asks so often.
@@ -95,14 +93,14 @@ impl Kist {
         })
     }
 
-    /// How much a connection takes.
-    fn room(&mut self, carrier: &TcpCarrier) -> usize {
+    /// How much TCP can send soon; anything if the kernel does not tell.
+    fn soon(&mut self, carrier: &TcpCarrier) -> usize {
         let ends = (carrier.socket.local_addr(), carrier.socket.peer_addr());
         let (Ok(from), Ok(to)) = ends else {
-            return ROOM;
+            return usize::MAX;
         };
         let soon = self.kernel.sent_soon(&question((from, to)));
-        soon.map_or(ROOM, |soon| soon.min(MOST_SOON))
+        soon.unwrap_or(usize::MAX)
     }
 
     /// A connection asks at the first run after so long a time.
@@ -155,8 +153,8 @@ struct TcpCarrier {
     delayed: Option<Delayed>,
     /// Whether it stands among the readable.
     listed: bool,
-    /// With KIST: what TCP could send soon when it was asked last, less what was given since.
-    room: usize,
+    /// What TCP could send soon when it was asked last, less what was given since; without KIST that is no limit.
+    soon: usize,
     /// When it asks again.
     asks: Instant,
     /// How long it waited for that, if it took nothing.
@@ -262,8 +260,7 @@ impl Carriers {
         // Records are of the size that the node wants: none may wait for more to come.
         socket.set_nodelay(true)?;
         let raw = SockRef::from(&socket);
-        let unsent = self.kist.as_ref().map_or(UNSENT, |_| MOST_SOON as u32);
-        raw.set_tcp_notsent_lowat(unsent)?;
+        raw.set_tcp_notsent_lowat(UNSENT)?;
         raw.set_tcp_user_timeout(Some(GONE))?;
         let delayed = self.link.as_ref().map(Delayed::new);
         let key = self.table.try_insert_with_key(|key| {
@@ -277,7 +274,7 @@ impl Carriers {
                 out: Vec::new(),
                 delayed,
                 listed: false,
-                room: 0,
+                soon: usize::MAX,
                 asks: Instant::FAR_FUTURE,
                 stalled: Duration::ZERO,
             })
@@ -291,13 +288,12 @@ impl Carriers {
         let Some(carrier) = self.table.get_mut(key) else {
             return;
         };
-        carrier.room = match &mut self.kist {
-            None => ROOM,
-            Some(kist) => kist.room(carrier),
-        };
-        engine.set_room(now, carrier.conn, carrier.room);
         if let Some(kist) = &mut self.kist {
-            if carrier.room >= LEAST {
+            carrier.soon = kist.soon(carrier);
+        }
+        engine.set_room(now, carrier.conn, carrier.soon.min(ROOM));
+        if let Some(kist) = &mut self.kist {
+            if carrier.soon >= LEAST {
                 carrier.stalled = Duration::ZERO;
                 return;
             }
@@ -426,7 +422,7 @@ impl Carriers {
                 continue;
             };
             if let Some(carrier) = self.table.get_mut(key) {
-                carrier.room = carrier.room.saturating_sub(bytes.len());
+                carrier.soon = carrier.soon.saturating_sub(bytes.len());
                 let written = carrier.send(bytes, &mut self.traffic.sent);
                 self.settle(now, engine, key, &written);
             }
@@ -453,14 +449,15 @@ impl Carriers {
         let Some(carrier) = self.table.get_mut(key) else {
             return;
         };
-        match (written, &mut self.kist) {
-            (Ok(true), None) => engine.set_room(now, carrier.conn, ROOM),
-            (Ok(true), Some(kist)) => {
-                engine.set_room(now, carrier.conn, carrier.room);
-                kist.list(now, Duration::ZERO, key, carrier);
+        match written {
+            Ok(true) => {
+                engine.set_room(now, carrier.conn, carrier.soon.min(ROOM));
+                if let Some(kist) = &mut self.kist {
+                    kist.list(now, Duration::ZERO, key, carrier);
+                }
             }
-            (Ok(false), _) => {}
-            (Err(_), _) => {
+            Ok(false) => {}
+            Err(_) => {
                 let conn = carrier.conn;
                 engine.closed(now, conn);
             }
