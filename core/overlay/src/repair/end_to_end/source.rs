@@ -112,7 +112,7 @@ impl<P: Payload> Source<P> {
     /// The sink acknowledges what has arrived, in answer to the cell with this tag.
     ///
     /// # Errors
-    /// If that was never sent.
+    /// If it names cells that were never sent.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
@@ -143,7 +143,11 @@ impl<P: Payload> Source<P> {
     /// When the cell was sent that an acknowledgement answers. Of one that is no longer known, or
     /// never was, the time is that of the last cell that it acknowledges.
     fn answered(&self, tag: Tag, next: u64) -> Instant {
-        let at = |number: u64| self.kept.get(number.checked_sub(self.first)? as usize);
+        let sent = self.outstanding() as usize;
+        let at = |number: u64| {
+            let place = number.checked_sub(self.first)? as usize;
+            self.kept.get(place).filter(|_| place < sent)
+        };
         let answered = at(tag.number.widen(self.first)).and_then(|kept| kept.sent_at(tag.attempt));
         let last = || at(next.checked_sub(1)?);
         let latest = |kept: &Kept<P>| kept.again.last().copied().unwrap_or(kept.first);
