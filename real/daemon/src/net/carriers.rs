@@ -11,7 +11,7 @@ use hopflow_units::{Bytes, Duration, Instant};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry};
 use slotmap::SlotMap;
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 
 use super::accept::{accept, for_links, try_accept};
 use super::delayed::Delayed;
@@ -35,8 +35,13 @@ const RARELY: Duration = Duration::from_secs(1);
 const CHUNK: usize = 64 * 1024;
 /// Neighbours that are taken at once.
 const AT_ONCE: usize = 64;
-/// How long a neighbour's kernel may leave bytes without acknowledgement.
+/// How long a neighbour's kernel may leave bytes, or questions whether it is there, without acknowledgement.
 const GONE: StdDuration = StdDuration::from_secs(30);
+/// How long a connection is silent before the kernel asks whether the neighbour is there: who only receives
+/// sends nothing that could remain without acknowledgement.
+const SILENT: StdDuration = StdDuration::from_secs(15);
+/// Time from one of these questions to the next.
+const ASKED_AGAIN: StdDuration = StdDuration::from_secs(5);
 
 /// A worker's connections to neighbours.
 #[derive(Debug)]
@@ -257,11 +262,7 @@ impl Carriers {
         mut socket: TcpStream,
         connecting: bool,
     ) -> io::Result<CarrierKey> {
-        // Records are of the size that the node wants: none may wait for more to come.
-        socket.set_nodelay(true)?;
-        let raw = SockRef::from(&socket);
-        raw.set_tcp_notsent_lowat(UNSENT)?;
-        raw.set_tcp_user_timeout(Some(GONE))?;
+        prepare(&socket)?;
         let delayed = self.link.as_ref().map(Delayed::new);
         let key = self.table.try_insert_with_key(|key| {
             let token = Source::Carrier(key).token();
@@ -478,6 +479,17 @@ impl Carriers {
     }
 }
 
+/// Sets how the kernel carries a link.
+fn prepare(socket: &TcpStream) -> io::Result<()> {
+    // Records are of the size that the node wants: none may wait for more to come.
+    socket.set_nodelay(true)?;
+    let raw = SockRef::from(socket);
+    raw.set_tcp_notsent_lowat(UNSENT)?;
+    raw.set_tcp_user_timeout(Some(GONE))?;
+    let questions = TcpKeepalive::new().with_time(SILENT);
+    raw.set_tcp_keepalive(&questions.with_interval(ASKED_AGAIN))
+}
+
 impl TcpCarrier {
     /// Gives the kernel these bytes behind those that wait, and keeps what it does not take; true
     /// if it took all.
@@ -522,6 +534,18 @@ fn write(socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_neighbour_that_vanished_is_asked_for_on_a_silent_connection() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        prepare(&socket).unwrap();
+        let raw = SockRef::from(&socket);
+        assert!(raw.keepalive().unwrap());
+        assert_eq!(raw.tcp_keepalive_time().unwrap(), SILENT);
+        assert_eq!(raw.tcp_keepalive_interval().unwrap(), ASKED_AGAIN);
+        assert_eq!(raw.tcp_user_timeout().unwrap(), Some(GONE));
+    }
 
     #[test]
     fn a_connection_that_takes_nothing_is_broken() {
