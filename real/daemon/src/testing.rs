@@ -1,6 +1,13 @@
 //! Made-up networks for tests.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hopflow_engine::{Engine, EngineConfig, Hop, Limits, RelayIdentity};
+
 use crate::directory::{Directory, Relay, TransportChoice};
+use crate::keys::KeyStore;
+use crate::net::Clock;
 use crate::policy::ExitPolicy;
 use crate::{Hex, UnixTime};
 
@@ -35,4 +42,32 @@ pub(crate) fn exit(rules: &[&str]) -> ExitPolicy {
         rules: rules.iter().map(|rule| rule.parse().unwrap()).collect(),
         allow_private: false,
     }
+}
+
+/// The identity of a relay at this address, and how it is a hop of paths.
+pub(crate) fn identity(address: SocketAddr) -> (RelayIdentity, Hop) {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = KeyStore::open(folder.path()).unwrap();
+    let (certificate, onion) = (keys.identity().unwrap(), keys.onion().unwrap());
+    let hop = Hop {
+        address,
+        fingerprint: certificate.fingerprint(),
+        onion: onion.public(),
+    };
+    (RelayIdentity { certificate, onion }, hop)
+}
+
+/// The engine of a relay with this identity, or of a client.
+pub(crate) fn engine(preset: &str, relay: Option<RelayIdentity>) -> Engine {
+    let factory = hopflow_real_hosts::build(preset, &toml::Table::new()).unwrap();
+    let config = EngineConfig {
+        relay: relay.map(Arc::new),
+        extend_to: None,
+        bucket: None,
+        access: None,
+        limits: Limits::default(),
+        worker: 0,
+        epoch: Clock::start().epoch(),
+    };
+    Engine::new(config, &*factory).unwrap()
 }

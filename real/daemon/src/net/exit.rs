@@ -107,7 +107,7 @@ impl Exit {
         let target = target.and_then(|target| target.parse::<Target>().ok());
         let allowed = target.filter(|target| {
             let policy = self.policy.as_ref();
-            policy.is_some_and(|policy| policy.may_allow(target)) && !self.draining
+            policy.is_some_and(|policy| policy.may_allow(target))
         });
         let Some(target) = allowed else {
             return self.refuse(cx, stream, Reply::NotAllowed);
@@ -117,6 +117,10 @@ impl Exit {
         };
         let begun = self.begins.count(cx.now, owner, self.limits.begins);
         if begun == Begun::TooManyOnCircuit {
+        if self.draining {
+            // Without an answer: the client begins its streams elsewhere.
+            return cx.engine.close_stream(cx.now, stream);
+        }
             // As by a server that does not answer: who asks too often is not told to ask again.
             self.turned_away.refused += 1;
             let until = cx.now + self.limits.connect;
@@ -438,6 +442,9 @@ impl Role for Exit {
         self.table.pump(cx, |place| {
             owners.remove(place);
             deadlines.remove(place);
+#[cfg(test)]
+mod tests;
+
         })
     }
 

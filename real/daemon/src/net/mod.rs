@@ -38,6 +38,8 @@ mod uplink;
 mod worker;
 
 pub use carriers::UNSENT_OF_CONNECTIONS;
+#[cfg(test)]
+pub(crate) use clock::Clock;
 pub use clock::calendar_time;
 pub use free::free_address;
 pub use keeper::Calendar;

@@ -1,0 +1,147 @@
+use std::net::TcpListener;
+
+use hopflow_engine::{Engine, Hop, Via};
+use hopflow_units::Duration;
+use mio::{Poll, Token};
+
+use super::super::reload::exit_limits;
+use super::*;
+use crate::config::RelayLimits;
+use crate::testing::{engine, identity};
+
+const RELAY: ([u8; 4], u16) = ([192, 0, 2, 1], 9001);
+const CLIENT: ([u8; 4], u16) = ([198, 51, 100, 1], 5000);
+/// Time from one look at both engines to the next.
+const STEP: Duration = Duration::from_millis(10);
+
+/// An exit with its engine, and the engine of a client with a circuit of this one hop; datagrams between them take
+/// no time.
+struct Scene {
+    now: Instant,
+    poll: Poll,
+    relay: Engine,
+    client: Engine,
+    exit: Exit,
+    hop: Hop,
+}
+
+impl Scene {
+    fn new(overlay: Overlay) -> Self {
+        let (identity, hop) = identity(RELAY.into());
+        let poll = Poll::new().unwrap();
+        let waker = Arc::new(Waker::new(poll.registry(), Token(0)).unwrap());
+        let policy = ExitPolicy {
+            rules: vec!["accept *:*".parse().unwrap()],
+            allow_private: true,
+        };
+        let limits = exit_limits(&RelayLimits::default(), 1);
+        Self {
+            now: Instant::from_nanos(1),
+            relay: engine("backtap", Some(identity)),
+            client: engine("backtap", None),
+            exit: Exit::new(Some(policy), Arc::new(overlay), limits, &waker),
+            poll,
+            hop,
+        }
+    }
+
+    /// Moves datagrams until there are none; what each side reports meanwhile.
+    fn exchange(&mut self) -> (Vec<Event>, Vec<Event>) {
+        let (mut at_relay, mut at_client) = (Vec::new(), Vec::new());
+        self.now += STEP;
+        let now = self.now;
+        self.relay.handle_timeout(now);
+        self.client.handle_timeout(now);
+        loop {
+            let before = (at_relay.len(), at_client.len());
+            let mut moved = false;
+            while let Some((transmit, bytes)) = self.client.poll_datagrams(now, usize::MAX) {
+                let from = CLIENT.into();
+                self.relay.receive_datagrams(
+                    now,
+                    Via::Listening,
+                    from,
+                    transmit.segment,
+                    bytes,
+                );
+                moved = true;
+            }
+            while let Some((transmit, bytes)) = self.relay.poll_datagrams(now, usize::MAX) {
+                let from = RELAY.into();
+                self.client
+                    .receive_datagrams(now, Via::Outgoing, from, transmit.segment, bytes);
+                moved = true;
+            }
+            at_relay.extend(std::iter::from_fn(|| self.relay.poll_event(now)));
+            at_client.extend(std::iter::from_fn(|| self.client.poll_event(now)));
+            if !moved && before == (at_relay.len(), at_client.len()) {
+                return (at_relay, at_client);
+            }
+        }
+    }
+
+    /// Builds a circuit.
+    fn build(&mut self) -> CircuitKey {
+        let circuit = self.client.build(self.now, vec![self.hop.clone()]);
+        self.hear(|event| matches!(event, Event::Built { .. }));
+        circuit
+    }
+
+    /// Lets time pass until the client hears something; the exit is told nothing.
+    fn hear(&mut self, awaited: impl Fn(&Event) -> bool) -> Event {
+        for _ in 0..500 {
+            let (_, at_client) = self.exchange();
+            if let Some(event) = at_client.into_iter().find(&awaited) {
+                return event;
+            }
+        }
+        panic!("the client hears nothing of it");
+    }
+
+    /// Begins a stream to a target on a circuit, and tells the exit; the exit's name for it.
+    fn begin(&mut self, circuit: CircuitKey, target: SocketAddr) -> StreamHandle {
+        let target = target.to_string();
+        self.client
+            .open_stream(self.now, &[circuit], target.as_bytes())
+            .unwrap();
+        for _ in 0..500 {
+            let (at_relay, _) = self.exchange();
+            for event in at_relay {
+                if let Event::Begin { stream, .. } = event {
+                    self.tell(|exit, cx| exit.on_event(cx, event));
+                    return stream;
+                }
+            }
+        }
+        panic!("the exit hears of no stream");
+    }
+
+    fn tell<T>(&mut self, tell: impl FnOnce(&mut Exit, &mut Cx<'_>) -> T) -> T {
+        let mut cx = Cx {
+            now: self.now,
+            engine: &mut self.relay,
+            registry: self.poll.registry(),
+        };
+        tell(&mut self.exit, &mut cx)
+    }
+}
+
+/// A server that says nothing, and where it is.
+fn server() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    (listener, address)
+}
+
+#[test]
+fn an_exit_that_drains_gives_no_answer_so_that_clients_begin_elsewhere() {
+    let mut scene = Scene::new(Overlay::default());
+    let circuit = scene.build();
+    scene.exit.rest(true);
+    let (_listener, address) = server();
+    scene.begin(circuit, address);
+    let heard = |event: &Event| matches!(event, Event::Data { .. } | Event::Reset { .. });
+    let event = scene.hear(heard);
+    assert!(matches!(event, Event::Reset { .. }), "{event:?}");
+}
