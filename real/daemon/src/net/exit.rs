@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use hopflow_engine::{CircuitKey, Event, StreamHandle};
-use hopflow_units::{Cells, Instant};
+use hopflow_units::{Cells, Duration, Instant};
 use mio::Waker;
 use mio::net::TcpStream;
 use socket2::{SockRef, TcpKeepalive};
@@ -34,6 +34,8 @@ const MOST_REFUSED: usize = 4096;
 /// it is its machine's.
 const MOST_TRIED: usize = 8;
 
+/// How long an address may be silent at least before the next one is tried, while there is time.
+const ATTEMPT: Duration = Duration::from_secs(2);
 /// A relay's worker; without a policy it is no exit and breaks off what clients begin.
 #[derive(Debug)]
 pub(super) struct Exit {
@@ -66,6 +68,17 @@ struct Opening {
     /// What may be tried after it.
     rest: Vec<SocketAddr>,
 }
+    /// Until when.
+    until: Instant,
+}
+
+impl Opening {
+    /// Until when the address is tried whose turn it is: it and those after it share what time is left.
+    fn attempt_until(&self, now: Instant) -> Instant {
+        let left = self.until.saturating_since(now);
+        let part = left / (self.rest.len() as u64 + 1);
+        (now + part.max(ATTEMPT)).min(self.until)
+    }
 
 /// A question to the resolver.
 #[derive(Clone, Copy, Debug)]
@@ -132,14 +145,16 @@ impl Exit {
         }
         // What the client says before the server is there waits in the engine.
         let place = self.table.add(Opening {
+        let until = cx.now + self.limits.connect;
             stream,
             question: None,
             socket: None,
             rest: Vec::new(),
         });
+            until,
         self.table.name(place, stream);
         self.owners.insert(place, owner);
-        self.deadlines.set(place, cx.now + self.limits.connect);
+        self.deadlines.set(place, until);
         match target.host {
             Host::Address(address) => {
                 self.try_all(cx, place, &[SocketAddr::new(address, target.port)]);
@@ -194,11 +209,15 @@ impl Exit {
         self.forget(cx, place);
     }
 
-    /// Looks at what is due: gives up what is not connected, and closes what was idle for long.
+    /// Looks at what is due: tries the next address of what is not connected, or gives it up, and closes what was idle
+    /// for long.
     fn look_at_due(&mut self, cx: &mut Cx<'_>) {
         while let Some(place) = self.deadlines.take_due(cx.now) {
-            if self.table.opening(place).is_some() {
-                self.give_up(cx, place, Reply::TtlExpired);
+            if let Some(opening) = self.table.opening(place) {
+                if opening.until <= cx.now {
+                    opening.rest.clear();
+                }
+                self.try_next(cx, place, Reply::TtlExpired);
             } else if let Some(pipe) = self.table.pipe(place) {
                 let idle_at = pipe.moved() + self.limits.idle;
                 if idle_at <= cx.now {
@@ -325,7 +344,8 @@ impl Exit {
             match connecting {
                 Ok(socket) => {
                     opening.socket = Some(socket);
-                    return;
+                    let until = opening.attempt_until(cx.now);
+                    return self.deadlines.set(place, until);
                 }
                 // As at the limit on connections.
                 Err(error) if is_out(&error) && self.evict_for(cx, place) => {

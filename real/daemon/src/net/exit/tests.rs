@@ -1,7 +1,7 @@
+use std::io::ErrorKind;
 use std::net::TcpListener;
 
 use hopflow_engine::{Engine, Hop, Via};
-use hopflow_units::Duration;
 use mio::{Poll, Token};
 
 use super::super::reload::exit_limits;
@@ -134,6 +134,18 @@ fn server() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
+/// Whether somebody connects to a server soon.
+fn hears(server: &TcpListener) -> bool {
+    for _ in 0..20 {
+        match server.accept() {
+            Ok(_) => return true,
+            Err(error) => assert_eq!(error.kind(), ErrorKind::WouldBlock),
+        }
+        std::thread::park_timeout(std::time::Duration::from_millis(5));
+    }
+    false
+}
+
 #[test]
 fn an_exit_that_drains_gives_no_answer_so_that_clients_begin_elsewhere() {
     let mut scene = Scene::new(Overlay::default());
@@ -144,4 +156,50 @@ fn an_exit_that_drains_gives_no_answer_so_that_clients_begin_elsewhere() {
     let heard = |event: &Event| matches!(event, Event::Data { .. } | Event::Reset { .. });
     let event = scene.hear(heard);
     assert!(matches!(event, Event::Reset { .. }), "{event:?}");
+}
+
+#[test]
+fn an_address_that_stays_silent_leaves_time_for_the_next() {
+    let mut scene = Scene::new(Overlay::default());
+    let circuit = scene.build();
+    let ((first, silent), (second, answering)) = (server(), server());
+    let stream = scene.begin(circuit, silent);
+    let place = scene.exit.table.place(stream).unwrap();
+    let began = scene.now;
+    scene.tell(|exit, cx| exit.try_all(cx, place, &[silent, answering]));
+    assert!(hears(&first) && !hears(&second));
+    // Half of 20 seconds. The exit is not told that the first address answers.
+    scene.now = began + Duration::from_secs(9);
+    scene.tell(Role::work);
+    assert!(!hears(&second));
+    assert!(scene.exit.poll_timeout() <= began + Duration::from_secs(10));
+    scene.now = began + Duration::from_secs(10);
+    scene.tell(Role::work);
+    assert!(hears(&second));
+    assert!(scene.exit.table.opening(place).is_some());
+    scene.now = began + Duration::from_secs(20);
+    scene.tell(Role::work);
+    assert!(
+        scene.exit.table.opening(place).is_none(),
+        "the time is over"
+    );
+}
+
+#[test]
+fn many_addresses_have_two_seconds_each_until_the_time_is_over() {
+    let mut scene = Scene::new(Overlay::default());
+    let circuit = scene.build();
+    let (_listener, address) = server();
+    let stream = scene.begin(circuit, address);
+    let place = scene.exit.table.place(stream).unwrap();
+    let now = scene.now;
+    let opening = scene.exit.table.opening(place).unwrap();
+    opening.rest = vec![address; 7];
+    let lasts = |opening: &Opening| opening.attempt_until(now).saturating_since(now);
+    opening.until = now + Duration::from_secs(20);
+    assert_eq!(lasts(opening), Duration::from_millis(2500));
+    opening.until = now + Duration::from_secs(8);
+    assert_eq!(lasts(opening), Duration::from_secs(2));
+    opening.until = now + Duration::from_secs(1);
+    assert_eq!(lasts(opening), Duration::from_secs(1));
 }
