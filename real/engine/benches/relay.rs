@@ -74,7 +74,7 @@ struct Network {
 
 fn address(node: usize, via: Via) -> SocketAddr {
     let port = match via {
-        Via::Listening => 1000,
+        Via::Listening(_) => 1000,
         Via::Outgoing => 2000,
     };
     SocketAddr::from(([10, 0, 0, node as u8], port))
@@ -85,7 +85,7 @@ fn whose(address: SocketAddr) -> (usize, Via) {
         panic!("all addresses are of version 4");
     };
     let via = match v4.port() {
-        1000 => Via::Listening,
+        1000 => Via::Listening(None),
         _ => Via::Outgoing,
     };
     (v4.ip().octets()[3].into(), via)
@@ -119,7 +119,7 @@ impl Network {
                 onion: OnionSecret::generate(),
             };
             let hop = Hop {
-                address: address(node, Via::Listening),
+                address: address(node, Via::Listening(None)),
                 fingerprint: identity.certificate.fingerprint(),
                 onion: identity.onion.public(),
             };

@@ -49,8 +49,9 @@ pub(crate) type Body = Box<[u8; CELL_PAYLOAD]>;
 /// One of the sockets of a worker.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Via {
-    /// The one whose address the directory lists.
-    Listening,
+    /// The one whose address the directory lists. Where it has no address of its own, a neighbour is answered from
+    /// the host's address at which it called: answers from another one would not reach it.
+    Listening(Option<IpAddr>),
     /// The one from which links are opened.
     Outgoing,
 }

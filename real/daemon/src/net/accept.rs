@@ -25,7 +25,8 @@ pub(super) fn for_applications(address: SocketAddr) -> io::Result<TcpListener> {
     listen(socket(address)?, address)
 }
 
-fn socket(address: SocketAddr) -> io::Result<RawSocket> {
+/// A socket of TCP that does not block.
+pub(super) fn socket(address: SocketAddr) -> io::Result<RawSocket> {
     let domain = Domain::for_address(address);
     let raw = RawSocket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
     raw.set_nonblocking(true)?;

@@ -10,10 +10,11 @@ use hopflow_engine::{Action, ConnId, Engine};
 use hopflow_units::{Bytes, Duration, Instant};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry};
+use rustix::io::Errno;
 use slotmap::SlotMap;
 use socket2::{SockRef, TcpKeepalive};
 
-use super::accept::{accept, for_links, try_accept};
+use super::accept::{self, for_links, try_accept};
 use super::delayed::Delayed;
 use super::descriptors::is_out;
 use super::soon::{Kernel, question};
@@ -47,6 +48,8 @@ const ASKED_AGAIN: StdDuration = StdDuration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Carriers {
     listeners: Vec<TcpListener>,
+    /// Where they listen.
+    listen: Vec<SocketAddr>,
     /// Whether somebody may wait there.
     waiting: bool,
     table: SlotMap<CarrierKey, TcpCarrier>,
@@ -180,6 +183,7 @@ impl Carriers {
         }
         Ok(Self {
             listeners,
+            listen: addresses.to_vec(),
             waiting: false,
             table: SlotMap::with_key(),
             keys: BTreeMap::new(),
@@ -238,7 +242,7 @@ impl Carriers {
             let (accepted, full) = match try_accept(listener) {
                 // No descriptor is left: the next caller gets the spare one, and with it an answer.
                 Err(error) if is_out(&error) && self.spare.take().is_some() => {
-                    (accept(listener), true)
+                    (accept::accept(listener), true)
                 }
                 accepted => (accepted.ok().flatten(), false),
             };
@@ -330,7 +334,7 @@ impl Carriers {
     ) {
         match action {
             Action::Connect { conn, to } => {
-                let added = TcpStream::connect(to)
+                let added = connect(&self.listen, to)
                     .and_then(|socket| self.add(registry, conn, socket, true));
                 if added.is_err() {
                     engine.closed(now, conn);
@@ -479,6 +483,20 @@ impl Carriers {
     }
 }
 
+/// Connects to a neighbour, from the address of that family at which the relay listens, if that is one and has ports
+/// left: other relays know it by that address.
+fn connect(listen: &[SocketAddr], to: SocketAddr) -> io::Result<TcpStream> {
+    let socket = accept::socket(to)?;
+    let mut own = listen.iter().map(SocketAddr::ip);
+    if let Some(own) = own.find(|own| own.is_ipv6() == to.is_ipv6() && !own.is_unspecified()) {
+        let _ = socket.bind(&SocketAddr::new(own, 0).into());
+    }
+    match socket.connect(&to.into()) {
+        Err(error) if error.raw_os_error() != Some(Errno::INPROGRESS.raw_os_error()) => Err(error),
+        _ => Ok(TcpStream::from_std(socket.into())),
+    }
+}
+
 /// Sets how the kernel carries a link.
 fn prepare(socket: &TcpStream) -> io::Result<()> {
     // Records are of the size that the node wants: none may wait for more to come.
@@ -545,6 +563,19 @@ mod tests {
         assert_eq!(raw.tcp_keepalive_time().unwrap(), SILENT);
         assert_eq!(raw.tcp_keepalive_interval().unwrap(), ASKED_AGAIN);
         assert_eq!(raw.tcp_user_timeout().unwrap(), Some(GONE));
+    }
+
+    #[test]
+    fn connections_leave_from_where_the_relay_listens() {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let to = listener.local_addr().unwrap();
+        let elsewhere = |listen: &str| {
+            let _socket =
+                connect(&["[::1]:9".parse().unwrap(), listen.parse().unwrap()], to).unwrap();
+            listener.accept().unwrap().1.ip().to_string()
+        };
+        assert_eq!(elsewhere("127.0.0.2:9"), "127.0.0.2");
+        assert_eq!(elsewhere("0.0.0.0:9"), "127.0.0.1");
     }
 
     #[test]

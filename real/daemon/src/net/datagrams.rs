@@ -57,6 +57,8 @@ struct Socket {
     state: UdpSocketState,
     registry: Registry,
     token: Token,
+    /// Whether the kernel chooses from which of the host's addresses datagrams leave, where nobody says it.
+    any: bool,
     /// What the kernel took and gave.
     traffic: Traffic,
     /// Whether the kernel may have something for us.
@@ -93,6 +95,7 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<UdpSocket> {
 impl Socket {
     fn new(socket: UdpSocket, registry: &Registry, source: Source) -> io::Result<Self> {
         let mut io = mio::net::UdpSocket::from_std(socket);
+        let any = io.local_addr()?.ip().is_unspecified();
         let state = UdpSocketState::new((&io).into())?;
         state.set_recv_buffer_size((&io).into(), KERNEL_BUFFER)?;
         state.set_send_buffer_size((&io).into(), KERNEL_BUFFER)?;
@@ -102,6 +105,7 @@ impl Socket {
             state,
             registry: registry.try_clone()?,
             token: source.token(),
+            any,
             traffic: Traffic::default(),
             readable: true,
             stuck: VecDeque::new(),
@@ -139,6 +143,10 @@ impl Socket {
     /// Sends datagrams as far as the kernel takes them, and returns how many bytes need not be sent any more. What
     /// it refuses for another reason than room is lost, and not counted.
     fn try_send(&mut self, transmit: Transmit, bytes: &[u8]) -> usize {
+        let src_ip = match transmit.via {
+            Via::Listening(at) => at,
+            Via::Outgoing => None,
+        };
         let mut done = 0;
         let most = self.state.max_gso_segments().max(1) * transmit.segment;
         for piece in bytes.chunks(most.max(1)) {
@@ -149,7 +157,7 @@ impl Socket {
                     ecn: None,
                     contents: piece,
                     segment_size: (piece.len() > transmit.segment).then_some(transmit.segment),
-                    src_ip: None,
+                    src_ip,
                 },
             );
             match result {
@@ -192,6 +200,10 @@ impl Socket {
         self.readable = count == BATCH_SIZE;
         for (meta, buffer) in inbox.metas.iter().zip(&inbox.buffers).take(count) {
             let (data, stride) = (&buffer[..meta.len], meta.stride.max(1));
+            let via = match via {
+                Via::Listening(_) => Via::Listening(meta.dst_ip.filter(|_| self.any)),
+                Via::Outgoing => via,
+            };
             match link {
                 Some(link) => {
                     self.traffic.received += data.len() as u64;
@@ -282,7 +294,7 @@ impl Datagrams {
 
     const fn sockets(&mut self, via: Via) -> &mut Sockets {
         match via {
-            Via::Listening => &mut self.listening,
+            Via::Listening(_) => &mut self.listening,
             Via::Outgoing => &mut self.outgoing,
         }
     }
@@ -320,7 +332,7 @@ impl Datagrams {
     /// Takes a batch from each socket that has one.
     pub(super) fn receive(&mut self, now: Instant, engine: &mut Engine) {
         for (via, sockets) in [
-            (Via::Listening, &mut self.listening),
+            (Via::Listening(None), &mut self.listening),
             (Via::Outgoing, &mut self.outgoing),
         ] {
             for socket in sockets.iter_mut() {
@@ -416,6 +428,38 @@ impl Datagrams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{engine, identity};
+
+    #[test]
+    fn answers_leave_from_the_address_at_which_a_neighbour_called() {
+        let poll = mio::Poll::new().unwrap();
+        let now = Instant::from_nanos(1);
+        for called in [[127, 0, 0, 2], [127, 0, 0, 3]] {
+            let listening = listen(([0, 0, 0, 0], 0).into()).unwrap();
+            let at = SocketAddr::from((called, listening.local_addr().unwrap().port()));
+            let from = [IpAddr::from([127, 0, 0, 1])];
+            let mut datagrams =
+                Datagrams::open(poll.registry(), vec![listening], &from, (None, None)).unwrap();
+            let (identity, hop) = identity(at);
+            let (mut relay, mut client) =
+                (engine("backtap", Some(identity)), engine("backtap", None));
+            client.build(now, vec![hop]);
+            let (_, opening) = client.poll_datagrams(now, usize::MAX).unwrap();
+            // It hears what comes from there alone.
+            let caller = UdpSocket::bind(("127.0.0.1", 0)).unwrap();
+            caller.connect(at).unwrap();
+            caller.send(opening).unwrap();
+            caller.set_nonblocking(true).unwrap();
+            let answered = |_| {
+                datagrams.on_ready(Via::Listening(None), true, false);
+                datagrams.receive(now, &mut relay);
+                datagrams.transmit(now, &mut relay);
+                std::thread::park_timeout(std::time::Duration::from_millis(5));
+                caller.recv(&mut [0; 100]).is_ok()
+            };
+            assert!((0..100).any(answered), "{at}");
+        }
+    }
 
     #[test]
     fn what_the_kernel_refuses_is_lost_and_does_not_count() {

@@ -225,7 +225,7 @@ impl<R: Role> Worker<R> {
         match (source, &mut self.links) {
             (Source::Timer, _) => self.alarm.rang(),
             (Source::Listening, Links::Datagrams(datagrams)) => {
-                datagrams.on_ready(Via::Listening, readable, writable);
+                datagrams.on_ready(Via::Listening(None), readable, writable);
             }
             (Source::Outgoing, Links::Datagrams(datagrams)) => {
                 datagrams.on_ready(Via::Outgoing, readable, writable);

@@ -89,7 +89,7 @@ impl Engine {
     /// Takes a neighbour that calls, perhaps in place of the link that it had. Nothing is kept of who
     /// has not proven its address, nor does it change what is there.
     fn admit_datagrams(&mut self, now: Instant, peer: Peer, data: &[u8]) -> Option<LinkId> {
-        let Peer::Datagram(Via::Listening, from) = peer else {
+        let Peer::Datagram(via @ Via::Listening(_), from) = peer else {
             return None;
         };
         let carrier = self.plan.link.carrier == Carrier::Datagram;
@@ -100,12 +100,12 @@ impl Engine {
             Knock::Lost(answer) => {
                 if self.links.find(&peer).is_none() && self.admission.allows_answer(now, from.ip())
                 {
-                    self.links.answer_stranger(from, &answer);
+                    self.links.answer_stranger((via, from), &answer);
                 }
                 return None;
             }
             Knock::Unproven(answer) => {
-                self.links.answer_stranger(from, &answer);
+                self.links.answer_stranger((via, from), &answer);
                 return None;
             }
             Knock::Proven => {}

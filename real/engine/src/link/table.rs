@@ -249,9 +249,9 @@ impl LinkTable {
     }
 
     /// Sends a datagram to somebody to whom there is no link, unless many wait.
-    pub(crate) fn answer_stranger(&mut self, to: SocketAddr, bytes: &[u8]) {
+    pub(crate) fn answer_stranger(&mut self, (via, to): (Via, SocketAddr), bytes: &[u8]) {
         if self.sending.strays.len() < MOST_STRAYS {
-            self.sending.push_stray(Via::Listening, to, bytes);
+            self.sending.push_stray(via, to, bytes);
         }
     }
 
@@ -551,7 +551,7 @@ mod tests {
     fn answers_to_strangers_are_bounded() {
         let mut table = LinkTable::default();
         for _ in 0..2 * MOST_STRAYS {
-            table.answer_stranger(target(5).0, &[1, 2, 3]);
+            table.answer_stranger((Via::Listening(None), target(5).0), &[1, 2, 3]);
         }
         let taken = std::iter::from_fn(|| table.take_datagrams()).count();
         assert_eq!(taken, MOST_STRAYS);

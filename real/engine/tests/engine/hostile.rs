@@ -86,9 +86,9 @@ fn damage(mut random: Random) -> impl FnMut(Passing<'_>) {
 /// Sends all relays random bytes from strangers and in the name of their neighbours.
 fn pelt(network: &mut Network, random: &mut Random) {
     for node in 1..4 {
-        let via = [Via::Listening, Via::Outgoing][random.below(2)];
+        let via = [Via::Listening(None), Via::Outgoing][random.below(2)];
         let stranger = random.below(100);
-        let from_via = [Via::Listening, Via::Outgoing][random.below(2)];
+        let from_via = [Via::Listening(None), Via::Outgoing][random.below(2)];
         for from in [stranger, node - 1, (node + 1) % 4] {
             let len = random.below(1500);
             let mut bytes = random.bytes(len);
@@ -185,7 +185,7 @@ fn nothing_is_kept_of_strangers_who_return_no_cookie() {
         let ip = [172, 16, (stranger / 250) as u8, (stranger % 250) as u8];
         network.inject(
             (ip, 4000).into(),
-            (1, Via::Listening),
+            (1, Via::Listening(None)),
             first_datagram.clone(),
         );
     }
@@ -204,7 +204,7 @@ fn a_forged_opening_ends_no_link_and_breaks_off_no_handshake() {
     let forge = |network: &mut Network| {
         for (from, to) in [(0, 1), (1, 2), (2, 3)] {
             let from = address(from, Via::Outgoing);
-            network.inject(from, (to, Via::Listening), opening.clone());
+            network.inject(from, (to, Via::Listening(None)), opening.clone());
         }
     };
     // During the handshakes of all links, and between them.
@@ -277,7 +277,7 @@ fn who_repeats_an_opening_that_it_saw_ends_no_link() {
         while network.now < Instant::ZERO + Duration::from_secs(15) {
             for (from, to, opening) in &openings {
                 let from = address(*from, Via::Outgoing);
-                network.inject(from, (*to, Via::Listening), opening.clone());
+                network.inject(from, (*to, Via::Listening(None)), opening.clone());
             }
             network.run_for(Duration::from_millis(130));
         }

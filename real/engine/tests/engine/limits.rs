@@ -215,7 +215,7 @@ fn forged_openings_do_not_keep_out_who_has_an_address() {
         for half in 0..2 {
             let [high, low, ..] = turn.to_le_bytes();
             let from = ([172, 16 + half, low, high], 4000).into();
-            let to = (GUARD, Via::Listening);
+            let to = (GUARD, Via::Listening(None));
             scene.network.inject(from, to, opening.clone());
         }
         scene.network.run_for(Duration::from_millis(1));

@@ -99,7 +99,7 @@ fn who_does_not_see_a_link_has_nothing_believed() {
             passing.bytes.clear();
         }
     }));
-    let guard = address(1, Via::Listening);
+    let guard = address(1, Via::Listening(None));
     for guess in 0..2000_u16 {
         let guess = [&[4], &[0; 14][..], &guess.to_be_bytes()].concat();
         network.inject(guard, (0, Via::Outgoing), guess);
@@ -120,12 +120,12 @@ fn records_of_strangers_are_answered_by_less_and_not_without_end() {
     }));
     let stranger = address(0, Via::Outgoing);
     for _ in 0..3000 {
-        network.inject(stranger, (1, Via::Listening), vec![47; 40]);
+        network.inject(stranger, (1, Via::Listening(None)), vec![47; 40]);
     }
     network.run_for(Duration::from_millis(50));
     // What is no record, and what the answer would be longer than.
     for strange in [vec![31; 40], vec![4; 17], vec![47; 17]] {
-        network.inject(stranger, (1, Via::Listening), strange);
+        network.inject(stranger, (1, Via::Listening(None)), strange);
     }
     network.run_for(Duration::from_secs(3));
     assert_eq!(answers.get(), 100);
@@ -139,10 +139,10 @@ fn a_client_that_moves_gives_up_its_links_and_builds_others() {
         let circuit = network.circuit(&[1, 2, 3]);
         let now = network.clock(0);
         let linked: Vec<_> = network.engine(0).linked_to().collect();
-        assert_eq!(linked, [address(1, Via::Listening)], "{name}");
+        assert_eq!(linked, [address(1, Via::Listening(None))], "{name}");
         network
             .engine_mut(0)
-            .leave(now, &[address(2, Via::Listening)]);
+            .leave(now, &[address(2, Via::Listening(None))]);
         network.run_for(Duration::from_millis(1));
         assert_eq!(network.failure(0, circuit), None, "{name}");
         network.engine_mut(0).leave(now, &linked);

@@ -161,7 +161,7 @@ impl Neighbour {
     pub(crate) fn bring(&mut self, bytes: &[u8]) {
         match &self.channel {
             Channel::Datagram(_) => {
-                let via = Via::Listening;
+                let via = Via::Listening(None);
                 self.engine.receive_datagram(self.now, via, ADDRESS, bytes);
             }
             Channel::Stream(_, conn) => self.engine.receive_bytes(self.now, *conn, bytes),

@@ -59,7 +59,7 @@ impl Scene {
                 let from = CLIENT.into();
                 self.relay.receive_datagrams(
                     now,
-                    Via::Listening,
+                    Via::Listening(None),
                     from,
                     transmit.segment,
                     bytes,

@@ -65,7 +65,7 @@ pub(crate) struct Network {
 /// Where a node listens, or whence it opens links; each node is in a network of its own.
 pub(crate) fn address(node: usize, via: Via) -> SocketAddr {
     let port = match via {
-        Via::Listening => 1000,
+        Via::Listening(_) => 1000,
         Via::Outgoing => 2000,
     };
     SocketAddr::from(([10, (node >> 8) as u8, node as u8, 1], port))
@@ -205,7 +205,7 @@ impl Network {
     pub(crate) fn target(&self, node: usize) -> (SocketAddr, Fingerprint) {
         let identity = self.identities[node].as_ref().expect("a relay");
         let fingerprint = identity.certificate.fingerprint();
-        (address(node, Via::Listening), fingerprint)
+        (address(node, Via::Listening(None)), fingerprint)
     }
 
     pub(crate) fn engine(&self, node: usize) -> &Engine {

@@ -74,7 +74,7 @@ fn whose(address: SocketAddr) -> Option<(usize, Via)> {
         return None;
     };
     let via = match v4.port() {
-        1000 => Via::Listening,
+        1000 => Via::Listening(None),
         _ => Via::Outgoing,
     };
     let [_, high, low, _] = v4.ip().octets();
