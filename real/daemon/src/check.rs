@@ -39,8 +39,8 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
         let standing = Ledger::open(accounting, &config.keys, now)?.standing();
         found.facts.push(format!("accounting: {standing}"));
     }
-    if !KeyStore::has_relay(&config.keys) {
-        refuse_others_keys(config, &directory, None)?;
+    if !KeyStore::has_relay(&config.keys)? {
+        refuse_new_keys(config, &directory)?;
         let keys = config.keys.display();
         let problem = format!("{keys} has no keys: the relay makes them when it starts");
         found.warnings.push(problem);
@@ -50,12 +50,31 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
     let fingerprint = Hex(keys.identity()?.fingerprint().to_bytes());
     let onion_key = Hex(keys.onion()?.public().0);
     found.facts.push(format!("fingerprint {fingerprint}"));
-    refuse_others_keys(config, &directory, Some(fingerprint))?;
-    match directory.relay(&fingerprint) {
+    let listed = listing(config, &directory, &(fingerprint, onion_key))?;
+    found.facts.extend(listed.facts);
+    found.warnings.extend(listed.warnings);
+    Ok(found)
+}
+
+/// The public keys that a directory lists of a relay: the fingerprint of its certificate, and its onion key.
+pub(crate) type ListedKeys = (Hex<32>, Hex<32>);
+
+/// What a directory says of the relay with these keys, and where that is not so.
+///
+/// # Errors
+/// If clients that go by the directory could not use the relay, because it has other keys.
+pub(crate) fn listing(
+    config: &RelayConfig,
+    directory: &Directory,
+    (fingerprint, onion_key): &ListedKeys,
+) -> Result<Findings, InputError> {
+    refuse_others_keys(config, directory, Some(*fingerprint))?;
+    let mut found = Findings::default();
+    match directory.relay(fingerprint) {
         None => found
             .warnings
             .push("the directory does not list this relay: no client will use it".to_owned()),
-        Some(relay) if relay.onion_key != onion_key => {
+        Some(relay) if relay.onion_key != *onion_key => {
             let nickname = &relay.nickname;
             let problem = format!(
                 "the directory lists {nickname} with the onion key {}, but its key is {onion_key}",
@@ -71,12 +90,21 @@ pub fn relay(config: &RelayConfig, now: UnixTime) -> Result<Findings, InputError
     Ok(found)
 }
 
-/// Refuses keys that are not those of the relay that the directory lists at the same address:
-/// most likely the wrong folder is configured. `None` are keys that would be made.
+/// Refuses to make keys where the directory lists a relay at the same address: most likely the wrong folder is
+/// configured.
 ///
 /// # Errors
 /// If there is such a relay.
-pub(crate) fn refuse_others_keys(
+pub(crate) fn refuse_new_keys(
+    config: &RelayConfig,
+    directory: &Directory,
+) -> Result<(), InputError> {
+    refuse_others_keys(config, directory, None)
+}
+
+/// Refuses keys that are not those of the relay that the directory lists at the same address. `None` are keys that
+/// would be made.
+fn refuse_others_keys(
     config: &RelayConfig,
     directory: &Directory,
     own: Option<Hex<32>>,

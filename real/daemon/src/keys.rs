@@ -56,11 +56,22 @@ impl KeyStore {
         })
     }
 
-    /// Whether `folder` has both keys of a relay; nothing is made.
-    pub fn has_relay(folder: &Path) -> bool {
-        [ONION.file, IDENTITY.file]
-            .iter()
-            .all(|file| folder.join(file).exists())
+    /// Whether `folder` has the keys of a relay; nothing is made.
+    ///
+    /// # Errors
+    /// If it has one of the two files only: a directory lists both keys, so that another one in the place of the
+    /// missing one would keep all clients away.
+    pub fn has_relay(folder: &Path) -> Result<bool, InputError> {
+        let [onion, identity] = [ONION.file, IDENTITY.file].map(|file| folder.join(file).exists());
+        let (missing, there) = match (onion, identity) {
+            (true, false) => (IDENTITY.file, ONION.file),
+            (false, true) => (ONION.file, IDENTITY.file),
+            (both, _) => return Ok(both),
+        };
+        let problem = format!(
+            "has {there}, but not {missing}: allowed are both files, or neither, for a relay with new keys"
+        );
+        Err(InputError::new(problem).in_file(folder))
     }
 
     /// Whether `folder` has the key of an authority already.
@@ -205,6 +216,27 @@ mod tests {
             fs::read_dir(&store.folder).unwrap().count(),
             1,
             "no drafts are left"
+        );
+    }
+
+    #[test]
+    fn a_relay_has_both_keys_or_neither() {
+        let (_folder, store) = store();
+        let has = || KeyStore::has_relay(&store.folder).map_err(|error| error.to_string());
+        assert_eq!(has(), Ok(false));
+        store.identity().unwrap();
+        let refused = has().unwrap_err();
+        assert!(
+            refused.contains("has identity.key, but not onion.key"),
+            "{refused}"
+        );
+        store.onion().unwrap();
+        assert_eq!(has(), Ok(true));
+        fs::remove_file(store.folder.join("identity.key")).unwrap();
+        let refused = has().unwrap_err();
+        assert!(
+            refused.contains("has onion.key, but not identity.key"),
+            "{refused}"
         );
     }
 

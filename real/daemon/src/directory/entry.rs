@@ -40,6 +40,7 @@ impl Relay {
                 return Err(InputError::at("entry.address", problem));
             }
         };
+        KeyStore::has_relay(&config.keys)?;
         let keys = KeyStore::open(&config.keys)?;
         let relay = Self {
             nickname: nickname.to_owned(),

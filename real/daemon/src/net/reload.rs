@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use hopflow_channel::Fingerprint;
+use tracing::warn;
 
 use super::begins::Paces;
 use super::change::{Change, ExitLimits, Families, Known, Overlay, knows_own};
@@ -11,7 +11,7 @@ use super::client::hops;
 use super::clock::calendar_time;
 use super::descriptors::Needs;
 use super::owners::Shares;
-use crate::check::refuse_others_keys;
+use crate::check::{ListedKeys, listing};
 use crate::config::{RelayConfig, RelayLimits};
 use crate::directory::{Directory, Relay, newest};
 use crate::{Hex, InputError};
@@ -22,7 +22,7 @@ pub(super) struct Reloadable {
     /// As the relay was started.
     pub(super) config: RelayConfig,
     pub(super) directory: Arc<Directory>,
-    pub(super) own: Fingerprint,
+    pub(super) own: ListedKeys,
     /// What its limits need.
     pub(super) needs: Needs,
     /// The limits that metrics tell.
@@ -33,7 +33,8 @@ impl Reloadable {
     /// What follows from another configuration.
     ///
     /// # Errors
-    /// If anything else differs, or its directory cannot be used or is of another network.
+    /// If anything else differs, or its directory cannot be used, is of another network or lists other keys of the
+    /// relay.
     pub(super) fn change(&self, config: &RelayConfig) -> Result<Change, InputError> {
         self.refuse_other_keys(config)?;
         let directory = config.network.load(calendar_time())?;
@@ -45,15 +46,15 @@ impl Reloadable {
             require_same(key, same)?;
         }
         newest::refuse_older(&config.keys, &directory, &config.network.authority)?;
-        let own = Hex(self.own.to_bytes());
-        refuse_others_keys(config, &directory, Some(own))?;
+        let found = listing(config, &directory, &self.own)?;
+        found.warnings.iter().for_each(|warning| warn!("{warning}"));
         let extend_to = known(&directory);
         let limits = self.needs.fit(config.limits);
         Ok(Change {
             limits: self.needs.share(&limits),
             told: limits,
             exit: exit_limits(&limits, self.needs.workers),
-            overlay: Arc::new(overlay(config, self.own, &directory)),
+            overlay: Arc::new(overlay(config, &self.own.0, &directory)),
             extend_to,
             directory: Arc::new(directory),
         })
@@ -123,9 +124,9 @@ pub(super) fn exit_limits(limits: &RelayLimits, workers: usize) -> ExitLimits {
 
 /// Where an exit does not connect to: the relays of the directory, and itself, unless its operator lets
 /// it reach private networks, as on testbeds.
-pub(super) fn overlay(config: &RelayConfig, own: Fingerprint, directory: &Directory) -> Overlay {
+pub(super) fn overlay(config: &RelayConfig, own: &Hex<32>, directory: &Directory) -> Overlay {
     let public = config.exit.as_ref().is_some_and(|exit| !exit.allow_private);
-    let listed = directory.relay(&Hex(own.to_bytes()));
+    let listed = directory.relay(own);
     let own: Vec<SocketAddr> = match listed {
         Some(relay) => relay.addresses().collect(),
         None => config.listen.addresses().to_vec(),

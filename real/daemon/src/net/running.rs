@@ -38,7 +38,7 @@ use super::tokens::Source;
 use super::trace::Tracing;
 use super::worker::{Draining, Known, Links, Rest, Worker};
 use crate::accounting::{Ledger, Standing, Traffic};
-use crate::check::refuse_others_keys;
+use crate::check::{ListedKeys, listing, refuse_new_keys};
 use crate::config::{ClientConfig, EmulatedLink, Listen, Network, RelayConfig, Trace};
 use crate::directory::{Directory, newest};
 use crate::keys::KeyStore;
@@ -320,14 +320,14 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
     claim(&config.listen, network.factory.plan().link.carrier)?;
     let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
     let extend_to = known(&network.directory);
-    let own = identity.certificate.fingerprint();
-    let overlay = Arc::new(overlay(config, own, &network.directory));
+    let own = listed_keys(&identity);
+    let overlay = Arc::new(overlay(config, &own.0, &network.directory));
     let files = config.trace.as_ref().map_or(0, |trace| trace.circuits);
     let needs = network.needs(config.exit.is_some(), count, files);
     let limits = needs.fit(config.limits);
     let told = Arc::new(Mutex::new(limits));
     let counting = counting(config, calendar)?;
-    let name = network.nickname(&Hex(own.to_bytes()));
+    let name = network.nickname(&own.0);
     let (tracing, traces) = start_tracing(config.trace.as_ref(), name, config.access_rate());
     let workers = Workers::of_relay(config, &network, count, tracing);
     let start = |number| {
@@ -394,18 +394,23 @@ fn counting(config: &RelayConfig, calendar: Calendar) -> Result<Option<Counting>
 fn identity(config: &RelayConfig, directory: &Directory) -> Result<Arc<RelayIdentity>, StartError> {
     let authority = &config.network.authority;
     newest::refuse_older(&config.keys, directory, authority)?;
-    if !KeyStore::has_relay(&config.keys) {
-        refuse_others_keys(config, directory, None)?;
+    if !KeyStore::has_relay(&config.keys)? {
+        refuse_new_keys(config, directory)?;
     }
     let keys = KeyStore::open(&config.keys)?;
     let identity = RelayIdentity {
         certificate: keys.identity()?,
         onion: keys.onion()?,
     };
-    let fingerprint = Hex(identity.certificate.fingerprint().to_bytes());
-    refuse_others_keys(config, directory, Some(fingerprint))?;
+    listing(config, directory, &listed_keys(&identity))?;
     newest::note(&config.keys, directory, authority);
     Ok(Arc::new(identity))
+}
+
+/// The keys that a directory lists of the relay with this identity.
+fn listed_keys(identity: &RelayIdentity) -> ListedKeys {
+    let fingerprint = identity.certificate.fingerprint().to_bytes();
+    (Hex(fingerprint), Hex(identity.onion.public().0))
 }
 
 /// The token bucket of each of so many workers, if the operator set one.

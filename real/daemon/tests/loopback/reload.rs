@@ -133,3 +133,21 @@ fn what_cannot_change_is_refused_with_its_key_and_nothing_changes() {
     assert!(error.contains("transport"), "{error}");
     overlay.end();
 }
+#[test]
+fn a_directory_that_lists_another_onion_key_is_refused() {
+    let mut overlay = Overlay::start("backtap");
+    let (exit, mut listed) = (2, None);
+    overlay.sign_anew(|directory| {
+        let key = &mut directory.relays[exit].onion_key;
+        listed = Some(*key);
+        key.0[0] ^= 1;
+    });
+    let error = overlay.reload(exit, |_| ()).unwrap_err().to_string();
+    assert!(error.contains("onion key"), "{error}");
+    let error = overlay.try_restart(exit).unwrap_err().to_string();
+    assert!(error.contains("onion key"), "{error}");
+    overlay.sign_anew(|directory| directory.relays[exit].onion_key = listed.unwrap());
+    overlay.try_restart(exit).unwrap();
+    overlay.end();
+}
+
