@@ -62,7 +62,7 @@ struct Node {
 type Number = (&'static str, &'static str, fn(&Account) -> u64);
 
 /// Numbers that only grow.
-const COUNTERS: [Number; 23] = [
+const COUNTERS: [Number; 25] = [
     (
         "bytes_sent",
         "Bytes sent on links, and to an exit's targets",
@@ -131,8 +131,18 @@ const COUNTERS: [Number; 23] = [
     ),
     (
         "circuits_refused",
-        "Circuits refused because their network began too many",
+        "Circuits refused because their network began too many or broke rules",
         |it| it.counters.circuits_refused,
+    ),
+    (
+        "setup_dropped",
+        "Messages that build circuits, dropped because the limit on the rate leaves them nothing",
+        |it| it.counters.setup_dropped,
+    ),
+    (
+        "refused_at_rest",
+        "Links and circuits refused because the relay drains or hibernates",
+        |it| it.counters.refused_at_rest,
     ),
     (
         "circuits_evicted",

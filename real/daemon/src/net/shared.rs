@@ -76,6 +76,8 @@ impl Account {
             (&mut sum.links_evicted, more.links_evicted),
             (&mut sum.circuits_refused, more.circuits_refused),
             (&mut sum.circuits_evicted, more.circuits_evicted),
+            (&mut sum.setup_dropped, more.setup_dropped),
+            (&mut sum.refused_at_rest, more.refused_at_rest),
             (&mut sum.forged, more.forged),
             (&mut sum.out_of_memory, more.out_of_memory),
             (&mut sum.garbage, more.garbage),

@@ -77,13 +77,17 @@ impl Engine {
         channel: impl FnOnce() -> Channel,
     ) -> Option<LinkId> {
         let by = self.admission.origin(now, from);
-        if self.admission.is_draining() || !self.may_open_link(now, by.prefix, old) {
+        if !self.may_open_link(now, by.prefix, old) {
             self.counters.links_refused += 1;
             return None;
         }
         let id = self.host.add_link();
         let link = LinkEnd::accepted(peer, channel(), by, now);
         self.links.insert(id, link, false);
+        if self.admission.is_draining() {
+            self.counters.refused_at_rest += 1;
+            return None;
+        }
         Some(id)
     }
 

@@ -96,9 +96,12 @@ impl Engine {
         let by = self.who_begins(prev.link);
         let same = known.is_some_and(|key| self.is_same_create(key, handshake));
         let asks = if same { Asks::Further } else { BEGINS };
-        if waits >= MAX_BACKLOG_FULL as u64 || !self.affords_setup(now, by, asks) {
-            // The client repeats what is dropped.
+        // The client repeats what is dropped.
+        if waits >= MAX_BACKLOG_FULL as u64 {
             self.counters.circuits_refused += 1;
+            return;
+        }
+        if !self.affords_setup(now, by, asks) {
             return;
         }
         if let Some(key) = known {
@@ -122,6 +125,10 @@ impl Engine {
         prev: Side,
         handshake: &Handshake,
     ) -> Result<(), Reason> {
+        if self.admission.is_draining() {
+            self.counters.refused_at_rest += 1;
+            return Err(Reason::Other);
+        }
         // The handshake costs most of all.
         let Some(prefix) = self.may_create(now, prev) else {
             self.counters.circuits_refused += 1;
@@ -145,8 +152,7 @@ impl Engine {
         let names = &link.names;
         let has_room = names.expects(prev.name);
         let prefix = self.who_begins(prev.link)?;
-        let open = has_room && !self.admission.is_draining();
-        let may = open && self.admission.allows_circuit(now, prefix, limits.creates);
+        let may = has_room && self.admission.allows_circuit(now, prefix, limits.creates);
         may.then_some(prefix)
     }
 
@@ -246,10 +252,10 @@ impl Engine {
                 // The client repeats what is dropped.
                 let prepaid = new && count <= PREPAID;
                 let may = prepaid || self.may_ask_next(now, key);
-                if may && self.affords_setup(now, self.beginner(key), asks(count)) {
-                    self.send_setup(now, next.link, next.name, &body);
-                } else {
+                if !may {
                     self.counters.circuits_refused += 1;
+                } else if self.affords_setup(now, self.beginner(key), asks(count)) {
+                    self.send_setup(now, next.link, next.name, &body);
                 }
             }
             (Forwarded::TooLong, _) => {
@@ -274,10 +280,17 @@ impl Engine {
         }
     }
 
+    /// Whether a message of the set-up may be sent; counts it if it is dropped.
+    fn affords_setup(&mut self, now: Instant, by: Option<Prefix>, asks: Asks) -> bool {
+        let affords = self.has_left_for_setup(now, by, asks);
+        self.counters.setup_dropped += u64::from(!affords);
+        affords
+    }
+
     /// Whether a message of the set-up may be sent. Such messages leave before cells, and therefore have a small part of a
     /// bucket that cells wait for. Of that each network gets no more than it leaves over. So floods leave something for others,
     /// new circuits and those under way for each other, and long paths for short ones.
-    fn affords_setup(&mut self, now: Instant, by: Option<Prefix>, asks: Asks) -> bool {
+    fn has_left_for_setup(&mut self, now: Instant, by: Option<Prefix>, asks: Asks) -> bool {
         let Some(level) = self.host.unasked(now) else {
             return true;
         };

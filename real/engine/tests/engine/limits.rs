@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr};
 use std::rc::Rc;
 
-use hopflow_engine::{CircuitKey, Counters, Failure, Limits, Pace, Via};
+use hopflow_engine::{CircuitKey, Counters, EngineConfig, Failure, Limits, Pace, Via};
 use hopflow_units::{Bytes, Duration};
 use hopflow_wire::Reason;
 
@@ -129,6 +129,31 @@ fn a_network_begins_circuits_as_often_as_it_may() {
         scene.network.run_for(Duration::from_secs(2));
         let attacker = scene.attacker;
         scene.network.circuit_of(attacker, &[1, 2, 3]);
+    }
+}
+
+#[test]
+fn what_a_bucket_drops_and_a_relay_at_rest_refuses_is_no_flood() {
+    for name in ["backtap", "vanilla"] {
+        let mut scene = Scene::new(name, Limits::default());
+        let factory = transport(name);
+        let bucket = bucket(100, factory.plan().link.refill);
+        let limited = |config: &mut EngineConfig| config.bucket = Some(bucket);
+        scene.network.restart(GUARD, &*factory, limited);
+        scene.flood(300);
+        let counters = scene.counters();
+        assert!(counters.setup_dropped > 100, "{name}: {counters:?}");
+        assert_eq!(counters.circuits_refused, 0, "{name}");
+        scene.network.engine_mut(GUARD).set_draining(true);
+        scene.flood(10);
+        let newcomer = scene.network.add_client(&*factory);
+        let path = scene.network.path(&[GUARD]);
+        scene.network.begin_circuit(newcomer, path);
+        scene.network.run_for(Duration::from_secs(1));
+        let counters = scene.counters();
+        assert!(counters.refused_at_rest > 2, "{name}: {counters:?}");
+        let refused = [counters.circuits_refused, counters.links_refused];
+        assert_eq!(refused, [0, 0], "{name}: {counters:?}");
     }
 }
 
