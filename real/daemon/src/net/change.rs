@@ -10,6 +10,7 @@ use hopflow_units::Duration;
 use tracing::warn;
 
 use super::begins::Paces;
+use super::descriptors::is_out;
 use super::owners::Shares;
 use super::reach::source_towards;
 use crate::config::RelayLimits;
@@ -43,7 +44,7 @@ pub(super) struct ExitLimits {
 
 /// Addresses of the overlay itself, to which no exit connects: streams would enter it again from
 /// there, or reach what its machines offer to themselves.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Overlay {
     /// Where relays take links.
     pub(super) relays: BTreeSet<SocketAddr>,
@@ -53,6 +54,20 @@ pub(super) struct Overlay {
     pub(super) refuses_own: bool,
     /// Whether the system tells which addresses are its own.
     pub(super) knows_own: Families,
+    /// Whether it has an address.
+    pub(super) can_bind: fn(IpAddr) -> io::Result<bool>,
+}
+
+impl Default for Overlay {
+    fn default() -> Self {
+        Self {
+            relays: BTreeSet::new(),
+            own: BTreeSet::new(),
+            refuses_own: false,
+            knows_own: Families::default(),
+            can_bind,
+        }
+    }
 }
 
 /// Whether something holds for addresses of IPv4, and of IPv6.
@@ -78,19 +93,26 @@ impl Overlay {
     }
 
     /// Whether streams must not lead there because it is the exit's own machine, or beside it.
-    pub(super) fn is_own(&self, ip: IpAddr) -> bool {
+    ///
+    /// # Errors
+    /// If no descriptor is left by which the system says that. For other reasons it may be its own.
+    pub(super) fn is_own(&self, ip: IpAddr) -> io::Result<bool> {
         let ip = ip.to_canonical();
-        self.own.contains(&ip)
-            || self.own.iter().any(|own| share_network(*own, ip))
-            || self.refuses_own
-                && (self.knows_own.of(ip) && is_of_this_machine(ip) || is_beside_this_machine(ip))
+        if self.own.contains(&ip) || self.own.iter().any(|own| share_network(*own, ip)) {
+            return Ok(true);
+        }
+        if !self.refuses_own {
+            return Ok(false);
+        }
+        // An interface has the address if a socket can be bound to it. This asks for a descriptor in any case: without
+        // one it is not known what the machine is beside.
+        match (self.can_bind)(ip) {
+            Err(error) if is_out(&error) => Err(error),
+            bound => {
+                Ok(self.knows_own.of(ip) && bound.unwrap_or(true) || is_beside_this_machine(ip))
+            }
+        }
     }
-}
-
-/// Whether an interface of this machine has the address: only to those a socket can be bound. Where that
-/// cannot be said, for instance because no descriptor is left, it may have.
-fn is_of_this_machine(ip: IpAddr) -> bool {
-    can_bind(ip).unwrap_or(true)
 }
 
 /// Whether packets to an address of IPv6 leave from one of its network: that is where other machines of the exit's
@@ -167,9 +189,11 @@ mod tests {
             knows_own: knows_own(),
             ..Overlay::default()
         };
-        assert!(overlay.is_own(second) && overlay.is_own(mapped) && !overlay.is_own(NOBODY));
+        let is_own = |overlay: &Overlay, ip| overlay.is_own(ip).unwrap();
+        let is = [second, mapped, NOBODY].map(|ip| is_own(&overlay, ip));
+        assert_eq!(is, [true, true, false]);
         overlay.refuses_own = false;
-        assert!(!overlay.is_own(second) && overlay.is_own([127, 0, 0, 1].into()));
+        assert!(!is_own(&overlay, second) && is_own(&overlay, [127, 0, 0, 1].into()));
     }
 
     #[test]
@@ -179,9 +203,9 @@ mod tests {
             own: BTreeSet::from([ip("2001:db8:0:7::1"), ip("198.51.100.1")]),
             ..Overlay::default()
         };
-        assert!(overlay.is_own(ip("2001:db8:0:7:ffff::2")));
+        assert!(overlay.is_own(ip("2001:db8:0:7:ffff::2")).unwrap());
         for other in ["2001:db8:0:8::1", "198.51.100.2", "::ffff:198.51.100.2"] {
-            assert!(!overlay.is_own(ip(other)), "{other}");
+            assert!(!overlay.is_own(ip(other)).unwrap(), "{other}");
         }
         // A machine without IPv6 is beside none.
         assert!(!is_beside_this_machine(ip("198.51.100.1")));

@@ -1,6 +1,7 @@
 //! An exit: streams that clients begin are connected to servers.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -33,9 +34,9 @@ const MOST_REFUSED: usize = 4096;
 /// Addresses of a name that are tried, of those that the policy allows: for each the worker asks the system whether
 /// it is its machine's.
 const MOST_TRIED: usize = 8;
-
 /// How long an address may be silent at least before the next one is tried, while there is time.
 const ATTEMPT: Duration = Duration::from_secs(2);
+
 /// A relay's worker; without a policy it is no exit and breaks off what clients begin.
 #[derive(Debug)]
 pub(super) struct Exit {
@@ -67,7 +68,6 @@ struct Opening {
     socket: Option<TcpStream>,
     /// What may be tried after it.
     rest: Vec<SocketAddr>,
-}
     /// Until when.
     until: Instant,
 }
@@ -79,6 +79,7 @@ impl Opening {
         let part = left / (self.rest.len() as u64 + 1);
         (now + part.max(ATTEMPT)).min(self.until)
     }
+}
 
 /// A question to the resolver.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +117,10 @@ impl Exit {
     }
 
     fn begin(&mut self, cx: &mut Cx<'_>, stream: StreamHandle, target: &[u8]) {
+        if self.draining {
+            // Without an answer: the client begins its streams elsewhere.
+            return cx.engine.close_stream(cx.now, stream);
+        }
         let target = std::str::from_utf8(target).ok();
         let target = target.and_then(|target| target.parse::<Target>().ok());
         let allowed = target.filter(|target| {
@@ -130,10 +135,6 @@ impl Exit {
         };
         let begun = self.begins.count(cx.now, owner, self.limits.begins);
         if begun == Begun::TooManyOnCircuit {
-        if self.draining {
-            // Without an answer: the client begins its streams elsewhere.
-            return cx.engine.close_stream(cx.now, stream);
-        }
             // As by a server that does not answer: who asks too often is not told to ask again.
             self.turned_away.refused += 1;
             let until = cx.now + self.limits.connect;
@@ -144,14 +145,14 @@ impl Exit {
             return self.refuse(cx, stream, Reply::GeneralFailure);
         }
         // What the client says before the server is there waits in the engine.
-        let place = self.table.add(Opening {
         let until = cx.now + self.limits.connect;
+        let place = self.table.add(Opening {
             stream,
             question: None,
             socket: None,
             rest: Vec::new(),
-        });
             until,
+        });
         self.table.name(place, stream);
         self.owners.insert(place, owner);
         self.deadlines.set(place, until);
@@ -292,7 +293,15 @@ impl Exit {
 
     /// Addresses of a target are known: connects to the first that the policy allows.
     fn try_all(&mut self, cx: &mut Cx<'_>, place: PlaceKey, addresses: &[SocketAddr]) {
-        match self.allowed(addresses) {
+        let allowed = loop {
+            match self.allowed(addresses) {
+                // As at the limit on connections.
+                Err(error) if self.evict_for(cx, place) => drop(error),
+                Err(error) => break Err(reply_for(&error)),
+                Ok(allowed) => break allowed,
+            }
+        };
+        match allowed {
             Err(refusal) => self.give_up(cx, place, refusal),
             Ok(mut allowed) => {
                 allowed.reverse();
@@ -304,28 +313,39 @@ impl Exit {
         }
     }
 
-    /// Which of a target's addresses the exit may connect to.
-    fn allowed(&self, addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, Reply> {
-        let policy = self.policy.as_ref().ok_or(Reply::NotAllowed)?;
-        let allowed = policy.allowed(addresses);
-        let mut allowed = allowed.map_err(|_| Reply::NotAllowed)?;
+    /// Which of a target's addresses the exit may connect to, or what to tell the client if it may to none.
+    ///
+    /// # Errors
+    /// If no descriptor is left by which the system says which are the exit's own.
+    fn allowed(&self, addresses: &[SocketAddr]) -> io::Result<Result<Vec<SocketAddr>, Reply>> {
+        let policy = self.policy.as_ref().map(|policy| policy.allowed(addresses));
+        let Some(Ok(mut allowed)) = policy else {
+            return Ok(Err(Reply::NotAllowed));
+        };
         if allowed.is_empty() {
             // A name has none, or none that we show: who asks for names must not learn which the exit's own network
             // has.
-            return Err(Reply::HostUnreachable);
+            return Ok(Err(Reply::HostUnreachable));
         }
         allowed.truncate(MOST_TRIED);
         allowed.retain(|address| !self.overlay.has(*address));
         if allowed.is_empty() {
-            return Err(Reply::NotAllowed);
+            return Ok(Err(Reply::NotAllowed));
         }
-        allowed.retain(|address| !self.overlay.is_own(address.ip()));
-        if allowed.is_empty() {
-            // As from a machine that offers nothing there: which of the addresses that the policy accepts are the
-            // exit's own, clients need not learn.
-            return Err(Reply::ConnectionRefused);
+        let mut others = Vec::new();
+        for address in allowed {
+            if !self.overlay.is_own(address.ip())? {
+                others.push(address);
+            }
         }
-        Ok(allowed)
+        // As from a machine that offers nothing there: which of the addresses that the policy accepts are the exit's
+        // own, clients need not learn.
+        let none = others.is_empty();
+        Ok(if none {
+            Err(Reply::ConnectionRefused)
+        } else {
+            Ok(others)
+        })
     }
 
     /// Connects to the next address, or tells the client why none was left.
@@ -411,15 +431,19 @@ impl Exit {
     }
 }
 
-fn reply_for(error: &std::io::Error) -> Reply {
-    use std::io::ErrorKind;
+fn reply_for(error: &io::Error) -> Reply {
+    use io::ErrorKind;
     match error.kind() {
         ErrorKind::ConnectionRefused => Reply::ConnectionRefused,
         ErrorKind::NetworkUnreachable => Reply::NetworkUnreachable,
         ErrorKind::TimedOut => Reply::TtlExpired,
+        _ if is_out(error) => Reply::GeneralFailure,
         _ => Reply::HostUnreachable,
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 impl Role for Exit {
     fn on_event(&mut self, cx: &mut Cx<'_>, event: Event) {
@@ -462,9 +486,6 @@ impl Role for Exit {
         self.table.pump(cx, |place| {
             owners.remove(place);
             deadlines.remove(place);
-#[cfg(test)]
-mod tests;
-
         })
     }
 

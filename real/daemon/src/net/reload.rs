@@ -143,3 +143,4 @@ pub(super) fn overlay(config: &RelayConfig, own: &Hex<32>, directory: &Directory
         },
     }
 }
+        ..Overlay::default()

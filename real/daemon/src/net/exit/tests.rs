@@ -159,6 +159,42 @@ fn an_exit_that_drains_gives_no_answer_so_that_clients_begin_elsewhere() {
 }
 
 #[test]
+fn without_descriptors_who_has_most_connections_loses_one_for_a_newcomer() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    /// How many connections there may be.
+    static LEFT: AtomicUsize = AtomicUsize::new(2);
+    let can_bind = |_| {
+        let left = LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            left.checked_sub(1)
+        });
+        match left {
+            Ok(_) => Ok(false),
+            Err(_) => {
+                // The next one finds what the one that is closed for it leaves.
+                LEFT.store(1, Ordering::Relaxed);
+                Err(rustix::io::Errno::MFILE.into())
+            }
+        }
+    };
+    let mut scene = Scene::new(Overlay {
+        refuses_own: true,
+        can_bind,
+        ..Overlay::default()
+    });
+    let (heavy, light) = (scene.build(), scene.build());
+    let (_listener, address) = server();
+    let first = [(); 2].map(|()| scene.begin(heavy, address));
+    let newcomer = scene.begin(light, address);
+    let is_there = |stream| scene.exit.table.place(stream).is_some();
+    assert_eq!(first.map(is_there), [false, true]);
+    assert!(is_there(newcomer));
+    // Who has as many as others gets none.
+    LEFT.store(0, Ordering::Relaxed);
+    let refused = scene.begin(light, address);
+    assert!(scene.exit.table.place(refused).is_none());
+}
+
+#[test]
 fn an_address_that_stays_silent_leaves_time_for_the_next() {
     let mut scene = Scene::new(Overlay::default());
     let circuit = scene.build();
