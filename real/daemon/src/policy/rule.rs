@@ -34,16 +34,27 @@ enum Addresses {
 
 /// A text that is no rule of an exit policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoRule(String);
+pub struct NoRule {
+    text: String,
+    /// The rule that says what this one means, if it means anything.
+    meant: Option<Rule>,
+}
 
 impl fmt::Display for NoRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(meant) = &self.meant {
+            return write!(
+                f,
+                "\"{}\": fits nothing, since addresses of IPv4 are judged as such: allowed is \"{meant}\"",
+                self.text
+            );
+        }
         write!(
             f,
             "\"{}\": allowed is `accept` or `reject`, then ADDRESSES:PORTS, where addresses are \
              *, *4, *6, private, 192.0.2.1, 192.0.2.0/24, [2001:db8::1] or [2001:db8::]/32, and \
              ports are *, 80 or 1024-65535",
-            self.0
+            self.text
         )
     }
 }
@@ -111,6 +122,14 @@ impl Addresses {
         }
     }
 
+    /// The addresses of IPv4 that these are as IPv6 has them (RFC 4291, section 2.5.5.2).
+    fn mapped(self) -> Option<Self> {
+        match self {
+            Self::V6(net, length @ 96..) => Some(Self::V4(net.to_ipv4_mapped()?, length - 96)),
+            _ => None,
+        }
+    }
+
     fn hold(self, ip: IpAddr) -> bool {
         match (self, ip) {
             (Self::All, _) => true,
@@ -144,7 +163,16 @@ fn number(text: &str) -> Option<u16> {
 impl FromStr for Rule {
     type Err = NoRule;
     fn from_str(text: &str) -> Result<Self, NoRule> {
-        Self::parse(text).ok_or_else(|| NoRule(text.to_owned()))
+        let parsed = Self::parse(text);
+        let meant = parsed.clone().and_then(|rule| {
+            let addresses = rule.addresses.mapped()?;
+            Some(Self { addresses, ..rule })
+        });
+        let text = text.to_owned();
+        match parsed {
+            Some(rule) if meant.is_none() => Ok(rule),
+            _ => Err(NoRule { text, meant }),
+        }
     }
 }
 

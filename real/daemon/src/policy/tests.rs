@@ -34,6 +34,23 @@ fn rules_are_read_and_written() {
 }
 
 #[test]
+fn addresses_of_ipv4_are_not_written_as_ones_of_ipv6() {
+    for (text, meant) in [
+        ("reject [::ffff:192.0.2.0]/120:*", "reject 192.0.2.0/24:*"),
+        ("accept [::ffff:192.0.2.1]:80", "accept 192.0.2.1:80"),
+        ("reject [::ffff:0:0]/96:*", "reject *4:*"),
+    ] {
+        let message = text.parse::<Rule>().unwrap_err().to_string();
+        assert!(
+            message.ends_with(&format!("allowed is \"{meant}\"")),
+            "{message}"
+        );
+    }
+    // Of IPv6, too.
+    assert!("reject [::]/95:*".parse::<Rule>().is_ok());
+}
+
+#[test]
 fn what_is_no_rule_is_refused_and_told_what_is_allowed() {
     for text in [
         "",
