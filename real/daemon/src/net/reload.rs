@@ -37,7 +37,7 @@ impl Reloadable {
     /// relay.
     pub(super) fn change(&self, config: &RelayConfig) -> Result<Change, InputError> {
         self.refuse_other_keys(config)?;
-        let directory = config.network.load(calendar_time())?;
+        let directory = self.directory_of(config)?;
         let (old, new) = (&self.directory, &directory);
         for (key, same) in [
             ("network", old.network == new.network),
@@ -48,7 +48,12 @@ impl Reloadable {
         newest::refuse_older(&config.keys, &directory, &config.network.authority)?;
         let found = listing(config, &directory, &self.own)?;
         found.warnings.iter().for_each(|warning| warn!("{warning}"));
-        let extend_to = known(&directory);
+        let expired = directory.has_expired(calendar_time());
+        let extend_to = if expired {
+            Known::default()
+        } else {
+            known(&directory)
+        };
         let limits = self.needs.fit(config.limits);
         Ok(Change {
             limits: self.needs.share(&limits),
@@ -58,6 +63,23 @@ impl Reloadable {
             extend_to,
             directory: Arc::new(directory),
         })
+    }
+
+    /// The directory of a configuration. One that has expired since the relay read it stays, so that limits can change
+    /// all the same.
+    fn directory_of(&self, config: &RelayConfig) -> Result<Directory, InputError> {
+        let loaded = config.network.load(calendar_time());
+        if loaded.is_ok() || !self.directory.has_expired(calendar_time()) {
+            return loaded;
+        }
+        match config.network.load(self.directory.valid_after) {
+            Ok(same) if same == *self.directory => {
+                let until = same.valid_until;
+                warn!(%until, "the directory has expired: limits change, and no circuits are built until there is a newer one");
+                Ok(same)
+            }
+            _ => loaded,
+        }
     }
 
     /// Refuses what cannot change while the relay runs.
@@ -141,6 +163,6 @@ pub(super) fn overlay(config: &RelayConfig, own: &Hex<32>, directory: &Directory
         } else {
             Families::default()
         },
+        ..Overlay::default()
     }
 }
-        ..Overlay::default()

@@ -295,7 +295,7 @@ impl<R: Role> Worker<R> {
             self.engine.set_extend_to(change.extend_to.clone());
             self.role.change(&change);
             self.known.directory = change.directory.clone();
-            self.known.valid = true;
+            self.known.valid = !self.known.directory.has_expired(calendar_time());
         }
     }
 

@@ -103,6 +103,27 @@ fn a_relay_extends_no_circuits_by_a_directory_that_has_expired() {
 }
 
 #[test]
+fn limits_change_although_the_directory_has_expired() {
+    let overlay = Overlay::start("backtap");
+    let silent = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    let kept = overlay.connect_as(silent, "many").unwrap();
+    let (exit, end) = (2, calendar_time().after(Duration::from_secs(2)));
+    overlay.sign_anew(|directory| directory.valid_until = end);
+    overlay.reload(exit, |_| ()).unwrap();
+    until("the directory has expired", || calendar_time() >= end);
+    let set = |most| overlay.reload(exit, |config| config.limits.connections_per_circuit = most);
+    set(1).unwrap();
+    until("the limit holds", || {
+        overlay.connect_as(silent, "many").is_err()
+    });
+    // One that expired before the relay read it is none that it used.
+    let error = overlay.reload(1, |_| ()).unwrap_err().to_string();
+    assert!(error.contains("expired at"), "{error}");
+    drop(kept);
+    overlay.end();
+}
+
+#[test]
 fn an_older_directory_is_refused() {
     let overlay = Overlay::start("backtap");
     let mut after = None;
@@ -118,21 +139,6 @@ fn an_older_directory_is_refused() {
     overlay.end();
 }
 
-#[test]
-fn what_cannot_change_is_refused_with_its_key_and_nothing_changes() {
-    let overlay = Overlay::start("backtap");
-    let refused = |change: fn(&mut hopflow_daemon::config::RelayConfig)| {
-        overlay.reload(0, change).unwrap_err().to_string()
-    };
-    let error = refused(|config| config.memory = Bytes::new(64 << 20));
-    assert!(error.contains("memory"), "{error}");
-    let error = refused(|config| config.network.directory.push("none"));
-    assert!(error.contains("none"), "{error}");
-    overlay.sign_anew(|directory| directory.transport.preset = "vanilla".to_owned());
-    let error = refused(|_| ());
-    assert!(error.contains("transport"), "{error}");
-    overlay.end();
-}
 #[test]
 fn a_directory_that_lists_another_onion_key_is_refused() {
     let mut overlay = Overlay::start("backtap");
@@ -151,3 +157,18 @@ fn a_directory_that_lists_another_onion_key_is_refused() {
     overlay.end();
 }
 
+#[test]
+fn what_cannot_change_is_refused_with_its_key_and_nothing_changes() {
+    let overlay = Overlay::start("backtap");
+    let refused = |change: fn(&mut hopflow_daemon::config::RelayConfig)| {
+        overlay.reload(0, change).unwrap_err().to_string()
+    };
+    let error = refused(|config| config.memory = Bytes::new(64 << 20));
+    assert!(error.contains("memory"), "{error}");
+    let error = refused(|config| config.network.directory.push("none"));
+    assert!(error.contains("none"), "{error}");
+    overlay.sign_anew(|directory| directory.transport.preset = "vanilla".to_owned());
+    let error = refused(|_| ());
+    assert!(error.contains("transport"), "{error}");
+    overlay.end();
+}
