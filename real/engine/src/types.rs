@@ -112,6 +112,8 @@ pub enum Failure {
     Forged,
     /// Our address is another one.
     Moved,
+    /// This host has no way to the first hop at present, so that nothing was sent.
+    NoRoute,
 }
 
 impl Failure {
@@ -213,12 +215,12 @@ pub struct Counters {
     pub circuits_refused: u64,
     /// Circuits of the network that had most, closed because there were too many.
     pub circuits_evicted: u64,
-    /// Circuits closed because a cell was not from the other end.
-    pub forged: u64,
     /// Messages that build circuits, dropped because the bucket has nothing left for them: who sent one repeats it.
     pub setup_dropped: u64,
     /// Links and circuits that were refused because the relay drains or hibernates.
     pub refused_at_rest: u64,
+    /// Circuits closed because a cell was not from the other end.
+    pub forged: u64,
     /// Circuits and links closed because they took too much memory.
     pub out_of_memory: u64,
     /// Datagrams and pieces of streams that could not be read.

@@ -336,8 +336,13 @@ impl Carriers {
             Action::Connect { conn, to } => {
                 let added = connect(&self.listen, to)
                     .and_then(|socket| self.add(registry, conn, socket, true));
-                if added.is_err() {
-                    engine.closed(now, conn);
+                match added {
+                    Ok(()) => {}
+                    // As the relay's machine says; it may be this one.
+                    Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                        engine.closed(now, conn);
+                    }
+                    Err(_) => engine.cannot_connect(now, conn),
                 }
             }
             Action::Close { conn } => self.remove(conn),
@@ -552,6 +557,8 @@ fn write(socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{engine, identity};
+    use hopflow_engine::{Event, Failure};
 
     #[test]
     fn a_neighbour_that_vanished_is_asked_for_on_a_silent_connection() {
@@ -563,6 +570,30 @@ mod tests {
         assert_eq!(raw.tcp_keepalive_time().unwrap(), SILENT);
         assert_eq!(raw.tcp_keepalive_interval().unwrap(), ASKED_AGAIN);
         assert_eq!(raw.tcp_user_timeout().unwrap(), Some(GONE));
+    }
+
+    #[test]
+    fn a_relay_is_not_to_blame_where_this_host_cannot_connect() {
+        let poll = mio::Poll::new().unwrap();
+        let now = Instant::from_nanos(1);
+        // From an address of this host alone nothing leads to others.
+        let listen = [crate::net::free_address().unwrap()];
+        let end = |to: SocketAddr| {
+            let mut carriers = Carriers::open(poll.registry(), &[], None).unwrap();
+            carriers.listen = listen.to_vec();
+            let mut engine = engine("vanilla", None);
+            engine.build(now, vec![identity(to).1]);
+            while let Some(action) = engine.poll_action() {
+                carriers.act(now, poll.registry(), &mut engine, action);
+            }
+            match engine.poll_event(now) {
+                Some(Event::Closed { why, .. }) => Some(why),
+                _ => None,
+            }
+        };
+        assert_eq!(end(([192, 0, 2, 1], 9).into()), Some(Failure::NoRoute));
+        // The kernel may say later that nobody listens.
+        assert_ne!(end(listen[0]), Some(Failure::NoRoute));
     }
 
     #[test]

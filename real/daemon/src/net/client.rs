@@ -308,6 +308,9 @@ impl Client {
     fn log_end(&self, path: Option<&Path>, why: Failure) {
         match why {
             Failure::Requested | Failure::Moved => {}
+            Failure::NoRoute => {
+                warn!("a circuit could not be built: this host cannot connect to others");
+            }
             // A client that ends begins no circuits.
             Failure::Hop { .. } | Failure::OnTheWay { .. } if self.listener.is_none() => {}
             Failure::Hop { hop } => {
@@ -456,6 +459,7 @@ impl Role for Client {
                     match why {
                         Failure::Hop { hop } => self.pool.closed(cx.now, name, leg, Some(hop)),
                         Failure::Moved => self.pool.gave_up(cx.now, name),
+                        Failure::NoRoute => self.pool.had_no_route(cx.now, name, leg),
                         _ => self.pool.closed(cx.now, name, leg, None),
                     }
                 }

@@ -246,6 +246,21 @@ impl Pool {
         }
     }
 
+    /// A circuit could not be begun, because this host has no way to the first relay of one of its legs at present.
+    /// That relay is not to blame; others are tried before it for a short time.
+    pub fn had_no_route(&mut self, now: Instant, key: PoolCircuit, leg: usize) {
+        if let Some(circuit) = self.circuits.remove(&key) {
+            let first = circuit
+                .paths
+                .get(leg)
+                .and_then(|path| path.first().copied());
+            self.suspects.blame(now, first.as_slice(), None);
+            self.unassign(key);
+            self.pause(now);
+            self.work(now);
+        }
+    }
+
     /// This host has another address: relays that could not be reached may be, and what waits for a pause
     /// to end need not.
     pub fn on_moved(&mut self, now: Instant) {

@@ -22,19 +22,29 @@ pub(super) struct Suspects(BTreeMap<usize, Suspicion>);
 struct Suspicion {
     /// The relays with which it failed since a circuit of it worked, on either side of it.
     with: BTreeSet<usize>,
-    /// How often it was to blame, with each of these once.
-    strikes: u32,
+    /// How often it was to blame alone: it did not answer ourselves.
+    alone: u32,
     until: Instant,
+    /// The same for what it was to blame for alone.
+    until_alone: Instant,
 }
 
 impl Suspicion {
     /// It failed with another relay, or with ourselves.
     fn strike(&mut self, now: Instant, with: Option<usize>) {
-        if with.is_none_or(|with| self.with.insert(with)) {
-            self.strikes += 1;
-        }
-        let doublings = self.strikes.saturating_sub(1).min(MOST_DOUBLINGS);
-        self.until = self.until.max(now + FIRST_BAN * (1 << doublings));
+        let until = match with {
+            Some(with) => {
+                self.with.insert(with);
+                &mut self.until
+            }
+            None => {
+                self.alone = self.alone.saturating_add(1);
+                &mut self.until_alone
+            }
+        };
+        let strikes = self.alone.saturating_add(self.with.len() as u32);
+        let doublings = strikes.saturating_sub(1).min(MOST_DOUBLINGS);
+        *until = (*until).max(now + FIRST_BAN * (1 << doublings));
     }
 }
 
@@ -67,10 +77,26 @@ impl Suspects {
         }
     }
 
+    /// Forgets what these relays were to blame for alone, if all of them are to be avoided.
+    pub(super) fn forgive_if_all(
+        &mut self,
+        now: Instant,
+        relays: impl Iterator<Item = usize> + Clone,
+    ) {
+        if !relays.clone().all(|relay| self.contain(now, relay)) {
+            return;
+        }
+        for relay in relays {
+            if let Some(suspicion) = self.0.get_mut(&relay) {
+                (suspicion.alone, suspicion.until_alone) = (0, Instant::ZERO);
+            }
+        }
+    }
+
     /// Whether the relay is to be avoided.
     pub(super) fn contain(&self, now: Instant, relay: usize) -> bool {
         let suspicion = self.0.get(&relay);
-        suspicion.is_some_and(|suspicion| now < suspicion.until)
+        suspicion.is_some_and(|it| now < it.until.max(it.until_alone))
     }
 }
 
@@ -97,6 +123,24 @@ mod tests {
         assert!(suspects.contain(at(1159), 5) && !suspects.contain(at(1160), 5));
         suspects.clear(&[5]);
         assert!(!suspects.contain(at(200), 5));
+    }
+
+    #[test]
+    fn where_nobody_answers_us_nobody_is_avoided_for_long() {
+        let mut suspects = Suspects::default();
+        let fail = |suspects: &mut Suspects, secs| {
+            for _ in 0..6 {
+                suspects.blame(at(secs), &[1], Some(0));
+            }
+            suspects.forgive_if_all(at(secs), 1..3);
+        };
+        // That one passes nothing on is another matter.
+        suspects.blame(at(0), &[2, 7], Some(1));
+        fail(&mut suspects, 0);
+        assert!(!suspects.contain(at(0), 1), "it was one of all");
+        assert!(suspects.contain(at(29), 2) && !suspects.contain(at(30), 2));
+        fail(&mut suspects, 30);
+        assert!(suspects.contain(at(30 + 959), 1), "it is the only one");
     }
 
     #[test]

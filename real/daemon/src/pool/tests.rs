@@ -320,6 +320,45 @@ fn a_stream_whose_circuit_fails_gets_one_without_the_relay_that_failed() {
     }
 }
 
+/// Whether any of the three guards is to be avoided after this time.
+fn avoids_guards(driver: &Driver, span: Duration) -> bool {
+    let suspects = &driver.pool.suspects;
+    (0..3).any(|guard| suspects.contain(driver.now + span, guard))
+}
+
+#[test]
+fn while_no_guard_answers_none_is_avoided_for_longer_and_longer() {
+    let mut driver = Driver::with_spares(0);
+    driver.request("alice", "example.org:80");
+    while driver.refused.is_empty() {
+        if !driver.begun.is_empty() {
+            driver.fail_first(Some(0));
+        }
+        driver.pass(Duration::from_millis(1));
+    }
+    assert!(!avoids_guards(&driver, secs(60)));
+}
+
+#[test]
+fn a_host_without_a_route_tries_others_after_a_pause_and_blames_nobody() {
+    let mut driver = Driver::with_spares(0);
+    driver.request("alice", "example.org:80");
+    let mut tried = Vec::new();
+    while driver.refused.is_empty() {
+        if let Some((circuit, path)) = driver.begun.pop() {
+            driver.pool.had_no_route(driver.now, circuit, 0);
+            driver.act();
+            assert!(driver.begun.is_empty(), "not at once");
+            tried.push(path[0]);
+        }
+        driver.pass(Duration::from_millis(1));
+    }
+    tried.truncate(3);
+    tried.sort_unstable();
+    assert_eq!(tried, [0, 1, 2]);
+    assert!(!avoids_guards(&driver, secs(10)));
+}
+
 #[test]
 fn attempts_become_rarer_and_the_stream_is_refused_in_the_end() {
     let mut driver = Driver::with_spares(0);

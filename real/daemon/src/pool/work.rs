@@ -240,10 +240,19 @@ impl Pool {
                 _ => {}
             }
         }
+        self.forgive_guards(now);
         self.unassign(key);
         if circuit.is_building() {
             self.pause(now);
         }
+    }
+
+    /// Where all guards are to be avoided, this host is more likely to blame for what it could not reach, and once it
+    /// can no guard is to be avoided for longer than others.
+    fn forgive_guards(&mut self, now: Instant) {
+        let relays = self.chooser.directory().relays.iter().zip(0..);
+        let guards = relays.filter_map(|(relay, index)| relay.guard.then_some(index));
+        self.suspects.forgive_if_all(now, guards);
     }
 
     /// Lets streams that wait for a circuit wait for another one.
@@ -254,7 +263,7 @@ impl Pool {
     }
 
     /// Lets some time pass before the next attempt.
-    fn pause(&mut self, now: Instant) {
+    pub(super) fn pause(&mut self, now: Instant) {
         let doublings = self.failures.min(MOST_DOUBLINGS);
         self.failures += 1;
         self.pause_until = Some(now + FIRST_PAUSE * (1 << doublings));

@@ -57,6 +57,14 @@ impl Engine {
         }
     }
 
+    /// A connection that the engine asked for cannot be opened for a reason of this host: the neighbour is not to
+    /// blame.
+    pub fn cannot_connect(&mut self, now: Instant, conn: ConnId) {
+        if let Some(link) = self.links.find(&Peer::Stream(conn)) {
+            self.remove_link_for(now, link, Some(Failure::NoRoute));
+        }
+    }
+
     /// Says how many bytes a connection takes at present, once it has taken all that it was given.
     pub fn set_room(&mut self, now: Instant, conn: ConnId, room: usize) {
         if let Some(id) = self.links.find(&Peer::Stream(conn)) {
@@ -76,6 +84,10 @@ impl Engine {
         (from, old): (IpAddr, Option<LinkId>),
         channel: impl FnOnce() -> Channel,
     ) -> Option<LinkId> {
+        if self.admission.is_draining() {
+            self.counters.refused_at_rest += 1;
+            return None;
+        }
         let by = self.admission.origin(now, from);
         if !self.may_open_link(now, by.prefix, old) {
             self.counters.links_refused += 1;
@@ -84,10 +96,6 @@ impl Engine {
         let id = self.host.add_link();
         let link = LinkEnd::accepted(peer, channel(), by, now);
         self.links.insert(id, link, false);
-        if self.admission.is_draining() {
-            self.counters.refused_at_rest += 1;
-            return None;
-        }
         Some(id)
     }
 
@@ -226,7 +234,7 @@ impl Engine {
             return;
         };
         let circuits: Vec<CircuitKey> = link.names.iter().map(|(_, key)| key).collect();
-        if why.is_none() && (!link.open || !circuits.is_empty()) {
+        if why != Some(Failure::Moved) && (!link.open || !circuits.is_empty()) {
             self.note_lost(&link);
         }
         if let Peer::Stream(conn) = link.peer {
