@@ -656,6 +656,7 @@ impl Workers {
         let again = move || {
             // Who tries does not stand still.
             wanted.rounds.fetch_add(1, Ordering::Relaxed);
+            wanted.begin_anew();
             match wanted.wanted() {
                 Wanted::End => Ok(None),
                 _ => build().map(|it| Some(it.0)).map_err(io::Error::other),

@@ -125,6 +125,8 @@ pub(super) struct Shared {
     ending: AtomicBool,
     resting: AtomicBool,
     account: Mutex<Account>,
+    /// What it had done before it began anew.
+    past: Mutex<Account>,
     pub(super) restarts: AtomicU64,
     /// How often the worker has gone through its loop.
     pub(super) rounds: AtomicU64,
@@ -196,8 +198,31 @@ impl Shared {
         Traffic { sent, received }
     }
 
+    /// The worker begins anew, and its counts with it: goes on from those that it published last.
+    pub(super) fn begin_anew(&self) {
+        let Account {
+            mut counters,
+            mut connections,
+            ..
+        } = self.account();
+        // What there was is gone.
+        for held in [
+            &mut counters.links,
+            &mut counters.half_open_links,
+            &mut counters.circuits,
+            &mut counters.nascent_circuits,
+            &mut connections.open,
+            &mut connections.most,
+        ] {
+            *held = 0;
+        }
+        if let Ok(mut past) = self.past.lock() {
+            (past.counters, past.connections) = (counters, connections);
+        }
+    }
+
     pub(super) fn publish(&self, engine: &Engine, held: Bytes, role: &impl Role, at: Instant) {
-        let account = Account {
+        let mut account = Account {
             counters: engine.counters(),
             held,
             streams: role.streams(),
@@ -211,6 +236,9 @@ impl Shared {
             trace_notes_dropped: self.traced.dropped.load(Ordering::Relaxed),
             at,
         };
+        if let Ok(past) = self.past.lock() {
+            account.add(past.clone());
+        }
         if let Ok(mut place) = self.account.lock() {
             *place = account;
         }
@@ -220,5 +248,61 @@ impl Shared {
         self.account
             .lock()
             .map_or_else(|_| Account::default(), |account| account.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::role::Cx;
+    use super::super::tokens::PlaceKey;
+    use super::*;
+    use crate::testing::engine;
+    use hopflow_engine::Event;
+
+    /// A role with these connections.
+    struct Idle(Connections);
+
+    impl Role for Idle {
+        fn on_event(&mut self, _: &mut Cx<'_>, _: Event) {}
+        fn on_ready(&mut self, _: &mut Cx<'_>, _: PlaceKey, _: bool, _: bool) {}
+        fn work(&mut self, _: &mut Cx<'_>) -> bool {
+            false
+        }
+        fn drain(&mut self, _: &mut Cx<'_>) {}
+        fn streams(&self) -> usize {
+            0
+        }
+        fn connections(&self) -> Connections {
+            self.0
+        }
+    }
+
+    #[test]
+    fn counts_go_on_where_a_worker_begins_anew_and_what_it_held_is_gone() {
+        let mut before = Account::default();
+        (before.counters.links_refused, before.counters.links) = (5, 4);
+        before.counters.node.largest_queue = 3;
+        (before.connections.refused, before.connections.open) = (2, 1);
+        let shared = Shared::with(before);
+        // It may have to try more than once.
+        shared.begin_anew();
+        shared.begin_anew();
+        let role = Idle(Connections {
+            refused: 1,
+            ..Connections::default()
+        });
+        for _ in 0..2 {
+            shared.publish(
+                &engine("backtap", None),
+                Bytes::ZERO,
+                &role,
+                Instant::from_nanos(1),
+            );
+            let after = shared.account();
+            let counters = after.counters;
+            assert_eq!((counters.links_refused, counters.links), (5, 0));
+            assert_eq!(counters.node.largest_queue, 3);
+            assert_eq!((after.connections.refused, after.connections.open), (3, 0));
+        }
     }
 }
