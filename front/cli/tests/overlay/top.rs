@@ -26,6 +26,7 @@ fn page(time: u64) -> String {
          hopflow_streams 5\nhopflow_queued_cells 321\nhopflow_highest_queue_cells 999\n\
          hopflow_window_cells 50\nhopflow_windows 4\n\
          hopflow_memory_held_bytes 95000000\nhopflow_memory_limit_bytes 100000000\n\
+         hopflow_fullest_worker_ratio{{of=\"memory\"}} 0.99\n\
          hopflow_cpu_seconds_total {}\n\
          hopflow_transport_round_trip_seconds{{statistic=\"min\"}} 0.02\n\
          hopflow_transport_round_trip_seconds{{statistic=\"mean\"}} 0.03\n\
@@ -68,7 +69,7 @@ fn a_block_of_text_says_what_a_node_does() {
         "links        12 of 16384, half open ?\n",
         "circuits     340 of 60000, nascent ?; handshakes ?/s, failed ?/s\n",
         "queues       321 cells, longest ?, ever 999; outstanding ?, out of order ?, mean window 12.5\n",
-        "memory       [###################.] 95.00 MB of 100.00 MB, 95.0 %",
+        "memory       [###################.] 95.00 MB of 100.00 MB, 95.0 %, 99.0 % of the fullest worker's; ",
         "CPU          ",
         ", 0.5 s since the start\n",
         "refused      links ?, circuits 203 (+",

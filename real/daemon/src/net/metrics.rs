@@ -257,6 +257,18 @@ const GAUGES: [Number; 15] = [
     }),
 ];
 
+/// What a worker has of something that is limited.
+fn held(account: &Account, what: &str) -> u64 {
+    let counters = &account.counters;
+    match what {
+        "half_open_links" => counters.half_open_links,
+        "circuits" => counters.circuits,
+        "nascent_circuits" => counters.nascent_circuits,
+        "connections" => account.connections.open,
+        _ => account.held.get(),
+    }
+}
+
 fn views(account: &Account) -> impl Iterator<Item = &FlowView> {
     account.flows.iter().flatten().flatten()
 }
@@ -269,7 +281,9 @@ fn windows(account: &Account) -> impl Iterator<Item = u64> {
 
 impl Collector for Node {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let account = sum(self.workers.iter().map(|worker| worker.account()));
+        let accounts: Vec<Account> = self.workers.iter().map(|worker| worker.account()).collect();
+        self.fixed.encode_fullest(&mut encoder, &accounts)?;
+        let account = sum(accounts.into_iter());
         for (name, help, read) in COUNTERS {
             let metric = ConstCounter::new(read(&account));
             describe(&mut encoder, name, help, &metric)?;
@@ -360,6 +374,35 @@ impl Fixed {
             ),
         ] {
             gauge(encoder, name, about, value)?;
+        }
+        Ok(())
+    }
+
+    /// How full the worker is that is fullest: each has its part of a limit, and keeps to that on its own.
+    fn encode_fullest(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        workers: &[Account],
+    ) -> fmt::Result {
+        let limits = self.limits.as_ref().and_then(|limits| limits.lock().ok());
+        let of_relay = limits.map(|limits| {
+            [
+                ("half_open_links", limits.half_open_links),
+                ("circuits", limits.circuits),
+                ("nascent_circuits", limits.nascent_circuits),
+                ("connections", limits.connections),
+            ]
+        });
+        let of_relay = of_relay.into_iter().flatten();
+        let of_relay = of_relay.map(|(what, limit)| (what, u64::from(limit)));
+        let about = "What the worker that is fullest has of its part of a limit";
+        let (kind, unit) = (MetricType::Gauge, Unit::Other("ratio".to_owned()));
+        let mut of = encoder.encode_descriptor("fullest_worker", about, Some(&unit), kind)?;
+        for (what, limit) in of_relay.chain([("memory", self.memory.get())]) {
+            let part = limit.div_ceil(workers.len() as u64).max(1);
+            let held = workers.iter().map(|account| held(account, what));
+            let ratio = held.max().unwrap_or(0) as f64 / part as f64;
+            of.encode_family(&[("of", what)])?.encode_gauge(&ratio)?;
         }
         Ok(())
     }
@@ -501,6 +544,29 @@ mod tests {
         let all = helps.len();
         helps.dedup();
         assert_eq!(helps.len(), all);
+    }
+
+    #[test]
+    fn the_fullest_worker_is_told_by_its_part_of_each_limit() {
+        let worker = |circuits, held| {
+            let mut account = Account {
+                held: Bytes::new(held),
+                ..Account::default()
+            };
+            account.counters.circuits = circuits;
+            Arc::new(Shared::with(account))
+        };
+        let mut workers = vec![worker(15_000, 0), worker(0, 1 << 17)];
+        workers.extend([worker(0, 0), worker(0, 0)]);
+        let text = page(fixed(), workers)();
+        for line in [
+            "hopflow_fullest_worker_ratio{of=\"circuits\"} 1.0",
+            "hopflow_fullest_worker_ratio{of=\"memory\"} 0.5",
+            "hopflow_fullest_worker_ratio{of=\"connections\"} 0.0",
+            "hopflow_circuits 15000",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
+        }
     }
 
     #[test]

@@ -66,6 +66,11 @@ impl<'a> Figures<'a> {
         Some(self.level("memory_held_bytes")? / limit.max(1.0))
     }
 
+    /// What the worker has of its part of that limit which is fullest.
+    pub(super) fn fullest_memory(&self) -> Option<f64> {
+        self.page.labelled("fullest_worker_ratio", ("of", "memory"))
+    }
+
     /// The mean of its windows, in cells.
     pub(super) fn mean_window(&self) -> Option<f64> {
         let windows = self.level("windows").filter(|windows| *windows > 0.0)?;

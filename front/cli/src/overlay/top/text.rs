@@ -155,14 +155,21 @@ fn queues(figures: &Figures<'_>) -> Line {
 
 fn memory(figures: &Figures<'_>) -> Line {
     let share = figures.memory_share().unwrap_or(0.0);
+    let fullest = figures.fullest_memory();
+    let of_worker = fullest.map_or(String::new(), |it| {
+        format!(", {:.1} % of the fullest worker's", it * 100.0)
+    });
     let held = figures.level("memory_held_bytes").map_or(unknown(), bytes);
     let limit = figures.level("memory_limit_bytes").map_or(unknown(), bytes);
     let closed = figures.rate("out_of_memory");
     let filled = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
     let bar = "#".repeat(filled) + &".".repeat(BAR - filled);
     Line::named("memory")
-        .alarming(&format!("[{bar}] "), share > FULL)
-        .plain(&format!("{held} of {limit}, {:.1} %; ", share * 100.0))
+        .alarming(&format!("[{bar}] "), fullest.unwrap_or(share) > FULL)
+        .plain(&format!(
+            "{held} of {limit}, {:.1} %{of_worker}; ",
+            share * 100.0
+        ))
         .alarming(
             &format!("closed for want of it {}", total(figures, "out_of_memory")),
             is_some(closed),
