@@ -39,7 +39,7 @@ pub(super) struct Fixed {
 }
 
 /// The page that is scraped, of these workers.
-pub(super) fn page(fixed: Fixed, workers: Vec<Arc<Shared>>) -> impl Fn() -> String + Send {
+pub(super) fn page(fixed: Fixed, workers: Vec<Arc<Shared>>) -> impl Fn() -> String + Send + Sync {
     let mut registry = Registry::with_prefix("hopflow");
     let about = "What runs here";
     registry.register("build", about, Info::new(fixed.labels.clone()));

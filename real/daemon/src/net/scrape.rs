@@ -1,4 +1,4 @@
-//! Serving a page over HTTP/1.1 (RFC 9112), one request at a time: all that scraping asks for.
+//! Serving a page over HTTP/1.1 (RFC 9112), a request for each connection: all that scraping asks for.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -11,6 +11,8 @@ use super::clock::Clock;
 
 /// How long a scraper may take for the head of its request, or to take a piece of the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Connections that are answered at once, so that those that ask for nothing keep no scraper waiting.
+const AT_ONCE: usize = 8;
 /// The largest head of a request, in bytes.
 const LARGEST: usize = 8 << 10;
 /// The page's format, `OpenMetrics`.
@@ -21,45 +23,52 @@ const FORMAT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8
 pub(super) struct Scrape {
     address: SocketAddr,
     ending: Arc<AtomicBool>,
-    handle: JoinHandle<()>,
+    handles: Vec<JoinHandle<()>>,
 }
 
 impl Scrape {
     /// Serves what `page` returns at `/metrics`.
     pub(super) fn start(
         address: SocketAddr,
-        page: impl Fn() -> String + Send + 'static,
+        page: impl Fn() -> String + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)?;
+        let shared = Arc::new((TcpListener::bind(address)?, page));
         let ending = Arc::new(AtomicBool::new(false));
-        let ends = ending.clone();
-        let serve = move || {
-            for socket in listener.incoming() {
-                if ends.load(Ordering::Acquire) {
-                    return;
-                }
-                // A scraper that is gone comes again; a system that is short of something recovers.
-                if socket.and_then(|socket| answer(socket, &page)).is_err() {
-                    thread::park_timeout(Duration::from_millis(10));
-                }
-            }
+        let start = |_| {
+            let (shared, ends) = (shared.clone(), ending.clone());
+            let thread = thread::Builder::new().name("metrics".to_owned());
+            thread.spawn(move || serve(&shared.0, &shared.1, &ends))
         };
-        let handle = thread::Builder::new()
-            .name("metrics".to_owned())
-            .spawn(serve)?;
+        let handles = (0..AT_ONCE).map(start).collect::<io::Result<_>>()?;
         Ok(Self {
             address,
             ending,
-            handle,
+            handles,
         })
     }
 
-    /// Ends it, which the thread learns from a connection.
+    /// Ends it, which each thread learns from a connection.
     pub(super) fn end(self) {
         self.ending.store(true, Ordering::Release);
-        if TcpStream::connect(self.address).is_ok() {
-            // It has nothing to say that could be lost.
-            let _ = self.handle.join();
+        let mut threads = self.handles.iter();
+        if threads.all(|_| TcpStream::connect(self.address).is_ok()) {
+            for handle in self.handles {
+                // It has nothing to say that could be lost.
+                let _ = handle.join();
+            }
+        }
+    }
+}
+
+/// Answers those who connect until it is to end.
+fn serve(listener: &TcpListener, page: &impl Fn() -> String, ends: &AtomicBool) {
+    for socket in listener.incoming() {
+        if ends.load(Ordering::Acquire) {
+            return;
+        }
+        // A scraper that is gone comes again; a system that is short of something recovers.
+        if socket.and_then(|socket| answer(socket, page)).is_err() {
+            thread::park_timeout(Duration::from_millis(10));
         }
     }
 }
@@ -215,6 +224,18 @@ mod tests {
             assert!(begin.elapsed() < 4 * PATIENCE, "it is still read");
         }
         assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").contains("404"));
+        scrape.end();
+    }
+
+    #[test]
+    fn who_asks_for_nothing_keeps_no_scraper_waiting() {
+        let address = crate::net::free_address().unwrap();
+        let scrape = Scrape::start(address, || "all is well\n".to_owned()).unwrap();
+        let begin = Clock::start().epoch();
+        let idle = [(); AT_ONCE - 1].map(|()| TcpStream::connect(address).unwrap());
+        assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").contains("200 OK"));
+        assert!(begin.elapsed() < PATIENCE, "it waited for others");
+        drop(idle);
         scrape.end();
     }
 
