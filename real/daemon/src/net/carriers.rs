@@ -337,7 +337,7 @@ impl Carriers {
                 let added = connect(&self.listen, to)
                     .and_then(|socket| self.add(registry, conn, socket, true));
                 match added {
-                    Ok(()) => {}
+                    Ok(_) => {}
                     // As the relay's machine says; it may be this one.
                     Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                         engine.closed(now, conn);
@@ -580,7 +580,7 @@ mod tests {
         let poll = mio::Poll::new().unwrap();
         let now = Instant::from_nanos(1);
         let end = |to: SocketAddr| {
-            let mut carriers = Carriers::open(poll.registry(), &[], None).unwrap();
+            let mut carriers = Carriers::open(poll.registry(), &[], None, None).unwrap();
             let mut engine = engine("vanilla", None);
             engine.build(now, vec![identity(to).1]);
             while let Some(action) = engine.poll_action() {
