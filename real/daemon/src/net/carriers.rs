@@ -165,8 +165,8 @@ struct TcpCarrier {
     soon: usize,
     /// When it asks again.
     asks: Instant,
-    /// How long it waited for that, if it took nothing.
-    stalled: Duration,
+    /// Since when it takes nothing.
+    stalled: Option<Instant>,
 }
 
 impl Carriers {
@@ -281,7 +281,7 @@ impl Carriers {
                 listed: false,
                 soon: usize::MAX,
                 asks: Instant::FAR_FUTURE,
-                stalled: Duration::ZERO,
+                stalled: None,
             })
         })?;
         self.keys.insert(conn, key);
@@ -299,12 +299,13 @@ impl Carriers {
         engine.set_room(now, carrier.conn, carrier.soon.min(ROOM));
         if let Some(kist) = &mut self.kist {
             if carrier.soon >= LEAST {
-                carrier.stalled = Duration::ZERO;
+                carrier.stalled = None;
                 return;
             }
             // However many neighbours read nothing, few of them ask.
-            carrier.stalled = (carrier.stalled * 2).clamp(kist.interval, RARELY);
-            kist.list(now, carrier.stalled, key, carrier);
+            let stalled = now.saturating_since(*carrier.stalled.get_or_insert(now));
+            let wait = (stalled / 8).clamp(kist.interval, RARELY);
+            kist.list(now, wait, key, carrier);
         }
     }
 
