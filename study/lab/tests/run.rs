@@ -226,6 +226,9 @@ fn the_default_folder_differs_by_scenario_and_transports_but_not_by_seeds() {
     assert_eq!(name(&TEXT.replace("seeds = 2", "seeds = 9")), base);
     assert_ne!(name(&TEXT.replace("3 s", "4 s")), base);
     assert_ne!(name(&TEXT.replace("[transports.backtap]", "")), base);
+    let fault = |at| format!("{TEXT}[[faults]]\nwhat = \"outage\"\nat = \"{at} s\"\n");
+    assert_ne!(name(&fault(1)), base);
+    assert_ne!(name(&fault(1)), name(&fault(2)));
 }
 
 /// The tables of all runs in a folder.

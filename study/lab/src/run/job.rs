@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::change::Change;
 use super::rollout::Rollout;
-use crate::scenario::{Circuits, InputError, Network, Record, Scenario, Text};
+use crate::scenario::{Circuits, Faults, InputError, Network, Record, Scenario, Text};
 
 /// A run to be made.
 #[derive(Clone, Debug)]
@@ -131,14 +131,95 @@ pub(super) fn canonical_world(scenario: &Scenario) -> String {
         record: &'a Record,
         #[serde(skip_serializing_if = "str::is_empty")]
         files: &'a str,
+        #[serde(skip_serializing_if = "<[Faults]>::is_empty")]
+        faults: &'a [Faults],
     }
+    // Without `..`: whoever adds a key decides here whether it changes worlds.
+    let Scenario {
+        duration,
+        warm_up,
+        network,
+        circuits,
+        faults,
+        record,
+        loaded,
+        name: _,
+        about: _,
+        scale: _,
+        seeds: _,
+        transports: _,
+        branch: _,
+    } = scenario;
     let world = World {
-        duration: scenario.duration,
-        warm_up: scenario.warm_up,
-        network: &scenario.network,
-        circuits: &scenario.circuits,
-        record: &scenario.record,
-        files: scenario.loaded.digest(),
+        duration: *duration,
+        warm_up: *warm_up,
+        network,
+        circuits,
+        record,
+        files: loaded.digest(),
+        faults,
     };
     serde_json::to_string(&world).expect("a scenario is plain data")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+name = "keys"
+duration = "9 s"
+warm-up = "1 s"
+seeds = 1
+[transports.backtap]
+[network]
+bucket = { rate = "1 MB/s" }
+[[network.relays]]
+name = "exit"
+[[circuits]]
+path = ["exit"]
+workload = "bulk"
+[[faults]]
+what = "stop"
+mttf = "3 s"
+mttr = "2 s"
+[record]
+hops = "100 ms"
+[branch]
+variants = [{ name = "other", seed = 8 }]
+"#;
+
+    fn keys(text: &str) -> Vec<RunKey> {
+        let scenario = Scenario::parse(text, "keys.toml").unwrap();
+        let jobs = Job::plan(&Arc::new(scenario), "build").unwrap();
+        jobs.into_iter().map(|job| job.key).collect()
+    }
+
+    #[test]
+    fn all_that_changes_a_run_changes_its_key() {
+        let before = keys(TEXT);
+        for (from, to) in [
+            ("9 s", "8 s"),
+            ("1 s", "2 s"),
+            ("1 MB/s", "2 MB/s"),
+            ("\"bulk\"", "\"web\""),
+            ("mttf = \"3 s\"", "mttf = \"5 s\""),
+            ("\"stop\"", "\"outage\""),
+            ("100 ms", "200 ms"),
+            (
+                "[transports.backtap]",
+                "[transports.backtap]\noptions = { alpha = 7 }",
+            ),
+        ] {
+            let after = keys(&TEXT.replace(from, to));
+            assert!(
+                before.iter().zip(&after).all(|(old, new)| old != new),
+                "{from} {to}"
+            );
+        }
+        let after = keys(&TEXT.replace("seed = 8", "seed = 9"));
+        assert!(after[0] == before[0] && after[1] != before[1]);
+        let after = keys(&TEXT.replace("\"keys\"", "\"called-otherwise\""));
+        assert_eq!(after, before);
+    }
 }
