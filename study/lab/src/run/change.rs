@@ -160,36 +160,49 @@ impl Part {
 
     /// What was recorded of that part, whose world is `world`.
     pub(super) fn of_outcome(&self, outcome: &mut Outcome, world: &WorldSpec) {
+        // Without `..`: whoever adds a table decides here what of it is kept.
+        let Outcome {
+            downloads,
+            failures,
+            rebuilt,
+            open,
+            circuits,
+            samples,
+            hops,
+            metrics,
+            legs,
+            latencies,
+            traces,
+            breakdown,
+            node_traces: _,
+            captures: _,
+            visits,
+            nodes,
+            queues,
+            cross: _,
+            counters: _,
+        } = outcome;
         let of = &self.circuits;
-        of.retain(&mut outcome.circuits);
-        of.retain(&mut outcome.latencies);
-        outcome
-            .downloads
-            .retain_mut(|row| of.renumber(&mut row.circuit));
-        outcome
-            .breakdown
-            .retain_mut(|row| of.renumber(&mut row.circuit));
-        for part in &mut outcome.breakdown {
+        of.retain(circuits);
+        of.retain(latencies);
+        downloads.retain_mut(|row| of.renumber(&mut row.circuit));
+        failures.retain_mut(|row| of.renumber(&mut row.circuit));
+        rebuilt.retain_mut(|row| of.renumber(&mut row.circuit));
+        open.retain_mut(|row| of.renumber(&mut row.circuit));
+        samples.retain_mut(|row| of.renumber(&mut row.circuit));
+        hops.retain_mut(|row| of.renumber(&mut row.circuit));
+        metrics.retain_mut(|row| of.renumber(&mut row.circuit));
+        legs.retain_mut(|row| of.renumber(&mut row.circuit));
+        traces.retain_mut(|row| of.renumber(&mut row.circuit));
+        visits.retain_mut(|row| of.renumber(&mut row.circuit));
+        breakdown.retain_mut(|row| of.renumber(&mut row.circuit));
+        for part in breakdown {
             let new = self.nodes.number(part.node.index());
             part.node = NodeId::new(new.expect("its nodes are kept") as u32);
         }
-        outcome
-            .samples
-            .retain_mut(|row| of.renumber(&mut row.circuit));
-        outcome.hops.retain_mut(|row| of.renumber(&mut row.circuit));
-        outcome
-            .metrics
-            .retain_mut(|row| of.renumber(&mut row.circuit));
-        outcome.legs.retain_mut(|row| of.renumber(&mut row.circuit));
-        outcome
-            .traces
-            .retain_mut(|row| of.renumber(&mut row.circuit));
-        outcome
-            .visits
-            .retain_mut(|row| of.renumber(&mut row.circuit));
-        self.nodes.retain(&mut outcome.nodes);
-        self.nodes.retain(&mut outcome.queues);
-        for (node, spec) in outcome.nodes.iter_mut().zip(&world.nodes) {
+        self.nodes.retain(nodes);
+        self.nodes.retain(queues);
+        for (node, spec) in nodes.iter_mut().zip(&world.nodes) {
             node.name.clone_from(&spec.name);
         }
     }
