@@ -1,6 +1,7 @@
 //! Changes of a world that stands between two windows: what distinguishes the variants of a run that
 //! have its beginning in common.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use hopflow_overlay::{ConfigError, Factory};
@@ -8,7 +9,6 @@ use hopflow_random::Streams;
 use hopflow_units::{Duration, Instant};
 
 use super::schedule::Scheduled;
-use super::users::Client;
 use super::world::World;
 use crate::payload::Simulated;
 
@@ -34,26 +34,31 @@ impl World {
         Ok(())
     }
 
-    /// Lets a user start at `at`, or at once if that is over. Its circuit must have been given a start
-    /// behind the end.
+    /// Lets each of these users start at its time, or at once if that is over. Their circuits must have
+    /// been given a start behind the end.
     ///
     /// # Panics
-    /// If there is no such user.
-    pub fn start_user(&mut self, user: u32, at: Duration) {
-        let at = (Instant::ZERO + at).max(self.now);
-        let mut found = false;
+    /// If one of them is not there.
+    pub fn start_users(&mut self, users: &[(u32, Duration)]) {
+        if users.is_empty() {
+            return;
+        }
+        let mut waiting: BTreeMap<u32, Duration> = users.iter().copied().collect();
+        let now = self.now;
         for partition in &mut self.partitions {
             let started: Result<(), Infallible> = partition.change_lanes(|lane| {
-                let of_user = |client: &Client| client.endpoint.user == user;
-                if let Some(index) = lane.clients.iter().position(of_user) {
-                    lane.schedule.add(at, Scheduled::Request(index as u32));
-                    found = true;
+                for (index, client) in (0..).zip(&lane.clients) {
+                    if let Some(at) = waiting.remove(&client.endpoint.user) {
+                        let at = (Instant::ZERO + at).max(now);
+                        lane.schedule.add(at, Scheduled::Request(index));
+                    }
                 }
                 Ok(())
             });
             let Ok(()) = started;
         }
-        assert!(found, "user {user} is not there");
+        let missing = waiting.keys().next();
+        assert!(missing.is_none(), "user {missing:?} is not there");
     }
 
     /// Draws anew, from streams of `seed`, all that is drawn from now on: what users fetch, and what

@@ -7,6 +7,7 @@
 //! Simultaneous events of a lane happen in the order of [`Due`].
 
 use std::hint::black_box;
+use std::ops::Range;
 
 use hopflow_overlay::{BucketConfig, CircuitHandle, Direction, Event, StreamHandle};
 use hopflow_trace::Way;
@@ -608,18 +609,20 @@ impl Lane {
             _ => FailCause::Closed,
         };
         let journal = &mut self.records.journal;
-        for (index, client) in (0..).zip(&mut self.clients) {
+        for index in of_user(&self.clients, user, |client| client.endpoint.user) {
+            let client = &mut self.clients[index];
             client.renewal.on_closed(position, circuit);
             if client.endpoint.on_closed(position, circuit) {
                 if let Some(sink) = &mut client.sink {
                     sink.fail(now, cause, journal);
                 }
                 if let Some(at) = client.renewal.begin(now) {
-                    self.schedule.add(at, Scheduled::Renew(index));
+                    self.schedule.add(at, Scheduled::Renew(index as u32));
                 }
             }
         }
-        for server in &mut self.servers {
+        for index in of_user(&self.servers, user, |server| server.endpoint.user) {
+            let server = &mut self.servers[index];
             if server.endpoint.on_closed(position, circuit)
                 && let Some(sink) = &mut server.sink
             {
@@ -737,4 +740,11 @@ impl Lane {
         host.write(shared.now, stream, data, len);
         self.pump(position, shared);
     }
+}
+
+/// Where the ends of a user's circuits are among those on a machine, which stand in the order of users.
+fn of_user<T>(ends: &[T], user: u32, user_of: impl Fn(&T) -> u32) -> Range<usize> {
+    let first = ends.partition_point(|end| user_of(end) < user);
+    let behind = ends.partition_point(|end| user_of(end) <= user);
+    first..behind
 }

@@ -69,9 +69,7 @@ impl Change {
         if let Some(seed) = scenario.variants()[self.variant].seed {
             world.reseed(seed);
         }
-        for (user, at) in scenario.starts(self.variant, seed) {
-            world.start_user(user, at);
-        }
+        world.start_users(&scenario.starts(self.variant, seed));
     }
 
     /// The part of a world that a run has, of a variant or of none, if others have circuits besides.
