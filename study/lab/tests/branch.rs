@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Mutex;
 
-use hopflow_lab::run::{Campaign, Finished, Silent};
+use hopflow_lab::run::{Campaign, Finished, Monitor, Silent};
 use hopflow_lab::scenario::{Scenario, schema};
-use hopflow_results::{Fingerprint, Folder, Tables};
+use hopflow_results::{Fingerprint, Folder, RunEntry, Tables};
 use hopflow_sim::{Outcome, World};
 use hopflow_units::Duration;
 
@@ -211,6 +212,89 @@ fn assert_part(run: &Tables, circuits: u32, nodes: usize) {
     assert_eq!(names.len(), nodes);
     let samples = run.samples.iter().map(|row| row.circuit).max();
     assert_eq!(samples, Some(circuits - 1));
+}
+
+/// Watches how much was simulated before each run was finished.
+#[derive(Default)]
+struct Watch {
+    simulated: Mutex<Duration>,
+    at_finish: Mutex<Vec<Duration>>,
+}
+
+impl Monitor for Watch {
+    fn begin(&self, _: usize, _: usize, _: Duration) {}
+
+    fn advanced(&self, simulated: Duration) {
+        let mut all = self.simulated.lock().unwrap();
+        *all = *all + simulated;
+    }
+
+    fn finished(&self, _: &RunEntry) {
+        let now = *self.simulated.lock().unwrap();
+        self.at_finish.lock().unwrap().push(now);
+    }
+
+    fn interrupted(&self) -> bool {
+        false
+    }
+
+    fn seconds(&self) -> f64 {
+        0.0
+    }
+}
+
+#[test]
+fn runs_with_one_beginning_are_finished_before_the_next_begin() {
+    let text = format!("{NETWORK}[transports.vanilla]\n{VARIANTS}").replace("backtap", "vanilla");
+    let text = text.replace("alpha = 20", "circuit-window = 200");
+    let scenario = Scenario::parse(&text, "tiny").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let watch = Watch::default();
+    let campaign = Campaign::new(scenario, &text, "test").unwrap();
+    campaign.run(folder.path(), Some(1), &watch).unwrap();
+    let seconds = watch.at_finish.into_inner().unwrap().into_iter();
+    let seconds: Vec<_> = seconds.map(|time| time.as_secs_f64().round()).collect();
+    // Two warm-ups of 2 s, each with five continuations of 4 s.
+    let one = [6.0, 10.0, 14.0, 18.0, 22.0];
+    assert_eq!(seconds[..5], one);
+    assert_eq!(seconds[5..], one.map(|time| 22.0 + time));
+}
+
+/// The numbers of all circuits that the tables of a run name.
+fn named_circuits(run: &Tables) -> Vec<(&'static str, u32)> {
+    let failures = run.failures.iter().map(|row| ("failures", row.circuit));
+    let rebuilt = run.rebuilt.iter().map(|row| ("rebuilt", row.circuit));
+    let open = run.open_requests.iter();
+    let open = open.map(|row| ("open_requests", row.circuit));
+    let downloads = run.downloads.iter().map(|row| ("downloads", row.circuit));
+    let hops = run.hops.iter().map(|row| ("hops", row.circuit));
+    let traces = run.traces.iter().map(|row| ("traces", row.circuit));
+    let all = failures.chain(rebuilt).chain(open).chain(downloads);
+    all.chain(hops).chain(traces).collect()
+}
+
+#[test]
+fn tables_name_the_circuits_of_their_run_alone() {
+    let faults =
+        "[[faults]]\nrelays = [\"exit\"]\nwhat = \"stop\"\nmttf = \"3 s\"\nmttr = \"1 s\"\n";
+    let text = format!("{NETWORK}{TRANSPORTS}{faults}{VARIANTS}{CROWDS}");
+    let folder = tempfile::tempdir().unwrap();
+    let finished = campaign(&text, folder.path(), None);
+    let mut seen = BTreeMap::new();
+    for run in &finished.runs {
+        let tables = Folder::open(folder.path()).read_run(run).unwrap();
+        let circuits = tables.circuits.len() as u32;
+        for (table, circuit) in named_circuits(&tables) {
+            let label = &run.key.transport;
+            assert!(circuit < circuits, "{label} {table}: {circuit}");
+            *seen.entry(table).or_insert(0) += usize::from(circuit >= 4);
+        }
+    }
+    // The users of variants are in each of them.
+    assert!(
+        seen.len() == 6 && seen.values().all(|rows| *rows > 0),
+        "{seen:?}"
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use hopflow_results::{Folder, RunEntry, RunKey, Tables};
 use hopflow_units::Duration;
-use rayon::{ScopeFifo, ThreadPoolBuilder};
+use rayon::ThreadPoolBuilder;
 
 use super::family::{self, Warm};
 use super::running::Running;
@@ -198,13 +198,14 @@ impl Shared<'_> {
         // First in, first out: with few threads as with many, runs are made in the order of the plan.
         pool.scope_fifo(|scope| {
             for family in families {
-                scope.spawn_fifo(move |scope| self.make_family(scope, family));
+                scope.spawn_fifo(move |_| self.make_family(family));
             }
         });
     }
 
-    /// Makes runs that have their beginning in common, which is run once.
-    fn make_family<'s>(&'s self, scope: &ScopeFifo<'s>, family: &'s [usize]) {
+    /// Makes runs that have their beginning in common, which is run once. It ends when they are made:
+    /// the next family waits, with what it would keep in memory.
+    fn make_family(&self, family: &[usize]) {
         let &[first, _, ..] = family else {
             return family.iter().for_each(|&n| self.make(n, || self.begin(n)));
         };
@@ -221,10 +222,12 @@ impl Shared<'_> {
             running: warm,
             seconds,
         }));
-        for &n in family {
-            let warm = Arc::clone(&warm);
-            scope.spawn_fifo(move |_| self.make(n, || Ok(Warm::take(warm))));
-        }
+        rayon::scope_fifo(move |scope| {
+            for &n in family {
+                let warm = Arc::clone(&warm);
+                scope.spawn_fifo(move |_| self.make(n, || Ok(Warm::take(warm))));
+            }
+        });
     }
 
     fn make(&self, n: usize, begin: impl FnOnce() -> Result<Warm, Failure>) {
