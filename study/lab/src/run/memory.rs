@@ -1,5 +1,6 @@
 //! How many runs fit into memory.
 
+use std::sync::Arc;
 use std::{env, fs};
 
 use hopflow_units::Bytes;
@@ -16,11 +17,12 @@ const MEMORY: &str = "HOPFLOW_MEMORY";
 /// # Errors
 /// If not even one does.
 pub fn that_fit<'a>(jobs: impl Iterator<Item = &'a Job>) -> Result<Option<usize>, Error> {
-    let circuits = |job: &&Job| job.scenario.own_circuits();
-    let (Some(available), Some(largest)) = (memory()?, jobs.max_by_key(circuits)) else {
+    let mut scenarios: Vec<_> = jobs.map(|job| &job.scenario).collect();
+    scenarios.dedup_by(|one, other| Arc::ptr_eq(one, other));
+    let needed = scenarios.iter().map(|of| Needs::memory_of(of)).max();
+    let (Some(available), Some(needed)) = (memory()?, needed) else {
         return Ok(None);
     };
-    let needed = Needs::of(&largest.scenario).memory;
     match available.get() / needed.get() {
         0 => Err(Error::Memory { needed, available }),
         runs => Ok(Some(runs as usize)),

@@ -38,30 +38,26 @@ const CIRCUIT_ROWS: f64 = 120.0;
 const SAMPLE_ROW: f64 = 6.0;
 /// Cells that one core forwards in a second.
 const CELLS_PER_SECOND: f64 = 1.5e6;
-/// Circuits whose load is looked at.
+/// Circuits whose load is looked at, and what each user fetches: the rest is like these.
 const LOOKED_AT: usize = 1000;
+const FETCHES: usize = 1000;
 
 impl Needs {
     /// What a run of the scenario needs, by the network of its first seed.
     pub fn of(scenario: &Scenario) -> Self {
-        let seed = scenario.seeds.list()[0];
-        let world = scenario.sample(seed);
-        let samples = samples(&world);
-        let circuits = world.circuits.len() as f64;
-        let busy = world.circuits.iter().filter(|it| it.workload.is_greedy());
-        let busy = busy.count() as f64;
-        let relays = scenario.relay_count() as f64;
-        let memory = PROGRAM
-            + RELAY * relays
-            + CIRCUIT * (circuits - busy)
-            + BUSY_CIRCUIT * busy
-            + SAMPLE * samples;
-        let disk = CIRCUIT_ROWS * circuits + SAMPLE_ROW * samples;
+        let world = scenario.sample(scenario.seeds.list()[0]);
+        let disk = CIRCUIT_ROWS * world.circuits.len() as f64 + SAMPLE_ROW * samples(&world);
         Self {
-            memory: Bytes::new(memory as u64),
+            memory: memory(scenario, &world),
             disk: Bytes::new(disk as u64),
             time: Duration::from_nanos((cell_hops(&world) / CELLS_PER_SECOND * 1e9) as u64),
         }
+    }
+
+    /// The memory alone, which is known sooner.
+    pub(super) fn memory_of(scenario: &Scenario) -> Bytes {
+        let world = scenario.sample(scenario.seeds.list()[0]);
+        memory(scenario, &world)
     }
 }
 
@@ -98,6 +94,24 @@ fn two_digits(value: f64) -> String {
         digit *= 10.0;
     }
     format!("{}", (value / digit).round() * digit)
+}
+
+/// Memory of a run of the scenario in this world. Those of variants hold the world from which they part
+/// besides.
+fn memory(scenario: &Scenario, world: &WorldSpec) -> Bytes {
+    let open = world.circuits.iter().flat_map(CircuitSpec::all_paths);
+    let greedy = world.circuits.iter().filter(|it| it.workload.is_greedy());
+    let busy = greedy.flat_map(CircuitSpec::paths).count() as f64;
+    let of_world = RELAY * scenario.relay_count() as f64
+        + CIRCUIT * (open.count() as f64 - busy)
+        + BUSY_CIRCUIT * busy
+        + SAMPLE * samples(world);
+    let worlds = if scenario.branch_at().is_some() {
+        2.0
+    } else {
+        1.0
+    };
+    Bytes::new((PROGRAM + worlds * of_world) as u64)
 }
 
 /// Samples that a run records, of circuits and of hops.
@@ -155,18 +169,26 @@ fn demand(world: &WorldSpec, number: usize, rate: f64) -> f64 {
     let mut session = circuit.workload.session();
     let mut random = Streams::new(world.seed).stream("user", number as u64);
     let end = world.end.as_secs_f64();
-    let (mut now, mut bytes) = (circuit.start.as_secs_f64(), 0.0);
-    while now < end {
+    let until = circuit
+        .leave
+        .map_or(end, |leave| leave.as_secs_f64().min(end));
+    let start = circuit.start.as_secs_f64();
+    let (mut now, mut bytes) = (start, 0.0);
+    for _ in 0..FETCHES {
+        if now >= until {
+            return bytes / end;
+        }
         let Some(fetch) = session.next(&mut random) else {
-            break;
+            return bytes / end;
         };
         let wanted = (fetch.request.get() + fetch.response.unwrap_or(Fetch::ENDLESS).get()) as f64;
-        let got = wanted.min((end - now) * rate);
+        let got = wanted.min((until - now) * rate);
         bytes += got;
         let pause = fetch.pause + fetch.server_delay;
         now += got / rate + pause.as_secs_f64();
     }
-    bytes / end
+    // It goes on as it began.
+    bytes * ((until - start) / (now - start)).max(1.0) / end
 }
 
 #[cfg(test)]
@@ -184,6 +206,45 @@ mod tests {
         let expected = rate * seconds / CELL_DATA as f64 * hops;
         let found = cell_hops(&world);
         assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
+    }
+
+    /// One user behind a relay that stops now and then, or not.
+    fn small(faults: &str, workload: &str) -> Scenario {
+        let text = format!(
+            "name = \"small\"\nduration = \"1000 s\"\nseeds = 1\n[transports.vanilla]\n\
+             [network]\nbucket = {{ rate = \"1 MB/s\" }}\n\
+             [[network.relays]]\nname = \"relay\"\ncount = 9\n\
+             [[circuits]]\npath = {{ random = 3 }}\nworkload = {workload}\n{faults}"
+        );
+        Scenario::parse(&text, "small.toml").unwrap()
+    }
+
+    #[test]
+    fn circuits_after_faults_take_memory() {
+        let memory = |faults| Needs::of(&small(faults, "\"bulk\"")).memory.get() as f64;
+        let stops = "[[faults]]\nwhat = \"stop\"\nmttf = \"30 s\"\nmttr = \"3 s\"\n";
+        // A relay of three stops every eleven seconds.
+        let more = (memory(stops) - memory("")) / CIRCUIT;
+        assert!((50.0..120.0).contains(&more), "{more}");
+    }
+
+    #[test]
+    fn users_with_many_small_fetches_are_like_their_first_ones() {
+        let user = |response: &str| {
+            let class = "class = \"bulk\", server-delay = \"0 s\"";
+            let scenario = small("", &format!("{{ {class}, response = \"{response}\" }}"));
+            demand(&scenario.sample(1), 0, 1e6)
+        };
+        // Bulk users have no pauses: they ask for all that they can get.
+        for response in ["1 B", "5 MiB"] {
+            let found = user(response);
+            assert!((found / 1e6 - 1.0).abs() < 0.01, "{response}: {found}");
+        }
+        let mut world = small("", "\"bulk\"").sample(1);
+        let stays = demand(&world, 0, 1e6);
+        world.circuits[0].leave = Some(Duration::from_secs(250));
+        let share = demand(&world, 0, 1e6) / stays;
+        assert!((0.2..0.3).contains(&share), "{share}");
     }
 
     #[test]
