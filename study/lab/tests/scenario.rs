@@ -335,6 +335,41 @@ fn paths_that_a_user_cannot_have_are_refused() {
 }
 
 #[test]
+fn keys_that_change_nothing_are_refused() {
+    let path = "path = [\"guard\", \"middle\", \"exit\"]";
+    let start = "start = { uniform = [\"0 s\", \"2 s\"] }";
+    for (from, to, expected) in [
+        (
+            path,
+            format!("{path}\nclient = false\naccess = {{ rate = \"1 Mbit/s\" }}"),
+            "circuits[0].access: is for clients, and with `client = false` there are none",
+        ),
+        (
+            path,
+            format!("{path}\nclient = false\nat = \"root\""),
+            "circuits[0].at: is for clients",
+        ),
+        (
+            path,
+            format!("{path}\nrebuild = \"2 s\""),
+            "circuits[0].rebuild: is for circuits over relays that stop; needed is",
+        ),
+        (
+            start,
+            "arrivals = [[\"0 s\", 0], [\"10 s\", 0], [\"20 s\", 1]]".to_owned(),
+            "circuits[0].arrivals: lets nobody arrive before \"10 s\"; allowed is a load above zero \
+             before \"10 s\"",
+        ),
+    ] {
+        let found = message(from, &to);
+        assert!(found.contains(expected), "{to}: {found}");
+    }
+    let stop = "[[faults]]\nwhat = \"stop\"\nat = \"3 s\"\n";
+    let rebuilt = SMALL.replace(path, &format!("{path}\nrebuild = \"2 s\""));
+    assert!(parse(&format!("{rebuilt}{stop}")).is_ok());
+}
+
+#[test]
 fn an_upload_counts_what_the_user_sends() {
     let upload = |more: &str| {
         let workload = format!("workload = {{ class = \"bulk\", direction = \"upload\"{more} }}");

@@ -32,6 +32,13 @@ impl Load {
         unreachable!("the check saw to it that there are two times")
     }
 
+    /// When users begin to arrive, if the load was checked.
+    pub(super) fn first(&self) -> Duration {
+        let mut spans = self.0.windows(2);
+        let first = spans.find(|span| area(span) > 0.0);
+        first.map_or(Duration::MAX, |span| span[0].0.0)
+    }
+
     pub(super) fn check(&self, key: &str) -> Check {
         let at =
             |index: usize, problem: String| Err(InputError::at(format!("{key}[{index}]"), problem));

@@ -10,8 +10,8 @@ use super::limits::{Check, check_count, fail};
 use super::network::at_once;
 use super::traffic::TrafficModels;
 use super::{
-    Access, Bucket, Circuits, Network, Path, Rebuild, Record, Relays, Response, Scenario, Shaping,
-    Workload,
+    Access, Bucket, Circuits, FaultKind, Faults, Load, Network, Path, Rebuild, Record, Relays,
+    Response, Scenario, Shaping, Workload,
 };
 
 impl Scenario {
@@ -39,6 +39,7 @@ impl Scenario {
         let own = self.circuits.len();
         for (number, (key, circuits)) in self.groups().enumerate() {
             circuits.check(&key, self)?;
+            circuits.check_effect(&key, &self.faults)?;
             // Those of variants come behind, and count their time from where the variants part.
             let begin = self.branch_at().filter(|_| number >= own);
             circuits.check_start(
@@ -287,8 +288,37 @@ impl Circuits {
 }
 
 impl Circuits {
+    /// Refuses keys that change nothing beside the others.
+    fn check_effect(&self, key: &str, faults: &[Faults]) -> Check {
+        let of_client = [
+            ("access", self.access != Access::default()),
+            ("at", self.at.is_some()),
+        ];
+        let of_client = of_client.iter().find(|(_, given)| *given);
+        if let (Some((name, _)), false) = (of_client, self.client) {
+            let problem = "is for clients, and with `client = false` there are none; leave one of the \
+                           two out";
+            return fail(&format!("{key}.{name}"), problem);
+        }
+        let stops = |faults: &Faults| faults.what == FaultKind::Stop;
+        if self.rebuild.is_some() && !faults.iter().any(stops) {
+            let problem = "is for circuits over relays that stop; needed is one of `[[faults]]` with \
+                           `what = \"stop\"`";
+            return fail(&format!("{key}.rebuild"), problem);
+        }
+        Ok(())
+    }
+
     /// Whether somebody starts before `end`.
     fn check_start(&self, key: &str, end: Duration) -> Check {
+        if let Some(first) = self.arrivals.as_ref().map(Load::first)
+            && first >= end
+        {
+            let problem = format!(
+                "lets nobody arrive before \"{first}\"; allowed is a load above zero before \"{end}\""
+            );
+            return fail(&format!("{key}.arrivals"), problem);
+        }
         let first = self.start.smallest();
         if self.arrivals.is_none() && first >= end {
             let problem =

@@ -67,6 +67,14 @@ impl Scenario {
             let key = format!("network.cross[{index}]");
             check_count(&format!("{key}.count"), u64::from(cross.count))?;
             let relays = &self.network.relays;
+            let group = relays.iter().find(|relays| relays.name == cross.to);
+            if let Some(group) = group.filter(|group| group.size() > 1) {
+                let (to, size) = (&cross.to, group.size());
+                let problem = format!(
+                    "\"{to}\" is a group of {size} relays; allowed is one of them: {to}-1 to {to}-{size}"
+                );
+                return fail(&format!("{key}.to"), problem);
+            }
             if !relays.iter().any(|relays| relays.holds(&cross.to)) {
                 let names = relays.iter().map(|relays| relays.name.as_str());
                 let problem = format!(

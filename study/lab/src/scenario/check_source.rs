@@ -44,6 +44,16 @@ impl Scenario {
     pub(super) fn check_source(&self) -> Check {
         if let (Some(_), Shaping::Bucket(bucket)) = (&self.network.source, &self.network.bucket) {
             bucket.check_times("network.bucket")?;
+            let takes_rate = |relays: &Relays| match &relays.bucket {
+                None => true,
+                Some(Shaping::Bucket(own)) => own.rate.is_none(),
+                Some(Shaping::Unlimited) => false,
+            };
+            if bucket.rate.is_some() && !self.network.relays.iter().any(takes_rate) {
+                let problem = "no relay takes it: those of network.source have rates of their own; \
+                               allowed here are depth, refill and pays";
+                return fail("network.bucket.rate", problem);
+            }
         }
         let Some(population) = self.network.population() else {
             return Ok(());

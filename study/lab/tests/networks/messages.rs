@@ -40,6 +40,13 @@ fn messages_about_places_and_sources_say_what_is_allowed() {
         &cross("realy"),
         &["network.cross[0].to: there is no relay \"realy\"; did you mean \"relay\"?"],
     );
+    assert_refused(
+        &cross("relay"),
+        &[
+            "network.cross[0].to: \"relay\" is a group of ",
+            " relays; allowed is one of them: relay-1 to relay-",
+        ],
+    );
 }
 
 #[test]
@@ -102,4 +109,10 @@ fn messages_about_populations_name_key_value_and_what_is_allowed() {
     );
     let refill = population(9, "{ tor = 3 }").replace("10 ms", "0 ms");
     assert_refused(&refill, &["network.bucket.refill: is zero"]);
+    let rate = |more: &str| {
+        let text = population(9, "{ tor = 3 }").replace("refill =", "rate = \"1 MB/s\", refill =");
+        text.replace("[[circuits]]", &format!("{more}\n[[circuits]]"))
+    };
+    assert_refused(&rate(""), &["network.bucket.rate: no relay takes it"]);
+    assert!(parse(&rate("[[network.relays]]\nname = \"own\"")).is_ok());
 }
