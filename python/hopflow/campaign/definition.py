@@ -133,6 +133,11 @@ def define(
         raise HopflowError(
             "campaign: Campaign takes scenarios; hopflow.campaign.read_campaign reads this table"
         )
+    if "branch" in content:
+        raise HopflowError(
+            "branch: it has variants, and campaigns make no runs of these; allowed is a scenario "
+            "without this table (hopflow run runs variants)"
+        )
     count = content.pop("seeds", None)
     if transports is not None:
         content["transports"] = _transports(content.get("transports", {}), transports)

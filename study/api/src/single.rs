@@ -59,7 +59,8 @@ pub fn keys(source: &Source, build: &str) -> Result<Vec<RunKey>, Failure> {
     Ok(jobs.into_iter().map(|job| job.key).collect())
 }
 
-/// Makes runs one after the other, each on so many threads; nothing is written.
+/// Makes runs one after the other, each on so many threads; nothing is written. There are none of
+/// variants.
 ///
 /// A run that fails by a defect is told, and the others are made.
 ///
@@ -77,8 +78,11 @@ pub fn run_each(
     scenario.transports = chosen
         .map(|(label, choice)| (label.to_owned(), choice.clone()))
         .collect();
-    let jobs = Job::plan(&scenario.into(), runs.build)?.into_iter();
-    jobs.map(|job| single(&job, &runs.tables, threads, monitor))
+    let jobs = Job::plan(&scenario.into(), runs.build)?;
+    let jobs = jobs
+        .iter()
+        .filter(|job| job.key.transport == runs.transport);
+    jobs.map(|job| single(job, &runs.tables, threads, monitor))
         .collect()
 }
 
@@ -118,4 +122,41 @@ fn single(
         key: job.key.clone(),
         made: made.map(|()| kept.expect("a run that is made is kept")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_lab::run::Silent;
+
+    use super::*;
+
+    #[test]
+    fn runs_are_those_of_the_transport_without_its_variants() {
+        let text = r#"
+name = "two"
+duration = "1 s"
+seeds = 1
+[transports.vanilla]
+[network]
+[[network.relays]]
+name = "exit"
+[[circuits]]
+path = ["exit"]
+workload = "bulk"
+[branch]
+at = "500 ms"
+variants = [{ name = "other", seed = 8 }]
+"#;
+        let source = Source::Text(text.to_owned());
+        let runs = Runs {
+            source: &source,
+            transport: "vanilla",
+            seeds: vec![1, 2],
+            tables: Vec::new(),
+            build: "test",
+        };
+        let made = run_each(&runs, 1, &Silent).unwrap();
+        let labels: Vec<_> = made.iter().map(|run| run.key.transport.as_str()).collect();
+        assert_eq!(labels, ["vanilla", "vanilla"]);
+    }
 }
