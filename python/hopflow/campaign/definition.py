@@ -218,10 +218,11 @@ def _transports(own: Mapping[str, Any], labels: Sequence[str]) -> dict[str, Any]
 def _check_transports(varied: Sequence[Parameter], labels: Sequence[str]) -> None:
     for parameter in varied:
         for key in parameter.keys:
-            match = re.match(r"transports\.([A-Za-z0-9_-]+)\b", key)
-            if match is not None and match[1] not in labels:
+            match = re.match(r"transports\.(?:([A-Za-z0-9_-]+)|\"([^\"]+)\")", key)
+            label = match and (match[1] or match[2])
+            if label is not None and label not in labels:
                 raise HopflowError(
-                    f"vary: {key}: there is no transport {match[1]!r}; allowed: {', '.join(labels)}"
+                    f"vary: {key}: there is no transport {label!r}; allowed: {', '.join(labels)}"
                 )
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from hopflow._errors import HopflowError
 
-_SEGMENT = re.compile(r"(?P<name>[A-Za-z0-9_-]+)(?P<members>(?:\[[^\[\]]+\])*)")
+_SEGMENT = re.compile(
+    r"(?:(?P<name>[A-Za-z0-9_-]+)|\"(?P<quoted>[^\"]+)\")(?P<members>(?:\[[^\[\]]+\])*)(?:\.(?=.)|$)"
+)
 
 
 def with_value(scenario: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
@@ -18,7 +20,8 @@ def with_value(scenario: Mapping[str, Any], key: str, value: Any) -> dict[str, A
 
     Args:
         scenario: The scenario as a dict.
-        key: Names with dots between them; a member of a list is `[NUMBER]`, counted from 0, the one
+        key: Names with dots between them, those with other letters than English ones, digits, `-`
+            and `_` in quotation marks; a member of a list is `[NUMBER]`, counted from 0, the one
             whose `name` it is, or `[*]` for all.
         value: The value.
 
@@ -38,15 +41,18 @@ def with_value(scenario: Mapping[str, Any], key: str, value: Any) -> dict[str, A
 def _segments(key: str) -> list[str]:
     """The names and `[members]` of a key, one by one."""
     found: list[str] = []
-    for part in key.split("."):
-        match = _SEGMENT.fullmatch(part)
+    place = 0
+    while place < len(key) or not found:
+        match = _SEGMENT.match(key, place)
         if match is None:
             raise HopflowError(
                 f"vary: {key!r} is no key of a scenario; allowed are names with dots between them, "
                 "such as network.bucket.rate, circuits[1].count or "
-                "network.relays[exit].bucket.rate"
+                "network.relays[exit].bucket.rate; a name with others than English letters, "
+                "digits, - and _ stands in quotation marks"
             )
-        found.append(match["name"])
+        place = match.end()
+        found.append(match["name"] or match["quoted"])
         found.extend(re.findall(r"\[[^\[\]]+\]", match["members"]))
     return found
 

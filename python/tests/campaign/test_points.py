@@ -49,8 +49,13 @@ def test_a_key_leads_to_a_place_in_the_scenario(small: dict[str, Any]) -> None:
     assert changed["network"]["relays"][0]["bucket"] == {"rate": "1 MB/s"}
     assert "bucket" not in small["network"]["relays"][0]
     assert with_value(small, "circuits[*].count", 7)["circuits"][0]["count"] == 7
+    changed = with_value(small, 'transports."backtap+ewma".options.alpha', 3)
+    assert changed["transports"]["backtap+ewma"] == {"options": {"alpha": 3}}
     for key, message in [
         ("network..rate", "is no key"),
+        ("network.", "is no key"),
+        ("", "is no key"),
+        ("transports.backtap+ewma.options.alpha", "stands in quotation marks"),
         ("circuits[3].count", r"there is no \[3\]; the last is \[0\]"),
         ("network.relays[relais].count", "did you mean 'relay'"),
         ("duration.x", "which is no table"),
@@ -96,6 +101,10 @@ def test_what_cannot_be_is_refused_with_the_point(small: dict[str, Any], tmp_pat
         run(vary={"network.burst": [3]})
     with pytest.raises(HopflowError, match="there is no transport 'marut'"):
         run(vary={"transports.marut.options.alpha": [3]})
+    with pytest.raises(HopflowError, match=r"there is no transport 'marut\+kist'"):
+        run(vary={'transports."marut+kist".options.alpha': [3]})
+    with pytest.raises(HopflowError, match="branch: it has variants"):
+        Campaign("branch", out=tmp_path)
     with pytest.raises(HopflowError, match="precision: there is no quantity 'ttlb'"):
         run(precision={"ttlb": "5 %"})
     with pytest.raises(HopflowError, match="precision: latency: it is '5 MB'; allowed"):
