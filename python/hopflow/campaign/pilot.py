@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hopflow._binding import native
 from hopflow._errors import HopflowError
@@ -73,15 +74,38 @@ def _nobody(*_: float) -> None:
     """Watches nothing."""
 
 
+_TIMES = ("duration", "warm-up", "start", "arrivals", "stay", "at", "for")
+"""The keys with times of a run, of circuits, of faults and of connections beside the overlay."""
+
+
 def shortened(text: str, share: float) -> str:
-    """A scenario of which only a share of the time is simulated."""
+    """A scenario of which only a share of the time is simulated, in which as much happens."""
     scenario = tomllib.loads(text)
-    for key in ("duration", "warm-up"):
-        found = quantity(scenario.get(key, "0 s"))
-        if found is not None and found.base > 0.0:
-            scenario[key] = f"{found.base * share:.9f} s"
+    lists = (scenario, scenario.get("network", {}))
+    groups = [one for of in lists for key in _GROUPS for one in of.get(key, [])]
+    for table in (scenario, *groups):
+        for key in _TIMES:
+            if key in table:
+                table[key] = _scaled(table[key], share)
+        if "per-second" in table:
+            table["per-second"] /= share
     result: str = native().to_toml(json.dumps(scenario))
     return result
+
+
+_GROUPS = ("circuits", "faults", "cross")
+
+
+def _scaled(value: Any, share: float) -> Any:
+    """A time, or a distribution of times, with times of this share."""
+    if isinstance(value, dict):
+        return {key: _scaled(inner, share) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_scaled(inner, share) for inner in value]
+    found = quantity(value)
+    if found is None or found.suffix != "_s":
+        return value
+    return f"{found.base * share:.9f} s"
 
 
 def main() -> None:
