@@ -298,7 +298,7 @@ pub struct MetricSample {
 pub struct NodeOutcome {
     /// The node's name.
     pub name: String,
-    /// Cells sent, retransmissions included.
+    /// Cells sent, each counted the first time.
     pub cells_sent: Cells,
     /// Cells sent again.
     pub cells_retransmitted: Cells,

@@ -74,7 +74,8 @@ fn runs() -> TableEntry {
     columns.extend(hopflow_report::quantities().map(quantity));
     TableEntry {
         name: RUNS,
-        about: "A run of a campaign, in numbers.".to_owned(),
+        about: "A run of a campaign, in numbers. Latencies are of all cells of the run, the warm-up included."
+            .to_owned(),
         columns,
     }
 }

@@ -16,13 +16,13 @@ text_enum! {
 }
 
 text_enum! {
-    /// From when on the latency of a cell of data is counted; it ends with the delivery to the
-    /// client's end of the circuit.
+    /// From when on the latency of a cell of data is counted; it ends with the delivery at the other
+    /// end of the circuit.
     pub enum Since {
-        /// From its packaging at the exit: since the data entered the overlay.
+        /// From its packaging at the exit, or at the client of an upload: since the data entered the
+        /// overlay.
         Packaged = "packaged",
-        /// From the first time that it left the exit's queue of its circuit for the hop's
-        /// connection, which is what the PredicTor authors' code measures.
+        /// From the first time that it left the queue of its circuit there for the hop's connection, which is what the PredicTor authors' code measures.
         Sent = "sent",
     }
 }
@@ -185,7 +185,7 @@ row! {
 }
 
 row! {
-    /// A completed download.
+    /// A completed download; an upload, here and in the other tables, where `direction = "upload"`.
     pub struct Download in "downloads" {
         /// The circuit's number.
         pub circuit: u32,
@@ -195,11 +195,11 @@ row! {
         pub request: u32,
         /// When the client sent the request, in seconds of simulated time.
         pub start_s: f64,
-        /// Time to first byte, from the request, in seconds.
+        /// Time to first byte, from the request, in seconds: at the client, or of an upload at the exit.
         pub ttfb_s: f64,
-        /// Time to last byte, from the request, in seconds.
+        /// Time to last byte, likewise.
         pub ttlb_s: f64,
-        /// Bytes of the response.
+        /// Bytes of the response, or of the upload.
         pub bytes: u64,
     }
 }
@@ -220,7 +220,7 @@ row! {
         pub waited_s: f64,
         /// Time to first byte, from the request, in seconds; empty if none had arrived.
         pub ttfb_s: Option<f64>,
-        /// Bytes of the response that had arrived.
+        /// Bytes of the response, or of the upload, that had arrived.
         pub bytes: u64,
     }
 }
@@ -240,9 +240,9 @@ row! {
         pub end_s: f64,
         /// Time to first byte, from the request, in seconds; empty if none had arrived.
         pub ttfb_s: Option<f64>,
-        /// Bytes of the response that had arrived.
+        /// Bytes of the response, or of the upload, that had arrived.
         pub bytes: u64,
-        /// Whether the response would never have been complete, because it has no end.
+        /// Whether it would never have been complete, because it has no end.
         pub endless: bool,
         /// Why the circuit was closed.
         pub cause: FailCause,
@@ -262,7 +262,7 @@ row! {
 }
 
 row! {
-    /// What one circuit carried towards its client.
+    /// What one circuit carried: from the exit to its client, or of uploads from the client to the exit.
     pub struct Circuit in "circuits" {
         /// The circuit's number.
         pub circuit: u32,
@@ -270,26 +270,28 @@ row! {
         pub hops: u32,
         /// The class of its user.
         pub class: Class,
-        /// R at the end: application bytes packaged at the exit.
+        /// R at the end: application bytes packaged at the exit, or of uploads at the client.
         pub packaged_bytes: u64,
-        /// W at the end: application bytes delivered to the client.
+        /// W at the end: application bytes delivered at the other end.
         pub delivered_bytes: u64,
         /// What the delivered bytes fill as full cells: 512 bytes for every 498 of goodput.
         pub rate_bytes_per_s: f64,
         /// Bytes delivered per second over the time that was measured.
         pub goodput_bytes_per_s: f64,
         /// Max-min fair goodput of the circuit, if its user takes all that it gets; empty for
-        /// others.
+        /// others. It is reckoned as if all such users were there from the end of the warm-up on, and
+        /// without connections beside the overlay.
         pub fair_bytes_per_s: Option<f64>,
         /// Number of the node whose capacity bounds the fair goodput; empty where there is none.
         pub bottleneck: Option<u32>,
         /// Mean of R(t) - W(t) over time, where it was sampled.
         pub backlog_mean_bytes: Option<f64>,
-        /// Mean latency from packaging to delivery, over delivered cells, in seconds.
+        /// Mean latency from packaging to delivery, over all cells that the run delivered, in the warm-up,
+        /// too, and before variants part; in seconds.
         pub latency_mean_s: Option<f64>,
-        /// Median of the latency, in seconds.
+        /// Median of the same latency, in seconds.
         pub latency_p50_s: Option<f64>,
-        /// 95th percentile of the latency, in seconds.
+        /// 95th percentile of the same latency, in seconds.
         pub latency_p95_s: Option<f64>,
         /// Whether the circuit was closed before the end.
         pub closed: bool,
@@ -303,9 +305,9 @@ row! {
         pub circuit: u32,
         /// When, in seconds of simulated time.
         pub t_s: f64,
-        /// R(t): application bytes packaged at the exit so far.
+        /// R(t): application bytes packaged at the exit so far, or of uploads at the client.
         pub packaged_bytes: u64,
-        /// W(t): application bytes delivered to the client so far.
+        /// W(t): application bytes delivered at the other end so far.
         pub delivered_bytes: u64,
     }
 }
@@ -315,7 +317,8 @@ row! {
     pub struct HopSample in "hops" {
         /// The circuit's number.
         pub circuit: u32,
-        /// The hop, counted from the exit: 0 is the exit's sending side.
+        /// The hop, counted from where data is packaged: 0 is the sending side of the exit, or of uploads
+        /// that of the client. Those of further paths and circuits of the user follow.
         pub hop: u32,
         /// When, in seconds of simulated time.
         pub t_s: f64,
@@ -358,7 +361,8 @@ row! {
 }
 
 row! {
-    /// What one overlay node did.
+    /// What one node did in the whole run: a relay, a client, or a server beside the overlay, which has no
+    /// cells.
     pub struct Relay in "relays" {
         /// The node's name.
         pub name: String,
@@ -370,7 +374,9 @@ row! {
         pub cells_dropped: u64,
         /// The most cells that waited in one circuit's queue.
         pub largest_queue_cells: u64,
-        /// Share of the node's own rate limit that was used, from 0 to 1.
+        /// Share of its token bucket that cells sent for the first time took, 512 bytes each, at the rate
+        /// before faults: the mean over the whole run, the warm-up included, 1 at most. What the bucket
+        /// pays besides, cells sent again and feedback, is not in it.
         pub utilisation: Option<f64>,
     }
 }
@@ -386,7 +392,8 @@ row! {
         pub drops: u64,
         /// Bytes carried, headers included.
         pub bytes: Option<u64>,
-        /// Share of the link's rate that was used, from 0 to 1.
+        /// Share of the link's rate before faults that was used: the mean over the whole run, the warm-up
+        /// included, 1 at most.
         pub utilisation: Option<f64>,
     }
 }

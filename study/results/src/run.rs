@@ -34,7 +34,7 @@ pub struct Tables {
     pub metrics: Vec<Metric>,
     /// One row per metric of these, in the order in which they first appear.
     pub metric_units: Vec<MetricUnit>,
-    /// One row per overlay node.
+    /// One row per node, whether it is of the overlay or beside it.
     pub relays: Vec<Relay>,
     /// One row per direction of an access link.
     pub links: Vec<Link>,

@@ -50,7 +50,8 @@ pub(super) struct Fair {
 /// `goodputs` is what each circuit got, in bytes of data per second. What circuits of other users
 /// got is taken off the capacities, and greedy circuits share what is left by progressive filling
 /// (`PredicTor`, section 5, compares with such rates). Feedback, retransmissions and the headers
-/// below cells are not reckoned. Where a user has several paths, what it takes of each is its
+/// below cells are not reckoned, nor are connections beside the overlay, and a greedy user that starts
+/// later counts as if it was there all the time. Where a user has several paths, what it takes of each is its
 /// transport's choice, and nothing is said about any circuit of the world; nor is it where
 /// capacities change with time, by faults, or users leave.
 pub(super) fn rates(world: &WorldSpec, goodputs: &[f64]) -> Vec<Option<Fair>> {

@@ -201,7 +201,8 @@ impl Comparison {
             ));
         }
         notes.push(
-            "Downloads that began in the warm-up count nowhere but in the goodput and the backlog. \
+            "Downloads that began in the warm-up count nowhere but in the goodput, the backlog and \
+             the latency of cells, which is that of the whole run, the warm-up included. \
              Those that did not finish took at least as long as they waited: times are estimates \
              of Kaplan and Meier, and where too few finished, at least what is said."
                 .to_owned(),
