@@ -226,7 +226,7 @@ impl Monitor for Watch {
 
     fn advanced(&self, simulated: Duration) {
         let mut all = self.simulated.lock().unwrap();
-        *all = *all + simulated;
+        *all += simulated;
     }
 
     fn finished(&self, _: &RunEntry) {
