@@ -119,7 +119,8 @@ mod tests {
         let circuits = circuits.unwrap();
         assert_eq!(
             circuits.about,
-            "What one circuit carried towards its client."
+            "What one circuit carried: from the exit to its client, or of uploads from the client to the \
+             exit."
         );
         let column = |name: &str| circuits.columns.iter().find(|it| it.name == name).unwrap();
         let goodput = column("goodput_bytes_per_s");
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(column("latency_mean_s").unit, "seconds");
         assert_eq!(
             column("packaged_bytes").about,
-            "R at the end: application bytes packaged at the exit."
+            "R at the end: application bytes packaged at the exit, or of uploads at the client."
         );
         let columns = tables.iter().flat_map(|table| &table.columns);
         assert!(columns.into_iter().all(|column| !column.about.is_empty()));
