@@ -105,9 +105,8 @@ impl<P: Payload> Repairing<P> {
     ) -> Option<(CellSeq, CellFlags, P)> {
         match self {
             Self::PerHop(_, sender) => {
-                let lone = queue.head() == queue.next();
                 let (seq, payload) = queue.send()?;
-                sender.on_sent(now, lone);
+                sender.on_sent(now);
                 Some((CellSeq::of(seq), CellFlags::default(), payload))
             }
             Self::Nothing(_) => {

@@ -23,12 +23,6 @@ impl Default for RttConfig {
     }
 }
 
-/// By how much the time-out exceeds the smoothed round trip at least (G in RFC 6298).
-const GRANULARITY: Duration = Duration::from_millis(1);
-/// Recoveries without a sample that are counted at most: a second, doubled for all but the first of them,
-/// exceeds the upper bound of a time-out.
-const MAX_UNSAMPLED: u32 = 7;
-
 /// Smoothed round-trip time, its variation, and the time-out that follows from them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RttEstimator {
@@ -36,15 +30,12 @@ pub struct RttEstimator {
     rttvar: u64,
     sampled: bool,
     backoff: u32,
-    /// Recoveries without a sample, and without a sign that a cell was lost, since the last sample.
-    unsampled: u32,
 }
 
 impl RttEstimator {
     /// Takes a sample; by Karn's rule never of a retransmitted cell.
     #[inline]
     pub fn sample(&mut self, rtt: Duration) {
-        (self.backoff, self.unsampled) = (0, 0);
         let rtt = rtt.as_nanos();
         if self.sampled {
             // RFC 6298, 2.3 with alpha = 1/8, beta = 1/4.
@@ -57,17 +48,10 @@ impl RttEstimator {
         }
     }
 
-    /// Ends the back-off, for the peer has made progress, but for what recoveries without a sample keep.
+    /// Ends any backoff, for the peer has made progress.
     #[inline]
     pub fn progress(&mut self) {
-        self.backoff = self.unsampled.saturating_sub(1);
-    }
-
-    /// A recovery after a time-out gave no sample, and nothing told that a cell was lost. From the second one in a row
-    /// on, the back-off is kept until a sample shows: the round trip may be longer than the time-out, and then every
-    /// cell is sent again, which gives none (Karn and Partridge, SIGCOMM '87; RFC 6298, section 5).
-    pub fn recovered_unsampled(&mut self) {
-        self.unsampled = (self.unsampled + 1).min(MAX_UNSAMPLED);
+        self.backoff = 0;
     }
 
     /// Doubles the time-out (RFC 6298, 5.5).
@@ -79,7 +63,7 @@ impl RttEstimator {
     #[inline]
     pub fn rto(&self, config: &RttConfig) -> Duration {
         let base = if self.sampled {
-            let nanos = self.srtt + (4 * self.rttvar).max(GRANULARITY.as_nanos());
+            let nanos = self.srtt + 4 * self.rttvar;
             Duration::from_nanos(nanos.max(config.min.as_nanos()))
         } else {
             config.initial
@@ -117,13 +101,6 @@ mod tests {
         }
         assert_eq!(rtt.rto(&config), Duration::from_secs(60));
         rtt.progress();
-        assert_eq!(rtt.rto(&config), Duration::from_secs(1));
-        for after in [1, 2, 4] {
-            rtt.recovered_unsampled();
-            rtt.progress();
-            assert_eq!(rtt.rto(&config), Duration::from_secs(after));
-        }
-        rtt.sample(Duration::from_millis(80));
         assert_eq!(rtt.rto(&config), Duration::from_secs(1));
     }
 }

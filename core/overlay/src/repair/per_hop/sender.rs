@@ -67,8 +67,6 @@ struct Recovery {
     cursor: u64,
     allowance: u32,
     after_timeout: bool,
-    /// Whether cells arrived beyond a gap: something was lost, or overtaken.
-    gap: bool,
 }
 
 impl Recovery {
@@ -118,12 +116,11 @@ impl Sender {
         }
     }
 
-    /// Notes that the cell numbered by the log's end is sent for the first time; `lone` if no other
-    /// awaits its acknowledgement.
+    /// Notes that the cell numbered by the log's end is sent for the first time.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant, lone: bool) {
+    pub(crate) fn on_sent(&mut self, now: Instant) {
         self.log.push_back(SentAt(now.as_nanos()));
-        if lone || self.deadline.is_none() {
+        if self.deadline.is_none() {
             self.deadline = Some(now + self.rtt.rto(&self.config));
         }
     }
@@ -174,25 +171,18 @@ impl Sender {
         }
         news.lost = if self.scoreboard.is_some() {
             self.on_arrived(ack, arrived, queue)?
-        } else if ack == queue.head() {
-            self.on_duplicate(feedback.out_of_order, queue)
         } else {
-            // Overtaken by feedback that acknowledged more: its gap is closed.
-            false
+            self.on_duplicate(feedback.out_of_order, queue)
         };
         if self.await_forward {
             self.forward(now, feedback, queue, &mut news)?;
         }
-        let forwarded = news.forwarded.is_some_and(|cells| cells > 0);
-        // What is forwarded tells nothing of a cell that has not arrived.
-        if news.acked > 0 || forwarded && queue.head() == queue.next() {
+        if news.acked > 0 || news.forwarded.is_some_and(|cells| cells > 0) {
             self.rtt.progress();
             if let Some(rtt) = news.ack_rtt {
                 self.rtt.sample(rtt);
             }
             self.restart(now, queue);
-        }
-        if news.acked > 0 || forwarded {
             self.trim(queue.head());
         }
         Ok(news)
@@ -313,7 +303,6 @@ impl Sender {
     #[cold]
     fn note_duplicates<P: Clone>(&mut self, count: u32, queue: &CellQueue<P>) -> bool {
         if let Some(recovery) = &mut self.recovery {
-            recovery.gap = true;
             if recovery.after_timeout {
                 // Every cell that arrives makes room for another one to be repaired.
                 recovery.allow(count);
@@ -332,7 +321,6 @@ impl Sender {
         if let Some(scoreboard) = &mut self.scoreboard {
             return scoreboard.time_out(queue.head(), queue.next());
         }
-        let gap = self.duplicates > 0;
         self.duplicates = 0;
         let (end, cursor) = (queue.next(), queue.head());
         self.recovery = Some(Box::new(Recovery {
@@ -340,7 +328,6 @@ impl Sender {
             cursor,
             allowance: 1,
             after_timeout,
-            gap,
         }));
     }
 
@@ -351,9 +338,6 @@ impl Sender {
             return;
         };
         if ack >= recovery.end {
-            if recovery.after_timeout && !recovery.gap {
-                self.rtt.recovered_unsampled();
-            }
             self.recovery = None;
         } else if recovery.after_timeout {
             recovery.allow(1 + acked.min(64) as u32);
@@ -446,10 +430,9 @@ mod tests {
 
         fn send(&mut self, cells: u64) {
             for cell in 0..cells {
-                let lone = self.queue.head() == self.queue.next();
                 self.queue.push(cell);
                 self.queue.send();
-                self.sender.on_sent(self.now, lone);
+                self.sender.on_sent(self.now);
             }
         }
 
@@ -603,80 +586,6 @@ mod tests {
         }
         let after = hop.sender.rtt.rto(&CONFIG);
         assert_eq!(after, CONFIG.min);
-    }
-
-    #[test]
-    fn a_round_trip_above_the_time_out_is_found() {
-        let timeouts = [1200, 200].map(|first| timeouts_of_round_trips(&[first; 5], 1200));
-        assert_eq!(timeouts, [2, 6]);
-    }
-
-    /// Time-outs of a hop with round trips of `before`, and then of others, in milliseconds; each brings ten cells.
-    fn timeouts_of_round_trips(before: &[u64], then: u64) -> u32 {
-        let mut hop = Hop::with_sent(0);
-        let mut timeouts = 0;
-        let trips = before.iter().chain(std::iter::repeat_n(&then, 20));
-        for (window, trip) in (1..).zip(trips) {
-            hop.send(10);
-            let heard = hop.now + Duration::from_millis(*trip);
-            while let Some(deadline) = hop.sender.deadline().filter(|at| *at < heard) {
-                hop.now = deadline;
-                hop.sender.on_deadline(hop.now, &hop.queue);
-                hop.resends();
-                timeouts += 1;
-            }
-            hop.now = heard;
-            for ack in 10 * (window - 1) + 1..=10 * window {
-                hop.ack(ack, 0).unwrap();
-                hop.forward(ack).unwrap();
-                hop.resends();
-            }
-        }
-        timeouts
-    }
-
-    #[test]
-    fn time_outs_that_repair_a_loss_leave_the_time_out_bounded() {
-        let mut hop = Hop::with_sent(1);
-        hop.wait(30).ack(1, 0).unwrap();
-        for round in 0..20 {
-            hop.send(2);
-            // The first of two cells is lost.
-            hop.wait(30).ack(1 + 2 * round, 1).unwrap();
-            hop.now = hop.sender.deadline().unwrap();
-            hop.sender.on_deadline(hop.now, &hop.queue);
-            assert_eq!(hop.resends().len(), 1);
-            hop.wait(30).ack(3 + 2 * round, 0).unwrap();
-        }
-        assert_eq!(hop.sender.rtt.rto(&CONFIG), CONFIG.min);
-    }
-
-    #[test]
-    fn feedback_that_was_overtaken_tells_no_loss() {
-        let mut hop = Hop::with_sent(20);
-        hop.wait(30).ack(10, 0).unwrap();
-        assert!(!hop.ack(2, 3).unwrap().lost);
-        assert!(hop.resends().is_empty());
-    }
-
-    #[test]
-    fn what_is_forwarded_does_not_put_off_the_time_out_of_what_has_not_arrived() {
-        let mut hop = Hop::with_sent(10);
-        hop.wait(30).ack(9, 0).unwrap();
-        let deadline = hop.sender.deadline();
-        for forwarded in 1..=9 {
-            hop.wait(10).forward(forwarded).unwrap();
-            assert_eq!(hop.sender.deadline(), deadline);
-        }
-    }
-
-    #[test]
-    fn a_lone_cell_has_all_of_its_time_out() {
-        let mut hop = Hop::with_sent(1);
-        hop.wait(30).ack(1, 0).unwrap();
-        // The first was not forwarded: the deadline runs on.
-        hop.wait(150).send(1);
-        assert_eq!(hop.sender.deadline(), Some(hop.now + CONFIG.min));
     }
 
     #[test]
