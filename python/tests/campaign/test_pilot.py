@@ -17,7 +17,7 @@ def test_part_of_a_scenario_is_a_scenario(name: str) -> None:
     assert contents(shortened(text, 1 / 64), "build").keys() == contents(text, "build").keys()
 
 
-def test_all_times_become_shorter_and_as_much_happens() -> None:
+def test_times_at_which_something_happens_become_shorter_and_as_much_happens() -> None:
     text = """
 duration = "60 s"
 network.cross = [{ to = "exit", start = { points = [["10 s", 0.0], ["20 s", 1.0]] } }]

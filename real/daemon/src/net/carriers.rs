@@ -10,6 +10,8 @@ use hopflow_engine::{Action, ConnId, Engine};
 use hopflow_units::{Bytes, Duration, Instant};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::IpBindAddressNoPort;
 use rustix::io::Errno;
 use slotmap::SlotMap;
 use socket2::{SockRef, TcpKeepalive};
@@ -17,7 +19,7 @@ use socket2::{SockRef, TcpKeepalive};
 use super::accept::{self, for_links, try_accept};
 use super::delayed::Delayed;
 use super::descriptors::is_out;
-use super::soon::{Kernel, question};
+use super::kist::{Kist, Share};
 use super::tokens::{CarrierKey, Source};
 use crate::accounting::Traffic;
 
@@ -30,8 +32,6 @@ const UNSENT: u32 = 32 * 1024;
 pub const UNSENT_OF_CONNECTIONS: Bytes = Bytes::new(UNSENT as u64 + ROOM as u64);
 /// A cell needs no more, with its frame and record: connections with less ask again.
 const LEAST: usize = 600;
-/// A connection that takes nothing for long asks so often.
-const RARELY: Duration = Duration::from_secs(1);
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 /// Neighbours that are taken at once.
@@ -73,78 +73,6 @@ enum Caller {
     Taken(TcpStream, ConnId),
 }
 
-/// Runs of KIST, before which connections learn how much TCP can send soon.
-#[derive(Debug)]
-struct Kist {
-    interval: Duration,
-    kernel: Kernel,
-    /// Those that were given something since they learned it last, or may take nothing.
-    asking: Vec<CarrierKey>,
-    /// When the first of them asks.
-    next: Instant,
-    /// When the last run was.
-    last: Instant,
-}
-
-impl Kist {
-    /// `None` if the kernel cannot be asked: connections take what they take without KIST.
-    fn open(interval: Duration) -> Option<Self> {
-        let kernel = Kernel::open().inspect_err(|error| {
-            tracing::warn!(%error, "KIST: the kernel does not tell how much TCP can send soon");
-        });
-        Some(Self {
-            interval,
-            kernel: kernel.ok()?,
-            asking: Vec::new(),
-            next: Instant::FAR_FUTURE,
-            last: Instant::ZERO,
-        })
-    }
-
-    /// How much TCP can send soon; anything if the kernel does not tell.
-    fn soon(&mut self, carrier: &TcpCarrier) -> usize {
-        let ends = (carrier.socket.local_addr(), carrier.socket.peer_addr());
-        let (Ok(from), Ok(to)) = ends else {
-            return usize::MAX;
-        };
-        let soon = self.kernel.sent_soon(&question((from, to)));
-        soon.unwrap_or(usize::MAX)
-    }
-
-    /// A connection asks at the first run after so long a time.
-    fn list(&mut self, now: Instant, wait: Duration, key: CarrierKey, carrier: &mut TcpCarrier) {
-        let at = (now + wait).max(self.last + self.interval);
-        if carrier.asks == Instant::FAR_FUTURE {
-            self.asking.push(key);
-        }
-        carrier.asks = carrier.asks.min(at);
-        self.next = self.next.min(at);
-    }
-
-    /// Those that ask now.
-    fn due(
-        &mut self,
-        now: Instant,
-        table: &mut SlotMap<CarrierKey, TcpCarrier>,
-    ) -> Vec<CarrierKey> {
-        let mut due = Vec::new();
-        (self.last, self.next) = (now, Instant::FAR_FUTURE);
-        self.asking.retain(|key| {
-            let Some(carrier) = table.get_mut(*key) else {
-                return false;
-            };
-            if carrier.asks > now {
-                self.next = self.next.min(carrier.asks);
-                return true;
-            }
-            carrier.asks = Instant::FAR_FUTURE;
-            due.push(*key);
-            false
-        });
-        due
-    }
-}
-
 /// A descriptor that is good for nothing else.
 fn spare() -> Option<File> {
     File::open("/dev/null").ok()
@@ -161,12 +89,8 @@ struct TcpCarrier {
     delayed: Option<Delayed>,
     /// Whether it stands among the readable.
     listed: bool,
-    /// What TCP could send soon when it was asked last, less what was given since; without KIST that is no limit.
-    soon: usize,
-    /// When it asks again.
-    asks: Instant,
-    /// Since when it takes nothing.
-    stalled: Option<Instant>,
+    /// How much it takes with KIST; without, that is no limit.
+    share: Share,
 }
 
 impl Carriers {
@@ -279,9 +203,7 @@ impl Carriers {
                 out: Vec::new(),
                 delayed,
                 listed: false,
-                soon: usize::MAX,
-                asks: Instant::FAR_FUTURE,
-                stalled: None,
+                share: Share::default(),
             })
         })?;
         self.keys.insert(conn, key);
@@ -294,33 +216,19 @@ impl Carriers {
             return;
         };
         if let Some(kist) = &mut self.kist {
-            carrier.soon = kist.soon(carrier);
+            kist.ask(now, key, (&carrier.socket, &mut carrier.share), LEAST);
         }
-        engine.set_room(now, carrier.conn, carrier.soon.min(ROOM));
-        if let Some(kist) = &mut self.kist {
-            if carrier.soon >= LEAST {
-                carrier.stalled = None;
-                return;
-            }
-            // However many neighbours read nothing, few of them ask.
-            let stalled = now.saturating_since(*carrier.stalled.get_or_insert(now));
-            let wait = (stalled / 8).clamp(kist.interval, RARELY);
-            kist.list(now, wait, key, carrier);
-        }
+        engine.set_room(now, carrier.conn, carrier.share.soon.min(ROOM));
     }
 
-    /// A run of KIST is due: connections learn how much TCP can send soon.
+    /// Connections learn how much TCP can send soon, before the node runs KIST.
     pub(super) fn run(&mut self, now: Instant, engine: &mut Engine) {
-        let Some(kist) = self.kist.as_mut().filter(|kist| kist.next <= now) else {
-            return;
-        };
-        for key in kist.due(now, &mut self.table) {
-            if self
-                .table
-                .get(key)
-                .is_some_and(|carrier| carrier.out.is_empty())
-            {
-                self.offer_room(now, engine, key);
+        while let Some(key) = self.kist.as_mut().and_then(|kist| kist.take_due(now)) {
+            if let Some(carrier) = self.table.get_mut(key) {
+                carrier.share.asked();
+                if carrier.out.is_empty() {
+                    self.offer_room(now, engine, key);
+                }
             }
         }
     }
@@ -378,7 +286,7 @@ impl Carriers {
             carrier.connecting = false;
             engine.connected(now, carrier.conn);
             self.offer_room(now, engine, key);
-        } else if writable {
+        } else if writable && !carrier.out.is_empty() {
             self.flush(now, engine, key);
         }
         if let Some(carrier) = self.table.get_mut(key)
@@ -433,7 +341,9 @@ impl Carriers {
                 continue;
             };
             if let Some(carrier) = self.table.get_mut(key) {
-                carrier.soon = carrier.soon.saturating_sub(bytes.len());
+                if self.kist.is_some() {
+                    carrier.share.soon = carrier.share.soon.saturating_sub(bytes.len());
+                }
                 let written = carrier.send(bytes, &mut self.traffic.sent);
                 self.settle(now, engine, key, &written);
             }
@@ -462,9 +372,9 @@ impl Carriers {
         };
         match written {
             Ok(true) => {
-                engine.set_room(now, carrier.conn, carrier.soon.min(ROOM));
+                engine.set_room(now, carrier.conn, carrier.share.soon.min(ROOM));
                 if let Some(kist) = &mut self.kist {
-                    kist.list(now, Duration::ZERO, key, carrier);
+                    kist.on_given(now, key, &mut carrier.share);
                 }
             }
             Ok(false) => {}
@@ -477,8 +387,7 @@ impl Carriers {
 
     /// When bytes of the emulated link arrive, or a connection learns how much it takes.
     pub(super) fn poll_timeout(&self) -> Instant {
-        let kist = self.kist.as_ref();
-        let run = kist.map_or(Instant::FAR_FUTURE, |kist| kist.next);
+        let run = self.kist.as_ref().map_or(Instant::FAR_FUTURE, Kist::next);
         if self.link.is_none() {
             return run;
         }
@@ -498,6 +407,8 @@ fn connect(listen: &[SocketAddr], to: SocketAddr) -> io::Result<TcpStream> {
     let leads =
         |own: &IpAddr| own.is_ipv6() == to.is_ipv6() && own.is_loopback() == to.ip().is_loopback();
     if let Some(own) = own.find(|own| leads(own) && !own.is_unspecified()) {
+        // The port is chosen with the target, so that connections to others may have the same one.
+        let _ = setsockopt(&socket, IpBindAddressNoPort, &true);
         let _ = socket.bind(&SocketAddr::new(own, 0).into());
     }
     match socket.connect(&to.into()) {

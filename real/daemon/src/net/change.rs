@@ -95,7 +95,7 @@ impl Overlay {
     /// Whether streams must not lead there because it is the exit's own machine, or beside it.
     ///
     /// # Errors
-    /// If no descriptor is left by which the system says that. For other reasons it may be its own.
+    /// If no descriptor is left by which the system says that. On any other error the address counts as its own.
     pub(super) fn is_own(&self, ip: IpAddr) -> io::Result<bool> {
         let ip = ip.to_canonical();
         if self.own.contains(&ip) || self.own.iter().any(|own| share_network(*own, ip)) {

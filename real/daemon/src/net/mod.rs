@@ -18,6 +18,7 @@ mod failures;
 mod free;
 mod keep_going;
 mod keeper;
+mod kist;
 mod metrics;
 mod moves;
 mod owners;

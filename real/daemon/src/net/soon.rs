@@ -29,7 +29,7 @@ impl Kernel {
         let mut socket = Socket::new(NETLINK_SOCK_DIAG)?;
         socket.bind_auto()?;
         socket.connect(&netlink_sys::SocketAddr::new(0, 0))?;
-        // An answer is there when the question was sent.
+        // The kernel answers while the question is being sent: there is nothing to wait for.
         socket.set_non_blocking(true)?;
         Ok(Self {
             socket,
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_takes_two_windows_and_nothing_once_it_is_full() {
+    fn a_connection_takes_two_windows_and_less_once_it_is_full() {
         for listen in ["127.0.0.1:0", "[::1]:0"] {
             let listener = TcpListener::bind(listen).unwrap();
             let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
