@@ -108,18 +108,23 @@ impl Overlay {
         // one it is not known what the machine is beside.
         match (self.can_bind)(ip) {
             Err(error) if is_out(&error) => Err(error),
-            bound => {
-                Ok(self.knows_own.of(ip) && bound.unwrap_or(true) || is_beside_this_machine(ip))
-            }
+            bound if self.knows_own.of(ip) && !matches!(bound, Ok(false)) => Ok(true),
+            _ => is_beside_this_machine(ip),
         }
     }
 }
 
 /// Whether packets to an address of IPv6 leave from one of its network: that is where other machines of the exit's
 /// owner are. Networks that providers give to homes change, so it is asked each time.
-fn is_beside_this_machine(ip: IpAddr) -> bool {
-    let leaves_from = || source_towards(SocketAddr::new(ip, 9));
-    ip.is_ipv6() && leaves_from().is_some_and(|own| share_network(own, ip))
+fn is_beside_this_machine(ip: IpAddr) -> io::Result<bool> {
+    if !ip.is_ipv6() {
+        return Ok(false);
+    }
+    match source_towards(SocketAddr::new(ip, 9)) {
+        Ok(own) => Ok(share_network(own, ip)),
+        Err(error) if is_out(&error) => Err(error),
+        Err(_) => Ok(false),
+    }
 }
 
 /// Whether two addresses of IPv6 are of one network, whose prefix has 64 bits (RFC 4291, section 2.5.4).
@@ -208,7 +213,7 @@ mod tests {
             assert!(!overlay.is_own(ip(other)).unwrap(), "{other}");
         }
         // A machine without IPv6 is beside none.
-        assert!(!is_beside_this_machine(ip("198.51.100.1")));
+        assert!(!is_beside_this_machine(ip("198.51.100.1")).unwrap());
     }
 
     #[test]

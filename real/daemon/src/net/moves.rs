@@ -22,7 +22,7 @@ impl Moves {
     /// from the other one at once.
     pub(super) const fn new(carrier: Carrier) -> Self {
         Self {
-            source: source_towards,
+            source: |to| source_towards(to).ok(),
             serves: match carrier {
                 Carrier::Stream => is_of_this_host,
                 Carrier::Datagram => |_| false,

@@ -1,5 +1,6 @@
 //! By which of their addresses a client reaches relays.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use crate::config::Families;
@@ -52,19 +53,22 @@ impl Reach {
 
 /// Whether packets to an address would leave this host; none is sent.
 fn has_route(to: SocketAddr) -> bool {
-    source_towards(to).is_some()
+    source_towards(to).is_ok()
 }
 
-/// From which of this host's addresses packets to an address would leave, if they would; none is sent.
-pub(super) fn source_towards(to: SocketAddr) -> Option<IpAddr> {
+/// From which of this host's addresses packets to an address would leave; none is sent.
+///
+/// # Errors
+/// If none would, or the system cannot say.
+pub(super) fn source_towards(to: SocketAddr) -> io::Result<IpAddr> {
     let from: SocketAddr = if to.is_ipv6() {
         (Ipv6Addr::UNSPECIFIED, 0).into()
     } else {
         (Ipv4Addr::UNSPECIFIED, 0).into()
     };
-    let socket = UdpSocket::bind(from).ok()?;
-    socket.connect(to).ok()?;
-    Some(socket.local_addr().ok()?.ip())
+    let socket = UdpSocket::bind(from)?;
+    socket.connect(to)?;
+    Ok(socket.local_addr()?.ip())
 }
 
 /// Whether this host has an address.

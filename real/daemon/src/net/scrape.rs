@@ -34,17 +34,23 @@ impl Scrape {
     ) -> io::Result<Self> {
         let shared = Arc::new((TcpListener::bind(address)?, page));
         let ending = Arc::new(AtomicBool::new(false));
-        let start = |_| {
-            let (shared, ends) = (shared.clone(), ending.clone());
-            let thread = thread::Builder::new().name("metrics".to_owned());
-            thread.spawn(move || serve(&shared.0, &shared.1, &ends))
-        };
-        let handles = (0..AT_ONCE).map(start).collect::<io::Result<_>>()?;
-        Ok(Self {
+        let mut scrape = Self {
             address,
             ending,
-            handles,
-        })
+            handles: Vec::new(),
+        };
+        for _ in 0..AT_ONCE {
+            let (shared, ends) = (shared.clone(), scrape.ending.clone());
+            let thread = thread::Builder::new().name("metrics".to_owned());
+            match thread.spawn(move || serve(&shared.0, &shared.1, &ends)) {
+                Ok(handle) => scrape.handles.push(handle),
+                Err(error) => {
+                    scrape.end();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(scrape)
     }
 
     /// Ends it, which each thread learns from a connection.
