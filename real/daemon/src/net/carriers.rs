@@ -225,7 +225,7 @@ impl Carriers {
     pub(super) fn run(&mut self, now: Instant, engine: &mut Engine) {
         while let Some(key) = self.kist.as_mut().and_then(|kist| kist.take_due(now)) {
             if let Some(carrier) = self.table.get_mut(key) {
-                carrier.share.asked();
+                carrier.share.begin();
                 if carrier.out.is_empty() {
                     self.offer_room(now, engine, key);
                 }

@@ -29,7 +29,9 @@ pub(super) struct Share {
     pub(super) soon: usize,
     /// What to ask about the connection, once it is there.
     question: Vec<u8>,
-    /// When it asks.
+    /// When it asked last.
+    asked: Instant,
+    /// When it asks next.
     asks: Option<Instant>,
     /// Since when it takes nothing.
     stalled: Option<Instant>,
@@ -40,6 +42,7 @@ impl Default for Share {
         Self {
             soon: usize::MAX,
             question: Vec::new(),
+            asked: Instant::ZERO,
             asks: None,
             stalled: None,
         }
@@ -67,6 +70,7 @@ impl Kist {
         least: usize,
     ) {
         share.soon = self.soon(socket, &mut share.question);
+        share.asked = now;
         if share.soon >= least {
             share.stalled = None;
             return;
@@ -75,9 +79,10 @@ impl Kist {
         self.list(now + wait(self.interval, stalled), key, &mut share.asks);
     }
 
-    /// A connection was given something: it asks at the next run.
+    /// A connection was given something: it asks at once, but once in an interval.
     pub(super) fn on_given(&mut self, now: Instant, key: CarrierKey, share: &mut Share) {
-        self.list(now + self.interval, key, &mut share.asks);
+        let at = (share.asked + self.interval).max(now);
+        self.list(at, key, &mut share.asks);
     }
 
     /// The next connection that is to ask now.
@@ -122,8 +127,8 @@ impl Kist {
 }
 
 impl Share {
-    /// It was its turn to ask.
-    pub(super) fn asked(&mut self) {
+    /// It is its turn to ask.
+    pub(super) fn begin(&mut self) {
         self.asks = None;
     }
 }
