@@ -77,6 +77,9 @@ def _nobody(*_: float) -> None:
 _TIMES = ("duration", "warm-up", "start", "arrivals", "stay", "at", "for")
 """The keys with times of a run, of circuits, of faults and of connections beside the overlay."""
 
+_GROUPS = ("circuits", "faults", "cross")
+"""The lists of tables of a scenario, or of its network, that have some of these times."""
+
 
 def shortened(text: str, share: float) -> str:
     """A scenario of which only a share of the time is simulated, in which as much happens."""
@@ -91,9 +94,6 @@ def shortened(text: str, share: float) -> str:
             table["per-second"] /= share
     result: str = native().to_toml(json.dumps(scenario))
     return result
-
-
-_GROUPS = ("circuits", "faults", "cross")
 
 
 def _scaled(value: Any, share: float) -> Any:
