@@ -30,8 +30,6 @@ const ROOM: usize = 64 * 1024;
 const UNSENT: u32 = 32 * 1024;
 /// What waits at a connection besides what is under way: what the kernel keeps, and what it has not taken.
 pub const UNSENT_OF_CONNECTIONS: Bytes = Bytes::new(UNSENT as u64 + ROOM as u64);
-/// A cell needs no more, with its frame and record: connections with less ask again.
-const LEAST: usize = 600;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 /// Neighbours that are taken at once.
@@ -216,7 +214,7 @@ impl Carriers {
             return;
         };
         if let Some(kist) = &mut self.kist {
-            kist.ask(now, key, (&carrier.socket, &mut carrier.share), LEAST);
+            kist.ask(now, key, &carrier.socket, &mut carrier.share);
         }
         engine.set_room(now, carrier.conn, carrier.share.soon.min(ROOM));
     }

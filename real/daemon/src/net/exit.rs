@@ -81,6 +81,27 @@ impl Opening {
     }
 }
 
+/// Why an exit connects to none of a target's addresses.
+#[derive(Debug)]
+enum Refusal {
+    /// The client is told this.
+    Told(Reply),
+    /// No descriptor is left by which the system says which addresses are the exit's own.
+    NoDescriptor(io::Error),
+}
+
+impl From<Reply> for Refusal {
+    fn from(reply: Reply) -> Self {
+        Self::Told(reply)
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::NoDescriptor(error)
+    }
+}
+
 /// A question to the resolver.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
@@ -296,13 +317,13 @@ impl Exit {
         let allowed = loop {
             match self.allowed(addresses) {
                 // As at the limit on connections.
-                Err(error) if self.evict_for(cx, place) => drop(error),
-                Err(error) => break Err(reply_for(&error)),
-                Ok(allowed) => break allowed,
+                Err(Refusal::NoDescriptor(_)) if self.evict_for(cx, place) => {}
+                allowed => break allowed,
             }
         };
         match allowed {
-            Err(refusal) => self.give_up(cx, place, refusal),
+            Err(Refusal::Told(reply)) => self.give_up(cx, place, reply),
+            Err(Refusal::NoDescriptor(error)) => self.give_up(cx, place, reply_for(&error)),
             Ok(mut allowed) => {
                 allowed.reverse();
                 if let Some(opening) = self.table.opening(place) {
@@ -313,24 +334,20 @@ impl Exit {
         }
     }
 
-    /// Which of a target's addresses the exit may connect to, or what to tell the client if it may to none.
-    ///
-    /// # Errors
-    /// If no descriptor is left by which the system says which are the exit's own.
-    fn allowed(&self, addresses: &[SocketAddr]) -> io::Result<Result<Vec<SocketAddr>, Reply>> {
-        let policy = self.policy.as_ref().map(|policy| policy.allowed(addresses));
-        let Some(Ok(mut allowed)) = policy else {
-            return Ok(Err(Reply::NotAllowed));
-        };
+    /// Which of a target's addresses the exit may connect to.
+    fn allowed(&self, addresses: &[SocketAddr]) -> Result<Vec<SocketAddr>, Refusal> {
+        let policy = self.policy.as_ref().ok_or(Reply::NotAllowed)?;
+        let allowed = policy.allowed(addresses);
+        let mut allowed = allowed.map_err(|_| Reply::NotAllowed)?;
         if allowed.is_empty() {
             // A name has none, or none that we show: who asks for names must not learn which the exit's own network
             // has.
-            return Ok(Err(Reply::HostUnreachable));
+            return Err(Reply::HostUnreachable.into());
         }
         allowed.truncate(MOST_TRIED);
         allowed.retain(|address| !self.overlay.has(*address));
         if allowed.is_empty() {
-            return Ok(Err(Reply::NotAllowed));
+            return Err(Reply::NotAllowed.into());
         }
         let mut others = Vec::new();
         for address in allowed {
@@ -340,12 +357,10 @@ impl Exit {
         }
         // As from a machine that offers nothing there: which of the addresses that the policy accepts are the exit's
         // own, clients need not learn.
-        let none = others.is_empty();
-        Ok(if none {
-            Err(Reply::ConnectionRefused)
-        } else {
-            Ok(others)
-        })
+        if others.is_empty() {
+            return Err(Reply::ConnectionRefused.into());
+        }
+        Ok(others)
     }
 
     /// Connects to the next address, or tells the client why none was left.

@@ -9,6 +9,8 @@ use mio::net::TcpStream;
 use super::soon::{Kernel, question};
 use super::tokens::CarrierKey;
 
+/// A cell needs no more, with its frame and record: connections with less ask again.
+const LEAST: usize = 600;
 /// The longest time between two questions about a connection that takes nothing.
 const RARELY: Duration = Duration::from_secs(1);
 
@@ -61,17 +63,17 @@ impl Kist {
         })
     }
 
-    /// Asks how much a connection takes; it asks again after a while if that is less than `least`.
+    /// Asks how much a connection takes; it asks again after a while if that is less than a cell.
     pub(super) fn ask(
         &mut self,
         now: Instant,
         key: CarrierKey,
-        (socket, share): (&TcpStream, &mut Share),
-        least: usize,
+        socket: &TcpStream,
+        share: &mut Share,
     ) {
         share.soon = self.soon(socket, &mut share.question);
         share.asked = now;
-        if share.soon >= least {
+        if share.soon >= LEAST {
             share.stalled = None;
             return;
         }
