@@ -34,7 +34,7 @@ export const keepRanges = (knobs: Knob[], before: Knob[]): Knob[] =>
     return old === undefined ? knob : { ...knob, least: old.least, most: old.most };
   });
 
-/** Draws all knobs; `turned` hears of a new value, written as TOML. The focus stays where it was, and what is being typed there. */
+/** Draws all knobs; `turned` hears of a new value, written as TOML. The focus stays where it was, and what is typed or selected there. */
 export function drawKnobs(
   into: HTMLElement,
   knobs: Knob[],
@@ -54,10 +54,12 @@ export function drawKnobs(
   const inputs = [...into.querySelectorAll('input')];
   const after = inputs.find(({ name, type }) => name === before.name && type === before.type);
   after?.focus();
-  if (after !== undefined && before.type === 'text' && before.value !== before.defaultValue) {
-    after.value = before.value;
-    after.setSelectionRange(before.selectionStart, before.selectionEnd);
-  }
+  if (after === undefined || before.type !== 'text') return;
+  if (before.value !== before.defaultValue) after.value = before.value;
+  const { selectionStart, selectionEnd } = before;
+  // All that is selected stays selected, so that what is typed next takes its place.
+  if (selectionStart === 0 && selectionEnd === before.value.length) after.select();
+  else after.setSelectionRange(selectionStart, selectionEnd);
 }
 
 /** A knob's name; groups of circuits of the same kind are numbered as they stand in the scenario. */

@@ -40,6 +40,10 @@ class Page {
   private lastCharts = 0;
   /** The text whose runs are shown. */
   private text = '';
+  /** The text whose runs are wanted: that of those shown, or of those being made. */
+  private wanted = '';
+  /** The last change of a knob, until it is in the text that is wanted. */
+  private edits: Promise<unknown> = Promise.resolve();
   private knobs: Knob[] = [];
   /** What was chosen from the list, as it is there. */
   private origin = { value: '', text: '' };
@@ -157,6 +161,7 @@ class Page {
     // Runs that are not made by now may be too large: the user wants others.
     if (this.simulator.busyFor() > PATIENCE) this.beginAnew();
     this.loading = true;
+    this.wanted = text;
     this.editor.set(text);
     const loaded = await this.busy(this.guarded(() => this.make(text)));
     if (asked !== this.asked) {
@@ -231,10 +236,12 @@ class Page {
     this.jumping = false;
     this.loading = false;
     this.passedOver = true;
+    this.edits = Promise.resolve();
   }
 
   /** What was shown stays: the simulator gets it back if it has made other runs since. */
   private async stay(): Promise<void> {
+    this.wanted = this.text;
     if (this.passedOver && this.text !== '') await this.make(this.text);
     this.passedOver = false;
     this.loading = false;
@@ -375,7 +382,7 @@ class Page {
 
   /** Runs again with another value. */
   private async turn(knob: Knob, value: string): Promise<void> {
-    const text = await this.guarded(() => this.simulator.set(this.text, knob.path, value));
+    const text = await this.edited(knob, value);
     const { time, story, playing, chosen, knobs } = this;
     const shown = this.arms.map(({ transport }) => transport);
     if (text === undefined || !(await this.load(text, story, shown, knobs))) {
@@ -389,6 +396,19 @@ class Page {
     // With the same time the effect can be seen at once.
     await this.jump(Math.min(time, this.network.end));
     this.play(playing);
+  }
+
+  /** The scenario that is wanted with another value; nothing if the value is refused, or another scenario was chosen meanwhile. */
+  private edited(knob: Knob, value: string): Promise<string | undefined> {
+    const edit = this.edits.then(async () => {
+      const before = this.wanted;
+      const text = await this.guarded(() => this.simulator.set(before, knob.path, value));
+      if (text === undefined || this.wanted !== before) return undefined;
+      this.wanted = text;
+      return text;
+    });
+    this.edits = edit;
+    return edit;
   }
 
   private async share(): Promise<void> {

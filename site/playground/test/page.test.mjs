@@ -168,6 +168,30 @@ test('what is being typed stays when the knobs are drawn again', async () => {
   await close();
 });
 
+test('knobs that are changed in quick order all count, and what is selected stays selected', async () => {
+  const { page, wrong, close } = await open();
+  await page.evaluate(() => {
+    const field = (path) => document.querySelector(`input[name="${path}"][type=text]`);
+    for (const [path, value] of [['network.access.loss', '1 %'], ['network.access.delay', '20 ms']]) {
+      field(path).value = value;
+      field(path).dispatchEvent(new Event('change'));
+    }
+    const rate = field('network.relays[1].bucket.rate');
+    rate.focus();
+    rate.select();
+    window.drawn = rate;
+  });
+  await page.waitForFunction(() => !document.contains(window.drawn));
+  await page.keyboard.type('250');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => {
+    const { value } = document.querySelector('#toml');
+    return ['loss = 0.01', 'delay = "20 ms"', 'rate = "250 kB/s"'].every((part) => value.includes(part));
+  });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test('another time is reached while the runs play', async () => {
   const { page, wrong, close } = await open();
   await plays(page);
