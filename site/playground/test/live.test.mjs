@@ -55,11 +55,13 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** `hopflow live` with these arguments, until it is ended. */
-const live = (...args) => serve(0, ...args);
+/** `hopflow live` with these arguments, until it is ended, at the latest with the test. */
+const live = (t, ...args) => serve(t, 0, ...args);
 
-async function serve(port, ...args) {
+async function serve(t, port, ...args) {
   const program = spawn(HOPFLOW, ['live', ...args, '--listen', `127.0.0.1:${port}`], { cwd: folder });
+  // Otherwise it would outlive a test that fails, and the tests would not end.
+  t.after(() => program.kill('SIGKILL'));
   let told = '';
   const address = await new Promise((found, failed) => {
     const hear = (text) => {
@@ -135,8 +137,8 @@ async function picture(address, name) {
   }
 }
 
-test('a simulation is followed, paused, looked back at, and followed again', async () => {
-  const { address, end } = await live('tiny.toml', '--speed', '0.5');
+test('a simulation is followed, paused, looked back at, and followed again', async (t) => {
+  const { address, end } = await live(t, 'tiny.toml', '--speed', '0.5');
   const { page, wrong, close } = await open(address);
   assert.match(await page.locator('#status').innerText(), /in progress, 0\.5× real time/);
   assert.equal(await page.locator('.arm').count(), 2);
@@ -164,9 +166,9 @@ test('a simulation is followed, paused, looked back at, and followed again', asy
   await end();
 });
 
-test('results are played and scrubbed', async () => {
+test('results are played and scrubbed', async (t) => {
   execFileSync(HOPFLOW, ['run', 'tiny.toml', '--out', 'results'], { cwd: folder, stdio: 'ignore' });
-  const { address, end } = await live('results');
+  const { address, end } = await live(t, 'results');
   const { page, wrong, close } = await open(address);
   assert.equal(await page.locator('#status').innerText(), 'finished run');
   await later(page, 0);
@@ -193,7 +195,7 @@ test('results are played and scrubbed', async () => {
   await end();
 });
 
-test('relays are shown by their metrics, and one that does not answer is named', async () => {
+test('relays are shown by their metrics, and one that does not answer is named', async (t) => {
   let sent = 0;
   const relay = createServer((_, response) => {
     sent += 1000;
@@ -204,12 +206,10 @@ test('relays are shown by their metrics, and one that does not answer is named',
         'hopflow_transport_round_trip_seconds{statistic="mean"} 0.08\n# EOF\n',
     );
   });
+  t.after(() => relay.close());
   await new Promise((listening) => relay.listen(0, '127.0.0.1', listening));
-  const gone = createServer();
-  await new Promise((listening) => gone.listen(0, '127.0.0.1', listening));
-  const { port } = gone.address();
-  await new Promise((closed) => gone.close(closed));
-  const { address, end } = await live('--metrics', `guard=127.0.0.1:${relay.address().port},exit=127.0.0.1:${port}`);
+  // Nobody is given this port, so nobody answers there.
+  const { address, end } = await live(t, '--metrics', `guard=127.0.0.1:${relay.address().port},exit=127.0.0.1:1`);
   const { page, wrong, close } = await open(address);
   await page.waitForFunction(() => document.querySelector('#status').textContent.includes('1 of 2 answer'));
   assert.match(await page.locator('.node').nth(0).innerText(), /guard\s+relay · backtap[^]*3 of 60,000/);
@@ -225,20 +225,19 @@ test('relays are shown by their metrics, and one that does not answer is named',
   await page.click('#latest');
   await page.waitForFunction((then) => document.querySelector('.node').innerText !== then, before);
   await picture(address, 'relays');
-  relay.close();
   assert.deepEqual(wrong, []);
   await close();
   await end();
 });
 
-test('a server that is gone is told, and found again', async () => {
-  const first = await live('tiny.toml', '--speed', 'max');
+test('a server that is gone is told, and found again', async (t) => {
+  const first = await live(t, 'tiny.toml', '--speed', 'max');
   const { page, close } = await open(first.address);
   await page.waitForFunction(() => document.querySelector('#status').textContent === 'simulation, finished', null, { timeout: 60_000 });
   await first.end();
   await page.waitForFunction(() => document.querySelector('#status').textContent.includes('does not answer'));
   assert.equal(await page.locator('.arm').count(), 2, 'what came so far stays');
-  const second = await serve(new URL(first.address).port, 'tiny.toml');
+  const second = await serve(t, new URL(first.address).port, 'tiny.toml');
   await page.waitForFunction(() => document.querySelector('#status').textContent.includes('in progress'));
   await later(page, 0.05);
   await close();
