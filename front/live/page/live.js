@@ -94,10 +94,12 @@ var seconds = (value) => value < 1 ? `${number(value * 1e3)} ms` : `${number(val
 var rate = (bytesPerSecond) => bytesPerSecond < 1e6 ? `${number(bytesPerSecond / 1e3)} kB/s` : `${number(bytesPerSecond / 1e6)} MB/s`;
 var cells = (count) => count === 1 ? "1 cell" : `${number(count)} cells`;
 var speed = (factor) => `${number(factor)}\xD7`;
-var median = (values2) => {
+function median(values2) {
   const sorted = values2.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
-};
+  const upper = sorted[Math.floor(sorted.length / 2)];
+  if (upper === void 0 || sorted.length % 2 === 1) return upper;
+  return (sorted[sorted.length / 2 - 1] + upper) / 2;
+}
 
 // src/strip.ts
 var element = (name, text = "") => {

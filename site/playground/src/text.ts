@@ -44,24 +44,29 @@ export function written({ unit, whole }: Knob, value: number): string {
   }
 }
 
+/** A number in groups of three digits, as it is shown, at the beginning of a text. */
+const GROUPED = /^\d{1,3}(,\d{3})+(?=$|[^\d,])/;
+
 /** What a user typed for a knob, as TOML; the simulator says what is allowed if it is not valid. */
 export function typed(knob: Knob, entry: string): string {
-  const text = entry.trim();
-  const plain = text.replaceAll(',', '');
+  const plain = entry.trim().replace(GROUPED, (grouped) => grouped.replaceAll(',', ''));
   const alone = plain !== '' && Number.isFinite(Number(plain));
   if (knob.unit !== 'none') {
     // A number alone has the unit that was shown.
-    return JSON.stringify(alone ? `${plain} ${shown(knob, knob.value).split(' ')[1]}` : text);
+    return JSON.stringify(alone ? `${plain} ${shown(knob, knob.value).split(' ')[1]}` : plain);
   }
   const share = isShare(knob) ? Number(plain.replace(/\s*%$/, '')) / 100 : NaN;
   if (Number.isFinite(share) && plain !== '') return decimal(Number(share.toPrecision(6)));
-  if (!alone) return JSON.stringify(text);
+  if (!alone) return JSON.stringify(plain);
   return knob.whole ? plain : decimal(Number(plain));
 }
 
 const decimal = (value: number): string => (Number.isInteger(value) ? `${value}.0` : String(value));
 
-export const median = (values: number[]): number | undefined => {
+/** The middle of values, or the mean of the two in the middle; undefined if there are none. */
+export function median(values: number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
-};
+  const upper = sorted[Math.floor(sorted.length / 2)];
+  if (upper === undefined || sorted.length % 2 === 1) return upper;
+  return (sorted[sorted.length / 2 - 1]! + upper) / 2;
+}
