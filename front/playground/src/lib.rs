@@ -38,20 +38,32 @@ impl Playground {
 
     /// Lets the run of a transport, by its number, go on to a time in seconds, or back to it, and
     /// returns how far it has come.
-    pub fn go_to(&mut self, transport: usize, seconds: f64) -> f64 {
-        self.0.go_to(transport, seconds)
+    ///
+    /// # Errors
+    /// If there is no transport with this number, as `{ line, message }`.
+    pub fn go_to(&mut self, transport: usize, seconds: f64) -> Result<f64, JsValue> {
+        let time = self.0.go_to(transport, seconds);
+        time.map_err(|error| thrown(&error))
     }
 
     /// What can be seen of a run now, with the downloads that were completed in the last `recent`
     /// seconds.
-    pub fn view(&self, transport: usize, recent: f64) -> String {
-        self.0.view(transport, recent).to_string()
+    ///
+    /// # Errors
+    /// If there is no transport with this number, as `{ line, message }`.
+    pub fn view(&self, transport: usize, recent: f64) -> Result<String, JsValue> {
+        let view = self.0.view(transport, recent);
+        let view = view.map_err(|error| thrown(&error))?;
+        Ok(view.to_string())
     }
 
     /// Lets a run go on to its end and returns the hash of its results, as `hopflow run` writes it.
     /// The run stays where it was.
-    pub fn results(&self, transport: usize) -> String {
-        self.0.results(transport)
+    ///
+    /// # Errors
+    /// If there is no transport with this number, as `{ line, message }`.
+    pub fn results(&self, transport: usize) -> Result<String, JsValue> {
+        self.0.results(transport).map_err(|error| thrown(&error))
     }
 }
 

@@ -65,26 +65,45 @@ impl Play {
     }
 
     /// Lets a run go on or back to a time in seconds; returns how far it has come.
-    pub fn go_to(&mut self, transport: usize, seconds: f64) -> f64 {
+    ///
+    /// # Errors
+    /// If there is no transport with this number.
+    pub fn go_to(&mut self, transport: usize, seconds: f64) -> Result<f64, InputError> {
+        let run = self.runs.get_mut(transport);
+        let run = run.ok_or_else(|| no_transport(transport))?;
         let time = Duration::from_secs_f64(seconds.max(0.0));
-        let run = &mut self.runs[transport];
         run.go_to(time.min(run.now.spec().end));
-        run.now.now().as_secs_f64()
+        Ok(run.now.now().as_secs_f64())
     }
 
     /// What can be seen of a run now, with the downloads that were completed in the last `recent`
     /// seconds.
-    pub fn view(&self, transport: usize, recent: f64) -> Value {
-        let run = &self.runs[transport].now;
+    ///
+    /// # Errors
+    /// If there is no transport with this number.
+    pub fn view(&self, transport: usize, recent: f64) -> Result<Value, InputError> {
+        let run = &self.run(transport)?.now;
         let since = run.now().saturating_sub(Duration::from_secs_f64(recent));
-        view(&run.view(), &run.completed(since))
+        Ok(view(&run.view(), &run.completed(since)))
     }
 
     /// Lets a copy of a run go on to its end and returns the hash of its results.
-    pub fn results(&self, transport: usize) -> String {
-        let run = self.runs[transport].now.clone();
-        run.finish().fingerprint().to_string()
+    ///
+    /// # Errors
+    /// If there is no transport with this number.
+    pub fn results(&self, transport: usize) -> Result<String, InputError> {
+        let run = self.run(transport)?.now.clone();
+        Ok(run.finish().fingerprint().to_string())
     }
+
+    fn run(&self, transport: usize) -> Result<&Run, InputError> {
+        let run = self.runs.get(transport);
+        run.ok_or_else(|| no_transport(transport))
+    }
+}
+
+fn no_transport(number: usize) -> InputError {
+    InputError::new(format!("the scenario has no transport {number}"))
 }
 
 impl Run {
@@ -181,17 +200,20 @@ mod tests {
         for transport in 0..2 {
             let (mut straight, mut wandering) = (play(), play());
             for seconds in [0.4, 2.5, 1.3, 0.2, 1.7] {
-                wandering.go_to(transport, seconds);
+                wandering.go_to(transport, seconds).unwrap();
             }
             assert_eq!(
-                straight.go_to(transport, 1.7),
-                wandering.go_to(transport, 1.7)
+                straight.go_to(transport, 1.7).unwrap(),
+                wandering.go_to(transport, 1.7).unwrap()
             );
             assert_eq!(
-                straight.view(transport, 3.0),
-                wandering.view(transport, 3.0)
+                straight.view(transport, 3.0).unwrap(),
+                wandering.view(transport, 3.0).unwrap()
             );
-            assert_eq!(straight.results(transport), play().results(transport));
+            assert_eq!(
+                straight.results(transport).unwrap(),
+                play().results(transport).unwrap()
+            );
         }
     }
 
@@ -213,7 +235,8 @@ mod tests {
                 })
             };
             execute_one(job, 1, &Silent, &keep).unwrap();
-            assert_eq!(play().results(transport), unseen.into_inner().unwrap());
+            let results = play().results(transport).unwrap();
+            assert_eq!(results, unseen.into_inner().unwrap());
         }
     }
 
@@ -223,7 +246,7 @@ mod tests {
     fn what_is_packaged_is_queued_under_way_or_delivered() {
         let mut play = play();
         for tenths in 1..30 {
-            play.go_to(0, f64::from(tenths) / 10.0);
+            play.go_to(0, f64::from(tenths) / 10.0).unwrap();
             let view = play.runs[0].now.view();
             let (mut cells, mut known) = (0, 0);
             for user in &view.users {
@@ -248,8 +271,17 @@ mod tests {
     #[test]
     fn a_run_ends_and_stays_there() {
         let mut play = play();
-        let end = play.go_to(0, 10.0);
+        let end = play.go_to(0, 10.0).unwrap();
         assert_eq!(end, 3.0);
-        assert_eq!(play.go_to(0, 20.0), end);
+        assert_eq!(play.go_to(0, 20.0).unwrap(), end);
+    }
+
+    #[test]
+    fn a_transport_that_is_not_there_is_an_error() {
+        let mut play = play();
+        let gone = play.go_to(2, 1.0).unwrap_err().to_string();
+        assert!(gone.contains("no transport 2"), "{gone}");
+        assert!(play.view(2, 0.0).is_err());
+        assert!(play.results(2).is_err());
     }
 }

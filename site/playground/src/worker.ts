@@ -45,9 +45,10 @@ function handle(request: Request): Reply {
   switch (request.kind) {
     case 'load': {
       const made = new Playground(request.text);
-      playground?.free();
+      const before = playground;
       playground = made;
       network = JSON.parse(made.network()) as Network;
+      before?.free();
       return { kind: 'loaded', network, knobs: JSON.parse(knobs(request.text)) };
     }
     case 'go':
