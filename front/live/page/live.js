@@ -117,8 +117,7 @@ function bar(name, part) {
 }
 var queueBar = (queued) => bar("bar queue", Math.sqrt(queued / 1e3));
 function drawStrip(into, network, view, user) {
-  const { hops, pending, transfer, delivered } = view.users[user];
-  const parts = hops.map(([machine, queued, outstanding, window2]) => {
+  const parts = view.users[user].hops.map(([machine, queued, outstanding, window2]) => {
     const hop = element("hop");
     const full = window2 ?? Math.max(outstanding, 1);
     const { name, bucket } = network.machines[machine];
@@ -128,12 +127,17 @@ function drawStrip(into, network, view, user) {
     hop.append(bar("bar", outstanding / Math.max(1, full)), element("value", under));
     return hop;
   });
+  into.replaceChildren(...parts, drawEnd(network.users[user], user, view.users[user]));
+}
+function drawEnd(user, place, { pending, transfer, delivered }) {
   const end = element("hop end");
-  const of = transfer?.[2] ?? null;
-  end.append(element("name", `client of user ${user} (${network.users[user].class})`));
-  end.append(element("value", transfer === null ? "is reading" : of === null ? `${number(delivered / 1e3)} kB so far` : `${number(transfer[1] / 1e3)} of ${number(of / 1e3)} kB`));
-  end.append(element("value", of !== null && pending > 0 ? `${number(pending / 1e3)} kB wait at the exit` : ""));
-  into.replaceChildren(...parts, end);
+  const [source, sink] = user.uploads ? ["client", "exit"] : ["exit", "client"];
+  end.append(element("name", `${sink} of user ${place} (${user.class})`));
+  const [, received, size] = transfer ?? [0, 0, null];
+  const progress = size === null ? `${number(delivered / 1e3)} kB so far` : `${number(received / 1e3)} of ${number(size / 1e3)} kB`;
+  end.append(element("value", transfer === null ? "is reading" : progress));
+  end.append(element("value", size !== null && pending > 0 ? `${number(pending / 1e3)} kB wait at the ${source}` : ""));
+  return end;
 }
 
 // src/timeline.ts
@@ -473,11 +477,13 @@ var CHARTS2 = [
   { title: "delivered to all users", unit: "MB/s", series: rates(total) },
   {
     title: "cells that wait in relays and exits",
+    uploading: "cells that wait in relays and at the sources",
     unit: "cells",
     series: ({ samples }) => samples.map(({ at, queued }) => [at, queued])
   },
   {
     title: "time to the last byte of web downloads",
+    uploading: "time to the last byte of web transfers",
     unit: "s",
     web: true,
     points: true,
@@ -509,9 +515,14 @@ var Charts = class {
       ...points ? { points: { size: arm === 0 ? 5 : 7, filled: arm === 0 } } : {},
       ...arm === 1 && !points ? { dash: [6, 3] } : {}
     }));
+    const uploads = network.users.some((user) => user.uploads);
     this.plots = new Plots(
       into,
-      this.charts.map(({ title, unit, points }) => ({ title, unit, lines: lines(points === true) }))
+      this.charts.map(({ title, uploading, unit, points }) => ({
+        title: uploads ? uploading ?? title : title,
+        unit,
+        lines: lines(points === true)
+      }))
     );
   }
   network;

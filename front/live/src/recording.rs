@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hopflow_lab::scenario::{InputError, Scenario};
-use hopflow_overlay::{Direction, FlowView};
+use hopflow_overlay::FlowView;
 use hopflow_picture::{Machine, Network, User, view};
 use hopflow_results::{
     Circuit, Class, Download, Folder, HopSample, Manifest, NewCircuit, Node, OpenRequest, PathNode,
@@ -72,7 +72,10 @@ impl Recording {
         let labels = entries.iter().map(|it| it.key.transport.clone()).collect();
         let mut network = network(&manifest, seed, labels, (&nodes, &circuits, &paths));
         let uploads = uploads(&manifest, seed, path)?;
-        let read = |entry: &&RunEntry| Run::read(&folder, entry, &network, &uploads);
+        for (user, uploads) in network.users.iter_mut().zip(uploads) {
+            user.uploads = uploads;
+        }
+        let read = |entry: &&RunEntry| Run::read(&folder, entry, &network);
         let runs = entries.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let (times, hops) = times(&runs, network.hops() * runs.len());
         let Some(end) = times.last() else {
@@ -160,6 +163,7 @@ fn network(
             Class::Bulk => "bulk",
             Class::Web => "web",
         },
+        uploads: false,
         paths: Vec::new(),
         start: 0.0,
     };
@@ -195,8 +199,7 @@ fn uploads(manifest: &Manifest, seed: u64, path: &Path) -> Result<Vec<bool>, Inp
     let file = path.join("scenario.toml").display().to_string();
     let world = Scenario::parse(&manifest.scenario_toml, &file)?.sample(seed);
     let circuits = world.circuits.iter();
-    let uploads = circuits.map(|it| it.workload.measured() == Direction::Forward);
-    Ok(uploads.collect())
+    Ok(circuits.map(spec::CircuitSpec::uploads).collect())
 }
 
 /// When samples were taken, as many as may be kept; and whether those of hops were.
@@ -220,17 +223,8 @@ fn times(runs: &[Run], hops: usize) -> (Vec<f64>, bool) {
 }
 
 impl Run {
-    fn read(
-        folder: &Folder,
-        entry: &RunEntry,
-        network: &Network,
-        uploads: &[bool],
-    ) -> Result<Self, InputError> {
-        let users = network.users.iter().enumerate();
-        let users = users.map(|(number, user)| {
-            let upload = uploads.get(number).copied().unwrap_or(false);
-            History::new(&user.paths, upload)
-        });
+    fn read(folder: &Folder, entry: &RunEntry, network: &Network) -> Result<Self, InputError> {
+        let users = network.users.iter().map(History::new);
         let mut users: Vec<_> = users.collect();
         for sample in folder.read_table::<Sample>(entry).map_err(unusable)? {
             if let Some(user) = users.get_mut(sample.circuit as usize) {
@@ -285,10 +279,10 @@ impl Run {
 }
 
 impl History {
-    fn new(paths: &[Vec<usize>], upload: bool) -> Self {
-        let senders = paths.iter().flat_map(|path| {
+    fn new(user: &User) -> Self {
+        let senders = user.paths.iter().flat_map(|path| {
             let mut nodes: Vec<_> = path.iter().map(|node| *node as u32).collect();
-            if !upload {
+            if !user.uploads {
                 nodes.reverse();
             }
             nodes.pop();

@@ -44,6 +44,8 @@ pub struct Machine {
 pub struct User {
     /// `bulk` or `web`.
     pub class: &'static str,
+    /// Whether what it sends is measured, not what it fetches.
+    pub uploads: bool,
     /// Numbers of nodes from the client to the exit, for each of the user's circuits.
     pub paths: Vec<Vec<usize>>,
     /// When the user starts.
@@ -91,6 +93,7 @@ impl User {
                 Class::Bulk => "bulk",
                 Class::Web => "web",
             },
+            uploads: circuit.uploads(),
             paths: paths.collect(),
             start: seconds(circuit.start),
         }

@@ -284,4 +284,14 @@ mod tests {
         assert!(play.view(2, 0.0).is_err());
         assert!(play.results(2).is_err());
     }
+
+    #[test]
+    fn the_network_says_who_uploads() {
+        let upload = r#"workload = { class = "bulk", direction = "upload" }"#;
+        let text = TEXT.replace(r#"workload = "bulk""#, upload);
+        let uploads =
+            |text: &str| Play::new(text).unwrap().network()["users"][0]["uploads"].clone();
+        assert_eq!(uploads(TEXT), false);
+        assert_eq!(uploads(&text), true);
+    }
 }

@@ -15,6 +15,8 @@ type Series = (history: History, user: number, network: Network) => Values;
 
 interface Chart {
   title: string;
+  /** Where users upload. */
+  uploading?: string;
   unit: string;
   /** Whether it is about web downloads alone. */
   web?: boolean;
@@ -35,11 +37,13 @@ const CHARTS: Chart[] = [
   { title: 'delivered to all users', unit: 'MB/s', series: rates(total) },
   {
     title: 'cells that wait in relays and exits',
+    uploading: 'cells that wait in relays and at the sources',
     unit: 'cells',
     series: ({ samples }) => samples.map(({ at, queued }) => [at, queued]),
   },
   {
     title: 'time to the last byte of web downloads',
+    uploading: 'time to the last byte of web transfers',
     unit: 's',
     web: true,
     points: true,
@@ -85,9 +89,14 @@ export class Charts {
         ...(points ? { points: { size: arm === 0 ? 5 : 7, filled: arm === 0 } } : {}),
         ...(arm === 1 && !points ? { dash: [6, 3] } : {}),
       }));
+    const uploads = network.users.some((user) => user.uploads);
     this.plots = new Plots(
       into,
-      this.charts.map(({ title, unit, points }) => ({ title, unit, lines: lines(points === true) })),
+      this.charts.map(({ title, uploading, unit, points }) => ({
+        title: uploads ? (uploading ?? title) : title,
+        unit,
+        lines: lines(points === true),
+      })),
     );
   }
 

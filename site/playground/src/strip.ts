@@ -1,7 +1,7 @@
 /** One circuit: its hops from the source to the client, with queue and window of each. */
 
 import { cells, number, rate } from './text.ts';
-import type { Network, View } from './wire.ts';
+import type { Network, User, UserView, View } from './wire.ts';
 
 export const element = (name: string, text = ''): HTMLElement => {
   const made = document.createElement('span');
@@ -24,8 +24,7 @@ export const queueBar = (queued: number): HTMLElement => bar('bar queue', Math.s
 
 /** Draws the circuit of a user. */
 export function drawStrip(into: HTMLElement, network: Network, view: View, user: number): void {
-  const { hops, pending, transfer, delivered } = view.users[user]!;
-  const parts = hops.map(([machine, queued, outstanding, window]) => {
+  const parts = view.users[user]!.hops.map(([machine, queued, outstanding, window]) => {
     const hop = element('hop');
     const full = window ?? Math.max(outstanding, 1);
     const { name, bucket } = network.machines[machine]!;
@@ -35,12 +34,17 @@ export function drawStrip(into: HTMLElement, network: Network, view: View, user:
     hop.append(bar('bar', outstanding / Math.max(1, full)), element('value', under));
     return hop;
   });
+  into.replaceChildren(...parts, drawEnd(network.users[user]!, user, view.users[user]!));
+}
+
+/** Where the data goes, and how much of it is there. */
+function drawEnd(user: User, place: number, { pending, transfer, delivered }: UserView): HTMLElement {
   const end = element('hop end');
-  const of = transfer?.[2] ?? null;
-  end.append(element('name', `client of user ${user} (${network.users[user]!.class})`));
-  end.append(element('value', transfer === null ? 'is reading' : of === null
-    ? `${number(delivered / 1e3)} kB so far`
-    : `${number(transfer[1] / 1e3)} of ${number(of / 1e3)} kB`));
-  end.append(element('value', of !== null && pending > 0 ? `${number(pending / 1e3)} kB wait at the exit` : ''));
-  into.replaceChildren(...parts, end);
+  const [source, sink] = user.uploads ? ['client', 'exit'] : ['exit', 'client'];
+  end.append(element('name', `${sink} of user ${place} (${user.class})`));
+  const [, received, size] = transfer ?? [0, 0, null];
+  const progress = size === null ? `${number(delivered / 1e3)} kB so far` : `${number(received / 1e3)} of ${number(size / 1e3)} kB`;
+  end.append(element('value', transfer === null ? 'is reading' : progress));
+  end.append(element('value', size !== null && pending > 0 ? `${number(pending / 1e3)} kB wait at the ${source}` : ''));
+  return end;
 }

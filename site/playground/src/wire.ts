@@ -12,6 +12,8 @@ export interface Machine {
 
 export interface User {
   class: 'bulk' | 'web';
+  /** Whether what it sends is measured, not what it fetches. */
+  uploads: boolean;
   /** Machines from the client to the exit, one list for each of the user's circuits. */
   paths: number[][];
   start: number;

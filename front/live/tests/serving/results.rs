@@ -85,6 +85,8 @@ fn uploads_are_followed_from_the_client() {
     let path = &head["network"]["users"][2]["paths"][0];
     let hops = &found[5]["views"][0]["users"][2]["hops"];
     assert_eq!([&hops[0][0], &hops[1][0]], [&path[0], &path[1]]);
+    let uploads = |user: usize| &head["network"]["users"][user]["uploads"];
+    assert_eq!([uploads(0), uploads(2)], [false, true]);
 }
 
 #[test]

@@ -76,6 +76,11 @@ impl CircuitSpec {
             .chain(self.rebuilt.iter().flat_map(Rebuilt::paths))
     }
 
+    /// Whether results are about what the user uploads, not about what it downloads.
+    pub fn uploads(&self) -> bool {
+        self.workload.measured() == Direction::Forward
+    }
+
     fn validate_rebuilt(&self) -> Result<(), String> {
         let mut before = Duration::ZERO;
         for rebuilt in &self.rebuilt {
@@ -92,7 +97,7 @@ impl CircuitSpec {
             }
             before = rebuilt.from;
         }
-        if !self.rebuilt.is_empty() && self.workload.measured() == Direction::Forward {
+        if !self.rebuilt.is_empty() && self.uploads() {
             return Err("is rebuilt for a user that uploads".to_owned());
         }
         Ok(())
