@@ -140,6 +140,19 @@ function drawEnd(user, place, { pending, transfer, delivered }) {
   return end;
 }
 
+// src/keys.ts
+function onKeys(actions, signal) {
+  const press = (event) => {
+    const target = event.target;
+    if (target.matches("input, textarea, select, button, summary")) return;
+    const act = actions[event.key];
+    if (act === void 0 || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    act();
+  };
+  window.addEventListener("keydown", press, signal === void 0 ? {} : { signal });
+}
+
 // src/timeline.ts
 var by = (id) => document.getElementById(id);
 var LONGEST = 0.1;
@@ -158,7 +171,13 @@ var Timeline = class {
     const value = ({ target }) => Number(target.value);
     by("time").addEventListener("input", (event) => this.jump(this.from + value(event) * (this.end - this.from)), { signal });
     by("speed").addEventListener("input", (event) => this.setSpeed(10 ** value(event)), { signal });
-    window.addEventListener("keydown", (event) => this.press(event), { signal });
+    onKeys({
+      " ": () => this.toggle(),
+      ArrowRight: () => this.jump(this.time + this.stride),
+      ArrowLeft: () => this.jump(this.time - this.stride),
+      Home: () => this.jump(this.from),
+      End: () => this.follow()
+    }, signal);
     this.setSpeed(1);
   }
   stride;
@@ -233,21 +252,6 @@ var Timeline = class {
   jumpTo(time) {
     this.time = Math.min(this.reached, Math.max(this.from, time));
     this.changed();
-  }
-  press(event) {
-    const target = event.target;
-    if (target.matches("input, textarea, select, button, summary")) return;
-    const actions = {
-      " ": () => this.toggle(),
-      ArrowRight: () => this.jump(this.time + this.stride),
-      ArrowLeft: () => this.jump(this.time - this.stride),
-      Home: () => this.jump(this.from),
-      End: () => this.follow()
-    };
-    const act = actions[event.key];
-    if (act === void 0) return;
-    event.preventDefault();
-    act();
   }
 };
 

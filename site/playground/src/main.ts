@@ -3,6 +3,7 @@
 import { makeArm, type Arm } from './arm.ts';
 import { Charts } from './charts.ts';
 import { Editor } from './editor.ts';
+import { onKeys } from './keys.ts';
 import { drawKnobs, keepRanges } from './knobs.ts';
 import { readLink, writeLink } from './link.ts';
 import { Refused, Simulator } from './simulator.ts';
@@ -119,22 +120,12 @@ class Page {
     // Another link was opened in this tab.
     window.addEventListener('hashchange', () => location.reload());
     onTheme(() => this.resize());
-    window.addEventListener('keydown', (event) => this.press(event));
-  }
-
-  private press(event: KeyboardEvent): void {
-    const target = event.target as HTMLElement;
-    if (target.matches('input, textarea, select, button, summary')) return;
-    const actions: Record<string, () => void> = {
+    onKeys({
       ' ': () => this.toggle(),
       '.': () => void this.nextCell(),
       ArrowRight: () => void this.jump(this.time + 0.1),
       ArrowLeft: () => void this.jump(this.time - 0.1),
-    };
-    const act = actions[event.key];
-    if (act === undefined) return;
-    event.preventDefault();
-    act();
+    });
   }
 
   private async tell(story: Story): Promise<void> {

@@ -1,5 +1,6 @@
 /** The time that is shown: played, chosen, or the newest that there is. */
 
+import { onKeys } from './keys.ts';
 import { seconds, speed } from './text.ts';
 
 const by = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
@@ -39,7 +40,13 @@ export class Timeline {
     const value = ({ target }: Event) => Number((target as HTMLInputElement).value);
     by('time').addEventListener('input', (event) => this.jump(this.from + value(event) * (this.end - this.from)), { signal });
     by('speed').addEventListener('input', (event) => this.setSpeed(10 ** value(event)), { signal });
-    window.addEventListener('keydown', (event) => this.press(event), { signal });
+    onKeys({
+      ' ': () => this.toggle(),
+      ArrowRight: () => this.jump(this.time + this.stride),
+      ArrowLeft: () => this.jump(this.time - this.stride),
+      Home: () => this.jump(this.from),
+      End: () => this.follow(),
+    }, signal);
     this.setSpeed(1);
   }
 
@@ -107,21 +114,5 @@ export class Timeline {
   private jumpTo(time: number): void {
     this.time = Math.min(this.reached, Math.max(this.from, time));
     this.changed();
-  }
-
-  private press(event: KeyboardEvent): void {
-    const target = event.target as HTMLElement;
-    if (target.matches('input, textarea, select, button, summary')) return;
-    const actions: Record<string, () => void> = {
-      ' ': () => this.toggle(),
-      ArrowRight: () => this.jump(this.time + this.stride),
-      ArrowLeft: () => this.jump(this.time - this.stride),
-      Home: () => this.jump(this.from),
-      End: () => this.follow(),
-    };
-    const act = actions[event.key];
-    if (act === undefined) return;
-    event.preventDefault();
-    act();
   }
 }

@@ -224,6 +224,23 @@ test('a link with a scenario that is not valid says so, and a story is shown', a
   await close();
 });
 
+test('the browser keeps its keys', async () => {
+  const { page, wrong, close } = await open();
+  await plays(page);
+  await page.click('#play');
+  await page.evaluate(() => document.activeElement.blur());
+  const press = (options) =>
+    page.evaluate((it) => {
+      const event = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true, ...it });
+      document.body.dispatchEvent(event);
+      return event.defaultPrevented;
+    }, options);
+  for (const held of ['altKey', 'ctrlKey', 'metaKey']) assert.equal(await press({ [held]: true }), false, held);
+  assert.equal(await press({}), true);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test('an error in the scenario is marked where it is, and what was shown stays', async () => {
   const { page, wrong, close } = await open();
   await page.click('#editor summary');
