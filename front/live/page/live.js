@@ -1,5 +1,18 @@
 // src/plots.ts
 import uPlot from "./uplot.js";
+function lineSample({ colour, dash }) {
+  const make = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const picture = make("svg", { class: "sample", width: "36", height: "8", "aria-hidden": "true" });
+  const line = make("line", { x1: "0", x2: "36", y1: "4", y2: "4", "stroke-width": "2.5", "stroke-dasharray": dash?.join(" ") ?? "none" });
+  line.style.stroke = `var(--${colour})`;
+  picture.append(line);
+  return picture;
+}
+var NEAR = 30;
 var FROM_ZERO = { range: { min: { soft: 0, mode: 1 }, max: { pad: 0.1, soft: 0, mode: 2 } } };
 function align(lines) {
   const tables = lines.map((points) => [
@@ -34,6 +47,7 @@ var Plots = class {
       const place = document.createElement("figure");
       const caption = document.createElement("figcaption");
       caption.textContent = unit === "" ? title : `${title} (${unit})`;
+      place.setAttribute("aria-label", caption.textContent);
       place.append(caption);
       this.into.append(place);
       return place;
@@ -53,13 +67,29 @@ var Plots = class {
       width: Math.max(240, place.clientWidth - 20),
       height: 150,
       legend: { show: false },
-      cursor: { drag: { x: false, y: false } },
+      cursor: { drag: { x: false, y: false }, focus: { prox: NEAR } },
+      focus: { alpha: 0.4 },
       scales: { x: { time: false, range: () => this.range }, y: fromZero === true ? FROM_ZERO : {} },
       axes: [{ ...axis, values: (_, at) => at.map((it) => `${it} s`) }, { ...axis, size: 54 }],
       series: [{}, ...series],
-      hooks: { draw: [(plot) => this.drawMark(plot, colour("faint"))] }
+      hooks: {
+        draw: [(plot2) => this.drawMark(plot2, colour("faint"))],
+        setSeries: [(_, number2) => this.name(place, lines[(number2 ?? 0) - 1])]
+      }
     };
-    return new uPlot(options, data, place);
+    const plot = new uPlot(options, data, place);
+    plot.ctx.canvas.setAttribute("role", "img");
+    plot.ctx.canvas.setAttribute("aria-label", lines.map(({ label }) => label).join(", "));
+    return plot;
+  }
+  /** Names the line under the pointer beside a chart's title; undefined: there is none. */
+  name(place, line) {
+    place.querySelector(".near")?.remove();
+    if (line === void 0) return;
+    const near = document.createElement("span");
+    near.className = "near";
+    near.append(lineSample(line), line.label);
+    place.querySelector("figcaption").append(near);
   }
   drawMark({ ctx, bbox, valToPos }, colour) {
     if (this.marked === void 0 || this.marked < this.range[0] || this.marked > this.range[1]) return;
@@ -261,7 +291,7 @@ var CELL = 512;
 var WINDOW = 5;
 var LEAST = 10;
 var COLOURS = ["first", "second", "web", "bulk"];
-var DASHES = [void 0, [6, 3], [2, 3], [10, 3, 2, 3]];
+var DASHES = [void 0, [6, 3], [2, 3], [10, 3, 2, 3], [14, 6], [2, 7], [8, 2, 2, 2, 2, 2], [14, 3, 5, 3]];
 var present = (name, scale = 1) => (now) => {
   const value = now[name];
   return value === void 0 ? null : value / scale;
@@ -326,7 +356,7 @@ var Nodes = class {
     by2("caption").textContent = `Nodes of a real overlay, by the metrics that they serve: ${nodes.map(({ name }) => name).join(", ")}.`;
     by2("status").textContent = "waiting for metrics";
     document.body.dataset["kind"] = "nodes";
-    this.cards = nodes.map(({ name, address }, place) => card(name, address, this.line(place).colour));
+    this.cards = nodes.map(({ name, address }, place) => card(name, address, this.line(place)));
     by2("arms").replaceChildren(...this.cards.map(({ box }) => box));
     by2("charts").replaceChildren();
   }
@@ -434,12 +464,12 @@ var Nodes = class {
   }
 };
 var by2 = (id) => document.getElementById(id);
-function card(name, address, colour) {
+function card(name, address, line) {
   const [box, title, note, strip] = ["section", "h2", "small", "div"].map((it) => document.createElement(it));
   box.className = "arm node";
   const label = element("name", name);
-  label.style.color = `var(--${colour})`;
-  title.append(label, note);
+  label.style.color = `var(--${line.colour})`;
+  title.append(lineSample(line), label, note);
   title.title = address;
   strip.className = "strip";
   box.append(title, strip);

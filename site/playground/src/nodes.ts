@@ -1,7 +1,7 @@
 /** Real relays and clients, by their metrics. */
 
 import type { Look, Looks, NodesHead, Show } from './follow.ts';
-import { Plots, type Line, type Values } from './plots.ts';
+import { lineSample, Plots, type Line, type Values } from './plots.ts';
 import { bar, element, queueBar } from './strip.ts';
 import { number, rate } from './text.ts';
 import { Timeline } from './timeline.ts';
@@ -19,7 +19,7 @@ const WINDOW = 5;
 const LEAST = 10;
 
 const COLOURS = ['first', 'second', 'web', 'bulk'];
-const DASHES = [undefined, [6, 3], [2, 3], [10, 3, 2, 3]];
+const DASHES = [undefined, [6, 3], [2, 3], [10, 3, 2, 3], [14, 6], [2, 7], [8, 2, 2, 2, 2, 2], [14, 3, 5, 3]];
 
 type Numbers = Record<string, number>;
 
@@ -107,7 +107,7 @@ export class Nodes implements Show {
     by('caption').textContent = `Nodes of a real overlay, by the metrics that they serve: ${nodes.map(({ name }) => name).join(', ')}.`;
     by('status').textContent = 'waiting for metrics';
     document.body.dataset['kind'] = 'nodes';
-    this.cards = nodes.map(({ name, address }, place) => card(name, address, this.line(place).colour));
+    this.cards = nodes.map(({ name, address }, place) => card(name, address, this.line(place)));
     by('arms').replaceChildren(...this.cards.map(({ box }) => box));
     by('charts').replaceChildren();
   }
@@ -215,12 +215,12 @@ export class Nodes implements Show {
 
 const by = (id: string) => document.getElementById(id)!;
 
-function card(name: string, address: string, colour: string) {
+function card(name: string, address: string, line: Line) {
   const [box, title, note, strip] = ['section', 'h2', 'small', 'div'].map((it) => document.createElement(it));
   box!.className = 'arm node';
   const label = element('name', name);
-  label.style.color = `var(--${colour})`;
-  title!.append(label, note!);
+  label.style.color = `var(--${line.colour})`;
+  title!.append(lineSample(line), label, note!);
   title!.title = address;
   strip!.className = 'strip';
   box!.append(title!, strip!);

@@ -19,8 +19,25 @@ export interface Plot {
   fromZero?: boolean;
 }
 
+/** A piece of a line, with its colour and dashes. */
+export function lineSample({ colour, dash }: Line): SVGElement {
+  const make = (name: string, attributes: Record<string, string>) => {
+    const made = document.createElementNS('http://www.w3.org/2000/svg', name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const picture = make('svg', { class: 'sample', width: '36', height: '8', 'aria-hidden': 'true' });
+  const line = make('line', { x1: '0', x2: '36', y1: '4', y2: '4', 'stroke-width': '2.5', 'stroke-dasharray': dash?.join(' ') ?? 'none' });
+  line.style.stroke = `var(--${colour})`;
+  picture.append(line);
+  return picture;
+}
+
 /** Values over time; null where there are none. */
 export type Values = [number, number | null][];
+
+/** Lines so near to the pointer, in pixels, are named. */
+const NEAR = 30;
 
 const FROM_ZERO: uPlot.Scale = { range: { min: { soft: 0, mode: 1 }, max: { pad: 0.1, soft: 0, mode: 2 } } };
 
@@ -61,6 +78,7 @@ export class Plots {
       const place = document.createElement('figure');
       const caption = document.createElement('figcaption');
       caption.textContent = unit === '' ? title : `${title} (${unit})`;
+      place.setAttribute('aria-label', caption.textContent);
       place.append(caption);
       this.into.append(place);
       return place;
@@ -83,13 +101,30 @@ export class Plots {
       width: Math.max(240, place.clientWidth - 20),
       height: 150,
       legend: { show: false },
-      cursor: { drag: { x: false, y: false } },
+      cursor: { drag: { x: false, y: false }, focus: { prox: NEAR } },
+      focus: { alpha: 0.4 },
       scales: { x: { time: false, range: () => this.range }, y: fromZero === true ? FROM_ZERO : {} },
       axes: [{ ...axis, values: (_, at) => at.map((it) => `${it} s`) }, { ...axis, size: 54 }],
       series: [{}, ...series],
-      hooks: { draw: [(plot) => this.drawMark(plot, colour('faint'))] },
+      hooks: {
+        draw: [(plot) => this.drawMark(plot, colour('faint'))],
+        setSeries: [(_, number) => this.name(place, lines[(number ?? 0) - 1])],
+      },
     };
-    return new uPlot(options, data, place);
+    const plot = new uPlot(options, data, place);
+    plot.ctx.canvas.setAttribute('role', 'img');
+    plot.ctx.canvas.setAttribute('aria-label', lines.map(({ label }) => label).join(', '));
+    return plot;
+  }
+
+  /** Names the line under the pointer beside a chart's title; undefined: there is none. */
+  private name(place: HTMLElement, line: Line | undefined): void {
+    place.querySelector('.near')?.remove();
+    if (line === undefined) return;
+    const near = document.createElement('span');
+    near.className = 'near';
+    near.append(lineSample(line), line.label);
+    place.querySelector('figcaption')!.append(near);
   }
 
   private drawMark({ ctx, bbox, valToPos }: uPlot, colour: string): void {

@@ -230,6 +230,32 @@ test('relays are shown by their metrics, and one that does not answer is named',
   await end();
 });
 
+test('nodes with one colour have other dashes, and a chart names the line under the pointer', async (t) => {
+  let sent = 0;
+  const relay = createServer((_, response) => response.end(`hopflow_cells_sent_total ${(sent += 1000)}\nhopflow_circuits 3\n# EOF\n`));
+  t.after(() => relay.close());
+  await new Promise((listening) => relay.listen(0, '127.0.0.1', listening));
+  const { port } = relay.address();
+  const names = ['one', 'two', 'three', 'four', 'five', 'six'];
+  const { address, end } = await live(t, '--metrics', names.map((name) => `${name}=127.0.0.1:${port}`).join(','));
+  const { page, wrong, close } = await open(address);
+  const samples = await page.locator('.node .sample line').evaluateAll((all) => all.map((it) => `${it.style.stroke} ${it.getAttribute('stroke-dasharray')}`));
+  assert.equal(new Set(samples).size, names.length, samples.join('; '));
+  await draws(page, 0);
+  const figure = page.locator('figure').first();
+  assert.match(await figure.getAttribute('aria-label'), /cells sent/);
+  const { x, y, width, height } = await figure.locator('.u-over').boundingBox();
+  for (let down = 0; (await figure.locator('.near').count()) === 0; down += 8) {
+    assert.ok(down < height, 'a line is named');
+    await page.mouse.move(x + width / 4, y + down);
+  }
+  assert.ok(names.includes(await figure.locator('.near').innerText()));
+  await page.screenshot({ path: `${PICTURES}/named.png` });
+  assert.deepEqual(wrong, []);
+  await close();
+  await end();
+});
+
 test('a server that is gone is told, and found again', async (t) => {
   const first = await live(t, 'tiny.toml', '--speed', 'max');
   const { page, close } = await open(first.address);
