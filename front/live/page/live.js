@@ -963,13 +963,12 @@ var Runs = class {
     if (this.moments.length === 0) this.timeline.from = moment.at;
     this.moments.push(moment);
     this.staleCharts = true;
-    this.come(moment);
+    const packets = this.newest?.views.map((view) => view.packets) ?? [];
+    const views = moment.views.map((view, transport) => ({ ...view, packets: packets[transport] ?? [] }));
+    this.come({ at: moment.at, views });
   }
-  come(moment) {
-    const { at } = moment;
-    const bare = moment.views.every(({ packets }) => packets.length === 0);
-    if (bare && this.head.pace !== null && this.newest !== void 0 && this.newest.views[0].packets.length > 0) return;
-    this.newest = { ...moment, came: performance.now() };
+  come({ at, views }) {
+    this.newest = { at, views, came: performance.now() };
     this.timeline.reached = Math.max(this.timeline.reached, at);
     this.stale ||= this.timeline.following;
   }

@@ -100,15 +100,14 @@ export class Runs implements Show {
     if (this.moments.length === 0) this.timeline.from = moment.at;
     this.moments.push(moment);
     this.staleCharts = true;
-    this.come(moment);
+    // What is kept has no packets: those that were seen last are under way until they arrive.
+    const packets = this.newest?.views.map((view) => view.packets) ?? [];
+    const views = moment.views.map((view, transport) => ({ ...view, packets: packets[transport] ?? [] }));
+    this.come({ at: moment.at, views });
   }
 
-  private come(moment: Moment): void {
-    const { at } = moment;
-    // A moment without packets does not hide one with them.
-    const bare = moment.views.every(({ packets }) => packets.length === 0);
-    if (bare && this.head.pace !== null && this.newest !== undefined && this.newest.views[0]!.packets.length > 0) return;
-    this.newest = { ...moment, came: performance.now() };
+  private come({ at, views }: Moment): void {
+    this.newest = { at, views, came: performance.now() };
     this.timeline.reached = Math.max(this.timeline.reached, at);
     this.stale ||= this.timeline.following;
   }

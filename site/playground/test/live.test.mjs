@@ -230,6 +230,25 @@ test('relays are shown by their metrics, and one that does not answer is named',
   await end();
 });
 
+test('a simulation goes on to its end when no packet is under way', async (t) => {
+  const text = SCENARIO.replace(/\[\[circuits\]\][^]*/, '').replace('duration = "8 s"', 'duration = "6 s"');
+  writeFileSync(
+    join(folder, 'short.toml'),
+    `${text}[[circuits]]\npath = ["relay", "relay", "relay"]\nworkload = { class = "web", response = "100 kB", think = "1 hour" }\n`,
+  );
+  const { address, end } = await live(t, 'short.toml', '--speed', '3');
+  const { page, wrong, close } = await open(address);
+  await page.waitForFunction(() => document.querySelector('#status').textContent === 'simulation, finished', null, { timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '6 s');
+  assert.ok((await time(page)) > 0.99, 'the slider is at its end');
+  assert.match(await page.locator('.strip').first().innerText(), /is reading/);
+  await page.locator('#time').fill('0.9');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '5.4 s');
+  assert.deepEqual(wrong, []);
+  await close();
+  await end();
+});
+
 test('nodes with one colour have other dashes, and a chart names the line under the pointer', async (t) => {
   let sent = 0;
   const relay = createServer((_, response) => response.end(`hopflow_cells_sent_total ${(sent += 1000)}\nhopflow_circuits 3\n# EOF\n`));
