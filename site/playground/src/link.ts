@@ -1,22 +1,26 @@
 /** What is shown, as the part of an address behind the `#`. */
 
-export interface Shown {
+export interface Linked {
   text: string;
   time: number;
   speed: number;
 }
 
+/** Speeds that the slider has. */
+const SLOWEST = 0.01;
+const FASTEST = 100;
+
 /** Deflated and in base64url, so that a scenario fits a link. */
-export async function writeLink({ text, time, speed }: Shown): Promise<string> {
+export async function writeLink({ text, time, speed }: Linked): Promise<string> {
   const packed = new Blob([text]).stream().pipeThrough(new CompressionStream('deflate-raw'));
   const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
-  const letters = btoa(String.fromCharCode(...bytes));
+  const letters = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
   const scenario = letters.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
   return new URLSearchParams({ t: String(time), speed: String(speed), scenario }).toString();
 }
 
-/** The state that a link has, if it has one. */
-export async function readLink(parts: URLSearchParams): Promise<Shown | undefined> {
+/** The state that a link has, if it has one; fails if its scenario is damaged. */
+export async function readLink(parts: URLSearchParams): Promise<Linked | undefined> {
   const scenario = parts.get('scenario');
   if (scenario === null) return undefined;
   const letters = atob(scenario.replaceAll('-', '+').replaceAll('_', '/'));
@@ -24,7 +28,13 @@ export async function readLink(parts: URLSearchParams): Promise<Shown | undefine
   const text = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return {
     text: await new Response(text).text(),
-    time: Number(parts.get('t') ?? 0),
-    speed: Number(parts.get('speed') ?? 1),
+    time: numberWithin(parts.get('t'), 0, Infinity) ?? 0,
+    speed: numberWithin(parts.get('speed'), SLOWEST, FASTEST) ?? 1,
   };
+}
+
+/** A finite number of a link, if it lies between these two. */
+function numberWithin(written: string | null, least: number, most: number): number | undefined {
+  const value = Number(written ?? NaN);
+  return Number.isFinite(value) && value >= least && value <= most ? value : undefined;
 }

@@ -62,20 +62,30 @@ class Page {
     this.listen();
     // Where there is little room, knobs open when they are asked for.
     if (matchMedia('(max-width: 900px)').matches) by<HTMLDetailsElement>('turn').open = false;
-    const link = await readLink(asked).catch(() => undefined);
-    if (link === undefined) {
-      const story = STORIES.find(({ name }) => name === asked.get('story')) ?? STORIES[0]!;
-      await this.tell(story);
-    } else if (await this.load(link.text)) {
-      this.setSpeed(link.speed);
-      await this.jump(link.time);
-    } else {
-      const problem = by('problem').textContent;
-      await this.tell(STORIES[0]!);
-      this.refuse({ line: null, message: `The link holds no valid scenario. ${problem}` });
-    }
+    await this.begin(asked);
     requestAnimationFrame(this.frame);
     document.body.dataset['ready'] = 'true';
+  }
+
+  /** Shows what the address asks for; if that cannot be, a story, and why. */
+  private async begin(asked: URLSearchParams): Promise<void> {
+    const name = asked.get('story');
+    const story = STORIES.find((it) => it.name === name);
+    const names = STORIES.map((it) => it.name).join(', ');
+    let problem = name === null || story !== undefined ? undefined : `There is no story ${name}. There are: ${names}.`;
+    const link = await readLink(asked).catch(() => {
+      problem = 'The link is damaged: its scenario cannot be read. Was all of it copied?';
+      return undefined;
+    });
+    if (link !== undefined) {
+      if (await this.load(link.text)) {
+        this.setSpeed(link.speed);
+        return this.jump(link.time);
+      }
+      problem = `The link holds no valid scenario. ${by('problem').textContent}`;
+    }
+    await this.tell(story ?? STORIES[0]!);
+    if (problem !== undefined) this.refuse({ line: null, message: problem });
   }
 
   private fillSources(): void {

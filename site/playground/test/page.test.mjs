@@ -241,6 +241,36 @@ test('the browser keeps its keys', async () => {
   await close();
 });
 
+test('a damaged link and an unknown story are told', async () => {
+  const packed = deflateRawSync(Buffer.from('name = "x"\n'.repeat(50))).toString('base64url');
+  for (const [hash, told] of [
+    [`#t=1&scenario=${packed.slice(0, -8)}`, /link is damaged/],
+    ['#t=1&scenario=***', /link is damaged/],
+    ['#story=windows', /no story windows.*neighbours/],
+  ]) {
+    const { page, wrong, close } = await open({}, hash);
+    assert.match(await page.locator('#problem').innerText(), told);
+    await plays(page);
+    assert.deepEqual(wrong, []);
+    await close();
+  }
+});
+
+test('of a link only numbers that make sense are taken', async () => {
+  const first = await open();
+  const packed = deflateRawSync(Buffer.from(await first.page.locator('#toml').inputValue())).toString('base64url');
+  await first.close();
+  for (const [t, speed, clock, factor] of [['x', '0', '0 s', '1×'], ['-3', 'Infinity', '0 s', '1×'], ['2', '0.5', '2 s', '0.5×']]) {
+    const { page, wrong, close } = await open({}, `#t=${t}&speed=${speed}&scenario=${packed}`);
+    assert.equal(await page.locator('#clock').innerText(), clock === '0 s' ? '0 ms' : clock);
+    assert.equal(await page.locator('#factor').innerText(), factor);
+    await page.click('#play');
+    await page.waitForFunction((then) => Number(document.querySelector('#time').value) > then, clock === '2 s' ? 2 / 30 : 0);
+    assert.deepEqual(wrong, []);
+    await close();
+  }
+});
+
 test('an error in the scenario is marked where it is, and what was shown stays', async () => {
   const { page, wrong, close } = await open();
   await page.click('#editor summary');
