@@ -417,8 +417,9 @@ class Page {
     await this.jump(this.time);
     const link = await writeLink({ text: this.text, time: this.time, speed: this.factor });
     history.replaceState(null, '', `#${link}`);
-    await navigator.clipboard?.writeText(location.href).catch(() => undefined);
-    by('share').textContent = 'link copied';
+    // Browsers have no clipboard for pages that came over plain HTTP, and may refuse it.
+    const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    by('share').textContent = copied ? 'link copied' : 'link is in the address bar';
     setTimeout(() => (by('share').textContent = 'share'), 1500);
   }
 

@@ -30,9 +30,10 @@ after(async () => {
 });
 
 /** A page that fails the test if anything goes wrong in it. */
-async function open(options = {}, hash = '') {
+async function open(options = {}, hash = '', before = () => undefined) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 1000 }, ...options });
   const page = await context.newPage();
+  await before(page);
   const wrong = [];
   page.on('pageerror', (error) => wrong.push(error.message));
   page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
@@ -269,6 +270,16 @@ test('of a link only numbers that make sense are taken', async () => {
     assert.deepEqual(wrong, []);
     await close();
   }
+});
+
+test('where there is no clipboard, the link is in the address bar', async () => {
+  const without = () => Object.defineProperty(navigator, 'clipboard', { value: undefined });
+  const { page, wrong, close } = await open({}, '', (it) => it.addInitScript(without));
+  await page.click('#share');
+  await page.waitForFunction(() => document.querySelector('#share').textContent === 'link is in the address bar');
+  assert.match(page.url(), /scenario=/);
+  assert.deepEqual(wrong, []);
+  await close();
 });
 
 test('an error in the scenario is marked where it is, and what was shown stays', async () => {
