@@ -883,6 +883,9 @@ function sample(view, network) {
   return { at: view.now, ...sums, queued, users };
 }
 
+// src/motion.ts
+var wantsMotion = () => !matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 // src/runs.ts
 var CHARTS_EVERY = 250;
 var MOVE_ON = 0.08;
@@ -924,7 +927,8 @@ var Runs = class {
   }
   frame(now) {
     this.timeline.pass(now);
-    const moves = this.timeline.following && this.newest !== void 0 && now - this.newest.came < 1e3 * MOVE_ON;
+    const news = this.newest !== void 0 && now - this.newest.came < 1e3 * MOVE_ON;
+    const moves = this.timeline.following && news && wantsMotion();
     if ((this.stale || moves) && this.moments.length > 0) {
       this.stale = false;
       this.draw(now);
@@ -950,8 +954,8 @@ var Runs = class {
   begin() {
     const { timeline } = this;
     timeline.setSpeed(Math.max(1, Math.round((timeline.reached - timeline.from) / PLAYED_IN)));
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) timeline.jump(timeline.from);
-    else timeline.play(timeline.from);
+    if (wantsMotion()) timeline.play(timeline.from);
+    else timeline.jump(timeline.from);
   }
   keep(moment) {
     const { network } = this.head;
@@ -984,7 +988,7 @@ var Runs = class {
   shown(now) {
     const { newest, timeline } = this;
     if (timeline.following && newest !== void 0) {
-      const passed = Math.min(MOVE_ON, (now - newest.came) / 1e3);
+      const passed = wantsMotion() ? Math.min(MOVE_ON, (now - newest.came) / 1e3) : 0;
       return [newest.views, newest.at + passed * (this.head.pace ?? 0)];
     }
     const paused = newest !== void 0 && timeline.time >= newest.at ? newest : void 0;

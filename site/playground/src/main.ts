@@ -6,6 +6,7 @@ import { Editor } from './editor.ts';
 import { onKeys } from './keys.ts';
 import { drawKnobs, keepRanges } from './knobs.ts';
 import { readLink, writeLink } from './link.ts';
+import { wantsMotion } from './motion.ts';
 import { Refused, Simulator } from './simulator.ts';
 import { chosenUser, type Choice } from './stage.ts';
 import { caption, STORIES, type Story } from './stories.ts';
@@ -142,7 +143,7 @@ class Page {
     this.origin = { value: `stories/${story.title}`, text: story.text };
     if (!(await this.load(story.text, story))) return;
     this.setSpeed(story.speed);
-    this.play(!matchMedia('(prefers-reduced-motion: reduce)').matches);
+    this.play(wantsMotion());
   }
 
   /** Shows a scenario of the list. */
@@ -151,9 +152,9 @@ class Page {
     await this.show(text);
   }
 
-  /** Shows a scenario from its beginning, as the user wrote it. */
+  /** Shows a scenario from its beginning, and plays it unless the user wants no motion. */
   private async show(text: string): Promise<void> {
-    if (await this.load(text)) this.play(true);
+    if (await this.load(text)) this.play(wantsMotion());
   }
 
   /** Makes the runs of a scenario; false if it is not valid, and then what was shown stays. */

@@ -4,6 +4,7 @@ import { makeArm, type Arm } from './arm.ts';
 import { Charts } from './charts.ts';
 import type { Moment, RunsHead, Show } from './follow.ts';
 import { sample, type History } from './history.ts';
+import { wantsMotion } from './motion.ts';
 import { chosenUser, type Choice } from './stage.ts';
 import { speed } from './text.ts';
 import { Timeline } from './timeline.ts';
@@ -57,7 +58,8 @@ export class Runs implements Show {
 
   frame(now: number): void {
     this.timeline.pass(now);
-    const moves = this.timeline.following && this.newest !== undefined && now - this.newest.came < 1e3 * MOVE_ON;
+    const news = this.newest !== undefined && now - this.newest.came < 1e3 * MOVE_ON;
+    const moves = this.timeline.following && news && wantsMotion();
     if ((this.stale || moves) && this.moments.length > 0) {
       this.stale = false;
       this.draw(now);
@@ -86,8 +88,8 @@ export class Runs implements Show {
   private begin(): void {
     const { timeline } = this;
     timeline.setSpeed(Math.max(1, Math.round((timeline.reached - timeline.from) / PLAYED_IN)));
-    if (matchMedia('(prefers-reduced-motion: reduce)').matches) timeline.jump(timeline.from);
-    else timeline.play(timeline.from);
+    if (wantsMotion()) timeline.play(timeline.from);
+    else timeline.jump(timeline.from);
   }
 
   private keep(moment: Moment): void {
@@ -125,7 +127,7 @@ export class Runs implements Show {
   private shown(now: number): [View[], number] {
     const { newest, timeline } = this;
     if (timeline.following && newest !== undefined) {
-      const passed = Math.min(MOVE_ON, (now - newest.came) / 1e3);
+      const passed = wantsMotion() ? Math.min(MOVE_ON, (now - newest.came) / 1e3) : 0;
       return [newest.views, newest.at + passed * (this.head.pace ?? 0)];
     }
     const paused = newest !== undefined && timeline.time >= newest.at ? newest : undefined;

@@ -282,6 +282,18 @@ test('where there is no clipboard, the link is in the address bar', async () => 
   await close();
 });
 
+test('who wants no motion sets it in motion', async () => {
+  const { page, wrong, close } = await open({ reducedMotion: 'reduce' });
+  await page.selectOption('#source', 'scenarios/quickstart');
+  await page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "quickstart"'));
+  await page.waitForTimeout(1000);
+  assert.equal(Number(await page.locator('#time').inputValue()), 0);
+  await page.click('#play');
+  await page.waitForFunction(() => Number(document.querySelector('#time').value) > 0);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
 test('an error in the scenario is marked where it is, and what was shown stays', async () => {
   const { page, wrong, close } = await open();
   await page.click('#editor summary');
