@@ -592,6 +592,13 @@ function summary({ samples, downloads }, { users }) {
   return parts.filter((part) => part !== "").join(" \xB7 ");
 }
 
+// src/choice.ts
+function chosenUser({ users }, choice) {
+  if ("user" in choice) return choice.user;
+  const over = users.findIndex(({ paths }) => paths[0].includes(choice.machine));
+  return Math.max(0, over);
+}
+
 // src/layout.ts
 function layout({ machines, users }) {
   const columns = machines.map(() => ({ sum: 0, count: 0, client: true }));
@@ -639,11 +646,6 @@ function layout({ machines, users }) {
 var FULL = 4e3;
 var ROOM = 58;
 var LEAST_ROOM = 10;
-function chosenUser({ users }, choice) {
-  if ("user" in choice) return choice.user;
-  const over = users.findIndex(({ paths }) => paths[0].includes(choice.machine));
-  return Math.max(0, over);
-}
 var Stage = class {
   constructor(canvas, network) {
     this.canvas = canvas;
@@ -757,9 +759,9 @@ var Stage = class {
       if (a === void 0 || b === void 0 || arrives <= time) continue;
       const part = Math.min(1, Math.max(0, (time - left) / (arrives - left)));
       const [ax, ay] = this.point(a);
-      const [bx, by5] = this.point(b);
-      const length = Math.hypot(bx - ax, by5 - ay) || 1;
-      const [nx, ny] = [-(by5 - ay) / length * 3, (bx - ax) / length * 3];
+      const [bx, by6] = this.point(b);
+      const length = Math.hypot(bx - ax, by6 - ay) || 1;
+      const [nx, ny] = [-(by6 - ay) / length * 3, (bx - ax) / length * 3];
       const data = count > 0 || size > 200;
       const chosen = user !== null && choice !== void 0 && "user" in choice && choice.user === user;
       const kind = user === null ? "bulk" : this.network.users[user].class;
@@ -767,7 +769,7 @@ var Stage = class {
       context.globalAlpha = data || chosen ? 0.9 : 0.6;
       context.beginPath();
       const radius = chosen ? 4 : data ? 2.8 : 1.4;
-      context.arc(ax + (bx - ax) * part + nx, ay + (by5 - ay) * part + ny, radius, 0, 7);
+      context.arc(ax + (bx - ax) * part + nx, ay + (by6 - ay) * part + ny, radius, 0, 7);
       context.fill();
     }
     context.globalAlpha = 1;
@@ -829,45 +831,123 @@ var Stage = class {
 };
 
 // src/arm.ts
-function makeArm(network, transport, view, acts) {
-  const [box, title, canvas] = ["section", "h2", "canvas"].map((it) => document.createElement(it));
-  box.className = "arm";
-  const select = document.createElement("select");
-  select.setAttribute("aria-label", "Transport");
-  select.append(...network.transports.map((label, number2) => new Option(label, String(number2))));
-  select.value = String(transport);
-  select.addEventListener("change", () => acts.compare(Number(select.value)));
-  const note = document.createElement("small");
-  title.append(select, note);
-  const strip = document.createElement("div");
-  strip.className = "strip";
-  box.append(title, canvas, strip);
-  document.getElementById("arms").append(box);
-  const stage = new Stage(canvas, network);
-  new ResizeObserver(() => {
-    stage.measure();
-    acts.resized();
-  }).observe(canvas);
-  canvas.addEventListener("click", ({ offsetX, offsetY }) => {
-    const choice = stage.at(offsetX, offsetY);
-    if (choice !== void 0) acts.choose(choice);
-  });
-  const arm = {
-    transport,
-    box,
-    view,
-    history: { samples: [], downloads: [] },
-    measure: () => stage.measure(),
-    draw: (time, choice) => {
-      stage.draw(arm.view, time, choice);
-      drawStrip(strip, network, arm.view, chosenUser(network, choice));
-      note.textContent = summary(arm.history, network);
-    }
-  };
-  return arm;
-}
+var Arm = class {
+  constructor(into, network, acts) {
+    this.network = network;
+    const { box, select, canvas } = this;
+    box.className = "arm";
+    select.setAttribute("aria-label", "Transport");
+    select.append(...network.transports.map((label, number2) => new Option(label, String(number2))));
+    select.addEventListener("change", () => acts.swap(Number(select.value)));
+    const title = document.createElement("h2");
+    title.append(select, this.note);
+    this.strip.className = "strip";
+    box.append(title, canvas, this.strip);
+    into.append(box);
+    this.stage = new Stage(canvas, network);
+    new ResizeObserver(() => {
+      this.measure();
+      acts.resized();
+    }).observe(canvas);
+    canvas.addEventListener("click", ({ offsetX, offsetY }) => {
+      const choice = this.stage.at(offsetX, offsetY);
+      if (choice !== void 0) acts.choose(choice);
+    });
+  }
+  network;
+  box = document.createElement("section");
+  select = document.createElement("select");
+  note = document.createElement("small");
+  canvas = document.createElement("canvas");
+  strip = document.createElement("div");
+  stage;
+  /** Says which transport it shows. */
+  name(transport) {
+    this.select.value = String(transport);
+  }
+  /** Takes over size and colours of the page. */
+  measure() {
+    this.stage.measure();
+  }
+  /** Draws what is seen at a time, which is that of the view or a little later. */
+  draw({ view, history }, time, choice) {
+    this.stage.draw(view, time, choice);
+    drawStrip(this.strip, this.network, view, chosenUser(this.network, choice));
+    this.note.textContent = summary(history, this.network);
+  }
+};
+
+// src/comparison.ts
+var by3 = (id) => document.getElementById(id);
+var Comparison = class {
+  constructor(network, transports, acts, from = 0) {
+    this.network = network;
+    this.from = from;
+    by3("arms").replaceChildren();
+    this.arms = transports.map(
+      (_, place) => new Arm(by3("arms"), network, {
+        swap: (transport) => acts.compare(this.shown.with(place, transport)),
+        choose: acts.choose,
+        resized: acts.resized
+      })
+    );
+    this.arms.forEach((arm) => arm.measure());
+    this.show(transports);
+  }
+  network;
+  from;
+  arms;
+  charts;
+  shown = [];
+  /** What is beside each other, by number. */
+  get transports() {
+    return this.shown;
+  }
+  /** Puts as many other transports beside each other. */
+  show(transports) {
+    this.shown = [...transports];
+    this.arms.forEach((arm, place) => arm.name(transports[place]));
+    this.charts?.close();
+    const labels = transports.map((transport) => this.network.transports[transport]);
+    this.charts = new Charts(by3("charts"), this.network, labels, this.from);
+  }
+  /** Says again which transports are shown, where another one was chosen in vain. */
+  rename() {
+    this.arms.forEach((arm, place) => arm.name(this.shown[place]));
+  }
+  /** Draws what is seen of each transport, with cells moved on to a time. */
+  draw(seen, time, choice) {
+    this.arms.forEach((arm, place) => {
+      const it = seen(this.shown[place]);
+      arm.draw(it, Math.max(it.view.now, time), choice);
+    });
+  }
+  /** Draws the charts, of the history of each transport. */
+  drawCharts(history, choice) {
+    this.charts?.update(this.shown.map(history), chosenUser(this.network, choice));
+  }
+  /** Marks a time in all charts; undefined: none. */
+  mark(time) {
+    this.charts?.mark(time);
+  }
+  /** Takes over size and colours of the page. */
+  resize() {
+    this.arms.forEach((arm) => arm.measure());
+    this.charts?.build();
+  }
+  /** Frees what the charts hold. */
+  close() {
+    this.charts?.close();
+  }
+};
 
 // src/history.ts
+function upTo({ samples, downloads }, time) {
+  return {
+    samples: samples.slice(0, samples.findLastIndex(({ at }) => at <= time) + 1),
+    downloads: downloads.filter(([, at, , ttlb]) => at + ttlb <= time)
+  };
+}
 function sample(view, network) {
   const users = view.users.map(({ hops, packaged, delivered }) => ({
     packaged,
@@ -890,7 +970,7 @@ var wantsMotion = () => !matchMedia("(prefers-reduced-motion: reduce)").matches;
 var CHARTS_EVERY = 250;
 var MOVE_ON = 0.08;
 var PLAYED_IN = 45;
-var by3 = (id) => document.getElementById(id);
+var by4 = (id) => document.getElementById(id);
 var Runs = class {
   constructor(head) {
     this.head = head;
@@ -899,8 +979,8 @@ var Runs = class {
     this.timeline.end = network.end;
     this.histories = network.transports.map(() => ({ samples: [], downloads: [] }));
     const note = head.hops === false ? ' Queues and windows were not recorded: a scenario needs hops = "200 ms" under [record].' : "";
-    by3("caption").textContent = `${network.name}, network ${network.seed}. ${network.about}${note}`;
-    by3("arms").replaceChildren();
+    by4("caption").textContent = `${network.name}, network ${network.seed}. ${network.about}${note}`;
+    by4("arms").replaceChildren();
     document.body.dataset["kind"] = head.kind;
     this.say();
   }
@@ -912,8 +992,7 @@ var Runs = class {
   histories;
   /** The newest moment, and when it came. */
   newest;
-  arms = [];
-  charts;
+  comparison;
   chosen = { user: 0 };
   stale = true;
   staleCharts = true;
@@ -934,21 +1013,20 @@ var Runs = class {
       this.draw(now);
       this.timeline.draw();
     }
-    if (this.staleCharts && now - this.lastCharts > CHARTS_EVERY && this.arms.length > 0) {
+    if (this.staleCharts && now - this.lastCharts > CHARTS_EVERY && this.comparison !== void 0) {
       this.lastCharts = now;
       this.staleCharts = false;
       this.drawCharts();
     }
   }
   resize() {
-    this.arms.forEach((arm) => arm.measure());
-    this.charts?.build();
+    this.comparison?.resize();
     this.stale = true;
     this.staleCharts = true;
   }
   close() {
     this.timeline.close();
-    this.charts?.close();
+    this.comparison?.close();
   }
   /** Results are there: they are played, unless the user wants no motion. */
   begin() {
@@ -982,7 +1060,7 @@ var Runs = class {
     const going = pace === null ? "as fast as it computes" : `${speed(pace)} real time`;
     const simulation = this.timeline.done ? "simulation, finished" : `simulation in progress, ${going}`;
     const text = kind === "results" ? "finished run" : simulation;
-    if (by3("status").textContent !== text) by3("status").textContent = text;
+    if (by4("status").textContent !== text) by4("status").textContent = text;
   }
   /** What is shown, and the time to which its cells have moved. */
   shown(now) {
@@ -996,52 +1074,33 @@ var Runs = class {
     return [moment.views, moment.at];
   }
   draw(now) {
-    const [views, time] = this.shown(now);
-    if (this.arms.length === 0) this.compare([0, 1].filter((it) => it < views.length), views);
-    for (const arm of this.arms) {
-      arm.view = views[arm.transport];
-      arm.history = upTo(this.histories[arm.transport], this.timeline.time);
-      arm.draw(Math.max(arm.view.now, time), this.chosen);
-    }
-    this.charts?.mark(this.timeline.following ? void 0 : this.timeline.time);
+    const [views, at] = this.shown(now);
+    const { time, following } = this.timeline;
+    this.comparison ??= this.compare([0, 1].filter((it) => it < views.length));
+    const seen = (transport) => ({ view: views[transport], history: upTo(this.histories[transport], time) });
+    this.comparison.draw(seen, at, this.chosen);
+    this.comparison.mark(following ? void 0 : time);
   }
-  /** Puts transports beside each other. */
-  compare(transports, views) {
-    const { network } = this.head;
-    this.arms = transports.map(
-      (transport, place) => makeArm(network, transport, views[transport], {
-        compare: (other) => {
-          const shown = this.arms.map((arm) => arm.transport);
-          shown[place] = other;
-          this.compare(shown, this.shown(performance.now())[0]);
-        },
-        choose: (choice) => {
-          this.chosen = choice;
-          this.stale = true;
-          this.staleCharts = true;
-        },
-        resized: () => this.stale = true
-      })
-    );
-    by3("arms").replaceChildren(...this.arms.map(({ box }) => box));
-    this.arms.forEach((arm) => arm.measure());
-    const labels = transports.map((transport) => network.transports[transport]);
-    this.charts?.close();
-    this.charts = new Charts(by3("charts"), network, labels, this.timeline.from);
-    this.stale = true;
-    this.staleCharts = true;
+  compare(transports) {
+    const acts = {
+      compare: (others) => {
+        this.comparison?.show(others);
+        this.stale = true;
+        this.staleCharts = true;
+      },
+      choose: (choice) => {
+        this.chosen = choice;
+        this.stale = true;
+        this.staleCharts = true;
+      },
+      resized: () => this.stale = true
+    };
+    return new Comparison(this.head.network, transports, acts, this.timeline.from);
   }
   drawCharts() {
-    const histories = this.arms.map(({ transport }) => this.histories[transport]);
-    this.charts?.update(histories, chosenUser(this.head.network, this.chosen));
+    this.comparison?.drawCharts((transport) => this.histories[transport], this.chosen);
   }
 };
-function upTo({ samples, downloads }, time) {
-  return {
-    samples: samples.slice(0, samples.findLastIndex(({ at }) => at <= time) + 1),
-    downloads: downloads.filter(([, at, , ttlb]) => at + ttlb <= time)
-  };
-}
 
 // src/theme.ts
 function switchTheme() {
@@ -1053,7 +1112,7 @@ function onTheme(changed) {
 }
 
 // src/live.ts
-var by4 = (id) => document.getElementById(id);
+var by5 = (id) => document.getElementById(id);
 var show;
 function begin(next) {
   show?.close();
@@ -1072,14 +1131,14 @@ function listen() {
   source.addEventListener("open", () => document.body.dataset["connected"] = "true");
   source.addEventListener("error", () => {
     document.body.dataset["connected"] = "false";
-    by4("status").textContent = "hopflow live does not answer; what came so far stays";
+    by5("status").textContent = "hopflow live does not answer; what came so far stays";
   });
 }
 var frame = (now) => {
   show?.frame(now);
   requestAnimationFrame(frame);
 };
-by4("theme").addEventListener("click", () => {
+by5("theme").addEventListener("click", () => {
   switchTheme();
   resize();
 });

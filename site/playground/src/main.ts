@@ -1,18 +1,18 @@
 /** The page: what is shown, and what the user does with it. */
 
-import { makeArm, type Arm } from './arm.ts';
-import { Charts } from './charts.ts';
+import { within } from './choice.ts';
+import { Comparison } from './comparison.ts';
 import { Editor } from './editor.ts';
+import { after, type Seen } from './history.ts';
 import { onKeys } from './keys.ts';
 import { drawKnobs, keepRanges } from './knobs.ts';
 import { readLink, writeLink } from './link.ts';
-import { wantsMotion } from './motion.ts';
 import { Refused, Simulator } from './simulator.ts';
-import { chosenUser, type Choice } from './stage.ts';
 import { caption, STORIES, type Story } from './stories.ts';
 import { seconds, speed } from './text.ts';
 import { onTheme, switchTheme } from './theme.ts';
-import type { Builtin, Knob, Network, Problem, Step, View } from './wire.ts';
+import { fresh, type Wish } from './wish.ts';
+import type { Builtin, Knob, Network, Problem, View } from './wire.ts';
 
 /** Charts follow so often, in milliseconds. */
 const CHARTS_EVERY = 250;
@@ -24,37 +24,29 @@ const by = <T extends HTMLElement>(id: string) => document.getElementById(id) as
 
 class Page {
   private readonly simulator = new Simulator();
-  private readonly editor = new Editor(by('toml'), by('lines'));
+  private readonly editor = new Editor(by('toml'), by('lines'), by('draft'));
   private scenarios: Builtin[] = [];
-  private story: Story | undefined;
-  private network!: Network;
-  private arms: Arm[] = [];
-  private charts: Charts | undefined;
-  private chosen: Choice = { user: 0 };
-  private playing = false;
-  private factor = 1;
-  /** The time that is shown. */
-  private time = 0;
+  /** What the user wants to see. */
+  private wanted: Wish = fresh('', 1);
+  /** The wish that is shown: another one than is wanted while runs are made for that. */
+  private shown = this.wanted;
+  private comparison: Comparison | undefined;
+  /** What is seen of runs, by transport. */
+  private seen: Seen[] = [];
   private asking = false;
   /** Whether the runs are on their way to a time that the user chose. */
   private jumping = false;
   private lastFrame = 0;
   private lastCharts = 0;
-  /** The text whose runs are shown. */
-  private text = '';
-  /** The text whose runs are wanted: that of those shown, or of those being made. */
-  private wanted = '';
-  /** The last change of a knob, until it is in the text that is wanted. */
+  /** The last change of a knob, until it is in the text of the editor. */
   private edits: Promise<unknown> = Promise.resolve();
-  private knobs: Knob[] = [];
-  /** What was chosen from the list, as it is there. */
-  private origin = { value: '', text: '' };
-  /** Counts scenarios that were asked for: an answer to an earlier one comes too late. */
-  private asked = 0;
-  /** Whether runs are being made; until then nothing is asked of those that are shown. */
-  private loading = false;
   /** Whether the simulator has made runs that were not shown, since others were asked for. */
   private passedOver = false;
+
+  /** Whether runs are being made; until then nothing is asked of those that are shown. */
+  private get loading(): boolean {
+    return this.wanted !== this.shown;
+  }
 
   async start(): Promise<void> {
     const asked = new URLSearchParams(location.hash.slice(1));
@@ -63,13 +55,13 @@ class Page {
     this.listen();
     // Where there is little room, knobs open when they are asked for.
     if (matchMedia('(max-width: 900px)').matches) by<HTMLDetailsElement>('turn').open = false;
-    await this.begin(asked);
+    await this.open(asked);
     requestAnimationFrame(this.frame);
     document.body.dataset['ready'] = 'true';
   }
 
   /** Shows what the address asks for; if that cannot be, a story, and why. */
-  private async begin(asked: URLSearchParams): Promise<void> {
+  private async open(asked: URLSearchParams): Promise<void> {
     const name = asked.get('story');
     const story = STORIES.find((it) => it.name === name);
     const names = STORIES.map((it) => it.name).join(', ');
@@ -79,10 +71,8 @@ class Page {
       return undefined;
     });
     if (link !== undefined) {
-      if (await this.load(link.text)) {
-        this.setSpeed(link.speed);
-        return this.jump(link.time);
-      }
+      const { text, time, speed } = link;
+      if (await this.load({ ...fresh(text, speed), time, playing: false })) return;
       problem = `The link holds no valid scenario. ${by('problem').textContent}`;
     }
     await this.tell(story ?? STORIES[0]!);
@@ -104,16 +94,11 @@ class Page {
 
   private listen(): void {
     const click = (id: string, act: () => void) => by(id).addEventListener('click', act);
-    by<HTMLSelectElement>('source').addEventListener('change', ({ target }) => {
-      const [kind, name] = (target as HTMLSelectElement).value.split('/');
-      const story = STORIES.find(({ title }) => title === name);
-      if (kind === 'stories' && story) void this.tell(story);
-      else void this.open(this.scenarios.find((it) => it.name === name)!);
-    });
+    by('source').addEventListener('change', () => this.choose());
     click('play', () => this.toggle());
-    click('step', () => void this.jump(this.time + 0.1));
+    click('step', () => void this.jump(this.wanted.time + 0.1));
     click('cell', () => void this.nextCell());
-    click('run', () => void this.show(this.editor.text));
+    click('run', () => void this.load(fresh(this.editor.text, this.wanted.speed, this.wanted.origin)));
     click('share', () => void this.share());
     click('save', () => this.save());
     click('theme', () => {
@@ -122,7 +107,7 @@ class Page {
     });
     click('hash', () => void this.hash());
     by('time').addEventListener('input', ({ target }) => {
-      void this.jump(Number((target as HTMLInputElement).value) * this.network.end);
+      void this.jump(Number((target as HTMLInputElement).value) * (this.comparison?.network.end ?? 0));
     });
     by('speed').addEventListener('input', ({ target }) => {
       this.setSpeed(10 ** Number((target as HTMLInputElement).value));
@@ -134,39 +119,43 @@ class Page {
     onKeys({
       ' ': () => this.toggle(),
       '.': () => void this.nextCell(),
-      ArrowRight: () => void this.jump(this.time + 0.1),
-      ArrowLeft: () => void this.jump(this.time - 0.1),
+      ArrowRight: () => void this.jump(this.wanted.time + 0.1),
+      ArrowLeft: () => void this.jump(this.wanted.time - 0.1),
     });
   }
 
-  private async tell(story: Story): Promise<void> {
-    this.origin = { value: `stories/${story.title}`, text: story.text };
-    if (!(await this.load(story.text, story))) return;
-    this.setSpeed(story.speed);
-    this.play(wantsMotion());
+  /** Shows what was chosen from the list, unless the user would rather keep a text that was not run. */
+  private choose(): void {
+    const { value } = by<HTMLSelectElement>('source');
+    const name = value.slice(value.indexOf('/') + 1);
+    const question = 'The scenario in the editor was changed and not run. Drop the change?';
+    if (this.editor.changed && !confirm(question)) {
+      this.name();
+    } else if (value === 'changed') {
+      void this.load({ ...this.shown });
+    } else if (value.startsWith('stories/')) {
+      void this.tell(STORIES.find(({ title }) => title === name)!);
+    } else {
+      const { text } = this.scenarios.find((it) => it.name === name)!;
+      void this.load(fresh(text, this.wanted.speed, { value, text }));
+    }
   }
 
-  /** Shows a scenario of the list. */
-  private async open({ name, text }: Builtin): Promise<void> {
-    this.origin = { value: `scenarios/${name}`, text };
-    await this.show(text);
+  private tell(story: Story): Promise<boolean> {
+    const origin = { value: `stories/${story.title}`, text: story.text };
+    return this.load({ ...fresh(story.text, story.speed, origin), story });
   }
 
-  /** Shows a scenario from its beginning, and plays it unless the user wants no motion. */
-  private async show(text: string): Promise<void> {
-    if (await this.load(text)) this.play(wantsMotion());
-  }
-
-  /** Makes the runs of a scenario; false if it is not valid, and then what was shown stays. */
-  private async load(text: string, story?: Story, shown = [0, 1], ranges: Knob[] = []): Promise<boolean> {
-    const asked = (this.asked += 1);
+  /** Makes the runs of a wish; false if its scenario is not valid, and then what was shown stays, or if another one is wanted by then. */
+  private async load(wish: Wish): Promise<boolean> {
     // Runs that are not made by now may be too large: the user wants others.
     if (this.simulator.busyFor() > PATIENCE) this.beginAnew();
-    this.loading = true;
-    this.wanted = text;
-    this.editor.set(text);
-    const loaded = await this.busy(this.guarded(() => this.make(text)));
-    if (asked !== this.asked) {
+    this.wanted = wish;
+    this.editor.set(wish.text);
+    this.editor.runs(wish.text);
+    this.drawControls();
+    const loaded = await this.busy(this.guarded(() => this.make(wish.text)));
+    if (wish !== this.wanted) {
       this.passedOver ||= loaded !== undefined;
       return false;
     }
@@ -174,34 +163,68 @@ class Page {
       await this.stay();
       return false;
     }
-    this.loading = false;
+    this.passedOver = true;
+    const { network, knobs } = loaded;
+    wish.transports = wish.transports.filter((transport) => transport < network.transports.length);
+    wish.time = Math.min(wish.time, network.end);
+    wish.knobs = keepRanges(knobs, wish.knobs);
+    const { time } = wish;
+    const seen = await this.busy(this.runTo(wish));
+    if (wish !== this.wanted) return false;
+    this.begin(wish, network, seen);
+    // The user may have gone to another time meanwhile.
+    if (wish.time !== time) await this.jump(wish.time);
+    return wish === this.wanted;
+  }
+
+  private async make(text: string): Promise<{ network: Network; knobs: Knob[] }> {
+    await this.simulator.ready;
+    return this.simulator.load(text);
+  }
+
+  /** Lets runs that were just made go on to the time of a wish. */
+  private async runTo({ transports, time }: Wish): Promise<Seen[]> {
+    const { steps } = await this.simulator.go(transports, time);
+    const seen: Seen[] = [];
+    for (const step of steps) seen[step.transport] = after(seen[step.transport], step);
+    return seen;
+  }
+
+  /** Shows the runs that were made for a wish. */
+  private begin(wish: Wish, network: Network, seen: Seen[]): void {
+    this.shown = wish;
     this.passedOver = false;
-    this.play(false);
-    this.arms = [];
-    this.text = text;
-    this.name();
-    this.story = story;
-    this.network = loaded.network;
-    this.time = 0;
-    this.chosen = { user: 0 };
-    this.knobs = keepRanges(loaded.knobs, ranges);
-    by('caption').textContent = this.network.about;
+    this.seen = seen;
+    wish.choice = within(network, wish.choice);
+    this.comparison?.close();
+    this.comparison = new Comparison(network, wish.transports, {
+      compare: (transports) => void this.compare(transports),
+      choose: (choice) => {
+        this.wanted.choice = choice;
+        this.draw();
+        this.drawCharts();
+      },
+      resized: () => this.draw(),
+    });
+    by('caption').textContent = network.about;
     by('results').textContent = '';
-    const { transports } = this.network;
-    await this.busy(this.compare(shown.filter((transport) => transport < transports.length)));
-    return asked === this.asked;
+    this.name();
+    this.drawKnobs();
+    this.drawControls();
+    this.draw();
+    this.drawCharts();
   }
 
   /** Names in the list what is shown; what the user changed can be chosen anew as it was. */
   private name(): void {
     const list = by<HTMLSelectElement>('source');
     list.querySelector('[value=changed]')?.remove();
-    const { value, text } = this.origin;
-    if (text === this.text) {
-      list.value = value;
+    const { text, origin } = this.shown;
+    if (text === origin.text) {
+      list.value = origin.value;
     } else {
-      const own = new Option(value === '' ? 'a scenario of your own' : `changed: ${value.split('/')[1]}`, 'changed');
-      list.prepend(own);
+      const name = origin.value.slice(origin.value.indexOf('/') + 1);
+      list.prepend(new Option(name === '' ? 'a scenario of your own' : `changed: ${name}`, 'changed'));
       list.value = 'changed';
     }
   }
@@ -219,16 +242,12 @@ class Page {
 
   /** Knobs of the network and of the transports that are shown. */
   private drawKnobs(): void {
-    const bare = (label: string) => label.split('/')[0]!;
-    const all = this.network.transports.map(bare);
-    const shown = this.arms.map(({ transport }) => all[transport]!);
-    const knobs = this.knobs.filter(({ group }) => !all.includes(group) || shown.includes(group));
+    const { comparison } = this;
+    if (comparison === undefined) return;
+    const all = comparison.network.transports.map((label) => label.split('/')[0]!);
+    const shown = comparison.transports.map((transport) => all[transport]!);
+    const knobs = this.shown.knobs.filter(({ group }) => !all.includes(group) || shown.includes(group));
     drawKnobs(by('knobs'), knobs, (knob, value) => void this.turn(knob, value));
-  }
-
-  private async make(text: string): Promise<{ network: Network; knobs: Knob[] }> {
-    await this.simulator.ready;
-    return this.simulator.load(text);
   }
 
   /** A simulator that has made nothing yet, in place of one that is busy. */
@@ -236,63 +255,61 @@ class Page {
     this.simulator.begin();
     this.asking = false;
     this.jumping = false;
-    this.loading = false;
     this.passedOver = true;
     this.edits = Promise.resolve();
+    by('results').textContent = '';
   }
 
   /** What was shown stays: the simulator gets it back if it has made other runs since. */
   private async stay(): Promise<void> {
-    this.wanted = this.text;
-    if (this.passedOver && this.text !== '') await this.make(this.text);
+    const { wanted, shown, comparison } = this;
+    if (this.passedOver && comparison !== undefined) {
+      await this.busy(this.make(shown.text));
+      if (wanted !== this.wanted) return;
+      const seen = await this.busy(this.runTo(shown));
+      if (wanted !== this.wanted) return;
+      this.seen = seen;
+    }
     this.passedOver = false;
-    this.loading = false;
-    if (this.arms.length > 0) await this.jump(this.time);
+    this.wanted = shown;
+    this.editor.runs(shown.text);
+    this.drawControls();
+    if (comparison === undefined) return;
+    this.name();
+    comparison.show(shown.transports);
+    await this.jump(shown.time);
   }
 
   /** Puts transports beside each other. */
   private async compare(transports: number[]): Promise<void> {
-    const { time, network } = this;
-    const { steps } = await this.simulator.go(transports, time);
-    if (this.loading || network !== this.network) return;
-    this.arms = steps.map(({ transport, view }, place) => this.makeArm(transport, view, place));
-    by('arms').replaceChildren(...this.arms.map(({ box }) => box));
-    this.arms.forEach((arm) => arm.measure());
-    const labels = transports.map((transport) => this.network.transports[transport]!);
-    this.charts?.close();
-    this.charts = new Charts(by('charts'), this.network, labels);
+    const { comparison, seen, wanted } = this;
+    if (comparison === undefined) return;
+    // The numbers are those of the scenario that is shown, and the simulator has another one.
+    if (this.loading) return comparison.rename();
+    wanted.transports = transports;
+    const { steps } = await this.busy(this.simulator.go(transports, wanted.time));
+    for (const step of steps) seen[step.transport] = after(seen[step.transport], step);
+    if (wanted !== this.wanted || wanted.transports !== transports) return;
+    comparison.show(transports);
     this.drawKnobs();
     this.draw();
+    this.drawCharts();
     // The user may have gone to another time meanwhile.
-    if (this.time !== time) await this.jump(this.time);
-  }
-
-  private makeArm(transport: number, view: View, place: number): Arm {
-    return makeArm(this.network, transport, view, {
-      compare: (other) => {
-        const shown = this.arms.map((arm) => arm.transport);
-        shown[place] = other;
-        void this.compare(shown);
-      },
-      choose: (choice) => {
-        this.chosen = choice;
-        this.draw();
-        this.drawCharts();
-      },
-      resized: () => this.draw(),
-    });
+    await this.jump(wanted.time);
   }
 
   private readonly frame = (now: number): void => {
     const passed = Math.min(0.1, (now - this.lastFrame) / 1e3);
     this.lastFrame = now;
-    if (this.playing && !this.loading && !this.jumping && this.arms.length > 0) {
-      const reached = Math.min(...this.arms.map(({ view }) => view.now));
+    const { wanted, comparison } = this;
+    if (wanted.playing && !this.loading && !this.jumping && comparison !== undefined) {
+      const { end } = comparison.network;
+      const reached = Math.min(...this.views().map((view) => view.now));
       // What is shown runs ahead of the simulator by a frame or two, not more.
-      const ahead = reached + Math.max(0.02, 0.05 * this.factor);
-      this.time = Math.min(this.time + passed * this.factor, ahead, this.network.end);
-      if (!this.asking) void this.follow(this.time);
-      if (this.time >= this.network.end) this.play(false);
+      const ahead = reached + Math.max(0.02, 0.05 * wanted.speed);
+      wanted.time = Math.min(wanted.time + passed * wanted.speed, ahead, end);
+      if (!this.asking) void this.run(wanted.time);
+      if (wanted.time >= end) this.play(false);
       this.draw();
       if (now - this.lastCharts > CHARTS_EVERY) {
         this.lastCharts = now;
@@ -302,13 +319,19 @@ class Page {
     requestAnimationFrame(this.frame);
   };
 
-  /** Lets the runs follow to a time. */
-  private async follow(time: number): Promise<void> {
+  /** What is seen of the transports that are shown. */
+  private views(): View[] {
+    return (this.comparison?.transports ?? []).map((transport) => this.seen[transport]!.view);
+  }
+
+  /** Lets the runs go on, or back, to a time. */
+  private async run(time: number): Promise<void> {
+    const { comparison, seen } = this;
+    if (comparison === undefined) return;
     this.asking = true;
-    const arms = this.arms;
     try {
-      const { steps } = await this.simulator.go(arms.map(({ transport }) => transport), time);
-      steps.forEach((step, number) => take(arms[number]!, step));
+      const { steps } = await this.simulator.go([...comparison.transports], time);
+      for (const step of steps) seen[step.transport] = after(seen[step.transport], step);
     } finally {
       this.asking = false;
     }
@@ -316,8 +339,12 @@ class Page {
 
   /** Shows another time, earlier or later. */
   private async jump(time: number): Promise<void> {
-    this.time = Math.min(this.network.end, Math.max(0, time));
-    if (this.loading || this.jumping || this.arms.length === 0) return;
+    const { comparison } = this;
+    this.wanted.time = Math.max(0, time);
+    // Runs that are being made go to this time.
+    if (this.loading || comparison === undefined) return;
+    this.wanted.time = Math.min(comparison.network.end, this.wanted.time);
+    if (this.jumping) return;
     this.jumping = true;
     try {
       await this.busy(this.reach());
@@ -332,82 +359,86 @@ class Page {
   private async reach(): Promise<void> {
     let reached;
     do {
-      reached = this.time;
-      await this.follow(reached);
-    } while (reached !== this.time && !this.loading && this.arms.length > 0);
+      reached = this.wanted.time;
+      await this.run(reached);
+    } while (reached !== this.wanted.time && !this.loading);
   }
 
   /** Goes on until any machine sends a cell with data that nobody has sent before. */
   private async nextCell(): Promise<void> {
     this.play(false);
+    const { wanted } = this;
     const departed = () =>
-      this.arms.flatMap(({ view }) => view.users.flatMap(({ hops }) => hops.map((hop) => hop[4])));
+      this.views().flatMap(({ users }) => users.flatMap(({ hops }) => hops.map((hop) => hop[4])));
     const before = departed().reduce((a, b) => a + b, 0);
-    for (let tries = 0; tries < 400 && this.time < this.network.end; tries += 1) {
-      const next = Math.min(this.network.end, this.time + 0.0005);
+    const end = this.comparison?.network.end ?? 0;
+    for (let tries = 0; tries < 400 && wanted.time < end && !this.loading; tries += 1) {
+      const next = Math.min(end, wanted.time + 0.0005);
       await this.jump(next);
       // The user may have gone to another time meanwhile.
-      if (this.time !== next || departed().reduce((a, b) => a + b, 0) > before) return;
+      if (wanted.time !== next || departed().reduce((a, b) => a + b, 0) > before) return;
     }
   }
 
   private draw(): void {
-    for (const arm of this.arms) arm.draw(Math.max(arm.view.now, this.time), this.chosen);
-    by('clock').textContent = seconds(Number(this.time.toFixed(this.factor < 0.2 ? 4 : 2)));
-    by<HTMLInputElement>('time').value = String(this.time / this.network.end);
-    if (this.story !== undefined) {
-      const text = caption(this.story, this.time);
+    const { comparison, shown, wanted } = this;
+    if (comparison === undefined) return;
+    comparison.draw((transport) => this.seen[transport]!, shown.time, shown.choice);
+    by('clock').textContent = seconds(Number(wanted.time.toFixed(wanted.speed < 0.2 ? 4 : 2)));
+    by<HTMLInputElement>('time').value = String(wanted.time / comparison.network.end);
+    if (shown.story !== undefined) {
+      const text = caption(shown.story, shown.time);
       if (by('caption').textContent !== text) by('caption').textContent = text;
     }
   }
 
   private drawCharts(): void {
-    this.charts?.update(this.arms.map(({ history }) => history), chosenUser(this.network, this.chosen));
+    this.comparison?.drawCharts((transport) => this.seen[transport]!.history, this.shown.choice);
   }
 
-  private play(playing: boolean): void {
-    this.playing = playing && this.time < this.network.end;
-    by('play').textContent = this.playing ? 'pause' : 'play';
-  }
-
-  private toggle(): void {
-    this.play(!this.playing);
-    // The runs stop at the time that is shown, not a frame before it.
-    if (!this.playing) void this.jump(this.time);
-  }
-
-  private setSpeed(factor: number): void {
-    this.factor = factor;
+  /** Says whether it is played, and how fast. */
+  private drawControls(): void {
+    const { playing, speed: factor } = this.wanted;
+    by('play').textContent = playing ? 'pause' : 'play';
     by<HTMLInputElement>('speed').value = String(Math.log10(factor));
     by('factor').textContent = speed(factor);
   }
 
-  /** Runs again with another value. */
-  private async turn(knob: Knob, value: string): Promise<void> {
-    const text = await this.edited(knob, value);
-    const { time, story, playing, chosen, knobs } = this;
-    const shown = this.arms.map(({ transport }) => transport);
-    if (text === undefined || !(await this.load(text, story, shown, knobs))) {
-      if (this.loading) return;
-      // What was refused is said; the scenario and its knobs stay.
-      this.editor.set(this.text);
-      this.drawKnobs();
-      return;
-    }
-    this.chosen = 'user' in chosen && chosen.user < this.network.users.length ? chosen : { user: 0 };
-    // With the same time the effect can be seen at once.
-    await this.jump(Math.min(time, this.network.end));
-    this.play(playing);
+  private play(playing: boolean): void {
+    const { wanted, comparison } = this;
+    wanted.playing = playing && (this.loading || wanted.time < (comparison?.network.end ?? 0));
+    this.drawControls();
   }
 
-  /** The scenario that is wanted with another value; nothing if the value is refused, or another scenario was chosen meanwhile. */
-  private edited(knob: Knob, value: string): Promise<string | undefined> {
+  private toggle(): void {
+    this.play(!this.wanted.playing);
+    // The runs stop at the time that is shown, not a frame before it.
+    if (!this.wanted.playing) void this.jump(this.wanted.time);
+  }
+
+  private setSpeed(factor: number): void {
+    this.wanted.speed = factor;
+    this.drawControls();
+  }
+
+  /** Runs again with another value; with the same time, transports and circuit the effect can be seen at once. */
+  private async turn(knob: Knob, value: string): Promise<void> {
+    const edit = await this.edited(knob, value);
+    if (edit !== undefined && (await this.load({ ...this.wanted, text: edit.after }))) return;
+    if (this.loading) return;
+    // What was refused is said; the text and the knobs stay.
+    if (this.editor.text === edit?.after) this.editor.set(edit.before);
+    this.drawKnobs();
+  }
+
+  /** The editor's text before and after it got another value; nothing if the value is refused, or the text was changed meanwhile. */
+  private edited(knob: Knob, value: string): Promise<{ before: string; after: string } | undefined> {
     const edit = this.edits.then(async () => {
-      const before = this.wanted;
-      const text = await this.guarded(() => this.simulator.set(before, knob.path, value));
-      if (text === undefined || this.wanted !== before) return undefined;
-      this.wanted = text;
-      return text;
+      const before = this.editor.text;
+      const after = await this.guarded(() => this.simulator.set(before, knob.path, value));
+      if (after === undefined || this.editor.text !== before) return undefined;
+      this.editor.set(after);
+      return { before, after };
     });
     this.edits = edit;
     return edit;
@@ -415,39 +446,40 @@ class Page {
 
   private async share(): Promise<void> {
     this.play(false);
-    await this.jump(this.time);
-    const link = await writeLink({ text: this.text, time: this.time, speed: this.factor });
-    history.replaceState(null, '', `#${link}`);
+    await this.jump(this.wanted.time);
+    history.replaceState(null, '', `#${await writeLink(this.shown)}`);
     // Browsers have no clipboard for pages that came over plain HTTP, and may refuse it.
     const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
     by('share').textContent = copied ? 'link copied' : 'link is in the address bar';
     setTimeout(() => (by('share').textContent = 'share'), 1500);
   }
 
+  /** Saves the text of the editor, run or not. */
   private save(): void {
     const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([this.text], { type: 'application/toml' }));
-    link.download = `${this.network.name}.toml`;
+    link.href = URL.createObjectURL(new Blob([this.editor.text], { type: 'application/toml' }));
+    link.download = `${this.comparison?.network.name ?? 'scenario'}.toml`;
     link.click();
     URL.revokeObjectURL(link.href);
   }
 
   private async hash(): Promise<void> {
+    const { comparison, wanted } = this;
+    if (comparison === undefined || this.loading) return;
     this.play(false);
     by('results').textContent = 'running to the end';
+    const { transports, seed } = comparison.network;
     const lines = [];
-    const { arms } = this;
-    for (const { transport } of arms) {
+    for (const transport of [...comparison.transports]) {
       const hash = await this.simulator.results(transport);
-      if (arms !== this.arms) return;
-      lines.push(`${this.network.transports[transport]} seed ${this.network.seed}: ${hash}`);
+      if (wanted !== this.wanted) break;
+      lines.push(`${transports[transport]} seed ${seed}: ${hash}`);
     }
-    by('results').textContent = lines.join('\n');
+    if (comparison === this.comparison) by('results').textContent = lines.join('\n');
   }
 
   private resize(): void {
-    this.arms.forEach((arm) => arm.measure());
-    this.charts?.build();
+    this.comparison?.resize();
     this.draw();
     this.drawCharts();
   }
@@ -473,18 +505,6 @@ class Page {
     by<HTMLDetailsElement>('editor').open = true;
     this.editor.mark(line);
   }
-}
-
-/** Takes over what a run shows after a step, forward or back. */
-function take(arm: Arm, { view, samples, downloads }: Step): void {
-  const { history } = arm;
-  if (view.now < arm.view.now) {
-    history.samples = history.samples.filter(({ at }) => at <= view.now);
-    history.downloads = history.downloads.filter(([, at, , ttlb]) => at + ttlb <= view.now);
-  }
-  arm.view = view;
-  history.samples.push(...samples);
-  history.downloads.push(...downloads);
 }
 
 await new Page().start();

@@ -1,11 +1,10 @@
 /** Runs that the server tells of: a simulation in progress, or results. */
 
-import { makeArm, type Arm } from './arm.ts';
-import { Charts } from './charts.ts';
+import { Comparison } from './comparison.ts';
+import type { Choice } from './choice.ts';
 import type { Moment, RunsHead, Show } from './follow.ts';
-import { sample, type History } from './history.ts';
+import { sample, upTo, type History } from './history.ts';
 import { wantsMotion } from './motion.ts';
-import { chosenUser, type Choice } from './stage.ts';
 import { speed } from './text.ts';
 import { Timeline } from './timeline.ts';
 import type { View } from './wire.ts';
@@ -29,8 +28,7 @@ export class Runs implements Show {
   private readonly histories: History[];
   /** The newest moment, and when it came. */
   private newest: (Moment & { came: number }) | undefined;
-  private arms: Arm[] = [];
-  private charts: Charts | undefined;
+  private comparison: Comparison | undefined;
   private chosen: Choice = { user: 0 };
   private stale = true;
   private staleCharts = true;
@@ -65,7 +63,7 @@ export class Runs implements Show {
       this.draw(now);
       this.timeline.draw();
     }
-    if (this.staleCharts && now - this.lastCharts > CHARTS_EVERY && this.arms.length > 0) {
+    if (this.staleCharts && now - this.lastCharts > CHARTS_EVERY && this.comparison !== undefined) {
       this.lastCharts = now;
       this.staleCharts = false;
       this.drawCharts();
@@ -73,15 +71,14 @@ export class Runs implements Show {
   }
 
   resize(): void {
-    this.arms.forEach((arm) => arm.measure());
-    this.charts?.build();
+    this.comparison?.resize();
     this.stale = true;
     this.staleCharts = true;
   }
 
   close(): void {
     this.timeline.close();
-    this.charts?.close();
+    this.comparison?.close();
   }
 
   /** Results are there: they are played, unless the user wants no motion. */
@@ -136,52 +133,32 @@ export class Runs implements Show {
   }
 
   private draw(now: number): void {
-    const [views, time] = this.shown(now);
-    if (this.arms.length === 0) this.compare([0, 1].filter((it) => it < views.length), views);
-    for (const arm of this.arms) {
-      arm.view = views[arm.transport]!;
-      arm.history = upTo(this.histories[arm.transport]!, this.timeline.time);
-      arm.draw(Math.max(arm.view.now, time), this.chosen);
-    }
-    this.charts?.mark(this.timeline.following ? undefined : this.timeline.time);
+    const [views, at] = this.shown(now);
+    const { time, following } = this.timeline;
+    this.comparison ??= this.compare([0, 1].filter((it) => it < views.length));
+    const seen = (transport: number) => ({ view: views[transport]!, history: upTo(this.histories[transport]!, time) });
+    this.comparison.draw(seen, at, this.chosen);
+    this.comparison.mark(following ? undefined : time);
   }
 
-  /** Puts transports beside each other. */
-  private compare(transports: number[], views: View[]): void {
-    const { network } = this.head;
-    this.arms = transports.map((transport, place) =>
-      makeArm(network, transport, views[transport]!, {
-        compare: (other) => {
-          const shown = this.arms.map((arm) => arm.transport);
-          shown[place] = other;
-          this.compare(shown, this.shown(performance.now())[0]);
-        },
-        choose: (choice) => {
-          this.chosen = choice;
-          this.stale = true;
-          this.staleCharts = true;
-        },
-        resized: () => (this.stale = true),
-      }),
-    );
-    by('arms').replaceChildren(...this.arms.map(({ box }) => box));
-    this.arms.forEach((arm) => arm.measure());
-    const labels = transports.map((transport) => network.transports[transport]!);
-    this.charts?.close();
-    this.charts = new Charts(by('charts'), network, labels, this.timeline.from);
-    this.stale = true;
-    this.staleCharts = true;
+  private compare(transports: number[]): Comparison {
+    const acts = {
+      compare: (others: number[]) => {
+        this.comparison?.show(others);
+        this.stale = true;
+        this.staleCharts = true;
+      },
+      choose: (choice: Choice) => {
+        this.chosen = choice;
+        this.stale = true;
+        this.staleCharts = true;
+      },
+      resized: () => (this.stale = true),
+    };
+    return new Comparison(this.head.network, transports, acts, this.timeline.from);
   }
 
   private drawCharts(): void {
-    const histories = this.arms.map(({ transport }) => this.histories[transport]!);
-    this.charts?.update(histories, chosenUser(this.head.network, this.chosen));
+    this.comparison?.drawCharts((transport) => this.histories[transport]!, this.chosen);
   }
-}
-
-function upTo({ samples, downloads }: History, time: number): History {
-  return {
-    samples: samples.slice(0, samples.findLastIndex(({ at }) => at <= time) + 1),
-    downloads: downloads.filter(([, at, , ttlb]) => at + ttlb <= time),
-  };
 }

@@ -1,5 +1,6 @@
 /** The network of one transport, with cells that move and queues that grow and drain. */
 
+import type { Choice } from './choice.ts';
 import { layout, type Place } from './layout.ts';
 import { cells } from './text.ts';
 import type { Network, View } from './wire.ts';
@@ -10,16 +11,6 @@ const FULL = 4000;
 /** Relays need so many pixels each for words above and below, and beside. */
 const ROOM = 58;
 const LEAST_ROOM = 10;
-
-/** A machine or a circuit that the user clicked. */
-export type Choice = { machine: number } | { user: number };
-
-/** The user that was chosen, or the first one over the relay that was. */
-export function chosenUser({ users }: Network, choice: Choice): number {
-  if ('user' in choice) return choice.user;
-  const over = users.findIndex(({ paths }) => paths[0]!.includes(choice.machine));
-  return Math.max(0, over);
-}
 
 interface Colours {
   text: string;

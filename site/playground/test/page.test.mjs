@@ -1,7 +1,7 @@
 // Drives the built page in a browser, as a user would: in Chromium, or in Firefox as Debian has it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import playwright from 'playwright-core';
@@ -40,6 +40,18 @@ async function open(options = {}, hash = '', before = () => undefined) {
   await page.goto(server.address + hash);
   await page.waitForSelector('body[data-ready]', { timeout: 30_000 });
   return { page, wrong, close: () => context.close() };
+}
+
+/** A page whose simulator answers later, in milliseconds. */
+async function slow(by) {
+  const later = (delay) => {
+    window.Worker = class extends Worker {
+      set onmessage(hear) {
+        super.onmessage = (event) => setTimeout(() => hear(event), delay);
+      }
+    };
+  };
+  return open({}, '', (page) => page.addInitScript(later, by));
 }
 
 /** Waits until the story plays. */
@@ -189,6 +201,119 @@ test('knobs that are changed in quick order all count, and what is selected stay
     const { value } = document.querySelector('#toml');
     return ['loss = 0.01', 'delay = "20 ms"', 'rate = "250 kB/s"'].every((part) => value.includes(part));
   });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('time, transports and circuit stay when knobs are turned while runs are being made', async () => {
+  const { page, wrong, close } = await slow(150);
+  await page.click('#play');
+  await page.locator('#time').fill('0.1');
+  await page.locator('.arm h2 select').first().selectOption('1');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '3 s');
+  const turn = (path, value) =>
+    page.evaluate(([path, value]) => {
+      const field = document.querySelector(`input[name="${path}"][type=text]`);
+      field.value = value;
+      field.dispatchEvent(new Event('change'));
+    }, [path, value]);
+  for (const [path, value] of [['network.access.loss', '1 %'], ['network.access.delay', '20 ms'], ['network.relays[1].bucket.rate', '400']]) {
+    await turn(path, value);
+    await page.waitForTimeout(200);
+  }
+  await page.waitForFunction(() => document.querySelector('#source').value === 'changed');
+  await page.waitForTimeout(1000);
+  const text = await page.locator('#toml').inputValue();
+  for (const part of ['loss = 0.01', 'delay = "20 ms"', 'rate = "400 kB/s"']) assert.ok(text.includes(part), part);
+  assert.equal(await page.locator('#clock').innerText(), '3 s');
+  assert.equal(await page.locator('#play').innerText(), 'play');
+  assert.deepEqual(await page.locator('.arm h2 select').evaluateAll((all) => all.map((it) => it.value)), ['1', '1']);
+  assert.match(await page.locator('.arm small').first().innerText(), /MB delivered/, 'with what was before');
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('while another scenario is being made, transports of this one cannot be chosen', async () => {
+  const { page, wrong, close } = await slow(300);
+  await page.selectOption('#source', 'scenarios/quickstart');
+  await page.locator('.arm h2 select').first().selectOption('1');
+  await page.click('#editor summary');
+  await page.click('#hash');
+  assert.equal(await page.locator('.arm h2 select').first().inputValue(), '0');
+  assert.equal(await page.locator('#results').innerText(), '');
+  await page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "quickstart"'));
+  await page.waitForFunction(() => Number(document.querySelector('#time').value) > 0);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('another transport comes with its history, and leaves that of others alone', async () => {
+  const { page, wrong, close } = await open({}, '#story=neighbours');
+  await plays(page);
+  await page.click('#play');
+  await page.locator('#time').fill('0.3');
+  const notes = () => page.locator('.arm small').allInnerTexts();
+  await page.waitForFunction(() => document.querySelector('.arm small').textContent.includes('web pages'));
+  await page.waitForFunction(() => document.querySelector('#busy').textContent === '');
+  await page.waitForTimeout(300);
+  const [first, second] = await notes();
+  assert.match(second, /MB delivered .*median .* of \d+/);
+  const select = page.locator('.arm h2 select').first();
+  await select.selectOption('1');
+  await page.waitForFunction((it) => document.querySelector('.arm small').textContent === it, second);
+  assert.deepEqual(await notes(), [second, second]);
+  await select.selectOption('0');
+  await page.waitForFunction((it) => document.querySelector('.arm small').textContent === it, first);
+  assert.deepEqual(await notes(), [first, second]);
+  assert.ok(await select.evaluate((it) => document.activeElement === it || document.activeElement === document.body));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('what was typed in the editor is saved, changed by knobs, and dropped only when that is meant', async () => {
+  const { page, wrong, close } = await open();
+  await page.click('#editor summary');
+  const draft = () => page.locator('#draft').isVisible();
+  const area = page.locator('#toml');
+  assert.equal(await draft(), false);
+  const text = `# mine\n${await area.inputValue()}`.replace('duration = "30 s"', 'duration = "29 s"');
+  await area.fill(text);
+  assert.equal(await draft(), true);
+  const [saved] = await Promise.all([page.waitForEvent('download'), page.click('#save')]);
+  assert.equal(readFileSync(await saved.path(), 'utf8'), text);
+  let asked = 0;
+  let answer = 'dismiss';
+  page.on('dialog', (dialog) => {
+    asked += 1;
+    void dialog[answer]();
+  });
+  const before = await page.locator('#source').inputValue();
+  await page.selectOption('#source', 'scenarios/quickstart');
+  assert.equal(asked, 1);
+  assert.equal(await area.inputValue(), text, 'the text stays');
+  assert.equal(await page.locator('#source').inputValue(), before, 'and so does the list');
+  const field = page.locator('input[name="network.access.loss"][type=text]');
+  await field.fill('1 %');
+  await field.press('Enter');
+  await page.waitForFunction(() => document.querySelector('#source').value === 'changed');
+  const run = await area.inputValue();
+  assert.ok(['# mine', 'duration = "29 s"', 'loss = 0.01'].every((part) => run.includes(part)), run);
+  assert.equal(await draft(), false, 'the knob has run it');
+  // A text that is refused stays, too, and a knob of it changes nothing else.
+  const wrongText = run.replace('duration = "29 s"', 'duration = "29 parsecs"');
+  await area.fill(wrongText);
+  await page.click('#run');
+  await page.waitForSelector('#problem:not([hidden])');
+  await field.fill('2 %');
+  await field.press('Enter');
+  await page.waitForFunction(() => document.querySelector('input[name="network.access.loss"][type=text]').value === '1 %');
+  assert.equal(await area.inputValue(), wrongText);
+  assert.equal(await draft(), true);
+  answer = 'accept';
+  await page.selectOption('#source', 'scenarios/quickstart');
+  await page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "quickstart"'));
+  assert.equal(asked, 2);
+  assert.equal(await draft(), false);
   assert.deepEqual(wrong, []);
   await close();
 });
