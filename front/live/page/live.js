@@ -598,6 +598,36 @@ function chosenUser({ users }, choice) {
   const over = users.findIndex(({ paths }) => paths[0].includes(choice.machine));
   return Math.max(0, over);
 }
+function relays({ machines, users }) {
+  const passed = new Set(users.flatMap(({ paths }) => paths.flatMap((path) => path.slice(1))));
+  return [...machines.keys()].filter((machine) => passed.has(machine));
+}
+var written = (choice) => "user" in choice ? `user ${choice.user}` : `machine ${choice.machine}`;
+var ChoiceList = class {
+  box = document.createElement("select");
+  constructor(network, choose) {
+    this.box.className = "choice";
+    this.box.setAttribute("aria-label", "Circuit or relay to look at");
+    const group = (label, options) => {
+      const made = document.createElement("optgroup");
+      made.label = label;
+      made.append(...options.map(([name, choice]) => new Option(name, written(choice))));
+      return made;
+    };
+    this.box.append(
+      group("circuits", network.users.map((it, user) => [`user ${user} (${it.class})`, { user }])),
+      group("relays", relays(network).map((machine) => [network.machines[machine].name, { machine }]))
+    );
+    this.box.addEventListener("change", () => {
+      const [kind, number2] = this.box.value.split(" ");
+      choose(kind === "user" ? { user: Number(number2) } : { machine: Number(number2) });
+    });
+  }
+  show(choice) {
+    const value = written(choice);
+    if (this.box.value !== value) this.box.value = value;
+  }
+};
 
 // src/layout.ts
 function layout({ machines, users }) {
@@ -839,9 +869,11 @@ var Arm = class {
     select.setAttribute("aria-label", "Transport");
     select.append(...network.transports.map((label, number2) => new Option(label, String(number2))));
     select.addEventListener("change", () => acts.swap(Number(select.value)));
+    this.list = new ChoiceList(network, acts.choose);
     const title = document.createElement("h2");
-    title.append(select, this.note);
+    title.append(select, this.list.box, this.note);
     this.strip.className = "strip";
+    canvas.setAttribute("role", "img");
     box.append(title, canvas, this.strip);
     into.append(box);
     this.stage = new Stage(canvas, network);
@@ -857,6 +889,7 @@ var Arm = class {
   network;
   box = document.createElement("section");
   select = document.createElement("select");
+  list;
   note = document.createElement("small");
   canvas = document.createElement("canvas");
   strip = document.createElement("div");
@@ -864,6 +897,8 @@ var Arm = class {
   /** Says which transport it shows. */
   name(transport) {
     this.select.value = String(transport);
+    const label = this.network.transports[transport];
+    this.canvas.setAttribute("aria-label", `The network with ${label}: clients left, exits right; the chosen circuit is described below`);
   }
   /** Takes over size and colours of the page. */
   measure() {
@@ -872,6 +907,7 @@ var Arm = class {
   /** Draws what is seen at a time, which is that of the view or a little later. */
   draw({ view, history }, time, choice) {
     this.stage.draw(view, time, choice);
+    this.list.show(choice);
     drawStrip(this.strip, this.network, view, chosenUser(this.network, choice));
     this.note.textContent = summary(history, this.network);
   }

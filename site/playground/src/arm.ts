@@ -1,7 +1,7 @@
 /** One transport on its network, beside another. */
 
 import { summary } from './charts.ts';
-import { chosenUser, type Choice } from './choice.ts';
+import { ChoiceList, chosenUser, type Choice } from './choice.ts';
 import type { Seen } from './history.ts';
 import { Stage } from './stage.ts';
 import { drawStrip } from './strip.ts';
@@ -18,6 +18,7 @@ export interface Acts {
 export class Arm {
   readonly box = document.createElement('section');
   private readonly select = document.createElement('select');
+  private readonly list: ChoiceList;
   private readonly note = document.createElement('small');
   private readonly canvas = document.createElement('canvas');
   private readonly strip = document.createElement('div');
@@ -33,9 +34,11 @@ export class Arm {
     select.setAttribute('aria-label', 'Transport');
     select.append(...network.transports.map((label, number) => new Option(label, String(number))));
     select.addEventListener('change', () => acts.swap(Number(select.value)));
+    this.list = new ChoiceList(network, acts.choose);
     const title = document.createElement('h2');
-    title.append(select, this.note);
+    title.append(select, this.list.box, this.note);
     this.strip.className = 'strip';
+    canvas.setAttribute('role', 'img');
     box.append(title, canvas, this.strip);
     into.append(box);
     this.stage = new Stage(canvas, network);
@@ -52,6 +55,8 @@ export class Arm {
   /** Says which transport it shows. */
   name(transport: number): void {
     this.select.value = String(transport);
+    const label = this.network.transports[transport]!;
+    this.canvas.setAttribute('aria-label', `The network with ${label}: clients left, exits right; the chosen circuit is described below`);
   }
 
   /** Takes over size and colours of the page. */
@@ -62,6 +67,7 @@ export class Arm {
   /** Draws what is seen at a time, which is that of the view or a little later. */
   draw({ view, history }: Seen, time: number, choice: Choice): void {
     this.stage.draw(view, time, choice);
+    this.list.show(choice);
     drawStrip(this.strip, this.network, view, chosenUser(this.network, choice));
     this.note.textContent = summary(history, this.network);
   }

@@ -210,6 +210,7 @@ test('time, transports and circuit stay when knobs are turned while runs are bei
   await page.click('#play');
   await page.locator('#time').fill('0.1');
   await page.locator('.arm h2 select').first().selectOption('1');
+  await page.locator('.choice').first().selectOption('machine 1');
   await page.waitForFunction(() => document.querySelector('#clock').textContent === '3 s');
   const turn = (path, value) =>
     page.evaluate(([path, value]) => {
@@ -227,7 +228,8 @@ test('time, transports and circuit stay when knobs are turned while runs are bei
   for (const part of ['loss = 0.01', 'delay = "20 ms"', 'rate = "400 kB/s"']) assert.ok(text.includes(part), part);
   assert.equal(await page.locator('#clock').innerText(), '3 s');
   assert.equal(await page.locator('#play').innerText(), 'play');
-  assert.deepEqual(await page.locator('.arm h2 select').evaluateAll((all) => all.map((it) => it.value)), ['1', '1']);
+  assert.deepEqual(await page.locator('.arm h2 select:not(.choice)').evaluateAll((all) => all.map((it) => it.value)), ['1', '1']);
+  assert.equal(await page.locator('.choice').first().inputValue(), 'machine 1');
   assert.match(await page.locator('.arm small').first().innerText(), /MB delivered/, 'with what was before');
   assert.deepEqual(wrong, []);
   await close();
@@ -415,6 +417,26 @@ test('who wants no motion sets it in motion', async () => {
   assert.equal(Number(await page.locator('#time').inputValue()), 0);
   await page.click('#play');
   await page.waitForFunction(() => Number(document.querySelector('#time').value) > 0);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('circuits and relays are chosen by keyboard, and pictures have names', async () => {
+  const { page, wrong, close } = await open({}, '#story=neighbours');
+  const list = page.locator('.choice').first();
+  await list.focus();
+  await page.keyboard.press('ArrowDown');
+  await page.waitForFunction(() => document.querySelector('.strip').innerText.includes('client of user 1 (web)'));
+  const middle = await list.locator('option', { hasText: 'slow' }).getAttribute('value');
+  await list.selectOption(middle);
+  await page.waitForFunction(() => document.querySelector('.strip').innerText.includes('client of user 6 (bulk)'));
+  assert.equal(await page.locator('.choice').nth(1).inputValue(), middle, 'both networks show it');
+  for (const canvas of await page.locator('canvas').all()) {
+    assert.equal(await canvas.getAttribute('role'), 'img');
+    assert.match(await canvas.getAttribute('aria-label'), /vanilla|backtap/);
+  }
+  assert.match(await page.locator('figure').first().getAttribute('aria-label'), /delivered to all users \(MB\/s\)/);
+  await page.screenshot({ path: `${PICTURES}/chosen.png` });
   assert.deepEqual(wrong, []);
   await close();
 });
