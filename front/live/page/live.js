@@ -146,7 +146,7 @@ function bar(name, part) {
   return made;
 }
 var queueBar = (queued) => bar("bar queue", Math.sqrt(queued / 1e3));
-function drawStrip(into, network, view, user) {
+function drawStrip(into, network, view, user, whole) {
   const parts = view.users[user].hops.map(([machine, queued, outstanding, window2]) => {
     const hop = element("hop");
     const full = window2 ?? Math.max(outstanding, 1);
@@ -157,15 +157,16 @@ function drawStrip(into, network, view, user) {
     hop.append(bar("bar", outstanding / Math.max(1, full)), element("value", under));
     return hop;
   });
-  into.replaceChildren(...parts, drawEnd(network.users[user], user, view.users[user]));
+  into.replaceChildren(...parts, drawEnd(network.users[user], user, view.users[user], whole));
 }
-function drawEnd(user, place, { pending, transfer, delivered }) {
+function drawEnd(user, place, { hops, pending, transfer, delivered }, whole) {
   const end = element("hop end");
   const [source, sink] = user.uploads ? ["client", "exit"] : ["exit", "client"];
   end.append(element("name", `${sink} of user ${place} (${user.class})`));
   const [, received, size] = transfer ?? [0, 0, null];
   const progress = size === null ? `${number(delivered / 1e3)} kB so far` : `${number(received / 1e3)} of ${number(size / 1e3)} kB`;
-  end.append(element("value", transfer === null ? "is reading" : progress));
+  const resting = hops.length > 0 ? "is reading" : whole ? "has no circuit" : "no transfer under way";
+  end.append(element("value", transfer === null ? resting : progress));
   end.append(element("value", size !== null && pending > 0 ? `${number(pending / 1e3)} kB wait at the ${source}` : ""));
   return end;
 }
@@ -862,8 +863,9 @@ var Stage = class {
 
 // src/arm.ts
 var Arm = class {
-  constructor(into, network, acts) {
+  constructor(into, network, whole, acts) {
     this.network = network;
+    this.whole = whole;
     const { box, select, canvas } = this;
     box.className = "arm";
     select.setAttribute("aria-label", "Transport");
@@ -887,6 +889,7 @@ var Arm = class {
     });
   }
   network;
+  whole;
   box = document.createElement("section");
   select = document.createElement("select");
   list;
@@ -908,7 +911,7 @@ var Arm = class {
   draw({ view, history }, time, choice) {
     this.stage.draw(view, time, choice);
     this.list.show(choice);
-    drawStrip(this.strip, this.network, view, chosenUser(this.network, choice));
+    drawStrip(this.strip, this.network, view, chosenUser(this.network, choice), this.whole);
     this.note.textContent = summary(history, this.network);
   }
 };
@@ -916,12 +919,12 @@ var Arm = class {
 // src/comparison.ts
 var by3 = (id) => document.getElementById(id);
 var Comparison = class {
-  constructor(network, transports, acts, from = 0) {
+  constructor(network, transports, acts, { from = 0, whole = true } = {}) {
     this.network = network;
     this.from = from;
     by3("arms").replaceChildren();
     this.arms = transports.map(
-      (_, place) => new Arm(by3("arms"), network, {
+      (_, place) => new Arm(by3("arms"), network, whole, {
         swap: (transport) => acts.compare(this.shown.with(place, transport)),
         choose: acts.choose,
         resized: acts.resized
@@ -931,10 +934,10 @@ var Comparison = class {
     this.show(transports);
   }
   network;
-  from;
   arms;
   charts;
   shown = [];
+  from;
   /** What is beside each other, by number. */
   get transports() {
     return this.shown;
@@ -1131,7 +1134,8 @@ var Runs = class {
       },
       resized: () => this.stale = true
     };
-    return new Comparison(this.head.network, transports, acts, this.timeline.from);
+    const { network, kind } = this.head;
+    return new Comparison(network, transports, acts, { from: this.timeline.from, whole: kind === "simulation" });
   }
   drawCharts() {
     this.comparison?.drawCharts((transport) => this.histories[transport], this.chosen);

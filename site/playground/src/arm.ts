@@ -27,6 +27,8 @@ export class Arm {
   constructor(
     into: HTMLElement,
     private readonly network: Network,
+    /** Whether a user without hops has no circuit; otherwise hops were not recorded. */
+    private readonly whole: boolean,
     acts: Acts,
   ) {
     const { box, select, canvas } = this;
@@ -68,7 +70,7 @@ export class Arm {
   draw({ view, history }: Seen, time: number, choice: Choice): void {
     this.stage.draw(view, time, choice);
     this.list.show(choice);
-    drawStrip(this.strip, this.network, view, chosenUser(this.network, choice));
+    drawStrip(this.strip, this.network, view, chosenUser(this.network, choice), this.whole);
     this.note.textContent = summary(history, this.network);
   }
 }

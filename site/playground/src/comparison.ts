@@ -14,23 +14,27 @@ export interface Acts {
   resized(): void;
 }
 
+/** How a network is shown. */
+interface Options {
+  /** Charts begin at this time. */
+  from?: number;
+  /** Whether a user without hops has no circuit; otherwise hops were not recorded. */
+  whole?: boolean;
+}
+
 const by = (id: string) => document.getElementById(id)!;
 
 export class Comparison {
   private arms: Arm[];
   private charts: Charts | undefined;
   private shown: number[] = [];
+  private readonly from: number;
 
-  constructor(
-    readonly network: Network,
-    transports: number[],
-    acts: Acts,
-    /** Charts begin at this time. */
-    private readonly from = 0,
-  ) {
+  constructor(readonly network: Network, transports: number[], acts: Acts, { from = 0, whole = true }: Options = {}) {
+    this.from = from;
     by('arms').replaceChildren();
     this.arms = transports.map((_, place) =>
-      new Arm(by('arms'), network, {
+      new Arm(by('arms'), network, whole, {
         swap: (transport) => acts.compare(this.shown.with(place, transport)),
         choose: acts.choose,
         resized: acts.resized,

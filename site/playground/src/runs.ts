@@ -155,7 +155,8 @@ export class Runs implements Show {
       },
       resized: () => (this.stale = true),
     };
-    return new Comparison(this.head.network, transports, acts, this.timeline.from);
+    const { network, kind } = this.head;
+    return new Comparison(network, transports, acts, { from: this.timeline.from, whole: kind === 'simulation' });
   }
 
   private drawCharts(): void {

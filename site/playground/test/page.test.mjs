@@ -352,23 +352,6 @@ test('a link with a scenario that is not valid says so, and a story is shown', a
   await close();
 });
 
-test('the browser keeps its keys', async () => {
-  const { page, wrong, close } = await open();
-  await plays(page);
-  await page.click('#play');
-  await page.evaluate(() => document.activeElement.blur());
-  const press = (options) =>
-    page.evaluate((it) => {
-      const event = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true, ...it });
-      document.body.dispatchEvent(event);
-      return event.defaultPrevented;
-    }, options);
-  for (const held of ['altKey', 'ctrlKey', 'metaKey']) assert.equal(await press({ [held]: true }), false, held);
-  assert.equal(await press({}), true);
-  assert.deepEqual(wrong, []);
-  await close();
-});
-
 test('a damaged link and an unknown story are told', async () => {
   const packed = deflateRawSync(Buffer.from('name = "x"\n'.repeat(50))).toString('base64url');
   for (const [hash, told] of [
@@ -399,24 +382,19 @@ test('of a link only numbers that make sense are taken', async () => {
   }
 });
 
-test('where there is no clipboard, the link is in the address bar', async () => {
-  const without = () => Object.defineProperty(navigator, 'clipboard', { value: undefined });
-  const { page, wrong, close } = await open({}, '', (it) => it.addInitScript(without));
-  await page.click('#share');
-  await page.waitForFunction(() => document.querySelector('#share').textContent === 'link is in the address bar');
-  assert.match(page.url(), /scenario=/);
-  assert.deepEqual(wrong, []);
-  await close();
-});
-
-test('who wants no motion sets it in motion', async () => {
-  const { page, wrong, close } = await open({ reducedMotion: 'reduce' });
-  await page.selectOption('#source', 'scenarios/quickstart');
-  await page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "quickstart"'));
-  await page.waitForTimeout(1000);
-  assert.equal(Number(await page.locator('#time').inputValue()), 0);
+test('the browser keeps its keys', async () => {
+  const { page, wrong, close } = await open();
+  await plays(page);
   await page.click('#play');
-  await page.waitForFunction(() => Number(document.querySelector('#time').value) > 0);
+  await page.evaluate(() => document.activeElement.blur());
+  const press = (options) =>
+    page.evaluate((it) => {
+      const event = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true, ...it });
+      document.body.dispatchEvent(event);
+      return event.defaultPrevented;
+    }, options);
+  for (const held of ['altKey', 'ctrlKey', 'metaKey']) assert.equal(await press({ [held]: true }), false, held);
+  assert.equal(await press({}), true);
   assert.deepEqual(wrong, []);
   await close();
 });
@@ -437,6 +415,56 @@ test('circuits and relays are chosen by keyboard, and pictures have names', asyn
   }
   assert.match(await page.locator('figure').first().getAttribute('aria-label'), /delivered to all users \(MB\/s\)/);
   await page.screenshot({ path: `${PICTURES}/chosen.png` });
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('a user without a circuit has none, and who uploads sends from the client to the exit', async () => {
+  const { page, wrong, close } = await open({}, '#story=failure');
+  await page.click('#play');
+  await page.locator('#time').fill(String(10.8 / 40));
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '10.8 s');
+  await page.waitForFunction(() => document.querySelector('#busy').textContent === '');
+  const users = await page.locator('.choice').first().locator('option').evaluateAll((all) => all.map((it) => it.value).filter((it) => it.startsWith('user')));
+  const strips = [];
+  for (const user of users) {
+    await page.locator('.choice').first().selectOption(user);
+    strips.push(await page.locator('.strip').first().innerText());
+  }
+  assert.ok(strips.some((it) => it.includes('has no circuit')), strips.join('; '));
+  assert.ok(strips.every((it) => it.includes('wait') !== it.includes('has no circuit')), strips.join('; '));
+  await page.click('#editor summary');
+  const area = page.locator('#toml');
+  await page.selectOption('#source', 'stories/Why queues grow with the window');
+  await page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "window"'));
+  const text = await area.inputValue();
+  await area.fill(text.replace('response = "endless"', 'direction = "upload", request = "20 MB"'));
+  await page.click('#run');
+  await page.waitForFunction(() => document.querySelector('.strip').innerText.includes('wait at the client'));
+  assert.match(await page.locator('.strip').first().innerText(), /exit of user 0 \(bulk\)/);
+  assert.ok((await page.locator('figcaption').allInnerTexts()).includes('cells that wait in relays and at the sources (cells)'));
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('who wants no motion sets it in motion', async () => {
+  const { page, wrong, close } = await open({ reducedMotion: 'reduce' });
+  await page.selectOption('#source', 'scenarios/quickstart');
+  await page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "quickstart"'));
+  await page.waitForTimeout(1000);
+  assert.equal(Number(await page.locator('#time').inputValue()), 0);
+  await page.click('#play');
+  await page.waitForFunction(() => Number(document.querySelector('#time').value) > 0);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('where there is no clipboard, the link is in the address bar', async () => {
+  const without = () => Object.defineProperty(navigator, 'clipboard', { value: undefined });
+  const { page, wrong, close } = await open({}, '', (it) => it.addInitScript(without));
+  await page.click('#share');
+  await page.waitForFunction(() => document.querySelector('#share').textContent === 'link is in the address bar');
+  assert.match(page.url(), /scenario=/);
   assert.deepEqual(wrong, []);
   await close();
 });
