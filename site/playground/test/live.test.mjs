@@ -234,7 +234,7 @@ test('a simulation goes on to its end when no packet is under way', async (t) =>
   const text = SCENARIO.replace(/\[\[circuits\]\][^]*/, '').replace('duration = "8 s"', 'duration = "6 s"');
   writeFileSync(
     join(folder, 'short.toml'),
-    `${text}[[circuits]]\npath = ["relay", "relay", "relay"]\nworkload = { class = "web", response = "100 kB", think = "1 hour" }\n`,
+    `${text}[[circuits]]\npath = ["relay", "relay", "relay"]\nworkload = { class = "web", response = "100 kB", think = ["100 s", "200 s"] }\n`,
   );
   const { address, end } = await live(t, 'short.toml', '--speed', '3');
   const { page, wrong, close } = await open(address);
