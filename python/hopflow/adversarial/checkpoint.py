@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
 from flax import serialization
 
+from hopflow import _files
 from hopflow._errors import HopflowError
 from hopflow.adversarial.algorithm import Game
 from hopflow.adversarial.settings import State
@@ -61,10 +61,7 @@ def save(path: Path, game: Game, state: State, notes: dict[str, Any] | None = No
         "notes": notes or {},
         "state": serialization.to_state_dict(state),
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(path.suffix + ".part")
-    partial.write_bytes(serialization.msgpack_serialize(content))
-    os.replace(partial, path)
+    _files.replace(path, serialization.msgpack_serialize(content))
 
 
 def load(path: Path, game: Game) -> tuple[State, dict[str, Any]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import os
 import re
 import tarfile
 import urllib.request
@@ -23,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hopflow import _files
 from hopflow._data import VARIABLE, cache, find, places
 from hopflow._errors import HopflowError
 
@@ -303,11 +303,7 @@ def _download(name: str, expected: str, mirrors: tuple[str, ...]) -> bytes:
         except (OSError, EOFError, zlib.error, HTTPException, DataError) as error:
             problems.append(f"{url}: {error}")
             continue
-        path = cache() / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{name}.part")
-        partial.write_bytes(content)
-        os.replace(partial, path)
+        _files.replace(cache() / name, content)
         return plain
     raise DataError("; ".join(problems))
 
