@@ -150,7 +150,7 @@ class Campaign:
         else:
             pool = call("hopflow.campaign.pools:DaskPool", client, extra="campaign")
         watch = Watch(progress)
-        folder.claim(self._store, self.definition, state.setting.build)
+        folder.claim(self._store, self.definition, state.setting.build, state.contents)
         end = None if hours is None else time.monotonic() + 3600.0 * hours
         try:
             watch.say(f"{len(self.points)} points on {pool.about}")

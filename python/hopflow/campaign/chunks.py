@@ -11,7 +11,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -126,7 +126,8 @@ def file_name(table: str, point: str, transport: str, first: int, count: int, co
     identity = f"{content}/{transport}/{first}/{count}"
     digest = hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", transport)[:40]
-    return f"data/{table}/point={point}/{plain}-{first:06}-{digest}.parquet"
+    # Readers take files that begin with `_` or `.` for hidden ones, and labels may begin so.
+    return f"data/{table}/point={point}/of-{plain}-{first:06}-{digest}.parquet"
 
 
 @lru_cache(maxsize=1)
@@ -136,11 +137,6 @@ def identity() -> str:
 
     module = native()
     return f"{module.build(Path(module.__file__))}-pyarrow-{pyarrow.__version__}"
-
-
-@lru_cache(maxsize=256)
-def _contents(text: str, build: str) -> Mapping[str, str]:
-    return contents(text, build)
 
 
 def make(order: Order, setting: Setting, stop: threading.Event | None = None) -> Made:
@@ -157,15 +153,12 @@ def make(order: Order, setting: Setting, stop: threading.Event | None = None) ->
     """
     check_build(setting.build)
     begun = time.perf_counter()
-    here = _contents(order.text, setting.build).get(order.transport)
-    if here != order.content:
-        raise HopflowError(
-            f"{order.transport}: the scenario has another content here: files that it names are "
-            "not the same on all machines"
-        )
+    _check_content(order, setting.build)
     seeds = range(order.first, order.first + order.count)
     wanted = Runs(order.transport, tuple(seeds), setting.tables, setting.build)
     made = list(native().run_each((True, order.text), wanted, until(stop)))
+    # The runs read files anew.
+    _check_content(order, setting.build)
     runs = [json.loads(about) for about, _ in made]
     tables = {
         table: _together(content for _, kept in made for name, content in kept if name == table)
@@ -183,6 +176,15 @@ def make(order: Order, setting: Setting, stop: threading.Event | None = None) ->
         simulated=sum(run.get("wall_seconds", 0.0) for run in runs),
         failures=tuple((run["key"]["seed"], run["error"]) for run in runs if "error" in run),
     )
+
+
+def _check_content(order: Order, build: str) -> None:
+    """Refuses files that are not those of the campaign."""
+    if contents(order.text, build).get(order.transport) != order.content:
+        raise HopflowError(
+            f"{order.transport}: the scenario has another content here: a file that it names has "
+            "changed, or is not the same on all machines"
+        )
 
 
 def check_build(build: str) -> None:

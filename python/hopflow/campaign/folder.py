@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hopflow._errors import HopflowError
@@ -23,7 +23,7 @@ from hopflow.campaign.rounds import State
 from hopflow.campaign.stopping import Difference
 from hopflow.campaign.storage import Store
 
-FORMAT = 1
+FORMAT = 2
 CAMPAIGN = "campaign.json"
 MANIFEST = "data/manifest.json"
 DICTIONARY = "data/dictionary.json"
@@ -47,27 +47,44 @@ def common(definition: Definition, build: str) -> dict[str, Any]:
     }
 
 
-def claim(store: Store, definition: Definition, build: str) -> None:
+Contents = Mapping[str, Mapping[str, str]]
+"""By point and transport, the hash of what runs are made from, which includes named files."""
+
+
+def claim(store: Store, definition: Definition, build: str, contents: Contents) -> None:
     """Makes the folder that of the campaign, and notes what is asked.
+
+    Of two who begin different campaigns in it at the same time, at most one gets it.
 
     Raises:
         HopflowError: The folder holds another campaign, or something else.
     """
     wanted = common(definition, build)
+    if store.read(CAMPAIGN) is None and not store.names(""):
+        store.create(CAMPAIGN, _json(wanted))
     found = store.read(CAMPAIGN)
     if found is None:
-        if store.names(""):
-            raise HopflowError(
-                f"{store.url} holds something else, which is left as it is; allowed is a folder "
-                "that is new, empty, or holds the same campaign: choose another (`out`)"
-            )
-        store.write(CAMPAIGN, _json(wanted))
-    else:
-        _check_same(store, json.loads(found), wanted)
-        _check_transports(store, definition)
-    request = _json(definition.form())
-    store.write(f"requests/{_digest(definition.form())}.json", request)
+        raise HopflowError(
+            f"{store.url} holds something else, which is left as it is; allowed is a folder "
+            "that is new, empty, or holds the same campaign: choose another (`out`)"
+        )
+    _check_same(store, json.loads(found), wanted)
+    asked = _request(definition, contents)
+    _check_requests(store, asked)
+    name = f"requests/{_digest(asked)}.json"
+    if store.read(name) is None:
+        store.write(name, _json(asked))
+        try:
+            # Who asks at the same time either sees this request or is seen here.
+            _check_requests(store, asked)
+        except HopflowError:
+            store.remove(name)
+            raise
     store.write(DICTIONARY, _json(described(definition)))
+
+
+def _request(definition: Definition, contents: Contents) -> dict[str, Any]:
+    return {**definition.form(), "contents": {point: dict(of) for point, of in contents.items()}}
 
 
 _WHAT = {
@@ -91,17 +108,30 @@ def _check_same(store: Store, found: dict[str, Any], wanted: dict[str, Any]) -> 
             )
 
 
-def _check_transports(store: Store, definition: Definition) -> None:
-    """A label means the same transport in all requests, for tables tell transports by labels."""
+def _check_requests(store: Store, asked: dict[str, Any]) -> None:
+    """Requests may add to each other, and mean the same by a label, and by a label at a point.
+
+    Tables tell transports by labels, and runs by labels and points.
+    """
     for name in sorted(store.names("requests")):
-        request = json.loads(store.read(name) or b"{}")
-        before = request.get("scenario", {}).get("transports", {})
-        for label, choice in definition.scenario["transports"].items():
-            if label in before and before[label] != choice:
+        before = json.loads(store.read(name) or b"{}")
+        others = before.get("scenario", {}).get("transports", {})
+        for label, choice in asked["scenario"]["transports"].items():
+            if label in others and others[label] != choice:
                 raise HopflowError(
                     f"{store.url} holds runs of the transport {label!r} with other options "
-                    f"({before[label]}, this is {choice}); allowed is another label or folder"
+                    f"({others[label]}, this is {choice}; see {name}); allowed is another label or "
+                    "folder"
                 )
+        for point, of in before.get("contents", {}).items():
+            here = asked["contents"].get(point, {})
+            for label in sorted(of.keys() & here.keys()):
+                if of[label] != here[label]:
+                    raise HopflowError(
+                        f"{store.url} holds runs of {label!r} that are made from other files: one "
+                        f"that the scenario names has changed since (see {name}); allowed is the "
+                        "file as it was, or another folder (`out`)"
+                    )
 
 
 def described(definition: Definition) -> list[dict[str, Any]]:
@@ -154,7 +184,7 @@ def write_manifest(store: Store, state: State, left_out: Sequence[tuple[Point, s
     ]
     found = {
         "format": FORMAT,
-        "request": _digest(definition.form()),
+        "request": _digest(_request(definition, state.contents)),
         "complete": not state.lost,
         "baseline": definition.baseline,
         "transports": definition.transports,

@@ -79,6 +79,12 @@ class CampaignResults:
     def about(self) -> dict[str, Any]:
         """What all its runs have in common: scenario, build, parameters, tables."""
         found: dict[str, Any] = self._json(folder.CAMPAIGN)
+        if found.get("format") != folder.FORMAT:
+            raise HopflowError(
+                f"{self.url} holds a campaign of another format ({found.get('format')!r}, this "
+                f"reads {folder.FORMAT}); allowed is the hopflow that made it; its tables are "
+                "Parquet files that others read, too"
+            )
         return found
 
     @property

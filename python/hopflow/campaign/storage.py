@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hopflow import _files
 from hopflow._errors import HopflowError
 
 _WHOLE = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "memory"})
@@ -41,11 +41,59 @@ class Store:
         """
         try:
             if self.is_local:
-                _replace(Path(self.url) / name, content)
+                _files.replace(Path(self.url) / name, content)
             else:
                 self._send(name, content)
         except OSError as error:
             raise HopflowError(f"{self.path(name)} cannot be written: {error}") from error
+
+    def create(self, name: str, content: bytes) -> None:
+        """As `write`, but a file of the same name stays; who needs to know which one, reads it.
+
+        Of two who do this at the same time one is first, in folders and where objects have
+        conditional writes; elsewhere the last one may be.
+
+        Raises:
+            HopflowError: It cannot be written.
+        """
+        try:
+            if self.is_local:
+                _files.create(Path(self.url) / name, content)
+                return
+            if self.url.split("://")[0] in _WHOLE and self._put_if_absent(name, content):
+                return
+        except OSError as error:
+            raise HopflowError(f"{self.path(name)} cannot be written: {error}") from error
+        if self.read(name) is None:
+            self.write(name, content)
+
+    def _put_if_absent(self, name: str, content: bytes) -> bool:
+        """A conditional write; `False`: the server, or what speaks to it, knows none."""
+        files, base = self._files()
+        try:
+            files.pipe_file(f"{base}/{name}", content, mode="create")
+        except FileExistsError:
+            return True
+        except (OSError, TypeError, ValueError):
+            return False
+        return True
+
+    def remove(self, name: str) -> None:
+        """Removes a file, if it is there.
+
+        Raises:
+            HopflowError: It cannot be removed.
+        """
+        try:
+            if self.is_local:
+                (Path(self.url) / name).unlink(missing_ok=True)
+                return
+            files, base = self._files()
+            files.rm_file(f"{base}/{name}")
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise HopflowError(f"{self.path(name)} cannot be removed: {error}") from error
 
     def _send(self, name: str, content: bytes) -> None:
         files, base = self._files()
@@ -53,8 +101,9 @@ class Store:
         if self.url.split("://")[0] in _WHOLE:
             files.pipe_file(path, content)
             return
-        files.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
-        partial = _partial(path)
+        folder, last = path.rsplit("/", 1)
+        files.makedirs(folder, exist_ok=True)
+        partial = f"{folder}/{_files.hidden(last)}"
         files.pipe_file(partial, content)
         files.mv(partial, path)
 
@@ -114,19 +163,3 @@ def file_system(url: str) -> tuple[Any, str]:
             "(`pip install 'hopflow[campaign]'`, and s3fs, gcsfs or what the protocol needs)"
         ) from error
     return files, str(path)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(_partial(str(path)))
-    try:
-        partial.write_bytes(content)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-
-
-def _partial(path: str) -> str:
-    folder, name = path.rsplit("/", 1)
-    return f"{folder}/.{name}.{uuid.uuid4().hex[:8]}"

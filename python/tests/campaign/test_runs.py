@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 import hopflow
 from hopflow import Campaign, HopflowError
 from hopflow.campaign import chunks
+from hopflow.campaign.storage import Store
 from hopflow.campaign.watch import CampaignProgress
 
 Content = Callable[[str | Path], dict[str, str]]
@@ -127,6 +130,119 @@ def test_others_extend_it_and_nothing_else_is_mixed_in(
     other = Campaign({**small, "duration": "3 s"}, vary=VARY, networks=2, out=tmp_path / "out")
     with pytest.raises(HopflowError, match="another scenario of this name"):
         other.run(report=False, progress=False)
+
+
+LOADS = """page,instance,time_us,size
+1,1,0,500
+1,1,100000,-{size}
+"""
+
+
+def visitors(small: dict[str, Any], file: Path) -> dict[str, Any]:
+    (group,) = small["circuits"]
+    workload = {"class": "web", "think": ["100 ms", "200 ms"], "replay": str(file)}
+    return {**small, "circuits": [{**group, "workload": workload}]}
+
+
+def test_a_file_that_changes_makes_another_campaign(small: dict[str, Any], tmp_path: Path) -> None:
+    pages = tmp_path / "pages.csv"
+    pages.write_text(LOADS.format(size=20_000))
+    asked: dict[str, Any] = {"networks": 2, "out": tmp_path / "out"}
+    scenario = visitors(small, pages)
+    results = Campaign(scenario, **asked).run(report=False, progress=False)
+    pages.write_text(LOADS.format(size=30_000))
+    with pytest.raises(HopflowError, match="made from other files: one that the scenario names"):
+        Campaign(scenario, **asked).run(report=False, progress=False)
+    vary = {"circuits[0].count": [2]}
+    with pytest.raises(HopflowError, match="a campaign over other parameters"):
+        Campaign(scenario, vary=vary, **asked).run(report=False, progress=False)
+    assert len(list((tmp_path / "out" / "requests").iterdir())) == 1
+    assert results.runs.num_rows == 4
+    pages.write_text(LOADS.format(size=20_000))
+    Campaign(scenario, **asked).run(report=False, progress=False)
+    assert results.runs.num_rows == 4
+
+
+def test_a_file_that_changes_meanwhile_is_noticed(
+    small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = tmp_path / "pages.csv"
+    pages.write_text(LOADS.format(size=20_000))
+    campaign = Campaign(visitors(small, pages), networks=2, out=tmp_path / "out")
+    true, made = chunks.native(), []
+
+    class Edited:
+        """Somebody edits the file before the second chunk is made."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(true, name)
+
+        def run_each(self, *given: Any) -> Any:
+            if made:
+                pages.write_text(LOADS.format(size=30_000))
+            made.append(given)
+            return true.run_each(*given)
+
+    monkeypatch.setattr(chunks, "native", Edited)
+    results = campaign.run(report=False, progress=False, cores=1)
+    assert not results.manifest["complete"]
+    assert results.runs.num_rows == 2
+
+
+def test_a_folder_of_another_format_is_refused(small: dict[str, Any], tmp_path: Path) -> None:
+    results = Campaign(small, networks=2, out=tmp_path).run(report=False, progress=False)
+    about = {**results.about, "format": 1}
+    (tmp_path / "campaign.json").write_text(json.dumps(about))
+    with pytest.raises(HopflowError, match="a campaign of another format"):
+        hopflow.open_campaign(tmp_path)
+    with pytest.raises(HopflowError, match="holds another format"):
+        Campaign(small, networks=2, out=tmp_path).run(report=False, progress=False)
+
+
+def test_a_label_may_begin_with_a_line(small: dict[str, Any], tmp_path: Path) -> None:
+    transports = {"_new": {"preset": "backtap"}, "vanilla": {}}
+    campaign = Campaign({**small, "transports": transports}, networks=2, out=tmp_path)
+    results = campaign.run(report=False, progress=False)
+    assert set(results.runs["transport"].to_pylist()) == {"_new", "vanilla"}
+    pandas = pytest.importorskip("pandas")
+    assert len(pandas.read_parquet(results.path())) == 4
+
+
+def test_of_different_campaigns_that_begin_together_one_gets_the_folder(
+    small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has seen an empty folder before any writes to it."""
+    together = threading.Barrier(2)
+    names = Store.names
+
+    def wait_then(store: Store, below: str) -> set[str]:
+        found = names(store, below)
+        if below == "":
+            together.wait(30.0)
+        return found
+
+    monkeypatch.setattr(Store, "names", wait_then)
+
+    def begin(scenario: dict[str, Any], counts: list[int]) -> str:
+        campaign = Campaign(scenario, vary={"circuits[0].count": counts}, networks=1, out=out)
+        try:
+            campaign.run(report=False, progress=False)
+        except HopflowError as error:
+            return str(error)
+        return ""
+
+    longer = {**small, "duration": "3 s"}
+    slow = {"vanilla": {"options": {"circuit-window": 200}}, "backtap": {}}
+    with ThreadPoolExecutor(2) as threads:
+        out = tmp_path / "same"
+        assert list(threads.map(begin, [small, small], [[2], [3]])) == ["", ""]
+        out = tmp_path / "other"
+        told = list(threads.map(begin, [small, longer], [[2], [2]]))
+        assert "" in told and any("another scenario of this name" in error for error in told)
+        out = tmp_path / "transports"
+        told = list(threads.map(begin, [small, {**small, "transports": slow}], [[2], [3]]))
+        assert any("'vanilla' with other options" in error for error in told)
+        assert len(list((out / "requests").iterdir())) == told.count("")
 
 
 def test_runs_in_which_a_key_plays_no_part_are_made_once(

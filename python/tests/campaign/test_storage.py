@@ -35,10 +35,35 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name, value in [("ACCESS_KEY_ID", "a"), ("SECRET_ACCESS_KEY", "b"), ("REGION", "c")]:
         monkeypatch.setenv(f"AWS_{name}", value)
     files, _ = storage.file_system("s3://hopflow")
-    files.mkdir("hopflow")
+    # Servers of one process share what they hold.
+    files.makedirs("hopflow", exist_ok=True)
     yield "s3://hopflow"
     files.clear_instance_cache()
     server.stop()
+
+
+def test_what_is_there_stays(bucket: str, tmp_path: Path) -> None:
+    for url in (f"{bucket}/kept", "memory://kept", str(tmp_path / "load")):
+        store = storage.Store(url)
+        store.create("a/b.json", b"first")
+        store.create("a/b.json", b"second")
+        assert store.read("a/b.json") == b"first"
+        assert store.names("") == {"a/b.json"}
+        store.remove("a/b.json")
+        store.remove("a/b.json")
+        assert store.read("a/b.json") is None
+
+
+def test_the_server_itself_keeps_what_is_there(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = storage.Store(f"{bucket}/first")
+    store.create("a.json", b"first")
+    monkeypatch.setattr(storage.Store, "read", lambda *_: None)
+    store.create("a.json", b"second")
+    monkeypatch.undo()
+    files, _ = storage.file_system(bucket)
+    assert files.cat_file(f"{bucket}/first/a.json") == b"first"
 
 
 def test_a_campaign_lies_in_a_bucket(
