@@ -196,7 +196,7 @@ class Campaign:
                     raise HopflowError(
                         "the time is over (`hours`); what is made is kept, the same call goes on"
                     )
-            before = {point.id for point in self.points if self._is_decided(state, point)}
+            before = {point.id for point in self.points if state.is_decided(point)}
             state.read()
             state.decide()
             if self.definition.targets:
@@ -216,12 +216,9 @@ class Campaign:
         state.lost.update(point for point, _ in order.points)
         watch.lost(order, made)
 
-    def _is_decided(self, state: State, point: Point) -> bool:
-        return point.id in state.differences and not state.undecided(point)
-
     def _tell_decided(self, state: State, before: set[str], watch: Watch) -> None:
         for point in self.points:
-            if point.id not in before and self._is_decided(state, point):
+            if point.id not in before and state.is_decided(point):
                 networks = max(state.wanted[point.id].values())
                 where = f" ({point.label})" if point.parameters else ""
                 watch.say(f"decided: {point.id}{where} after {networks} networks")

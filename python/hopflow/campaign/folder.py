@@ -177,7 +177,7 @@ def write_manifest(store: Store, state: State, left_out: Sequence[tuple[Point, s
             "point": point.id,
             "parameters": dict(point.parameters),
             "networks": state.wanted[point.id],
-            "decided": point.id in state.differences and not state.undecided(point),
+            "decided": state.is_decided(point),
             "differences": [_difference(one) for one in state.differences.get(point.id, [])],
         }
         for point in state.points

@@ -165,7 +165,7 @@ class State:
             self.differences[point.id] = found
 
     def undecided(self, point: Point) -> list[Difference]:
-        """What of a point is not known well enough, though there is something to know.
+        """What of a point is not known well enough, though more networks may tell it.
 
         A quantity that no run has stays unknown however many are made.
         """
@@ -210,11 +210,14 @@ class State:
         """Runs that are wanted, those of several points counted at each."""
         return sum(sum(networks.values()) for networks in self.wanted.values())
 
+    def is_decided(self, point: Point) -> bool:
+        """Whether everything is known of a point that was asked."""
+        found = self.differences.get(point.id)
+        return found is not None and all(one.decided for one in found)
+
     def decided(self) -> int:
-        """Points of which everything is known that was asked."""
-        return sum(
-            1 for point in self.points if point.id in self.differences and not self.undecided(point)
-        )
+        """The number of such points."""
+        return sum(1 for point in self.points if self.is_decided(point))
 
     def failures(self) -> list[dict[str, Any]]:
         """Runs that failed: point, transport, seed and reason."""

@@ -245,6 +245,18 @@ def test_of_different_campaigns_that_begin_together_one_gets_the_folder(
         assert len(list((out / "requests").iterdir())) == told.count("")
 
 
+def test_what_no_run_tells_is_not_decided(
+    small: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: dict[str, Any] = {"precision": {"web_ttlb_median": "5 %"}, "networks": {"first": 2}}
+    results = Campaign(small, out=tmp_path, **asked).run(report=False, progress=None)
+    (point,) = results.manifest["points"]
+    assert point["networks"] == {"vanilla": 2, "backtap": 2}
+    assert [one["decided"] for one in point["differences"]] == [False]
+    assert point["decided"] is False
+    assert "decided:" not in capsys.readouterr().err
+
+
 def test_runs_in_which_a_key_plays_no_part_are_made_once(
     small: dict[str, Any], tmp_path: Path
 ) -> None:
