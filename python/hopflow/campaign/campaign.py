@@ -135,7 +135,8 @@ class Campaign:
         Args:
             client: A Dask client: runs are made by its cluster. By default by this machine's cores.
             cores: How many of these; by default all.
-            hours: After so much time no more runs are begun; the same call goes on later.
+            hours: After so much time no more runs are begun, those of a file together; what was
+                begun is ended, and the same call goes on later.
             report: Whether the report is written, where the folder is local.
             progress: A function that is told how far it is, or whether a line tells it.
 
@@ -151,7 +152,7 @@ class Campaign:
             pool = call("hopflow.campaign.pools:DaskPool", client, extra="campaign")
         watch = Watch(progress)
         folder.claim(self._store, self.definition, state.setting.build, state.contents)
-        end = None if hours is None else time.monotonic() + 3600.0 * hours
+        end = None if hours is None else time.time() + 3600.0 * hours
         try:
             watch.say(f"{len(self.points)} points on {pool.about}")
             if self.left_out:
@@ -190,12 +191,14 @@ class Campaign:
             planned = sum(order.count for order in orders)
             decided = state.decided() if number > 1 else 0
             watch.begin(CampaignProgress(number, 0, planned, decided, len(self.points), None))
-            for order, made in pool.outcomes(orders, partial(make, setting=state.setting)):
+            told = 0
+            for order, made in pool.outcomes(orders, partial(make, setting=state.setting), end):
                 self._note(state, order, made, existing, watch)
-                if end is not None and time.monotonic() > end:
-                    raise HopflowError(
-                        "the time is over (`hours`); what is made is kept, the same call goes on"
-                    )
+                told += 1
+            if told < len(orders):
+                raise HopflowError(
+                    "the time is over (`hours`); what is made is kept, the same call goes on"
+                )
             before = {point.id for point in self.points if state.is_decided(point)}
             state.read()
             state.decide()

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from hopflow._errors import HopflowError
@@ -56,8 +57,17 @@ class Pool(Protocol):
     def about(self) -> str:
         """What it is, for people."""
 
-    def outcomes(self, orders: Sequence[O], make: Make[O]) -> Iterator[tuple[O, Made | Exception]]:
-        """Makes what is ordered; tells each when it is done, or why nothing was made of it."""
+    def outcomes(
+        self, orders: Sequence[O], make: Make[O], end: float | None = None
+    ) -> Iterator[tuple[O, Made | Exception]]:
+        """Makes what is ordered; tells each when it is done, or why nothing was made of it.
+
+        Args:
+            orders: What is to be made.
+            make: Makes one of them.
+            end: A time as `time.time` tells it, from which on none is begun; those that were are
+                ended, and nothing is told of the others.
+        """
 
 
 class LocalPool:
@@ -77,23 +87,36 @@ class LocalPool:
         """What it is, for people."""
         return f"{self._cores} core{'s' if self._cores > 1 else ''} of this machine"
 
-    def outcomes(self, orders: Sequence[O], make: Make[O]) -> Iterator[tuple[O, Made | Exception]]:
+    def outcomes(
+        self, orders: Sequence[O], make: Make[O], end: float | None = None
+    ) -> Iterator[tuple[O, Made | Exception]]:
         """Makes what is ordered; Ctrl-C ends it soon."""
         stop = threading.Event()
+        begin = partial(_unless_over, make, end, stop)
         with ThreadPoolExecutor(self._cores) as executor:
-            futures = {executor.submit(make, order, stop=stop): order for order in orders}
+            futures = {executor.submit(begin, order): order for order in orders}
             try:
                 while futures:
                     done, _ = wait(futures, return_when=FIRST_COMPLETED)
                     for future in done:
-                        yield futures.pop(future), _outcome(future)
+                        order, outcome = futures.pop(future), _outcome(future)
+                        if outcome is not None:
+                            yield order, outcome
             except BaseException:
                 stop.set()
                 executor.shutdown(cancel_futures=True)
                 raise
 
 
-def _outcome(future: Future[Made]) -> Made | Exception:
+def _is_over(end: float | None) -> bool:
+    return end is not None and time.time() >= end
+
+
+def _unless_over(make: Make[O], end: float | None, stop: threading.Event, order: O) -> Made | None:
+    return None if _is_over(end) else make(order, stop=stop)
+
+
+def _outcome(future: Future[Made | None]) -> Made | Exception | None:
     error = future.exception()
     if error is None:
         return future.result()
@@ -102,9 +125,14 @@ def _outcome(future: Future[Made]) -> Made | Exception:
     raise error
 
 
-def make_all(orders: Sequence[O], make: Make[O]) -> list[Made]:
-    """The task of a worker: several orders, one after the other."""
-    return [make(order) for order in orders]
+def make_all(orders: Sequence[O], make: Make[O], end: float | None) -> list[Made]:
+    """The task of a worker: the orders that are begun by the end, one after the other."""
+    made = []
+    for order in orders:
+        if _is_over(end):
+            break
+        made.append(make(order))
+    return made
 
 
 SECONDS = 10.0
@@ -150,7 +178,9 @@ class DaskPool:
         found = f"Dask, {self._client.scheduler.address}"
         return f"{found}, dashboard {link}" if link else found
 
-    def outcomes(self, orders: Sequence[O], make: Make[O]) -> Iterator[tuple[O, Made | Exception]]:
+    def outcomes(
+        self, orders: Sequence[O], make: Make[O], end: float | None = None
+    ) -> Iterator[tuple[O, Made | Exception]]:
         """Makes what is ordered, several in a task; those of a task that fails one by one."""
         from distributed import as_completed
 
@@ -159,20 +189,24 @@ class DaskPool:
         sent: dict[str, list[O]] = {}
         tasks = as_completed([])
         try:
-            while left or alone or sent:
-                while (left or alone) and len(sent) < AHEAD * self.cores:
+            while True:
+                while (left or alone) and len(sent) < AHEAD * self.cores and not _is_over(end):
                     task = [alone.popleft()] if alone else self._task(left)
-                    future = self._client.submit(make_all, task, make, pure=False, retries=RETRIES)
+                    given = (task, make, end)
+                    future = self._client.submit(make_all, *given, pure=False, retries=RETRIES)
                     sent[future.key] = task
                     tasks.add(future)
                     del future
+                if not sent:
+                    return
                 future = next(tasks)
                 task = sent.pop(future.key)
                 error = future.exception()
                 if error is None:
                     made = future.result()
                     self._learn(task, made)
-                    yield from zip(task, made, strict=True)
+                    # By its clock the worker may have begun only some.
+                    yield from zip(task, made, strict=False)
                 elif len(task) > 1:
                     alone.extend(task)
                 else:
@@ -197,7 +231,7 @@ class DaskPool:
         return self._seconds.get(order.kind, self._seconds.get((roughly, ""), SECONDS))
 
     def _learn(self, task: Sequence[Ordered], made: Sequence[Made]) -> None:
-        for order, one in zip(task, made, strict=True):
+        for order, one in zip(task, made, strict=False):
             roughly, _ = order.kind
             self._seconds[order.kind] = self._seconds[roughly, ""] = one.seconds
 

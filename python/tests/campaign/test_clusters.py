@@ -72,6 +72,23 @@ def test_a_worker_that_is_killed_changes_nothing(
     assert content(tmp_path / "out") == expected
 
 
+def test_time_that_is_over_ends_no_runs_of_a_cluster_that_were_begun(
+    client: Any, small: dict[str, Any], tmp_path: Path
+) -> None:
+    begun = 0
+
+    def note(now: CampaignProgress) -> None:
+        nonlocal begun
+        begun = now.made
+
+    campaign = Campaign(small, vary={"circuits[0].count": "1..9"}, networks=4, out=tmp_path / "out")
+    with pytest.raises(HopflowError, match="the time is over"):
+        campaign.run(client=client, report=False, progress=note, hours=0.05 / 3600.0)
+    made = len(list((tmp_path / "out").glob("data/runs/*/*.parquet")))
+    assert 4 * made == begun < 72
+    assert campaign.run(client=client, report=False, progress=False).manifest["complete"]
+
+
 def test_a_worker_of_another_build_is_refused(
     client: Any, small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -255,6 +256,31 @@ def test_what_no_run_tells_is_not_decided(
     assert [one["decided"] for one in point["differences"]] == [False]
     assert point["decided"] is False
     assert "decided:" not in capsys.readouterr().err
+
+
+def test_time_that_is_over_ends_no_runs_that_were_begun(
+    small: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(cores: int, seconds: float, count: int) -> hopflow.CampaignResults:
+        now = [0.0]
+
+        def timed(order: chunks.Order, **given: Any) -> chunks.Made:
+            made = chunks.make(order, **given)
+            now[0] += 1.0
+            return made
+
+        monkeypatch.setattr("hopflow.campaign.campaign.make", timed)
+        monkeypatch.setattr(time, "time", lambda: now[0])
+        vary = {"circuits[0].count": list(range(1, count + 1))}
+        campaign = Campaign(small, vary=vary, networks=1, out=tmp_path / f"{count}-{seconds}")
+        return campaign.run(report=False, progress=False, cores=cores, hours=seconds / 3600.0)
+
+    # The last run ends when the time is over: nothing is left.
+    assert run(1, 2.0, 1).manifest["complete"]
+    with pytest.raises(HopflowError, match="the time is over"):
+        run(1, 2.5, 2)
+    files = list(tmp_path.glob("2-2.5/data/runs/*/*.parquet"))
+    assert len(files) == 3
 
 
 def test_runs_in_which_a_key_plays_no_part_are_made_once(
