@@ -240,8 +240,8 @@ def read_campaign(path: str | os.PathLike[str], **options: Any) -> Campaign:
 
     Args:
         path: The file, or the name of a built-in scenario.
-        options: Arguments of `Campaign` that replace those of the table; `vary` and `precision` are
-            added to them.
+        options: Arguments of `Campaign` that replace those of the table; `vary`, `precision` and a
+            dict of `networks` are added to them.
 
     Raises:
         HopflowError: The file cannot be read, or something in it is unknown.
@@ -266,6 +266,12 @@ def read_campaign(path: str | os.PathLike[str], **options: Any) -> Campaign:
     for name, value in options.items():
         if name in ("vary", "precision"):
             table[name] = {**table.get(name, {}), **(value or {})}
+        elif name == "networks" and isinstance(value, Mapping):
+            before = table.get(name, {})
+            table[name] = {
+                **(before if isinstance(before, Mapping) else {"first": before}),
+                **value,
+            }
         elif value is not None:
             table[name] = value
     return Campaign(content, **table)

@@ -26,19 +26,7 @@ def campaign(arguments: Sequence[str]) -> int:
         HopflowError: It cannot be run, or the time is over before it ends.
     """
     options = _parser().parse_args(arguments)
-    found = read_campaign(
-        options.scenario,
-        vary=_pairs(options.vary, "--vary"),
-        precision=_pairs(options.precision, "--precision"),
-        transports=options.transports.split(",") if options.transports else None,
-        design=options.design,
-        baseline=options.baseline,
-        networks=_networks(options),
-        tables=None if options.tables is None else [it for it in options.tables.split(",") if it],
-        runs=options.runs,
-        skip=options.skip,
-        out=options.out,
-    )
+    found = planned(options)
     if options.point is not None:
         return _show_point(found, options.point)
     if options.dry_run:
@@ -47,6 +35,27 @@ def campaign(arguments: Sequence[str]) -> int:
         results = found.run(client=client, cores=options.cores, hours=options.hours)
     _show_results(results)
     return 0
+
+
+def planned(options: argparse.Namespace) -> Campaign:
+    """The campaign of a file, with what a command line adds to it.
+
+    Raises:
+        HopflowError: Something is unknown or cannot be.
+    """
+    return read_campaign(
+        options.scenario,
+        vary=_pairs(options.vary, "--vary"),
+        precision=_pairs(options.precision, "--precision"),
+        transports=options.transports.split(",") if options.transports else None,
+        design=options.design,
+        baseline=options.baseline,
+        networks=_networks(options.networks, options.most),
+        tables=None if options.tables is None else [it for it in options.tables.split(",") if it],
+        runs=options.runs,
+        skip=options.skip,
+        out=options.out,
+    )
 
 
 def reproduce(arguments: Sequence[str]) -> int:
@@ -137,12 +146,10 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
     return found
 
 
-def _networks(options: argparse.Namespace) -> dict[str, int] | int | None:
-    first, most = options.networks, options.most
-    if most is None:
-        found: int | None = first
-        return found if not options.precision or first is None else {"first": first}
-    return {"most": most} if first is None else {"first": first, "most": most}
+def _networks(first: int | None, most: int | None) -> dict[str, int] | None:
+    """What is given; `read_campaign` adds it to what the file says."""
+    given = {"first": first, "most": most}
+    return {name: number for name, number in given.items() if number is not None} or None
 
 
 @contextlib.contextmanager

@@ -268,7 +268,7 @@ def _networks(
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise HopflowError(f"networks: {name} is {number!r}; allowed are numbers from 1 on")
     first = asked.get("first", min(_FIRST, asked.get("most", _FIRST)))
-    most = asked.get("most", max(200, first))
+    most = asked.get("most", max(200, first) if stops else first)
     # Rounds are multiples: with smaller files, fewer networks are made that nobody asked for.
     together = min(_together(scenario), max(1, first // 2) if stops else first)
     batch = asked.get("batch") or max(it for it in range(1, together + 1) if first % it == 0)

@@ -11,6 +11,7 @@ import pytest
 import hopflow
 from hopflow import cli
 from hopflow._binding import native
+from hopflow.campaign.cli import _parser, planned
 
 
 @pytest.fixture
@@ -63,6 +64,31 @@ def test_a_sweep_of_keys_is_a_campaign(file: str, capsys: pytest.CaptureFixture[
     for text in ("points           3", "runs             30 to 300", "CPU hours", "memory", "disk"):
         assert text in told
     assert not Path("results").exists()
+
+
+def test_numbers_of_networks_add_to_those_of_the_file(file: str) -> None:
+    table = """
+[campaign]
+scenario = "small.toml"
+networks = { first = 8, most = 16, batch = 4 }
+precision = { bulk_goodput = "5 %" }
+"""
+    Path("asked.toml").write_text(table)
+    Path("fixed.toml").write_text('[campaign]\nscenario = "small.toml"\nnetworks = 10\n')
+
+    def asked(name: str, *options: str) -> tuple[int, int, int]:
+        given = _parser().parse_args([name, *options])
+        found = planned(given).definition.networks
+        return found.first, found.most, found.batch
+
+    assert asked("asked.toml") == (8, 16, 4)
+    assert asked("asked.toml", "--most", "400") == (8, 400, 4)
+    assert asked("asked.toml", "--networks", "12") == (12, 16, 4)
+    assert asked("fixed.toml", "--networks", "4")[:2] == (4, 4)
+    assert asked("fixed.toml", "--precision", "bulk_goodput=5%")[:2] == (10, 10)
+    assert asked("fixed.toml", "--precision", "bulk_goodput=5%", "--most", "40")[:2] == (10, 40)
+    assert asked(file, "--networks", "6", "--precision", "bulk_goodput=5%")[:2] == (6, 198)
+    assert asked(file, "--networks", "6")[:2] == (6, 6)
 
 
 @pytest.mark.parametrize(
