@@ -86,13 +86,13 @@ class Span:
         """The values of a grid.
 
         Raises:
-            HopflowError: It has no count, and its ends are no whole numbers.
+            HopflowError: It has no count, and is not one of whole numbers in steps of one.
         """
         low, _ = self.ends()
         if self.count is not None:
             steps = max(self.count - 1, 1)
             return [self.at(step / steps) for step in range(self.count)]
-        if not (self._whole() and not low.unit):
+        if self.log or not self._whole() or low.unit:
             raise HopflowError(
                 f"vary: {self.text()} says not how many values it has; allowed are "
                 f"{self.text()}:N and, with equal ratios, {self.text()}:logN"
@@ -100,7 +100,10 @@ class Span:
         return list(range(int(self.low), int(self.high) + 1))
 
     def at(self, share: float) -> Value:
-        """The value at a share of the way, from 0 to 1; whole where both ends are."""
+        """The value at a share of the way, from 0 to 1; whole where both ends are.
+
+        Six digits are enough between the ends; these are as they were given.
+        """
         low, high = self.ends()
         first, last = low.number, high.base / (low.base / low.number if low.number else 1.0)
         if low.number == 0.0:
@@ -111,10 +114,11 @@ class Span:
             found = first + share * (last - first)
         if not low.unit and self._whole():
             return min(int(self.high), max(int(self.low), round(found)))
-        rounded = float(f"{found:.6g}")
-        if not low.unit:
-            return rounded
-        return f"{rounded:.10g} {low.unit}"
+        rounded = Quantity(float(f"{found:.6g}"), low.unit)
+        for place, end, given in ((0.0, low, self.low), (1.0, high, self.high)):
+            if share == place and rounded.base != end.base:
+                return given if end.unit else end.number
+        return f"{rounded.number:.10g} {low.unit}" if low.unit else rounded.number
 
     def ends(self) -> tuple[Quantity, Quantity]:
         """Both ends.

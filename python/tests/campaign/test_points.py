@@ -28,6 +28,13 @@ def test_values_are_lists_and_ranges() -> None:
     assert values("round-robin,kist") == ["round-robin", "kist"]
 
 
+def test_ends_of_ranges_are_as_they_were_given() -> None:
+    assert values("1234567 B..7654321 B:2") == ["1234567 B", "7654321 B"]
+    assert values("1234567 B..7654321 B:log3")[::2] == ["1234567 B", "7654321 B"]
+    assert values("0.12345678..9.87654321:2") == [0.12345678, 9.87654321]
+    assert values("1234567 B..7654.321 kB:3") == ["1234567 B", "4444440 B", "7654.321 kB"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -37,6 +44,7 @@ def test_values_are_lists_and_ranges() -> None:
         ("0..8:log3", "above zero"),
         ("1,1", "each once"),
         ("1..4:1", "allowed is 2 or more"),
+        ("1..100:log", r"allowed are 1\.\.100:N and, with equal ratios, 1\.\.100:logN"),
     ],
 )
 def test_values_that_are_none_are_named(text: str, message: str) -> None:
