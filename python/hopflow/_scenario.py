@@ -44,6 +44,14 @@ def _placed(key: str, value: Any, folder: Path) -> Any:
         return {inner: _placed(inner, some, folder) for inner, some in value.items()}
     if isinstance(value, list):
         return [_placed(key, some, folder) for some in value]
-    if key in NAMES_OF_FILES and isinstance(value, str) and (folder / value).is_file():
-        return str(folder / value)
+    if isinstance(value, str) and _names_files(key):
+        if (folder / value).is_file():
+            return str(folder / value)
+        if "." in key and "," in value:
+            return [_placed(key, part.strip(), folder) for part in value.split(",")]
     return value
+
+
+def _names_files(key: str) -> bool:
+    """Whether a key's values are files; keys of `vary` are paths, with `=` between."""
+    return any(path.strip().rpartition(".")[2] in NAMES_OF_FILES for path in key.split("="))

@@ -10,6 +10,7 @@ import pytest
 from hopflow import Campaign, HopflowError
 from hopflow.campaign import Span, read_campaign, scenario_text
 from hopflow.campaign.keys import with_value
+from hopflow.campaign.points import Point
 from hopflow.campaign.values import read_values
 
 
@@ -124,6 +125,22 @@ def test_what_cannot_be_is_refused_with_the_point(small: dict[str, Any], tmp_pat
     assert not any(tmp_path.iterdir())
 
 
+def test_files_that_are_varied_lie_beside_the_campaign(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).touch()
+    scenario = scenario_text(Point("p", {}, small))
+    (tmp_path / "small.toml").write_text(scenario)
+    key = "circuits[0].workload.replay"
+    for values in ('["a.csv", "b.csv", "c.csv"]', '"a.csv, b.csv, c.csv"'):
+        table = f'[campaign]\nscenario = "small.toml"\n[campaign.vary]\n"{key}" = {values}\n'
+        (tmp_path / "files.toml").write_text(table)
+        (parameter,) = read_campaign(tmp_path / "files.toml").definition.parameters
+        placed = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
+        assert list(parameter.listed()) == [*placed, "c.csv"]
+
+
 def test_what_cannot_be_is_left_out_where_that_is_asked(
     small: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -145,8 +162,6 @@ def test_what_cannot_be_is_left_out_where_that_is_asked(
 
 
 def test_a_file_holds_a_scenario_and_what_is_asked(small: dict[str, Any], tmp_path: Path) -> None:
-    from hopflow.campaign.points import Point
-
     scenario = scenario_text(Point("p", {}, small))
     table = '[campaign]\nnetworks = 3\n[campaign.vary]\n"circuits[0].count" = "1..2"\n'
     (tmp_path / "both.toml").write_text(scenario + table)
