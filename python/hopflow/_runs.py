@@ -171,7 +171,7 @@ def reproduce(
         return _watched(progress, lambda watch: native().reproduce(experiment, orders, watch))
     allowed = ("out", *experiments.REGISTRY[experiment].options)
     experiments.refuse_others(experiment, of_runs, allowed)
-    _check_counts(seeds=seeds, threads=threads, epochs=epochs)
+    check_counts(seeds=seeds, threads=threads, epochs=epochs)
     folder = Path("results") / experiment if out is None else Path(out)
     options = experiments.Options(
         out=folder,
@@ -282,7 +282,7 @@ def _watched(progress: Watcher, work: Callable[[Any], Path]) -> Results:
 def _given(scenario: Scenario) -> tuple[bool, str]:
     """A scenario as the compiled part takes it: whether it is text, and that or name or path."""
     if isinstance(scenario, Mapping):
-        return True, native().to_toml(json.dumps(_plain(scenario, "")))
+        return True, native().to_toml(json.dumps(plain(scenario, "")))
     text = os.fspath(scenario)
     if not isinstance(text, str):
         raise HopflowError(f"the scenario: it is {text!r}; allowed are text, paths and dicts")
@@ -301,7 +301,7 @@ def _changes(changes: Changes | None) -> list[tuple[str, str]]:
             f"changes: it is {changes!r}; allowed is a dict of keys and values, such as "
             '{"circuits[0].count": 5}'
         )
-    return [(str(key), _toml(_plain(value, str(key)))) for key, value in changes.items()]
+    return [(str(key), _toml(plain(value, str(key)))) for key, value in changes.items()]
 
 
 def _toml(value: Any) -> str:
@@ -315,7 +315,7 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _plain(value: Any, key: str) -> Any:
+def plain(value: Any, key: str) -> Any:
     """A value of a scenario in the types that TOML has; numbers of NumPy are numbers.
 
     Args:
@@ -323,12 +323,13 @@ def _plain(value: Any, key: str) -> Any:
         key: Where it stands, for messages.
     """
     if isinstance(value, Mapping):
-        return {str(k): _plain(some, f"{key}.{k}" if key else str(k)) for k, some in value.items()}
+        return {str(k): plain(some, f"{key}.{k}" if key else str(k)) for k, some in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(some, f"{key}[{n}]") for n, some in enumerate(value)]
+        return [plain(some, f"{key}[{n}]") for n, some in enumerate(value)]
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    number = value.item() if hasattr(value, "item") else value
+    is_scalar = hasattr(value, "item") and getattr(value, "ndim", 0) == 0
+    number = value.item() if is_scalar else value
     if isinstance(number, float) and not math.isfinite(number):
         raise HopflowError(f"{key}: it is {number}; allowed are finite numbers")
     if isinstance(number, str | bool | int | float):
@@ -372,7 +373,7 @@ def order_for(
     threads: int | None,
 ) -> Orders:
     """How runs are made, for a call that reports name `command`."""
-    _check_counts(seeds=seeds, threads=threads)
+    check_counts(seeds=seeds, threads=threads)
     return Orders(
         out=None if out is None else Path(out),
         seeds=seeds,
@@ -386,7 +387,7 @@ def order_for(
 _MOST = 2**31 - 1
 
 
-def _check_counts(**counts: int | None) -> None:
+def check_counts(**counts: int | None) -> None:
     for name, number in counts.items():
         if number is None:
             continue

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hopflow._errors import HopflowError
+from hopflow._runs import check_counts
 
 QUEUES = {
     "slurm": "SLURMCluster",
@@ -34,6 +35,7 @@ def client(options: argparse.Namespace) -> Iterator[Any]:
         with Client(name) as found:
             yield found
         return
+    check_counts(workers=options.workers)
     arguments = _arguments(options.cluster_option)
     with _cluster(name, options.workers, arguments) as cluster, Client(cluster) as found:
         found.wait_for_workers(1)

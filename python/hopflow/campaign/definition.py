@@ -11,7 +11,7 @@ from typing import Any
 
 from hopflow._binding import native
 from hopflow._errors import HopflowError
-from hopflow._runs import _plain
+from hopflow._runs import plain
 from hopflow._scenario import read_scenario
 from hopflow.campaign.design import Parameter, parameters
 from hopflow.campaign.stopping import Target
@@ -138,7 +138,17 @@ def define(
             "branch: it has variants, and campaigns make no runs of these; allowed is a scenario "
             "without this table (hopflow run runs variants)"
         )
+    if not isinstance(content.get("name"), str):
+        raise HopflowError(
+            f"name: the scenario has {content.get('name')!r}; allowed is a name: folders are "
+            "called after it"
+        )
     count = content.pop("seeds", None)
+    if networks is None and isinstance(count, list):
+        raise HopflowError(
+            f"seeds: it is {count}; a campaign makes networks with the seeds from 1 on; allowed is "
+            "their number, here or as `networks`"
+        )
     if transports is not None:
         content["transports"] = _transports(content.get("transports", {}), transports)
     labels = list(content.get("transports", {}))
@@ -197,7 +207,7 @@ def _scenario(scenario: Any) -> dict[str, Any]:
     import tomllib
 
     if isinstance(scenario, Mapping):
-        found: dict[str, Any] = _plain(scenario, "")
+        found: dict[str, Any] = plain(scenario, "")
         return found
     text = str(scenario)
     if "\n" in text:
@@ -261,6 +271,10 @@ def _networks(
     """Numbers of networks; those of a file follow from how much a run simulates."""
     if given is None:
         given = {} if stops else (count if isinstance(count, int) else 10)
+    if not isinstance(given, int | Mapping):
+        raise HopflowError(
+            f"networks: it is {given!r}; allowed are a number and a table of first and most"
+        )
     asked = {"first": given, "most": given} if isinstance(given, int) else dict(given)
     for name, number in asked.items():
         if name not in ("first", "most", "batch"):
@@ -293,9 +307,16 @@ def _together(scenario: Mapping[str, Any]) -> int:
     It depends on the scenario's text only, so that files are the same on every machine.
     """
     duration = quantity(scenario.get("duration", "1 s"))
-    circuits = sum(int(group.get("count", 1)) for group in scenario.get("circuits", [{}]))
+    groups = scenario.get("circuits", [{}])
+    circuits = sum(map(_count, groups)) if isinstance(groups, list) else 1
     seconds = duration.base if duration is not None else 1.0
     return max(1, int(_TOGETHER / max(seconds * circuits, 1.0)))
+
+
+def _count(group: Any) -> int:
+    """Circuits of a group; what is no number is left to the scenario's reader, who says so."""
+    found = group.get("count", 1) if isinstance(group, Mapping) else 1
+    return found if isinstance(found, int) else 1
 
 
 def _check_tables(definition: Definition) -> None:

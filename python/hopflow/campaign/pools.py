@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from hopflow._errors import HopflowError
+from hopflow._runs import check_counts
 from hopflow.campaign.chunks import Made, check_build, identity
 
 
@@ -74,8 +75,13 @@ class LocalPool:
     """The cores of this machine: a thread each, which the simulator keeps busy."""
 
     def __init__(self, cores: int | None = None) -> None:
-        """A pool of so many cores; by default all that this process may use."""
-        self._cores = cores or len(os.sched_getaffinity(0))
+        """A pool of so many cores; by default all that this process may use.
+
+        Raises:
+            HopflowError: It is no such number.
+        """
+        check_counts(cores=cores)
+        self._cores = len(os.sched_getaffinity(0)) if cores is None else cores
 
     @property
     def cores(self) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hopflow._errors import HopflowError
+from hopflow._runs import plain
 
 Value = Any
 """A value of a scenario: text, perhaps a quantity with a unit; a number, true or false, a table."""
@@ -169,7 +170,7 @@ def read_values(given: Any, key: str) -> Span | tuple[Value, ...]:
             f"vary: {key}: it is {given!r}; allowed are a list of values, and ranges such as "
             '"2..6" or "1 MB/s..8 MB/s:4"'
         )
-    values = tuple(value.item() if hasattr(value, "item") else value for value in given)
+    values = tuple(plain(value, f"vary: {key}") for value in given)
     texts = [json.dumps(value, sort_keys=True) for value in values]
     if not values or len(set(texts)) < len(texts):
         raise HopflowError(f"vary: {key}: it is {list(values)}; allowed are values, each once")

@@ -97,6 +97,8 @@ precision = { bulk_goodput = "5 %" }
         (["--vary", "circuits"], "--vary: it is 'circuits'; allowed is KEY=VALUES"),
         (["--vary", "circuits[0].cuont=1"], "did you mean"),
         (["--cluster", "slrum"], "--cluster: it is 'slrum'; allowed: an address"),
+        (["--cluster", "local", "--workers", "0"], "workers: it is 0; allowed are whole numbers"),
+        (["--cores", "-1"], "cores: it is -1; allowed are whole numbers"),
         (["--cluster", "local", "--cluster-option", "x"], "--cluster-option: it is 'x'"),
     ],
 )

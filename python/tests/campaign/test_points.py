@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hopflow import Campaign, HopflowError
@@ -122,7 +123,34 @@ def test_what_cannot_be_is_refused_with_the_point(small: dict[str, Any], tmp_pat
         run(networks={"first": 10, "most": 5})
     with pytest.raises(HopflowError, match="runs: it is 3; the first round alone has 4"):
         run(runs=3)
+    with pytest.raises(HopflowError, match="networks: it is 'ten'; allowed"):
+        run(networks="ten")
+    for cores in (0, -1):
+        with pytest.raises(HopflowError, match=f"cores: it is {cores}; allowed"):
+            Campaign(small, out=tmp_path).run(cores=cores)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_scenario_that_is_none_is_told_by_key(small: dict[str, Any], tmp_path: Path) -> None:
+    (group,) = small["circuits"]
+    for changed, message in [
+        ({"name": None}, "name: it is None"),
+        ({"seeds": [3, 5, 8]}, r"seeds: it is \[3, 5, 8\]; a campaign makes"),
+        ({"circuits": [{**group, "count": "ten"}]}, "count"),
+        ({"circuits": "x.csv"}, "circuits"),
+        ({"circuits": [{**group, "count": np.array([1, 2])}]}, r"circuits\[0\].count: it is array"),
+    ]:
+        with pytest.raises(HopflowError, match=message):
+            _ = Campaign({**small, **changed}, out=tmp_path).left_out
+    unnamed = {key: value for key, value in small.items() if key != "name"}
+    with pytest.raises(HopflowError, match="name: the scenario has None; allowed is a name"):
+        Campaign(unnamed)
+    with pytest.raises(HopflowError, match=r"vary: network\.burst: it is array"):
+        Campaign(small, vary={"network.burst": [np.array([1, 2])]})
+    varied = Campaign(small, vary={"circuits[0].count": [np.int64(2), np.int64(3)]})
+    assert [point.parameters["circuits_0_count"] for point in varied.points] == [2, 3]
+    given = Campaign({**small, "seeds": [3, 5, 8]}, networks=4)
+    assert given.definition.networks.first == 4
 
 
 def test_files_that_are_varied_lie_beside_the_campaign(
