@@ -175,14 +175,15 @@ def _sizes(steps: Sequence[Step]) -> list[float]:
 def trained(splits: Mapping[str, Split], seeds: int, options: Options) -> list[Path]:
     """Files of trained generators, one a seed.
 
-    Those that the folder has are kept if they were made by the same recipe from the same sessions.
+    Those that the folder has are kept if they were made by the same recipe, of the same version,
+    from the same sessions.
     """
-    from hopflow.traffic.generator import Recipe, train_generator
+    from hopflow.traffic.generator import VERSION, Recipe, train_generator
 
     recipe = Recipe(epochs=20, look=10) if options.quick else Recipe()
     if options.epochs is not None:
         recipe = replace(recipe, epochs=options.epochs)
-    made_by = {"recipe": repr(recipe), "sessions": _digest(splits)}
+    made_by = {"version": VERSION, "recipe": repr(recipe), "sessions": _digest(splits)}
     folder = options.out / "generators"
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"seed-{seed}.safetensors" for seed in range(1, seeds + 1)]
@@ -210,7 +211,9 @@ def _made_by(record: Path) -> object:
         found = json.loads(record.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return found.get("made_by") if isinstance(found, dict) else None
+    made_by = found.get("made_by") if isinstance(found, dict) else None
+    # The first records have no version.
+    return {"version": 1, **made_by} if isinstance(made_by, dict) else None
 
 
 def _values(name: str, model: str, runs: Sequence[Measured]) -> list[Value]:

@@ -29,6 +29,10 @@ from hopflow.traffic.vector import FEATURES, encode
 #: Noise inputs of the generator.
 NOISE = 32
 
+#: Raised by hand where the same recipe gives other generators than before: with other nets, tables
+#: of marginals, or another calibration.
+VERSION = 1
+
 Kind = Literal["gan", "wgan-gp"]
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jax
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hopflow.adversarial import Adam, Game, Layer, Momentum, Perceptron, Settings, checkpoint
+from hopflow.adversarial import Adam, Game, Layer, Momentum, Perceptron, Settings, checkpoint, paper
 from hopflow.adversarial.data import Split
 from hopflow.adversarial.losses import LOSSES, flat_on_data, steep_between
 from hopflow.adversarial.settings import State
@@ -209,6 +209,38 @@ def test_a_checkpoint_of_another_game_is_refused(game: Game, tmp_path: Path) -> 
     (tmp_path / "broken").write_bytes(b"nothing")
     with pytest.raises(checkpoint.CheckpointError, match="not a checkpoint"):
         checkpoint.load(tmp_path / "broken", game)
+
+
+def test_checkpoints_stay_valid_though_defaults_change() -> None:
+    data = np.linspace(0.0, 1.0, 4000).reshape(1000, 4)
+    assert checkpoint.fingerprint(paper.mnist(data)) == "9365f9201addc398"
+    assert checkpoint.fingerprint(paper.mnist_penalised(data)) == "f489f36d9d731e27"
+    assert checkpoint.fingerprint(paper.small(data)) == "681ea607797f8b7d"
+    assert checkpoint.fingerprint(paper.cifar_convolutional(50_000)) == "cb3a86c6077d4f40"
+
+
+def test_a_game_that_takes_another_default_is_another_game(game: Game) -> None:
+    @dataclass(frozen=True)
+    class Other:
+        rate: float = 0.2
+        decay: float = 1.000004
+
+    Other.__name__ = "Momentum"
+    first, other = (
+        checkpoint.fingerprint(replace(game, settings=Settings(generator_rule=rule)))
+        for rule in (Momentum(), Other())
+    )
+    assert first != other
+
+
+def test_a_checkpoint_of_another_way_of_training_is_refused(
+    game: Game, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint.save(tmp_path / "state", game, game.start(1))
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+    monkeypatch.setattr(checkpoint, "RECIPE", checkpoint.RECIPE + 1)
+    with pytest.raises(checkpoint.CheckpointError, match="which trains otherwise"):
+        checkpoint.load(tmp_path / "state", game)
 
 
 def test_settings_at_their_defaults_do_not_part_checkpoints(game: Game) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from hopflow.experiments import Options
+from hopflow.traffic import marginals
 from hopflow.traffic.baselines import Empirical
 from hopflow.traffic.copula import Copula
 from hopflow.traffic.experiment import Fitted, trained
@@ -55,6 +57,28 @@ def test_a_generator_is_kept_only_if_recipe_and_sessions_are_the_same(
     assert epochs[3:] == [7]
     trained(others, 1, replace(full, epochs=7))
     assert epochs[4:] == [7]
+    record = tmp_path / "generators" / "seed-1.json"
+    first = json.loads(record.read_text())
+    del first["made_by"]["version"]
+    record.write_text(json.dumps(first))
+    trained(others, 1, replace(full, epochs=7))
+    assert epochs[5:] == []
+    monkeypatch.setattr(generator, "VERSION", generator.VERSION + 1)
+    trained(others, 1, replace(full, epochs=7))
+    assert epochs[5:] == [7]
+
+
+def test_what_makes_generators_has_the_version_that_it_says() -> None:
+    """Where this fails, the same recipe gives other generators: raise `VERSION`."""
+    generator = pytest.importorskip("hopflow.traffic.generator")
+    checkpoint = pytest.importorskip("hopflow.adversarial.checkpoint")
+    games = [recipe.game(1000, 2) for recipe in (generator.Recipe(), generator.PAPER)]
+    made_by = [checkpoint.fingerprint(game) for game in games]
+    made_by += [checkpoint.RECIPE, marginals.KNOTS, marginals.FINE_KNOTS, generator.NOISE]
+    assert (generator.VERSION, made_by) == (
+        1,
+        ["c7de4539485fbbf4", "1e45191f896370fb", 1, 33, 129, 32],
+    )
 
 
 def test_one_seed_has_no_interval(steps: list[Step]) -> None:
