@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +98,9 @@ def train(
     """Trains, or goes on training from the folder's checkpoint.
 
     The epoch is chosen by the log-likelihood of the validation data, with the width that suits them
-    best; test data are never looked at.
+    best; test data are never looked at. Looked at is every `plan.every`-th epoch, and the last one.
+    A training that goes on further ends as if it had been planned so: it does not choose what had
+    been the last epoch out of turn. One process at a time trains in a folder.
 
     Args:
         game: What is played.
@@ -106,20 +110,45 @@ def train(
         report: Called after each epoch.
     """
     digest = _digest(data, validation)
-    training = _resume(game, plan, digest)
     held = jax.device_put(jnp.asarray(data))
-    while (epoch := len(training.history) + 1) <= plan.epochs:
-        start = time.monotonic()
-        training.state, progress = game.epoch(training.state, held)
-        row = _row(epoch, progress, time.monotonic() - start)
-        looked = epoch % plan.every == 0 or epoch == plan.epochs
-        if looked:
-            row = _look(game, training, validation, plan, row)
-        training.history.append(row)
-        if looked:
-            _keep(game, training, plan, digest)
-        report(row)
+    with _alone(plan.folder):
+        training = _resume(game, plan, digest)
+        while (epoch := len(training.history) + 1) <= plan.epochs:
+            start = time.monotonic()
+            training.state, progress = game.epoch(training.state, held)
+            row = _row(epoch, progress, time.monotonic() - start)
+            looked = _in_turn(row, plan) or epoch == plan.epochs
+            if looked:
+                row = _look(game, training, validation, plan, row)
+                if _in_turn(row, plan):
+                    _choose(training, row)
+            training.history.append(row)
+            if looked:
+                _keep(game, training, plan, digest)
+            report(row)
+    if training.history:
+        last = training.history.pop()
+        _choose(training, last)
+        training.history.append(last)
     return training
+
+
+@contextmanager
+def _alone(folder: Path | None) -> Iterator[None]:
+    """Waits until nobody else trains in the folder."""
+    if folder is None:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        # Where a file system has no locks, two train the same and write the same.
+        with suppress(OSError):
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _in_turn(row: Row, plan: Plan) -> bool:
+    return row.epoch % plan.every == 0
 
 
 def _row(epoch: int, progress: Progress, seconds: float) -> Row:
@@ -132,9 +161,13 @@ def _look(
     (seed,) = np.random.SeedSequence([plan.seed, row.epoch]).generate_state(1)
     samples = game.sample(training.state, plan.samples, int(seed))
     found = parzen.choose_sigma(samples.reshape(len(samples), -1), validation)
-    if found.mean > training.best_parzen:
+    return replace(row, parzen=found.mean, sigma=found.sigma)
+
+
+def _choose(training: Training, row: Row) -> None:
+    """Takes the state of an epoch that was looked at, if it is better than all before."""
+    if row.parzen is not None and row.parzen > training.best_parzen:
         training.best, training.best_epoch = training.state, row.epoch
-    return Row(**{**asdict(row), "parzen": found.mean, "sigma": found.sigma})
 
 
 def _digest(*arrays: NDArray[np.float32]) -> str:
@@ -146,17 +179,19 @@ def _digest(*arrays: NDArray[np.float32]) -> str:
 
 
 def _keep(game: Game, training: Training, plan: Plan, digest: str) -> None:
+    """Writes checkpoints: the last state, and the best of those that were looked at in turn."""
     if plan.folder is None:
         return
     notes: dict[str, Any] = {
         "seed": plan.seed,
         "data": digest,
+        "every": plan.every,
+        "samples": plan.samples,
         "best_epoch": training.best_epoch,
         "history": [asdict(row) for row in training.history],
     }
-    best = plan.folder / "best.msgpack"
-    if training.best is training.state or not best.exists():
-        checkpoint.save(best, game, training.best, notes)
+    if training.best is training.state:
+        checkpoint.save(plan.folder / "best.msgpack", game, training.best, notes)
     checkpoint.save(plan.folder / "last.msgpack", game, training.state, notes)
 
 
@@ -166,14 +201,33 @@ def _resume(game: Game, plan: Plan, digest: str) -> Training:
         state = game.start(plan.seed)
         return Training(state, state)
     state, notes = checkpoint.load(path, game)
-    if notes["seed"] != plan.seed:
-        raise checkpoint.CheckpointError(f"{path}: has the seed {notes['seed']}, not {plan.seed}")
+    for name in ("seed", "every", "samples"):
+        # The first checkpoints do not tell all of these.
+        if (found := notes.get(name, getattr(plan, name))) != getattr(plan, name):
+            raise checkpoint.CheckpointError(
+                f"{path}: was trained with {name} = {found}, not {getattr(plan, name)}; choose "
+                "another folder"
+            )
     if notes["data"] != digest:
         raise checkpoint.CheckpointError(f"{path}: was made with other data; choose another folder")
-    best, _ = checkpoint.load(path.with_name("best.msgpack"), game)
     history = [Row(**row) for row in notes["history"]]
     if len(history) > plan.epochs:
         raise checkpoint.CheckpointError(
             f"{path}: has {len(history)} epochs already; allowed are as many or more"
         )
-    return Training(state, best, history, int(notes["best_epoch"]))
+    best_epoch = int(notes["best_epoch"])
+    if len(history) < plan.epochs:
+        if best_epoch % plan.every:
+            raise checkpoint.CheckpointError(
+                f"{path}: an earlier version of hopflow chose the last epoch out of turn; "
+                "choose another folder"
+            )
+        history = [row if _in_turn(row, plan) else _unseen(row) for row in history]
+    best = game.start(plan.seed)
+    if best_epoch:
+        best, _ = checkpoint.load(path.with_name("best.msgpack"), game)
+    return Training(state, best, history, best_epoch)
+
+
+def _unseen(row: Row) -> Row:
+    return replace(row, parzen=None, sigma=None)
