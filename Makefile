@@ -38,12 +38,18 @@ test-python: python-env ## tests of the Python package, and its types
 	$(ENV_PYTHON) -m mypy
 	$(ENV_PYTHON) -m pytest --quiet --numprocesses 2 --dist loadfile
 
+# Says that tests are left out; fails where HOPFLOW_REQUIRE asks for the browsers' tests.
+skip = case ",$$(printf %s "$$HOPFLOW_REQUIRE" | tr -d ' ')," in \
+	*,browser,*) echo "error: $(1). HOPFLOW_REQUIRE asks for browser" >&2; exit 1;; \
+	*) echo "skipped: $(1)";; \
+	esac
+
 # In Chromium and Firefox, where they are.
 test-page: ## tests of the playground and of `hopflow live` in browsers
 	@if ! command -v npm >/dev/null || ! test -d "$$(rustc --print target-libdir --target $(WASM))"; then \
-		echo "skipped: the playground needs npm and rustup target add $(WASM)"; \
+		$(call skip,the playground needs npm and rustup target add $(WASM)); \
 	elif ! command -v $(CHROMIUM) >/dev/null; then \
-		echo "skipped: the tests of the playground need Chromium"; \
+		$(call skip,the tests of the playground need Chromium); \
 	else \
 		$(MAKE) --no-print-directory playground && \
 		$(CARGO) build --quiet --locked --workspace --example hashes && \
@@ -55,15 +61,15 @@ test-page: ## tests of the playground and of `hopflow live` in browsers
 		if command -v $(FIREFOX) >/dev/null; then \
 			BROWSER=firefox FIREFOX="$$(command -v $(FIREFOX))" npm run --silent test; \
 		else \
-			echo "skipped: no Firefox ($(FIREFOX)): the playground was tested in Chromium alone"; \
+			$(call skip,no Firefox ($(FIREFOX)): the playground was tested in Chromium alone); \
 		fi; \
 	fi
 
 test-site: ## the site is made, its links lead somewhere, and it works in a browser
 	@if ! command -v npm >/dev/null || ! test -d "$$(rustc --print target-libdir --target $(WASM))"; then \
-		echo "skipped: the site needs npm and rustup target add $(WASM)"; \
+		$(call skip,the site needs npm and rustup target add $(WASM)); \
 	elif ! command -v $(CHROMIUM) >/dev/null; then \
-		echo "skipped: the tests of the site need Chromium"; \
+		$(call skip,the tests of the site need Chromium); \
 	else \
 		$(MAKE) --no-print-directory site && \
 		cd $(PAGE) && CHROMIUM="$$(command -v $(CHROMIUM))" npm run --silent test-site; \

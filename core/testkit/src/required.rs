@@ -1,8 +1,9 @@
 //! Tests that need more of a machine than every one has.
 
 /// What the environment may ask for in `HOPFLOW_REQUIRE`, names with commas between them: Linux's TCP over an
-/// emulated path, and hosts in network namespaces with TUN devices.
-const NAMES: [&str; 2] = ["linux-tcp", "netns"];
+/// emulated path, hosts in network namespaces with TUN devices, pages in browsers (the `Makefile` looks for it),
+/// and a campaign on SLURM (`python/tests/campaign/test_slurm.py` does).
+const NAMES: [&str; 4] = ["linux-tcp", "netns", "browser", "slurm"];
 
 /// What to say where something cannot be tested: an error if `required` asks for it.
 fn cannot(required: &str, name: &str, reason: &str) -> Result<String, String> {
@@ -50,7 +51,7 @@ mod tests {
         );
         let problem = cannot("linux", "linux-tcp", "not root").unwrap_err();
         assert!(
-            problem.contains("no \"linux\"; allowed: linux-tcp, netns"),
+            problem.contains("no \"linux\"; allowed: linux-tcp, netns, browser, slurm"),
             "{problem}"
         );
     }

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -66,10 +66,10 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def slurm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A controller and a node; skips the test where they cannot be started."""
+    """A controller and a node."""
     missing = [program for program in PROGRAMS if find(program) is None]
     if missing:
-        pytest.skip(f"no SLURM: {', '.join(missing)} missing (slurm-wlm, munge)")
+        leave_out(f"no SLURM: {', '.join(missing)} missing (slurm-wlm, munge)")
     (folder / "slurm.conf").write_text(
         CONFIGURATION.format(
             host=socket.gethostname().split(".")[0],
@@ -93,8 +93,16 @@ def slurm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
                 f"{path.name}: {path.read_text(errors='replace')[-300:]}"
                 for path in sorted(folder.glob("*.out"))
             )
-            pytest.skip(f"SLURM does not start here: {said}")
+            leave_out(f"SLURM does not start here: {said}")
         yield folder
+
+
+def leave_out(reason: str) -> NoReturn:
+    """Skips the test, unless `HOPFLOW_REQUIRE` asks for it, as `.ci/run` does."""
+    required = os.environ.get("HOPFLOW_REQUIRE", "").split(",")
+    if "slurm" in map(str.strip, required):
+        pytest.fail(f"{reason}. HOPFLOW_REQUIRE asks for slurm")
+    pytest.skip(reason)
 
 
 def free_ports(count: int) -> list[int]:
@@ -138,6 +146,15 @@ def end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(10)
     process.kill()
+
+
+def test_what_is_required_is_not_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOPFLOW_REQUIRE", "netns,browser")
+    with pytest.raises(pytest.skip.Exception):
+        leave_out("no SLURM")
+    monkeypatch.setenv("HOPFLOW_REQUIRE", "netns, slurm")
+    with pytest.raises(pytest.fail.Exception, match=r"no SLURM\. HOPFLOW_REQUIRE asks for slurm"):
+        leave_out("no SLURM")
 
 
 def test_a_campaign_runs_through_slurm(
