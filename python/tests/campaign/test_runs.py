@@ -159,6 +159,9 @@ def test_a_file_that_changes_makes_another_campaign(small: dict[str, Any], tmp_p
         Campaign(scenario, vary=vary, **asked).run(report=False, progress=False)
     assert len(list((tmp_path / "out" / "requests").iterdir())) == 1
     assert results.runs.num_rows == 4
+    # Who made runs of the old file makes those of the new one.
+    other = Campaign(scenario, networks=2, out=tmp_path / "other")
+    assert other.run(report=False, progress=False).manifest["complete"]
     pages.write_text(LOADS.format(size=20_000))
     Campaign(scenario, **asked).run(report=False, progress=False)
     assert results.runs.num_rows == 4
