@@ -3,8 +3,8 @@
 
 A record is a folder of `study/reproductions/records`: the `values.csv` that an experiment wrote, without
 curves of more than 40 points (courses over time), and `record.json`, which says how: version, commit,
-command, and of what the program makes seeds, how long the runs took one after the other, the hash of the results, and a hash of the
-golden hashes of each transport that was run. Between `<!-- record: ... -->` and `<!-- end of record -->`,
+command, a hash of `values.csv`, and a hash of the golden hashes of each transport that was run; of runs that the
+program made also seeds, how long they took one after the other, and the hash of their results. Between `<!-- record: ... -->` and `<!-- end of record -->`,
 pages of `docs` have what this tool makes of records:
 
     <!-- record: counts -->                        how many values and claims have which verdict
@@ -17,7 +17,8 @@ pages of `docs` have what this tool makes of records:
     <!-- record: cases ID QUANTITY [at X] -->      values of a quantity, a row for each case; of curves, at X
     <!-- record: differences ID FIRST: QUANTITY -->  claims of FIRST and a quantity, a row for each case
 
-`check` compares pages and records, and records and golden hashes. `write` writes the pages.
+`check` compares pages and records, and records with their hashes, with the bands and claims of the data
+files, and with golden hashes. `write` writes the pages.
 `add FOLDER` makes a record of a folder that `hopflow reproduce` wrote, by a program that was built from
 the commit `--commit`.
 Exit status: 0 if all is well, 1 if something is not.
@@ -27,6 +28,7 @@ import argparse
 import collections
 import csv
 import hashlib
+import itertools
 import json
 import re
 import subprocess
@@ -44,7 +46,11 @@ PAGES = tuple(f"docs/{page}.md" for page in ("joint", "observer", "reproductions
 # Evaluations with goals of our own, which do not count as values and claims of papers.
 OWN = ("joint", "joint-networks", "joint-shares")
 VERDICTS = ("reproduced", "not reproduced", "undecided")
-BLOCK = re.compile(r"<!-- record: (.*?) -->\n.*?<!-- end of record -->", re.DOTALL)
+# What a quantity is called of which some runs have no value.
+WITH_VALUE = ": runs with a value"
+BEGIN = "<!-- record: "
+# A block ends before the next one begins: text after a block without an end is not taken for its table.
+BLOCK = re.compile(rf"{BEGIN}([^\n]*?) -->\n(?:(?!{BEGIN}).)*?<!-- end of record -->", re.DOTALL)
 
 
 def golden(presets):
@@ -93,12 +99,12 @@ def add(folder, commit, given=""):
         ["git", "rev-parse", "--short=7", commit], cwd=ROOT, check=True, capture_output=True, text=True
     )
     in_python = folder / "experiment.json"
-    made = of_python(in_python, kept, given) if in_python.is_file() else of_program(folder / "manifest.json", kept)
+    made = of_python(in_python, given) if in_python.is_file() else of_program(folder / "manifest.json", kept)
     name = made["experiment"]
     record = RECORDS / name
     record.mkdir(parents=True, exist_ok=True)
     (record / "values.csv").write_text(kept, encoding="utf-8")
-    about = {"experiment": name, "commit": commit.stdout.strip(), **made}
+    about = {"experiment": name, "commit": commit.stdout.strip(), **made, "values": short(kept)}
     (record / "record.json").write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     print(f"{record.relative_to(ROOT)}: {len(values(name))} values")
 
@@ -114,7 +120,7 @@ def of_program(manifest, kept):
         "seeds": sorted({run["seed"] for run in runs}) or manifest["seeds"],
         "runs": len(runs),
         "seconds": round(sum(run["wall_seconds"] for run in runs), 1),
-        "results": short("".join(run["results"] for run in runs) or kept),
+        **({"results": short("".join(run["results"] for run in runs))} if runs else {}),
         "golden": golden(presets(manifest["scenario_toml"])) if runs else of_curves(kept),
     }
 
@@ -125,14 +131,14 @@ def of_curves(kept):
     return {preset: hashes for preset, hashes in sorted(golden(transports).items()) if hashes}
 
 
-def of_python(marker, kept, given):
+def of_python(marker, given):
     """How results of the Python package were made; what it has simulated lies in folders beside the marker."""
     name = json.loads(marker.read_text(encoding="utf-8"))["experiment"]
     command = f"python -m hopflow reproduce {name} {given}".strip()
     manifests = marker.parent.glob("*/manifest.json")
     scenarios = [json.loads(manifest.read_text(encoding="utf-8"))["scenario_toml"] for manifest in manifests]
     simulated = sorted({preset for text in scenarios for preset in presets(text)})
-    return {"experiment": name, "command": command, "results": short(kept), "golden": golden(simulated)}
+    return {"experiment": name, "command": command, "golden": golden(simulated)}
 
 
 def without_courses(text):
@@ -541,49 +547,174 @@ def block(order):
 def page(text):
     """A page with all its tables made anew."""
     def made(match):
-        return f"<!-- record: {match[1]} -->\n{block(match[1])}\n<!-- end of record -->"
+        return f"{BEGIN}{match[1]} -->\n{block(match[1])}\n<!-- end of record -->"
 
     return BLOCK.sub(made, text)
 
 
-def bands_differ(name):
-    """Whether a record was judged by other bands than the data file has now."""
-    now, of_quantities = {}, {}
-    file = EXPERIMENTS / f"{name}.toml"
-    data = tomllib.loads((file if file.is_file() else BANDS_IN_PYTHON).read_text(encoding="utf-8"))
+def unended(text):
+    r"""The blocks of a page that do not end.
+
+    >>> unended("<!-- record: A -->\n\nprose\n\n<!-- record: B -->\n<!-- end of record -->")
+    ['A']
+    """
+    return re.findall(rf"{BEGIN}(.*?) -->", BLOCK.sub("", text))
+
+
+def bands_of(data, name):
+    """The bands of a data file: of curves by quantity, transport and x, of experiments in Python by quantity.
+
+    >>> curve = {"quantity": "rate", "transport": "a", "paper": [[1, 100, 95, 105]], "whole": [2, 1, 3]}
+    >>> bands_of({"curves": [curve]}, "")
+    ({('rate', 'a', 1.0): [100, 95, 105], ('rate', 'a', None): [2, 1, 3]}, {})
+    >>> bands_of({"band": [{"figure": "f", "quantity": "rate", "high": 3}]}, "f")
+    ({}, {'rate': [3]})
+    """
+    bands, of_quantities = {}, {}
     for curve in data.get("curves", []):
         key = curve["quantity"], curve["transport"]
         for x, *of in curve.get("paper", []):
-            now[(*key, float(x))] = of
+            bands[(*key, float(x))] = of
         if "whole" in curve:
-            now[(*key, None)] = curve["whole"]
+            bands[(*key, None)] = curve["whole"]
     for band in data.get("band", []):
         if band["figure"] == name:
             of_quantities[band["quantity"]] = [band[key] for key in ("paper", "low", "high") if key in band]
-    for value in values(name):
+    return bands, of_quantities
+
+
+def direction(how, unit):
+    """The ends of the band of a claim, as a record has them.
+
+    >>> direction("lower", "%"), direction("higher", "s"), direction({"within": 25}, "%")
+    ((None, 0.0), (0.0, None), (-25.0, 25.0))
+    >>> direction({"not-below": 2}, "%"), direction({"not-below": 2}, "s")
+    ((-2.0, None), (None, None))
+    """
+    if isinstance(how, str):
+        return {"lower": (None, 0.0), "higher": (0.0, None)}[how]
+    # Without ratios no percentage can be judged.
+    if unit != "%":
+        return None, None
+    return (-float(how["within"]), float(how["within"])) if "within" in how else (-float(how["not-below"]), None)
+
+
+def claims_of(data):
+    """The claims and trends of a data file: how things differ, by what a record's values of them are.
+
+    >>> claim = {"quantity": "rate", "first": "a", "from": ["b", "c"], "is": "lower"}
+    >>> claims_of({"claims": [claim]})
+    {('rate', None, 'a vs b', None): 'lower', ('rate', None, 'a vs c', None): 'lower'}
+    >>> trend = {"quantity": "rate", "transports": ["a"], "x": [1, 2], "is": "higher"}
+    >>> claims_of({"trends": [trend]})
+    {('rate', 1.0, 'a', 2.0): 'higher'}
+    """
+    made = {}
+    for claim in data.get("claims", []):
+        for x in claim.get("x") or [None]:
+            for other in claim["from"]:
+                made[claim["quantity"], None, f"{claim['first']} vs {other}", x if x is None else float(x)] = claim["is"]
+    for trend in data.get("trends", []):
+        for before, x in itertools.pairwise(trend["x"]):
+            for transport in trend["transports"]:
+                made[trend["quantity"], float(before), transport, float(x)] = trend["is"]
+    return made
+
+
+def claimed(value):
+    """What a claim of a record is of: a key of `claims_of`.
+
+    >>> claimed({"quantity": "rate: difference", "transport": "a vs b", "x": ""})
+    ('rate', None, 'a vs b', None)
+    >>> claimed({"quantity": "rate: change from 1", "transport": "a", "x": "2"})
+    ('rate', 1.0, 'a', 2.0)
+    """
+    quantity, change, before = value["quantity"].removesuffix(": difference").partition(": change from ")
+    return quantity, float(before) if change else None, value["transport"], x_of(value)
+
+
+def x_of(value):
+    """The swept value, as a number."""
+    return float(value["x"]) if value["x"] else None
+
+
+def other_claims(data, found):
+    """Claims of a record that its data file does not make so, and claims of the file that it lacks.
+
+    >>> data = {"claims": [{"quantity": "rate", "first": "a", "from": ["b"], "is": "lower"}]}
+    >>> value = {"quantity": "rate: difference", "unit": "%", "transport": "a vs b", "x": "", "band_low": "", "band_high": "0"}
+    >>> list(other_claims(data, [value]))
+    []
+    >>> list(other_claims(data, [value | {"band_low": "-25", "band_high": "25"}]))
+    ['rate, a vs b']
+    >>> list(other_claims({}, [value])), list(other_claims(data, []))
+    (['rate, a vs b'], ['rate, a vs b'])
+    >>> list(other_claims(data, [{"quantity": "rate" + WITH_VALUE, "transport": "b", "x": ""}]))
+    []
+    """
+    claims = claims_of(data)
+    made = {claimed(value): value for value in found if is_claim(value)}
+    # Where some runs have no value there may be nothing to compare.
+    scarce = {
+        (value["quantity"].removesuffix(WITH_VALUE), value["transport"], x_of(value))
+        for value in found
+        if value["quantity"].endswith(WITH_VALUE)
+    }
+    for key in claims | made:
+        quantity, before, transports, x = key
+        if key in made:
+            ends = tuple(float(made[key][end]) if made[key][end] else None for end in ("band_low", "band_high"))
+            differs = key not in claims or ends != direction(claims[key], made[key]["unit"])
+        else:
+            compared = {(quantity, transport, x) for transport in transports.split(" vs ")}
+            compared |= {(quantity, transports, before)} if before is not None else set()
+            differs = not compared & scarce
+        if differs:
+            yield f"{quantity}, {transports}"
+
+
+def other_bands(data, name, found):
+    """Values of a record that its data file has another band for."""
+    bands, of_quantities = bands_of(data, name)
+    for value in found:
         # What no run has is counted, in a band of its own.
-        if not is_claim(value) and not value["quantity"].endswith(": runs with a value"):
-            key = value["quantity"], value["transport"], float(value["x"]) if value["x"] else None
-            was = [value[end] for end in ("paper", "band_low", "band_high")]
-            wanted = now.get(key, [])
-            # Of the arms of an experiment in Python one is judged, at each seed.
-            if not value["transport"] or value["verdict"] != "not judged":
-                wanted = wanted or of_quantities.get(value["quantity"], [])
-            if [float(number) for number in was if number] != [float(number) for number in wanted]:
-                yield f"the record of {name} was judged by other bands: {value['quantity']}, {value['transport']}"
-                return
+        if is_claim(value) or value["quantity"].endswith(WITH_VALUE):
+            continue
+        wanted = bands.get((value["quantity"], value["transport"], x_of(value)), [])
+        # Of the arms of an experiment in Python one is judged, at each seed.
+        if not value["transport"] or value["verdict"] != "not judged":
+            wanted = wanted or of_quantities.get(value["quantity"], [])
+        was = [value[end] for end in ("paper", "band_low", "band_high")]
+        if [float(number) for number in was if number] != [float(number) for number in wanted]:
+            yield f"{value['quantity']}, {value['transport']}"
+
+
+def bands_differ(name):
+    """Whether a record was judged by other bands or claims than the data file has now."""
+    file = EXPERIMENTS / f"{name}.toml"
+    data = tomllib.loads((file if file.is_file() else BANDS_IN_PYTHON).read_text(encoding="utf-8"))
+    found = values(name)
+    for what in itertools.islice(itertools.chain(other_bands(data, name, found), other_claims(data, found)), 1):
+        yield f"the record of {name} was judged by other bands: {what}"
 
 
 def problems():
     """What is wrong with records and pages."""
     for name in names():
         yield from bands_differ(name)
+        if about(name).get("values") != short((RECORDS / name / "values.csv").read_text(encoding="utf-8")):
+            yield f"the record of {name} has other values than were recorded: the hash of its values.csv does not fit"
         for preset, hashes in about(name)["golden"].items():
             if golden([preset])[preset] != hashes:
                 yield f"the record of {name} was made by another `{preset}`: its golden hashes have changed since"
     for path in PAGES:
         file = ROOT / path
-        if file.is_file() and page(file.read_text(encoding="utf-8")) != file.read_text(encoding="utf-8"):
+        if not file.is_file():
+            continue
+        text = file.read_text(encoding="utf-8")
+        for order in unended(text):
+            yield f"{path}: the block of the record {order} has no end"
+        if page(text) != text:
             yield f"{path} differs from its records: `tools/records.py write` writes it"
 
 
