@@ -13,6 +13,7 @@ Exit status: 0 if all is well, 1 if something is not.
 """
 
 import argparse
+import collections
 import datetime
 import hashlib
 import json
@@ -43,12 +44,12 @@ def number(value):
 def lines_of(data):
     """What a data file says, by figure: the source, and a line for each value, claim and trend.
 
-    >>> curve = dict(figure="f", quantity="rate", transport="a", paper=[[1, 100, 95, 105]])
+    >>> curve = dict(figure="f", quantity="rate", unit="kB/s", transport="a", paper=[[1, 100, 95, 105]])
     >>> claim = dict(figure="f", quantity="rate", first="a", **{"from": ["b"]}, **{"is": "lower"})
     >>> said = lines_of(dict(experiment=dict(sources=dict(f="section 1")), curves=[curve], claims=[claim]))
     >>> print(*said["f"], sep="\\n")
     source: section 1
-    rate, a, at 1: 100 in 95 to 105
+    rate (kB/s), a, at 1: 100 in 95 to 105
     claim: rate, a lower than b
     """
     said = {}
@@ -58,7 +59,8 @@ def lines_of(data):
         said.setdefault(figure, [f"source: {sources.get(figure, 'not stated')}"]).append(line)
 
     for curve in data.get("curves", []):
-        name = f"{curve['quantity']}, {curve['transport']}"
+        unit = f" ({curve['unit']})" if curve["unit"] else ""
+        name = f"{curve['quantity']}{unit}, {curve['transport']}"
         for x, value, low, high in curve.get("paper", []):
             say(curve["figure"], f"{name}, at {number(x)}: {band(value, low, high)}")
         if "whole" in curve:
@@ -126,11 +128,25 @@ def digest(*parts):
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
+def without(lines, others):
+    """The lines that others have not, in their order; one that stands there more often is over so often.
+
+    >>> without(["a", "b", "a"], ["a"]), without(["a"], ["a", "a"])
+    (['b', 'a'], [])
+    """
+    left, found = collections.Counter(others), []
+    for line in lines:
+        if left[line]:
+            left[line] -= 1
+        else:
+            found.append(line)
+    return found
+
+
 def change(name, before, old, new, why, date):
     """An entry of the history: what left, what came, and the hash that links it."""
-    removed = [line for line in old if line not in new]
-    added = [line for line in new if line not in old]
     after = digest(before, why, date, *new)
+    removed, added = without(old, new), without(new, old)
     return {"of": name, "date": date, "why": why, "removed": removed, "added": added, "before": before, "after": after}
 
 
@@ -156,6 +172,8 @@ def problems(lock, said):
     >>> print(*problems(lock, {"a: f": ["x: 1 in 0 to 3"]}), sep="\n")
     a: f: says "x: 1 in 0 to 3", of which the lock knows nothing
     a: f: "x: 1 in 0 to 2" of the lock is gone
+    >>> print(*problems(lock, {"a: f": ["x: 1 in 0 to 2", "x: 1 in 0 to 2"]}))
+    a: f: says "x: 1 in 0 to 2", of which the lock knows nothing
     >>> lock["band"][0]["says"] = ["x: 1 in 0 to 3"]
     >>> print(*problems(lock, {"a: f": ["x: 1 in 0 to 3"]}))
     a: f: the lock itself was changed: its hash does not fit
@@ -163,12 +181,10 @@ def problems(lock, said):
     bands = {entry["of"]: entry for entry in lock["band"]}
     for name in sorted(set(bands) | set(said)):
         old, new = bands.get(name, {}).get("says", []), said.get(name, [])
-        for line in new:
-            if line not in old:
-                yield f'{name}: says "{line}", of which the lock knows nothing'
-        for line in old:
-            if line not in new:
-                yield f'{name}: "{line}" of the lock is gone'
+        for line in without(new, old):
+            yield f'{name}: says "{line}", of which the lock knows nothing'
+        for line in without(old, new):
+            yield f'{name}: "{line}" of the lock is gone'
     last, says = {}, {}
     for entry in lock["change"]:
         name = entry["of"]
@@ -176,11 +192,10 @@ def problems(lock, said):
             yield f"{name}: the change of {entry['date']} does not follow the one before"
         if not entry["why"].strip():
             yield f"{name}: the change of {entry['date']} has no reason"
-        gone = [line for line in entry["removed"] if line not in says.get(name, [])]
+        gone = without(entry["removed"], says.get(name, []))
         if gone:
             yield f'{name}: the change of {entry["date"]} removes "{gone[0]}", which was not there'
-        kept = [line for line in says.get(name, []) if line not in entry["removed"]]
-        says[name] = sorted(kept + entry["added"])
+        says[name] = sorted(without(says.get(name, []), entry["removed"]) + entry["added"])
         last[name] = entry["after"]
     for name, entry in bands.items():
         why = next((c for c in reversed(lock["change"]) if c["of"] == name), None)
