@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
+import json
 import math
 import os
 import re
@@ -77,12 +78,15 @@ def times(run: Path, size: int | None) -> np.ndarray:
 
 
 def downloads(folder: Path) -> dict[str, dict[int, dict[str, np.ndarray]]]:
-    """Times of downloads by transport, network and kind."""
+    """Times of downloads by transport, network and kind.
+
+    Of the runs in the manifest alone: the folder may hold others, of earlier calls.
+    """
     found: dict[str, dict[int, dict[str, np.ndarray]]] = {}
-    for run in sorted((folder / "runs").iterdir()):
-        transport, network = re.fullmatch(r"(.*)-n(\d+)-s\d+-[0-9a-f]+", run.name).groups()
-        of_kind = {kind: times(run, size) for kind, size in KINDS}
-        found.setdefault(transport, {})[int(network)] = of_kind
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for run in manifest["runs"]:
+        of_kind = {kind: times(folder / run["folder"], size) for kind, size in KINDS}
+        found.setdefault(run["transport"], {})[run["network"]] = of_kind
     return found
 
 
