@@ -12,7 +12,8 @@ for each. It needs root, as that script does.
 For each setting and system it prints the rate of all downloads together, the time to the first byte
 of the downloads and of probes (small fetches on circuits of their own while the downloads run), and
 the CPU time of each process for each megabyte (10^6 bytes) of payload; and ratios of pairs of rounds with
-95 % intervals: of each transport to tor, and of each further transport to the first.
+95 % intervals: of each transport to tor, and of each further transport to the first. Rounds in which a side
+delivered nothing have no ratio; the line says so.
 """
 
 import argparse
@@ -31,8 +32,30 @@ NODES = ["g1", "m1", "e1"]
 # Ports of the first transport; each further one has the next.
 HOPFLOW_SOCKS = 9150
 HOPFLOW_PORT = 6000
-# Two-sided 97.5 % quantiles of Student's t by degrees of freedom; beyond, the normal one.
-T = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13]
+# 97.5 % quantiles of Student's t for one degree of freedom and more, and of the normal distribution.
+T = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228]
+Z = 1.959964
+
+
+def student_t(freedom):
+    """The 97.5 % quantile of Student's t; beyond the table by the expansion of Cornish and Fisher.
+
+    >>> [round(student_t(freedom), 2) for freedom in (1, 10, 11, 15, 16, 30, 120)]
+    [12.71, 2.23, 2.2, 2.13, 2.12, 2.04, 1.98]
+    """
+    if freedom <= len(T):
+        return T[freedom - 1]
+    first = (Z**3 + Z) / (4 * freedom)
+    return Z + first + (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
+
+
+def usable(pairs):
+    """The pairs that have a ratio: neither side delivered nothing, nor lacks a value.
+
+    >>> usable([(2, 1), (0, 1), (math.nan, 1), (3, 0)])
+    [(2, 1)]
+    """
+    return [(a, b) for a, b in pairs if a > 0 and b > 0]
 
 
 def interval_of_ratio(pairs):
@@ -46,15 +69,30 @@ def interval_of_ratio(pairs):
     >>> [round(x, 3) for x in interval_of_ratio([(3, 1)])]
     [3.0, nan, nan]
     """
-    logs = [math.log(a / b) for a, b in pairs if a > 0 and b > 0]
+    logs = [math.log(a / b) for a, b in pairs]
     if not logs:
         return math.nan, math.nan, math.nan
     mean = statistics.fmean(logs)
     if len(logs) < 2:
         return math.exp(mean), math.nan, math.nan
-    t = T[len(logs) - 2] if len(logs) - 2 < len(T) else 1.96
-    half = t * statistics.stdev(logs) / math.sqrt(len(logs))
+    half = student_t(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
     return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def comparison(pairs):
+    """The ratio of all pairs that have one, with its interval and how many they are.
+
+    >>> comparison([(2, 1), (2, 1)])
+    '2.00 (2.00 to 2.00), 2 pairs'
+    >>> comparison([(2, 1), (2, 1), (0, 1)])
+    '2.00 (2.00 to 2.00), ONLY 2 of 3 pairs: a side of the others has no value'
+    """
+    used = usable(pairs)
+    mean, low, high = interval_of_ratio(used)
+    ratio = f"{mean:.2f} ({low:.2f} to {high:.2f})"
+    if len(used) == len(pairs):
+        return f"{ratio}, {len(pairs)} pairs"
+    return f"{ratio}, ONLY {len(used)} of {len(pairs)} pairs: a side of the others has no value"
 
 
 def quantile(values, share):
@@ -251,8 +289,7 @@ def report(rounds, options):
     for above, below in ratios:
         pairs = list(zip(by_system[above], by_system[below]))
         for name, value in wanted.items():
-            mean, low, high = interval_of_ratio([(value(a), value(b)) for a, b in pairs])
-            print(f"{above} / {below}, {name}: {mean:.2f} ({low:.2f} to {high:.2f})", flush=True)
+            print(f"{above} / {below}, {name}: {comparison([(value(a), value(b)) for a, b in pairs])}", flush=True)
 
 
 def arguments():
