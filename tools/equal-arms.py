@@ -5,7 +5,8 @@ Our rule of BackTap was chosen by experiment. Here every transport has the same 
 parameters are searched over a grid, on networks with seeds that the evaluation never uses. What a point
 scores is the product of two times to the last byte, of web pages and of bulk files: the medians of a
 network, as means over the networks. The best point, and the transport as it comes, are then compared on
-other networks, with buckets that are refilled every 10 ms and every 100 ms for all of them.
+other networks, with buckets that are refilled every 10 ms and every 100 ms for all of them. A point without
+a value on one of the networks is never the best; means of fewer networks than all say of how many.
 Writes `equal-arms.json` into the folder of the results and prints tables in Markdown. Runs that are there
 already are not made again.
 
@@ -103,9 +104,14 @@ def run(program, text, folder):
 
 
 def score(found, label):
-    """The product of both times; infinite where one is not known."""
-    times = [found[key][label]["mean"] for key in QUANTITIES]
-    return math.prod(math.inf if time is None else time for time in times)
+    """The product of both times; infinite where one is not known of all networks.
+
+    >>> found = {key: {"a": {"mean": 2.0, "n": 3}, "b": {"mean": 1.0, "n": 1}} for key in QUANTITIES}
+    >>> score(found, "a"), score(found, "b")
+    (4.0, inf)
+    """
+    rows = [found[key][label] for key in QUANTITIES]
+    return math.prod(row["mean"] if row["n"] == len(SEARCH) else math.inf for row in rows)
 
 
 def search(program, text, folder, refill):
@@ -115,6 +121,8 @@ def search(program, text, folder, refill):
         arms = {f"{preset}+{number}": (preset, options) for number, options in enumerate(points(grid))}
         found = run(program, scenario(text, arms, SEARCH, refill), folder / f"search-{preset}")
         label = min(arms, key=lambda label: score(found, label))
+        if math.isinf(score(found, label)):
+            raise SystemExit(f"no point of {preset} has times of pages and bulk files on all networks of the search")
         best[preset] = {"options": arms[label][1], "points": len(arms)}
     return best
 
@@ -128,30 +136,37 @@ def evaluate(program, text, folder, best, refill):
 
 
 def cell(row):
-    """A mean with its interval, as tables show it.
+    """A mean with its interval, as tables show it; of fewer networks than all, with their number.
 
-    >>> cell({"mean": 0.4781, "ci_low": 0.45, "ci_high": 0.5})
+    >>> cell({"mean": 0.4781, "ci_low": 0.45, "ci_high": 0.5, "n": len(EVALUATION)})
     '0.478 [0.450, 0.500]'
+    >>> cell({"mean": 0.4781, "ci_low": 0.45, "ci_high": 0.5, "n": 4})
+    '0.478 [0.450, 0.500] (n = 4)'
     """
     if row["mean"] is None:
         return ""
     digits = 3 if row["mean"] < 10 else 1
     interval = "" if row["ci_low"] is None else f" [{row['ci_low']:.{digits}f}, {row['ci_high']:.{digits}f}]"
-    return f"{row['mean']:.{digits}f}{interval}"
+    return f"{row['mean']:.{digits}f}{interval}{fewer(row)}"
+
+
+def fewer(row):
+    """Of how many networks a value is, if not of all of the evaluation."""
+    return "" if row["n"] == len(EVALUATION) else f" (n = {row['n']})"
 
 
 def difference(row):
     """A difference to the first transport in percent, network by network, as tables show it.
 
-    >>> difference({"difference": {"percent": {"mean": -32.04, "ci_low": -35.3, "ci_high": -28.6}}})
-    '−32 % [−35, −29]'
+    >>> difference({"difference": {"percent": {"mean": -32.04, "ci_low": -35.3, "ci_high": -28.6, "n": 9}}})
+    '−32 % [−35, −29] (n = 9)'
     """
     percent = (row.get("difference") or {}).get("percent")
     if percent is None:
         return ""
     digits = 0 if abs(percent["mean"]) >= 10 else 1
     mean, low, high = (f"{percent[key]:.{digits}f}" for key in ("mean", "ci_low", "ci_high"))
-    return f"{mean} % [{low}, {high}]".replace("-", "−")
+    return f"{mean} % [{low}, {high}]".replace("-", "−") + fewer(percent)
 
 
 def table(results, show):
