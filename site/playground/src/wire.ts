@@ -37,7 +37,9 @@ export interface UserView {
   hops: Hop[];
   /** Bytes that wait at the source. */
   pending: number;
+  /** Bytes packaged so far, without what was lost with closed circuits. */
   packaged: number;
+  /** Bytes delivered so far, over all circuits that the user had. */
   delivered: number;
   /** Requested at, bytes received, bytes in all. */
   transfer: [number, number, number | null] | null;

@@ -1,12 +1,13 @@
 //! Faults of relays: what a scenario may say, and what is drawn from it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use hopflow_lab::run::{Campaign, Silent};
+use hopflow_lab::run::{Campaign, Job, Silent, Watched};
 use hopflow_lab::scenario::Scenario;
 use hopflow_results::{FailCause, FaultKind, Folder, Tables};
 use hopflow_sim::spec::{Fault, FaultKind as Kind};
-use hopflow_units::{Duration, Rate};
+use hopflow_units::{Bytes, Duration, Rate};
 
 const NETWORK: &str = r#"
 name = "faults"
@@ -233,4 +234,32 @@ fn downloads_that_are_broken_off_are_listed_with_their_cause() {
     assert!(failure.ttfb_s.is_some() && !failure.endless, "{failure:?}");
     assert!(failure.end_s >= 4.0 && failure.end_s < 4.2, "{failure:?}");
     assert!(found.circuits[0].closed);
+}
+
+#[test]
+fn what_is_seen_as_delivered_never_decreases_when_relays_die() {
+    let many = "workload = \"bulk\"\ncount = 12\n";
+    let text = NETWORK.replace("workload = \"bulk\"\n", many);
+    let text = text.replace("name = \"exit\"\n", "name = \"exit\"\ncount = 4\n");
+    let faults =
+        "[[faults]]\nwhat = \"stop\"\nat = { uniform = [\"1 s\", \"9 s\"] }\nshare = 0.6\n";
+    let scenario = Scenario::parse(&format!("{text}{faults}"), "faults.toml").unwrap();
+    let scenario = Arc::new(scenario);
+    let job = &Job::plan(&scenario, "").unwrap()[0];
+    let mut run = Watched::new(job, Duration::from_millis(10)).unwrap();
+    let mut before = [Bytes::ZERO; 12];
+    let mut without_circuit = 0;
+    for step in 1..=200 {
+        run.advance(Duration::from_millis(50 * step));
+        for (user, before) in run.view().users.iter().zip(&mut before) {
+            assert!(user.delivered >= *before, "{user:?}, before: {before:?}");
+            assert!(user.packaged >= user.delivered, "{user:?}");
+            without_circuit += u32::from(user.hops.is_empty() && !user.delivered.is_zero());
+            *before = user.delivered;
+        }
+    }
+    let found = run.finish();
+    assert!(without_circuit > 0 && !found.rebuilt.is_empty());
+    let delivered = found.circuits.iter().map(|user| user.delivered_bytes);
+    assert!(delivered.eq(before.iter().map(|bytes| bytes.get())));
 }

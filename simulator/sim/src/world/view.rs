@@ -13,7 +13,7 @@ use super::outbox::Arrival;
 use super::packets::{Content, Packet};
 use super::partition::Partition;
 use super::pipe::Pipe;
-use super::users::Directions;
+use super::users::{Directions, Sink};
 use super::watched::Watched;
 use super::world::World;
 use crate::outcome::Download;
@@ -58,9 +58,10 @@ pub struct UserView {
     pub hops: Vec<HopView>,
     /// Bytes that wait at the source to be packaged.
     pub pending: Bytes,
-    /// Bytes that the source has packaged into cells of the present circuits: R(t).
+    /// Bytes that the source has packaged into cells so far, without what was lost with closed
+    /// circuits: R(t).
     pub packaged: Bytes,
-    /// Bytes that have been delivered of these: W(t).
+    /// Bytes that have been delivered so far, over all circuits that the user had: W(t).
     pub delivered: Bytes,
     /// What the user is waiting for.
     pub transfer: Option<TransferView>,
@@ -144,10 +145,15 @@ impl World {
         let all = &self.partitions[0];
         let mut users = vec![UserView::NONE; watched.count];
         for user in &watched.users {
-            if user.from <= self.now
-                && let Some(view) = view_user(user, &all.lanes)
-            {
-                users[user.user as usize] = view;
+            let Some(sink) = sink(user, &all.lanes) else {
+                continue;
+            };
+            let present = (user.from <= self.now).then(|| view_user(user, sink, &all.lanes));
+            let view = &mut users[user.user as usize];
+            match present.flatten() {
+                Some(present) => *view = present,
+                None if view.hops.is_empty() => *view = UserView::without_circuit(sink),
+                None => {}
             }
         }
         WorldView {
@@ -234,10 +240,25 @@ impl UserView {
         delivered: Bytes::ZERO,
         transfer: None,
     };
+
+    /// What was delivered over earlier circuits stays.
+    fn without_circuit(sink: &Sink) -> Self {
+        Self {
+            packaged: sink.bytes,
+            delivered: sink.bytes,
+            ..Self::NONE
+        }
+    }
+}
+
+/// Where a user's data is delivered.
+fn sink<'a>(user: &Directions, lanes: &'a [Lane]) -> Option<&'a Sink> {
+    let at = user.ends[CircuitEnd::sink(user.measured) as usize];
+    lanes[at.machine as usize].sink(at.end, at.index)
 }
 
 /// What a user has, if its circuits are there.
-fn view_user(user: &Directions, lanes: &[Lane]) -> Option<UserView> {
+fn view_user(user: &Directions, sink: &Sink, lanes: &[Lane]) -> Option<UserView> {
     let senders = user.legs.iter().flat_map(|leg| leg.senders(user.measured));
     let hops = senders.map(|(at, circuit)| {
         let host = &lanes[at.machine()].machine.node(at.position).host;
@@ -246,17 +267,12 @@ fn view_user(user: &Directions, lanes: &[Lane]) -> Option<UserView> {
         Some(HopView { machine, flow })
     });
     let hops = hops.collect::<Option<Vec<_>>>()?;
-    let sink = CircuitEnd::sink(user.measured);
-    let [source, sink] = [1 - sink as usize, sink as usize].map(|end| {
-        let at = user.ends[end];
-        (&lanes[at.machine as usize], at)
-    });
-    let (lane, at) = source;
+    let at = user.ends[CircuitEnd::sink(user.measured.reverse()) as usize];
+    let lane = &lanes[at.machine as usize];
     let endpoint = lane.endpoint(at.end, at.index);
     let host = &lane.machine.node(endpoint.position).host;
     let stream = host.stream_view(endpoint.stream);
-    let (lane, at) = sink;
-    let sink = lane.sink(at.end, at.index)?;
+    let packaged = stream.map_or(Bytes::ZERO, |stream| stream.packaged);
     let transfer = sink
         .under_way()
         .map(|(requested, received, size)| TransferView {
@@ -267,8 +283,9 @@ fn view_user(user: &Directions, lanes: &[Lane]) -> Option<UserView> {
     Some(UserView {
         hops,
         pending: stream.map_or(Bytes::ZERO, |stream| stream.pending),
-        packaged: stream.map_or(Bytes::ZERO, |stream| stream.packaged),
-        delivered: sink.bytes - sink.before,
+        // A circuit that is there, but that the user does not have yet, has packaged nothing.
+        packaged: (sink.before + packaged).max(sink.bytes),
+        delivered: sink.bytes,
         transfer,
     })
 }
