@@ -1,6 +1,8 @@
 //! Showing how far the runs are, and stopping them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{OnceLock, mpsc};
+use std::thread;
 use std::time::Instant;
 
 use hopflow_lab::run::Monitor;
@@ -11,14 +13,35 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Set by the first Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// What is undone before the second Ctrl-C ends the program.
+static UNDO: OnceLock<fn()> = OnceLock::new();
+
+/// How long that may take: a terminal that takes no text must not keep the program from ending.
+const UNDOING: std::time::Duration = std::time::Duration::from_millis(200);
+
 /// Lets the first Ctrl-C be asked for by [`interrupted`], and the second one end the program.
 pub(crate) fn heed_interrupts() {
     // It fails only if there is a handler already, which does the same.
     let _ = ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            if let Some(undo) = UNDO.get() {
+                let (done, undone) = mpsc::channel::<()>();
+                thread::spawn(move || {
+                    undo();
+                    drop(done);
+                });
+                // Either way the program ends.
+                let _ = undone.recv_timeout(UNDOING);
+            }
             std::process::exit(130);
         }
     });
+}
+
+/// Has something undone before the second Ctrl-C ends the program, which nothing else hears of.
+#[cfg(feature = "overlay")]
+pub(crate) fn undo_at_exit(undo: fn()) {
+    UNDO.get_or_init(|| undo);
 }
 
 /// Whether the user pressed Ctrl-C.

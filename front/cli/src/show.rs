@@ -10,12 +10,19 @@ use serde_json::{Value, json};
 
 /// Prints text; a reader that has seen enough is no failure.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    offer(text)?;
+    Ok(())
+}
+
+/// Prints text, and says whether somebody still reads: a reader may have seen enough.
+pub(crate) fn offer(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::bad_input(
-            format_args!("cannot write to the standard output: {error}"),
-        )),
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::bad_input(format_args!(
+            "cannot write to the standard output: {error}"
+        ))),
     }
 }
 

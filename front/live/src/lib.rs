@@ -33,6 +33,7 @@ mod watch;
 
 pub use recording::Recording;
 pub use sample::Sample;
+pub use scrape::metrics_page;
 pub use server::{MOST_CONNECTIONS, Server};
 pub use simulation::{Pace, Simulation};
 pub use stream::Stream;

@@ -1,16 +1,16 @@
 //! Asking a node for its metrics.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
 
 use crate::clock;
 use crate::metrics::Metrics;
 
-/// How long a node may take to be reached, and for its answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a node may take, from the first address that is tried to the end of its answer.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes of an answer at most.
-const LARGEST: usize = 1 << 20;
+const LARGEST: usize = 4 << 20;
 /// Header fields at most.
 const FIELDS: usize = 64;
 
@@ -19,28 +19,35 @@ const FIELDS: usize = 64;
 /// # Errors
 /// If it does not answer in time, or with something else; in words that may be shown.
 pub(crate) fn scrape(address: SocketAddr) -> Result<Metrics, String> {
+    Metrics::parse(&metrics_page(&address)?)
+}
+
+/// The page of metrics that a node serves at an address, or at one of those of a host.
+///
+/// All of it takes two seconds at most, and what a resolver takes to look the host up.
+///
+/// # Errors
+/// If it does not answer in time, or with something else; in words that may be shown.
+pub fn metrics_page(address: &impl ToSocketAddrs) -> Result<String, String> {
     let answer = ask(address).map_err(|error| match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => "does not answer".to_owned(),
         io::ErrorKind::ConnectionRefused => "nobody serves metrics there".to_owned(),
         _ => error.to_string(),
     })?;
-    Metrics::parse(body(&answer)?)
+    body(&answer).map(str::to_owned)
 }
 
-fn ask(address: SocketAddr) -> io::Result<Vec<u8>> {
-    let begun = clock::now();
-    let mut socket = TcpStream::connect_timeout(&address, PATIENCE)?;
-    socket.set_write_timeout(Some(PATIENCE))?;
+fn ask(address: &impl ToSocketAddrs) -> io::Result<Vec<u8>> {
+    let addresses = address.to_socket_addrs()?;
+    let deadline = clock::now() + PATIENCE;
+    let (mut socket, address) = connect(addresses, deadline)?;
+    socket.set_write_timeout(Some(left(deadline)?))?;
     // Of version 1.0, so that the answer comes in one piece and ends with the connection.
     let request = format!("GET /metrics HTTP/1.0\r\nHost: {address}\r\n\r\n");
     socket.write_all(request.as_bytes())?;
     let (mut answer, mut piece) = (Vec::new(), [0; 16 * 1024]);
     loop {
-        let left = (2 * PATIENCE).saturating_sub(begun.elapsed());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        socket.set_read_timeout(Some(left))?;
+        socket.set_read_timeout(Some(left(deadline)?))?;
         match socket.read(&mut piece)? {
             0 => return Ok(answer),
             len => answer.extend_from_slice(&piece[..len]),
@@ -50,6 +57,30 @@ fn ask(address: SocketAddr) -> io::Result<Vec<u8>> {
             return Err(io::Error::other(problem));
         }
     }
+}
+
+/// Connects to the first address that takes the connection.
+fn connect(
+    addresses: impl Iterator<Item = SocketAddr>,
+    deadline: Instant,
+) -> io::Result<(TcpStream, SocketAddr)> {
+    let mut refused = io::Error::other("has no address");
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, left(deadline)?) {
+            Ok(socket) => return Ok((socket, address)),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+/// The time that is left, which is not zero.
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(clock::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(left)
 }
 
 /// What is behind the head of an answer.

@@ -119,10 +119,8 @@ impl Node {
     }
 
     /// Sends it a signal.
-    pub(crate) fn signal(&self, signal: &str) {
-        let id = self.process.id().to_string();
-        let sent = Command::new("kill").args([signal, &id]).status().unwrap();
-        assert!(sent.success());
+    pub(crate) fn signal(&self, name: &str) {
+        signal(&self.process, name);
     }
 
     /// Asks it to end, and says with which code it does.
@@ -145,6 +143,13 @@ impl Drop for Node {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Sends a process a signal.
+pub(crate) fn signal(process: &Child, name: &str) {
+    let id = process.id().to_string();
+    let sent = Command::new("kill").args([name, &id]).status().unwrap();
+    assert!(sent.success());
 }
 
 /// Waits until there is something.

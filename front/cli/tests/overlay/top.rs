@@ -3,10 +3,14 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::thread;
+use std::time::Duration;
 
-use crate::support::{hopflow, output, refusal, success};
+use nix::pty::{Winsize, openpty};
+use nix::sys::termios::{LocalFlags, tcgetattr};
+
+use crate::support::{hopflow, output, refusal, signal, success, until};
 
 /// What a relay says when it is asked for the `time`th time.
 fn page(time: u64) -> String {
@@ -46,7 +50,7 @@ fn fake(page: impl Fn(u64) -> String + Send + 'static) -> SocketAddr {
             let mut socket = socket.unwrap();
             let mut request = [0; 1024];
             let len = socket.read(&mut request).unwrap();
-            assert!(request[..len].starts_with(b"GET /metrics HTTP/1.1\r\n"));
+            assert!(request[..len].starts_with(b"GET /metrics HTTP/1.0\r\n"));
             let page = page(time);
             write!(socket, "HTTP/1.1 200 OK\r\nContent-Type: x\r\n\r\n{page}").unwrap();
         }
@@ -141,8 +145,86 @@ fn looks_follow_each_other_until_the_reader_has_seen_enough() {
         [cells(), cells(), cells()],
         [Some(2e5), Some(3e5), Some(4e5)]
     );
-    top.kill().unwrap();
-    top.wait().unwrap();
+    // Dropping the lines closes the pipe.
+    drop(lines);
+    let ended = until("it ends", || top.try_wait().unwrap());
+    assert_eq!(ended.code(), Some(0));
+}
+
+/// A node that takes connections; it says nothing, or a letter a second.
+fn slow(letters: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let mut taken = Vec::new();
+        for socket in listener.incoming() {
+            taken.push(socket.unwrap());
+            let mut socket = taken.last().unwrap().try_clone().unwrap();
+            thread::spawn(move || {
+                while letters && socket.write_all(b"x").is_ok() {
+                    thread::park_timeout(Duration::from_secs(1));
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_node_that_answers_a_letter_a_second_holds_up_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let nodes = [true, false].map(|letters| slow(letters).to_string());
+    let [one, other] = nodes.each_ref().map(String::as_str);
+    let options = ["top", one, other, "--once", "--interval", "100ms"];
+    let message = refusal(folder.path(), &options);
+    for node in [one, other] {
+        let why = format!("{node}: does not answer");
+        assert!(message.contains(&why), "{message}");
+    }
+}
+
+/// Runs `hopflow top` of a silent node on a terminal, and ends it by `end` while the node is asked.
+fn on_a_terminal(end: impl FnOnce(&mut fs::File, &Child)) {
+    let folder = tempfile::tempdir().unwrap();
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    let pty = openpty(&size, None).unwrap();
+    let before = tcgetattr(&pty.slave).unwrap();
+    let terminal = || Stdio::from(pty.slave.try_clone().unwrap());
+    let mut top = hopflow(folder.path(), &["top", &slow(false).to_string()])
+        .stdin(terminal())
+        .stdout(terminal())
+        .stderr(terminal())
+        .spawn()
+        .unwrap();
+    let mut screen = fs::File::from(pty.master);
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains(" quits") {
+        let mut piece = [0; 4096];
+        let len = screen.read(&mut piece).unwrap();
+        shown.extend_from_slice(&piece[..len]);
+    }
+    let raw = tcgetattr(&pty.slave).unwrap();
+    assert!(!raw.local_flags.contains(LocalFlags::ICANON));
+    end(&mut screen, &top);
+    let ended = until("it ends", || top.try_wait().unwrap());
+    assert_eq!(ended.code(), Some(0));
+    let after = tcgetattr(&pty.slave).unwrap();
+    assert_eq!(after.local_flags, before.local_flags, "not raw any more");
+}
+
+#[test]
+fn a_key_ends_it_while_a_node_does_not_answer() {
+    on_a_terminal(|screen, _| screen.write_all(b"q").unwrap());
+}
+
+#[test]
+fn a_signal_ends_it_while_a_node_does_not_answer_and_the_terminal_is_as_before() {
+    on_a_terminal(|_, top| signal(top, "-TERM"));
 }
 
 #[test]
@@ -164,10 +246,7 @@ fn who_does_not_answer_is_named_with_the_reason_and_the_others_are_shown() {
     assert!(shown.contains("relay of amber"), "{shown}");
     let error = String::from_utf8(output.stderr).unwrap();
     for text in [&shown, &error] {
-        for part in [
-            "it does not answer: Connection refused",
-            "is no hopflow node",
-        ] {
+        for part in ["nobody serves metrics there", "is no hopflow node"] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

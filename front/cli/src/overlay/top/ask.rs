@@ -1,20 +1,14 @@
-//! Asking a node for its metrics, over HTTP/1.1 (RFC 9112).
+//! Asking nodes for their metrics.
 
-use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hopflow_api::Failure;
 use hopflow_daemon::config::metrics_address;
+use hopflow_live::metrics_page;
 
 use super::page::Page;
-
-/// How long a node may take to be connected to, and for each piece of its answer.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// No page of a node is longer.
-const LONGEST: u64 = 4 << 20;
 
 /// A node that is asked.
 #[derive(Clone, Debug)]
@@ -55,39 +49,11 @@ impl Node {
 
     #[expect(clippy::disallowed_methods, reason = "rates are of real time")]
     fn read(&self) -> Reading {
-        let page = self.fetch();
+        let page = metrics_page(&self.address);
         Reading {
             at: Instant::now(),
             page: page.and_then(|page| Page::read(&page)),
         }
-    }
-
-    /// The page of its metrics.
-    fn fetch(&self) -> Result<String, String> {
-        let answer = self.request().map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => "it does not answer".to_owned(),
-            _ => format!("it does not answer: {error}"),
-        })?;
-        let (head, body) = answer
-            .split_once("\r\n\r\n")
-            .ok_or("it does not speak HTTP")?;
-        let status = head.lines().next().unwrap_or_default();
-        if status.split(' ').nth(1) != Some("200") {
-            return Err(format!("it serves no metrics: {status}"));
-        }
-        Ok(body.to_owned())
-    }
-
-    fn request(&self) -> io::Result<String> {
-        let mut socket = connect(&self.address)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
-        socket.set_write_timeout(Some(PATIENCE))?;
-        let host = socket.peer_addr()?;
-        let request = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-        socket.write_all(request.as_bytes())?;
-        let mut answer = String::new();
-        socket.take(LONGEST).read_to_string(&mut answer)?;
-        Ok(answer)
     }
 }
 
@@ -95,18 +61,6 @@ impl Node {
 fn is_address(text: &str) -> bool {
     text.rsplit_once(':')
         .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
-}
-
-/// Connects to the first address of a host that takes the connection.
-fn connect(address: &str) -> io::Result<TcpStream> {
-    let mut refused = io::Error::other("it has no address");
-    for address in address.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, PATIENCE) {
-            Ok(socket) => return Ok(socket),
-            Err(error) => refused = error,
-        }
-    }
-    Err(refused)
 }
 
 /// Asks all nodes at the same time: none waits for one that does not answer.

@@ -8,6 +8,8 @@ mod screen;
 mod text;
 
 use std::io::{self, IsTerminal};
+use std::mem;
+use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,6 +29,8 @@ use screen::{Screen, Wish};
 const USUAL: &str = "127.0.0.1:9100";
 /// How soon an interrupt is heard.
 const GLANCE: Duration = Duration::from_millis(100);
+/// How soon what nodes say is shown.
+const SOON: Duration = Duration::from_millis(10);
 /// The least time between two looks: nodes tell what they do ten times a second.
 const SHORTEST: hopflow_units::Duration = hopflow_units::Duration::from_millis(100);
 /// The longest.
@@ -91,8 +95,21 @@ struct Watch {
 impl Watch {
     /// Asks all nodes.
     fn look(&mut self) {
-        let now = ask(&self.nodes);
-        self.before = std::mem::replace(&mut self.now, now);
+        self.take(ask(&self.nodes));
+    }
+
+    /// Asks all nodes, while something else is done.
+    fn begin_look(&self) -> Receiver<Vec<Reading>> {
+        let (done, looked) = mpsc::channel();
+        let nodes = self.nodes.clone();
+        // Nobody listens any more if the user has seen enough.
+        thread::spawn(move || drop(done.send(ask(&nodes))));
+        looked
+    }
+
+    /// Takes what all nodes say now.
+    fn take(&mut self, now: Vec<Reading>) {
+        self.before = mem::replace(&mut self.now, now);
     }
 
     /// Asks all nodes, and again an interval after the last answer: rates need two looks.
@@ -105,43 +122,50 @@ impl Watch {
         Ok(())
     }
 
-    /// Prints what there is again and again, until the user interrupts.
+    /// Prints what there is again and again, until the user interrupts or nobody reads it.
     fn print_on(mut self, json: bool) -> Result<(), Failure> {
         self.look_twice()?;
         loop {
             let due = due_in(self.interval);
-            self.print(json)?;
-            if !wait(due) {
+            if !self.print(json)? || !wait(due) {
                 return Ok(());
             }
             self.look();
         }
     }
 
-    fn print(&self, json: bool) -> Result<(), Failure> {
+    /// Prints what there is, and says whether somebody reads it.
+    fn print(&self, json: bool) -> Result<bool, Failure> {
         if json {
-            return show::print(&format!("{}\n", self.json()));
+            return show::offer(&format!("{}\n", self.json()));
         }
         let styled = is_styled();
         let lines = self.lines();
         let lines = lines
             .iter()
             .map(|line| line.text(styled, usize::MAX) + "\n");
-        show::print(&(lines.collect::<String>() + "\n"))
+        show::offer(&(lines.collect::<String>() + "\n"))
     }
 
-    /// Fills the terminal with what there is, until the user has seen enough.
+    /// Fills the terminal with what there is, until the user has seen enough. Keys are heard while
+    /// nodes are asked: one may take seconds to answer.
     fn on_screen(mut self) -> io::Result<()> {
         let mut screen = Screen::open(is_styled())?;
+        screen.show(&self.lines())?;
         loop {
             let due = due_in(self.interval);
-            self.look();
-            screen.show(&self.lines())?;
-            while !left(due).is_zero() {
-                match screen.listen(left(due).min(GLANCE))? {
+            let mut looked = Some(self.begin_look());
+            while looked.is_some() || !left(due).is_zero() {
+                let time = looked.as_ref().map_or(left(due).min(GLANCE), |_| SOON);
+                match screen.listen(time)? {
                     Wish::Nothing if !progress::interrupted() => {}
                     Wish::Redraw => screen.show(&self.lines())?,
                     Wish::Nothing | Wish::Quit => return Ok(()),
+                }
+                if let Some(now) = looked.as_ref().and_then(|it| it.try_recv().ok()) {
+                    looked = None;
+                    self.take(now);
+                    screen.show(&self.lines())?;
                 }
             }
         }
@@ -160,11 +184,11 @@ impl Watch {
         Err(Failure::bad_input(silent.join("\n")))
     }
 
-    /// The figures of each node, or why there are none.
+    /// The figures of each node, or why there are none; of no node before the first look.
     fn figures(&self) -> impl Iterator<Item = (&Node, Result<Figures<'_>, &str>)> {
-        let nodes = self.nodes.iter().enumerate();
-        nodes.map(|(place, node)| {
-            let (before, now) = (self.before.get(place), &self.now[place]);
+        let nodes = self.nodes.iter().zip(&self.now).enumerate();
+        nodes.map(|(place, (node, now))| {
+            let before = self.before.get(place);
             (node, Figures::of(node, before, now))
         })
     }

@@ -12,6 +12,7 @@ use crossterm::terminal::{
 use crossterm::{execute, queue};
 
 use super::line::Line;
+use crate::progress;
 
 /// What the user wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +37,7 @@ pub(super) struct Screen {
 impl Screen {
     /// Takes the terminal; `styled` text may be shown there.
     pub(super) fn open(styled: bool) -> io::Result<Self> {
+        progress::undo_at_exit(restore);
         enable_raw_mode()?;
         let mut screen = Self {
             out: io::stdout(),
@@ -103,8 +105,13 @@ fn foot(above: usize, below: usize) -> Line {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Nothing can be done about a terminal that is gone.
-        let _ = execute!(self.out, LeaveAlternateScreen, Show);
-        let _ = disable_raw_mode();
+        restore();
     }
+}
+
+/// Makes the terminal what it was.
+fn restore() {
+    // Nothing can be done about a terminal that is gone.
+    let _ = disable_raw_mode();
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
 }
