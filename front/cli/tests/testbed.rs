@@ -1,9 +1,10 @@
 //! `hopflow testbed` as its users meet it.
 
+use std::io::{BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Deserializer, Value};
 
 fn testbed(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hopflow"))
@@ -61,6 +62,47 @@ fn a_testbed_is_measured_compared_and_reported() {
         .unwrap();
     assert!(again.status.success());
     assert_eq!(std::fs::read_to_string(&page).unwrap(), written);
+}
+
+#[test]
+fn a_testbed_that_is_kept_says_in_json_where_it_is_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = [
+        "testbed",
+        "--size",
+        "50kB",
+        "--delay",
+        "0ms",
+        "--downloads",
+        "1",
+    ];
+    let mut testbed = Command::new(env!("CARGO_BIN_EXE_hopflow"))
+        .args(arguments)
+        .args(["--keep", "--json"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(testbed.stdout.take().unwrap());
+    let json = Deserializer::from_reader(&mut stdout);
+    let found = json.into_iter::<Value>().next().unwrap().unwrap();
+    for end in ["socks", "server"] {
+        let address = found[end].as_str().unwrap();
+        std::net::TcpStream::connect(address).unwrap();
+    }
+    let id = testbed.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest.trim(), "");
+    assert!(testbed.wait().unwrap().success());
 }
 
 #[test]

@@ -48,7 +48,12 @@ pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), F
         write_matrix(&folder, caller.command(), &cells)?
     };
     if options.json {
-        show::print_json(&text::json(&made, &folder, &report))?;
+        let mut json = text::json(&made, &folder, &report);
+        if let Some(testbed) = &kept {
+            json["socks"] = testbed.socks().to_string().into();
+            json["server"] = testbed.server().to_string().into();
+        }
+        show::print_json(&json)?;
     } else {
         let text = text::summary(&made);
         let (results, report) = (folder.display(), report.display());
@@ -57,7 +62,7 @@ pub(crate) fn testbed(options: &TestbedOptions, caller: &Caller) -> Result<(), F
             show::print(&format!("traces   in the folders {TRACE} of the results\n"))?;
         }
     }
-    kept.map_or(Ok(()), stay)
+    kept.map_or(Ok(()), |testbed| stay(testbed, options.json))
 }
 
 /// Makes the measurements of one testbed; returns it still running if it is to be kept.
@@ -128,13 +133,18 @@ fn save(folder: &Path, made: &Made, caller: &Caller) -> Result<(), Failure> {
     )?)
 }
 
-/// Leaves a testbed running until the user interrupts.
-fn stay(testbed: Testbed) -> Result<(), Failure> {
+/// Leaves a testbed running until the user interrupts. With JSON, the standard output has nothing else.
+fn stay(testbed: Testbed, as_json: bool) -> Result<(), Failure> {
     let (socks, server) = (testbed.socks(), testbed.server());
-    show::print(&format!(
+    let hint = format!(
         "\nThe overlay is running; Ctrl-C ends it. SOCKS 5 at {socks}, for instance:\n  \
          curl --socks5-hostname {socks} http://{server}/50000000 --output /dev/null\n"
-    ))?;
+    );
+    if as_json {
+        anstream::eprint!("{hint}");
+    } else {
+        show::print(&hint)?;
+    }
     let live = Live::new("kept");
     keep(&testbed, &live);
     let ended = end(testbed, &live);
