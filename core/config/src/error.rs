@@ -12,6 +12,7 @@ pub struct InputError {
     line: Option<usize>,
     key: String,
     problem: String,
+    of_missing_file: bool,
 }
 
 impl InputError {
@@ -22,6 +23,7 @@ impl InputError {
             line: None,
             key: String::new(),
             problem: problem.into(),
+            of_missing_file: false,
         }
     }
 
@@ -31,6 +33,19 @@ impl InputError {
             key: key.into(),
             ..Self::new(problem)
         }
+    }
+
+    /// The error that a file which the input names is not there.
+    pub fn missing_file(key: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            of_missing_file: true,
+            ..Self::at(key, problem)
+        }
+    }
+
+    /// Whether a file which the input names is not there.
+    pub const fn is_of_missing_file(&self) -> bool {
+        self.of_missing_file
     }
 
     /// The error with the file's name and, where the key can be found in its text, the line.

@@ -16,7 +16,7 @@ pub(crate) fn report(failure: &Failure) -> u8 {
     anstream::eprintln!("{red}error:{red:#} {}", failure.message());
     match failure.kind() {
         Kind::Defect => DEFECT,
-        Kind::BadInput => BAD_INPUT,
+        Kind::BadInput | Kind::MissingData => BAD_INPUT,
         Kind::Interrupted => INTERRUPTED,
     }
 }

@@ -19,6 +19,8 @@ pub enum Kind {
     Defect,
     /// What the user gave cannot be used.
     BadInput,
+    /// A file with data that a scenario names is not there.
+    MissingData,
     /// The user interrupted.
     Interrupted,
 }
@@ -64,6 +66,7 @@ impl From<run::Error> for Failure {
         let kind = match &error {
             run::Error::Failed(_) => Kind::Defect,
             run::Error::Interrupted { .. } => Kind::Interrupted,
+            run::Error::Input(error) => of_input(error),
             _ => Kind::BadInput,
         };
         Self::new(kind, error)
@@ -72,7 +75,15 @@ impl From<run::Error> for Failure {
 
 impl From<InputError> for Failure {
     fn from(error: InputError) -> Self {
-        Self::bad_input(error)
+        Self::new(of_input(&error), error)
+    }
+}
+
+const fn of_input(error: &InputError) -> Kind {
+    if error.is_of_missing_file() {
+        Kind::MissingData
+    } else {
+        Kind::BadInput
     }
 }
 

@@ -8,6 +8,7 @@ use hopflow_results::Folder;
 
 use crate::atlas::write_atlas;
 use crate::failure::{Failure, Kind};
+use crate::order::Order;
 use crate::reproduce::{Reproduced, make};
 use crate::runner::{RESULTS, Runner};
 
@@ -20,6 +21,28 @@ pub struct AllReproduced {
     pub failed: BTreeMap<&'static str, Failure>,
     /// The page that shows all of it.
     pub atlas: PathBuf,
+}
+
+impl AllReproduced {
+    /// What is wrong, if more than data that nobody named are missing.
+    ///
+    /// # Errors
+    /// If an experiment could not be made for another reason, or a file that `order` names is not there.
+    pub fn check(&self, order: &Order) -> Result<(), Failure> {
+        let excused =
+            |failure: &Failure| failure.kind() == Kind::MissingData && order.circuits.is_none();
+        let failed: Vec<_> = (self.failed.iter())
+            .filter(|(_, failure)| !excused(failure))
+            .collect();
+        let Some((_, first)) = failed.first() else {
+            return Ok(());
+        };
+        let mut kinds = failed.iter().map(|(_, failure)| failure.kind());
+        let kind = kinds.find(|kind| *kind == Kind::Defect);
+        let names: Vec<&str> = failed.iter().map(|(id, _)| **id).collect();
+        let what = format!("{} could not be made; see above", names.join(", "));
+        Err(Failure::new(kind.unwrap_or(first.kind()), what))
+    }
 }
 
 /// Makes all experiments again, each in a folder of its own, and an atlas of them.
@@ -72,7 +95,7 @@ fn reproduce_each(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Caller, Order};
+    use crate::Caller;
     use hopflow_lab::run::Silent;
     use hopflow_reproductions::find;
     use std::sync::Mutex;
@@ -105,9 +128,38 @@ mod tests {
             ["backtap-fig4"]
         );
         assert_eq!(all.made.len(), 1);
+        assert_eq!(all.failed["backtap-fig4"].kind(), Kind::MissingData);
+        assert_eq!(all.check(&Order::default()), Ok(()), "nobody named them");
+        let named = all.check(&order).unwrap_err();
+        assert_eq!(named.message(), "backtap-fig4 could not be made; see above");
+        assert_eq!(named.kind(), Kind::MissingData);
         let page = std::fs::read_to_string(&all.atlas).unwrap();
         assert!(page.contains("href=\"predictor-fig3/report.html\""));
         assert!(page.contains("Not made: ") && page.contains("none.dat"));
         assert!(folder.path().join("values.csv").is_file());
+    }
+    #[test]
+    fn only_missing_data_are_no_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let occupied = folder.path().join("predictor-fig3");
+        std::fs::create_dir_all(&occupied).unwrap();
+        std::fs::write(occupied.join("precious.txt"), "mine").unwrap();
+        let order = Order {
+            out: Some(folder.path().to_owned()),
+            ..Order::default()
+        };
+        let runner = Runner {
+            order: &order,
+            caller: &Caller::new("hopflow reproduce all", ""),
+            monitor: &Silent,
+        };
+        let some = [find("predictor-fig3").unwrap()];
+        let all = reproduce_each(&some, &runner, &|_| {}).unwrap();
+        let failure = all.check(&order).unwrap_err();
+        assert_eq!(failure.kind(), Kind::BadInput);
+        assert_eq!(
+            failure.message(),
+            "predictor-fig3 could not be made; see above"
+        );
     }
 }

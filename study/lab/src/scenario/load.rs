@@ -186,5 +186,5 @@ fn find(key: &str, name: &str, beside: &Path) -> Result<(PathBuf, Vec<u8>), Inpu
          {DATA}{otherwise}",
         tried.join(", ")
     );
-    Err(InputError::at(key, problem))
+    Err(InputError::missing_file(key, problem))
 }
