@@ -110,6 +110,9 @@ fn results(folder: &Path, options: &LiveOptions) -> Result<(), Failure> {
 
 fn simulation(target: &str, options: &LiveOptions) -> Result<Simulation, Failure> {
     let (source, order) = (options.changes.of(target), Order::default());
+    if options.seed.is_some() {
+        source.refuse_changes("seeds", "--seed")?;
+    }
     let scenario = if options.transports.is_empty() {
         source.load(&order)?.0
     } else {

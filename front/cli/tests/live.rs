@@ -140,6 +140,10 @@ fn what_cannot_be_shown_is_named_with_what_is_allowed() {
             "--metrics: \"127.0.0.1:1\" is there twice",
         ),
         (
+            ["--set=seeds=3", "--seed=4"],
+            "--set seeds: has no effect with --seed; allowed is one of both",
+        ),
+        (
             ["--metrics=127.0.0.1:1", "quickstart"],
             "cannot be used with",
         ),
