@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use hopflow_units::Instant;
-use hopflow_wire::{CELL_PAYLOAD, DecodeError, Payload, RawPayload, RelayHeader};
+use hopflow_wire::{CELL_PAYLOAD, CellAck, DecodeError, Payload, RawPayload, RelayHeader};
 
 thread_local! {
     static LIVE: Cell<i64> = const { Cell::new(0) };
@@ -64,6 +64,14 @@ impl Payload for Counted {
 
     fn header(&self) -> Result<RelayHeader, DecodeError> {
         self.0.header()
+    }
+
+    fn acknowledgement(ack: &CellAck) -> Self {
+        Self::new(RawPayload::acknowledgement(ack))
+    }
+
+    fn read_acknowledgement(&self) -> Result<CellAck, DecodeError> {
+        self.0.read_acknowledgement()
     }
 
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]) {

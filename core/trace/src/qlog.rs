@@ -219,8 +219,10 @@ impl Data {
         match frame {
             Frame::Cell(cell) => {
                 self.put("sequence", Some(cell.seq.to_wire()));
-                let earlier = Some(cell.flags.0).filter(|earlier| *earlier > 0);
+                let earlier = Some(cell.flags.earlier()).filter(|earlier| *earlier > 0);
                 self.put("earlier_transmissions", earlier);
+                let is_control = cell.flags.is_control();
+                self.put("control", is_control.then_some(true));
                 self.put("command", cell.payload.command.map(command));
                 self.put("offset", cell.payload.offset);
                 self.put("length", cell.payload.length);

@@ -2,7 +2,7 @@
 
 use hopflow_overlay::{CircuitHandle, Direction, Hold, Host, StreamHandle};
 use hopflow_units::{Bytes, Instant};
-use hopflow_wire::{Cell, Frame, Neighbour, Payload, Reason, RelayCommand};
+use hopflow_wire::{Cell, Frame, Neighbour, Payload, Reason};
 
 use crate::event::{Contents, FlowState, Place, Step};
 
@@ -202,11 +202,9 @@ impl Watch {
 
 impl Flow {
     /// Whether a hop sends a cell again. Where the ends of a circuit repair, no hop does: there cells
-    /// have numbers of the circuit, and acknowledgements none of their own.
+    /// have numbers of the circuit, and control cells others.
     fn is_sent_again(&mut self, cell: &Cell<Contents>) -> bool {
-        let command = cell.payload.command;
-        let by_ends = matches!(command, Some(RelayCommand::Ack | RelayCommand::Ask));
-        if by_ends || cell.flags.0 > 0 {
+        if cell.flags.is_control() || cell.flags.earlier() > 0 {
             return false;
         }
         let number = cell.seq.widen(self.next);

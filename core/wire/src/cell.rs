@@ -67,21 +67,13 @@ pub trait Payload: Clone + Debug + Send + 'static {
     fn header(&self) -> Result<RelayHeader, DecodeError>;
 
     /// The payload of a cell that acknowledges others.
-    fn acknowledgement(ack: &CellAck) -> Self {
-        let mut bytes = [0; CELL_PAYLOAD];
-        ack.encode(&mut bytes);
-        Self::read(&bytes)
-    }
+    fn acknowledgement(ack: &CellAck) -> Self;
 
     /// What a cell with [`RelayCommand::Ack`] says; meaningful at the circuit's ends only.
     ///
     /// # Errors
     /// If the content is malformed, which an honest peer never causes.
-    fn read_acknowledgement(&self) -> Result<CellAck, DecodeError> {
-        let mut bytes = [0; CELL_PAYLOAD];
-        self.write(&mut bytes);
-        CellAck::decode(&bytes)
-    }
+    fn read_acknowledgement(&self) -> Result<CellAck, DecodeError>;
 
     /// Writes the payload's bytes.
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]);
@@ -97,10 +89,38 @@ pub trait Payload: Clone + Debug + Send + 'static {
     fn read(bytes: &[u8; CELL_PAYLOAD]) -> Self;
 }
 
-/// The flags byte of a cell on a datagram carrier. Where the circuit's ends repair, it counts the
-/// transmissions of a cell; elsewhere nodes send zero and ignore what they get.
+/// The flags byte of a cell on a datagram carrier. Where the circuit's ends repair, it says what the
+/// cell's number counts, and how often the cell was sent before; elsewhere nodes send zero and ignore
+/// what they get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CellFlags(pub u8);
+
+impl CellFlags {
+    /// Of a cell by which the ends speak about the others ([`RelayCommand::is_of_connection`]): it is sent
+    /// once, and has a number among such cells of its direction.
+    pub const CONTROL: Self = Self(0x80);
+    /// Earlier transmissions that the flags can count.
+    pub const MOST_EARLIER: u8 = 0x7F;
+
+    /// Of a cell that was sent so often before; more than can be counted count as the most.
+    pub const fn sent_before(earlier: u8) -> Self {
+        if earlier < Self::MOST_EARLIER {
+            Self(earlier)
+        } else {
+            Self(Self::MOST_EARLIER)
+        }
+    }
+
+    /// Whether the cell's number is one among [control cells](Self::CONTROL).
+    pub const fn is_control(self) -> bool {
+        self.0 & Self::CONTROL.0 != 0
+    }
+
+    /// How often the cell was sent before.
+    pub const fn earlier(self) -> u8 {
+        self.0 & Self::MOST_EARLIER
+    }
+}
 
 /// A cell on its way to a neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,7 +129,8 @@ pub struct Cell<P> {
     pub circuit: CircuitId,
     /// Flags; datagram carriers only.
     pub flags: CellFlags,
-    /// The hop's sequence number, or the circuit's where its ends repair; datagram carriers only.
+    /// The hop's sequence number or, where the circuit's ends repair, the one that they gave the cell;
+    /// datagram carriers only.
     pub seq: CellSeq,
     /// What the relays do not see.
     pub payload: P,
@@ -155,6 +176,16 @@ impl Payload for RawPayload {
 
     fn header(&self) -> Result<RelayHeader, DecodeError> {
         RelayHeader::decode(&self.0)
+    }
+
+    fn acknowledgement(ack: &CellAck) -> Self {
+        let mut bytes = Box::new([0; CELL_PAYLOAD]);
+        ack.encode(&mut bytes);
+        Self(bytes)
+    }
+
+    fn read_acknowledgement(&self) -> Result<CellAck, DecodeError> {
+        CellAck::decode(&self.0)
     }
 
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]) {

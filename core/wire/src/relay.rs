@@ -84,6 +84,11 @@ impl RelayCommand {
         matches!(self, Self::NumberedData | Self::NumberedEnd | Self::Ack)
     }
 
+    /// Whether the cell is one by which the ends of a circuit, where they repair, speak about the others.
+    pub const fn is_of_connection(self) -> bool {
+        matches!(self, Self::Ack | Self::Ask)
+    }
+
     /// Whether the cell is part of what a stream carries, in order and subject to its windows.
     /// Other commands are about a stream or the circuit.
     pub const fn is_content(self) -> bool {

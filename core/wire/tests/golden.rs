@@ -2,8 +2,8 @@
 
 use hopflow_units::{CircuitId, Instant, StreamId};
 use hopflow_wire::{
-    CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Destroy, Feedback, Frame, Message, Neighbour,
-    Payload, RawPayload, Reason, RelayCommand, RelayHeader, Sack,
+    CELL_PAYLOAD, Carrier, Cell, CellAck, CellFlags, CellSeq, Destroy, Feedback, Frame, Message,
+    Neighbour, Payload, RawPayload, Reason, RelayCommand, RelayHeader, Sack,
 };
 
 const SPEC: &str = include_str!("../../../docs/spec/wire.md");
@@ -73,6 +73,18 @@ fn frames_have_the_bytes_of_the_specification() {
     }));
     let hello = cell(RelayCommand::Data, 0, b"hi");
     let numbered = cell(RelayCommand::NumberedData, 0x2122_2324, b"hi");
+    let acknowledged = Frame::Cell(Cell {
+        circuit: CIRCUIT,
+        flags: CellFlags::CONTROL,
+        seq: CellSeq::of(9),
+        payload: RawPayload::acknowledgement(&CellAck {
+            next: CellSeq::from_wire(0x2122_2324),
+            window: 2105,
+            arrived: [(5, 9), (0, 0), (0, 0)],
+            answered: 2,
+            attempt: 3,
+        }),
+    });
     let header = "00 07 00 00 00 00 00 00 00 02";
     let golden = [
         (&hello, Stream, format!("01 02 03 {header} 02 68 69")),
@@ -85,6 +97,13 @@ fn frames_have_the_bytes_of_the_specification() {
             &numbered,
             Stream,
             format!("01 02 03 {header} 18 21 22 23 24 68 69"),
+        ),
+        (
+            &acknowledged,
+            Datagram,
+            "01 02 03 80 00 00 00 09 00 00 00 00 00 00 00 00 00 11 1b 21 22 23 24 08 39 \
+             00 05 00 09 00 00 00 00 00 00 00 00 00 02 03"
+                .into(),
         ),
         (
             &feedback(3, None),

@@ -8,7 +8,7 @@ use aws_lc_rs::rand;
 use bytes::{Buf, BytesMut};
 use hopflow_units::{Instant, StreamId};
 use hopflow_wire::{
-    CELL_NUMBER, CELL_PAYLOAD, DecodeError, Payload, Proof, RelayCommand, RelayHeader,
+    CELL_NUMBER, CELL_PAYLOAD, CellAck, DecodeError, Payload, Proof, RelayCommand, RelayHeader,
 };
 
 use crate::TAG;
@@ -192,6 +192,15 @@ impl Payload for OnionPayload {
             len,
             number,
         })
+    }
+
+    fn acknowledgement(ack: &CellAck) -> Self {
+        Self::plain(ack.header(), &ack.body())
+    }
+
+    fn read_acknowledgement(&self) -> Result<CellAck, DecodeError> {
+        let number = self.header()?.number;
+        CellAck::read(number, self.data())
     }
 
     fn write(&self, out: &mut [u8; CELL_PAYLOAD]) {

@@ -12,6 +12,9 @@ use hopflow_wire::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Simulated {
     command: RelayCommand,
+    /// Of an acknowledgement the transmission that it answers.
+    attempt: u8,
+    /// The stream; of an acknowledgement, which is of none, the cell that it answers.
     stream: StreamId,
     len: u16,
     /// The window of an acknowledgement; of data the cell's mark.
@@ -90,6 +93,7 @@ impl Simulated {
     const fn new(header: RelayHeader, offset: u32, packaged: Instant) -> Self {
         Self {
             command: header.command,
+            attempt: 0,
             stream: header.stream,
             len: header.len,
             window: 0,
@@ -131,9 +135,14 @@ impl Payload for Simulated {
 
     #[inline]
     fn header(&self) -> Result<RelayHeader, DecodeError> {
+        let of_circuit = self.command == RelayCommand::Ack;
         Ok(RelayHeader {
             command: self.command,
-            stream: self.stream,
+            stream: if of_circuit {
+                StreamId::CIRCUIT
+            } else {
+                self.stream
+            },
             len: self.len,
             number: self.number,
         })
@@ -144,15 +153,14 @@ impl Payload for Simulated {
             .arrived
             .map(|(start, end)| u32::from(start) << 16 | u32::from(end));
         Self {
+            command: RelayCommand::Ack,
+            attempt: ack.attempt,
+            stream: StreamId::new(ack.answered),
+            len: 0,
             window: ack.window,
             number: ack.next.to_wire(),
             offset: third,
             packaged: u64::from(first) << 32 | u64::from(second),
-            ..Self::new(
-                RelayHeader::control(RelayCommand::Ack, StreamId::CIRCUIT),
-                0,
-                Instant::ZERO,
-            )
         }
     }
 
@@ -166,6 +174,8 @@ impl Payload for Simulated {
             next: CellSeq::from_wire(self.number),
             window: self.window,
             arrived: ranges.map(|range| ((range >> 16) as u16, range as u16)),
+            answered: self.stream.get(),
+            attempt: self.attempt,
         })
     }
 
@@ -221,9 +231,12 @@ mod tests {
             next: CellSeq::of(77),
             window: 9,
             arrived: [(5, 6), (2, 4), (u16::MAX - 1, u16::MAX)],
+            answered: u16::MAX,
+            attempt: 127,
         };
         let cell = Simulated::acknowledgement(&ack);
         assert!(cell.is_empty());
+        assert_eq!(cell.header().unwrap().stream, StreamId::CIRCUIT);
         assert_eq!(cell.read_acknowledgement(), Ok(ack));
         let mut bytes = [0; CELL_PAYLOAD];
         cell.write(&mut bytes);

@@ -118,11 +118,12 @@ impl<S, P: Payload> Flow<S, P> {
         self.repair.source().is_some_and(|source| source.is_full())
     }
 
-    /// Puts a cell into the queue that leaves with this tag.
-    pub(crate) fn push_tagged(&mut self, tag: Tag, cell: P) {
+    /// Puts a cell of the connection into the queue that leaves with this tag; without one, a control
+    /// cell.
+    pub(crate) fn push_tagged(&mut self, tag: Option<Tag>, cell: P) {
         self.queue.push(cell);
         if let Some(connected) = self.repair.connection() {
-            connected.tags.push_back(tag);
+            connected.queue(tag);
         }
     }
 

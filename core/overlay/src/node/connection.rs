@@ -6,7 +6,7 @@ use hopflow_wire::{Cell, Payload, RelayCommand};
 
 use super::Node;
 use super::visit::Visit;
-use crate::repair::{Accepted, Tag};
+use crate::repair::Accepted;
 use crate::timers::Timer;
 use crate::{Direction, FlowId, HopControl, Violation};
 
@@ -27,6 +27,10 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         cell: Cell<P>,
     ) -> Result<bool, Violation> {
         let command = cell.payload.header().map(|header| header.command);
+        let of_connection = command.is_ok_and(RelayCommand::is_of_connection);
+        if of_connection != cell.flags.is_control() {
+            return Err(command.map_or_else(Violation::Malformed, Violation::Unexpected));
+        }
         let deliver = match command {
             Ok(RelayCommand::Ack) => {
                 self.on_acknowledgement(direction.reverse(), &cell)?;
@@ -71,7 +75,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         };
         let read = cell.payload.read_acknowledgement();
         let ack = read.map_err(Violation::Malformed)?;
-        source.on_ack(self.now, Tag::of(cell), &ack)?;
+        source.on_ack(self.now, &ack)?;
         self.after_gate(direction)
     }
 
@@ -79,11 +83,11 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
     pub(super) fn acknowledge(&mut self, direction: Direction) {
         let limit = self.plan.link.queue_limit.get();
         while let Some(sink) = self.circuit[direction].repair.sink()
-            && let Some((tag, ack)) = sink.next(self.now)
+            && let Some(ack) = sink.next(self.now)
         {
             let reverse = &mut self.circuit[direction.reverse()];
             if reverse.queue.unsent() < limit {
-                reverse.push_tagged(tag, P::acknowledgement(&ack));
+                reverse.push_tagged(None, P::acknowledgement(&ack));
             } else {
                 self.outbox.counters.cells_dropped += 1;
             }

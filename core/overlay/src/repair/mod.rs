@@ -67,7 +67,7 @@ impl<P: Payload> Repairing<P> {
                 Accepted::InOrder(1)
             }
             Self::EndToEnd(connected) if queue.unsent() < limit => {
-                connected.tags.push_back(Tag::of(&cell));
+                connected.queue(Some(Tag::of(&cell)));
                 queue.push(cell.payload);
                 Accepted::InOrder(1)
             }
@@ -115,11 +115,12 @@ impl<P: Payload> Repairing<P> {
                 Some((seq, CellFlags::default(), payload))
             }
             Self::EndToEnd(connected) => {
-                // All cells have tags: what begins here comes from the connection's source.
-                debug_assert_eq!(connected.tags.len() as u64, queue.unsent());
                 let payload = queue.pop()?;
-                let tag = connected.tags.pop_front()?;
-                Some((tag.number, tag.flags(), payload))
+                let tag = connected.leave();
+                // All cells have tags: what begins here comes from the connection's ends.
+                debug_assert!(tag.is_some());
+                let tag = tag?;
+                Some((tag.number, tag.flags, payload))
             }
         }
     }

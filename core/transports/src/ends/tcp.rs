@@ -13,7 +13,7 @@
 //!
 //! What leaks: every relay sees a cell's number on the circuit and how often it was sent before, so
 //! two relays of a circuit can find that they see the same cells, and each how many were lost
-//! before it; acknowledgements show as the cells of the reverse direction.
+//! before it; acknowledgements and questions show as such by a flag, but not what they say.
 
 use hopflow_overlay::{ConfigError, EndControl, EndGates, EndPlan, EndState, Features, Info, Site};
 use hopflow_units::Cells;

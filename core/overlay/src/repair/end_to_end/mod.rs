@@ -2,7 +2,9 @@
 //!
 //! A cell is a segment: it counts as [`CELL`] bytes however much data it holds. The source numbers
 //! its cells and keeps them until they are acknowledged; relays pass cells on with their tags; the
-//! sink restores the order and returns acknowledgements as cells of the reverse flow. There is no
+//! sink restores the order and returns acknowledgements as cells of the reverse flow. These, and a
+//! source's questions, are control cells with numbers of their own: no two cells of a direction that
+//! differ have the same tag, so that a real circuit can seal each under its own index. There is no
 //! handshake, for building the circuit was one, and the two directions of a circuit do not
 //! acknowledge each other's data on the way.
 
@@ -15,8 +17,8 @@ use std::collections::VecDeque;
 use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
-use crate::Role;
 use crate::circuit::Alarm;
+use crate::Role;
 pub use segment::EndToEnd;
 pub(crate) use segment::Tag;
 pub(crate) use sink::Sink;
@@ -26,7 +28,9 @@ pub(crate) use source::Source;
 #[derive(Clone, Debug)]
 pub(crate) struct Connected<P> {
     /// The tags of the cells in the flow's queue, in its order.
-    pub(crate) tags: VecDeque<Tag>,
+    tags: VecDeque<Tag>,
+    /// Control cells that began here.
+    controls: u64,
     pub(crate) part: Part<P>,
     /// The earliest pending timer that serves the connection.
     pub(crate) alarm: Alarm,
@@ -49,9 +53,23 @@ impl<P: Payload> Connected<P> {
         };
         Self {
             tags: VecDeque::new(),
+            controls: 0,
             part,
             alarm: Alarm::default(),
         }
+    }
+
+    /// A cell goes to the flow's queue; without a tag it is a control cell that begins here.
+    pub(crate) fn queue(&mut self, tag: Option<Tag>) {
+        self.tags.push_back(tag.unwrap_or_else(|| {
+            self.controls += 1;
+            Tag::of_control(self.controls - 1)
+        }));
+    }
+
+    /// The tag of the cell that leaves the flow's queue.
+    pub(crate) fn leave(&mut self) -> Option<Tag> {
+        self.tags.pop_front()
     }
 
     pub(crate) fn source(&mut self) -> Option<&mut Source<P>> {

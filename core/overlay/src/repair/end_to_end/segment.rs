@@ -44,23 +44,27 @@ impl EndToEnd {
     }
 }
 
-/// By which the ends know a transmission: the cell's number on the circuit, and how often it had
-/// been sent before. An acknowledgement returns the tag of the cell that it answers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// By which the ends know a cell, and relays pass it on: its number, among those of the connection's
+/// stream or among control cells, and how often it had been sent before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Tag {
     pub(crate) number: CellSeq,
-    pub(crate) attempt: u8,
+    pub(crate) flags: CellFlags,
 }
 
 impl Tag {
     pub(crate) const fn of<P>(cell: &Cell<P>) -> Self {
         Self {
             number: cell.seq,
-            attempt: cell.flags.0,
+            flags: cell.flags,
         }
     }
 
-    pub(crate) const fn flags(self) -> CellFlags {
-        CellFlags(self.attempt)
+    /// The tag of a control cell before which so many began here.
+    pub(crate) const fn of_control(before: u64) -> Self {
+        Self {
+            number: CellSeq::of(before),
+            flags: CellFlags::CONTROL,
+        }
     }
 }

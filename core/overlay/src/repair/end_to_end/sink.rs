@@ -50,7 +50,7 @@ impl<P: Clone> Sink<P> {
     /// The connection has received a cell.
     fn receive(&mut self, now: Instant, number: u64, tag: Tag) {
         // Among the cells that may be answered it grows with every transmission, as a time would.
-        let timestamp = Instant::from_nanos(number << 8 | u64::from(tag.attempt));
+        let timestamp = Instant::from_nanos(number << 8 | u64::from(tag.flags.earlier()));
         let segment = Segment::with_data(CELL * number, CELL, timestamp);
         self.connection.receive(now, &segment);
     }
@@ -76,24 +76,24 @@ impl<P: Clone> Sink<P> {
         self.taken = taken;
     }
 
-    /// The next acknowledgement, and the tag of the cell that it answers.
-    pub(crate) fn next(&mut self, now: Instant) -> Option<(Tag, CellAck)> {
+    /// The next acknowledgement.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<CellAck> {
         let segment = self.connection.poll_transmit(now)?;
-        let answered = segment.echo().as_nanos();
-        let tag = Tag {
-            number: CellSeq::of(answered >> 8),
-            attempt: answered as u8,
-        };
         let next = segment.acknowledged();
+        let answered = segment.echo().as_nanos();
+        // TCP answers a segment at or before the last acknowledgement, so it is within a buffer.
+        let back = cells(next).saturating_sub(answered >> 8);
         let mut ack = CellAck {
             next: CellSeq::of(cells(next)),
             window: cells(segment.window()) as u16,
+            answered: u16::try_from(back).unwrap_or(u16::MAX),
+            attempt: answered as u8,
             ..CellAck::default()
         };
         for (place, (start, end)) in ack.arrived.iter_mut().zip(segment.arrived()) {
             *place = (cells(start - next) as u16, cells(end - next) as u16);
         }
-        Some((tag, ack))
+        Some(ack)
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use hopflow_tcp::{Connection, Segment};
 use hopflow_units::{Instant, StreamId};
-use hopflow_wire::{CellAck, CellSeq, Payload, RelayCommand, RelayHeader};
+use hopflow_wire::{CellAck, CellFlags, CellSeq, Payload, RelayCommand, RelayHeader};
 
 use super::segment::{CELL, EndToEnd, Tag};
 use crate::Violation;
@@ -40,7 +40,7 @@ impl<P> Kept<P> {
 
     /// Notes another transmission; beyond what the tag can count the last one stands for all.
     fn send_again(&mut self, now: Instant) -> u8 {
-        if self.again.len() == usize::from(u8::MAX) {
+        if self.again.len() == usize::from(CellFlags::MOST_EARLIER) {
             self.again.pop();
         }
         self.again.push(now);
@@ -89,12 +89,13 @@ impl<P: Payload> Source<P> {
         self.kept.len() as u64 >= self.buffer
     }
 
-    /// The next cell that TCP lets go, or a question where only the sink's window holds it back.
-    pub(crate) fn next(&mut self, now: Instant) -> Option<(Tag, P)> {
+    /// The next cell that TCP lets go, with its tag; or a question, without one, where only the sink's
+    /// window holds it back.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<(Option<Tag>, P)> {
         let segment = self.connection.poll_transmit(now)?;
         if segment.payload().is_zero() {
             let question = RelayHeader::control(RelayCommand::Ask, StreamId::CIRCUIT);
-            return Some((Tag::default(), P::control(question, now)));
+            return Some((None, P::control(question, now)));
         }
         let number = segment.offset().get() / CELL.get();
         let kept = self.kept.get_mut((number - self.first) as usize)?;
@@ -105,25 +106,23 @@ impl<P: Payload> Source<P> {
         } else {
             kept.send_again(now)
         };
-        let number = CellSeq::of(number);
-        Some((Tag { number, attempt }, kept.payload.clone()))
+        let tag = Tag {
+            number: CellSeq::of(number),
+            flags: CellFlags::sent_before(attempt),
+        };
+        Some((Some(tag), kept.payload.clone()))
     }
 
-    /// The sink acknowledges what has arrived, in answer to the cell with this tag.
+    /// The sink acknowledges what has arrived.
     ///
     /// # Errors
     /// If it names cells that were never sent.
-    pub(crate) fn on_ack(
-        &mut self,
-        now: Instant,
-        tag: Tag,
-        ack: &CellAck,
-    ) -> Result<(), Violation> {
+    pub(crate) fn on_ack(&mut self, now: Instant, ack: &CellAck) -> Result<(), Violation> {
         let next = ack.next.widen(self.first);
         if next > self.sent {
             return Err(Violation::BeyondSent);
         }
-        let echo = self.answered(tag, next);
+        let echo = self.answered(ack, next);
         let mut segment = Segment::acknowledging(CELL * next, CELL * u64::from(ack.window), echo);
         for (start, end) in ack.arrived.into_iter().filter(|range| *range != (0, 0)) {
             let [start, end] = [start, end].map(|edge| next + u64::from(edge));
@@ -142,14 +141,15 @@ impl<P: Payload> Source<P> {
 
     /// When the cell was sent that an acknowledgement answers. Of one that is no longer known, or
     /// never was, the time is that of the last cell that it acknowledges.
-    fn answered(&self, tag: Tag, next: u64) -> Instant {
+    fn answered(&self, ack: &CellAck, next: u64) -> Instant {
         let sent = self.outstanding() as usize;
         let at = |number: u64| {
             let place = number.checked_sub(self.first)? as usize;
             self.kept.get(place).filter(|_| place < sent)
         };
-        let answered = at(tag.number.widen(self.first)).and_then(|kept| kept.sent_at(tag.attempt));
-        let last = || at(next.checked_sub(1)?);
+        let back = |cells: u16| at(next.checked_sub(cells.into())?);
+        let answered = back(ack.answered).and_then(|kept| kept.sent_at(ack.attempt));
+        let last = || back(1);
         let latest = |kept: &Kept<P>| kept.again.last().copied().unwrap_or(kept.first);
         answered
             .or_else(|| last().map(latest))
