@@ -129,7 +129,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         if !connected.alarm.fired(at) {
             return Ok(());
         }
-        connected.handle_timeout(self.now);
+        connected.handle_timeout(self.now)?;
         if connected.sink().is_some() {
             self.acknowledge(direction);
             return Ok(());

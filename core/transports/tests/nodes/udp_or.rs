@@ -3,7 +3,7 @@
 use hopflow_overlay::Factory;
 use hopflow_testkit::{Chain, CircuitNo, Counted, End, Manner, Medium, StreamNo};
 use hopflow_units::{Bytes, Duration, Rate};
-use hopflow_wire::CELL_DATA;
+use hopflow_wire::{CELL_DATA, Reason};
 use toml::Table;
 
 const PRESETS: [&str; 2] = ["udp-or", "udp-or-newreno"];
@@ -100,5 +100,29 @@ fn a_window_that_closes_is_asked_about_and_opens_again() {
         assert!((5..500).contains(&steps), "{steps} steps while it is asked");
         chain.set_reading(stream, End::Client, true);
         assert!(chain.run_to_arrival(Duration::from_secs(3600)), "it hangs");
+    }
+}
+
+#[test]
+fn a_circuit_ends_whose_other_end_has_fallen_silent() {
+    for reading in [true, false] {
+        let options = "send-buffer = \"8 MiB\"\nsource-queue = 10000\nreceive-buffer = \"50 KiB\"";
+        let factory = factory("udp-or", options);
+        let medium = Medium::delay(Duration::from_millis(10));
+        let (mut chain, circuit, stream) = download(factory.as_ref(), medium, 100_000_000);
+        chain.set_reading(stream, End::Client, reading);
+        // Cells are under way, or the window is closed and asked about.
+        chain.run_for(Duration::from_secs(20));
+        chain.expect_closures();
+        chain.hold_output(0);
+        chain.run_for(Duration::from_secs(600));
+        assert_eq!(chain.closures(circuit), [None; 3], "reading: {reading}");
+        chain.run_for(Duration::from_secs(3 * 3600));
+        let gone = Some(Reason::Unreachable);
+        assert_eq!(
+            chain.closures(circuit)[1..],
+            [gone; 2],
+            "reading: {reading}"
+        );
     }
 }

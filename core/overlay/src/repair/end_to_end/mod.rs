@@ -18,7 +18,7 @@ use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
 use crate::circuit::Alarm;
-use crate::Role;
+use crate::{Role, Violation};
 pub use segment::EndToEnd;
 pub(crate) use segment::Tag;
 pub(crate) use sink::Sink;
@@ -126,11 +126,15 @@ impl<P: Payload> Connected<P> {
     }
 
     /// Does what is due by the time.
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+    ///
+    /// # Errors
+    /// If this is the source, and the sink counts as gone.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Result<(), Violation> {
         match &mut self.part {
-            Part::Source(source) => source.handle_timeout(now),
+            Part::Source(source) => source.handle_timeout(now)?,
             Part::Relay => {}
             Part::Sink(sink) => sink.handle_timeout(now),
         }
+        Ok(())
     }
 }

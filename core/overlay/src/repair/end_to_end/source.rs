@@ -9,6 +9,11 @@ use hopflow_wire::{CellAck, CellFlags, CellSeq, Payload, RelayCommand, RelayHead
 use super::segment::{CELL, EndToEnd, Tag};
 use crate::Violation;
 
+/// So many time-outs and questions in a row may stay without any acknowledgement before the sink counts as
+/// gone: that takes two and a half hours. Linux gives up after 15 (`tcp_retries2`), but losses of all hops, there
+/// and back, add up: where nine of ten go unanswered, two in 10,000 of such rows are chance.
+const SILENCES: u64 = 80;
+
 /// The sending end of a circuit's connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Source<P> {
@@ -20,6 +25,8 @@ pub(crate) struct Source<P> {
     first: u64,
     /// Cells that were sent so far.
     sent: u64,
+    /// Time-outs and questions since the last acknowledgement.
+    silences: u64,
 }
 
 /// A cell, and when it was sent.
@@ -56,6 +63,7 @@ impl<P: Payload> Source<P> {
             kept: VecDeque::new(),
             first: 0,
             sent: 0,
+            silences: 0,
         }
     }
 
@@ -94,6 +102,7 @@ impl<P: Payload> Source<P> {
     pub(crate) fn next(&mut self, now: Instant) -> Option<(Option<Tag>, P)> {
         let segment = self.connection.poll_transmit(now)?;
         if segment.payload().is_zero() {
+            self.silences += 1;
             let question = RelayHeader::control(RelayCommand::Ask, StreamId::CIRCUIT);
             return Some((None, P::control(question, now)));
         }
@@ -122,6 +131,7 @@ impl<P: Payload> Source<P> {
         if next > self.sent {
             return Err(Violation::BeyondSent);
         }
+        self.silences = 0;
         let echo = self.answered(ack, next);
         let mut segment = Segment::acknowledging(CELL * next, CELL * u64::from(ack.window), echo);
         for (start, end) in ack.arrived.into_iter().filter(|range| *range != (0, 0)) {
@@ -160,7 +170,17 @@ impl<P: Payload> Source<P> {
         self.connection.poll_timeout()
     }
 
-    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+    /// Does what is due by the time.
+    ///
+    /// # Errors
+    /// If the sink has been silent for so long that it counts as gone.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Result<(), Violation> {
+        let before = self.connection.stats().timeouts;
         self.connection.handle_timeout(now);
+        self.silences += self.connection.stats().timeouts - before;
+        if self.silences > SILENCES {
+            return Err(Violation::Unreachable);
+        }
+        Ok(())
     }
 }
