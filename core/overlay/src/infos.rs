@@ -69,7 +69,6 @@ const END_TO_END: Info = Info {
             "Only TCP between the ends of a circuit repairs there.",
         ),
     ],
-    driver: Features::END_CONNECTION,
     ..Info::new("end-to-end", "the ends of circuits send lost cells again")
 };
 

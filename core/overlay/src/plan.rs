@@ -62,7 +62,7 @@ pub enum Repair {
     /// Every hop restores order and sends lost cells again.
     PerHop(HopRepair),
     /// A TCP connection between the ends of every circuit, over hops that repair nothing
-    /// (`docs/spec/udp-or.md`). Only simulators can do this.
+    /// (`docs/spec/udp-or.md`).
     EndToEnd(EndToEnd),
 }
 

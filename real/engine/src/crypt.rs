@@ -1,24 +1,90 @@
 //! Which cryptography a cell meets as it leaves or reaches this node.
 
 use hopflow_onion::{Forged, HopKeys, TAG};
-use hopflow_overlay::Direction;
-use hopflow_wire::{CELL_PAYLOAD, CellSeq, Proof, RelayCommand};
+use hopflow_overlay::{Direction, Plan};
+use hopflow_wire::{CELL_PAYLOAD, CellFlags, CellSeq, Proof, RelayCommand};
 
 type Body = [u8; CELL_PAYLOAD];
 
-/// A cell that must not leave: its circuit is gone, or it leaves out others of its circuit. Nothing must
-/// be sealed twice under one index.
+/// The first index of control cells, and the number of counts of which each kind of cell can have one.
+/// The other indices are below it, so that they never meet.
+const CONTROL: u64 = 1 << 63;
+
+/// A cell that must not leave: its circuit is gone, its number leaves out others where none may be missing,
+/// or it is that of another cell. Nothing must be sealed twice under one index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NotSent;
+
+/// Who numbers a circuit's cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Numbering {
+    /// Each hop, which repeats what is lost: relays get all cells of a flow.
+    Hops,
+    /// The circuit's ends, which repeat what is lost: relays get cells in any order, not all of them, and some
+    /// more than once; [control cells](CellFlags::CONTROL) have numbers of their own.
+    Ends,
+}
+
+impl Numbering {
+    pub(crate) const fn of(plan: &Plan) -> Self {
+        match plan.connection() {
+            Some(_) => Self::Ends,
+            None => Self::Hops,
+        }
+    }
+}
 
 /// A circuit's keys at this node, and how far its cells have come.
 #[derive(Debug)]
 pub(crate) struct Crypt {
     keys: Keys,
-    /// The next index expected of cells that leave, by direction.
-    leaving: [u64; 2],
-    /// The next index expected of cells that end here.
-    ending: u64,
+    numbering: Numbering,
+    /// Of cells that leave, by direction.
+    leaving: [Counts; 2],
+    /// Of cells that end here.
+    ending: Counts,
+}
+
+/// The next count expected of the cells of a flow, and of its control cells.
+#[derive(Clone, Copy, Default, Debug)]
+struct Counts([u64; 2]);
+
+/// Where a cell stands among its flow's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    control: bool,
+    count: u64,
+}
+
+impl Counts {
+    const fn next(&self, control: bool) -> u64 {
+        self.0[control as usize]
+    }
+
+    /// The place of a cell, by its number; `None` if there is none so far on, which no circuit gets to
+    /// without a neighbour that makes numbers up.
+    #[inline]
+    fn place(&self, control: bool, seq: CellSeq) -> Option<Place> {
+        let count = seq.widen(self.next(control));
+        (count < CONTROL).then_some(Place { control, count })
+    }
+
+    #[inline]
+    fn note(&mut self, place: Place) {
+        let next = &mut self.0[usize::from(place.control)];
+        *next = (*next).max(place.count + 1);
+    }
+}
+
+impl Place {
+    /// The index that the cell has for all ciphers.
+    const fn index(self) -> u64 {
+        if self.control {
+            CONTROL + self.count
+        } else {
+            self.count
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -32,23 +98,43 @@ enum Keys {
 }
 
 impl Crypt {
-    pub(crate) fn client(hops: Vec<HopKeys>) -> Self {
-        Self::new(Keys::Client(hops))
+    pub(crate) fn client(hops: Vec<HopKeys>, numbering: Numbering) -> Self {
+        Self::new(Keys::Client(hops), numbering)
     }
 
-    pub(crate) fn relay(keys: Box<HopKeys>, last: bool) -> Self {
-        Self::new(if last {
+    pub(crate) fn relay(keys: Box<HopKeys>, last: bool, numbering: Numbering) -> Self {
+        let keys = if last {
             Keys::Last(keys)
         } else {
             Keys::Middle(keys)
-        })
+        };
+        Self::new(keys, numbering)
     }
 
-    const fn new(keys: Keys) -> Self {
+    fn new(keys: Keys, numbering: Numbering) -> Self {
         Self {
             keys,
-            leaving: [0; 2],
-            ending: 0,
+            numbering,
+            leaving: Default::default(),
+            ending: Counts::default(),
+        }
+    }
+
+    /// Whether a cell's number counts control cells. What hops number has none, whatever a neighbour says.
+    #[inline]
+    fn counts_control(&self, flags: CellFlags) -> bool {
+        self.numbering == Numbering::Ends && flags.is_control()
+    }
+
+    /// Whether a cell may leave. Of what is sealed here, a cell that comes again is the same, but a control
+    /// cell is another each time. What passes gets a layer, which may be added twice under one index: it hides
+    /// nothing from who sees both sides of the relay, for a cell has the same number there.
+    #[inline]
+    fn may_leave(&self, place: Place, next: u64) -> bool {
+        match (self.numbering, place.control) {
+            (Numbering::Ends, _) if !self.ends_here() => true,
+            (_, true) => place.count == next,
+            (_, false) => place.count <= next,
         }
     }
 
@@ -57,21 +143,21 @@ impl Crypt {
     /// begins here and is not sent again.
     ///
     /// # Errors
-    /// If the cell leaves others out.
+    /// If the cell must not leave.
     #[inline]
     pub(crate) fn outgoing(
         &mut self,
         direction: Direction,
-        seq: CellSeq,
+        (flags, seq): (CellFlags, CellSeq),
         body: &mut Body,
     ) -> Result<Option<Proof>, NotSent> {
-        let next = &mut self.leaving[direction as usize];
-        let index = seq.widen(*next);
-        if index > *next {
-            return Err(NotSent);
-        }
-        let first = index == *next;
-        *next = (*next).max(index + 1);
+        let control = self.counts_control(flags);
+        let counts = self.leaving[direction as usize];
+        let (place, next) = (counts.place(control, seq), counts.next(control));
+        let place = place.filter(|place| self.may_leave(*place, next));
+        let place = place.ok_or(NotSent)?;
+        self.leaving[direction as usize].note(place);
+        let (index, first) = (place.index(), place.count == next);
         let (seal, before) = match (&mut self.keys, direction) {
             (Keys::Client(hops), _) => {
                 let (last, before) = hops.split_last_mut().ok_or(NotSent)?;
@@ -103,17 +189,27 @@ impl Crypt {
     }
 
     /// Opens a cell that ends at this node; relays that others follow leave cells as they are.
-    /// `seq` is `None` where the carrier keeps the order.
+    /// `tag` is `None` where the carrier keeps the order.
     ///
     /// # Errors
     /// If the cell was not sealed by the circuit's other end.
     #[inline]
-    pub(crate) fn incoming(&mut self, seq: Option<CellSeq>, body: &mut Body) -> Result<(), Forged> {
+    pub(crate) fn incoming(
+        &mut self,
+        tag: Option<(CellFlags, CellSeq)>,
+        body: &mut Body,
+    ) -> Result<(), Forged> {
         if matches!(self.keys, Keys::Middle(_)) {
             return Ok(());
         }
-        let index = seq.map_or(self.ending, |seq| seq.widen(self.ending));
-        self.ending = self.ending.max(index + 1);
+        let (flags, seq) = tag.unwrap_or_else(|| {
+            let next = CellSeq::of(self.ending.next(false));
+            (CellFlags::default(), next)
+        });
+        let place = self.ending.place(self.counts_control(flags), seq);
+        let place = place.ok_or(Forged)?;
+        self.ending.note(place);
+        let index = place.index();
         match &mut self.keys {
             Keys::Middle(_) => Ok(()),
             Keys::Last(hop) => hop.forward.open(index, body),
@@ -134,78 +230,4 @@ fn is_content(body: &Body) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use hopflow_onion::{Initiator, OnionPayload, OnionSecret, answer};
-    use hopflow_wire::Payload;
-
-    /// The keys of a client and of its only hop.
-    fn ends() -> (Crypt, Crypt) {
-        let secret = OnionSecret::generate();
-        let (initiator, message) = Initiator::start(&secret.public(), &[]);
-        let (hop, reply) = answer(&secret, &message, |_| Some(Vec::new())).unwrap();
-        let (client, _) = initiator.finish(&reply).unwrap();
-        let hop = Crypt::relay(Box::new(hop), true);
-        (Crypt::client(vec![client]), hop)
-    }
-
-    fn sealed(client: &mut Crypt, index: u64, byte: u8) -> Option<Body> {
-        let mut body = [byte; CELL_PAYLOAD];
-        client
-            .outgoing(Direction::Forward, CellSeq::of(index), &mut body)
-            .map(|_| body)
-            .ok()
-    }
-
-    #[test]
-    fn a_cell_that_is_sent_again_is_the_same_bytes_and_opens_in_any_order() {
-        let (mut client, mut hop) = ends();
-        let cells: Vec<Body> = (0..3)
-            .map(|index| sealed(&mut client, index, 7).unwrap())
-            .collect();
-        assert_eq!(sealed(&mut client, 1, 7), Some(cells[1]));
-        for index in [2, 0, 1, 1] {
-            let mut body = cells[index];
-            let seq = Some(CellSeq::of(index as u64));
-            assert_eq!(hop.incoming(seq, &mut body), Ok(()));
-            assert!(body[hopflow_onion::TAG..].iter().all(|byte| *byte == 7));
-        }
-        let mut forged = cells[0];
-        forged[100] ^= 1;
-        assert!(hop.incoming(Some(CellSeq::of(0)), &mut forged).is_err());
-    }
-
-    #[test]
-    fn the_first_time_that_content_leaves_tells_its_proof_which_its_reader_gets() {
-        let (mut client, mut hop) = ends();
-        for (command, index, proves) in [(2, 0, true), (2, 0, false), (5, 1, false), (3, 2, true)] {
-            let mut body = [command; CELL_PAYLOAD];
-            let seq = CellSeq::of(index);
-            let proof = client.outgoing(Direction::Forward, seq, &mut body);
-            assert_eq!(hop.incoming(Some(seq), &mut body), Ok(()));
-            let read = OnionPayload::read(&body).proof();
-            assert_eq!(proof, Ok(read.filter(|_| proves)), "cell {index}");
-        }
-    }
-
-    #[test]
-    fn a_cell_that_leaves_others_out_is_not_sealed() {
-        let (mut client, _) = ends();
-        assert!(sealed(&mut client, 0, 1).is_some());
-        assert!(sealed(&mut client, 2, 1).is_none());
-        assert!(sealed(&mut client, 1, 1).is_some());
-    }
-
-    #[test]
-    fn indices_go_on_where_sequence_numbers_wrap() {
-        let (mut client, mut hop) = ends();
-        let last = u64::from(u32::MAX);
-        (client.leaving[0], hop.ending) = (last, last);
-        for index in [last, last + 1] {
-            let mut body = sealed(&mut client, index, 3).unwrap();
-            let seq = Some(CellSeq::of(index));
-            assert_eq!(hop.incoming(seq, &mut body), Ok(()));
-        }
-        assert_eq!((client.leaving[0], hop.ending), (last + 2, last + 2));
-    }
-}
+mod tests;

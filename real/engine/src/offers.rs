@@ -7,18 +7,11 @@ use hopflow_wire::Payload;
 /// stream.
 pub const OFFERS: Features = Features::LEGS;
 
-/// Why a transport that needs one of these is refused.
-const REASONS: [(Features, &str); 2] = [
-    (
-        Features::END_CONNECTION,
-        "it repairs losses at the ends of circuits, and the encryption of circuits needs every cell \
-         at every hop",
-    ),
-    (
-        Features::OUT_OF_BAND,
-        "it sends messages to neighbours outside of all links, and real hosts have nothing but links",
-    ),
-];
+/// Why a transport that needs this is refused.
+const REASON: (Features, &str) = (
+    Features::OUT_OF_BAND,
+    "it sends messages to neighbours outside of all links, and real hosts have nothing but links",
+);
 
 /// Checks that a transport, chosen as the preset `preset`, needs nothing but what engines offer.
 ///
@@ -33,11 +26,12 @@ fn refuse(preset: &str, lacking: Features) -> Result<(), ConfigError> {
     if lacking == Features::NONE {
         return Ok(());
     }
-    let known = REASONS.iter().find(|(feature, _)| lacking.any(*feature));
-    let reason = known.map_or_else(
-        || format!("it needs {lacking}, which real hosts do not offer"),
-        |(_, reason)| (*reason).to_owned(),
-    );
+    let (known, why) = REASON;
+    let reason = if lacking.any(known) {
+        why.to_owned()
+    } else {
+        format!("it needs {lacking}, which real hosts do not offer")
+    };
     let problem = format!(
         "\"{preset}\" runs in the simulator only: {reason}; allowed are transports without this \
          need, such as \"backtap\""
@@ -54,8 +48,8 @@ mod tests {
         assert_eq!(refuse("backtap", Features::NONE), Ok(()));
         let error = refuse("new", Features::DATAGRAMS).unwrap_err().to_string();
         assert!(error.contains("needs datagrams"), "{error}");
-        let error = refuse("end", Features::END_CONNECTION);
+        let error = refuse("plans", Features::OUT_OF_BAND);
         let error = error.unwrap_err().to_string();
-        assert!(error.contains("ends of circuits"), "{error}");
+        assert!(error.contains("outside of all links"), "{error}");
     }
 }

@@ -12,7 +12,6 @@ fn refused(preset: &str, options: &str, reason: &str) {
 
 #[test]
 fn what_real_hosts_cannot_do_is_refused_with_the_reason() {
-    refused("udp-or", "", "at the ends of circuits");
     let out_of_band = "feedback = \"out-of-band\"\nhop-delay = \"10 ms\"";
     refused("predictor", out_of_band, "outside of all links");
 }
@@ -28,6 +27,8 @@ fn what_real_hosts_can_do_is_built() {
         "marut",
         "switching",
         "switching-backtap",
+        "udp-or",
+        "udp-or-newreno",
     ] {
         build(preset, &Table::new()).unwrap();
     }

@@ -85,10 +85,8 @@ impl Features {
     pub const OUT_OF_BAND: Self = Self(1 << 16);
     /// The driver gives a stream several circuits.
     pub const LEGS: Self = Self(1 << 18);
-    /// The driver carries a connection between the ends of a circuit.
-    pub const END_CONNECTION: Self = Self(1 << 19);
 
-    const NAMES: [(Self, &'static str); 16] = [
+    const NAMES: [(Self, &'static str); 15] = [
         (Self::STREAMS, "TCP connections"),
         (Self::DATAGRAMS, "datagrams"),
         (Self::PER_CIRCUIT, "a link for each circuit"),
@@ -104,10 +102,6 @@ impl Features {
         (Self::MARK_REPORTS, "reports of marked cells"),
         (Self::OUT_OF_BAND, "messages out of band"),
         (Self::LEGS, "several circuits for a stream"),
-        (
-            Self::END_CONNECTION,
-            "a connection between a circuit's ends",
-        ),
     ];
 
     /// What is in either, as `|`, which constants cannot use.

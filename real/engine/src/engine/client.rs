@@ -7,7 +7,7 @@ use hopflow_wire::Reason;
 use super::Engine;
 use crate::circuit::{Building, CircuitState, Outcome, Phase, Side};
 use crate::config::Hop;
-use crate::crypt::Crypt;
+use crate::crypt::{Crypt, Numbering};
 use crate::types::CircuitKey;
 use crate::types::{Event, Failure};
 
@@ -107,7 +107,8 @@ impl Engine {
             }
             Outcome::Built(keys) => {
                 self.counters.handshakes += 1;
-                self.open_circuit(key, Crypt::client(keys));
+                let numbering = Numbering::of(&self.plan);
+                self.open_circuit(key, Crypt::client(keys, numbering));
                 self.reports.events.push_back(Event::Built { circuit: key });
             }
         }

@@ -12,7 +12,7 @@ use hopflow_wire::{Carrier, Cell, Destroy, Frame, Reason};
 use super::Engine;
 use super::observe::without_payload;
 use crate::circuit::Phase;
-use crate::crypt::Crypt;
+use crate::crypt::{Crypt, Numbering};
 use crate::link::{Arrived, Channel, LinkEnd, Peer, Settled};
 use crate::types::{CircuitKey, ConnId, Failure, Via};
 
@@ -322,10 +322,11 @@ impl Engine {
         if !self.circuits.is_open(key) && !self.become_open(now, link, key) {
             return None;
         }
-        let seq = (self.plan.link.carrier == Carrier::Datagram).then_some(cell.seq);
+        let numbered = self.plan.link.carrier == Carrier::Datagram;
+        let tag = numbered.then_some((cell.flags, cell.seq));
         if let Some(open) = self.circuits.opened(key)
             && open.crypt.ends_here()
-            && open.crypt.incoming(seq, cell.payload.bytes_mut()).is_err()
+            && open.crypt.incoming(tag, cell.payload.bytes_mut()).is_err()
         {
             self.counters.forged += 1;
             self.end_circuit(now, key, Reason::Protocol, None, Failure::Forged);
@@ -344,7 +345,9 @@ impl Engine {
         match phase {
             Phase::Nascent(nascent) if from_client && !nascent.waits() => {
                 let last = circuit.next.is_none();
-                self.open_circuit(key, Crypt::relay(nascent.into_keys(), last));
+                let numbering = Numbering::of(&self.plan);
+                let crypt = Crypt::relay(nascent.into_keys(), last, numbering);
+                self.open_circuit(key, crypt);
                 true
             }
             phase => {

@@ -91,7 +91,8 @@ impl Engine {
         if !plain.is_empty() {
             link.seal_of_node(now, plain);
         }
-        if has_cells {
+        // Where the ends of circuits repair, no neighbour answers cells.
+        if has_cells && self.plan.connection().is_none() {
             link.expect_answer(now);
         }
         self.links.queue(id);
@@ -213,7 +214,8 @@ fn encode_cell(
     let start = out.len();
     frame.encode(carrier, out);
     let body = out.last_chunk_mut().ok_or(NotSent)?;
-    match open.crypt.outgoing(named.leaving, cell.seq, body) {
+    let tag = (cell.flags, cell.seq);
+    match open.crypt.outgoing(named.leaving, tag, body) {
         Ok(proof) => Ok(proof.map(|proof| (open.handle, proof))),
         Err(left_out) => {
             out.truncate(start);

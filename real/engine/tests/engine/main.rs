@@ -1,5 +1,6 @@
 //! Whole circuits of engines, in virtual time: every transport that can run for real.
 
+mod by_ends;
 mod floods;
 mod hostile;
 mod limits;

@@ -49,7 +49,7 @@ fn every_real_transport_fetches_through_three_relays() {
 
 #[test]
 fn loss_and_reordering_on_every_link_change_nothing() {
-    for name in ["backtap", "marut"] {
+    for name in ["backtap", "marut", "udp-or"] {
         println!("{name}");
         let mut network = Network::new(&*transport(name), 3);
         network.weather.lost = 50;
@@ -60,7 +60,7 @@ fn loss_and_reordering_on_every_link_change_nothing() {
 
 #[test]
 fn circuits_end_when_a_relay_dies() {
-    for name in ["vanilla", "backtap"] {
+    for name in ["vanilla", "backtap", "udp-or"] {
         let mut network = Network::new(&*transport(name), 3);
         let circuit = network.circuit(&[1, 2, 3]);
         let stream = network.stream(circuit, "example.org:80");

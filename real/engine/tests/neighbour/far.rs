@@ -9,8 +9,11 @@ use hopflow_channel::{DatagramChannel, Identity, State, StreamChannel};
 use hopflow_engine::{ConnId, Engine, Hop, Via};
 use hopflow_onion::setup::{HopMessage, SetupMessage};
 use hopflow_onion::{Handshake, HopKeys, OnionPayload, OnionSecret, answer};
+use hopflow_overlay::Plan;
 use hopflow_units::{Cells, CircuitId, Instant};
-use hopflow_wire::{CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Frame, Payload, Setup};
+use hopflow_wire::{
+    CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Frame, Payload, RelayCommand, Setup,
+};
 
 static IDENTITY: LazyLock<Identity> = LazyLock::new(Identity::generate);
 static ONION: LazyLock<OnionSecret> = LazyLock::new(OnionSecret::generate);
@@ -46,13 +49,41 @@ struct Known {
     forward: Option<(u32, Box<[u8; hopflow_onion::SEALED_SETUP]>)>,
     /// Its keys at each hop, the nearest first.
     keys: Vec<HopKeys>,
-    /// The next cell's number.
-    next: u64,
+    numbers: Numbers,
+}
+
+/// How many cells there were, and how many by which the ends of a circuit speak about the others.
+#[derive(Default)]
+pub(crate) struct Numbers([u64; 2]);
+
+impl Numbers {
+    /// The tag of a cell with this inside, and the index under which it is sealed. It is the next one, if it is
+    /// not one of those behind it, or before it. Where hops number cells there is one kind.
+    pub(crate) fn of(
+        &mut self,
+        by_ends: bool,
+        plain: &[u8],
+        ahead: i64,
+    ) -> (CellFlags, CellSeq, u64) {
+        let command = plain.first().map(|code| RelayCommand::from_code(*code));
+        let of_connection = command.is_some_and(|it| it.is_ok_and(RelayCommand::is_of_connection));
+        let control = by_ends && of_connection;
+        let next = &mut self.0[usize::from(control)];
+        let count = next.saturating_add_signed(ahead);
+        *next += u64::from(ahead == 0);
+        let seq = CellSeq::of(count);
+        if control {
+            (CellFlags::CONTROL, seq, 1 << 63 | count)
+        } else {
+            (CellFlags::default(), seq, count)
+        }
+    }
 }
 
 /// The relay.
 pub(crate) struct Far {
     carrier: Carrier,
+    by_ends: bool,
     epoch: std::time::Instant,
     channel: Option<Channel>,
     circuits: BTreeMap<u16, Known>,
@@ -63,12 +94,16 @@ pub(crate) struct Far {
     out: Vec<Vec<u8>>,
     /// Messages for its last hop, or later ones, that it was sent.
     pub(crate) forwards: usize,
+    /// Cells that it was sent.
+    pub(crate) cells: Vec<(CellFlags, CellSeq)>,
 }
 
 impl Far {
-    pub(crate) fn new(carrier: Carrier, epoch: std::time::Instant) -> Self {
+    /// A relay whose neighbour goes by this plan.
+    pub(crate) fn new(plan: &Plan, epoch: std::time::Instant) -> Self {
         Self {
-            carrier,
+            carrier: plan.link.carrier,
+            by_ends: plan.connection().is_some(),
             epoch,
             channel: None,
             circuits: BTreeMap::new(),
@@ -76,6 +111,7 @@ impl Far {
             opening: Vec::new(),
             out: Vec::new(),
             forwards: 0,
+            cells: Vec::new(),
         }
     }
 
@@ -120,7 +156,10 @@ impl Far {
             if let Ok(Some((setup, behind))) = Setup::decode(rest) {
                 self.on_setup(&setup);
                 rest = behind;
-            } else if let Ok((_, behind)) = Frame::<OnionPayload>::decode(rest, self.carrier) {
+            } else if let Ok((frame, behind)) = Frame::<OnionPayload>::decode(rest, self.carrier) {
+                if let Frame::Cell(cell) = frame {
+                    self.cells.push((cell.flags, cell.seq));
+                }
                 rest = behind;
             } else {
                 assert_eq!(self.carrier, Carrier::Stream, "an engine says frames only");
@@ -277,21 +316,20 @@ impl Far {
     /// before it.
     pub(crate) fn cell(&mut self, now: Instant, circuit: u16, plain: &[u8], ahead: i64) {
         let known = self.circuits.entry(circuit).or_default();
-        let seq = known.next.saturating_add_signed(ahead);
-        known.next += u64::from(ahead == 0);
+        let (flags, seq, index) = known.numbers.of(self.by_ends, plain, ahead);
         let mut body = [0; CELL_PAYLOAD];
         let len = plain.len().min(CELL_PAYLOAD - 16);
         body[16..16 + len].copy_from_slice(&plain[..len]);
         if let Some((last, before)) = known.keys.split_last_mut() {
-            last.backward.seal(seq, &mut body);
+            last.backward.seal(index, &mut body);
             for hop in before {
-                hop.backward.apply_layer(seq, &mut body);
+                hop.backward.apply_layer(index, &mut body);
             }
         }
         let cell = Cell {
             circuit: CircuitId::new(circuit),
-            flags: CellFlags::default(),
-            seq: CellSeq::of(seq),
+            flags,
+            seq,
             payload: OnionPayload::read(&body),
         };
         self.frame(now, &Frame::Cell(cell));

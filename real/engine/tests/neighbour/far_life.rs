@@ -40,7 +40,7 @@ impl Client {
         Self {
             now: Instant::ZERO,
             engine: Engine::new(config, &*factory).expect("engines offer all"),
-            far: Far::new(factory.plan().link.carrier, epoch),
+            far: Far::new(&factory.plan(), epoch),
             circuits: Vec::new(),
             streams: Vec::new(),
             done: [0; 3],
@@ -146,7 +146,7 @@ impl Client {
 /// nothing left when all is over. Returns circuits built and failed, and cells that arrived.
 pub(crate) fn client(bytes: &[u8]) -> [u64; 3] {
     let mut script = Script(bytes);
-    let transport = ["backtap", "vanilla", "marut", "pctcp"][usize::from(script.byte() % 4)];
+    let transport = script.transport();
     let mut client = Client::of(transport);
     client.build(1 + usize::from(script.byte() % 3));
     while !script.0.is_empty() {
@@ -180,9 +180,9 @@ pub(crate) fn client(bytes: &[u8]) -> [u64; 3] {
 /// silent. Returns its cells sent.
 pub(crate) fn relay(bytes: &[u8]) -> u64 {
     let mut script = Script(bytes);
-    let transport = ["backtap", "vanilla", "marut", "pctcp"][usize::from(script.byte() % 4)];
+    let transport = script.transport();
     let mut relay = Neighbour::of(transport, life::limits(script.byte()));
-    relay.far = Some(Far::new(relay.carrier, epoch()));
+    relay.far = Some(Far::new(&relay.plan, epoch()));
     relay.create(0);
     relay.create(1);
     let to: SocketAddr = far::ADDRESS;

@@ -4,7 +4,7 @@ use hopflow_engine::{Counters, Limits};
 use hopflow_onion::setup::SetupMessage;
 use hopflow_onion::{Handshake, OnionPayload};
 use hopflow_units::{Cells, CircuitId, Duration};
-use hopflow_wire::{CellSeq, Destroy, Feedback, Frame, Reason, RelayCommand};
+use hopflow_wire::{CellAck, CellSeq, Destroy, Feedback, Frame, Reason, RelayCommand};
 
 use crate::neighbour::Neighbour;
 
@@ -17,6 +17,11 @@ pub(crate) struct Script<'a>(pub(crate) &'a [u8]);
 impl Script<'_> {
     pub(crate) fn byte(&mut self) -> u8 {
         self.take(1).first().copied().unwrap_or(0)
+    }
+
+    pub(crate) fn transport(&mut self) -> &'static str {
+        const ALL: [&str; 5] = ["backtap", "vanilla", "marut", "pctcp", "udp-or"];
+        ALL[usize::from(self.byte()) % ALL.len()]
     }
 
     pub(crate) fn take(&mut self, len: usize) -> &[u8] {
@@ -37,17 +42,24 @@ impl Script<'_> {
         })
     }
 
-    /// The header of any relay cell, and by how much its counter is ahead.
-    pub(crate) fn relay_cell(&mut self) -> ([u8; 5], i64) {
+    /// The header of any relay cell, with what an acknowledgement says behind it, and by how much its counter
+    /// is ahead.
+    pub(crate) fn relay_cell(&mut self) -> (Vec<u8>, i64) {
         let commands = RelayCommand::ALL;
         let command = commands[usize::from(self.byte()) % commands.len()];
-        let (stream, len) = (self.byte() % 4, self.byte());
+        let (stream, mut len) = (self.byte() % 4, self.byte());
+        let mut said = Vec::new();
+        if command == RelayCommand::Ack && len < 250 {
+            len = CellAck::LEN as u8;
+            said = self.take(4 + CellAck::LEN).to_vec();
+        }
         let ahead = match self.byte() {
             again @ 0..20 => i64::from(again) - 20,
             beyond @ 200.. => i64::from(beyond) - 200,
             _ => 0,
         };
-        ([command as u8, 0, stream, 0, len], ahead)
+        let header = [command as u8, 0, stream, 0, len];
+        ([&header[..], &said].concat(), ahead)
     }
 }
 
@@ -55,7 +67,7 @@ impl Script<'_> {
 /// has nothing left when the neighbour is gone. Returns what it did, and how many streams began.
 pub(crate) fn any_bytes(bytes: &[u8]) -> (Counters, usize) {
     let mut script = Script(bytes);
-    let transport = ["backtap", "vanilla", "marut", "pctcp"][usize::from(script.byte() % 4)];
+    let transport = script.transport();
     let limits = limits(script.byte());
     let mut relay = Neighbour::of(transport, limits);
     // A circuit with a stream, one without, and names of others that are free.

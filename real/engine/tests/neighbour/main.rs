@@ -15,7 +15,7 @@ use hopflow_engine::{Limits, Pace};
 use hopflow_onion::setup::SetupMessage;
 use hopflow_onion::{Handshake, OnionPayload, SEALED_SETUP};
 use hopflow_units::{Bytes, Cells, CircuitId, Duration};
-use hopflow_wire::{CELL_PAYLOAD, Cell, CellFlags, CellSeq, Frame, Payload};
+use hopflow_wire::{CELL_PAYLOAD, Cell, CellAck, CellFlags, CellSeq, Frame, Payload, RelayCommand};
 use proptest::prelude::*;
 
 use far::Far;
@@ -107,6 +107,109 @@ fn circuits_are_opened_and_streams_begun() {
     }
 }
 
+/// A next hop's answer. Only the client could tell that its handshake is none.
+fn created() -> SetupMessage {
+    SetupMessage::Created {
+        queue_limit: Cells::new(100),
+        handshake: Handshake::new(vec![7; 60]).expect("it is short"),
+    }
+}
+
+/// Any cell.
+fn cell(circuit: u16, (flags, seq): (u8, u32)) -> Frame<OnionPayload> {
+    Frame::Cell(Cell {
+        circuit: CircuitId::new(circuit),
+        flags: CellFlags(flags),
+        seq: CellSeq::from_wire(seq),
+        payload: OnionPayload::read(&[9; CELL_PAYLOAD]),
+    })
+}
+
+#[test]
+fn a_relay_passes_cells_on_whatever_numbers_the_ends_of_their_circuit_gave_them() {
+    let mut relay = Neighbour::of("udp-or", Limits::default());
+    relay.far = Some(Far::new(&relay.plan, epoch()));
+    relay.create(1);
+    relay.extend_to(1, far::ADDRESS, far::hop().fingerprint);
+    let now = relay.now;
+    let far = relay.far.as_mut().expect("it is there");
+    far.setup(now, far.circuit(0), &created());
+    relay.drain();
+    let half = 1 << 31;
+    let tags = [
+        (0x83, 7),
+        (0, 5),
+        (0, 4),
+        (1, 5),
+        (0x80, half),
+        (0, u32::MAX),
+        (0x7f, half),
+        (0xff, u32::MAX),
+        (0, half - 1),
+        (0, 0),
+        (0x80, 0),
+    ];
+    for tag in tags {
+        relay.frame(&cell(1, tag));
+    }
+    let passed = relay.far.as_ref().map(|far| far.cells.iter());
+    let passed = passed.into_iter().flatten();
+    let passed: Vec<_> = passed
+        .map(|(flags, seq)| (flags.0, seq.to_wire()))
+        .collect();
+    assert_eq!(passed, tags);
+    assert_eq!(relay.engine.counters().circuits, 1);
+}
+
+#[test]
+fn who_forges_the_number_of_a_cell_loses_its_own_circuit() {
+    for tag in [
+        (0, 0),
+        (0, 1),
+        (0, u32::MAX),
+        (0x80, 0),
+        (0x80, 1),
+        (0xff, 1 << 31),
+    ] {
+        let mut relay = Neighbour::of("udp-or", Limits::default());
+        for circuit in [1, 2] {
+            relay.create(circuit);
+            relay.cell(circuit, &life::BEGIN, 0);
+        }
+        relay.frame(&cell(1, tag));
+        assert!(relay.closed.contains(&1), "{tag:?}");
+        let counters = relay.engine.counters();
+        assert_eq!((counters.forged, counters.circuits), (1, 1), "{tag:?}");
+        relay.cell(2, &[RelayCommand::Data as u8, 0, 1, 0, 0], 0);
+        assert!(!relay.closed.contains(&2), "{tag:?}");
+    }
+}
+
+#[test]
+fn what_ends_say_of_cells_may_come_again_late_and_not_at_all() {
+    let mut relay = Neighbour::of("udp-or", Limits::default());
+    relay.create(1);
+    relay.cell(1, &life::BEGIN, 0);
+    let ack = CellAck {
+        window: 2000,
+        ..CellAck::default()
+    };
+    let head = [RelayCommand::Ack as u8, 0, 0, 0, CellAck::LEN as u8];
+    let ack = [&head[..], &[0; 4], &ack.body()].concat();
+    let ask = [RelayCommand::Ask as u8, 0, 0, 0, 0];
+    for said in [&ack[..], &ask] {
+        relay.cell(1, said, 0);
+        relay.cell(1, said, -1);
+        relay.cell(1, said, 5);
+        relay.cell(1, said, 0);
+    }
+    assert!(relay.closed.is_empty());
+    // A cell of data that says to be none is no mistake of an honest end.
+    relay.cell(1, &[RelayCommand::Ack as u8, 0, 0, 0, 3], 0);
+    assert!(relay.closed.contains(&1));
+    assert_eq!(relay.engine.counters().forged, 0);
+}
+
 #[test]
 fn a_circuit_that_takes_the_name_of_an_open_one_lives() {
     for transport in ["backtap", "vanilla"] {
@@ -162,19 +265,14 @@ fn messages_that_are_passed_on_count_like_circuits_that_are_begun() {
     };
     for transport in ["backtap", "vanilla"] {
         let mut relay = Neighbour::of(transport, limits);
-        relay.far = Some(Far::new(relay.carrier, epoch()));
+        relay.far = Some(Far::new(&relay.plan, epoch()));
         relay.create(1);
         relay.extend_to(1, far::ADDRESS, far::hop().fingerprint);
         let now = relay.now;
         let far = relay.far.as_mut().expect("it is there");
         let name = far.circuit(0);
         assert!(far.is_asked(name), "{transport}");
-        let created = SetupMessage::Created {
-            queue_limit: Cells::new(100),
-            // Only the client could tell that it is none.
-            handshake: Handshake::new(vec![7; 60]).expect("it is short"),
-        };
-        far.setup(now, name, &created);
+        far.setup(now, name, &created());
         relay.drain();
         for counter in 10..18 {
             let sealed = Box::new([0; SEALED_SETUP]);

@@ -11,10 +11,11 @@ use hopflow_engine::{
 };
 use hopflow_onion::setup::{HopMessage, SetupMessage};
 use hopflow_onion::{HopKeys, Initiator, OnionPayload, OnionSecret};
+use hopflow_overlay::Plan;
 use hopflow_units::{Cells, CircuitId, Duration, Instant};
-use hopflow_wire::{CELL_PAYLOAD, Carrier, Cell, CellFlags, CellSeq, Frame, Payload, Setup};
+use hopflow_wire::{CELL_PAYLOAD, Carrier, Cell, Frame, Payload, Setup};
 
-use crate::far::{self, Far};
+use crate::far::{self, Far, Numbers};
 
 static RELAY: LazyLock<Arc<RelayIdentity>> = LazyLock::new(|| {
     Arc::new(RelayIdentity {
@@ -52,14 +53,14 @@ struct Known {
     initiator: Option<Initiator>,
     keys: Option<HopKeys>,
     counter: u32,
-    /// The next cell's number.
-    next: u64,
+    numbers: Numbers,
 }
 
 /// A relay, and its neighbour.
 pub(crate) struct Neighbour {
     pub(crate) now: Instant,
     pub(crate) engine: Engine,
+    pub(crate) plan: Plan,
     pub(crate) carrier: Carrier,
     channel: Channel,
     circuits: BTreeMap<u16, Known>,
@@ -97,7 +98,8 @@ impl Neighbour {
             epoch,
         };
         let mut engine = Engine::new(config, &*factory).expect("engines offer all");
-        let (now, carrier) = (Instant::ZERO, factory.plan().link.carrier);
+        let (now, plan) = (Instant::ZERO, factory.plan());
+        let carrier = plan.link.carrier;
         let expected = RELAY.certificate.fingerprint();
         let channel = match carrier {
             Carrier::Datagram => {
@@ -114,6 +116,7 @@ impl Neighbour {
         let mut neighbour = Self {
             now,
             engine,
+            plan,
             carrier,
             channel,
             circuits: BTreeMap::new(),
@@ -248,16 +251,16 @@ impl Neighbour {
             return;
         };
         let Some(keys) = &known.keys else { return };
-        let seq = known.next.saturating_add_signed(ahead);
-        known.next += u64::from(ahead == 0);
+        let by_ends = self.plan.connection().is_some();
+        let (flags, seq, index) = known.numbers.of(by_ends, plain, ahead);
         let mut body = [0; CELL_PAYLOAD];
         let len = plain.len().min(CELL_PAYLOAD - 16);
         body[16..16 + len].copy_from_slice(&plain[..len]);
-        keys.forward.seal(seq, &mut body);
+        keys.forward.seal(index, &mut body);
         let cell = Cell {
             circuit: CircuitId::new(circuit),
-            flags: CellFlags::default(),
-            seq: CellSeq::of(seq),
+            flags,
+            seq,
             payload: OnionPayload::read(&body),
         };
         self.frame(&Frame::Cell(cell));
