@@ -90,6 +90,11 @@ fn backtap_fetches_through_three_relays() {
 }
 
 #[test]
+fn udp_or_fetches_through_three_relays() {
+    fetch("udp-or");
+}
+
+#[test]
 fn vanilla_fetches_through_three_relays() {
     fetch("vanilla");
 }
