@@ -129,6 +129,28 @@ fn downloads_over_several_paths_use_all_for_real_and_in_the_simulator() {
 }
 
 #[test]
+fn hops_that_repair_nothing_carry_downloads_for_real_and_in_the_simulator() {
+    for transport in ["udp-or", "udp-or-newreno"] {
+        let settings = Settings {
+            rate: Some(Rate::from_megabits_per_sec(20)),
+            middle_rate: Some(Rate::from_kilobytes_per_sec(1000)),
+            delay: Duration::from_millis(10),
+            ..fast(transport, 2, 2_000_000)
+        };
+        let testbed = Testbed::start(&settings).unwrap();
+        let measured = measure(&testbed, &Unwatched).unwrap();
+        testbed.end().unwrap();
+        let simulated = simulate(&settings, 1).unwrap();
+        for outcome in [&measured, &simulated] {
+            assert_eq!((outcome.downloads.len(), outcome.unfinished), (2, 0));
+            for download in &outcome.downloads {
+                assert_eq!(download.bytes.get(), 2_000_000, "{transport}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_node_of_a_testbed_writes_traces() {
     let folder = tempfile::tempdir().unwrap();
     let trace = Trace::into_folder(folder.path().to_owned());
