@@ -297,7 +297,8 @@ impl Scoreboard {
 
     /// Marks everything as lost that has not arrived: the retransmission timer has expired.
     pub(crate) fn lose_all(&mut self) {
-        self.resent.clear();
+        // A time-out may be the last that is heard for long: no room is kept.
+        self.resent = VecDeque::new();
         self.lost.clear();
         self.duplicates = 0;
         self.lost_edge = self.nxt;

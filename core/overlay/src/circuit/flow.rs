@@ -105,11 +105,14 @@ impl<S, P: Payload> Flow<S, P> {
         }
     }
 
-    /// Cells that wait to leave for the first time.
+    /// Cells that wait to leave for the first time, without what a connection's ends say to each other.
     #[inline]
     pub(crate) fn waiting(&mut self) -> u64 {
-        let kept = self.repair.source().map_or(0, |source| source.unsent());
-        self.queue.unsent() + kept
+        let (kept, controls) = self.repair.connection().map_or((0, 0), |connected| {
+            let unsent = connected.source().map_or(0, |source| source.unsent());
+            (unsent, connected.waiting())
+        });
+        self.queue.unsent() + kept - controls
     }
 
     /// Whether no more cells may be packaged, whatever waits.

@@ -7,8 +7,8 @@ mod wake;
 use std::ops::{Index, IndexMut};
 
 pub(crate) use flow::Flow;
-pub(crate) use queue::CellQueue;
 pub use queue::QueueView;
+pub(crate) use queue::{CellQueue, IDLE_ROOM};
 pub(crate) use wake::{Alarm, Fired};
 
 use hopflow_wire::{Payload, Reason};

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hopflow_units::Cells;
 
 /// An empty queue keeps room for no more cells: most circuits are idle most of the time.
-const IDLE_ROOM: usize = 32;
+pub(crate) const IDLE_ROOM: usize = 32;
 
 /// A flow's cells, numbered from zero in order of arrival.
 ///

@@ -75,7 +75,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         };
         let read = cell.payload.read_acknowledgement();
         let ack = read.map_err(Violation::Malformed)?;
-        source.on_ack(self.now, &ack)?;
+        source.on_ack(self.now, cell.seq, &ack)?;
         self.after_gate(direction)
     }
 
@@ -96,11 +96,15 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         self.schedule(direction.reverse());
     }
 
-    /// Puts what a source's TCP lets go into the flow's queue; false if that is nothing.
+    /// Puts what a source's TCP lets go into the flow's queue; false if that is nothing. Half of the queue is
+    /// left to acknowledgements of the other direction, whatever is sent again.
     pub(super) fn pump(&mut self, direction: Direction) -> bool {
         let (now, mut any) = (self.now, false);
+        let limit = self.plan.link.queue_limit.get().div_ceil(2);
         let flow = &mut self.circuit[direction];
-        while let Some((tag, payload)) = flow.repair.source().and_then(|source| source.next(now)) {
+        while flow.queue.unsent() < limit
+            && let Some((tag, payload)) = flow.repair.source().and_then(|source| source.next(now))
+        {
             flow.push_tagged(tag, payload);
             any = true;
         }

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
-use crate::circuit::Alarm;
+use crate::circuit::{Alarm, IDLE_ROOM};
 use crate::{Role, Violation};
 pub use segment::EndToEnd;
 pub(crate) use segment::Tag;
@@ -31,6 +31,8 @@ pub(crate) struct Connected<P> {
     tags: VecDeque<Tag>,
     /// Control cells that began here.
     controls: u64,
+    /// Those of them that are in the flow's queue.
+    waiting: u64,
     pub(crate) part: Part<P>,
     /// The earliest pending timer that serves the connection.
     pub(crate) alarm: Alarm,
@@ -54,6 +56,7 @@ impl<P: Payload> Connected<P> {
         Self {
             tags: VecDeque::new(),
             controls: 0,
+            waiting: 0,
             part,
             alarm: Alarm::default(),
         }
@@ -63,13 +66,26 @@ impl<P: Payload> Connected<P> {
     pub(crate) fn queue(&mut self, tag: Option<Tag>) {
         self.tags.push_back(tag.unwrap_or_else(|| {
             self.controls += 1;
+            self.waiting += 1;
             Tag::of_control(self.controls - 1)
         }));
     }
 
     /// The tag of the cell that leaves the flow's queue.
     pub(crate) fn leave(&mut self) -> Option<Tag> {
-        self.tags.pop_front()
+        let tag = self.tags.pop_front();
+        if tag.is_some_and(|tag| tag.flags.is_control()) {
+            self.waiting = self.waiting.saturating_sub(1);
+        }
+        if self.tags.is_empty() && self.tags.capacity() > IDLE_ROOM {
+            self.tags = VecDeque::new();
+        }
+        tag
+    }
+
+    /// Control cells that began here and are in the flow's queue.
+    pub(crate) const fn waiting(&self) -> u64 {
+        self.waiting
     }
 
     pub(crate) fn source(&mut self) -> Option<&mut Source<P>> {

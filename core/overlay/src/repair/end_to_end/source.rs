@@ -8,11 +8,15 @@ use hopflow_wire::{CellAck, CellFlags, CellSeq, Payload, RelayCommand, RelayHead
 
 use super::segment::{CELL, EndToEnd, Tag};
 use crate::Violation;
+use crate::circuit::IDLE_ROOM;
 
 /// So many time-outs and questions in a row may stay without any acknowledgement before the sink counts as
 /// gone: that takes two and a half hours. Linux gives up after 15 (`tcp_retries2`), but losses of all hops, there
 /// and back, add up: where nine of ten go unanswered, two in 10,000 of such rows are chance.
 const SILENCES: u64 = 80;
+
+/// So many times of sending a cell again are known one by one; the last one stands for later ones.
+const MOST_AGAIN: usize = 15;
 
 /// The sending end of a circuit's connection.
 #[derive(Clone, Debug)]
@@ -25,8 +29,10 @@ pub(crate) struct Source<P> {
     first: u64,
     /// Cells that were sent so far.
     sent: u64,
-    /// Time-outs and questions since the last acknowledgement.
+    /// Time-outs and questions since the last acknowledgement that had not come before.
     silences: u64,
+    /// The number after the highest of the control cells that acknowledged.
+    heard: u64,
 }
 
 /// A cell, and when it was sent.
@@ -45,9 +51,9 @@ impl<P> Kept<P> {
         }
     }
 
-    /// Notes another transmission; beyond what the tag can count the last one stands for all.
+    /// Notes another transmission.
     fn send_again(&mut self, now: Instant) -> u8 {
-        if self.again.len() == usize::from(CellFlags::MOST_EARLIER) {
+        if self.again.len() == MOST_AGAIN {
             self.again.pop();
         }
         self.again.push(now);
@@ -64,6 +70,7 @@ impl<P: Payload> Source<P> {
             first: 0,
             sent: 0,
             silences: 0,
+            heard: 0,
         }
     }
 
@@ -122,16 +129,26 @@ impl<P: Payload> Source<P> {
         Some((Some(tag), kept.payload.clone()))
     }
 
-    /// The sink acknowledges what has arrived.
+    /// The sink acknowledges what has arrived, by the control cell with this number.
     ///
     /// # Errors
     /// If it names cells that were never sent.
-    pub(crate) fn on_ack(&mut self, now: Instant, ack: &CellAck) -> Result<(), Violation> {
+    pub(crate) fn on_ack(
+        &mut self,
+        now: Instant,
+        number: CellSeq,
+        ack: &CellAck,
+    ) -> Result<(), Violation> {
         let next = ack.next.widen(self.first);
         if next > self.sent {
             return Err(Violation::BeyondSent);
         }
-        self.silences = 0;
+        // Whoever repeats what a sink said does not speak for it.
+        let number = number.widen(self.heard);
+        if number >= self.heard {
+            self.heard = number + 1;
+            self.silences = 0;
+        }
         let echo = self.answered(ack, next);
         let mut segment = Segment::acknowledging(CELL * next, CELL * u64::from(ack.window), echo);
         for (start, end) in ack.arrived.into_iter().filter(|range| *range != (0, 0)) {
@@ -145,6 +162,9 @@ impl<P: Payload> Source<P> {
         while self.first < next {
             self.kept.pop_front();
             self.first += 1;
+        }
+        if self.kept.is_empty() && self.kept.capacity() > IDLE_ROOM {
+            self.kept = VecDeque::new();
         }
         Ok(())
     }
