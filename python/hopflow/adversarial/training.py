@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import jax
 import jax.numpy as jnp
@@ -136,15 +137,21 @@ def train(
 @contextmanager
 def _alone(folder: Path | None) -> Iterator[None]:
     """Waits until nobody else trains in the folder."""
-    if folder is None:
-        yield
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        # Where a file system has no locks, two train the same and write the same.
+    with ExitStack() as stack:
+        # Where locks or files cannot be made, two train the same and write the same, or only read.
         with suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+                _lock(stack.enter_context((folder / ".lock").open("w")), folder)
         yield
+
+
+def _lock(file: IO[str], folder: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        print(f"waits for another training in {folder}", file=sys.stderr, flush=True)
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _in_turn(row: Row, plan: Plan) -> bool:
@@ -202,7 +209,7 @@ def _resume(game: Game, plan: Plan, digest: str) -> Training:
         return Training(state, state)
     state, notes = checkpoint.load(path, game)
     for name in ("seed", "every", "samples"):
-        # The first checkpoints do not tell all of these.
+        # A checkpoint need not tell all of these.
         if (found := notes.get(name, getattr(plan, name))) != getattr(plan, name):
             raise checkpoint.CheckpointError(
                 f"{path}: was trained with {name} = {found}, not {getattr(plan, name)}; choose "

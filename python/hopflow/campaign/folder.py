@@ -128,7 +128,7 @@ def _check_requests(store: Store, asked: dict[str, Any]) -> None:
             for label in sorted(of.keys() & here.keys()):
                 if of[label] != here[label]:
                     raise HopflowError(
-                        f"{store.url} holds runs of {label!r} that are made from other files: one "
+                        f"{store.url} is for runs of {label!r} that are made from other files: one "
                         f"that the scenario names has changed since (see {name}); allowed is the "
                         "file as it was, or another folder (`out`)"
                     )

@@ -212,7 +212,7 @@ def _made_by(record: Path) -> object:
     except (OSError, ValueError):
         return None
     made_by = found.get("made_by") if isinstance(found, dict) else None
-    # The first records have no version.
+    # A record without a version is of the first.
     return {"version": 1, **made_by} if isinstance(made_by, dict) else None
 
 

@@ -55,8 +55,8 @@ class Page {
     this.listen();
     // Where there is little room, knobs open when they are asked for.
     if (matchMedia('(max-width: 900px)').matches) by<HTMLDetailsElement>('turn').open = false;
-    await this.open(asked);
     requestAnimationFrame(this.frame);
+    await this.open(asked);
     document.body.dataset['ready'] = 'true';
   }
 
@@ -73,6 +73,8 @@ class Page {
     if (link !== undefined) {
       const { text, time, speed } = link;
       if (await this.load({ ...fresh(text, speed), time, playing: false })) return;
+      // The user wants something else by now.
+      if (this.loading || this.comparison !== undefined) return;
       problem = `The link holds no valid scenario. ${by('problem').textContent}`;
     }
     await this.tell(story ?? STORIES[0]!);
@@ -165,7 +167,8 @@ class Page {
     }
     this.passedOver = true;
     const { network, knobs } = loaded;
-    wish.transports = wish.transports.filter((transport) => transport < network.transports.length);
+    const there = (transport: number) => transport < network.transports.length;
+    if (!wish.transports.every(there)) wish.transports = [0, 1].filter(there);
     wish.time = Math.min(wish.time, network.end);
     wish.knobs = keepRanges(knobs, wish.knobs);
     const { time } = wish;
