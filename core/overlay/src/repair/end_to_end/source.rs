@@ -204,3 +204,74 @@ impl<P: Payload> Source<P> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hopflow_units::Cells;
+    use hopflow_wire::RawPayload;
+
+    fn source() -> Source<RawPayload> {
+        let cells = Cells::new(100);
+        let config = EndToEnd::new(hopflow_tcp::Config::default(), cells, cells);
+        Source::new(&config)
+    }
+
+    fn push(source: &mut Source<RawPayload>, count: usize) {
+        let header = RelayHeader::control(RelayCommand::Ask, StreamId::CIRCUIT);
+        for _ in 0..count {
+            source.push(RawPayload::control(header, Instant::ZERO));
+        }
+    }
+
+    fn ack(next: u64) -> CellAck {
+        CellAck {
+            next: CellSeq::of(next),
+            window: 100,
+            ..CellAck::default()
+        }
+    }
+
+    /// Time-outs until the sink counts as gone, or some 500, while control cells with these numbers
+    /// acknowledge the first cell again and again.
+    fn timeouts(number: impl Fn(u64) -> u64) -> u64 {
+        let mut source = source();
+        push(&mut source, 10);
+        let mut now = Instant::from_nanos(1);
+        for nth in 0..5000 {
+            while source.next(now).is_some() {}
+            let number = CellSeq::of(number(nth));
+            source.on_ack(now, number, &ack(1)).expect("it was sent");
+            now = source.deadline().expect("nine cells are outstanding");
+            let before = source.connection.stats().timeouts;
+            if source.handle_timeout(now).is_err() || before >= 500 {
+                return source.connection.stats().timeouts;
+            }
+        }
+        0
+    }
+
+    #[test]
+    fn what_a_sink_said_before_does_not_say_that_it_is_there() {
+        assert_eq!(timeouts(|_| 0), SILENCES + 1);
+        assert!(timeouts(|nth| nth) >= 500, "a sink that goes on is there");
+    }
+
+    #[test]
+    fn a_source_whose_cells_have_arrived_keeps_no_room() {
+        let mut source = source();
+        push(&mut source, 100);
+        let mut now = Instant::from_nanos(1);
+        let mut acknowledged = 0;
+        while source.outstanding() + source.unsent() > 0 {
+            now += hopflow_units::Duration::from_millis(1);
+            while source.next(now).is_some() {}
+            let all = ack(source.sent());
+            source
+                .on_ack(now, CellSeq::of(acknowledged), &all)
+                .expect("it was sent");
+            acknowledged += 1;
+        }
+        assert!(source.kept.capacity() <= IDLE_ROOM);
+    }
+}
