@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 
 pub(crate) use flow::Flow;
 pub use queue::QueueView;
-pub(crate) use queue::{CellQueue, IDLE_ROOM};
+pub(crate) use queue::{CellQueue, rest};
 pub(crate) use wake::{Alarm, Fired};
 
 use hopflow_wire::{Payload, Reason};

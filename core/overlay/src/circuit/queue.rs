@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hopflow_units::Cells;
 
 /// An empty queue keeps room for no more cells: most circuits are idle most of the time.
-pub(crate) const IDLE_ROOM: usize = 32;
+const IDLE_ROOM: usize = 32;
 
 /// A flow's cells, numbered from zero in order of arrival.
 ///
@@ -70,7 +70,7 @@ impl<P: Clone> CellQueue<P> {
         let cell = self.cells.pop_front()?;
         self.head += 1;
         self.next += 1;
-        self.rest();
+        rest(&mut self.cells);
         Some(cell)
     }
 
@@ -98,21 +98,21 @@ impl<P: Clone> CellQueue<P> {
             self.cells.pop_front();
             self.head += 1;
         }
-        self.rest();
+        rest(&mut self.cells);
     }
+}
 
-    /// Gives back what an empty queue does not need; the next cell comes to where memory is in the
-    /// cache.
-    #[inline]
-    fn rest(&mut self) {
-        if !self.cells.is_empty() {
-            return;
-        }
-        if self.cells.capacity() > IDLE_ROOM {
-            self.cells = VecDeque::new();
-        } else {
-            self.cells.clear();
-        }
+/// Gives back what an empty queue does not need; the next cell comes to where memory is in the
+/// cache.
+#[inline]
+pub(crate) fn rest<T>(queue: &mut VecDeque<T>) {
+    if !queue.is_empty() {
+        return;
+    }
+    if queue.capacity() > IDLE_ROOM {
+        *queue = VecDeque::new();
+    } else {
+        queue.clear();
     }
 }
 

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 use hopflow_units::Instant;
 use hopflow_wire::Payload;
 
-use crate::circuit::{Alarm, IDLE_ROOM};
+use crate::circuit::{Alarm, rest};
 use crate::{Role, Violation};
 pub use segment::EndToEnd;
 pub(crate) use segment::Tag;
@@ -77,9 +77,7 @@ impl<P: Payload> Connected<P> {
         if tag.is_some_and(|tag| tag.flags.is_control()) {
             self.waiting = self.waiting.saturating_sub(1);
         }
-        if self.tags.is_empty() && self.tags.capacity() > IDLE_ROOM {
-            self.tags = VecDeque::new();
-        }
+        rest(&mut self.tags);
         tag
     }
 

@@ -8,7 +8,7 @@ use hopflow_wire::{CellAck, CellFlags, CellSeq, Payload, RelayCommand, RelayHead
 
 use super::segment::{CELL, EndToEnd, Tag};
 use crate::Violation;
-use crate::circuit::IDLE_ROOM;
+use crate::circuit::rest;
 
 /// So many time-outs and questions in a row may stay without any acknowledgement before the sink counts as
 /// gone: that takes two and a half hours. Linux gives up after 15 (`tcp_retries2`), but losses of all hops, there
@@ -163,9 +163,7 @@ impl<P: Payload> Source<P> {
             self.kept.pop_front();
             self.first += 1;
         }
-        if self.kept.is_empty() && self.kept.capacity() > IDLE_ROOM {
-            self.kept = VecDeque::new();
-        }
+        rest(&mut self.kept);
         Ok(())
     }
 
@@ -272,6 +270,6 @@ mod tests {
                 .expect("it was sent");
             acknowledged += 1;
         }
-        assert!(source.kept.capacity() <= IDLE_ROOM);
+        assert!(source.kept.capacity() <= 32);
     }
 }
