@@ -115,7 +115,9 @@ def load(path):
 
 
 class Hopflow:
-    """Relays and a client of hopflow in the namespaces of the network; `number` tells several apart."""
+    """Relays and a client of hopflow in the namespaces of the network; `number` tells several apart.
+
+    Options of the transport follow its name, with spaces between."""
 
     def __init__(self, network, binary, transport, rate_kb, folder, number=0):
         self.network, self.binary, self.folder, self.pids = network, binary, folder, {}
@@ -138,9 +140,11 @@ class Hopflow:
             entry = self.output("directory", "entry", self.config(node), "--nickname", node, *flags)
             self.write(f"{node}-entry", entry)
             entries.append(self.config(f"{node}-entry"))
+        preset, *options = transport.split()
         self.output(
             "directory", "sign", *entries, "--keys", f"{folder}/authority", "--network", "compare",
-            "--transport", transport, "--out", f"{folder}/directory.toml",
+            "--transport", preset, *[f"--option={option}" for option in options],
+            "--out", f"{folder}/directory.toml",
         )
         socks = f'socks = "{network.ip("c1")}:{self.socks}"\n'
         self.write("c1", socks + about + "[circuits]\nbuild-timeout = \"20 s\"\n")
@@ -297,7 +301,8 @@ def arguments():
     parser.add_argument("--script", required=True, help="the script that builds the network of C tor")
     parser.add_argument("--hopflow", default="target/release/hopflow", help="hopflow's binary")
     parser.add_argument(
-        "--transport", nargs="+", default=["backtap"], help="hopflow's transports, in turn"
+        "--transport", nargs="+", default=["backtap"],
+        help="hopflow's transports, in turn, each with its options: 'backtap refill=10ms'",
     )
     parser.add_argument("--delay-ms", type=float, default=0, help="one-way delay of each link")
     parser.add_argument("--mid-rate-kb", type=int, default=0, help="limit of the middle relay, KiB/s")

@@ -29,9 +29,9 @@ const ACCOUNT: Duration = Duration::from_millis(100);
 const ACCOUNT_SHARE: u64 = 50;
 /// Events that a poll brings at once.
 const EVENTS: usize = 1024;
-/// How far off the moment may be at which cells may leave again for arrivals and timeouts to wait for it: the
-/// time between refills of transports that judge queues by delay.
-const MOST_REST: Duration = Duration::from_millis(4);
+/// How far off the moment may be at which cells may leave again for arrivals and timeouts to wait for it: as long as
+/// between the refills that transports have by default which judge queues by delay.
+const MOST_REST: Duration = Duration::from_millis(10);
 /// Idle time before a draining relay exits.
 const QUIET: Duration = Duration::from_secs(1);
 /// How long a worker that ends waits for its farewells to leave.
