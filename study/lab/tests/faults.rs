@@ -237,6 +237,47 @@ fn downloads_that_are_broken_off_are_listed_with_their_cause() {
 }
 
 #[test]
+fn a_stop_changes_nothing_before_it_happens() {
+    let text = NETWORK.replace("workload = \"bulk\"\n", "workload = \"web\"\ncount = 12\n");
+    let text = text.replace("count = 30", "count = 5");
+    let before = |faults: &str| {
+        let scenario = Scenario::parse(&format!("{text}{faults}"), "faults.toml").unwrap();
+        let job = &Job::plan(&Arc::new(scenario), "").unwrap()[0];
+        let mut run = Watched::new(job, Duration::from_millis(10)).unwrap();
+        run.advance(Duration::from_secs(6));
+        let users = run.view().users;
+        let moved = users.iter().map(|user| (user.packaged, user.delivered));
+        moved.collect::<Vec<_>>()
+    };
+    let stop = "[[faults]]\nwhat = \"stop\"\nrelays = [\"guard-1\"]\nat = \"6 s\"\nfor = \"1 s\"\n";
+    let without = before("");
+    assert!(without.iter().all(|(_, delivered)| !delivered.is_zero()));
+    assert_eq!(before(stop), without);
+}
+
+#[test]
+fn a_user_has_a_new_circuit_when_its_client_learned_of_the_first_loss() {
+    let text = NETWORK.replace("duration = \"10 s\"", "duration = \"60 s\"");
+    let text = text.replace("name = \"exit\"\n", "name = \"exit\"\ncount = 2\n");
+    let text = text.replace("count = 30", "count = 1");
+    let text = text.replace("\"guard\", \"guard\", \"exit\"", "\"guard\", \"exit\"");
+    let faults = "[[faults]]\nwhat = \"stop\"\nrelays = [\"exit-1\", \"exit-2\"]\nat = \"10 s\"\nfor = \"20 s\"\n\
+                  detected = \"30 s\"\n\
+                  [[faults]]\nwhat = \"stop\"\nrelays = [\"guard\"]\nat = \"11 s\"\nfor = \"1 s\"\n";
+    let scenario = Scenario::parse(&format!("{text}{faults}"), "faults.toml").unwrap();
+    let rebuilt = &scenario.sample(1).circuits[0].rebuilt;
+    // Nobody hears of the exit before it is back; the guard's neighbours hear of it at 12 s.
+    let from: Vec<_> = rebuilt.iter().map(|circuit| circuit.from).collect();
+    assert_eq!(from, [Duration::from_secs(30)], "the exits are back then");
+    let faults = faults.replace("\"exit-1\", \"exit-2\"", "\"exit-1\"");
+    let text = text.replace("workload = \"bulk\"\n", "workload = \"bulk\"\ncount = 20\n");
+    let scenario = Scenario::parse(&format!("{text}{faults}"), "faults.toml").unwrap();
+    for circuit in &scenario.sample(1).circuits {
+        assert_eq!(circuit.rebuilt[0].from, Duration::from_secs(13));
+    }
+}
+
+#[test]
 fn what_is_seen_as_delivered_never_decreases_when_relays_die() {
     let many = "workload = \"bulk\"\ncount = 12\n";
     let text = NETWORK.replace("workload = \"bulk\"\n", many);

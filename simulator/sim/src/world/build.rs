@@ -69,6 +69,10 @@ type LinkKey = (NodeAt, NodeAt, Option<u32>, usize);
 struct SharedLink {
     ends: [LinkId; 2],
     circuits: u16,
+    /// Its connection, if the transport uses streams: the ends of both machines.
+    connection: Option<[ConnectionAt; 2]>,
+    /// From when on the first of its circuits may be there.
+    opens: Instant,
 }
 
 impl World {
@@ -230,6 +234,7 @@ impl<'a> Builder<'a> {
             return Err(SpecError(text));
         };
         link.circuits = circuits;
+        link.opens = link.opens.min(self.from);
         self.links.insert(key, link);
         Ok(link)
     }
@@ -246,9 +251,29 @@ impl<'a> Builder<'a> {
         let connection =
             (carrier == Carrier::Stream).then(|| self.add_connection(ends, kist, config));
         self.join(ends, connection);
+        let at = |side: usize, connection: [ConnectionEnd; 2]| ConnectionAt {
+            machine: nodes[side].machine() as u32,
+            end: connection[side],
+        };
         SharedLink {
             ends: ends.map(|end| end.link),
             circuits: 0,
+            connection: connection.map(|connection| [0, 1].map(|side| at(side, connection))),
+            opens: self.from,
+        }
+    }
+
+    /// Lets each connection open with the first circuit that is carried by it: users are added one after the other,
+    /// each with the circuits that it will have later, so that the first to be added may be a late one.
+    fn schedule_openings(&mut self) {
+        for link in self.links.values() {
+            for end in link.connection.into_iter().flatten() {
+                if link.opens > Instant::ZERO {
+                    let lane = &mut self.lanes[end.machine as usize];
+                    lane.connections.open_at(end.end, link.opens);
+                    lane.schedule.add(link.opens, Scheduled::Open(end.end));
+                }
+            }
         }
     }
 
@@ -270,13 +295,8 @@ impl<'a> Builder<'a> {
                 end: numbers[1 - side],
             };
             let mut end = TcpEnd::new([ends[side], ends[1 - side]], peer, kist, tcp);
-            end.opens = self.from;
             end.set_records(self.spec.tls.then_some(Records::TOR));
-            let lane = &mut self.lanes[machines[side]];
-            lane.connections.add(end);
-            if self.from > Instant::ZERO {
-                lane.schedule.add(self.from, Scheduled::Open(numbers[side]));
-            }
+            self.lanes[machines[side]].connections.add(end);
         }
         numbers
     }
@@ -521,6 +541,7 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self) -> World {
         self.add_samplers();
+        self.schedule_openings();
         stops::schedule(&self.faults, &mut self.lanes, &self.users);
         let least = self.least();
         let routes = Routes::new(&self.spec.backbone, self.lanes.len());

@@ -49,6 +49,11 @@ impl Connections {
         self.ends.push(end);
     }
 
+    /// Makes an end of a connection open later than at the beginning.
+    pub(crate) fn open_at(&mut self, end: ConnectionEnd, time: Instant) {
+        self.ends[end.index()].opens = time;
+    }
+
     /// Makes an end carry no frames but data outside the overlay.
     pub(crate) fn carry(&mut self, end: ConnectionEnd, cross: CrossEnd) {
         self.ends[end.index()].cross = Some(cross);

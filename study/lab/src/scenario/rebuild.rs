@@ -65,10 +65,11 @@ impl Stops {
         })
     }
 
-    /// The first stop of a circuit's relays from a time on.
-    fn first(&self, paths: &Paths, from: Duration) -> Option<(NodeId, Stop)> {
-        let stops = self.of(paths).filter(|(_, stop)| stop.from >= from);
-        stops.min_by_key(|(relay, stop)| (stop.from, *relay))
+    /// The stop of a circuit's relays, of those from a time on, that its client hears of first.
+    fn first(&self, paths: &Paths, from: Duration) -> Option<Stop> {
+        let stops = self.of(paths).map(|(_, stop)| stop);
+        let stops = stops.filter(|stop| stop.from >= from);
+        stops.min_by_key(|stop| (stop.noticed, stop.from))
     }
 
     /// The first time from `from` on at which all relays of a circuit are there; `None` if that is
@@ -97,12 +98,12 @@ impl Stops {
         mut draw: impl FnMut() -> Option<Paths>,
     ) -> Vec<Rebuilt> {
         let mut rebuilt = Vec::new();
+        // With the relay that acts as the client the user is gone; a client of its own never stops.
+        let own = first.0.first().and_then(|node| self.of_relay.get(node));
+        let gone = own.into_iter().flatten().map(|stop| stop.from).min();
+        let possible = |from: &Duration| *from < self.end && gone.is_none_or(|gone| *from <= gone);
         let (mut paths, mut since) = (first, Duration::ZERO);
-        while let Some((relay, stop)) = self.first(&paths, since) {
-            if paths.0.first() == Some(&relay) {
-                // The relay acts as the client, and the user is gone with it.
-                break;
-            }
+        while let Some(stop) = self.first(&paths, since) {
             // Later than the stop itself, even if nobody takes any time.
             let ready = stop.noticed.max(stop.from + Duration::from_nanos(1)) + after;
             for _ in 0..PATIENCE {
@@ -112,7 +113,7 @@ impl Stops {
                     break;
                 }
             }
-            let Some(from) = self.there(&paths, ready).filter(|from| *from < self.end) else {
+            let Some(from) = self.there(&paths, ready).filter(possible) else {
                 break;
             };
             rebuilt.push(Rebuilt {
