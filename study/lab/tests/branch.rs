@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use hopflow_lab::run::{Campaign, Finished, Monitor, Silent};
 use hopflow_lab::scenario::{Scenario, schema};
-use hopflow_results::{Fingerprint, Folder, RunEntry, Tables};
+use hopflow_results::{Download, Fingerprint, Folder, RunEntry, Tables};
 use hopflow_sim::{Outcome, World};
 use hopflow_units::Duration;
 
@@ -113,9 +113,39 @@ fn hashes(finished: &Finished) -> BTreeMap<(String, u64), Fingerprint> {
 }
 
 fn tables(folder: &Path, finished: &Finished, label: &str) -> Tables {
-    let of = |run: &&hopflow_results::RunEntry| run.key.transport == label;
+    let of = |run: &&RunEntry| run.key.transport == label;
     let run = finished.runs.iter().find(of).expect(label);
     Folder::open(folder).read_run(run).unwrap()
+}
+
+#[test]
+fn a_variants_seed_draws_something_else_in_each_network() {
+    let text = format!("{NETWORK}[transports.vanilla]\n{VARIANTS}");
+    let text = text.replace("seeds = 2", "seeds = 3");
+    let text = text.replace("transports = [\"backtap\"]", "transports = [\"vanilla\"]");
+    let text = text.replace("options = { alpha = 20 }", "options = {}");
+    let folder = tempfile::tempdir().unwrap();
+    let finished = campaign(&text, folder.path(), None);
+    let results = Folder::open(folder.path());
+    let of = |run: &&RunEntry| run.key.transport == "vanilla/other-draws";
+    let end = |download: &Download| download.start_s + download.ttlb_s;
+    let pauses = finished.runs.iter().filter(of).map(|run| {
+        let downloads = results.read_run(run).unwrap().downloads;
+        let mine = downloads
+            .into_iter()
+            .filter(|download| download.circuit == 2);
+        let later: Vec<_> = mine.filter(|download| end(download) > 2.0).collect();
+        let pause = |pair: &[Download]| ((pair[1].start_s - end(&pair[0])) * 1e6).round() as u64;
+        later.windows(2).take(3).map(pause).collect::<Vec<_>>()
+    });
+    let [one, two, three] = &pauses.collect::<Vec<_>>()[..] else {
+        panic!("three networks");
+    };
+    assert!(one.len() == 3 && one != two && two != three && three != one);
+    assert!(
+        one.iter().all(|pause| !two.contains(pause)),
+        "{one:?}, {two:?}"
+    );
 }
 
 #[test]

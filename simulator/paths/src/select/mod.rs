@@ -212,6 +212,14 @@ impl PathSelector {
         })
     }
 
+    /// Whether a path may have all these relays: they differ, and no two are kin.
+    pub fn allows(&self, path: &[u32]) -> bool {
+        let pairs = path.iter().enumerate();
+        let mut pairs =
+            pairs.flat_map(|(place, one)| path[..place].iter().map(|other| (*one, *other)));
+        pairs.all(|(one, other)| self.may_meet(one, other))
+    }
+
     /// Whether a path may have both relays.
     fn may_meet(&self, one: u32, other: u32) -> bool {
         one != other && !self.relays[one as usize].is_kin_of(&self.relays[other as usize])

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hopflow_overlay::Factory;
+use hopflow_random::Streams;
 use hopflow_sim::spec::WorldSpec;
 use hopflow_sim::{Outcome, Simulated, World};
 use hopflow_units::{Duration, NodeId};
@@ -66,8 +67,9 @@ impl Change {
             let taken = world.reconfigure(&**factory);
             taken.expect("the check tried it");
         }
-        if let Some(seed) = scenario.variants()[self.variant].seed {
-            world.reseed(seed);
+        if let Some(own) = scenario.variants()[self.variant].seed {
+            // Networks stay independent of each other.
+            world.reseed(Streams::new(own).stream("network", seed).bits());
         }
         world.start_users(&scenario.starts(self.variant, seed));
     }

@@ -66,6 +66,7 @@ impl Scenario {
         for (index, cross) in self.network.cross.iter().enumerate() {
             let key = format!("network.cross[{index}]");
             check_count(&format!("{key}.count"), u64::from(cross.count))?;
+            self.check_delay(&format!("{key}.access"), &cross.access)?;
             let relays = &self.network.relays;
             let group = relays.iter().find(|relays| relays.name == cross.to);
             if let Some(group) = group.filter(|group| group.size() > 1) {

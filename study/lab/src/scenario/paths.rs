@@ -91,6 +91,20 @@ impl<'a> Paths<'a> {
         }
     }
 
+    /// Whether the relays of a path with ends of another one may be together.
+    fn are_allowed(&self, rule: &Path, path: &[NodeId]) -> bool {
+        let (Path::Tor(rule), Some(population)) = (rule, &self.population) else {
+            return true;
+        };
+        let first = self.relays.len() - population.relays.len();
+        let path: Vec<u32> = path
+            .iter()
+            .map(|node| (node.index() - first) as u32)
+            .collect();
+        let selector = self.selectors.get(&rule.tor);
+        selector.is_none_or(|selector| selector.allows(&path))
+    }
+
     /// A path with the ends of the others, and other relays where there is a choice.
     fn draw_leg(
         &mut self,
@@ -116,7 +130,7 @@ impl<'a> Paths<'a> {
             if !group.client {
                 path[0] = first[0];
             }
-            if !distinct(&path) {
+            if !distinct(&path) || !self.are_allowed(&group.path, &path) {
                 continue;
             }
             leg = path;

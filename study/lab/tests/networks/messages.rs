@@ -37,6 +37,10 @@ fn messages_about_places_and_sources_say_what_is_allowed() {
     let cross = |to: &str| star("") + &format!("[[network.cross]]\ncount = 1\nto = \"{to}\"\n");
     assert!(parse(&cross("relay-2")).is_ok());
     assert_refused(
+        &(dumbbell(&cross("relay-2")) + "access = { delay = \"700 ms\" }\n"),
+        &["network.cross[0].access.delay: a dumbbell sets the delays"],
+    );
+    assert_refused(
         &cross("realy"),
         &["network.cross[0].to: there is no relay \"realy\"; did you mean \"relay\"?"],
     );

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 
-use hopflow_units::Rate;
+use hopflow_sim::spec::CircuitSpec;
+use hopflow_units::{NodeId, Rate};
 use tempfile::TempDir;
 
 use crate::{assert_refused, parse_beside, population, relays};
@@ -93,4 +94,41 @@ fn a_table_that_is_missing_or_none_is_named() {
     let beside = folder.path().join("net.toml");
     let found = parse_beside(&with_table(20), &beside, None).unwrap_err();
     assert!(found.contains("is not a table of relays"), "{found}");
+}
+
+#[test]
+fn legs_keep_relays_of_one_family_apart_too() {
+    let folder = TempDir::new().unwrap();
+    let mut table = "fingerprint,continent,bandwidth,weight,flags,family,network\n".to_owned();
+    let relays = [
+        ("Fast Guard Stable", "1"),
+        ("Fast Guard Stable", ""),
+        ("Exit Fast Stable", "1"),
+        ("Exit Fast Stable", ""),
+        ("Fast Stable", ""),
+        ("Fast Stable", ""),
+        ("Fast Stable", ""),
+    ];
+    for (number, (flags, family)) in relays.into_iter().enumerate() {
+        writeln!(table, "{number:040X},EU,3000000,3000000,{flags},{family},").unwrap();
+    }
+    fs::write(folder.path().join("FILE"), table).unwrap();
+    let text = with_table(7).replace("path = { tor = 3 }", "path = { tor = 3 }\nlegs = 2");
+    let scenario = parse_beside(&text, &folder.path().join("net.toml"), None).unwrap();
+    let network = scenario.sample(1);
+    let family = |node: NodeId| {
+        let name = &network.nodes[node.index()].name;
+        [0, 2].contains(&u64::from_str_radix(name, 16).unwrap())
+    };
+    let paths = network.circuits.iter().flat_map(CircuitSpec::paths);
+    let paths: Vec<_> = paths.collect();
+    assert!(
+        paths
+            .iter()
+            .any(|path| path.iter().skip(1).any(|node| family(*node)))
+    );
+    for path in paths {
+        let kin = path.iter().skip(1).filter(|node| family(**node));
+        assert!(kin.count() < 2, "{path:?}");
+    }
 }
