@@ -198,3 +198,54 @@ pub(crate) fn summary_json(evaluated: &Evaluated) -> Value {
     summary["runs"] = json!(runs);
     summary
 }
+
+#[cfg(test)]
+mod tests {
+    use hopflow_report::{Difference, Entry, Finding, Mean, quantities};
+
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_where_numbers_say_of_how_many_networks_they_are() {
+        let mean = |mean, n| Mean {
+            mean,
+            n,
+            half_width: Some(0.25),
+        };
+        let entry = |value, shared| Entry {
+            value: Some(value),
+            difference: Some(Difference {
+                absolute: mean(1.0, shared),
+                percent: None,
+                finding: Finding::Worse,
+            }),
+        };
+        let first = Entry {
+            value: Some(mean(2.0, 4)),
+            difference: None,
+        };
+        let some = comparison(&Comparison {
+            transports: ["vanilla", "pctcp", "backtap"].map(str::to_owned).to_vec(),
+            networks: 4,
+            quantities: vec![Compared {
+                quantity: quantities().next().unwrap(),
+                networks: 4,
+                entries: vec![first, entry(mean(3.0, 4), 4), entry(mean(3.0, 3), 3)],
+            }],
+            downloads: Vec::new(),
+        });
+        let lines: Vec<&str> = some.lines().rev().take(3).collect();
+        let [backtap, pctcp, vanilla] = lines[..] else {
+            panic!("{some}")
+        };
+        assert_eq!(vanilla, "  vanilla  2.00 [1.75, 2.25]");
+        for line in [pctcp, backtap] {
+            assert_eq!(line.find("worse"), pctcp.find("worse"), "{some}");
+            assert_eq!(line.find("+1.00"), pctcp.find("+1.00"), "{some}");
+        }
+        assert!(
+            backtap.contains("3.00 [2.75, 3.25] (3 of 4)  +1.00 [+0.75, +1.25] (3 of 4)  "),
+            "{some}"
+        );
+    }
+}

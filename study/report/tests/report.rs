@@ -9,7 +9,10 @@ use hopflow_report::{
     Along, Axis, Block, Cell, Chart, Document, Error, FigurePage, Finding, Map, Mark, Point,
     Reference, Route, Section, Series, Written,
 };
-use hopflow_results::{Fault, FaultKind, Folder, Manifest, Node, PathNode, Tables};
+use hopflow_results::{
+    Class, FailCause, Failure, Fault, FaultKind, Folder, Manifest, Node, OpenRequest, PathNode,
+    Tables,
+};
 
 fn headings(document: &Document) -> Vec<&str> {
     document
@@ -172,6 +175,103 @@ fn a_comparison_pairs_runs_by_network_and_names_what_is_better() {
     let delay = find("web_ttlb_median").entries[3].difference.unwrap();
     assert!(delay.absolute.high().unwrap() < 0.0);
     assert_eq!(delay.finding, Finding::Better);
+}
+
+/// Adds a web request that was open at the end and a bulk download whose circuit was closed.
+fn leave_unfinished(tables: &mut Tables) {
+    tables.open_requests.push(OpenRequest {
+        circuit: 1,
+        class: Class::Web,
+        request: 99,
+        start_s: 10.0,
+        waited_s: 50.0,
+        ttfb_s: None,
+        bytes: 0,
+    });
+    tables.failures.push(Failure {
+        circuit: 0,
+        class: Class::Bulk,
+        request: 99,
+        start_s: 10.0,
+        end_s: 40.0,
+        ttfb_s: None,
+        bytes: 0,
+        endless: false,
+        cause: FailCause::Closed,
+    });
+}
+
+#[test]
+fn the_measures_of_a_run_are_those_of_the_comparison_with_unfinished_downloads() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let folder = Folder::open(temporary.path());
+    let mut manifest = folder.read_manifest().unwrap();
+    manifest.runs.truncate(1);
+    let complete = folder.read_run(&manifest.runs[0]).unwrap();
+    let mut tables = complete.clone();
+    leave_unfinished(&mut tables);
+    manifest.runs[0] = folder
+        .write_run(&manifest.runs[0].key, &tables, 1.0)
+        .unwrap();
+    folder.write_manifest(&manifest).unwrap();
+    let comparison = hopflow_report::comparison(temporary.path()).unwrap();
+    let measures = hopflow_report::measures(&tables);
+    for (quantity, measure) in hopflow_report::quantities().zip(&measures) {
+        let mut compared = comparison.quantities.iter();
+        let compared = compared.find(|compared| compared.quantity == quantity);
+        let shown = compared.and_then(|compared| compared.entries[0].value);
+        assert_eq!(*measure, shown.map(|mean| mean.mean), "{}", quantity.key);
+    }
+    let of = |key: &str, measures: &[Option<f64>]| {
+        let mut found = hopflow_report::quantities().zip(measures);
+        let (_, measure) = found.find(|(quantity, _)| quantity.key == key).unwrap();
+        measure.unwrap()
+    };
+    let without = hopflow_report::measures(&complete);
+    assert_eq!(of("web_open_wait", &measures), 50.0);
+    for key in ["web_ttlb_mean", "bulk_ttfb_p90", "bulk_ttlb_mean"] {
+        assert!(of(key, &measures) > of(key, &without), "{key}");
+    }
+}
+
+#[test]
+fn a_page_says_of_how_many_networks_a_number_is_if_not_of_all() {
+    let temporary = tempfile::tempdir().unwrap();
+    synthetic::write(temporary.path());
+    let folder = Folder::open(temporary.path());
+    let mut manifest = folder.read_manifest().unwrap();
+    // The second transport has five of the six networks.
+    let missing = synthetic::SEEDS as u32 - 1;
+    let second = synthetic::TRANSPORTS[1];
+    manifest
+        .runs
+        .retain(|run| run.key.transport != second || run.key.network != missing);
+    folder.write_manifest(&manifest).unwrap();
+    let document = hopflow_report::from_results(temporary.path()).unwrap();
+    let prose = &section(&document, "Findings").prose;
+    let note = "Means over 6 sampled networks, or over fewer where (n of 6) says so";
+    assert!(prose.iter().any(|text| text.starts_with(note)), "{prose:?}");
+    for (number, text) in prose.iter().enumerate().take(synthetic::TRANSPORTS.len()) {
+        let counts = text.matches(" over 5 of 6 networks").count();
+        assert_eq!(counts > 0, number == 1, "{text}");
+    }
+    let is_part = |cell: &Cell| match cell {
+        Cell::Figures { text, .. } => text.ends_with("] (5 of 6)"),
+        _ => false,
+    };
+    for (quantity, row) in summary_rows(&document, 0) {
+        let parts: Vec<bool> = row.iter().map(is_part).collect();
+        assert_eq!(parts, [false, true, false, false], "{quantity}");
+    }
+    for (quantity, row) in summary_rows(&document, 1) {
+        let parts = row.iter().step_by(3).map(is_part);
+        assert_eq!(
+            parts.collect::<Vec<_>>(),
+            [true, false, false],
+            "{quantity}"
+        );
+    }
 }
 
 #[test]

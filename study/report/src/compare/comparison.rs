@@ -30,14 +30,15 @@ pub struct Comparison {
     pub downloads: Vec<Ends>,
 }
 
-/// What became of the downloads of a transport, those that began in the warm-up left out.
+/// What became of the downloads of a transport, endless ones and those that began in the warm-up
+/// left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     /// How many were complete.
     pub complete: usize,
     /// How many were open at the end of their run.
     pub open: usize,
-    /// How many were broken off.
+    /// How many were broken off; endless ones would never have been complete and are not counted.
     pub broken_off: usize,
 }
 
@@ -47,7 +48,7 @@ impl Ends {
         for run in &transport.runs {
             ends.complete += run.downloads.len();
             ends.open += run.open.len();
-            ends.broken_off += run.failed.len();
+            ends.broken_off += run.failed.iter().filter(|it| !it.endless).count();
         }
         ends
     }
@@ -72,6 +73,8 @@ impl Ends {
 pub struct Compared {
     /// The quantity.
     pub quantity: Quantity,
+    /// Number of sampled networks of the comparison, [`Comparison::networks`].
+    pub networks: usize,
     /// Each transport, in the order of [`Comparison::transports`].
     pub entries: Vec<Entry>,
 }
@@ -157,10 +160,15 @@ pub fn comparison(dir: &Path) -> Result<Comparison, Error> {
 
 impl Comparison {
     pub(super) fn of(transports: &[Transport]) -> Self {
-        let compared = MEASURES.iter().map(|measure| compare(measure, transports));
+        let networks = load::networks(transports).len();
+        let compared = MEASURES.iter().map(|measure| Compared {
+            quantity: measure.quantity,
+            networks,
+            entries: entries(measure, transports),
+        });
         Self {
             transports: transports.iter().map(|t| t.label.clone()).collect(),
-            networks: load::networks(transports).len(),
+            networks,
             quantities: compared
                 .filter(|compared| compared.entries.iter().any(|entry| entry.value.is_some()))
                 .collect(),
@@ -178,7 +186,8 @@ impl Comparison {
         let mut notes = Vec::new();
         if self.has_intervals() {
             notes.push(format!(
-                "Means over {} sampled networks, in brackets their 95 % confidence intervals.",
+                "Means over {0} sampled networks, or over fewer where (n of {0}) says so, in \
+                 brackets their 95 % confidence intervals.",
                 self.networks
             ));
         } else {
@@ -239,7 +248,8 @@ fn reference(number: usize, transports: &[Transport]) -> usize {
     plain.unwrap_or(0)
 }
 
-fn compare(measure: &Measure, transports: &[Transport]) -> Compared {
+/// A quantity of each transport, and its difference to that of the one it is compared with.
+fn entries(measure: &Measure, transports: &[Transport]) -> Vec<Entry> {
     let values: Vec<BTreeMap<u32, f64>> = transports
         .iter()
         .map(|t| t.over_networks(measure.of))
@@ -253,10 +263,7 @@ fn compare(measure: &Measure, transports: &[Transport]) -> Compared {
             })
             .flatten(),
     };
-    Compared {
-        quantity: measure.quantity,
-        entries: values.iter().enumerate().map(entry).collect(),
-    }
+    values.iter().enumerate().map(entry).collect()
 }
 
 fn difference(
@@ -279,9 +286,11 @@ fn difference(
 /// An [`Entry`] as text, in the unit of [`Compared::heading`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
-    /// The value with its interval; a dash if there is none.
+    /// The value with its interval, and "(n of N)" if only n of the N networks have it; a dash if
+    /// there is none.
     pub value: String,
-    /// The difference with its interval; empty if there is none.
+    /// The difference with its interval, and "(n of N)" if the two share only n of the N networks;
+    /// empty if there is none.
     pub difference: String,
     /// The difference in percent with its interval; empty if there is none.
     pub percent: String,
@@ -300,6 +309,29 @@ impl Compared {
 
     /// The transports as text, with as many decimals as tell them apart.
     pub fn shown(&self) -> Vec<Shown> {
+        let mut lines = self.figures();
+        for (line, entry) in lines.iter_mut().zip(&self.entries) {
+            let parts = [entry.value, entry.difference.map(|of| of.absolute)];
+            for (cell, mean) in [&mut line.value, &mut line.difference]
+                .into_iter()
+                .zip(parts)
+            {
+                if let Some(part) = self.part(mean) {
+                    *cell = format!("{cell} ({part})");
+                }
+            }
+        }
+        lines
+    }
+
+    /// Of how many of the networks a mean is, unless it is of all.
+    pub(super) fn part(&self, mean: Option<Mean>) -> Option<String> {
+        let n = mean?.n;
+        (n < self.networks).then(|| format!("{n} of {}", self.networks))
+    }
+
+    /// The same as [`shown`](Self::shown), without of how many networks the numbers are.
+    pub(super) fn figures(&self) -> Vec<Shown> {
         let (_, scale) = self.scale();
         let places = decimals(self.largest() * scale);
         let differences = || self.entries.iter().filter_map(|entry| entry.difference);
@@ -385,6 +417,9 @@ fn signed(value: f64, decimals: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hopflow_results::{Class, FailCause, Failure};
+
+    use super::super::load::Run;
     use super::*;
 
     fn networks(values: &[f64]) -> BTreeMap<u32, f64> {
@@ -436,6 +471,61 @@ mod tests {
         let found = difference(&networks(&[0.0; 2]), &networks(&[1.0, 3.0]), Better::Lower);
         assert_eq!(found.unwrap().percent, None);
     }
+
+    #[test]
+    fn numbers_of_some_of_the_networks_say_of_how_many() {
+        let first = networks(&[1.0, 2.0, 3.0, 4.0]);
+        let other = networks(&[2.0, 3.0, 4.0]);
+        let mean =
+            |values: &BTreeMap<u32, f64>| Mean::of(&values.values().copied().collect::<Vec<_>>());
+        let entry = |value, difference| Entry { value, difference };
+        let compared = Compared {
+            quantity: MEASURES[0].quantity,
+            networks: 4,
+            entries: vec![
+                entry(mean(&first), None),
+                entry(mean(&other), difference(&first, &other, Better::Lower)),
+                entry(None, None),
+            ],
+        };
+        let [all, some, none] = &compared.shown()[..] else {
+            panic!("three transports")
+        };
+        assert_eq!(all.value, "2.50 [0.45, 4.55]");
+        assert_eq!(some.value, "3.00 [0.52, 5.48] (3 of 4)");
+        assert_eq!(some.difference, "+1.00 [+1.00, +1.00] (3 of 4)");
+        assert_eq!((&*none.value, &*none.difference), ("-", ""));
+        assert_eq!(compared.figures()[1].value, "3.00 [0.52, 5.48]");
+    }
+
+    #[test]
+    fn endless_downloads_that_were_broken_off_are_not_counted() {
+        let failure = |endless| Failure {
+            circuit: 0,
+            class: Class::Bulk,
+            request: 0,
+            start_s: 0.0,
+            end_s: 1.0,
+            ttfb_s: None,
+            bytes: 0,
+            endless,
+            cause: FailCause::Closed,
+        };
+        let transport = Transport {
+            label: "vanilla".to_owned(),
+            colour: 0,
+            runs: vec![Run {
+                failed: [true, false, true].map(failure).to_vec(),
+                ..Run::default()
+            }],
+        };
+        let expected = Ends {
+            broken_off: 1,
+            ..Ends::default()
+        };
+        assert_eq!(Ends::of(&transport), expected);
+    }
+
     #[test]
     fn notes_say_what_did_not_finish() {
         let ends = |open, broken_off| Ends {

@@ -1,6 +1,8 @@
 //! What the comparison found, in sentences.
 
-use super::comparison::{Compared, Comparison, Finding, Shown};
+use hopflow_stats::Mean;
+
+use super::comparison::{Compared, Comparison, Difference, Finding};
 use crate::model::Section;
 
 /// The quantities that sentences are about, and how a sentence calls them.
@@ -34,9 +36,7 @@ fn headlines(comparison: &Comparison) -> impl Iterator<Item = (&'static str, &Co
 fn first(comparison: &Comparison) -> Option<String> {
     let values: Vec<String> = headlines(comparison)
         .filter(|(_, compared)| compared.entries[0].value.is_some())
-        .map(|(name, compared)| {
-            format!("{name} {}", with_unit(compared, &compared.shown()[0].value))
-        })
+        .map(|(name, compared)| format!("{name} {}", value(compared, 0)))
         .collect();
     (!values.is_empty()).then(|| format!("`{}`: {}.", comparison.transports[0], values.join("; ")))
 }
@@ -54,8 +54,8 @@ fn sentence(comparison: &Comparison, number: usize) -> Option<String> {
             Finding::Worse => 1,
             Finding::Open | Finding::More | Finding::Less => 2,
         };
-        let shown = &compared.shown()[number];
-        parts[place].push(format!("{name} {}", change(compared, shown)));
+        let change = change(compared, number, &difference);
+        parts[place].push(format!("{name} {} (by {change})", value(compared, number)));
     }
     let open = if comparison.has_intervals() {
         "Not told apart"
@@ -80,19 +80,35 @@ fn sentence(comparison: &Comparison, number: usize) -> Option<String> {
     })
 }
 
-/// The value and by how much it differs, in percent where that can be said.
-fn change(compared: &Compared, shown: &Shown) -> String {
-    let value = with_unit(compared, &shown.value);
-    if shown.percent.is_empty() {
-        format!("{value} (by {})", with_unit(compared, &shown.difference))
+/// The value of a transport.
+fn value(compared: &Compared, number: usize) -> String {
+    let text = &compared.figures()[number].value;
+    let mean = compared.entries[number].value;
+    over(compared, mean, with_unit(text, compared.unit()))
+}
+
+/// By how much a transport differs, in percent where that can be said.
+fn change(compared: &Compared, number: usize, difference: &Difference) -> String {
+    let shown = &compared.figures()[number];
+    let text = if shown.percent.is_empty() {
+        with_unit(&shown.difference, compared.unit())
     } else {
-        format!("{value} (by {} %)", shown.percent)
+        with_unit(&shown.percent, "%")
+    };
+    over(compared, Some(difference.absolute), text)
+}
+
+fn with_unit(text: &str, unit: &str) -> String {
+    match unit {
+        "" => text.to_owned(),
+        unit => format!("{text} {unit}"),
     }
 }
 
-fn with_unit(compared: &Compared, text: &str) -> String {
-    match compared.unit() {
-        "" => text.to_owned(),
-        unit => format!("{text} {unit}"),
+/// A number with of how many networks it is, unless it is of all.
+fn over(compared: &Compared, mean: Option<Mean>, text: String) -> String {
+    match compared.part(mean) {
+        Some(part) => format!("{text} over {part} networks"),
+        None => text,
     }
 }

@@ -14,6 +14,8 @@ pub fn quantities() -> impl Iterator<Item = Quantity> {
 pub fn measures(tables: &Tables) -> Vec<Option<f64>> {
     let run = Run {
         downloads: tables.downloads.clone(),
+        open: tables.open_requests.clone(),
+        failed: tables.failures.clone(),
         circuits: tables.circuits.clone(),
         ..Run::default()
     };

@@ -1,6 +1,6 @@
 //! The paths of a network's users, and what relays are to them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopflow_results::{Circuit, Class, Node};
 
@@ -90,9 +90,14 @@ pub(super) fn rate(node: &Node) -> f64 {
     node.access_bytes_per_s.min(bucket)
 }
 
-/// The share of its rate that each node used under a transport, by name: of its token bucket, or
-/// else of its access link.
+/// The share of its [`rate`] that each node used under a transport, by name: of its token bucket
+/// where that is slower than its access link, else of the link.
 pub(super) fn used(detail: &Detail, transports: &[Transport]) -> Vec<BTreeMap<String, f64>> {
+    let nodes = detail.nodes.iter();
+    let by_bucket: BTreeSet<&str> = nodes
+        .filter(|node| rate(node) < node.access_bytes_per_s)
+        .map(|node| &*node.name)
+        .collect();
     let of = |(transport, of): (&Transport, &super::detail::OfTransport)| {
         let links = of.links.iter();
         let mut used: BTreeMap<String, f64> = links
@@ -103,7 +108,9 @@ pub(super) fn used(detail: &Detail, transports: &[Transport]) -> Vec<BTreeMap<St
             .iter()
             .find(|run| run.network == detail.network);
         for relay in run.iter().flat_map(|run| &run.relays) {
-            if let Some(share) = relay.utilisation {
+            if let Some(share) = relay.utilisation
+                && by_bucket.contains(&*relay.name)
+            {
                 used.insert(relay.name.clone(), share);
             }
         }
@@ -114,4 +121,61 @@ pub(super) fn used(detail: &Detail, transports: &[Transport]) -> Vec<BTreeMap<St
         .zip(&detail.by_transport)
         .map(of)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_results::{Direction, Link, Relay};
+
+    use super::super::detail::OfTransport;
+    use super::*;
+
+    #[test]
+    fn the_share_that_was_used_is_that_of_the_lower_rate() {
+        let names = ["slow-bucket", "slow-link", "no-bucket"];
+        let buckets = [Some(1e6), Some(5e6), None];
+        let node = |(number, bucket): (usize, Option<f64>)| Node {
+            node: number as u32,
+            name: names[number].to_owned(),
+            region: String::new(),
+            access_bytes_per_s: 2e6,
+            delay_s: 0.02,
+            bucket_bytes_per_s: bucket,
+        };
+        let link = |name: &str| Link {
+            name: name.to_owned(),
+            direction: Direction::Up,
+            drops: 0,
+            bytes: None,
+            utilisation: Some(0.5),
+        };
+        let relay = |number: usize| Relay {
+            name: names[number].to_owned(),
+            cells_sent: 0,
+            cells_retransmitted: 0,
+            cells_dropped: 0,
+            largest_queue_cells: 0,
+            utilisation: buckets[number].map(|bucket| 0.9e6 / bucket),
+        };
+        let detail = Detail {
+            nodes: buckets.into_iter().enumerate().map(node).collect(),
+            by_transport: vec![OfTransport {
+                links: names.map(link).to_vec(),
+                ..OfTransport::default()
+            }],
+            ..Detail::default()
+        };
+        let transport = Transport {
+            label: "backtap".to_owned(),
+            colour: 0,
+            runs: vec![Run {
+                relays: (0..names.len()).map(relay).collect(),
+                ..Run::default()
+            }],
+        };
+        let [used] = &used(&detail, &[transport])[..] else {
+            panic!("one transport")
+        };
+        assert_eq!(names.map(|name| used[name]), [0.9, 0.5, 0.5]);
+    }
 }

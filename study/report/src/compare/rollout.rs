@@ -19,7 +19,8 @@ pub(super) fn section(transports: &[Transport]) -> Section {
     }
     let table = Table {
         caption: "Circuits that have the transport that is rolled out, and those that do not: \
-                  means over networks, ± half of a 95 % confidence interval"
+                  means over networks, ± half of a 95 % confidence interval; goodput and times are of \
+                  the networks that have such circuits"
             .to_owned(),
         columns: vec![
             Column::new("Label"),
@@ -37,13 +38,13 @@ pub(super) fn section(transports: &[Transport]) -> Section {
 /// The circuits of one kind, if there are any.
 fn row(transport: &Transport, upgraded: bool) -> Option<Vec<Cell>> {
     let runs = transport.runs.iter();
-    let with: Vec<(&Run, Vec<&Deployment>)> = runs
+    let runs: Vec<(&Run, Vec<&Deployment>)> = runs
+        .filter(|run| !run.deployments.is_empty())
         .map(|run| (run, of_kind(run, upgraded)))
-        .filter(|(_, circuits)| !circuits.is_empty())
         .collect();
-    let preset = &with.first()?.1.first()?.preset;
+    let preset = &runs.iter().find_map(|(_, of_run)| of_run.first())?.preset;
     let over_runs = |of: &dyn Fn(&Run, &[&Deployment]) -> Option<f64>| {
-        let values: Vec<f64> = with
+        let values: Vec<f64> = runs
             .iter()
             .filter_map(|(run, of_run)| of(run, of_run))
             .collect();
@@ -83,4 +84,69 @@ fn mean_time(times: Vec<Lasted>) -> Option<f64> {
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     Mean::of(&values.collect::<Vec<_>>()).map(|mean| mean.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_results::Download;
+
+    use super::*;
+
+    /// A network of four circuits, of which so many have the new transport; each has a download.
+    fn run(network: u32, upgraded: u32) -> Run {
+        let deployment = |circuit| Deployment {
+            circuit,
+            upgraded: circuit < upgraded,
+            preset: if circuit < upgraded { "new" } else { "old" }.to_owned(),
+        };
+        let download = |circuit| Download {
+            circuit,
+            class: Class::Web,
+            request: 0,
+            start_s: 0.0,
+            ttfb_s: 0.5,
+            ttlb_s: 2.0,
+            bytes: 1,
+        };
+        Run {
+            network,
+            deployments: (0..4).map(deployment).collect(),
+            downloads: (0..4).map(download).collect(),
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn shares_are_over_all_networks_and_times_over_those_with_such_circuits() {
+        let transport = Transport {
+            label: "new".to_owned(),
+            colour: 0,
+            runs: (0..4)
+                .map(|network| run(network, u32::from(network == 0)))
+                .collect(),
+        };
+        let number = |cell: &Cell| match cell {
+            Cell::Number { value, half_width } => (*value, half_width.is_some()),
+            other => panic!("{other:?}"),
+        };
+        let new = row(&transport, true).unwrap();
+        let old = row(&transport, false).unwrap();
+        assert_eq!(new[1], Cell::Text("upgraded: new".to_owned()));
+        assert_eq!(number(&new[2]), (6.25, true));
+        assert_eq!(number(&old[2]), (93.75, true));
+        // One network has upgraded circuits, so their times have no interval.
+        assert_eq!(number(&new[5]), (2.0, false));
+        assert_eq!(number(&old[5]), (2.0, true));
+    }
+
+    #[test]
+    fn a_kind_that_no_network_has_and_runs_without_a_roll_out_have_no_row() {
+        let transport = |runs| Transport {
+            label: "new".to_owned(),
+            colour: 0,
+            runs,
+        };
+        assert_eq!(row(&transport(vec![run(0, 0)]), true), None);
+        assert_eq!(row(&transport(vec![Run::default()]), false), None);
+    }
 }
