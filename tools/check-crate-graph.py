@@ -42,7 +42,7 @@ ALLOWED = {
     "hopflow-lab": {"units", "config", "wire", "random", "paths", "overlay", "trace", "transports", "sim", "simulated-hosts", "traffic", "stats", "results"},
     "hopflow-reproductions": {"units", "wire", "random", "mpc", "tcp", "sim", "stats", "results", "report", "lab"},
     "hopflow-testbed": {"units", "wire", "random", "netem", "overlay", "transports", "sim", "simulated-hosts", "real-hosts", "results", "daemon"},
-    "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report"},
+    "hopflow-api": {"testbed", "transports", "lab", "reproductions", "results", "report", "stats"},
     "hopflow-picture": {"units", "sim"},
     "hopflow-live": {"units", "overlay", "sim", "lab", "results", "picture"},
     "hopflow": {"units", "onion", "overlay", "sim", "transports", "lab", "results", "report", "daemon", "testbed", "api", "live"},

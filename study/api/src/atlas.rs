@@ -40,7 +40,8 @@ pub fn atlas(folder: &Path, out: &Path) -> Result<PathBuf, Failure> {
     write_atlas(folder, out, &BTreeMap::new())
 }
 
-/// The same, where some experiments could not be made.
+/// The same, where some experiments could not be made: of these the folder may hold earlier values,
+/// which are not shown.
 pub(crate) fn write_atlas(
     folder: &Path,
     out: &Path,
@@ -60,11 +61,11 @@ fn read_atlas(
         let id = experiment.id();
         let expectations = Expectations::parse(experiment.data(), id)?;
         let description = expectations.description();
-        let unmade = || match failed.get(id) {
-            Some(failure) => format!("Not made: {}", failure.message()),
-            None => format!("Not made yet: `hopflow reproduce {id}` makes it."),
+        let unmade = || format!("Not made yet: `hopflow reproduce {id}` makes it.");
+        let mut found = match failed.get(id) {
+            Some(failure) => Err(format!("Not made: {}", failure.message())),
+            None => read(&folder.join(id))?.ok_or_else(unmade),
         };
-        let mut found = read(&folder.join(id))?.ok_or_else(unmade);
         if let (Ok(found), Some(out)) = (&mut found, out) {
             let write = |folder: &Path| write_page(*experiment, &expectations, found, folder);
             found.page = page(id, folder, out, write)?;
@@ -114,7 +115,8 @@ fn paper(id: &str) -> Option<&'static str> {
     })
 }
 
-/// The values in the folder of an experiment, and how they were made; `None` if there are none.
+/// The values in the folder of an experiment, and how they were made; `None` if there are none, or
+/// only those of an earlier command than the last, which did not finish.
 fn read(folder: &Path) -> Result<Option<AtlasFound>, Failure> {
     let results = Folder::open(folder);
     let values = match results.read_values() {
@@ -131,6 +133,9 @@ fn read(folder: &Path) -> Result<Option<AtlasFound>, Failure> {
         found.made_by = format!("commit {}", record["commit"].as_str().unwrap_or("unknown"));
         found.seconds = record["seconds"].as_f64();
     } else if let Ok(manifest) = results.read_manifest() {
+        if manifest.missing.is_some() {
+            return Ok(None);
+        }
         found.made_by = format!("hopflow {}", manifest.hopflow);
         found.seconds = seconds(&manifest);
     }
@@ -239,5 +244,31 @@ mod tests {
         assert!(out.join("marut-fig8/report.html").is_file());
         let message = atlas(&folder.join("none"), &out).unwrap_err();
         assert!(message.message().contains("is no folder"), "{message:?}");
+    }
+
+    #[test]
+    fn values_of_an_earlier_command_are_not_shown_for_one_that_failed() {
+        let record = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../study/reproductions/records/marut-fig8");
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = temporary.path().join("marut-fig8");
+        copy(&record.join("values.csv"), &folder.join("values.csv")).unwrap();
+        let found = |failed: &BTreeMap<&'static str, Failure>| {
+            let atlas = read_atlas(temporary.path(), None, failed).unwrap();
+            let mut entries = atlas.experiments.into_iter();
+            entries
+                .find(|entry| entry.id == "marut-fig8")
+                .unwrap()
+                .found
+        };
+        assert!(found(&BTreeMap::new()).is_ok());
+        let failed = BTreeMap::from([("marut-fig8", Failure::defect("a run failed"))]);
+        assert_eq!(found(&failed).unwrap_err(), "Not made: a run failed");
+
+        let mut manifest = Manifest::new("0", "marut-fig8", "");
+        manifest.missing = std::num::NonZeroUsize::new(2);
+        Folder::open(&folder).write_manifest(&manifest).unwrap();
+        let unmade = found(&BTreeMap::new()).unwrap_err();
+        assert!(unmade.starts_with("Not made yet"), "{unmade}");
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use hopflow_lab::scenario::allowed;
 use hopflow_report::{Kind, significant};
 use hopflow_results::{Cause, Class, Download, Folder, Part, RunEntry, Stage, Transfer};
+use hopflow_stats::Sorted;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -418,7 +419,7 @@ fn findings(chosen: &[Found<'_>], all: &[Found<'_>], class: Option<Class>) -> Ve
     let times: Vec<_> = chosen.iter().map(|found| found.time).collect();
     let (longest, shortest) = (times[0], times[times.len() - 1]);
     let class = class.map_or(String::new(), |class| format!("{class} "));
-    let median = all[all.len() / 2].time;
+    let median = median(all.iter().map(|found| found.time));
     let took = match chosen {
         [_] => format!(
             "The slowest of {} {class}downloads took {}",
@@ -457,6 +458,12 @@ fn findings(chosen: &[Found<'_>], all: &[Found<'_>], class: Option<Class>) -> Ve
         percent(least, sum)
     ));
     findings
+}
+
+/// The median of times, of which there are some: between two in the middle their mean.
+fn median(times: impl Iterator<Item = u64>) -> u64 {
+    let times = Sorted::new(times.map(|time| time as f64).collect());
+    times.map_or(0, |times| times.median().round() as u64)
 }
 
 /// What held the last cells up once they were packaged.
@@ -646,4 +653,15 @@ fn time(nanos: u64) -> String {
 
 fn percent(part: u64, of: u64) -> String {
     format!("{:.0} %", 100.0 * part as f64 / of.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+        assert_eq!(median([9, 4, 2, 1].into_iter()), 3);
+        assert_eq!(median([9, 4, 2].into_iter()), 4);
+    }
 }

@@ -8,7 +8,7 @@ use hopflow_results::{Folder, Manifest, Value};
 
 use crate::failure::Failure;
 use crate::order::Order;
-use crate::runner::{RESULTS, Runner};
+use crate::runner::{RESULTS, Runner, check_finished};
 
 /// Makes an experiment again and writes its report.
 ///
@@ -87,6 +87,9 @@ pub(crate) fn make(
 }
 
 /// Writes the page of an experiment from its files, if the folder is one of an experiment.
+///
+/// # Errors
+/// If these are missing, damaged, or of an earlier command than the manifest.
 pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathBuf>, Failure> {
     let Ok(experiment) = find(&manifest.scenario) else {
         return Ok(None);
@@ -94,6 +97,7 @@ pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathB
     if experiment.scenario() != manifest.scenario_toml {
         return Ok(None);
     }
+    check_finished(manifest, folder, "values.csv")?;
     let setting = Setting {
         seeds: u32::try_from(manifest.seeds.len()).ok(),
         circuits: None,
@@ -141,5 +145,27 @@ pub(crate) fn code(caption: &str, text: &str) -> Code {
         caption: caption.to_owned(),
         text: text.to_owned(),
         file: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_an_earlier_command_are_no_page_of_one_that_did_not_finish() {
+        let folder = tempfile::tempdir().unwrap();
+        let experiment = find("predictor-fig3").unwrap();
+        let mut manifest = Manifest::new("0", experiment.id(), experiment.scenario());
+        manifest.seeds = vec![1];
+        Folder::open(folder.path()).write_values(&[]).unwrap();
+        assert!(rewrite(&manifest, folder.path()).unwrap().is_some());
+
+        manifest.command = Some("hopflow reproduce predictor-fig3 --seeds 2".to_owned());
+        manifest.missing = std::num::NonZeroUsize::new(1);
+        let failure = rewrite(&manifest, folder.path()).unwrap_err();
+        let message = failure.message();
+        assert!(message.contains("--seeds 2` did not finish"), "{message}");
+        assert!(message.contains("values.csv"), "{message}");
     }
 }

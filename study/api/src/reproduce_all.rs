@@ -69,6 +69,7 @@ fn reproduce_each(
         match make(*experiment, Some(parent.join(experiment.id())), runner) {
             Ok(reproduced) => made.push(reproduced),
             Err(failure) if failure.kind() == Kind::Interrupted => {
+                failed.insert(experiment.id(), failure.clone());
                 write_atlas(&parent, &parent, &failed)?;
                 return Err(failure);
             }

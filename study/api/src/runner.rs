@@ -5,6 +5,7 @@ use std::path::Path;
 
 use hopflow_lab::run::{Campaign, Error, Finished, Monitor};
 use hopflow_lab::scenario::{Scenario, Seeds};
+use hopflow_results::Manifest;
 
 use crate::caller::Caller;
 use crate::failure::Failure;
@@ -69,4 +70,28 @@ fn explain(error: Error, folder: &Path) -> Failure {
         return failure.with_hint(hint);
     }
     failure
+}
+
+/// Checks that the folder's last command finished, so that `file` is of it and not of an earlier one.
+///
+/// # Errors
+/// If runs are missing.
+pub(crate) fn check_finished(
+    manifest: &Manifest,
+    folder: &Path,
+    file: &str,
+) -> Result<(), Failure> {
+    let Some(missing) = manifest.missing else {
+        return Ok(());
+    };
+    let command = match &manifest.command {
+        Some(command) => format!("`{command}`"),
+        None => "the last command".to_owned(),
+    };
+    Err(Failure::bad_input(format_args!(
+        "{}: {command} did not finish; runs that are missing: {missing}. If there is a {file}, it is \
+         of an earlier command",
+        folder.display()
+    ))
+    .with_hint("Give it again, or the earlier one: finished runs are kept."))
 }

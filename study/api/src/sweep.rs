@@ -5,12 +5,12 @@ mod page;
 use std::path::{Path, PathBuf};
 
 use hopflow_lab::run::Finished;
-use hopflow_lab::sweep::{Picture, Setting, Sweep};
+use hopflow_lab::sweep::{FILE, Picture, Setting, Sweep};
 use hopflow_results::{Folder, Manifest};
 
 use crate::failure::Failure;
 use crate::order::Order;
-use crate::runner::{RESULTS, Runner};
+use crate::runner::{RESULTS, Runner, check_finished};
 
 /// A sweep whose runs are made, with its report.
 #[derive(Clone, Debug)]
@@ -57,11 +57,15 @@ pub fn sweep(sweep: &Sweep, runner: &Runner) -> Result<Swept, Failure> {
 }
 
 /// Writes the page of a sweep from its files, if the folder is one of a sweep.
+///
+/// # Errors
+/// If these are damaged or of an earlier command than the manifest.
 pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathBuf>, Failure> {
-    let picture = Picture::read(&Folder::open(folder))?;
-    picture
-        .map(|picture| write(&picture, manifest, folder))
-        .transpose()
+    let Some(picture) = Picture::read(&Folder::open(folder))? else {
+        return Ok(None);
+    };
+    check_finished(manifest, folder, FILE)?;
+    write(&picture, manifest, folder).map(Some)
 }
 
 fn write(picture: &Picture, manifest: &Manifest, folder: &Path) -> Result<PathBuf, Failure> {
@@ -118,7 +122,20 @@ workload = { class = "bulk", response = "100 KiB" }
         let document = page::page(&swept.picture, "hopflow sweep", "0");
         assert_eq!(document.sections.len(), 4);
         let written = std::fs::read(&swept.page).unwrap();
-        let anew = crate::report::write_report(&swept.finished.folder).unwrap();
+        let results = &swept.finished.folder;
+        let anew = crate::report::write_report(results).unwrap();
         assert_eq!(std::fs::read(anew).unwrap(), written);
+
+        let mut manifest = Folder::open(results).read_manifest().unwrap();
+        manifest.command = Some("hopflow sweep --seeds 2".to_owned());
+        manifest.missing = std::num::NonZeroUsize::new(1);
+        Folder::open(results).write_manifest(&manifest).unwrap();
+        let failure = crate::report::write_report(results).unwrap_err();
+        let message = failure.message();
+        assert!(
+            message.contains("`hopflow sweep --seeds 2` did not finish"),
+            "{message}"
+        );
+        assert!(message.contains("sweep.json"), "{message}");
     }
 }

@@ -132,11 +132,14 @@ fn an_interrupted_campaign_goes_on_with_what_is_missing_only() {
         ),
         "{error}"
     );
-    assert_eq!(Folder::open(&folder).read_manifest().unwrap().runs.len(), 1);
+    let manifest = || Folder::open(&folder).read_manifest().unwrap();
+    assert_eq!(manifest().runs.len(), 1);
+    assert_eq!(manifest().missing.map(usize::from), Some(3));
 
     let second = Counting::default();
     let resumed = campaign(TEXT).run(&folder, Some(2), &second).unwrap();
     assert_eq!(second.finished.into_inner(), 3);
+    assert_eq!(manifest().missing, None);
     assert_eq!(
         resumed.results,
         run(&parent.path().join("whole"), 1).results

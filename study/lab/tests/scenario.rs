@@ -104,6 +104,11 @@ fn messages_name_file_line_key_value_and_what_is_allowed() {
             "small.toml:5: seeds: a seed occurs twice",
         ),
         (
+            "seeds = 2",
+            "seeds = [7, 2, 4294967303]",
+            "small.toml:5: seeds: 7 and 4294967303 agree in their lower 32 bits",
+        ),
+        (
             "\"guard\", \"middle\"",
             "\"gurad\", \"middle\"",
             "small.toml:21: circuits[0].path[0]: there is no relay \"gurad\"; did you mean \"guard\"?",

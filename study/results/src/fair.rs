@@ -18,17 +18,21 @@ pub fn max_min_index(circuits: &[Circuit]) -> Option<f64> {
     fairness_index(&fair, &observed)
 }
 
-/// [Jain's index](jain) over the goodputs of the circuits that one node bounds, for each node that
-/// bounds several, in the order of the nodes' numbers.
+/// [Jain's index](jain) over the goodputs of the circuits with one bottleneck, for each bottleneck of
+/// several, in the order of the nodes' numbers, then of fair rates.
+///
+/// A node can be two bottlenecks: by what it sends, and by what it receives. Circuits with the same
+/// node and fair rate count as circuits with one bottleneck.
 pub fn jain_at_bottlenecks(circuits: &[Circuit]) -> Vec<f64> {
-    let mut at_node: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    // Rates by their bits: progressive filling gives all that one link stops one number.
+    let mut at_bottleneck: BTreeMap<(u32, u64), Vec<f64>> = BTreeMap::new();
     for circuit in circuits {
-        if let Some(node) = circuit.bottleneck {
-            let goodputs = at_node.entry(node).or_default();
+        if let (Some(node), Some(fair)) = (circuit.bottleneck, circuit.fair_bytes_per_s) {
+            let goodputs = at_bottleneck.entry((node, fair.to_bits())).or_default();
             goodputs.push(circuit.goodput_bytes_per_s);
         }
     }
-    let shared = at_node.values().filter(|goodputs| goodputs.len() > 1);
+    let shared = at_bottleneck.values().filter(|it| it.len() > 1);
     shared.filter_map(|goodputs| jain(goodputs)).collect()
 }
 
@@ -68,6 +72,17 @@ mod tests {
         assert!((index - 0.8).abs() < 1e-9, "{index}");
         assert_eq!(jain_at_bottlenecks(&circuits).len(), 1);
         assert_eq!(max_min_index(&circuits[2..]), None);
+    }
+
+    #[test]
+    fn what_a_node_sends_and_what_it_receives_are_two_bottlenecks() {
+        let circuits = [
+            circuit(1.0, Some(1.0), Some(3)),
+            circuit(4.0, Some(4.0), Some(3)),
+            circuit(1.0, Some(1.0), Some(3)),
+            circuit(4.0, Some(4.0), Some(3)),
+        ];
+        assert_eq!(jain_at_bottlenecks(&circuits), [1.0, 1.0]);
     }
 
     #[test]

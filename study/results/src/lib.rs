@@ -33,9 +33,15 @@
 //! DIR/page.json                           what the page of another program was made from
 //! ```
 //! Parquet files are compressed with Snappy, and begin with the columns `transport`, `network` and
-//! `seed`, so that one query spans all runs:
+//! `seed`, so that one query spans all runs. Runs of earlier commands stay in the folder, with other
+//! transports, seeds or programs: take those that the manifest lists, here in `DuckDB`:
 //! ```sql
-//! select transport, median(ttlb_s) from 'DIR/runs/*/downloads.parquet' group by transport
+//! select transport, median(ttlb_s)
+//! from read_parquet('DIR/runs/*/downloads.parquet', filename = true)
+//! where filename in (
+//!     select concat('DIR/', run.folder, '/downloads.parquet')
+//!     from (select unnest(runs) as run from 'DIR/manifest.json'))
+//! group by transport
 //! ```
 //! Columns that may be empty are optional in Parquet, NaN or null elsewhere. Units end the names of
 //! columns: `_s` seconds, `_bytes`, `_cells`, `_bytes_per_s`.

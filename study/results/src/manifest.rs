@@ -1,5 +1,7 @@
 //! The manifest: what a result folder holds and how it was made.
 
+use std::num::NonZeroUsize;
+
 use serde::{Deserialize, Serialize};
 
 use crate::run::RunEntry;
@@ -36,6 +38,10 @@ pub struct Manifest {
     pub seeds: Vec<u64>,
     /// The runs, in a fixed order.
     pub runs: Vec<RunEntry>,
+    /// How many runs of the command are not finished. What else the folder holds is then of an
+    /// earlier command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<NonZeroUsize>,
 }
 
 impl Manifest {
@@ -53,6 +59,7 @@ impl Manifest {
             transports: Vec::new(),
             seeds: Vec::new(),
             runs: Vec::new(),
+            missing: None,
         }
     }
 }

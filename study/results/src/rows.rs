@@ -392,8 +392,8 @@ row! {
         pub drops: u64,
         /// Bytes carried, headers included.
         pub bytes: Option<u64>,
-        /// Share of the link's rate before faults that was used: the mean over the whole run, the warm-up
-        /// included, 1 at most.
+        /// Share of the link's rate before faults that was used by what was delivered; packets that were lost on the
+        /// link are not in it. The mean over the whole run, the warm-up included, 1 at most.
         pub utilisation: Option<f64>,
     }
 }

@@ -1,6 +1,7 @@
 //! All runs of a scenario in one result folder.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -82,6 +83,7 @@ impl Campaign {
         for scenario in scenarios {
             jobs.extend(Job::plan(&Arc::new(scenario), build)?);
         }
+        manifest.missing = NonZeroUsize::new(jobs.len());
         let folder_name = name.to_owned();
         Ok(Self {
             jobs,
@@ -188,6 +190,7 @@ impl Campaign {
         }
         let runs = made?;
         self.manifest.runs.clone_from(&runs);
+        self.manifest.missing = None;
         folder.write_manifest(&self.manifest)?;
         let hashes: Vec<_> = runs.iter().map(|run| run.results.to_string()).collect();
         let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
@@ -202,6 +205,8 @@ impl Campaign {
     fn list(&mut self, folder: &Folder) -> Result<(), Error> {
         let finished = self.jobs.iter().filter_map(|job| folder.finished(&job.key));
         self.manifest.runs = finished.collect();
+        let missing = self.jobs.len() - self.manifest.runs.len();
+        self.manifest.missing = NonZeroUsize::new(missing);
         Ok(folder.write_manifest(&self.manifest)?)
     }
 

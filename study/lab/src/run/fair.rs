@@ -10,7 +10,7 @@ use hopflow_wire::{CELL, CELL_DATA};
 
 /// What a node can do, as one of the links that are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Resource {
+pub(crate) enum Resource {
     /// Sending: the token bucket or the access link, whichever is slower.
     Send(NodeId),
     /// Receiving, over the access link.
@@ -25,7 +25,7 @@ impl Resource {
     }
 
     /// Bytes of data per second, in full cells.
-    pub(super) fn capacity(self, nodes: &[NodeSpec]) -> f64 {
+    pub(crate) fn capacity(self, nodes: &[NodeSpec]) -> f64 {
         let node = &nodes[self.node().index()];
         let access = node.access.rate.as_f64();
         let rate = match (self, node.bucket) {
@@ -96,10 +96,14 @@ pub(super) fn rates(world: &WorldSpec, goodputs: &[f64]) -> Vec<Option<Fair>> {
     world.circuits.iter().map(of_circuit).collect()
 }
 
-/// What data passes on its way from the exit to the client, or of uploads the other way.
+/// What a circuit's data pass on its path.
 pub(super) fn resources(circuit: &CircuitSpec) -> impl Iterator<Item = Resource> {
-    let measured = circuit.workload.measured();
-    circuit.path.windows(2).flat_map(move |hop| {
+    on_path(&circuit.path, circuit.workload.measured())
+}
+
+/// What data pass on their way from the exit to the client, or of uploads the other way.
+pub(crate) fn on_path(path: &[NodeId], measured: Direction) -> impl Iterator<Item = Resource> {
+    path.windows(2).flat_map(move |hop| {
         let (receiver, sender) = match measured {
             Direction::Backward => (hop[0], hop[1]),
             Direction::Forward => (hop[1], hop[0]),

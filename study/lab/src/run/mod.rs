@@ -24,6 +24,8 @@ pub use memory::that_fit;
 pub use needs::Needs;
 pub use watched::Watched;
 
+pub(crate) use fair::{Resource, on_path};
+
 use hopflow_units::Bytes;
 
 use crate::scenario::InputError;

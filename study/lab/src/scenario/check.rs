@@ -1,6 +1,6 @@
 //! What a scenario must satisfy beyond its form.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hopflow_traffic::{LiveCircuits, Model};
 use hopflow_units::{Bytes, Duration};
@@ -142,6 +142,17 @@ impl Scenario {
                 "seeds",
                 "a seed occurs twice in the list; both runs would be the same",
             );
+        }
+        let mut networks: BTreeMap<u32, u64> = BTreeMap::new();
+        for seed in seeds {
+            // The number of the seed's network in results has 32 bits.
+            if let Some(other) = networks.insert(seed as u32, seed) {
+                let problem = format!(
+                    "{other} and {seed} agree in their lower 32 bits, by which results number networks; \
+                     allowed are seeds that differ in these"
+                );
+                return fail("seeds", problem);
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! What one run tells of its point of the design space.
 
+use std::collections::BTreeSet;
+
 use hopflow_results::{
     Circuit, Class, CrossFlow, Download, Failure, Folder, Link, OpenRequest, Relay, Requests,
     RunEntry, jain_at_bottlenecks, max_min_index,
@@ -7,12 +9,9 @@ use hopflow_results::{
 use hopflow_sim::spec::WorldSpec;
 use hopflow_stats::{FairFlow, Lasted, Mean, Survival, max_min};
 use hopflow_units::NodeId;
-use hopflow_wire::{CELL, CELL_DATA};
 
 use super::metric::Metric;
-
-/// Application bytes of a full data cell over those of the cell.
-const DATA_SHARE: f64 = CELL_DATA as f64 / CELL as f64;
+use crate::run::{Resource, on_path};
 
 /// The tables of a run that are measured.
 #[derive(Debug)]
@@ -108,31 +107,33 @@ impl Run {
     /// The max-min fair rate, in bytes of data per second, of a connection that ends at a relay,
     /// over the access link that it shares with the circuits that the relay receives.
     ///
-    /// Circuits ask for what is fair without the connection if another node bounds that, and for
-    /// what they got if their users do not take all; the rest for as much as they can get.
-    /// Headers below cells are not reckoned.
+    /// What the relay sends, by its token bucket, bounds circuits alone. They ask for what is fair
+    /// without the connection if another node bounds that, and for what they got if their users do
+    /// not take all; the rest for as much as they can get. Headers below cells are not reckoned.
     fn fair_share_beside(&self, world: &WorldSpec, relay: NodeId) -> Option<f64> {
         let beside = world.cross.iter().filter(|flow| flow.to == relay).count();
-        let through = world.circuits.iter().zip(&self.circuits);
-        let through = through.filter(|(spec, _)| {
-            let mut paths = spec.paths();
-            paths.any(|path| path[..path.len() - 1].contains(&relay))
-        });
-        let demands = through.map(|(_, circuit)| match circuit.fair_bytes_per_s {
-            Some(_) if circuit.bottleneck == Some(relay.index() as u32) => None,
-            Some(fair) => Some(fair),
-            None => Some(circuit.goodput_bytes_per_s),
-        });
-        let flow = |demand| FairFlow {
+        let links = [Resource::Receive(relay), Resource::Send(relay)];
+        let cross = FairFlow {
             links: vec![0],
-            demand,
+            demand: None,
         };
-        let flows: Vec<FairFlow> = std::iter::repeat_n(None, beside)
-            .chain(demands)
-            .map(flow)
-            .collect();
-        let capacity = world.nodes[relay.index()].access.rate.as_f64() * DATA_SHARE;
-        let shares = max_min(&[capacity], &flows).ok()?;
+        let through = world.circuits.iter().zip(&self.circuits);
+        let through = through.filter_map(|(spec, circuit)| {
+            let measured = spec.workload.measured();
+            let used = spec.paths().flat_map(|path| on_path(path, measured));
+            let used = used.filter_map(|used| links.iter().position(|link| *link == used));
+            let used: BTreeSet<usize> = used.collect();
+            let demand = match circuit.fair_bytes_per_s {
+                Some(_) if circuit.bottleneck == Some(relay.index() as u32) => None,
+                Some(fair) => Some(fair),
+                None => Some(circuit.goodput_bytes_per_s),
+            };
+            let links: Vec<usize> = used.into_iter().collect();
+            (!links.is_empty()).then_some(FairFlow { links, demand })
+        });
+        let flows: Vec<FairFlow> = std::iter::repeat_n(cross, beside).chain(through).collect();
+        let capacities = links.map(|link| link.capacity(&world.nodes));
+        let shares = max_min(&capacities, &flows).ok()?;
         shares.first().map(|share| share.rate)
     }
 }
@@ -229,6 +230,21 @@ workload = "web"
         // 1992 kB/s, less 249 of the slow exit and 143 of the reader, for two.
         let found = run().measure(Metric::Friendliness, &world).unwrap();
         assert!((found - 400.0 / 800.0).abs() < 1e-9, "{found}");
+    }
+
+    #[test]
+    fn a_connection_does_not_share_the_bucket_of_its_relay() {
+        let text = TEXT.replace(
+            "\"shared\"\naccess",
+            "\"shared\"\nbucket = { rate = \"512 kB/s\" }\naccess",
+        );
+        let world = Scenario::parse(&text, "beside.toml").unwrap().sample(1);
+        let mut run = run();
+        run.circuits[0].fair_bytes_per_s = Some(106e3);
+        // Of 2048 kB/s in cells the circuits take the 512 of the bucket.
+        let fair = (2048e3 - 512e3) * 498.0 / 512.0;
+        let found = run.measure(Metric::Friendliness, &world).unwrap();
+        assert!((found - 400e3 / fair).abs() < 1e-9, "{found}");
     }
 
     #[test]
