@@ -16,7 +16,8 @@ from hopflow.observer.games import UNIT
 from hopflow.observer.score import Doubles, Estimate, Resamples, Statistic
 from hopflow.observer.traces import Numbers, columns
 
-GOODPUT, LATENCY = "goodput of a bulk circuit (kB/s)", "latency of a cell, median (s)"
+GOODPUT = "goodput of a bulk circuit (kB/s)"
+LATENCY = "mean latency of a circuit's cells, median (s)"
 FIRST_BYTE, VISIT = "time to first byte, median (s)", "first visit of a page, median (s)"
 
 Costs = Mapping[str, Mapping[str, Estimate]]
@@ -89,6 +90,10 @@ def survival_median(times: Times) -> Statistic:
 
 def costs(folder: Path, transports: Sequence[str], end_s: float, pause_s: float) -> Costs:
     """What users of each transport get.
+
+    `LATENCY` is the median over circuits, each with the mean over all its cells, those of the
+    warm-up included. `FIRST_BYTE` is over the completed exchanges of web users: a user with more
+    of them counts more often, and those that did not end are not counted.
 
     Args:
         folder: Where the results lie.

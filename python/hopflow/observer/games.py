@@ -86,8 +86,9 @@ def kinds(runs: Sequence[Watched], seed: int = 0, seconds: float = 8.0) -> Examp
         random = np.random.default_rng([seed, run.network])
         width = _bins(run, seconds)
         starts = np.arange(0, run.bins - width + 1, width)
-        flowing = np.stack([_busy(run, "entry", start, width) for start in starts.tolist()], 1)
-        rows = np.argwhere(flowing)
+        # One row for each window: none where the run is shorter.
+        flowing = [_busy(run, "entry", start, width) for start in starts.tolist()]
+        rows = np.argwhere(np.reshape(flowing, (len(starts), len(run.bulk))).T)
         rows[:, 1] = starts[rows[:, 1]]
         labels = run.bulk[rows[:, 0]].astype(np.int64)
         count = min(int(labels.sum()), int((1 - labels).sum()))
@@ -137,12 +138,13 @@ def pairs(
 ) -> Examples:
     """Whether a trace at the entry and one at the exit belong together.
 
-    A false pair has the exit's trace of another circuit of the same network, class and time. The
-    entry is watched for longer than the exit, by a margin before and behind (`features.margin`).
+    A false pair has the exit's trace of another circuit of the same network, class and time. No
+    pair is there twice. The entry is watched for longer than the exit, by a margin before and
+    behind (`features.margin`).
 
     Args:
         runs: Runs of one transport.
-        others: False pairs for each true one.
+        others: False pairs for each true one; fewer where there are fewer other circuits.
         divided: Whether both circuits of a pair are `held`, or neither is.
         seconds: How long the exit is watched.
     """
@@ -152,8 +154,7 @@ def pairs(
         width, more = _bins(run, seconds), margin(run.bin_s)
         for start in range(more, run.bins - width - more + 1, width):
             for mine in _alike(run, (start, width), divided):
-                for turn in range(others + 1 if len(mine) > 1 else 0):
-                    step = 0 if turn == 0 else random.integers(1, len(mine), len(mine))
+                for step in _steps(len(mine), others, random):
                     other = mine[(np.arange(len(mine)) + step) % len(mine)]
                     parts.append(_pairs(run, (start, width), mine, other))
     none, nothing = np.zeros(0, np.int64), np.zeros((0, 1), np.float32)
@@ -163,6 +164,17 @@ def pairs(
 
 
 _Pairs = tuple[Floats, Numbers, Numbers, Numbers, Floats]
+
+
+def _steps(circuits: int, others: int, random: np.random.Generator) -> list[Numbers]:
+    """How far each of some circuits is from its partner: itself first, then others, none twice.
+
+    A circuit alone has no partner, not even itself: its pairs would all be true.
+    """
+    if circuits < 2:
+        return []
+    far = random.permuted(np.tile(np.arange(1, circuits), (circuits, 1)), axis=1)
+    return [np.zeros(circuits, np.int64), *far[:, :others].T]
 
 
 def _alike(run: Watched, window: tuple[int, int], divided: bool) -> list[Numbers]:

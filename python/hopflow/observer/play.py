@@ -9,9 +9,9 @@ import numpy as np
 
 from hopflow._errors import HopflowError
 from hopflow.observer import games, score
-from hopflow.observer.adversaries import ADVERSARIES, Adversary, Predict
+from hopflow.observer.adversaries import ADVERSARIES
 from hopflow.observer.games import Examples
-from hopflow.observer.score import Doubles, Estimate, Resamples, Statistic
+from hopflow.observer.score import Calibration, Doubles, Estimate, Resamples, Statistic
 from hopflow.observer.traces import Watched
 
 HELD_OUT = 0.4
@@ -195,9 +195,11 @@ def play(game: Game, dealt: Dealt, seeds: Sequence[int]) -> list[Score]:
 
     scores = []
     for name, adversary in ADVERSARIES.items():
-        predict = _honest(adversary, dealt.fitted, valid, seeds)
-        told = [measures(predict(some.features), some) for some in (judged, valid)]
-        scores.append(scored(name, *told))
+        predict = adversary(dealt.fitted, valid, seeds)
+        told = [predict(some.features) for some in (judged, valid)]
+        honest = [score.calibrated(one, valid.labels, valid.classes) for one in told[1]]
+        both = zip(told, (judged, valid), strict=True)
+        scores.append(scored(name, *(measures(one, some, honest) for one, some in both)))
     if judged.simple is not None and valid.simple is not None:
         scores.append(scored("correlation", [_ranked(judged)], [_ranked(valid)]))
     return scores
@@ -208,13 +210,25 @@ def best(scores: Iterable[Score]) -> Score:
     return max(scores, key=lambda one: one.validated)
 
 
-def measures(probabilities: Doubles, asked: Examples) -> list[Statistic]:
-    """All measures of each training, from probabilities of shape `(seeds, n, classes)`."""
-    return [_measures(one, asked) for one in probabilities]
+def measures(
+    probabilities: Doubles, asked: Examples, honest: Sequence[Calibration] | None = None
+) -> list[Statistic]:
+    """All measures of each training.
+
+    Args:
+        probabilities: What each training tells, shape `(seeds, n, classes)`.
+        asked: The examples that it tells it of.
+        honest: The calibration of each training, for `bits` alone: ranks and the likeliest label
+            are those that the training tells.
+    """
+    if honest is None:
+        return [_measures(one, one, asked) for one in probabilities]
+    pairs = zip(honest, probabilities, strict=True)
+    return [_measures(one, change(one), asked) for change, one in pairs]
 
 
-def _measures(probabilities: Doubles, asked: Examples) -> Statistic:
-    parts = [score.bits(probabilities, asked.labels)]
+def _measures(probabilities: Doubles, honest: Doubles, asked: Examples) -> Statistic:
+    parts = [score.bits(honest, asked.labels)]
     if asked.classes == 2:
         parts.append(score.binary(probabilities[:, 1], asked.labels, _among(asked)))
     else:
@@ -230,16 +244,3 @@ def _ranked(asked: Examples) -> Statistic:
 def _among(asked: Examples) -> int | None:
     """Pairs have a base rate: of all circuits at the exits one is the right one."""
     return None if asked.far is None else score.AMONG
-
-
-def _honest(
-    adversary: Adversary, fitted: Examples, valid: Examples, seeds: Sequence[int]
-) -> Predict:
-    """The adversary with its probabilities calibrated on the validation data."""
-    predict = adversary(fitted, valid, seeds)
-    changes = [
-        score.calibrated(one, valid.labels, valid.classes) for one in predict(valid.features)
-    ]
-    return lambda features: np.stack(
-        [change(one) for change, one in zip(changes, predict(features), strict=True)]
-    )

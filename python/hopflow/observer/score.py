@@ -110,7 +110,10 @@ class Resamples:
 
 
 Statistic = Callable[[Doubles], dict[str, Doubles]]
-"""From weights of examples, shape `(b, n)`, to measures for each row of weights."""
+"""From weights of examples, shape `(b, n)`, to measures for each row of weights.
+
+A measure is NaN where no example has weight that it needs: of such a resample nothing is known.
+"""
 
 
 def values(statistic: Statistic, resamples: Resamples) -> dict[str, Doubles]:
@@ -173,9 +176,16 @@ def _shares(
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Shares of the true examples, and of false ones below each, and below or level with it."""
     counted = np.pad(np.cumsum(false, 1), ((0, 0), (1, 0)))
-    below = counted / np.maximum(counted[:, -1:], 1e-300)
-    share = true / np.maximum(true.sum(1, keepdims=True), 1e-300)
+    total, against = true.sum(1, keepdims=True), counted[:, -1:]
+    below = counted / _some(against)
+    # Without false examples nothing is known of the true ones, either.
+    share = true / _some(total * (against > 0))
     return share, below[:, ends[0]], below[:, ends[1]]
+
+
+def _some(total: Doubles) -> Doubles:
+    """Totals to divide by; NaN for those of nothing."""
+    return np.where(total > 0, total, np.nan)
 
 
 def _highest(low: Doubles, high: Doubles, among: int) -> Doubles:
@@ -193,7 +203,7 @@ def _highest(low: Doubles, high: Doubles, among: int) -> Doubles:
 def accuracy(probabilities: Doubles, labels: Numbers) -> Statistic:
     """The share of examples whose likeliest label is right."""
     right = (probabilities.argmax(1) == labels).astype(np.float64)
-    return lambda weighted: {"accuracy": np.asarray((weighted @ right) / weighted.sum(1))}
+    return lambda weighted: {"accuracy": np.asarray((weighted @ right) / _some(weighted.sum(1)))}
 
 
 def bits(probabilities: Doubles, labels: Numbers) -> Statistic:
@@ -212,14 +222,21 @@ def bits(probabilities: Doubles, labels: Numbers) -> Statistic:
         number = weighted @ member
         sums = (weighted * surprise) @ member
         present = number > 0
-        mean = (sums / np.maximum(number, 1e-300)).sum(1) / np.maximum(present.sum(1), 1)
+        mean = (sums / np.where(present, number, 1.0)).sum(1) / _some(present.sum(1))
         return {"bits": np.asarray(math.log2(classes) - mean)}
 
     return statistic
 
 
-def calibrated(valid: Doubles, labels: Numbers, classes: int) -> Callable[[Doubles], Doubles]:
+Calibration = Callable[[Doubles], Doubles]
+"""From the probabilities that an adversary tells, shape `(n, classes)`, to others."""
+
+
+def calibrated(valid: Doubles, labels: Numbers, classes: int) -> Calibration:
     """Makes probabilities honest: a temperature and a share of guessing, chosen on validation data.
+
+    They are for `bits` alone. With a share of 1 all examples have the same probabilities, which
+    says nothing of ranks and of the likeliest label.
 
     Args:
         valid: Probabilities for the validation data, shape `(n, classes)`.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,6 +39,42 @@ def test_kinds_are_balanced(runs: list[Watched]) -> None:
     found = games.kinds(runs)
     assert found.labels.mean() == 0.5
     assert len(found.labels) > 100
+
+
+def test_runs_shorter_than_a_window_have_no_kinds(runs: list[Watched]) -> None:
+    short = replace(runs[0], traces={at: x[:, :, :100] for at, x in runs[0].traces.items()})
+    assert len(games.kinds([short]).labels) == 0
+    assert len(games.kinds([short, runs[1]]).labels) == len(games.kinds([runs[1]]).labels)
+
+
+def test_no_pair_is_there_twice(runs: list[Watched]) -> None:
+    def pairs_of(circuits: int) -> tuple[int, int, bool]:
+        """True and false pairs of as many circuits of a class, and whether all are different."""
+        some = replace(
+            runs[0],
+            traces={at: x[: 2 * circuits] for at, x in runs[0].traces.items()},
+            bulk=runs[0].bulk[: 2 * circuits],
+        )
+        found = games.pairs([some], others=6)
+        rows = np.concatenate([found.features, found.units[:, None], found.far[:, None]], 1)
+        return (
+            int(found.labels.sum()),
+            int((1 - found.labels).sum()),
+            len(np.unique(rows, axis=0)) == len(rows),
+        )
+
+    windows = len(games.pairs(runs[:1], others=0).labels) // len(runs[0].bulk)
+    assert windows > 1
+    assert pairs_of(1) == (0, 0, True)
+    assert pairs_of(2) == (4 * windows, 4 * windows, True)
+    assert pairs_of(4) == (8 * windows, 24 * windows, True)
+    assert pairs_of(20) == (40 * windows, 240 * windows, True)
+
+
+def test_partners_are_drawn_alike_each_time(runs: list[Watched]) -> None:
+    one, again = (games.pairs(runs, others=6) for _ in range(2))
+    assert (one.features == again.features).all()
+    assert (one.far == again.far).all()
 
 
 def test_every_other_watched_circuit_has_company(runs: list[Watched]) -> None:

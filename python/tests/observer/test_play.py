@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +14,12 @@ from hopflow import _scenario
 from hopflow._errors import HopflowError
 from hopflow._scenario import read_scenario
 from hopflow.observer import play
+from hopflow.observer.adversaries import Predict
 from hopflow.observer.cli import with_traces
+from hopflow.observer.games import Examples
 from hopflow.observer.play import Dealt, TooFew
 from hopflow.observer.score import Estimate
-from hopflow.observer.traces import Visits, Watched
+from hopflow.observer.traces import Floats, Visits, Watched
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,53 @@ def test_all_adversaries_find_pairs_that_are_plain_to_see(pairs: list[play.Score
     assert play.best(pairs).measures["auc"].mean > 0.95
 
 
+def weak(count: int, seed: int) -> Examples:
+    """Examples whose feature rises a little with label 1: an AUC of 0.62."""
+    random = np.random.default_rng(seed)
+    labels = random.permutation(np.arange(count) % 2)
+    features = random.normal(0.43 * labels[:, None], 1.0, (count, 1)).astype(np.float32)
+    return Examples(features, labels, np.arange(count), 2)
+
+
+def too_sure(train: Examples, valid: Examples, seeds: Sequence[int]) -> Predict:
+    """Takes the feature for more than it says."""
+
+    def predict(features: Floats) -> np.ndarray:
+        true = 1 / (1 + np.exp(-3.0 * features[:, 0].astype(np.float64)))
+        return np.stack([1 - true, true], 1)[None]
+
+    return predict
+
+
+def test_ranks_are_those_that_adversaries_tell_whatever_calibration_makes_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(play, "ADVERSARIES", {"too sure": too_sure})
+    judged = weak(2000, seed=0)
+    guessed = 0
+    for seed in range(1, 21):
+        dealt = Dealt("made-up", (1, 1), judged, weak(30, seed), judged)
+        (found,) = play.play(play.KINDS, dealt, [1])
+        assert found.measures["auc"].mean == pytest.approx(0.62, abs=0.02)
+        (ranked,) = play.measures(too_sure(judged, judged, [])(dealt.valid.features), dealt.valid)
+        assert found.validated == ranked(np.ones((1, 30)))["auc"][0]
+        # Without calibration they would be below -0.3.
+        assert -0.1 < found.measures["bits"].mean < 0.1
+        guessed += found.measures["bits"].mean == 0.0
+    assert guessed > 0
+
+
+def test_the_likeliest_page_is_the_one_that_adversaries_tell() -> None:
+    labels = np.arange(90) % 3
+    told = np.full((1, 90, 3), 0.25)
+    told[0, np.arange(90), np.where(np.arange(90) < 45, labels, (labels + 1) % 3)] = 0.5
+    asked = Examples(np.zeros((90, 1), np.float32), labels, np.arange(90), 3)
+    (found,) = play.measures(told, asked, [lambda one: np.full_like(one, 1 / 3)])
+    values = found(np.ones((1, 90)))
+    assert values["accuracy"][0] == pytest.approx(0.5)
+    assert values["bits"][0] == pytest.approx(0.0)
+
+
 def test_the_strongest_is_chosen_by_what_was_validated_and_not_by_what_is_judged(
     pairs: list[play.Score],
 ) -> None:
@@ -68,6 +118,17 @@ def test_games_need_examples_of_all_labels(runs: list[Watched]) -> None:
     nobody = [replace(run, visits=Visits(nothing, nothing, nothing, nothing)) for run in runs]
     with pytest.raises(TooFew, match="0 examples to train on"):
         play.deal(play.PAGES, nobody)
+
+
+@pytest.mark.parametrize("game", [play.KINDS, play.PAGES, play.PAIRS, play.company(10)])
+def test_runs_shorter_than_a_window_have_too_few_examples(
+    runs: list[Watched], game: play.Game
+) -> None:
+    short = [
+        replace(run, traces={at: x[:, :, :50] for at, x in run.traces.items()}) for run in runs
+    ]
+    with pytest.raises(TooFew, match="0 examples to train on and 0 to be judged on"):
+        play.deal(game, short)
 
 
 def test_pages_are_judged_on_recorded_loads_that_were_not_trained_on(runs: list[Watched]) -> None:

@@ -102,6 +102,34 @@ def test_intervals_are_over_circuits_and_not_over_examples() -> None:
     assert width(np.repeat(np.arange(20), 50)) > 3 * width(np.arange(1000))
 
 
+def test_resamples_without_a_class_are_left_out() -> None:
+    units, labels = np.repeat([1, 2, 3], 20), np.repeat([1, 0, 0], 20)
+    resamples = Resamples.of(units)
+    drawn = resamples.drawn > 0
+    both = drawn[:, 0] & (drawn[:, 1] | drawn[:, 2])
+    assert 0.3 < both.mean() < 0.8
+    scores = labels.astype(float)
+    auc = score.estimates([score.binary(scores, labels)], resamples)["auc"]
+    assert (auc.mean, auc.low, auc.high) == pytest.approx((1.0, 1.0, 1.0))
+    assert (np.isnan(auc.values) == ~both).all()
+
+
+def test_rates_are_not_known_without_a_class_and_bits_and_accuracy_without_examples() -> None:
+    labels = np.repeat([0, 1], [1000, 5])
+    rates = score.binary(np.arange(1005.0), labels, 100)
+    without = np.stack([1.0 - labels, labels, 0.0 * labels])
+    found = rates(without)
+    assert set(found) == {"auc", "detected-1e-2", "precision", "named"}
+    assert all(np.isnan(values).all() for values in found.values())
+    guess = np.full((1005, 2), 0.5)
+    assert score.bits(guess, labels)(without)["bits"].tolist() == pytest.approx(
+        [0.0, 0.0, np.nan], nan_ok=True
+    )
+    assert score.accuracy(guess, labels)(without)["accuracy"].tolist() == pytest.approx(
+        [1.0, 0.0, np.nan], nan_ok=True
+    )
+
+
 def test_a_true_pair_counts_as_often_as_its_circuit_and_others_as_both_together() -> None:
     near, far = np.array([1, 1, 2]), np.array([1, 2, 3])
     resamples = Resamples.of(near, far, count=50)
