@@ -69,8 +69,8 @@ type LinkKey = (NodeAt, NodeAt, Option<u32>, usize);
 struct SharedLink {
     ends: [LinkId; 2],
     circuits: u16,
-    /// Its connection, if the transport uses streams: the ends of both machines.
-    connection: Option<[ConnectionAt; 2]>,
+    /// The ends of its connection, if the transport uses streams.
+    connection: Option<[ConnectionEnd; 2]>,
     /// From when on the first of its circuits may be there.
     opens: Instant,
 }
@@ -251,14 +251,10 @@ impl<'a> Builder<'a> {
         let connection =
             (carrier == Carrier::Stream).then(|| self.add_connection(ends, kist, config));
         self.join(ends, connection);
-        let at = |side: usize, connection: [ConnectionEnd; 2]| ConnectionAt {
-            machine: nodes[side].machine() as u32,
-            end: connection[side],
-        };
         SharedLink {
             ends: ends.map(|end| end.link),
             circuits: 0,
-            connection: connection.map(|connection| [0, 1].map(|side| at(side, connection))),
+            connection,
             opens: self.from,
         }
     }
@@ -266,13 +262,15 @@ impl<'a> Builder<'a> {
     /// Lets each connection open with the first circuit that is carried by it: users are added one after the other,
     /// each with the circuits that it will have later, so that the first to be added may be a late one.
     fn schedule_openings(&mut self) {
-        for link in self.links.values() {
-            for end in link.connection.into_iter().flatten() {
-                if link.opens > Instant::ZERO {
-                    let lane = &mut self.lanes[end.machine as usize];
-                    lane.connections.open_at(end.end, link.opens);
-                    lane.schedule.add(link.opens, Scheduled::Open(end.end));
-                }
+        for (&(low, high, ..), link) in &self.links {
+            if link.opens == Instant::ZERO {
+                continue;
+            }
+            let ends = link.connection.into_iter().flatten();
+            for (node, end) in [low, high].into_iter().zip(ends) {
+                let lane = &mut self.lanes[node.machine()];
+                lane.connections.open_at(end, link.opens);
+                lane.schedule.add(link.opens, Scheduled::Open(end));
             }
         }
     }
