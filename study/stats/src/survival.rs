@@ -66,7 +66,7 @@ pub struct Survival {
     ends: Vec<(f64, f64)>,
     /// The share of times that lasted longer than the last end.
     rest: f64,
-    /// The largest level at which there is an end, for levels between 0 and 1.
+    /// The largest level at which there is a time, if none is cut off between two ends.
     scale: f64,
     longest: f64,
 }
@@ -83,19 +83,24 @@ impl Survival {
             .map(|lasted| lasted.time)
             .fold(f64::MIN, f64::max);
         let count = times.len();
-        let mut ends = Vec::new();
-        let mut share = 1.0;
+        let mut ends: Vec<(f64, f64)> = Vec::new();
+        let mut rest = 1.0;
+        // What was cut off before the first end has no weight.
+        let mut with_weight = count;
         for (before, lasted) in times.iter().enumerate() {
             if lasted.end == End::Seen {
-                ends.push((lasted.time, 1.0 - share));
-                let left = (count - before) as f64;
-                share *= 1.0 - 1.0 / left;
+                let left = count - before;
+                if ends.is_empty() {
+                    with_weight = left;
+                }
+                ends.push((lasted.time, 1.0 - rest));
+                rest *= 1.0 - 1.0 / left as f64;
             }
         }
-        let scale = 1.0 - 1.0 / count as f64;
+        let scale = 1.0 - 1.0 / with_weight as f64;
         Some(Self {
             ends,
-            rest: share,
+            rest,
             scale,
             longest,
         })
@@ -205,6 +210,27 @@ mod tests {
         assert!((unseen.share_within(9.0) - 1.0).abs() < 1e-9);
         let all = Survival::of(vec![Lasted::never(3.0); 2]).unwrap();
         assert_eq!((all.quantile(0.5), all.mean_or_more()), (None, 3.0));
+    }
+
+    #[test]
+    fn what_was_cut_off_before_the_first_end_changes_nothing() {
+        for last in [ended(3.0), open(3.0), Lasted::never(3.0)] {
+            let of = |cut: usize| {
+                let cut = std::iter::repeat_n(open(0.1), cut);
+                Survival::of(cut.chain([ended(1.0), ended(2.0), last]).collect()).unwrap()
+            };
+            for level in [0.0, 0.1, 0.5, 0.6, 0.9, 1.0] {
+                let [with, without] = [of(8), of(0)].map(|times| times.quantile(level));
+                match (with, without) {
+                    (Some(with), Some(without)) => {
+                        assert!((with - without).abs() < 1e-9, "{level}")
+                    }
+                    _ => assert_eq!(with, without, "{level}"),
+                }
+            }
+        }
+        let cut = vec![open(0.1), open(0.1), ended(1.0), ended(3.0)];
+        assert_eq!(Survival::of(cut).unwrap().quantile(0.5), Some(2.0));
     }
 
     #[test]
