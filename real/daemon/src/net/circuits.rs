@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use aws_lc_rs::rand;
-use hopflow_engine::CircuitKey;
+use hopflow_engine::{CircuitKey, Engine};
 use hopflow_onion::LinkRequest;
+use hopflow_units::Instant;
 
+use super::closing::{Closing, Sent};
 use crate::path::Path;
 use crate::pool::PoolCircuit;
 
@@ -14,6 +16,8 @@ use crate::pool::PoolCircuit;
 pub(super) struct CircuitNames {
     by_name: BTreeMap<PoolCircuit, Circuit>,
     by_key: BTreeMap<CircuitKey, (PoolCircuit, usize)>,
+    /// Those that the pool has forgotten.
+    pub(super) closing: Closing,
 }
 
 /// A circuit of the pool: one of the engine, or several that the exit is to link.
@@ -109,6 +113,19 @@ impl CircuitNames {
         let circuit = self.by_name.get(&name);
         let legs = circuit.into_iter().flat_map(|circuit| &circuit.legs);
         legs.filter_map(|leg| leg.key).collect()
+    }
+
+    /// What left on a circuit.
+    pub(super) fn sent(&self, engine: &Engine, name: PoolCircuit) -> Sent {
+        Sent::of(engine, &self.keys(name))
+    }
+
+    /// Takes a circuit that the pool has forgotten and that is quiet.
+    pub(super) fn take_quiet(&mut self, now: Instant, engine: &Engine) -> Option<PoolCircuit> {
+        let mut closing = std::mem::take(&mut self.closing);
+        let quiet = closing.take_quiet(now, |name| self.sent(engine, name));
+        self.closing = closing;
+        quiet
     }
 
     /// A leg is built; returns the pool's name of its circuit, which leg it is, and what the exit is to link it

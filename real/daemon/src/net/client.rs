@@ -179,9 +179,7 @@ impl Client {
                     self.refuse(cx, place, reason.reply());
                 }
             }
-            PoolAction::Close { circuit } => {
-                self.close(cx, circuit);
-            }
+            PoolAction::Close { circuit } => self.let_go(cx, circuit),
         }
     }
 
@@ -253,6 +251,15 @@ impl Client {
         let others = self.circuits.keep_first(circuit);
         close_all(cx, others);
         self.pool.one_leg(circuit);
+    }
+
+    /// Closes a circuit without streams, once what they left on it has had time to arrive.
+    fn let_go(&mut self, cx: &mut Cx<'_>, circuit: PoolCircuit) {
+        let sent = self.circuits.sent(cx.engine, circuit);
+        let closed = self.circuits.closing.add(cx.now, circuit, sent);
+        if let Some(circuit) = closed {
+            self.close(cx, circuit);
+        }
     }
 
     /// Closes a circuit with all legs that are there.
@@ -534,8 +541,12 @@ impl Role for Client {
             self.act(cx, action);
             worked = true;
         }
+        while let Some(circuit) = self.circuits.take_quiet(cx.now, cx.engine) {
+            self.close(cx, circuit);
+            worked = true;
+        }
         let mut ended = Vec::new();
-        worked |= self.table.pump(cx, |place| ended.push(place));
+        worked |= self.table.pump(cx, |place, _| ended.push(place));
         for place in ended {
             self.ended(cx.now, place);
         }
@@ -545,7 +556,8 @@ impl Role for Client {
     fn poll_timeout(&self) -> Instant {
         let begins = self.beginning.front().map(|(at, _)| *at);
         let asks = self.asking.front().map(|(at, _)| *at);
-        let deadlines = begins.into_iter().chain(asks);
+        let closes = self.circuits.closing.timeout();
+        let deadlines = begins.into_iter().chain(asks).chain(closes);
         deadlines.fold(self.pool.poll_timeout(), Instant::min)
     }
 
@@ -558,10 +570,16 @@ impl Role for Client {
             // It is closed in any case.
             let _ = cx.registry.deregister(&mut listener);
         }
+        // Nothing is lost to an application that has asked for nothing.
+        for (_, place) in std::mem::take(&mut self.asking) {
+            if self.is_asking(place) {
+                self.drop_place(cx, place);
+            }
+        }
     }
 
     fn streams(&self) -> usize {
-        self.table.len()
+        self.table.streams()
     }
 
     fn pool(&self) -> Option<PoolCounts> {

@@ -16,7 +16,7 @@ use super::change::{Change, ExitLimits, Overlay};
 use super::deadlines::Deadlines;
 use super::descriptors::is_out;
 use super::owners::{Connections, Owners, Room};
-use super::pipe::Pipe;
+use super::pipe::{Pipe, State};
 use super::ranks::Owner;
 use super::resolver::{Asked, Names, Resolver};
 use super::role::{Cx, Entry, Role, Table};
@@ -241,11 +241,11 @@ impl Exit {
                 }
                 self.try_next(cx, place, Reply::TtlExpired);
             } else if let Some(pipe) = self.table.pipe(place) {
-                let idle_at = pipe.moved() + self.limits.idle;
-                if idle_at <= cx.now {
+                let ends_at = pipe.ends_at(self.limits.idle);
+                if ends_at <= cx.now {
                     self.close(cx, place);
                 } else {
-                    self.deadlines.set(place, idle_at);
+                    self.deadlines.set(place, ends_at);
                 }
             }
         }
@@ -273,7 +273,7 @@ impl Exit {
                 });
                 self.asked.insert(number, place);
                 if let Some(number) = unanswered {
-                    self.answer(cx, number, &[]);
+                    self.leave_unanswered(cx, number);
                 }
             }
         }
@@ -286,6 +286,14 @@ impl Exit {
         let question = self.table.opening(place).and_then(|it| it.question.take());
         if let Some(Pending { port, .. }) = question {
             self.try_named(cx, place, addresses, port);
+        }
+    }
+
+    /// There is no room for a question to the resolver.
+    fn leave_unanswered(&mut self, cx: &mut Cx<'_>, number: u64) {
+        if let Some(place) = self.asked.remove(&number) {
+            self.turned_away.refused += 1;
+            self.give_up(cx, place, Reply::GeneralFailure);
         }
     }
 
@@ -441,7 +449,8 @@ impl Exit {
             return;
         };
         cx.engine.write(cx.now, stream, &[Reply::Succeeded.code()]);
-        let pipe = Pipe::new(socket, stream, Vec::new(), cx.now);
+        let pipe = Pipe::new(socket, stream, Vec::new(), cx.now).hear_out();
+        self.deadlines.set(place, pipe.ends_at(self.limits.idle));
         self.table.join(place, |_| pipe);
     }
 }
@@ -498,9 +507,12 @@ impl Role for Exit {
         }
         self.look_at_due(cx);
         let (owners, deadlines) = (&mut self.owners, &mut self.deadlines);
-        self.table.pump(cx, |place| {
-            owners.remove(place);
-            deadlines.remove(place);
+        self.table.pump(cx, |place, state| match state {
+            State::Deaf(until) => deadlines.set(place, until),
+            _ => {
+                owners.remove(place);
+                deadlines.remove(place);
+            }
         })
     }
 
@@ -513,6 +525,9 @@ impl Role for Exit {
     fn change(&mut self, change: &Change) {
         self.limits = change.exit;
         self.overlay = change.overlay.clone();
+        for (place, pipe) in self.table.pipes() {
+            self.deadlines.set(place, pipe.ends_at(self.limits.idle));
+        }
     }
 
     fn rest(&mut self, resting: bool) {
@@ -524,7 +539,7 @@ impl Role for Exit {
     }
 
     fn streams(&self) -> usize {
-        self.table.len()
+        self.table.streams()
     }
 
     fn carries_for_others(&self) -> bool {

@@ -151,7 +151,7 @@ const COUNTERS: [Number; 25] = [
     ),
     (
         "connections_refused",
-        "Connections to targets refused because their circuit had its share",
+        "Connections to targets refused for want of room, or because their circuit had its share",
         |it| it.connections.refused,
     ),
     (
@@ -204,7 +204,7 @@ const GAUGES: [Number; 15] = [
     ),
     (
         "streams",
-        "Streams of applications that begin or end here",
+        "Streams of applications that begin or end here, without those that wait for a circuit",
         |it| it.streams as u64,
     ),
     (

@@ -8,6 +8,7 @@ mod change;
 mod circuits;
 mod client;
 mod clock;
+mod closing;
 mod datagrams;
 mod deadlines;
 mod delayed;

@@ -24,7 +24,8 @@ pub struct Connections {
     pub open: u64,
     /// Of these, those of the circuit that has most on its worker.
     pub most: u64,
-    /// Those that were refused because their circuit had its share or began too many, or all were taken.
+    /// Those that were refused because their circuit had its share or began too many, all were taken, or too many names
+    /// waited to be looked up.
     pub refused: u64,
     /// Those of a circuit that had most of the network that had most, closed because all were taken.
     pub evicted: u64,

@@ -25,6 +25,9 @@ const UNSENT: u32 = 64 * 1024;
 /// Bytes that the kernel takes from the other end while we do not read, beside what it needs for them; by
 /// default it takes megabytes.
 const UNREAD: usize = 128 * 1024;
+/// How long what a server said last may take to the application before the stream is broken off, if the server takes
+/// nothing more.
+const HEAR_OUT: hopflow_units::Duration = hopflow_units::Duration::from_secs(5);
 
 /// The two directions of a connection and its stream.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub(super) struct Pipe {
     inbound: Inbound,
     /// When it carried something last.
     moved: Instant,
+    /// Whether what the other end said before it took nothing more counts.
+    hears_out: bool,
     /// What the connection took and gave since that was asked last.
     traffic: Traffic,
 }
@@ -53,6 +58,8 @@ struct Outbound {
     far_end: bool,
     /// The socket is shut down for writing.
     ended: bool,
+    /// The socket takes nothing more: what comes is dropped.
+    deaf: bool,
 }
 
 /// From the socket to the stream.
@@ -64,6 +71,10 @@ struct Inbound {
     readable: bool,
     /// The application has finished, and the stream knows.
     ended: bool,
+    /// The connection broke off: no more comes, and the stream does not end as if that were all.
+    broken: bool,
+    /// When the socket said something last.
+    heard: Option<Instant>,
 }
 
 /// How a pipe is after it moved something.
@@ -71,6 +82,8 @@ struct Inbound {
 pub(super) enum State {
     /// More may come.
     Open,
+    /// The other end takes nothing more. What it said is on its way; the stream is to be broken off then.
+    Deaf(Instant),
     /// Both directions have ended.
     Over,
     /// The connection is broken.
@@ -95,10 +108,20 @@ impl Pipe {
                 unread,
                 readable: true,
                 ended: false,
+                broken: false,
+                heard: None,
             },
             moved: now,
+            hears_out: false,
             traffic: Traffic::default(),
         }
+    }
+
+    /// Lets the stream bring what the other end of the connection said before it took nothing more, as a server that
+    /// answers before it has read all.
+    pub(super) const fn hear_out(mut self) -> Self {
+        self.hears_out = true;
+        self
     }
 
     pub(super) const fn stream(&self) -> StreamHandle {
@@ -108,6 +131,14 @@ impl Pipe {
     /// When it carried something last.
     pub(super) const fn moved(&self) -> Instant {
         self.moved
+    }
+
+    /// When it is to be closed if nothing happens and it may be `idle` for so long.
+    pub(super) fn ends_at(&self, idle: hopflow_units::Duration) -> Instant {
+        if self.outbound.deaf {
+            return self.inbound.heard.unwrap_or(self.moved) + HEAR_OUT;
+        }
+        self.moved + idle
     }
 
     /// What the connection took and gave since this was asked last.
@@ -158,12 +189,15 @@ impl Pipe {
         {
             return State::Broken;
         }
+        let has_ended = self.inbound.ended && self.outbound.ended && self.outbound.far_end;
         // The engine tells when an end is on its way: until then there may be data before it.
         let sent = || engine.stream_view(self.stream).is_none_or(|it| it.ended);
-        if self.inbound.ended && self.outbound.ended && sent() {
-            return State::Over;
+        match (self.outbound.deaf, self.inbound.heard) {
+            _ if has_ended && sent() => State::Over,
+            (true, None) => State::Broken,
+            (true, Some(heard)) => State::Deaf(heard + HEAR_OUT),
+            (false, _) => State::Open,
         }
-        State::Open
     }
 
     /// Lets the connection break off, so that nobody takes what came for all that was sent.
@@ -173,16 +207,43 @@ impl Pipe {
     }
 
     fn write(&mut self, now: Instant, engine: &mut Engine) -> io::Result<()> {
-        let drained = self.write_greeting()? && self.write_cells(now)?;
+        let written = self.write_all(now);
+        let drained = self.unless_deaf(written)?.unwrap_or(true);
         let out = &mut self.outbound;
         if out.cells.len() + out.asked <= ENOUGH / 2 {
             out.asked = ENOUGH - out.cells.len();
             engine.set_credit(now, self.stream, Cells::new(out.asked as u64));
         }
         if drained && out.far_end && !std::mem::replace(&mut out.ended, true) {
-            self.socket.shutdown(Shutdown::Write)?;
+            let shut_down = self.socket.shutdown(Shutdown::Write);
+            self.unless_deaf(shut_down)?;
         }
         Ok(())
+    }
+
+    /// What writing brought; `None` if the other end takes nothing more, but is heard out.
+    fn unless_deaf<T>(&mut self, written: io::Result<T>) -> io::Result<Option<T>> {
+        let error = match written {
+            Ok(done) => return Ok(Some(done)),
+            Err(error) if !self.hears_out => return Err(error),
+            Err(error) => error,
+        };
+        // Where the other end had finished, or writing found nothing new, reading tells how it ended. Of other errors
+        // reading hears nothing, and then an end is none.
+        let read_tells = [ErrorKind::BrokenPipe, ErrorKind::NotConnected];
+        self.inbound.broken |= !read_tells.contains(&error.kind());
+        self.inbound.readable = true;
+        self.outbound.turn_deaf();
+        Ok(None)
+    }
+
+    /// Whether the socket took all.
+    fn write_all(&mut self, now: Instant) -> io::Result<bool> {
+        if self.outbound.deaf {
+            self.outbound.turn_deaf();
+            return Ok(true);
+        }
+        Ok(self.write_greeting()? && self.write_cells(now)?)
     }
 
     fn write_greeting(&mut self) -> io::Result<bool> {
@@ -247,14 +308,18 @@ impl Pipe {
                 return Ok(());
             }
             buffer.resize(CHUNK, 0);
-            match try_io(|| self.socket.read(buffer))? {
-                None => self.inbound.readable = false,
-                Some(0) => {
+            match try_io(|| self.socket.read(buffer)) {
+                Err(error) if !self.hears_out => return Err(error),
+                Err(_) => self.inbound.break_off(&mut self.outbound),
+                Ok(Some(0)) if self.inbound.broken => self.inbound.break_off(&mut self.outbound),
+                Ok(None) => self.inbound.readable = false,
+                Ok(Some(0)) => {
                     self.inbound.ended = true;
                     engine.finish(now, self.stream);
                 }
-                Some(len) => {
+                Ok(Some(len)) => {
                     self.moved = now;
+                    self.inbound.heard = Some(now);
                     self.traffic.received += len as u64;
                     let taken = engine.write(now, self.stream, &buffer[..len]);
                     self.inbound.unread.extend_from_slice(&buffer[taken..len]);
@@ -264,7 +329,25 @@ impl Pipe {
     }
 }
 
+impl Inbound {
+    /// The connection broke off.
+    fn break_off(&mut self, outbound: &mut Outbound) {
+        self.broken = true;
+        self.readable = false;
+        outbound.turn_deaf();
+    }
+}
+
 impl Outbound {
+    /// The socket takes nothing more: drops what is there.
+    fn turn_deaf(&mut self) {
+        self.deaf = true;
+        self.ended = true;
+        self.greeting.clear();
+        self.cells.clear();
+        self.offset = 0;
+    }
+
     /// The socket took so many bytes of the cells.
     fn advance(&mut self, mut len: usize) {
         while let Some(first) = self.cells.front() {

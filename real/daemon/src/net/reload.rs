@@ -27,6 +27,8 @@ pub(super) struct Reloadable {
     pub(super) needs: Needs,
     /// The limits that metrics tell.
     pub(super) told: Arc<Mutex<RelayLimits>>,
+    /// Whether its sockets towards relays are of IPv6, where all are of one family: those of datagrams.
+    pub(super) to_v6: Option<bool>,
 }
 
 impl Reloadable {
@@ -45,6 +47,8 @@ impl Reloadable {
         ] {
             require_same(key, same)?;
         }
+        self.refuse_other_family(&directory)
+            .map_err(|error| error.in_file(&config.network.directory))?;
         newest::refuse_older(&config.keys, &directory, &config.network.authority)?;
         let found = listing(config, &directory, &self.own)?;
         found.warnings.iter().for_each(|warning| warn!("{warning}"));
@@ -82,6 +86,23 @@ impl Reloadable {
         }
     }
 
+    /// Refuses relays that no socket of this one reaches.
+    fn refuse_other_family(&self, directory: &Directory) -> Result<(), InputError> {
+        let (Some(to_v6), Some(first)) = (self.to_v6, directory.relays.first()) else {
+            return Ok(());
+        };
+        if first.address.is_ipv6() == to_v6 {
+            return Ok(());
+        }
+        let family = if to_v6 { "IPv6" } else { "IPv4" };
+        let problem = format!(
+            "{}: allowed is an {family} address, by which this relay has reached others since it was started; for \
+             the other family, restart the relay",
+            first.address
+        );
+        Err(InputError::at("relays[0].address", problem))
+    }
+
     /// Refuses what cannot change while the relay runs.
     fn refuse_other_keys(&self, config: &RelayConfig) -> Result<(), InputError> {
         let old = &self.config;
@@ -116,6 +137,12 @@ fn require_same(key: &str, same: bool) -> Result<(), InputError> {
     let problem = "it differs from what the relay was started with: allowed are changes of limits and of \
                    the directory's relays; for others, restart the relay";
     Err(InputError::at(key, problem.to_owned()))
+}
+
+/// Whether relays reach each other at IPv6 addresses.
+pub(super) fn reach_by_v6(directory: &Directory) -> bool {
+    let first = directory.relays.first();
+    first.is_some_and(|relay| relay.address.is_ipv6())
 }
 
 /// The relays of a directory: where they take links, and how they prove themselves.

@@ -64,7 +64,7 @@ pub(super) trait Role: Send {
     /// Takes nothing new from now on.
     fn drain(&mut self, cx: &mut Cx<'_>);
 
-    /// Streams that are there.
+    /// Streams that are there; those that wait for a circuit are [apart](Role::pool).
     fn streams(&self) -> usize;
 
     /// Whether circuits pass here that others built.
@@ -143,6 +143,21 @@ impl<S> Default for Table<S> {
 impl<S> Table<S> {
     pub(super) fn len(&self) -> usize {
         self.places.len()
+    }
+
+    /// Places that have a stream.
+    pub(super) fn streams(&self) -> usize {
+        self.by_stream.len()
+    }
+
+    /// Connections that are joined to streams.
+    pub(super) fn pipes(&self) -> impl Iterator<Item = (PlaceKey, &Pipe)> {
+        self.places
+            .iter()
+            .filter_map(|(key, place)| match &place.entry {
+                Entry::Open(pipe) => Some((key, pipe)),
+                _ => None,
+            })
     }
 
     /// What connections took and gave.
@@ -242,9 +257,9 @@ impl<S> Table<S> {
         }
     }
 
-    /// Moves bytes where something happened; true if there was such a place. Streams that ended
-    /// are closed and handed to `ended`.
-    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mut ended: impl FnMut(PlaceKey)) -> bool {
+    /// Moves bytes where something happened; true if there was such a place. Streams that ended are closed; `told`
+    /// hears of them, and of those whose other end takes nothing more.
+    pub(super) fn pump(&mut self, cx: &mut Cx<'_>, mut told: impl FnMut(PlaceKey, State)) -> bool {
         if self.stirred.is_empty() {
             return false;
         }
@@ -255,11 +270,13 @@ impl<S> Table<S> {
             };
             let state = pipe.pump(cx.now, cx.engine, &mut self.buffer);
             self.traffic = self.traffic.with(pipe.take_traffic());
-            if state != State::Open {
+            if matches!(state, State::Over | State::Broken) {
                 let stream = pipe.stream();
                 cx.engine.close_stream(cx.now, stream);
                 self.remove(cx, place);
-                ended(place);
+            }
+            if state != State::Open {
+                told(place, state);
             }
         }
         true

@@ -30,7 +30,7 @@ use super::keeper::{Calendar, Keeper};
 use super::metrics::{self, Fixed};
 use super::moves::Moves;
 use super::reach::Reach;
-use super::reload::{Reloadable, exit_limits, known, overlay};
+use super::reload::{Reloadable, exit_limits, known, overlay, reach_by_v6};
 use super::role::Role;
 use super::scrape::Scrape;
 use super::shared::{Account, Shared, Wanted, sum};
@@ -357,6 +357,7 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
         own,
         needs,
         told,
+        to_v6: network.to_v6(),
     };
     let running = Running::start((0..count).map(start), config.metrics, fixed)?;
     running.of_relay(reloadable, (counting, calendar), traces)
@@ -511,6 +512,12 @@ impl LoadedNetwork {
     fn needs(&self, exit: bool, workers: usize, files: u32) -> Needs {
         let links = (&self.factory.plan().link, self.directory.relays.len());
         Needs::of(exit, workers, links, files)
+    }
+
+    /// Whether a relay's sockets towards others are of IPv6, where all are of one family.
+    fn to_v6(&self) -> Option<bool> {
+        let datagrams = self.factory.plan().link.carrier == Carrier::Datagram;
+        datagrams.then(|| reach_by_v6(&self.directory))
     }
 
     /// How the directory calls a relay.
@@ -741,7 +748,7 @@ impl Workers {
     /// other, our own if we have one of it, and for clients of the other one, too.
     fn leave_from(&self) -> Vec<IpAddr> {
         let relays = &self.network.directory.relays;
-        let to_v6 = relays.first().is_some_and(|it| it.address.is_ipv6());
+        let to_v6 = reach_by_v6(&self.network.directory);
         let mut own = self.listen.iter().map(SocketAddr::ip);
         let own = own.find(|own| own.is_ipv6() == to_v6);
         let mut addresses = vec![own.unwrap_or(any(to_v6))];

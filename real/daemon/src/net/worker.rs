@@ -13,6 +13,7 @@ use tracing::{debug, info, warn};
 use super::alarm::Alarm;
 use super::carriers::Carriers;
 use super::clock::{Clock, calendar_time};
+use super::closing::Sent;
 use super::datagrams::Datagrams;
 use super::failures::Failures;
 use super::moves::Moves;
@@ -32,7 +33,7 @@ const EVENTS: usize = 1024;
 /// How far off the moment may be at which cells may leave again for arrivals and timeouts to wait for it: as long as
 /// between the refills that transports have by default which judge queues by delay.
 const MOST_REST: Duration = Duration::from_millis(10);
-/// Idle time before a draining relay exits.
+/// Idle time before a draining node exits.
 const QUIET: Duration = Duration::from_secs(1);
 /// How long a worker that ends waits for its farewells to leave.
 const FAREWELL: Duration = Duration::from_millis(100);
@@ -97,7 +98,7 @@ pub(super) struct Draining {
     pub(super) patience: Duration,
     /// Cells sent when it was looked at last.
     pub(super) sent: u64,
-    /// When that changed, or draining began.
+    /// When that changed, or at a relay draining began.
     pub(super) since: Instant,
 }
 
@@ -336,6 +337,7 @@ impl<R: Role> Worker<R> {
 
     /// Publishes what the worker has done, and keeps to the limit on memory.
     fn account(&mut self, now: Instant) {
+        self.look_at_sent(now);
         self.look_at_directory();
         self.look_at_own_address(now);
         let held = self.engine.keep_within(now, self.memory);
@@ -397,20 +399,32 @@ impl<R: Role> Worker<R> {
             registry: self.poll.registry(),
         };
         self.role.drain(&mut cx);
-        self.draining.since = now;
+        if self.role.carries_for_others() {
+            self.draining.since = now;
+        }
         self.engine.set_draining(true);
     }
 
-    /// Whether a draining worker may exit: no stream ends here, and circuits carry nothing.
-    fn is_done(&mut self, now: Instant) -> bool {
-        let counters = self.engine.counters();
-        let sent = counters.node.cells_sent;
+    /// Notes when cells were sent last.
+    fn look_at_sent(&mut self, now: Instant) {
+        let sent = self.engine.counters().node.cells_sent;
         if sent != self.draining.sent {
             (self.draining.sent, self.draining.since) = (sent, now);
         }
+    }
+
+    /// Whether a draining worker may exit: no stream ends here, and circuits carry nothing. The last cells of a client's
+    /// streams may be at relays when it has none any more, and its circuits must not end before they have arrived.
+    fn is_done(&mut self, now: Instant) -> bool {
+        self.look_at_sent(now);
+        let waiting = self.role.pool().map_or(0, |pool| pool.waiting);
+        if self.role.streams() > 0 || waiting > 0 {
+            return false;
+        }
         let idle = now.saturating_since(self.draining.since) >= QUIET;
-        let in_use = self.role.carries_for_others() && counters.circuits > 0 && !idle;
-        self.role.streams() == 0 && !in_use
+        let carries_for_others = self.role.carries_for_others();
+        let is_empty = || carries_for_others || Sent::of_all(&self.engine).is_all();
+        self.engine.counters().circuits == 0 || (idle && is_empty())
     }
 
     /// Closes all links and sends the farewells. Applications and servers hear of it by their connections, and a client's

@@ -31,7 +31,7 @@ const MOST_WAITING: usize = 4096;
 
 /// A circuit of the pool; numbers are never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PoolCircuit(u64);
+pub struct PoolCircuit(pub(crate) u64);
 
 /// A stream that wants a circuit; numbers are never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -172,3 +172,51 @@ fn what_cannot_change_is_refused_with_its_key_and_nothing_changes() {
     assert!(error.contains("transport"), "{error}");
     overlay.end();
 }
+
+/// Relays of two families, whose directory has the other address of each first since they were started.
+fn start_and_swap(preset: &str) -> Option<Overlay> {
+    let Some(overlay) = Overlay::start_with_v6(preset) else {
+        eprintln!("skipped: this machine has no ::1");
+        return None;
+    };
+    overlay.sign_anew(|directory| {
+        for relay in &mut directory.relays {
+            let other = relay.other_address.replace(relay.address);
+            relay.address = other.unwrap();
+        }
+    });
+    Some(overlay)
+}
+
+#[test]
+fn over_datagrams_relays_of_the_other_family_are_refused_until_a_restart() {
+    let Some(mut overlay) = start_and_swap("backtap") else {
+        return;
+    };
+    let server = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    let error = overlay.reload(0, |_| ()).unwrap_err().to_string();
+    assert!(error.contains("directory.toml"), "{error}");
+    let what = "relays[0].address: [::1]:";
+    assert!(error.contains(what) && error.contains("IPv4"), "{error}");
+    overlay.connect_as(server, "nothing has changed").unwrap();
+    (0..3).for_each(|relay| overlay.restart(relay));
+    assert_eq!(connects_anew(&overlay, server), Ok(()));
+    // A directory without relays is of either family.
+    let mut relays = Vec::new();
+    overlay.sign_anew(|directory| relays = std::mem::take(&mut directory.relays));
+    overlay.reload(1, |_| ()).unwrap();
+    overlay.sign_anew(|directory| directory.relays = relays);
+    overlay.reload(1, |_| ()).unwrap();
+    overlay.end();
+}
+
+#[test]
+fn over_connections_relays_of_the_other_family_are_reached() {
+    let Some(overlay) = start_and_swap("vanilla") else {
+        return;
+    };
+    let server = serve(|mut socket| drop(socket.read(&mut [0; 9])));
+    (0..3).for_each(|relay| overlay.reload(relay, |_| ()).unwrap());
+    assert_eq!(connects_anew(&overlay, server), Ok(()));
+    overlay.end();
+}

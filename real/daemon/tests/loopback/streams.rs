@@ -1,12 +1,12 @@
 //! How connections begin and end at both edges of the overlay, with real sockets.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr};
-use std::sync::mpsc::channel;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Overlay, content, free_address, serve, serve_content, until};
+use crate::support::{EVERYTHING, Overlay, content, free_address, serve, serve_content, until};
 
 /// The codes of RFC 1928, section 6.
 const NOT_ALLOWED: u8 = 2;
@@ -231,4 +231,98 @@ fn a_reader_that_stalls_holds_up_its_own_stream_only_and_holds_little() {
     drop(reader);
     until("no stream is left", || overlay.exit().streams == 0);
     overlay.end();
+}
+
+/// A server that says nothing, reads slowly, and says how much it has read and how that ended.
+fn slow_reader(said: Sender<(usize, Option<ErrorKind>)>) -> SocketAddr {
+    serve(move |mut socket| {
+        socket.shutdown(Shutdown::Write).unwrap();
+        let (mut buffer, mut got) = (vec![0; 64 << 10], 0);
+        let end = loop {
+            match socket.read(&mut buffer) {
+                Ok(0) => break None,
+                Ok(len) => got += len,
+                Err(error) => break Some(error.kind()),
+            }
+            thread::park_timeout(Duration::from_millis(4));
+        };
+        said.send((got, end)).unwrap();
+    })
+}
+
+#[test]
+fn the_end_of_an_upload_arrives_although_its_circuit_is_of_age() {
+    let overlay = Overlay::start_all("backtap", EVERYTHING, "max-age = \"1 s\"\n");
+    let (said, heard) = channel();
+    let mut socket = overlay.connect(slow_reader(said));
+    assert_eq!(socket.read(&mut [0]).unwrap(), 0);
+    thread::park_timeout(Duration::from_millis(1500));
+    socket.write_all(&content(MUCH)).unwrap();
+    drop(socket);
+    assert_eq!(heard.recv().unwrap(), (MUCH, None));
+    overlay.end();
+}
+
+#[test]
+fn the_end_of_an_upload_arrives_although_the_client_ends() {
+    for preset in ["backtap", "vanilla"] {
+        let overlay = Overlay::start(preset);
+        let (said, heard) = channel();
+        let mut socket = overlay.connect(slow_reader(said));
+        assert_eq!(socket.read(&mut [0]).unwrap(), 0);
+        socket.write_all(&content(MUCH)).unwrap();
+        drop(socket);
+        overlay.end();
+        assert_eq!(heard.recv().unwrap(), (MUCH, None), "{preset}");
+    }
+}
+
+#[test]
+fn an_application_that_uploads_hears_what_the_server_says_to_the_beginning() {
+    for preset in ["backtap", "vanilla"] {
+        let overlay = Overlay::start(preset);
+        let server = serve(|mut socket| {
+            socket.read_exact(&mut [0; 1000]).unwrap();
+            socket.write_all(&content(60_000)).unwrap();
+        });
+        for _ in 0..2 {
+            let mut socket = overlay.connect(server);
+            let mut uploading = socket.try_clone().unwrap();
+            // It breaks off in the end.
+            let upload = thread::spawn(move || drop(uploading.write_all(&content(MUCH))));
+            let mut got = vec![0; 60_000];
+            socket.read_exact(&mut got).unwrap();
+            assert!(got == content(60_000), "{preset}");
+            // An end or a reset, of which the upload may have heard first.
+            let more = socket.read(&mut [0]).unwrap_or(0);
+            assert_eq!(more, 0, "{preset}");
+            drop(socket);
+            upload.join().unwrap();
+        }
+        until("no stream is left", || overlay.exit().streams == 0);
+        overlay.end();
+    }
+}
+
+#[test]
+fn an_application_that_asks_for_nothing_is_no_stream_and_holds_up_no_shutdown() {
+    let overlay = Overlay::start("backtap");
+    let mut asks = overlay.connect(serve_content(10));
+    let mut silent = TcpStream::connect(overlay.socks).unwrap();
+    silent.write_all(&[5, 1, 0]).unwrap();
+    silent.read_exact(&mut [0; 2]).unwrap();
+    thread::park_timeout(Duration::from_millis(300));
+    assert_eq!(overlay.client.total().streams, 1);
+    asks.write_all(b"x").unwrap();
+    asks.read_to_end(&mut Vec::new()).unwrap();
+    drop(asks);
+    let (ended, end) = channel();
+    thread::spawn(move || {
+        overlay.end();
+        // Where the test has failed nobody listens.
+        let _ = ended.send(());
+    });
+    let soon = Duration::from_secs(6);
+    assert!(end.recv_timeout(soon).is_ok(), "before `drain` is over");
+    drop(silent);
 }

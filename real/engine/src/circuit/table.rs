@@ -131,6 +131,16 @@ impl CircuitTable {
             .collect()
     }
 
+    /// A circuit, and the others of its set if all legs are there.
+    pub(crate) fn set_of(&self, key: CircuitKey) -> Vec<CircuitKey> {
+        let link = match self.circuits.get(key).map(|circuit| &circuit.phase) {
+            Some(Phase::Open(open)) => open.link.as_deref(),
+            _ => None,
+        };
+        let legs = link.and_then(|link| self.sets.complete(link));
+        legs.unwrap_or_else(|| vec![key])
+    }
+
     /// Circuits that others began and that carry no data yet.
     pub(crate) const fn nascent(&self) -> &Held<CircuitKey> {
         &self.nascent

@@ -80,7 +80,7 @@ impl Engine {
             return false;
         };
         self.counters.out_of_memory += 1;
-        self.drop_circuit(now, key);
+        self.drop_with_set(now, key);
         true
     }
 
@@ -97,37 +97,58 @@ impl Engine {
         let more = self.links.get(id).map(LinkEnd::memory);
         self.counters.out_of_memory += 1;
         self.remove_link(now, id);
+        // Circuits go that are linked with those of the link.
+        self.take_events(now);
         more
     }
 
     /// Closes circuits until the data of all takes `memory` at most.
     fn keep_data_within(&mut self, now: Instant, memory: u64) -> u64 {
-        let held = self.held_data();
+        let mut held = self.held_data();
         let mut total: u64 = held.values().sum();
-        if total > memory {
-            let mut holders: Vec<Holder> = held
-                .into_iter()
-                .map(|(key, held)| {
-                    let much = held > HELD_BY_ANY.max(memory / SHARE);
-                    let since = if much {
-                        Instant::ZERO
-                    } else {
-                        self.waits_since(key)
-                    };
-                    (since, Reverse(held), key)
-                })
-                .collect();
-            holders.sort_unstable();
-            for (_, held, key) in holders {
-                if total <= memory {
-                    break;
-                }
-                total -= held.0;
-                self.counters.out_of_memory += 1;
-                self.drop_circuit(now, key);
+        if total <= memory {
+            return total;
+        }
+        for (_, _, key) in self.holders(&held, memory) {
+            if total <= memory {
+                break;
+            }
+            if !held.contains_key(&key) {
+                // It went with another one of its set.
+                continue;
+            }
+            self.counters.out_of_memory += 1;
+            for gone in self.drop_with_set(now, key) {
+                total -= held.remove(&gone).unwrap_or(0);
             }
         }
         total
+    }
+
+    /// The circuits that hold data, in the order in which they go.
+    fn holders(&self, held: &BTreeMap<CircuitKey, u64>, memory: u64) -> Vec<Holder> {
+        let holder = |(key, held): (&CircuitKey, &u64)| {
+            let much = *held > HELD_BY_ANY.max(memory / SHARE);
+            let since = if much {
+                Instant::ZERO
+            } else {
+                self.waits_since(*key)
+            };
+            (since, Reverse(*held), *key)
+        };
+        let mut holders: Vec<Holder> = held.iter().map(holder).collect();
+        holders.sort_unstable();
+        holders
+    }
+
+    /// Closes a circuit, and with it those that it is linked with; returns all that are gone.
+    fn drop_with_set(&mut self, now: Instant, key: CircuitKey) -> Vec<CircuitKey> {
+        let mut gone = self.circuits.set_of(key);
+        self.drop_circuit(now, key);
+        // The node says which others it closed.
+        self.take_events(now);
+        gone.retain(|leg| self.circuits.get(*leg).is_none());
+        gone
     }
 
     /// When the oldest cell arrived that a circuit holds, or since when one of its streams has moved

@@ -3,9 +3,9 @@
 use hopflow_engine::{CircuitKey, Failure};
 use hopflow_onion::LinkRequest;
 use hopflow_overlay::LegUse;
-use hopflow_units::Duration;
+use hopflow_units::{Bytes, Duration};
 
-use crate::network::Network;
+use crate::network::{Network, bucket};
 use crate::support::{pattern, real, transport};
 
 /// Two paths to relay 3 without another relay in common.
@@ -172,4 +172,77 @@ fn who_begins_a_stream_on_another_leg_loses_the_set() {
     network.run_for(Duration::from_secs(2));
     let failure = network.failure(0, second);
     assert!(matches!(failure, Some(Failure::Closed(_))), "{failure:?}");
+}
+
+/// An exit that holds data of a linked set and of another client. By age they are: the set's first leg, the other
+/// client's circuit, the set's second leg.
+fn exit_with_held_data() -> (Network, [CircuitKey; 2], (usize, CircuitKey)) {
+    let factory = transport("vanilla");
+    let bucket = bucket(100, factory.plan().link.refill);
+    let mut network = Network::limited(&*factory, 7, &[None, None, Some(bucket)]);
+    let other = network.add_client(&*factory);
+    let legs = build(&mut network);
+    // Nothing leaves by the first leg any more.
+    network.clogged.insert((EXIT, 2));
+    let (_, (_, far)) = network.stream_over(&legs);
+    network.write(EXIT, far, pattern(SIZE, 1), false);
+    network.run_for(Duration::from_secs(30));
+    let circuit = network.circuit_of(other, &[6, 7, EXIT]);
+    // More than links and circuits take themselves.
+    for _ in 0..6 {
+        let (near, (_, far)) = network.stream_pair(other, circuit);
+        network.set_reading(other, near, false);
+        network.write(EXIT, far, pattern(SIZE, 2), false);
+    }
+    network.run_for(Duration::from_secs(30));
+    let (_, (_, far)) = network.stream_over(&legs);
+    network.write(EXIT, far, pattern(SIZE, 3), false);
+    network.run_for(Duration::from_secs(2));
+    (network, legs, (other, circuit))
+}
+
+#[test]
+fn a_set_that_goes_for_memory_counts_with_all_its_legs_and_takes_nobody_else_along() {
+    let keep = |network: &mut Network, memory: Bytes| {
+        let now = network.clock(EXIT);
+        network.engine_mut(EXIT).keep_within(now, memory)
+    };
+    let (mut network, _, _) = exit_with_held_data();
+    let all = keep(&mut network, Bytes::new(u64::MAX));
+    keep(&mut network, all.saturating_sub(Bytes::new(1)));
+    let rest = keep(&mut network, Bytes::new(u64::MAX));
+    let (mut network, legs, (other, circuit)) = exit_with_held_data();
+    // Little more than what is left without the set's data, and its two circuits.
+    let limit = rest.get() + 30_000;
+    let left = keep(&mut network, Bytes::new(limit));
+    let gone = network.engine(EXIT).counters().out_of_memory;
+    network.run_for(Duration::from_secs(2));
+    let sizes = format!("{gone} are gone, {all} were held, {rest} are without the set");
+    assert_eq!(network.failure(other, circuit), None, "{sizes}");
+    assert_eq!(gone, 1);
+    assert!(left <= Bytes::new(limit), "{left}");
+    for leg in legs {
+        assert!(network.failure(0, leg).is_some(), "the set is gone");
+    }
+}
+
+#[test]
+fn the_legs_of_a_set_that_goes_for_memory_of_circuits_count_once() {
+    let (mut network, _) = linked("backtap");
+    for set in [1, 2] {
+        for (leg, path) in PATHS.iter().enumerate() {
+            let link = LinkRequest {
+                set: [set; 32],
+                ..request(leg as u8)
+            };
+            network.leg(path, &link);
+        }
+    }
+    let now = network.clock(EXIT);
+    let exit = network.engine_mut(EXIT);
+    let held = exit.keep_within(now, Bytes::new(u64::MAX)).get();
+    // Half is for links and circuits. This is more than one circuit too many, and fewer than two.
+    exit.keep_within(now, Bytes::new(2 * (held - 14_000)));
+    let counters = exit.counters();
+    assert_eq!((counters.out_of_memory, counters.circuits), (1, 4));
 }

@@ -11,13 +11,14 @@ use crate::testing::{engine, identity};
 
 const RELAY: ([u8; 4], u16) = ([192, 0, 2, 1], 9001);
 const CLIENT: ([u8; 4], u16) = ([198, 51, 100, 1], 5000);
-/// Time from one look at both engines to the next.
+/// Time from one look at both engines to the next, in most tests.
 const STEP: Duration = Duration::from_millis(10);
 
 /// An exit with its engine, and the engine of a client with a circuit of this one hop; datagrams between them take
 /// no time.
 struct Scene {
     now: Instant,
+    step: Duration,
     poll: Poll,
     relay: Engine,
     client: Engine,
@@ -37,6 +38,7 @@ impl Scene {
         let limits = exit_limits(&RelayLimits::default(), 1);
         Self {
             now: Instant::from_nanos(1),
+            step: STEP,
             relay: engine("backtap", Some(identity)),
             client: engine("backtap", None),
             exit: Exit::new(Some(policy), Arc::new(overlay), limits, &waker),
@@ -48,7 +50,7 @@ impl Scene {
     /// Moves datagrams until there are none; what each side reports meanwhile.
     fn exchange(&mut self) -> (Vec<Event>, Vec<Event>) {
         let (mut at_relay, mut at_client) = (Vec::new(), Vec::new());
-        self.now += STEP;
+        self.now += self.step;
         let now = self.now;
         self.relay.handle_timeout(now);
         self.client.handle_timeout(now);
@@ -238,4 +240,199 @@ fn many_addresses_have_two_seconds_each_until_the_time_is_over() {
     assert_eq!(lasts(opening), Duration::from_secs(2));
     opening.until = now + Duration::from_secs(1);
     assert_eq!(lasts(opening), Duration::from_secs(1));
+}
+
+/// A server, and what an exit's connection to it is while a client's stream leads there.
+struct Served {
+    scene: Scene,
+    stream: StreamHandle,
+    place: PlaceKey,
+    /// Until the server is gone.
+    socket: Option<std::net::TcpStream>,
+}
+
+impl Served {
+    /// The client's stream, and the server's connection.
+    fn start(idle: Duration) -> Self {
+        let mut scene = Scene::new(Overlay::default());
+        scene.exit.limits.idle = idle;
+        let circuit = scene.build();
+        let (listener, address) = server();
+        let target = address.to_string();
+        let (now, target) = (scene.now, target.as_bytes());
+        let stream = scene.client.open_stream(now, &[circuit], target).unwrap();
+        let mut begun = None;
+        while begun.is_none() {
+            for event in scene.exchange().0 {
+                if let Event::Begin { stream, .. } = event {
+                    begun = Some(stream);
+                    scene.tell(|exit, cx| exit.on_event(cx, event));
+                }
+            }
+        }
+        let place = scene.exit.table.place(begun.unwrap()).unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let socket = listener.accept().unwrap().0;
+        scene.tell(|exit, cx| exit.on_ready(cx, place, false, true));
+        assert!(scene.exit.table.pipe(place).is_some());
+        Self {
+            scene,
+            stream,
+            place,
+            socket: Some(socket),
+        }
+    }
+
+    /// Lets the exit and the client go on for so long: how many bytes the client hears, and how its stream ends.
+    fn pass(&mut self, span: Duration) -> (usize, Option<&'static str>) {
+        let (end, place) = (self.scene.now + span, self.place);
+        let (mut heard, mut ended) = (0, None);
+        while self.scene.now < end {
+            let scene = &mut self.scene;
+            let (at_relay, at_client) = scene.exchange();
+            for event in at_relay {
+                scene.tell(|exit, cx| exit.on_event(cx, event));
+            }
+            scene.tell(|exit, cx| exit.on_ready(cx, place, true, true));
+            while scene.tell(Role::work) {}
+            for event in at_client {
+                match event {
+                    Event::Data { payload, .. } => heard += payload.data().len(),
+                    Event::Finished { .. } => ended = Some("finished"),
+                    Event::Reset { .. } => ended = Some("reset"),
+                    _ => {}
+                }
+            }
+        }
+        (heard, ended)
+    }
+
+    /// The client says all that its stream takes.
+    fn say(&mut self) -> usize {
+        let (now, stream) = (self.scene.now, self.stream);
+        self.scene.client.write(now, stream, &vec![7; 200_000])
+    }
+
+    /// The server reads something, answers, perhaps ends orderly, and is gone before it has read all.
+    fn leave(&mut self, answer: usize, end: bool) {
+        use std::io::{Read, Write};
+        let mut socket = self.socket.take().unwrap();
+        socket.read_exact(&mut [0; 100]).unwrap();
+        socket.write_all(&vec![1; answer]).unwrap();
+        if end {
+            socket.shutdown(std::net::Shutdown::Write).unwrap();
+        }
+        drop(socket);
+        // The kernel tells the other end.
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+/// A step for much data: a window leaves in each.
+const SHORT: Duration = Duration::from_millis(1);
+
+#[test]
+fn what_a_server_answers_before_it_has_read_all_arrives_before_the_stream_breaks_off() {
+    for end in [false, true] {
+        let mut served = Served::start(HOUR);
+        served.scene.step = SHORT;
+        served.say();
+        let (reply, _) = served.pass(Duration::from_secs(1));
+        assert_eq!(reply, 1);
+        served.leave(60_000, end);
+        served.say();
+        let (heard, ended) = served.pass(Duration::from_secs(1));
+        assert_eq!((heard, ended), (60_000, end.then_some("finished")));
+        // What the server does not take holds up nothing.
+        let mut said = 0;
+        for _ in 0..30 {
+            said += served.say();
+            assert_eq!(served.pass(Duration::from_millis(100)).0, 0);
+        }
+        assert!(said > 1_000_000, "{said} bytes");
+        let (_, ended) = served.pass(Duration::from_secs(2));
+        assert_eq!(ended, Some("reset"), "nobody says things into the void");
+        assert!(served.scene.exit.table.pipe(served.place).is_none());
+    }
+}
+
+#[test]
+fn a_stream_whose_ends_have_both_ended_is_over_although_the_server_did_not_read_all() {
+    let mut served = Served::start(HOUR);
+    served.scene.step = SHORT;
+    served.say();
+    served.pass(Duration::from_secs(1));
+    served.leave(1000, true);
+    served.say();
+    let (heard, ended) = served.pass(Duration::from_secs(1));
+    assert_eq!((heard, ended), (1000, Some("finished")));
+    let (now, stream) = (served.scene.now, served.stream);
+    served.scene.client.finish(now, stream);
+    let (_, ended) = served.pass(Duration::from_secs(1));
+    assert_eq!(ended, None, "nothing is broken off");
+    assert!(served.scene.exit.table.pipe(served.place).is_none());
+}
+
+#[test]
+fn a_server_that_is_gone_without_a_word_breaks_the_stream_off() {
+    let mut served = Served::start(HOUR);
+    served.say();
+    served.pass(Duration::from_secs(1));
+    served.leave(0, false);
+    served.say();
+    let (_, ended) = served.pass(Duration::from_millis(500));
+    assert_eq!(ended, Some("reset"));
+}
+
+#[test]
+fn a_connection_is_idle_for_as_long_as_the_limit_says_from_its_beginning() {
+    let mut served = Served::start(Duration::from_secs(1));
+    let (_, ended) = served.pass(Duration::from_secs(2));
+    assert_eq!(ended, Some("reset"));
+}
+
+#[test]
+fn another_limit_on_idle_time_holds_for_connections_that_are_there() {
+    let mut served = Served::start(HOUR);
+    assert_eq!(served.pass(Duration::from_secs(30)).1, None);
+    let exit = &mut served.scene.exit;
+    let change = Change {
+        directory: Arc::new(crate::testing::network(1, 1, 1)),
+        limits: hopflow_engine::Limits::default(),
+        told: RelayLimits::default(),
+        extend_to: Arc::default(),
+        exit: ExitLimits {
+            idle: Duration::from_secs(40),
+            ..exit.limits
+        },
+        overlay: Arc::default(),
+    };
+    exit.change(&change);
+    assert_eq!(served.pass(Duration::from_secs(9)).1, None);
+    assert_eq!(served.pass(Duration::from_secs(2)).1, Some("reset"));
+}
+
+#[test]
+fn a_name_for_which_there_is_no_room_is_not_one_that_does_not_exist() {
+    let mut scene = Scene::new(Overlay::default());
+    let circuit = scene.build();
+    let (_listener, address) = server();
+    let stream = scene.begin(circuit, address);
+    let place = scene.exit.table.place(stream).unwrap();
+    let owner = scene.exit.owners.owner(place).unwrap();
+    // The threads that look names up take a few.
+    for number in 0..10_000 {
+        let name = format!("{number}.invalid");
+        scene.tell(|exit, cx| exit.ask(cx, place, (owner, &name), 80));
+        if scene.exit.table.place(stream).is_none() {
+            break;
+        }
+    }
+    assert_eq!(scene.exit.turned_away.refused, 1);
+    let heard = scene.hear(|event| matches!(event, Event::Data { .. }));
+    let Event::Data { payload, .. } = heard else {
+        panic!("{heard:?}");
+    };
+    assert_eq!(payload.data(), [Reply::GeneralFailure.code()]);
 }
