@@ -198,7 +198,8 @@ pub enum Excess {
 pub enum Charging {
     /// Every byte of cells and messages.
     Everything,
-    /// Cells, the first time that they are sent (as the BackTap authors' simulator does).
+    /// Cells, the first time that they are sent (as the BackTap authors' simulator does). Where the
+    /// ends of circuits repair, their flags say which cells were sent before; nobody can check that.
     FirstTransmissions,
 }
 

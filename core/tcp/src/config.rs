@@ -53,7 +53,7 @@ pub struct Config {
     pub receive_buffer: Bytes,
     /// Segments of the first congestion window (RFC 6928).
     pub initial_window_segments: u32,
-    /// Where slow start ends at the latest; `None`: at the first loss.
+    /// Where slow start ends at the latest; `None`: at the first loss. Without effect with BBR.
     pub initial_ssthresh: Option<Bytes>,
     /// Whether a partial segment waits while an earlier partial one is not acknowledged
     /// (RFC 9293, section 3.7.4, in Minshall's variant, as in Linux).
@@ -78,7 +78,7 @@ pub struct Config {
     /// Whether the window shrinks over the course of a recovery (RFC 9937) or at its start.
     pub rate_reduction: bool,
     /// Whether a connection that was idle for a timeout starts from the initial window again
-    /// (RFC 5681, section 4.1).
+    /// (RFC 5681, section 4.1). Without effect with BBR.
     pub slow_start_after_idle: bool,
 }
 

@@ -102,6 +102,11 @@ impl RttEstimator {
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);
     }
+
+    /// Forgets all doubling.
+    pub(crate) const fn forget_backoff(&mut self) {
+        self.backoff = 0;
+    }
 }
 
 #[cfg(test)]

@@ -179,3 +179,39 @@ fn an_application_that_sends_little_does_not_grow_the_window() {
     }
     assert_eq!(pair.sender.cwnd(), before);
 }
+
+/// A sender whose peer read nothing for some minutes, so that it has asked for a window many times. The
+/// news that it reads has arrived, and nothing that was sent after it is acknowledged.
+fn after_a_closed_window() -> Pair {
+    let config = Config {
+        receive_buffer: Bytes::new(200_000),
+        ..Config::default()
+    };
+    let link = LinkSpec::delay(Duration::from_millis(10));
+    let mut pair = Pair::new(&config, link, link);
+    pair.offer(Bytes::new(4_000_000));
+    pair.run_for(Duration::from_millis(100));
+    pair.set_reading(false);
+    pair.run_for(Duration::from_secs(200));
+    pair.set_reading(true);
+    pair.run_for(Duration::from_millis(15));
+    pair
+}
+
+#[test]
+fn what_follows_a_closed_window_starts_from_the_first_window() {
+    let config = Config::default();
+    let pair = after_a_closed_window();
+    let first = config.mss * u64::from(config.initial_window_segments);
+    assert_eq!(pair.sender.cwnd(), first);
+}
+
+#[test]
+fn what_is_lost_after_a_closed_window_is_sent_again_soon() {
+    let pair = after_a_closed_window();
+    let due = pair.sender.poll_timeout().expect("a flight is under way");
+    let soon = pair.now() + Duration::from_secs(1);
+    assert!(due < soon, "at {due}, while it is {}", pair.now());
+    let rto = pair.sender.rto();
+    assert!(rto < Duration::from_secs(1), "{rto}");
+}

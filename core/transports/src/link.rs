@@ -29,8 +29,8 @@ pub(crate) struct LinkOptions {
     /// preset's.
     #[schemars(range(min = 1))]
     queue_limit: Option<Cells>,
-    /// What the token bucket charges: every byte, or only what is sent for the first time, as the
-    /// published simulations do.
+    /// What the token bucket charges: every byte, or only cells that are sent for the first time, as
+    /// the published simulations do.
     charging: ChargingName,
     /// The interval of the token bucket's refills; by default the preset's.
     refill: Option<Interval>,
@@ -83,7 +83,8 @@ pub(crate) struct TcpOptions {
     /// The first window, in segments, which are cells (RFC 6928: 10).
     #[schemars(range(min = 1, max = 1000))]
     initial_window: u32,
-    /// The window at which slow start ends, two cells or more; 0 B: none before the first loss.
+    /// The window at which slow start ends, two cells or more; 0 B: none before the first loss. BBR
+    /// has none.
     initial_ssthresh: Bytes,
     /// Segments at a connection's start that are acknowledged at once.
     #[schemars(range(min = 0, max = u32::MAX))]
@@ -271,6 +272,10 @@ impl TcpOptions {
         let threshold = self.initial_ssthresh;
         if !threshold.is_zero() && threshold.get() < 2 * CELL {
             let allowed = "two cells, 996 B, or more; 0 B: none before the first loss";
+            return Err(ConfigError::new("initial-ssthresh", threshold, allowed));
+        }
+        if !threshold.is_zero() && self.algorithm == AlgorithmName::Bbr {
+            let allowed = "0 B with the algorithm bbr, whose model of the path ends its start";
             return Err(ConfigError::new("initial-ssthresh", threshold, allowed));
         }
         let range = Duration::from_millis(1)..=Duration::from_secs(60);

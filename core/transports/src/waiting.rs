@@ -41,7 +41,7 @@ pub(crate) struct RuleOptions {
     pub(crate) initial_window: Option<Cells>,
     /// The smallest window, in cells.
     #[schemars(range(min = 1))]
-    pub(crate) smallest_window: Cells,
+    pub(crate) smallest_window: Option<Cells>,
     /// How a window grows while few cells wait, and shrinks while many do.
     pub(crate) growth: Growth,
 }
@@ -63,7 +63,7 @@ impl Default for RuleOptions {
             alpha: Cells::new(2),
             beta: None,
             initial_window: None,
-            smallest_window: Cells::new(1),
+            smallest_window: None,
             growth: Growth::Accelerating,
         }
     }
@@ -76,7 +76,7 @@ impl RuleOptions {
             alpha: self.alpha,
             beta: self.beta.unwrap_or(Cells::new(4).max(self.alpha)),
             initial: self.initial_window.unwrap_or(initial),
-            floor: self.smallest_window,
+            floor: self.smallest_window.unwrap_or(Cells::new(1)),
             growth: self.growth,
         }
     }
@@ -94,6 +94,7 @@ impl RuleOptions {
         }
         self.beta = Some(rule.beta);
         self.initial_window = Some(rule.initial);
+        self.smallest_window = Some(rule.floor);
         Ok(())
     }
 }

@@ -120,6 +120,11 @@ impl CellFlags {
     pub const fn earlier(self) -> u8 {
         self.0 & Self::MOST_EARLIER
     }
+
+    /// Whether the cell was sent before; control cells never were.
+    pub const fn is_sent_again(self) -> bool {
+        !self.is_control() && self.earlier() > 0
+    }
 }
 
 /// A cell on its way to a neighbour.

@@ -263,7 +263,7 @@ impl<P: Payload> Egress<P> {
         Some(if waits { Hold::Run } else { Hold::Bucket })
     }
 
-    /// Pays for a cell.
+    /// Pays for a cell, which was perhaps sent before, by this node or by the circuit's end.
     #[inline]
     pub(crate) fn pay_cell(&mut self, again: bool) {
         if let Some(bucket) = &mut self.bucket

@@ -144,7 +144,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         };
         flow.gate.pass(self.now);
         let cell = flow.cell(seq, flags, payload);
-        self.egress.pay_cell(false);
+        self.egress.pay_cell(flags.is_sent_again());
         self.outbox.counters.cells_sent += 1;
         self.on_hop(direction, HopSignal::Departed)?;
         if self.circuit[direction].site.role == Role::Source {

@@ -144,9 +144,12 @@ impl Sender {
     }
 
     /// Restarts the timer for new data acknowledged (RFC 6298, rule 5.3), stops it when nothing is
-    /// left.
+    /// left. A window that opens answers the questions for it, as in Linux (`tcp_ack_probe`).
     fn rearm(&mut self, now: Instant, delivery: &Delivery, window_grew: bool) {
         if self.board.outstanding() == 0 {
+            if window_grew {
+                self.rtt_mut().forget_backoff();
+            }
             if delivery.acked > 0 || window_grew {
                 self.timer.stop();
                 self.due = Due::Nothing;

@@ -78,17 +78,26 @@ impl EdgeOptions {
     /// If the window would never open again.
     pub(super) fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
         let Edge { ack_every, initial } = self.edge();
-        if initial < ack_every {
-            let allowed = format!(
-                "a whole number of cells, at least {}: what one acknowledgement stands for",
-                ack_every.get()
-            );
-            return Err(ConfigError::new("initial-window", initial.get(), allowed));
-        }
+        check_window("initial-window", initial, ack_every)?;
         self.initial_window = Some(initial);
         around.need_queue(ack_every, ack_every);
         Ok(())
     }
+}
+
+/// Checks a window from end to end by the cells that one acknowledgement stands for.
+///
+/// # Errors
+/// If it is smaller: it would never open again.
+pub(super) fn check_window(key: &str, window: Cells, ack_every: Cells) -> Result<(), ConfigError> {
+    if window < ack_every {
+        let allowed = format!(
+            "a whole number of cells, at least {}: what one acknowledgement stands for",
+            ack_every.get()
+        );
+        return Err(ConfigError::new(key, window.get(), allowed));
+    }
+    Ok(())
 }
 
 impl Edge {

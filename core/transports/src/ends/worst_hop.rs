@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::circuit_ack::{CircuitTrip, Deliveries};
 use super::shared::{BOTH_ENDS, former, state_of};
+use super::source::check_window;
 use crate::layer::{Around, LayerOptions};
 use crate::waiting::{Finding, PARTS, Rule, RuleOptions, Window};
 
@@ -30,7 +31,7 @@ pub(crate) struct WorstHopWindow {
     window_counts: Counts,
     /// How often the source's window changes.
     update_every: Update,
-    /// Data cells that one acknowledgement of the sink stands for.
+    /// Data cells that one acknowledgement of the sink stands for; no window from end to end is smaller.
     #[schemars(range(min = 1))]
     ack_every: Cells,
     #[serde(flatten)]
@@ -82,8 +83,12 @@ impl Default for WorstHopWindow {
 
 impl LayerOptions for WorstHopWindow {
     fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
-        self.rule.settle(self.initial())?;
-        let floor = self.rule().floor;
+        let least = self.least();
+        let floor = *self.rule.smallest_window.get_or_insert(least);
+        self.rule.settle(self.initial(floor))?;
+        let initial = self.rule().initial;
+        check_window("smallest-window", floor, least)?;
+        check_window("initial-window", initial, least)?;
         // A window may be as small as its floor, which the successor must be able to queue.
         let least = match self.window_counts {
             Counts::FirstHop => Cells::new(1),
@@ -95,22 +100,26 @@ impl LayerOptions for WorstHopWindow {
 }
 
 impl WorstHopWindow {
-    /// The first window, unless the options say otherwise.
-    fn initial(&self) -> Cells {
+    /// What a window may be at least: one below what an acknowledgement stands for would never open
+    /// again.
+    const fn least(&self) -> Cells {
         match self.window_counts {
-            Counts::FirstHop => Cells::new(2),
-            Counts::EndToEnd => Cells::new(10).max(self.ack_every),
+            Counts::FirstHop => Cells::new(1),
+            Counts::EndToEnd => self.ack_every,
         }
     }
 
-    fn rule(&self) -> Rule {
-        let mut rule = self.rule.rule(self.initial());
-        if self.window_counts == Counts::EndToEnd {
-            // A window below what one acknowledgement stands for would never open again.
-            rule.floor = rule.floor.max(self.ack_every);
-            rule.initial = rule.initial.max(rule.floor);
+    /// The first window, unless the options say otherwise, where `floor` is the smallest.
+    fn initial(&self, floor: Cells) -> Cells {
+        match self.window_counts {
+            Counts::FirstHop => Cells::new(2),
+            Counts::EndToEnd => Cells::new(10).max(floor),
         }
-        rule
+    }
+
+    /// The rule, once the options are settled.
+    fn rule(&self) -> Rule {
+        self.rule.rule(self.initial(self.least()))
     }
 
     fn acknowledges(&self) -> bool {

@@ -155,3 +155,69 @@ fn feedback_does_not_wait_until_it_is_taken_for_lost() {
         }
     }
 }
+
+/// What is wrong with the options of a preset.
+fn refusal(preset: &str, options: &str) -> String {
+    let options: Table = options.parse().expect("it is TOML");
+    let built = build::<Counted>(preset, &options);
+    built.expect_err("they are refused").to_string()
+}
+
+#[test]
+fn a_window_from_end_to_end_below_what_an_acknowledgement_stands_for_is_refused() {
+    for key in ["initial-window", "smallest-window"] {
+        let error = refusal("marut", &format!("{key} = 15"));
+        for part in [
+            key,
+            "15",
+            "at least 16: what one acknowledgement stands for",
+        ] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        completes("marut", &format!("{key} = 16"));
+        completes("marut", &format!("ack-every = 4\n{key} = 4"));
+        completes(
+            "marut",
+            &format!("window-counts = \"first-hop\"\n{key} = 2"),
+        );
+    }
+}
+
+#[test]
+fn the_windows_that_marut_shows_are_those_that_it_has() {
+    for (options, smallest, initial) in [
+        ("", 16, 16),
+        ("ack-every = 4", 4, 10),
+        ("smallest-window = 30", 30, 30),
+        ("window-counts = \"first-hop\"", 1, 2),
+    ] {
+        let options: Table = options.parse().expect("it is TOML");
+        let factory = build::<Counted>("marut", &options).expect("they are allowed");
+        let shown = factory.describe();
+        for (key, value) in [("smallest-window", smallest), ("initial-window", initial)] {
+            let line = format!("{key} = {value}");
+            assert!(shown.contains(&line), "{options}: {line} is not in {shown}");
+        }
+    }
+}
+
+#[test]
+fn a_window_of_vegas_above_the_largest_is_refused() {
+    for (key, value) in [("vegas-initial", 501), ("vegas-min", 700)] {
+        let error = refusal("tor-vegas", &format!("vegas-max = 500\n{key} = {value}"));
+        for part in [key, &value.to_string(), "vegas-max, 500"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        completes("tor-vegas", &format!("vegas-max = 700\n{key} = {value}"));
+    }
+}
+
+#[test]
+fn a_threshold_of_slow_start_is_refused_with_bbr_which_has_none() {
+    let bbr = "algorithm = \"bbr\"\ninitial-ssthresh";
+    let error = refusal("udp-or", &format!("{bbr} = \"8 KiB\""));
+    for part in ["initial-ssthresh", "8 KiB", "bbr"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    completes("udp-or", &format!("{bbr} = \"0 B\""));
+}

@@ -1,9 +1,9 @@
 //! UDP-OR: rates that follow from windows, links and round trips, and repair from end to end.
 
-use hopflow_overlay::Factory;
-use hopflow_testkit::{Chain, CircuitNo, Counted, End, Manner, Medium, StreamNo};
+use hopflow_overlay::{BucketConfig, Factory};
+use hopflow_testkit::{Bench, Chain, CircuitNo, Counted, End, Manner, Medium, StreamNo};
 use hopflow_units::{Bytes, Duration, Rate};
-use hopflow_wire::{CELL_DATA, Reason};
+use hopflow_wire::{CELL_DATA, CellFlags, Frame, Reason};
 use toml::Table;
 
 const PRESETS: [&str; 2] = ["udp-or", "udp-or-newreno"];
@@ -124,5 +124,37 @@ fn a_circuit_ends_whose_other_end_has_fallen_silent() {
             [gone; 2],
             "reading: {reading}"
         );
+    }
+}
+
+/// Of ten cells with these flags, how many a relay passes on whose bucket has the tokens of three and
+/// is not filled again.
+fn passed_on(charging: &str, flags: u8) -> usize {
+    let factory = factory("udp-or", &format!("charging = \"{charging}\""));
+    let mut relay = Bench::relay(factory.as_ref());
+    let bucket = BucketConfig {
+        rate: Rate::from_bytes_per_sec(1).expect("it is a rate"),
+        depth: Bytes::new(3 * 517),
+        interval: Duration::from_secs(3600),
+        phase: Duration::from_secs(3600),
+    };
+    relay.host.set_bucket(relay.now, Some(bucket));
+    let cells = (0..10).map(|number| {
+        let mut frame = Bench::data(number);
+        if let Frame::Cell(cell) = &mut frame {
+            cell.flags = CellFlags(flags);
+        }
+        relay.receive(0, frame).cells(1)
+    });
+    cells.sum()
+}
+
+#[test]
+fn the_token_bucket_charges_as_published_what_the_ends_send_for_the_first_time() {
+    for flags in [0, 1, 15, 127, 0x80, 0x81] {
+        assert_eq!(passed_on("everything", flags), 3, "flags {flags}");
+    }
+    for (flags, cells) in [(0, 3), (1, 10), (15, 10), (127, 10), (0x80, 3), (0x81, 3)] {
+        assert_eq!(passed_on("as-published", flags), cells, "flags {flags}");
     }
 }

@@ -23,9 +23,10 @@ pub struct Tcp {
     #[schemars(range(min = 1, max = 1000))]
     pub initial_window: Option<u32>,
     /// The slow-start threshold at the beginning; none by default, so that the first loss sets it.
+    /// Without effect with BBR.
     pub initial_ssthresh: Option<Text<Bytes>>,
     /// Whether a connection that sent nothing for a retransmission timeout begins slow start anew;
-    /// true by default.
+    /// true by default. Without effect with BBR.
     pub slow_start_after_idle: Option<bool>,
     /// What governs the congestion window; "cubic" by default.
     pub congestion: Option<Congestion>,
@@ -33,7 +34,8 @@ pub struct Tcp {
     pub nagle: Option<bool>,
     /// Whether losses are found by selective acknowledgements; true by default.
     pub sack: Option<bool>,
-    /// Whether a rising round-trip time ends slow start before a loss does; true by default.
+    /// Whether a rising round-trip time ends slow start before a loss does; true by default. Only with
+    /// CUBIC.
     pub hystart: Option<bool>,
     /// The first segments of a connection that are acknowledged one by one, before acknowledgements
     /// are delayed; 1000 by default.

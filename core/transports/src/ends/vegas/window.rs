@@ -36,11 +36,11 @@ pub(super) struct VegasConfig {
     #[serde(rename = "vegas-increment")]
     #[schemars(range(min = 2, max = 254))]
     pub(super) increment: u64,
-    /// The first window, in cells, at least `vegas-increment` (`cc_cwnd_init`).
+    /// The first window, in cells, from `vegas-increment` to `vegas-max` (`cc_cwnd_init`).
     #[serde(rename = "vegas-initial")]
     #[schemars(range(min = 31, max = 10_000))]
     pub(super) initial: u64,
-    /// The smallest window, in cells, at least `vegas-increment` (`cc_cwnd_min`).
+    /// The smallest window, in cells, from `vegas-increment` to `vegas-max` (`cc_cwnd_min`).
     #[serde(rename = "vegas-min")]
     #[schemars(range(min = 31, max = 1000))]
     pub(super) min: u64,
@@ -180,11 +180,13 @@ impl VegasConfig {
     /// Checks the windows.
     ///
     /// # Errors
-    /// If one is below what one SENDME stands for: it would never open again.
+    /// If one is below what one SENDME stands for, so that it would never open again, or above the
+    /// largest.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let (least, most) = (self.increment, self.max);
         for (key, window) in [("vegas-initial", self.initial), ("vegas-min", self.min)] {
-            if window < self.increment {
-                let allowed = format!("at least vegas-increment, {}", self.increment);
+            if !(least..=most).contains(&window) {
+                let allowed = format!("from vegas-increment, {least}, to vegas-max, {most}");
                 return Err(ConfigError::new(key, window, allowed));
             }
         }
