@@ -63,7 +63,7 @@ pub fn validate(source: &Source) -> Result<String, Failure> {
         0 => String::new(),
         variants => format!("{variants} variants of them, "),
     };
-    let circuits: u32 = scenario.circuits.iter().map(|group| group.count).sum();
+    let circuits = scenario.circuit_count();
     let needs = Needs::of(&scenario);
     let record = &scenario.record;
     let traced = !record.qlog.is_empty() || !record.packets.is_empty();

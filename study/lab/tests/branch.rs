@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use hopflow_lab::run::{Campaign, Finished, Monitor, Silent};
+use hopflow_lab::run::{Campaign, Finished, Job, Monitor, Silent, Watched};
 use hopflow_lab::scenario::{Scenario, schema};
 use hopflow_results::{Download, Fingerprint, Folder, RunEntry, Tables};
 use hopflow_sim::{Outcome, World};
@@ -188,6 +188,33 @@ fn variants_do_not_depend_on_the_number_of_threads() {
     assert_eq!(alone.len(), 24);
     for threads in [2, 5] {
         assert_eq!(of(Some(threads)), alone, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_variant_that_is_watched_has_the_results_of_its_run() {
+    let text = format!("{NETWORK}{TRANSPORTS}{VARIANTS}{CROWDS}").replace("seeds = 2", "seeds = 1");
+    for at in ["0 s", "2 s"] {
+        let text = text.replace("[branch]\n", &format!("[branch]\nat = \"{at}\"\n"));
+        let folder = tempfile::tempdir().unwrap();
+        let found = hashes(&campaign(&text, folder.path(), None));
+        let scenario = Arc::new(Scenario::parse(&text, "tiny").unwrap());
+        for job in Job::plan(&scenario, "test").unwrap() {
+            let label = job.key.transport.clone();
+            let expected = found[&(label.clone(), 1)];
+            // Looked at on the way, or not at all.
+            for times in [&[500, 1500, 3000][..], &[]] {
+                let mut run = Watched::new(&job, Duration::from_millis(10)).unwrap();
+                for millis in times {
+                    run.advance(Duration::from_millis(*millis));
+                }
+                assert_eq!(
+                    run.finish().fingerprint(),
+                    expected,
+                    "{label} {at} {times:?}"
+                );
+            }
+        }
     }
 }
 

@@ -11,7 +11,7 @@ const LEAST: usize = 3;
 
 impl Population {
     /// A stratified sample of `relays` of these relays, in their order, with bandwidth weights to
-    /// match.
+    /// match. A sample of all relays is this population, with its bandwidth weights as they are.
     ///
     /// Each class of flags keeps its share. Within a class the relays are ordered by weight and
     /// cut into as many slices as relays are wanted; one of each slice is drawn. So did the
@@ -27,6 +27,9 @@ impl Population {
                 least: LEAST,
                 most: self.relays.len(),
             });
+        }
+        if relays == self.relays.len() {
+            return Ok(self.clone());
         }
         let classes = Class::ALL.map(|class| self.by_weight(class));
         let counts = apportion(relays, &classes.each_ref().map(Vec::len));

@@ -71,6 +71,17 @@ fn a_scaled_population_keeps_classes_and_quantiles() {
 }
 
 #[test]
+fn stated_weights_are_kept_where_all_relays_are() {
+    let mut big = Population::builtin(85, &mut stream()).unwrap();
+    let balanced = big.weights;
+    big.weights = BandwidthWeights::EQUAL;
+    assert_ne!(balanced, big.weights);
+    assert_eq!(big.scale(85, &mut stream()).unwrap(), big);
+    let sample = big.scale(84, &mut stream()).unwrap();
+    assert_eq!(sample, Population::new(sample.relays.clone()));
+}
+
+#[test]
 fn a_cap_limits_weights_but_no_bandwidth() {
     let cap = Rate::from_kilobytes_per_sec(1_000);
     let population = Population::builtin(85, &mut stream()).unwrap();

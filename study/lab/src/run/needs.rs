@@ -43,14 +43,17 @@ const LOOKED_AT: usize = 1000;
 const FETCHES: usize = 1000;
 
 impl Needs {
-    /// What a run of the scenario needs, by the network of its first seed.
+    /// What a run of the scenario needs, by the network of its first seed; of variants, that which
+    /// takes the most time.
     pub fn of(scenario: &Scenario) -> Self {
-        let world = scenario.sample(scenario.seeds.list()[0]);
+        let mut world = scenario.sample(scenario.seeds.list()[0]);
         let disk = CIRCUIT_ROWS * world.circuits.len() as f64 + SAMPLE_ROW * samples(&world);
+        let memory = memory(scenario, &world);
+        let cells = most_cell_hops(scenario, &mut world);
         Self {
-            memory: memory(scenario, &world),
+            memory,
             disk: Bytes::new(disk as u64),
-            time: Duration::from_nanos((cell_hops(&world) / CELLS_PER_SECOND * 1e9) as u64),
+            time: Duration::from_nanos((cells / CELLS_PER_SECOND * 1e9) as u64),
         }
     }
 
@@ -124,6 +127,26 @@ fn samples(world: &WorldSpec) -> f64 {
     let paths = world.circuits.iter().flat_map(CircuitSpec::paths);
     let hops: usize = paths.map(|path| path.len() - 1).sum();
     per(sampling.circuits) * world.circuits.len() as f64 + per(sampling.hops) * hops as f64
+}
+
+/// Cells that all nodes forward in a run: in that without a variant, or in that of the variant whose
+/// users make it the most.
+fn most_cell_hops(scenario: &Scenario, world: &mut WorldSpec) -> f64 {
+    let mut most = cell_hops(world);
+    for variant in 0..scenario.variants().len() {
+        let starts = scenario.starts(variant, world.seed);
+        if starts.is_empty() {
+            continue;
+        }
+        for (number, start) in &starts {
+            world.circuits[*number as usize].start = *start;
+        }
+        most = most.max(cell_hops(world));
+        for (number, _) in starts {
+            world.circuits[number as usize].start = Duration::MAX;
+        }
+    }
+    most
 }
 
 /// Cells that all nodes forward in a run: each circuit carries what its user asks for at the rate that
@@ -226,6 +249,30 @@ mod tests {
         // A relay of three stops every eleven seconds.
         let more = (memory(stops) - memory("")) / CIRCUIT;
         assert!((50.0..120.0).contains(&more), "{more}");
+    }
+
+    #[test]
+    fn users_of_variants_take_time_as_others_do() {
+        let time = |scenario: &Scenario| Needs::of(scenario).time.as_secs_f64();
+        let group = |count: u32| {
+            format!("{{ count = {count}, path = {{ random = 3 }}, workload = \"bulk\" }}")
+        };
+        let variant =
+            |name: &str, groups: &str| format!("{{ name = \"{name}\", circuits = [{groups}] }}");
+        let variants = [
+            variant("few", &group(2)),
+            variant("many", &group(20)),
+            variant("none", ""),
+        ];
+        let variants = format!("[branch]\nvariants = [{}]\n", variants.join(", "));
+        let own = "[[circuits]]\npath = { random = 3 }\nworkload = \"bulk\"\ncount = 20\n";
+        let (with, like) = (small(&variants, "\"web\""), small(own, "\"web\""));
+        assert_eq!((with.circuit_count(), like.circuit_count()), (23, 21));
+        let ratio = time(&with) / time(&like);
+        assert!((0.8..1.25).contains(&ratio), "{ratio}");
+        assert!(time(&with) > 3.0 * time(&small("", "\"web\"")));
+        let late = variants.replace("[branch]\n", "[branch]\nat = \"950 s\"\n");
+        assert!(time(&small(&late, "\"web\"")) < 0.5 * time(&with));
     }
 
     #[test]

@@ -15,6 +15,8 @@ use super::running::Running;
 pub struct Watched {
     job: Job,
     running: Running,
+    /// When the run becomes that of its variant, if that is still to come.
+    change: Option<Duration>,
 }
 
 impl Watched {
@@ -28,8 +30,11 @@ impl Watched {
     pub fn new(job: &Job, step: Duration) -> Result<Self, SpecError> {
         let mut running = Running::new(job)?;
         running.watch(step);
-        let job = job.clone();
-        Ok(Self { job, running })
+        Ok(Self {
+            job: job.clone(),
+            running,
+            change: job.change.as_ref().map(|change| change.at),
+        })
     }
 
     /// The world that is simulated.
@@ -39,8 +44,7 @@ impl Watched {
 
     /// Goes on until everything before `time` has happened, or to the end.
     pub fn advance(&mut self, time: Duration) {
-        let change = self.job.change.as_ref().map(|change| change.at);
-        if let Some(at) = change.filter(|at| self.now() < *at && *at <= time) {
+        if let Some(at) = self.change.take_if(|at| *at <= time) {
             self.go_on(at);
             self.running.change(&self.job);
         }

@@ -39,6 +39,13 @@ impl Load {
         first.map_or(Duration::MAX, |span| span[0].0.0)
     }
 
+    /// When the last users arrive, if the load was checked.
+    pub(super) fn last(&self) -> Duration {
+        let mut spans = self.0.windows(2);
+        let last = spans.rfind(|span| area(span) > 0.0);
+        last.map_or(Duration::ZERO, |span| span[1].0.0)
+    }
+
     pub(super) fn check(&self, key: &str) -> Check {
         let at =
             |index: usize, problem: String| Err(InputError::at(format!("{key}[{index}]"), problem));

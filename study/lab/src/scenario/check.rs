@@ -7,11 +7,10 @@ use hopflow_units::{Bytes, Duration};
 
 use super::check_path::check_path;
 use super::limits::{Check, check_count, fail};
-use super::network::at_once;
 use super::traffic::TrafficModels;
 use super::{
-    Access, Bucket, Circuits, FaultKind, Faults, Load, Network, Path, Rebuild, Record, Relays,
-    Response, Scenario, Shaping, Workload,
+    Access, Bucket, Circuits, Distribution, FaultKind, Faults, Load, Network, Path, Rebuild,
+    Record, Relays, Response, Scenario, Shaping, Workload,
 };
 
 impl Scenario {
@@ -47,8 +46,7 @@ impl Scenario {
                 self.duration.0.saturating_sub(begin.unwrap_or_default()),
             )?;
         }
-        let circuits = self.groups().map(|(_, group)| u64::from(group.count));
-        check_count("circuits", circuits.sum())?;
+        check_count("circuits", self.circuit_count())?;
         self.check_traced()?;
         self.check_faults()?;
         self.check_places()?;
@@ -327,8 +325,9 @@ impl Circuits {
             );
             return fail(&format!("{key}.arrivals"), problem);
         }
-        let first = self.start.smallest();
-        if self.arrivals.is_none() && first >= end {
+        if let Some(first) = self.start.as_ref().map(Distribution::smallest)
+            && first >= end
+        {
             let problem =
                 format!("\"{first}\": nobody would start; allowed is less than \"{end}\"");
             return fail(&format!("{key}.start"), problem);
@@ -339,7 +338,7 @@ impl Circuits {
     fn check_times(&self, key: &str) -> Check {
         if let Some(arrivals) = &self.arrivals {
             arrivals.check(&format!("{key}.arrivals"))?;
-            if self.start != at_once() {
+            if self.start.is_some() {
                 let problem = "conflicts with `arrivals`, which says when users start; remove one of \
                                the two";
                 return fail(&format!("{key}.start"), problem);

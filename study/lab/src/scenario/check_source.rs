@@ -72,7 +72,7 @@ impl Scenario {
         if self.population(Streams::new(1)).is_none() {
             let problem = format!(
                 "{relays} relays of the table leave no path of three; allowed is a number that \
-                 holds guards, exits and others"
+                 holds guards, exits and others, and bandwidth weights that let them be chosen"
             );
             return fail(key, problem);
         }

@@ -13,10 +13,11 @@ pub(super) fn fail(key: &str, problem: impl Into<String>) -> Check {
 
 pub(super) fn check_count(key: &str, count: u64) -> Check {
     if count == 0 || count > LARGEST_COUNT {
-        return fail(
-            key,
-            format!("{count} is outside of what is allowed: 1 to {LARGEST_COUNT}"),
-        );
+        return fail(key, not_a_count(count));
     }
     Ok(())
+}
+
+pub(super) fn not_a_count(count: u64) -> String {
+    format!("{count} is outside of what is allowed: 1 to {LARGEST_COUNT}")
 }

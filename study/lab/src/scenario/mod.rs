@@ -36,6 +36,8 @@ mod transports;
 mod users;
 mod variants;
 
+use std::num::NonZeroU32;
+
 pub use hopflow_config::{InputError, allowed};
 use hopflow_overlay::{ConfigError, Factory};
 use hopflow_sim::Simulated;
@@ -110,13 +112,16 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Seeds {
-    /// The seeds from 1 to this number.
+    /// The seeds from 1 to this number, which is 1 to 1,000,000.
     Count(u32),
     /// These seeds.
     List(Vec<u64>),
 }
 
 impl Seeds {
+    /// How many seeds a scenario may count.
+    pub const MOST: NonZeroU32 = NonZeroU32::new(1_000_000).unwrap();
+
     /// The seeds themselves.
     pub fn list(&self) -> Vec<u64> {
         match self {

@@ -109,11 +109,12 @@ impl<'de> Deserialize<'de> for Seeds {
             }
 
             fn visit_i64<E: de::Error>(self, count: i64) -> Result<Seeds, E> {
-                let seeds = u32::try_from(count).ok().filter(|seeds| *seeds > 0);
+                let seeds = u32::try_from(count).ok();
+                let seeds = seeds.filter(|seeds| (1..=Seeds::MOST.get()).contains(seeds));
                 seeds.map(Seeds::Count).ok_or_else(|| {
                     E::custom(format_args!(
                         "is {count}; allowed is a number of seeds from 1 to {}",
-                        u32::MAX
+                        Seeds::MOST
                     ))
                 })
             }

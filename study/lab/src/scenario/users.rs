@@ -13,8 +13,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::arrivals::Load;
 use super::legs::Legs;
+use super::limits::not_a_count;
 use super::loaded::Loaded;
-use super::network::{Access, at_once};
+use super::network::Access;
 use super::path::Path;
 use super::quantity::{Distribution, Text, TextOr};
 use super::rebuild::Rebuild;
@@ -25,12 +26,14 @@ use super::replay::Replay;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Circuits {
     /// Number of circuits in the group; 1 by default.
-    #[serde(default = "one")]
-    #[schemars(range(min = 1))]
+    // Zero, which no text can say, is a number that is not given.
+    #[serde(default, deserialize_with = "one_or_more")]
+    #[schemars(range(min = 1), default = "one")]
     pub count: u32,
     /// Circuits that begin per second, in place of `count`: so many times the duration. Without
     /// `start` and `arrivals` they begin at times that are drawn uniformly, as a Poisson process has
-    /// them. Users that do nothing in the simulated time need no circuit.
+    /// them; with one of the two, all must start before the end. Users that do nothing in the simulated
+    /// time need no circuit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0))]
     pub per_second: Option<f64>,
@@ -56,8 +59,8 @@ pub struct Circuits {
     #[schemars(schema_with = "text_or_table_schema")]
     pub workload: Workload,
     /// When the user starts; at once by default.
-    #[serde(default = "at_once")]
-    pub start: Distribution<Duration>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Distribution<Duration>>,
     /// In place of `start`: the load over time, in proportion to which users arrive, as pairs of a
     /// time and a factor that changes linearly between two of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,6 +78,14 @@ pub struct Circuits {
 
 const fn one() -> u32 {
     1
+}
+
+fn one_or_more<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let count = u32::deserialize(deserializer)?;
+    if count == 0 {
+        return Err(serde::de::Error::custom(not_a_count(0)));
+    }
+    Ok(count)
 }
 
 const fn yes() -> bool {
@@ -262,7 +273,11 @@ impl Circuits {
     pub(super) fn times(&self, streams: Streams, number: u64) -> (Duration, Option<Duration>) {
         let start = match &self.arrivals {
             Some(load) => load.sample(&mut streams.stream("arrival", number)),
-            None => self.start.sample(&mut streams.stream("start", number)),
+            None => {
+                let mut stream = streams.stream("start", number);
+                let start = self.start.as_ref();
+                start.map_or(Duration::ZERO, |start| start.sample(&mut stream))
+            }
         };
         let stay = self.stay.as_ref();
         let stay = stay.map(|stay| stay.sample(&mut streams.stream("stay", number)));

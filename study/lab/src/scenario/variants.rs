@@ -63,6 +63,12 @@ impl Scenario {
         }))
     }
 
+    /// Number of circuits, those of variants included.
+    pub fn circuit_count(&self) -> u64 {
+        let counts = self.groups().map(|(_, group)| u64::from(group.count));
+        counts.sum()
+    }
+
     /// How many circuits there are without variants.
     pub(crate) fn own_circuits(&self) -> usize {
         self.circuits.iter().map(|group| group.count as usize).sum()

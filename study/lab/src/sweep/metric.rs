@@ -15,14 +15,16 @@ pub enum Metric {
     Ttfb,
     /// Median time to last byte of the same.
     Ttlb,
-    /// Mean time from the packaging of a cell to its delivery, over all cells.
+    /// Mean time from the packaging of a cell to its delivery, over all cells of the run, the warm-up
+    /// included.
     Latency,
     /// The share of goodput that keeps to the max-min fair rates: F, over circuits whose users
     /// take all that they get (`PredicTor`, section 5).
     Fairness,
     /// Jain's index of such circuits at the same bottleneck, mean over bottlenecks.
     Jain,
-    /// Packets that links dropped and cells that relays dropped, for a thousand cells sent.
+    /// Packets that links dropped and cells that relays dropped, for a thousand cells sent, in the whole
+    /// run, the warm-up included.
     Loss,
     /// What a TCP connection of another application gets, relative to its max-min fair share.
     Friendliness,

@@ -86,6 +86,24 @@ fn each_seed_draws_a_sample_of_a_table_and_relays_stay_where_they_are() {
 }
 
 #[test]
+fn stated_weights_count_where_the_network_has_all_relays_of_the_table() {
+    let folder = TempDir::new().unwrap();
+    let beside = folder.path().join("net.toml");
+    // Guards and exits alone are middles.
+    let weights = "bandwidth-weights Wmm=0 Wmg=1000 Wme=1000\n";
+    fs::write(folder.path().join("FILE"), format!("{weights}{}", table())).unwrap();
+    let others = |relays: u32| {
+        let scenario = parse_beside(&with_table(relays), &beside, None).unwrap();
+        let world = scenario.sample(1);
+        let middles = world.circuits.iter().map(|circuit| circuit.path[2].index());
+        let numbers = middles.map(|middle| number(&world.nodes[middle].name));
+        numbers.filter(|number| *number >= 18).count()
+    };
+    assert_eq!(others(40), 0);
+    assert!(others(39) > 0, "a sample has weights of its own");
+}
+
+#[test]
 fn a_table_that_is_missing_or_none_is_named() {
     let parts = ["there is no file \"FILE\"", "HOPFLOW_DATA"];
     assert_refused(&with_table(20), &parts);
