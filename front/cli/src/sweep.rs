@@ -97,6 +97,7 @@ fn legend(picture: &Picture) -> String {
     };
     format!(
         "* on the Pareto front in {}; {networks}.\n\
+         Latency and loss are of the whole run, the warm-up included; the others are not.\n\
          {} more points are not run; the report says why, and has intervals and more metrics.",
         picture.front.join(" and "),
         picture.skipped.len(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hopflow_lab::scenario::allowed;
 use hopflow_report::{Kind, significant};
-use hopflow_results::{Cause, Class, Download, Folder, Part, RunEntry, Stage, Transfer};
+use hopflow_results::{Cause, Class, Download, Folder, Manifest, Part, RunEntry, Stage, Transfer};
 use hopflow_stats::Sorted;
 use serde_json::{Value, json};
 
@@ -100,7 +100,8 @@ struct Found<'a> {
 /// Explains downloads of a result folder, or of a scenario, which is run with a breakdown recorded.
 ///
 /// # Errors
-/// If the folder or scenario cannot be used, no breakdown was recorded, or nothing fits the choice.
+/// If the folder or scenario cannot be used, no breakdown was recorded, or no download that fits the
+/// choice was completed.
 pub fn explain(target: &Source, choice: &Choice, runner: &Runner) -> Result<Explained, Failure> {
     if let Some(folder) = target.folder() {
         let changed = matches!(target, Source::Changed(..)).then_some("--set");
@@ -135,11 +136,7 @@ fn explain_folder(path: &Path, choice: &Choice) -> Result<Explained, Failure> {
         .iter()
         .any(|run| run.files.contains_key("breakdown"))
     {
-        return Err(Failure::bad_input(format_args!(
-            "{}: no breakdown was recorded; a scenario needs `breakdown = true` under `[record]`, \
-             and `hopflow explain SCENARIO` runs one with it",
-            path.display()
-        )));
+        return Err(no_breakdown(&folder, &manifest, path)?);
     }
     let mut transports = Vec::new();
     for label in labels {
@@ -165,6 +162,30 @@ fn explain_folder(path: &Path, choice: &Choice) -> Result<Explained, Failure> {
         folder: path.to_owned(),
         transports,
     })
+}
+
+/// Why results have no breakdown: no download was completed, or none was recorded.
+fn no_breakdown(folder: &Folder, manifest: &Manifest, path: &Path) -> Result<Failure, Failure> {
+    if manifest.runs.is_empty() {
+        return Ok(Failure::bad_input(format_args!(
+            "{}: it holds no finished run",
+            path.display()
+        )));
+    }
+    for run in &manifest.runs {
+        if !folder.read_table::<Download>(run)?.is_empty() {
+            return Ok(Failure::bad_input(format_args!(
+                "{}: no breakdown was recorded; a scenario needs `breakdown = true` under \
+                 `[record]`, and `hopflow explain SCENARIO` runs one with it",
+                path.display()
+            )));
+        }
+    }
+    Ok(Failure::bad_input(format_args!(
+        "{}: no download that was requested after the warm-up was completed, so there is none to \
+         explain; needed is a longer `duration`, or smaller responses: endless ones are never complete",
+        path.display()
+    )))
 }
 
 /// The transports that are asked for.

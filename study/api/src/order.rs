@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use hopflow_lab::scenario::{InputError, Scenario};
+use hopflow_lab::scenario::{self, InputError, Scenario};
 
 /// How runs are made.
 #[derive(Clone, Debug, Default)]
@@ -59,13 +59,17 @@ impl Source {
         Self::Changed(Box::new(self), changes.to_vec())
     }
 
-    /// The scenario and its text, with circuits from a file if the order names one.
+    /// The scenario and its text, with circuits from a file if the order names one: the text, too, names
+    /// that file then.
     ///
     /// # Errors
     /// If there is none, or it is not valid, or what is changed in it means nothing with this order.
     pub fn load(&self, order: &Order) -> Result<(Scenario, String), InputError> {
         if order.seeds.is_some() {
             self.refuse_changes("seeds", "--seeds")?;
+        }
+        if order.circuits.is_some() {
+            self.refuse_changes("network.source", "--circuits")?;
         }
         let text = self.text()?;
         let parsed = Scenario::parse_with(&text, self.name(), order.circuits.as_deref());
@@ -79,10 +83,18 @@ impl Source {
                 same.unwrap_or(error)
             }
         })?;
+        let text = match &scenario.network.source {
+            Some(scenario::Source::Circuits(file)) if order.circuits.is_some() => {
+                let circuits = ("network.source.circuits".to_owned(), file.clone());
+                Scenario::with_values(&text, self.name(), &[circuits])?
+            }
+            _ => text,
+        };
         Ok((scenario, text))
     }
 
-    /// Refuses changes of a section, in whose place an option has something else.
+    /// Refuses changes in a section, such as `network.source`, in whose place an option has something
+    /// else.
     ///
     /// # Errors
     /// The first change that would have no effect.
@@ -90,11 +102,11 @@ impl Source {
         let Self::Changed(source, changes) = self else {
             return Ok(());
         };
-        let first = |key: &str| {
-            let first = key.split(['.', '[']).next().unwrap_or_default();
-            first.trim_matches('"') == section
+        let inside = |key: &str| {
+            let mut parts = key.split(['.', '[']).map(|part| part.trim_matches('"'));
+            section.split('.').all(|name| parts.next() == Some(name))
         };
-        if let Some((key, _)) = changes.iter().find(|(key, _)| first(key)) {
+        if let Some((key, _)) = changes.iter().find(|(key, _)| inside(key)) {
             let problem = format!("has no effect with {option}; allowed is one of both");
             return Err(InputError::at(format!("--set {key}"), problem));
         }
@@ -127,5 +139,81 @@ impl Source {
             Self::Text(_) => Self::TEXT,
             Self::Changed(source, _) => source.name(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_lab::run::Job;
+
+    use super::*;
+
+    const TEXT: &str = "name = \"x\" # of a paper\nduration = \"3 s\"\nseeds = 1\n\
+         [transports.vanilla]\n[network]\nsource = { circuits = \"none.dat\" }\n\
+         [[circuits]]\ncount = 2\npath = \"published\"\nworkload = \"bulk\"\n";
+
+    /// A file of circuits over three relays each.
+    fn circuits(folder: &Path) -> PathBuf {
+        let relay = |number: u32| format!("{number:040X} EU 500000");
+        let line = |n| format!("{n}\t{}\t{}\t{}\n", relay(n), relay(n + 10), relay(n + 20));
+        let file = folder.join("other circuits.dat");
+        std::fs::write(&file, (0..4).map(line).collect::<String>()).unwrap();
+        file
+    }
+
+    fn keys(scenario: Scenario) -> Vec<hopflow_results::RunKey> {
+        let jobs = Job::plan(&scenario.into(), "test").unwrap();
+        jobs.into_iter().map(|job| job.key).collect()
+    }
+
+    #[test]
+    fn the_text_names_the_circuits_with_which_runs_are_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = circuits(folder.path());
+        let order = Order {
+            circuits: Some(file.clone()),
+            ..Order::default()
+        };
+        let table = TEXT.replace(
+            "[network]\nsource = { circuits = \"none.dat\" }",
+            "[network.source]\ncircuits = 'none.dat'",
+        );
+        for text in [TEXT, &table] {
+            let source = Source::Text(text.to_owned());
+            let (scenario, found) = source.load(&order).unwrap();
+            let named = format!("\"{}\"", file.display());
+            let expected = text.replace("\"none.dat\"", &named);
+            assert_eq!(found, expected.replace("'none.dat'", &named));
+            let (again, same) = Source::Text(found.clone()).load(&Order::default()).unwrap();
+            assert_eq!(keys(again), keys(scenario));
+            assert_eq!(same, found);
+        }
+    }
+
+    #[test]
+    fn a_changed_source_of_circuits_is_refused_beside_a_file_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = circuits(folder.path());
+        let changed = |key: &str, value: &str| {
+            let changes = [(key.to_owned(), value.to_owned())];
+            Source::Text(TEXT.to_owned()).changed(&changes)
+        };
+        let order = Order {
+            circuits: Some(file.clone()),
+            ..Order::default()
+        };
+        let named = file.display().to_string();
+        for (key, value) in [
+            ("network.source.circuits", named.clone()),
+            ("\"network\".source", format!("{{ circuits = '{named}' }}")),
+        ] {
+            let source = changed(key, &value);
+            assert!(source.load(&Order::default()).is_ok(), "{key}");
+            let message = source.load(&order).unwrap_err().to_string();
+            let expected = format!("--set {key}: has no effect with --circuits; allowed is one");
+            assert!(message.starts_with(&expected), "{message}");
+        }
+        let other = changed("duration", "4 s").load(&order);
+        other.expect("other keys may change");
     }
 }

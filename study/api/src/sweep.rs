@@ -121,6 +121,10 @@ workload = { class = "bulk", response = "100 KiB" }
         let swept = sweep(&planned, &runner).unwrap();
         let document = page::page(&swept.picture, "hopflow sweep", "0");
         assert_eq!(document.sections.len(), 4);
+        let [hopflow_report::Block::Table(table)] = &document.sections[1].blocks[..] else {
+            panic!("no table of points");
+        };
+        assert!(table.caption.contains("the warm-up included"));
         let written = std::fs::read(&swept.page).unwrap();
         let results = &swept.finished.folder;
         let anew = crate::report::write_report(results).unwrap();

@@ -36,13 +36,20 @@ impl Requests<'_> {
 
     /// Times to last byte of the requests of circuits that are wanted, in seconds.
     pub fn last_bytes(&self, wanted: impl Fn(u32, Class) -> bool) -> Vec<Lasted> {
+        let all = self.each_last_byte();
+        let all = all.filter(|(circuit, class, _)| wanted(*circuit, *class));
+        all.map(|(_, _, lasted)| lasted).collect()
+    }
+
+    /// Times to last byte of all requests, in seconds, each with the circuit's number and class.
+    pub fn each_last_byte(&self) -> impl Iterator<Item = (u32, Class, Lasted)> {
         let complete = self.downloads.iter();
-        let complete = complete.filter(|it| wanted(it.circuit, it.class));
-        let open = self.open.iter().filter(|it| wanted(it.circuit, it.class));
-        let complete = complete.map(|it| Lasted::ended(it.ttlb_s));
-        let open = open.map(|it| Lasted::open(it.waited_s));
-        let failed = self.failed(&wanted).map(broken_off);
-        complete.chain(open).chain(failed).collect()
+        let complete = complete.map(|it| (it.circuit, it.class, Lasted::ended(it.ttlb_s)));
+        let open = self.open.iter();
+        let open = open.map(|it| (it.circuit, it.class, Lasted::open(it.waited_s)));
+        let failed = self.failed(|_, _| true);
+        let failed = failed.map(|it| (it.circuit, it.class, broken_off(it)));
+        complete.chain(open).chain(failed)
     }
 
     /// Those that were broken off and would have ended.

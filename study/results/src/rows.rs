@@ -388,12 +388,12 @@ row! {
         pub name: String,
         /// The direction.
         pub direction: Direction,
-        /// Packets dropped at the queue or lost.
+        /// Packets dropped at the queue or lost, in the whole run, the warm-up included.
         pub drops: u64,
-        /// Bytes carried, headers included.
+        /// Bytes carried in the whole run, the warm-up included, with headers; empty for `down`.
         pub bytes: Option<u64>,
         /// Share of the link's rate before faults that was used by what was delivered; packets that were lost on the
-        /// link are not in it. The mean over the whole run, the warm-up included, 1 at most.
+        /// link are not in it. The mean over the whole run, the warm-up included, 1 at most; empty for `down`.
         pub utilisation: Option<f64>,
     }
 }

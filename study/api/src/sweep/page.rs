@@ -146,7 +146,8 @@ fn points(picture: &Picture) -> Section {
             "Means over networks; ± bounds the 95 % interval of the point’s ratio to the mean \
                   of all points on the same network. Loss counts packets that links dropped and \
                   cells that relays dropped; friendliness is the goodput of another application's \
-                  TCP connection relative to its max-min fair share."
+                  TCP connection relative to its max-min fair share. Latency and loss are of the \
+                  whole run, the warm-up included; all else is of what follows the warm-up."
                 .to_owned(),
         columns,
         rows: picture.points.iter().map(row).collect(),

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hopflow_results::{Class, Fault};
+use hopflow_stats::{End, Lasted, Survival};
 
 use super::curves::{binned, chart, line};
 use super::detail::{Course, Detail};
 use super::faults;
-use super::load::{OverTime, Transport};
+use super::load::{OverTime, Run, Transport};
 use crate::model::{Along, Axis, Block, Chart, Choice, Choices, Point, Reference, Section, Series};
 use crate::text::significant;
 
@@ -23,10 +24,18 @@ struct Chosen {
 /// What a circuit got, by which circuits of a class are ranked.
 #[derive(Clone, Copy)]
 struct Got {
-    /// Seconds that a download took, mean over downloads, unless no circuit of the class had any.
-    seconds: Option<f64>,
+    /// How long a download took, unless there was none or no circuit of the class completed any.
+    took: Option<Took>,
     /// Bytes of data per second.
     goodput: f64,
+}
+
+/// How long a download took, in the mean.
+#[derive(Clone, Copy)]
+struct Took {
+    seconds: f64,
+    /// Whether all were complete; else it took at least as long.
+    complete: bool,
 }
 
 /// The circuits that are shown.
@@ -62,10 +71,11 @@ pub(super) fn section(detail: &Detail, transports: &[Transport]) -> Section {
     };
     Section::new("Single circuits", blocks).with_prose(format!(
         "The same users under each transport, in network {}: of each class the slowest circuit, the \
-         one in the middle and the fastest, by the mean time of their downloads over the \
-         transports, or by goodput where downloads do not end. Delivered is what arrived since the \
-         start of the run; waiting are the cells in the queues of the circuit at all nodes; the \
-         window is the smallest of its hops.",
+         one in the middle and the fastest, by the time to last byte of their downloads, the mean of \
+         the means under each transport. Downloads that did not finish took at least as long as they waited; \
+         where none finished, goodput decides. Delivered is what arrived since the start of the \
+         run; waiting are the cells in the queues of the circuit at all nodes; the window is the \
+         smallest of its hops.",
         detail.network
     ))
 }
@@ -73,18 +83,13 @@ pub(super) fn section(detail: &Detail, transports: &[Transport]) -> Section {
 /// The slowest circuit of a class, the one in the middle and the fastest, as far as they differ.
 fn choose(detail: &Detail, transports: &[Transport], class: Class) -> Vec<Chosen> {
     let mut circuits: Vec<(u32, Got)> = got(detail, transports, class).into_iter().collect();
-    let timed = circuits.iter().any(|(_, got)| got.seconds.is_some());
-    // A circuit that completed nothing is slower than any that did.
-    let slowness = |got: &Got| {
-        if timed {
-            got.seconds.unwrap_or(f64::INFINITY)
-        } else {
-            -got.goodput
-        }
-    };
-    circuits.sort_by(|a, b| {
-        let order = slowness(&b.1).total_cmp(&slowness(&a.1));
-        order.then(a.0.cmp(&b.0))
+    let timed = circuits.iter().any(|(_, got)| got.took.is_some());
+    // A circuit without a download is slower than any that has one.
+    let seconds = |got: &Got| got.took.map_or(f64::INFINITY, |took| took.seconds);
+    circuits.sort_by(|(a, first), (b, second)| {
+        let order = seconds(second).total_cmp(&seconds(first));
+        let order = order.then(first.goodput.total_cmp(&second.goodput));
+        order.then(a.cmp(b))
     });
     let Some(last) = circuits.len().checked_sub(1) else {
         return Vec::new();
@@ -96,9 +101,12 @@ fn choose(detail: &Detail, transports: &[Transport], class: Class) -> Vec<Chosen
     };
     let chosen = |(name, place): (&str, usize)| {
         let (circuit, got) = circuits[place];
-        let value = match got.seconds {
-            Some(seconds) => format!("{} s a download", significant(seconds)),
-            None if timed => "no download was complete".to_owned(),
+        let value = match got.took {
+            Some(took) => {
+                let bound = if took.complete { "" } else { "at least " };
+                format!("{bound}{} s a download", significant(took.seconds))
+            }
+            None if timed => "no download".to_owned(),
             None => format!("{} kB/s", significant(got.goodput / 1e3)),
         };
         Chosen {
@@ -111,31 +119,70 @@ fn choose(detail: &Detail, transports: &[Transport], class: Class) -> Vec<Chosen
 
 /// What each circuit of a class got that was recorded over time, mean over transports.
 fn got(detail: &Detail, transports: &[Transport], class: Class) -> BTreeMap<u32, Got> {
-    let mut goodputs: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-    let mut times: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-    let add = |sums: &mut BTreeMap<u32, (f64, f64)>, circuit, value| {
-        let (sum, count) = sums.entry(circuit).or_default();
-        *sum += value;
-        *count += 1.0;
-    };
+    let mut goodputs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for (_, run) in detail.runs(transports) {
         let of_class = run.circuits.iter().filter(|circuit| circuit.class == class);
         for circuit in of_class.filter(|circuit| detail.recorded.contains(&circuit.circuit)) {
-            add(&mut goodputs, circuit.circuit, circuit.goodput_bytes_per_s);
-        }
-        for download in &run.downloads {
-            add(&mut times, download.circuit, download.ttlb_s);
+            let goodputs = goodputs.entry(circuit.circuit).or_default();
+            goodputs.push(circuit.goodput_bytes_per_s);
         }
     }
-    let mean = |(sum, count): &(f64, f64)| sum / count;
-    let of = |(circuit, goodput): (u32, (f64, f64))| {
-        let got = Got {
-            seconds: times.get(&circuit).map(mean),
-            goodput: mean(&goodput),
-        };
-        (circuit, got)
+    let times = times(detail, transports, class);
+    let of = |(circuit, goodputs): (u32, Vec<f64>)| {
+        let took = times.get(&circuit).map(|under| Took {
+            seconds: mean(under.iter().map(|took| took.seconds)),
+            complete: under.iter().all(|took| took.complete),
+        });
+        let goodput = mean(goodputs.into_iter());
+        (circuit, Got { took, goodput })
     };
     goodputs.into_iter().map(of).collect()
+}
+
+/// How long a download of each circuit took under each transport, in the mean; nothing if no download
+/// of the class was complete.
+fn times(detail: &Detail, transports: &[Transport], class: Class) -> BTreeMap<u32, Vec<Took>> {
+    let mut times: BTreeMap<u32, Vec<Took>> = BTreeMap::new();
+    let completed = |run: &Run| run.downloads.iter().any(|it| it.class == class);
+    if !detail.runs(transports).any(|(_, run)| completed(run)) {
+        return times;
+    }
+    for (_, run) in detail.runs(transports) {
+        for (circuit, lasted) in by_circuit(run, class) {
+            let complete = lasted.iter().all(|lasted| lasted.end == End::Seen);
+            if let Some(survival) = Survival::of(lasted) {
+                let seconds = survival.mean_or_more();
+                let of_circuit = times.entry(circuit).or_default();
+                of_circuit.push(Took { seconds, complete });
+            }
+        }
+    }
+    times
+}
+
+/// How long the downloads of each circuit of a class lasted. Those that will never end count as the
+/// longest of all circuits: a circuit that was closed early must not look fast.
+fn by_circuit(run: &Run, class: Class) -> BTreeMap<u32, Vec<Lasted>> {
+    let requests = run.requests();
+    let of_class = || requests.each_last_byte().filter(|(_, of, _)| *of == class);
+    let longest = of_class()
+        .map(|(_, _, lasted)| lasted.time)
+        .fold(0.0, f64::max);
+    let mut by_circuit: BTreeMap<u32, Vec<Lasted>> = BTreeMap::new();
+    for (circuit, _, lasted) in of_class() {
+        let lasted = match lasted.end {
+            End::Never => Lasted::never(longest),
+            End::Seen | End::Unseen => lasted,
+        };
+        by_circuit.entry(circuit).or_default().push(lasted);
+    }
+    by_circuit
+}
+
+/// The mean of one number or more.
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
 }
 
 /// The path of a circuit, if it is known, and what it got under each transport.
@@ -243,4 +290,140 @@ fn faults_on<'t>(detail: &Detail, transports: &'t [Transport], circuit: u32) -> 
     };
     let on_path = |fault: &&Fault| names.is_empty() || names.contains(&*fault.name);
     run.faults.iter().filter(on_path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_results::{Circuit, Class::Web, Download, FailCause, Failure, OpenRequest};
+
+    use super::*;
+
+    fn circuit(circuit: u32, goodput: f64) -> Circuit {
+        Circuit {
+            circuit,
+            hops: 3,
+            class: Web,
+            packaged_bytes: 0,
+            delivered_bytes: 0,
+            rate_bytes_per_s: goodput,
+            goodput_bytes_per_s: goodput,
+            fair_bytes_per_s: None,
+            bottleneck: None,
+            backlog_mean_bytes: None,
+            latency_mean_s: None,
+            latency_p50_s: None,
+            latency_p95_s: None,
+            closed: false,
+        }
+    }
+
+    fn downloads(circuit: u32, ttlb_s: f64, count: u32) -> impl Iterator<Item = Download> {
+        (0..count).map(move |request| Download {
+            circuit,
+            class: Web,
+            request,
+            start_s: 0.0,
+            ttfb_s: 0.1,
+            ttlb_s,
+            bytes: 1000,
+        })
+    }
+
+    fn open(circuit: u32, waited_s: f64) -> OpenRequest {
+        OpenRequest {
+            circuit,
+            class: Web,
+            request: 1,
+            start_s: 5.0,
+            waited_s,
+            ttfb_s: None,
+            bytes: 0,
+        }
+    }
+
+    /// What is said of the circuits 0, 1 and so on of as many goodputs.
+    fn labels(goodputs: &[f64], runs: Vec<Run>) -> Vec<String> {
+        let circuits: Vec<_> = (0..).zip(goodputs).map(|(n, of)| circuit(n, *of)).collect();
+        let transport = |mut run: Run| {
+            run.circuits.clone_from(&circuits);
+            Transport {
+                label: String::new(),
+                colour: 0,
+                runs: vec![run],
+            }
+        };
+        let transports: Vec<_> = runs.into_iter().map(transport).collect();
+        let detail = Detail {
+            recorded: (0..circuits.len() as u32).collect(),
+            ..Detail::default()
+        };
+        let chosen = choose(&detail, &transports, Web);
+        chosen.into_iter().map(|chosen| chosen.label).collect()
+    }
+
+    #[test]
+    fn a_circuit_that_hangs_or_is_closed_after_a_quick_page_is_not_the_fastest() {
+        let quick = [downloads(0, 0.5, 1), downloads(2, 0.3, 1)];
+        let closed = Failure {
+            circuit: 2,
+            class: Web,
+            request: 1,
+            start_s: 5.0,
+            end_s: 5.1,
+            ttfb_s: None,
+            bytes: 0,
+            endless: false,
+            cause: FailCause::Closed,
+        };
+        let run = Run {
+            downloads: quick
+                .into_iter()
+                .flatten()
+                .chain(downloads(1, 1.0, 9))
+                .collect(),
+            open: vec![open(0, 55.5)],
+            failed: vec![closed],
+            ..Run::default()
+        };
+        assert_eq!(
+            labels(&[1e3; 3], vec![run]),
+            [
+                "Slowest web circuit (0): at least 28.0 s a download",
+                "Middle web circuit (2): at least 27.9 s a download",
+                "Fastest web circuit (1): 1.00 s a download",
+            ]
+        );
+    }
+
+    #[test]
+    fn transports_weigh_alike_however_many_downloads_they_have() {
+        let run = |first, many, second| Run {
+            downloads: downloads(0, first, many)
+                .chain(downloads(1, second, 1))
+                .collect(),
+            ..Run::default()
+        };
+        assert_eq!(
+            labels(&[1e3; 2], vec![run(1.0, 9, 3.0), run(5.0, 1, 2.0)]),
+            [
+                "Slowest web circuit (0): 3.00 s a download",
+                "Fastest web circuit (1): 2.50 s a download",
+            ]
+        );
+    }
+
+    #[test]
+    fn where_no_download_is_complete_goodput_decides() {
+        let run = Run {
+            open: vec![open(0, 10.0), open(1, 50.0)],
+            ..Run::default()
+        };
+        assert_eq!(
+            labels(&[1e3, 2e3], vec![run]),
+            [
+                "Slowest web circuit (0): 1.00 kB/s",
+                "Fastest web circuit (1): 2.00 kB/s",
+            ]
+        );
+    }
 }
