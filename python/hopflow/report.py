@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat, get_args
 
+from hopflow import _files
 from hopflow._binding import native
 from hopflow._claims import being_made, claimed_for
 from hopflow._errors import HopflowError
@@ -116,8 +117,16 @@ def figures(text: str, faint: bool = False) -> Special:
     return Special({"faint" if faint else "figures": text})
 
 
-def interval(mean: float, low: float, high: float, digits: int = 3) -> Special:
-    """A cell of a number with an interval that need not be symmetric, `digits` places each."""
+def interval(mean: float, low: float, high: float, digits: int = 3) -> Special | None:
+    """A cell of a number with an interval that need not be symmetric, `digits` places each.
+
+    Without an interval that is finite it is the number alone; a number that is not finite is
+    missing.
+    """
+    if not math.isfinite(mean):
+        return None
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return figures(f"{mean:.{digits}f}")
     return figures(f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]")
 
 
@@ -314,32 +323,35 @@ def add_section(folder: str | os.PathLike[str], section: Section, name: str | No
 
     Raises:
         HopflowError: The folder holds no results, the name is empty or has other characters than
-            lower-case letters, digits and hyphens, or a file cannot be written.
+            lower-case letters, digits and hyphens, something in the section has no known form, or a
+            file cannot be written. Sections are then as they were.
     """
     folder = Path(folder)
     if name is None:
         name = re.sub(r"[^a-z0-9]+", "-", section.heading.lower()).strip("-")
-    if not re.fullmatch(r"[a-z0-9-]+", name):
-        raise HopflowError(
-            f"the section {section.heading!r} has the name {name!r}; allowed are lower-case "
-            "letters, digits and hyphens: give one as `name`"
-        )
+    path = _section_file(folder, name)
     _ = Results(folder).manifest
     text = json.dumps(section.form(), allow_nan=False, ensure_ascii=False)
-    path = _section_file(folder, name)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        before = path.read_bytes() if path.is_file() else None
+        _files.replace(path, text.encode())
     except OSError as error:
         raise HopflowError(f"the section cannot be written: {error}") from error
-    return native().write_report(folder)
+    try:
+        return native().write_report(folder)
+    except BaseException:
+        if before is None:
+            path.unlink(missing_ok=True)
+        else:
+            _files.replace(path, before)
+        raise
 
 
 def remove_section(folder: str | os.PathLike[str], name: str) -> None:
     """Removes a section from the report of a result folder, if there is one of this name.
 
     Raises:
-        HopflowError: The report cannot be written.
+        HopflowError: It is no name of a section, or the report cannot be written.
     """
     path = _section_file(Path(folder), name)
     if path.is_file():
@@ -348,6 +360,11 @@ def remove_section(folder: str | os.PathLike[str], name: str) -> None:
 
 
 def _section_file(folder: Path, name: str) -> Path:
+    if not re.fullmatch(r"[a-z0-9-]+", name):
+        raise HopflowError(
+            f"a section has the name {name!r}; allowed are lower-case letters, digits and hyphens: "
+            "give such a one as `name`"
+        )
     return folder / "sections" / f"{name}.json"
 
 

@@ -21,6 +21,7 @@ from hopflow.report import (
     figures,
     interval,
     label,
+    remove_section,
     verdict,
 )
 
@@ -122,6 +123,49 @@ def test_a_section_needs_results_and_a_name(results: hopflow.Results, tmp_path: 
     for heading, name in (("Ω", None), ("Mine", ""), ("Mine", "../mine")):
         with pytest.raises(hopflow.HopflowError, match="lower-case letters, digits and hyphens"):
             add_section(str(results.folder), Section(heading), name)
+
+
+def test_a_section_that_cannot_be_shown_leaves_the_report_as_it_was(
+    results: hopflow.Results,
+) -> None:
+    from hopflow.cli import main
+
+    wrong = Section("Mine").table(["a"], [[verdict("good")]])
+    file = results.folder / "sections" / "mine.json"
+    with pytest.raises(hopflow.HopflowError, match="no verdict"):
+        add_section(results.folder, wrong)
+    assert not file.exists()
+    right = Section("Mine").table(["a"], [[verdict("reproduced")]])
+    page = add_section(results.folder, right).read_text()
+    before = file.read_bytes()
+    with pytest.raises(hopflow.HopflowError, match="no verdict"):
+        add_section(results.folder, wrong)
+    assert file.read_bytes() == before
+    assert main(["report", str(results.folder)]) == 0
+    assert results.report.read_text() == page
+    remove_section(results.folder, "mine")
+    assert not file.exists() and "Mine</h2>" not in results.report.read_text()
+
+
+def test_only_sections_are_removed(results: hopflow.Results) -> None:
+    other = results.folder / "x.json"
+    other.write_text("{}")
+    for name in ("../x", "", "/x", "a.b"):
+        with pytest.raises(hopflow.HopflowError, match="lower-case letters, digits and hyphens"):
+            remove_section(results.folder, name)
+    assert other.exists()
+    other.unlink()
+
+
+def test_an_interval_that_is_not_finite_is_missing(tmp_path: Path) -> None:
+    assert interval(math.nan, math.nan, math.nan) is None
+    assert interval(math.inf, 0.0, 1.0) is None
+    assert interval(0.5, 0.25, math.inf) == figures("0.500")
+    assert interval(0.5, math.nan, math.nan, 1) == figures("0.5")
+    rows = [["a", interval(math.nan, 0.0, 1.0)], ["b", interval(0.5, 0.25, 0.75)]]
+    written = _page_of(Section("S").table(["of", "AUC"], rows)).write(tmp_path)
+    text = written.read_text()
+    assert "nan" not in text and "0.500 [0.250, 0.750]" in text
 
 
 def test_a_page_does_not_replace_that_of_an_experiment(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hopflow._errors import HopflowError
 from hopflow._extra import call
 from hopflow.campaign import folder
 from hopflow.campaign.chunks import Made, Order, Setting, identity, make
-from hopflow.campaign.definition import DEFAULT_TABLES, define
+from hopflow.campaign.definition import DEFAULT_TABLES, check_type, define
 from hopflow.campaign.points import Checked, Point, checked, points
 from hopflow.campaign.pools import LocalPool, Pool
 from hopflow.campaign.results import CampaignResults
@@ -72,6 +72,7 @@ class Campaign:
         Raises:
             HopflowError: Something is unknown, cannot be run, or does not fit.
         """
+        check_type("out", out)
         self.definition = define(
             scenario,
             vary=vary,
@@ -142,9 +143,11 @@ class Campaign:
 
         Raises:
             HopflowError: Points cannot be run, the folder holds something else, a worker has
-                another build, or the time is over before everything is known.
+                another build, `hours` is no number above zero, or the time is over before
+                everything is known.
             KeyboardInterrupt: The user pressed Ctrl-C; what is made is kept.
         """
+        check_type("hours", hours)
         state = self._state()
         if client is None:
             pool: Pool = LocalPool(cores)
@@ -244,27 +247,57 @@ def read_campaign(path: str | os.PathLike[str], **options: Any) -> Campaign:
             dict of `networks` are added to them.
 
     Raises:
-        HopflowError: The file cannot be read, or something in it is unknown.
+        HopflowError: The file cannot be read, or something in it is unknown or cannot be.
     """
     from hopflow._scenario import read_scenario
 
     content = read_scenario(os.fspath(path))
-    table = dict(content.pop("campaign", {}))
+    table = content.pop("campaign", {})
+    if not isinstance(table, dict):
+        raise HopflowError(f"{path}: campaign: it is {table!r}; allowed is one table [campaign]")
     allowed = [name for name in inspect.signature(Campaign).parameters]
     for key in table:
         if key not in allowed:
             raise HopflowError(f"{path}: campaign.{key} is unknown; allowed: {', '.join(allowed)}")
-    scenario = table.pop("scenario", None)
-    if scenario is not None:
-        if content:
-            raise HopflowError(
-                f"{path}: campaign.scenario is {scenario!r}, but the file holds a scenario itself "
-                f"({', '.join(content)}); allowed is one of both"
-            )
-        beside = Path(path).parent / scenario
-        content = read_scenario(str(beside) if beside.is_file() else scenario)
+    name, source = table.pop("scenario", None), path
+    if name is not None:
+        source = _named(name, path, content)
+        content = read_scenario(str(source))
+    try:
+        return Campaign(content, **_with_options(table, options))
+    except HopflowError as error:
+        key = str(error).partition(":")[0]
+        if options.get(key):
+            raise
+        where = f"{path}: campaign." if key in table else f"{source}: "
+        raise HopflowError(f"{where}{error}") from error
+
+
+def _named(
+    scenario: Any, path: str | os.PathLike[str], content: Mapping[str, Any]
+) -> str | os.PathLike[str]:
+    """The scenario that a file names: a file beside it or another, or a built-in one."""
+    if not isinstance(scenario, str):
+        raise HopflowError(
+            f"{path}: campaign.scenario: it is {scenario!r}; allowed is the name of a built-in "
+            "scenario, or a file"
+        )
+    if content:
+        raise HopflowError(
+            f"{path}: campaign.scenario is {scenario!r}, but the file holds a scenario itself "
+            f"({', '.join(content)}); allowed is one of both"
+        )
+    beside = Path(path).parent / scenario
+    return beside if beside.is_file() else scenario
+
+
+def _with_options(own: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a table says, with the options that replace it or are added to it."""
+    table = dict(own)
     for name, value in options.items():
         if name in ("vary", "precision"):
+            check_type(name, table.get(name))
+            check_type(name, value)
             table[name] = {**table.get(name, {}), **(value or {})}
         elif name == "networks" and isinstance(value, Mapping):
             before = table.get(name, {})
@@ -274,7 +307,7 @@ def read_campaign(path: str | os.PathLike[str], **options: Any) -> Campaign:
             }
         elif value is not None:
             table[name] = value
-    return Campaign(content, **table)
+    return table
 
 
 def scenario_text(point: Point) -> str:

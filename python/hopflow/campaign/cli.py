@@ -66,7 +66,7 @@ def reproduce(arguments: Sequence[str]) -> int:
     """
     options, others = _paper_parser().parse_known_args(arguments)
     name: str = options.experiment
-    orders = order_for("", options.out, options.seeds, options.circuits, None)
+    orders = order_for("", options.out, options.seeds, options.circuits, options.threads)
     folders = papers.in_folders(name, orders)
     watch = Watch(None)
     with cluster(options) as client:
@@ -81,6 +81,8 @@ def reproduce(arguments: Sequence[str]) -> int:
         others += ["--seeds", str(options.seeds)]
     if options.circuits is not None:
         others += ["--circuits", str(options.circuits)]
+    if options.threads is not None:
+        others += ["--threads", str(options.threads)]
     module = native()
     program = Path(module.__file__)
     if name == papers.ALL and not lacking:
@@ -133,7 +135,7 @@ def _show_results(results: CampaignResults) -> None:
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for text in given:
         # The last `=`: keys that change together have one between them.
         key, equals, value = text.rpartition("=")
@@ -142,7 +144,12 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
                 f"{option}: it is {text!r}; allowed is KEY=VALUES, such as "
                 "'network.bucket.rate=1MB/s,2MB/s' or 'circuits[1].count=5..40:4'"
             )
-        found[key.strip()] = value.strip()
+        key, value = key.strip(), value.strip()
+        if key in found:
+            all_values = f"{found[key]},{value}"
+            values = f", with all values: {all_values}" if option == "--vary" else ""
+            raise HopflowError(f"{option}: {key} is given twice; allowed is once{values}")
+        found[key] = value
     return found
 
 
@@ -154,8 +161,16 @@ def _networks(first: int | None, most: int | None) -> dict[str, int] | None:
 
 @contextlib.contextmanager
 def cluster(options: argparse.Namespace) -> Iterator[Any]:
-    """A client of the cluster that is asked for; `None`: this machine's cores."""
+    """A client of the cluster that is asked for; `None`: this machine's cores.
+
+    Raises:
+        HopflowError: There is no such cluster, it cannot be started, or it has options and no name.
+    """
     if options.cluster is None:
+        if options.cluster_option:
+            raise HopflowError(
+                f"--cluster-option: needs --cluster; it is {options.cluster_option[0]!r}"
+            )
         yield None
         return
     with call("hopflow.campaign.clusters:client", options, extra="campaign") as client:
@@ -221,6 +236,7 @@ def _paper_parser() -> argparse.ArgumentParser:
     add("--out", metavar="DIR", help="folder that all workers reach [results]")
     add("--seeds", type=int, metavar="N", help="networks, in place of the experiments' own number")
     add("--circuits", metavar="FILE", help="circuits in place of the file that is named")
+    add("--threads", type=int, metavar="N", help="threads of this machine, which measures the runs")
     _add_cluster(parser)
     return parser
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import numbers
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +17,7 @@ from hopflow._errors import HopflowError
 from hopflow._runs import plain
 from hopflow._scenario import read_scenario
 from hopflow.campaign.design import Parameter, parameters
+from hopflow.campaign.keys import segments
 from hopflow.campaign.stopping import Target
 from hopflow.campaign.values import quantity
 
@@ -128,34 +132,23 @@ def define(
     Raises:
         HopflowError: Something is unknown or cannot be.
     """
+    check_type("vary", vary)
+    check_type("precision", precision)
+    check_type("transports", transports)
+    check_type("design", design)
+    check_type("tables", tables)
+    check_type("confidence", confidence)
     content = _scenario(scenario)
-    if "campaign" in content:
-        raise HopflowError(
-            "campaign: Campaign takes scenarios; hopflow.campaign.read_campaign reads this table"
-        )
-    if "branch" in content:
-        raise HopflowError(
-            "branch: it has variants, and campaigns make no runs of these; allowed is a scenario "
-            "without this table (hopflow run runs variants)"
-        )
-    if not isinstance(content.get("name"), str):
-        raise HopflowError(
-            f"name: the scenario has {content.get('name')!r}; allowed is a name: folders are "
-            "called after it"
-        )
+    _check_scenario(content)
     count = content.pop("seeds", None)
-    if networks is None and isinstance(count, list):
-        raise HopflowError(
-            f"seeds: it is {count}; a campaign makes networks with the seeds from 1 on; allowed is "
-            "their number, here or as `networks`"
-        )
+    _check_seeds(count, networks is not None)
     if transports is not None:
         content["transports"] = _transports(content.get("transports", {}), transports)
     labels = list(content.get("transports", {}))
     if not labels:
         raise HopflowError("transports: the scenario has none; allowed are one or more")
     varied = parameters(vary or {})
-    _check_transports(varied, labels)
+    _check_keys(varied, labels)
     if baseline is None:
         baseline = labels[0]
     _check_settings(baseline, labels, confidence, runs)
@@ -170,12 +163,104 @@ def define(
         baseline=baseline,
         networks=_networks(networks, count, bool(targets), content),
         tables=tuple(sorted(set(tables))),
-        confidence=confidence,
+        confidence=float(confidence),
         runs=runs,
         skip=skip,
     )
     _check_tables(definition)
     return definition
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+
+
+def _are_names(value: Any) -> bool:
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return is_list and all(isinstance(name, str) for name in value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "vary": (
+        lambda value: value is None or _is_table(value),
+        'a table of values by key, such as "circuits[0].count" = "2..6"',
+    ),
+    "precision": (
+        lambda value: value is None or _is_table(value),
+        'a table of widths by quantity, such as web_ttlb_median = "5 %"',
+    ),
+    "transports": (
+        lambda value: value is None or _are_names(value),
+        'a list of names, such as ["vanilla", "backtap"]',
+    ),
+    "design": (lambda value: isinstance(value, str), 'text, such as "grid" or "sobol:64"'),
+    "tables": (_are_names, f"a list of names, such as {json.dumps(DEFAULT_TABLES)}"),
+    "confidence": (_is_number, "a number from 0.5 to below 1"),
+    "hours": (
+        lambda value: value is None or (_is_number(value) and 0.0 < value < math.inf),
+        "a number above zero",
+    ),
+    "out": (
+        lambda value: value is None or isinstance(value, str | os.PathLike),
+        "a folder or a URL",
+    ),
+}
+
+
+def check_type(name: str, value: Any) -> None:
+    """Checks that an option of a campaign is of its type.
+
+    Raises:
+        HopflowError: It is not; the message says what is allowed.
+    """
+    fits, allowed = _TYPES[name]
+    if not fits(value):
+        raise HopflowError(f"{name}: it is {value!r}; allowed is {allowed}")
+
+
+def _check_scenario(content: Mapping[str, Any]) -> None:
+    """Refuses scenarios that are none of a campaign."""
+    if "campaign" in content:
+        raise HopflowError(
+            "campaign: Campaign takes scenarios; hopflow.campaign.read_campaign reads this table"
+        )
+    if "branch" in content:
+        raise HopflowError(
+            "branch: it has variants, and campaigns make no runs of these; allowed is a scenario "
+            "without this table (hopflow run runs variants)"
+        )
+    if not isinstance(content.get("name"), str):
+        raise HopflowError(
+            f"name: the scenario has {content.get('name')!r}; allowed is a name: folders are "
+            "called after it"
+        )
+    if not isinstance(content.get("transports", {}), Mapping):
+        raise HopflowError(
+            f"transports: the scenario has {content['transports']!r}; allowed are tables such as "
+            "[transports.vanilla]"
+        )
+
+
+def _check_seeds(seeds: Any, is_replaced: bool) -> None:
+    """Refuses seeds of a scenario that are none, and lists unless `networks` says how many."""
+    if isinstance(seeds, list) and not is_replaced:
+        raise HopflowError(
+            f"seeds: it is {seeds}; a campaign makes networks with the seeds from 1 on; allowed is "
+            "their number, here or as `networks`"
+        )
+    if seeds is None:
+        return
+    listed, least = (seeds, 0) if isinstance(seeds, list) else ([seeds], 1)
+    known = [it for it in listed if type(it) is int and it >= least]
+    if not known or len(known) < len(listed):
+        raise HopflowError(
+            f"seeds: it is {seeds!r}; allowed is a number of networks from 1 on (with `networks` "
+            "also a list of seeds, which is not used)"
+        )
 
 
 def _check_settings(
@@ -220,14 +305,28 @@ def _scenario(scenario: Any) -> dict[str, Any]:
 
 def _transports(own: Mapping[str, Any], labels: Sequence[str]) -> dict[str, Any]:
     """Transports by label: the scenario's own, others as presets."""
-    if isinstance(labels, str) or not labels:
+    if not labels:
         raise HopflowError(f"transports: it is {labels!r}; allowed is a list of names")
+    for label in labels:
+        if labels.count(label) > 1:
+            raise HopflowError(f"transports: {label!r} is listed twice; allowed is once")
     return {label: own.get(label, {}) for label in labels}
 
 
-def _check_transports(varied: Sequence[Parameter], labels: Sequence[str]) -> None:
+_NOT_VARIED = {
+    "seeds": "campaigns make networks with the seeds from 1 on; allowed is their number "
+    "as `networks`",
+    "branch": "campaigns make no runs of variants; allowed are other keys",
+}
+
+
+def _check_keys(varied: Sequence[Parameter], labels: Sequence[str]) -> None:
+    """Refuses keys that play no part in a campaign, and those of transports that it has not."""
     for parameter in varied:
         for key in parameter.keys:
+            reason = _NOT_VARIED.get(segments(key)[0])
+            if reason is not None:
+                raise HopflowError(f"vary: {key}: {reason}")
             match = re.match(r"transports\.(?:([A-Za-z0-9_-]+)|\"([^\"]+)\")", key)
             label = match and (match[1] or match[2])
             if label is not None and label not in labels:
@@ -251,16 +350,19 @@ def _targets(precision: Mapping[str, Any]) -> tuple[Target, ...]:
 _SUFFIXES = {"seconds": "_s", "bytes": "_bytes", "bytes per second": "_bytes_per_s", "": ""}
 
 
+_PERCENT = re.compile(r"\s*([0-9]+\.?[0-9]*|\.[0-9]+)\s*%\s*")
+
+
 def _target(name: str, given: Any, unit: str) -> Target:
-    percent = re.fullmatch(r"\s*([0-9.]+)\s*%\s*", given) if isinstance(given, str) else None
-    if percent is not None and float(percent[1]) > 0.0:
+    percent = _PERCENT.fullmatch(given) if isinstance(given, str) else None
+    if percent is not None and 0.0 < float(percent[1]) < math.inf:
         return Target(name, float(percent[1]) / 100.0, relative=True)
     found = quantity(given)
     fits = found is not None and found.suffix in (_SUFFIXES[unit], "")
-    if found is None or not fits or found.base <= 0.0:
+    if found is None or not fits or not 0.0 < found.base < math.inf:
         raise HopflowError(
             f"precision: {name}: it is {given!r}; allowed are a share of the baseline's mean such "
-            f'as "5 %", and a number above zero{f" in {unit}" if unit else ""}'
+            f'as "5 %", and a finite number above zero{f" in {unit}" if unit else ""}'
         )
     return Target(name, found.base)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hopflow._errors import HopflowError
-from hopflow.campaign.values import Span, Value, column_type, read_values
+from hopflow.campaign.values import MOST, Span, Value, column_type, read_values
 
 Settings = tuple[Value, ...]
 """A value of each parameter."""
@@ -82,7 +83,7 @@ def settings(parameters: Sequence[Parameter], design: str) -> list[Settings]:
             space, drawn with seed 0 unless `:seed=S` follows.
 
     Raises:
-        HopflowError: There is no such design.
+        HopflowError: There is no such design, or it has no points or too many.
     """
     match = _DESIGN.fullmatch(design)
     if match is None or (match["name"] != "grid") != (match["count"] is not None):
@@ -90,10 +91,18 @@ def settings(parameters: Sequence[Parameter], design: str) -> list[Settings]:
             f"design: it is {design!r}; allowed: grid, sobol:N, latin-hypercube:N (and :seed=S)"
         )
     if match["name"] == "grid":
-        return list(itertools.product(*(parameter.listed() for parameter in parameters)))
+        listed = [parameter.listed() for parameter in parameters]
+        _check_number(math.prod(map(len, listed)), design)
+        return list(itertools.product(*listed))
+    _check_number(int(match["count"]), design)
     if not parameters:
         raise HopflowError(f"design: it is {design!r}; allowed only where parameters vary")
     return _sampled(parameters, match["name"], int(match["count"]), int(match["seed"] or 0))
+
+
+def _check_number(points: int, design: str) -> None:
+    if not 1 <= points <= MOST:
+        raise HopflowError(f"design: {design} has {points} points; allowed are 1 to {MOST}")
 
 
 def _sampled(parameters: Sequence[Parameter], method: str, count: int, seed: int) -> list[Settings]:

@@ -68,9 +68,16 @@ def claim(store: Store, definition: Definition, build: str, contents: Contents) 
             f"{store.url} holds something else, which is left as it is; allowed is a folder "
             "that is new, empty, or holds the same campaign: choose another (`out`)"
         )
-    _check_same(store, json.loads(found), wanted)
     asked = _request(definition, contents)
-    _check_requests(store, asked)
+    try:
+        _check_same(store, parsed(store, CAMPAIGN, found), wanted)
+        _check_requests(store, asked)
+    except HopflowError as error:
+        if any(name.endswith(".parquet") for name in store.names("data")):
+            raise
+        raise HopflowError(
+            f"{error}. No run was made in it: if nobody is at work there, it can be removed"
+        ) from error
     name = f"requests/{_digest(asked)}.json"
     if store.read(name) is None:
         store.write(name, _json(asked))
@@ -81,6 +88,30 @@ def claim(store: Store, definition: Definition, build: str, contents: Contents) 
             store.remove(name)
             raise
     store.write(DICTIONARY, _json(described(definition)))
+
+
+def parsed(store: Store, name: str, content: bytes, kind: type = dict) -> Any:
+    """What a JSON file of the folder says.
+
+    Args:
+        store: The folder.
+        name: The file.
+        content: Its content.
+        kind: The type of what it holds.
+
+    Raises:
+        HopflowError: It is no JSON, or holds something of another type.
+    """
+    try:
+        found = json.loads(content)
+        problem = f"it holds {str(found)[:40]!r}"
+    except ValueError as error:
+        found, problem = None, f"it is no JSON: {error}"
+    if not isinstance(found, kind):
+        raise HopflowError(
+            f"{store.path(name)} is damaged: {problem}; allowed is the file as a campaign wrote it"
+        )
+    return found
 
 
 def _request(definition: Definition, contents: Contents) -> dict[str, Any]:
@@ -114,7 +145,7 @@ def _check_requests(store: Store, asked: dict[str, Any]) -> None:
     Tables tell transports by labels, and runs by labels and points.
     """
     for name in sorted(store.names("requests")):
-        before = json.loads(store.read(name) or b"{}")
+        before = parsed(store, name, store.read(name) or b"{}")
         others = before.get("scenario", {}).get("transports", {})
         for label, choice in asked["scenario"]["transports"].items():
             if label in others and others[label] != choice:

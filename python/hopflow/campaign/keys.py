@@ -29,7 +29,7 @@ def with_value(scenario: Mapping[str, Any], key: str, value: Any) -> dict[str, A
         HopflowError: The key is no path, or leads through something that is no table or list.
     """
     changed = copy.deepcopy(dict(scenario))
-    *before, last = _segments(key)
+    *before, last = segments(key)
     holders: list[Any] = [changed]
     for segment in before:
         holders = [inner for holder in holders for inner in _enter(holder, segment, key)]
@@ -38,8 +38,42 @@ def with_value(scenario: Mapping[str, Any], key: str, value: Any) -> dict[str, A
     return changed
 
 
-def _segments(key: str) -> list[str]:
-    """The names and `[members]` of a key, one by one."""
+Place = tuple[str | int, ...]
+"""A place in a scenario: names in tables and numbers in lists, from outside to inside."""
+
+
+def places(scenario: Mapping[str, Any], key: str) -> list[Place]:
+    """Where `with_value` puts the value of a key: one place, or with `[*]` one for each member.
+
+    Args:
+        scenario: The scenario without the value.
+        key: As for `with_value`, which takes it.
+    """
+    found: list[tuple[Place, Any]] = [((), scenario)]
+    for segment in segments(key):
+        found = [
+            ((*place, step), inner)
+            for place, holder in found
+            for step, inner in _steps(holder, segment, key)
+        ]
+    return [place for place, _ in found]
+
+
+def _steps(holder: Any, segment: str, key: str) -> Iterator[tuple[str | int, Any]]:
+    if segment.startswith("["):
+        for number in _members(holder, segment, key):
+            yield number, holder[number]
+        return
+    # Tables that are missing are made with the value.
+    yield segment, holder.get(segment) if isinstance(holder, Mapping) else None
+
+
+def segments(key: str) -> list[str]:
+    """The names and `[members]` of a key, one by one.
+
+    Raises:
+        HopflowError: The key is no path.
+    """
     found: list[str] = []
     place = 0
     while place < len(key) or not found:

@@ -12,8 +12,8 @@ from typing import Any
 from hopflow._binding import native
 from hopflow._errors import HopflowError
 from hopflow.campaign.definition import Definition
-from hopflow.campaign.design import settings
-from hopflow.campaign.keys import with_value
+from hopflow.campaign.design import Parameter, Settings, settings
+from hopflow.campaign.keys import Place, places, with_value
 from hopflow.campaign.values import in_column
 
 
@@ -52,21 +52,48 @@ def points(definition: Definition) -> list[Point]:
     """The points, in the order of the design.
 
     Raises:
-        HopflowError: A key leads nowhere, or values do not fit their column.
+        HopflowError: A key leads nowhere, values do not fit their column, or two parameters write
+            the same place of the scenario.
     """
     found: dict[str, Point] = {}
     columns = definition.columns()
     for setting in settings(definition.parameters, definition.design):
-        scenario = dict(definition.scenario)
-        values = {}
-        for (column, kind), parameter, value in zip(
-            columns, definition.parameters, setting, strict=True
-        ):
-            for key in parameter.keys:
-                scenario = with_value(scenario, key, value)
-            values[column] = in_column(value, kind)
+        scenario = _with_values(definition.scenario, definition.parameters, setting)
+        values = {
+            column: in_column(value, kind)
+            for (column, kind), value in zip(columns, setting, strict=True)
+        }
         found.setdefault(name_of(values), Point(name_of(values), values, scenario))
     return list(found.values())
+
+
+def _with_values(
+    scenario: Mapping[str, Any], parameters: Sequence[Parameter], setting: Settings
+) -> dict[str, Any]:
+    """A scenario with a value of each parameter, of which none writes over that of another."""
+    changed = dict(scenario)
+    written: dict[Place, str] = {}
+    around: dict[Place, str] = {}
+    for parameter, value in zip(parameters, setting, strict=True):
+        own: dict[Place, str] = {}
+        for key in parameter.keys:
+            before, changed = changed, with_value(changed, key, value)
+            own |= dict.fromkeys(places(before, key), key)
+        for place, key in own.items():
+            outer = [place[:length] for length in range(1, len(place))]
+            for other in (around.get(place), *map(written.get, [*outer, place])):
+                if other is not None:
+                    _refuse_both(other, key)
+            around |= dict.fromkeys(outer, key)
+        written |= own
+    return changed
+
+
+def _refuse_both(first: str, second: str) -> None:
+    raise HopflowError(
+        f"vary: {first} and {second} write the same place of the scenario, so that one value is "
+        "lost; allowed is one of both, or both with `=` between them, for one value"
+    )
 
 
 def name_of(parameters: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +71,7 @@ class CampaignResults:
     @property
     def dictionary(self) -> list[dict[str, Any]]:
         """What tables and columns hold."""
-        found: list[dict[str, Any]] = self._json(folder.DICTIONARY)
+        found: list[dict[str, Any]] = self._json(folder.DICTIONARY, list)
         return found
 
     @property
@@ -107,13 +106,13 @@ class CampaignResults:
         """The report's page, of a campaign in a folder."""
         return Path(self.url) / "report.html"
 
-    def _json(self, name: str) -> Any:
+    def _json(self, name: str, kind: type = dict) -> Any:
         content = self._store.read(name)
         if content is None:
             raise HopflowError(
                 f"{self.url} holds no {name}; allowed is the folder of a campaign that was run"
             )
-        return json.loads(content)
+        return folder.parsed(self._store, name, content, kind)
 
     def _repr_html_(self) -> str:
         manifest = self.manifest
@@ -128,7 +127,7 @@ def open_campaign(url: str | Path) -> CampaignResults:
     """The results of a campaign in a folder or at a URL.
 
     Raises:
-        HopflowError: There is none.
+        HopflowError: There is none, or its file is damaged.
     """
     found = CampaignResults(str(url))
     _ = found.about

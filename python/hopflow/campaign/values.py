@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from hopflow._errors import HopflowError
@@ -32,6 +33,9 @@ _UNITS: dict[str, tuple[str, float]] = {
     )
     for unit, scale in units.items()
 }
+
+MOST = 100_000
+"""The most values of a range, and the most points of a campaign."""
 
 _QUANTITY = re.compile(r"\s*([+-]?[0-9][0-9_]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?)\s*([A-Za-z/]*)\s*")
 
@@ -59,7 +63,10 @@ def quantity(value: Value) -> Quantity | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return Quantity(float(value), "")
+        try:
+            return Quantity(float(value), "")
+        except OverflowError:
+            return None
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if match is None or (match[2] and match[2] not in _UNITS):
         return None
@@ -87,10 +94,12 @@ class Span:
         """The values of a grid.
 
         Raises:
-            HopflowError: It has no count, and is not one of whole numbers in steps of one.
+            HopflowError: It has no count, and is not one of whole numbers in steps of one; or it
+                has too many values.
         """
         low, _ = self.ends()
         if self.count is not None:
+            self._check_number(self.count)
             steps = max(self.count - 1, 1)
             return [self.at(step / steps) for step in range(self.count)]
         if self.log or not self._whole() or low.unit:
@@ -98,7 +107,14 @@ class Span:
                 f"vary: {self.text()} says not how many values it has; allowed are "
                 f"{self.text()}:N and, with equal ratios, {self.text()}:logN"
             )
+        self._check_number(int(self.high) - int(self.low) + 1)
         return list(range(int(self.low), int(self.high) + 1))
+
+    def _check_number(self, number: int) -> None:
+        if number > MOST:
+            raise HopflowError(
+                f"vary: {self.text()}: the number of values is {number}; allowed are up to {MOST}"
+            )
 
     def at(self, share: float) -> Value:
         """The value at a share of the way, from 0 to 1; whole where both ends are.
@@ -119,13 +135,16 @@ class Span:
         for place, end, given in ((0.0, low, self.low), (1.0, high, self.high)):
             if share == place and rounded.base != end.base:
                 return given if end.unit else end.number
-        return f"{rounded.number:.10g} {low.unit}" if low.unit else rounded.number
+        if not low.unit:
+            return rounded.number
+        # Scenarios have quantities without exponents.
+        return f"{Decimal(f'{rounded.number:.10g}'):f} {low.unit}"
 
     def ends(self) -> tuple[Quantity, Quantity]:
         """Both ends.
 
         Raises:
-            HopflowError: They are no such quantities, or in the wrong order.
+            HopflowError: They are no such quantities, not finite, or in the wrong order.
         """
         low, high = quantity(self.low), quantity(self.high)
         if low is None or high is None or low.suffix != high.suffix:
@@ -133,6 +152,8 @@ class Span:
                 f"vary: {self.text()}: allowed are two numbers, or two quantities of the same kind "
                 "with their units, such as 2..6 or 1 MB/s..8 MB/s:4"
             )
+        if not math.isfinite(high.base - low.base):
+            raise HopflowError(f"vary: {self.text()}: allowed are ends that are finite")
         if low.base > high.base or (self.log and low.base <= 0.0):
             raise HopflowError(
                 f"vary: {self.text()}: allowed is the lower end first"
@@ -158,13 +179,12 @@ def read_values(given: Any, key: str) -> Span | tuple[Value, ...]:
     Raises:
         HopflowError: There are none, one stands twice, or a range is none.
     """
-    if isinstance(given, Span):
-        return given
     if isinstance(given, str):
         span = _span(given)
         given = span if span is not None else [_scalar(part) for part in given.split(",")]
-        if isinstance(given, Span):
-            return given
+    if isinstance(given, Span):
+        given.ends()
+        return given
     if isinstance(given, bool | int | float | dict) or not isinstance(given, Sequence):
         raise HopflowError(
             f"vary: {key}: it is {given!r}; allowed are a list of values, and ranges such as "
@@ -188,9 +208,7 @@ def _span(text: str) -> Span | None:
     if count is not None and int(count) < 2:
         raise HopflowError(f"vary: {text}: the number of values is {count}; allowed is 2 or more")
     low, high = _scalar(match["low"]), _scalar(match["high"])
-    span = Span(low, high, None if count is None else int(count), match["log"] is not None)
-    span.ends()
-    return span
+    return Span(low, high, None if count is None else int(count), match["log"] is not None)
 
 
 def _scalar(text: str) -> Value:

@@ -96,6 +96,17 @@ precision = { bulk_goodput = "5 %" }
     [
         (["--vary", "circuits"], "--vary: it is 'circuits'; allowed is KEY=VALUES"),
         (["--vary", "circuits[0].cuont=1"], "did you mean"),
+        (
+            ["--vary", "circuits[0].count=10,20", "--vary", " circuits[0].count =30"],
+            "--vary: circuits[0].count is given twice; allowed is once, with all values: 10,20,30",
+        ),
+        (
+            ["--precision", "latency=5%", "--precision", "latency=6%"],
+            "--precision: latency is given twice; allowed is once\n",
+        ),
+        (["--vary", "k={b=1}"], "vary: '{b' is no key of a scenario"),
+        (["--cluster-option", "cores=8"], "--cluster-option: needs --cluster; it is 'cores=8'"),
+        (["--hours", "nan"], "hours: it is nan; allowed is a number above zero"),
         (["--cluster", "slrum"], "--cluster: it is 'slrum'; allowed: an address"),
         (["--cluster", "local", "--workers", "0"], "workers: it is 0; allowed are whole numbers"),
         (["--cores", "-1"], "cores: it is -1; allowed are whole numbers"),

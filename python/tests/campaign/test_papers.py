@@ -108,6 +108,16 @@ def test_all_are_finished_by_the_programs_own_command(
     given = ["--out", str(tmp_path), "--seeds", "2"]
     assert cli.main(["reproduce", "all", *given, "--cluster", "local", "--json"]) == 0
     assert called == [["reproduce", "all", "--out", str(tmp_path), "--json", "--seeds", "2"]]
+    given = ["--threads", "4", "all", "--out", str(tmp_path)]
+    assert cli.main(["reproduce", *given, "--cluster", "local"]) == 0
+    assert called[1:] == [["reproduce", "all", "--out", str(tmp_path), "--threads", "4"]]
+
+
+def test_options_of_a_cluster_need_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ["--cluster-option", "cores=8", "--out", str(tmp_path / "out")]
+    assert cli.main(["reproduce", "marut-fig8", *given]) == 2
+    assert "--cluster-option: needs --cluster; it is 'cores=8'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_failed_run_ends_nothing_else(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hopflow import Campaign, HopflowError
 from hopflow.campaign import Span, read_campaign, scenario_text
 from hopflow.campaign.keys import with_value
 from hopflow.campaign.points import Point
-from hopflow.campaign.values import read_values
+from hopflow.campaign.values import MOST, read_values
 
 
 def values(text: str) -> list[Any]:
@@ -30,6 +31,31 @@ def test_values_are_lists_and_ranges() -> None:
     assert values("round-robin,kist") == ["round-robin", "kist"]
 
 
+def test_quantities_of_ranges_have_no_exponents(small: dict[str, Any]) -> None:
+    assert values("0s..100us:3") == ["0 s", "0.00005 s", "100us"]
+    assert values("10000000000 B..30000000000 B:3")[1] == "20000000000 B"
+    delays = {"network.access.delay": "0s..100us:3"}
+    assert Campaign(small, vary=delays).left_out == []
+    # As files of runs have them.
+    assert values("0.5 ms..2 ms:log3") == ["0.5 ms", "1 ms", "2 ms"]
+    assert values("0.3 s..1 s:4")[1:3] == ["0.533333 s", "0.766667 s"]
+    assert values("0.0001 s..1234567 s:2")[0] == "0.0001 s"
+    assert values("1000000 B..3000000 B:3")[1] == "2000000 B"
+
+
+def test_ranges_and_designs_are_bounded(small: dict[str, Any]) -> None:
+    assert len(values(f"1..{MOST}")) == MOST
+    vary = {"circuits[0].count": "1..1000000000"}
+    with pytest.raises(HopflowError, match=r"\.\.1000000000: the number of values is 1000000000; "):
+        _ = Campaign(small, vary=vary).points
+    vary = {"circuits[0].count": "1..1000", "network.burst": "1..1000"}
+    with pytest.raises(HopflowError, match="grid has 1000000 points; allowed are 1 to"):
+        _ = Campaign(small, vary=vary).points
+    for design in ("sobol:0", "latin-hypercube:1000000000"):
+        with pytest.raises(HopflowError, match=f"design: {design} has"):
+            _ = Campaign(small, vary=vary, design=design).points
+
+
 def test_ends_of_ranges_are_as_they_were_given() -> None:
     assert values("1234567 B..7654321 B:2") == ["1234567 B", "7654321 B"]
     assert values("1234567 B..7654321 B:log3")[::2] == ["1234567 B", "7654321 B"]
@@ -45,6 +71,12 @@ def test_ends_of_ranges_are_as_they_were_given() -> None:
         ("6..2", "the lower end first"),
         ("0..8:log3", "above zero"),
         ("1,1", "each once"),
+        ("1..inf:3", r"1\.\.inf: allowed are ends that are finite"),
+        ("nan..3:3", "ends that are finite"),
+        ("1..1e999 s:3", "same kind"),
+        ("1 s..1e999 s:3", "ends that are finite"),
+        ("1..1" + "0" * 400, "allowed are two numbers"),
+        ("1 s..2 s:100001", "the number of values is 100001; allowed are up to 100000"),
         ("1..4:1", "allowed is 2 or more"),
         ("1..100:log", r"allowed are 1\.\.100:N and, with equal ratios, 1\.\.100:logN"),
     ],
@@ -73,6 +105,49 @@ def test_a_key_leads_to_a_place_in_the_scenario(small: dict[str, Any]) -> None:
     ]:
         with pytest.raises(HopflowError, match=message):
             with_value(small, key, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("circuits[0].count", "circuits[*].count"),
+        ("circuits[*].count", "circuits[0].count"),
+        ("network.relays[0].bucket.rate", "network.relays[relay].bucket.rate"),
+        ("network.bucket", "network.bucket.rate"),
+        ("network.bucket.rate", "network.bucket"),
+        ("duration=circuits[0].count", "warm-up=circuits[*].count"),
+        ("network.access.delay", 'duration=network."access".delay'),
+    ],
+)
+def test_two_parameters_that_write_the_same_place_are_refused(
+    small: dict[str, Any], first: str, second: str
+) -> None:
+    def some(key: str) -> list[Any]:
+        return [{"rate": "1 MB/s"}] if key.endswith("bucket") else [1, 2]
+
+    campaign = Campaign(small, vary={first: some(first), second: some(second)})
+    with pytest.raises(HopflowError) as refused:
+        _ = campaign.points
+    told = str(refused.value)
+    assert told.endswith("allowed is one of both, or both with `=` between them, for one value")
+    pairs = {f"{a} and {b}" for a in first.split("=") for b in second.split("=")}
+    assert any(pair in told for pair in pairs)
+
+
+def test_parameters_of_different_places_are_taken(small: dict[str, Any]) -> None:
+    vary = {
+        "network.relays[relay].bucket.rate": ["1 MB/s", "2 MB/s"],
+        "network.relays[relay].bucket.burst": ["10 kB"],
+        "circuits[0].count=circuits[*].count": [1, 2],
+    }
+    found = Campaign(small, vary=vary).points
+    assert len(found) == 4
+    for point in found:
+        (relay,), (group,) = point.scenario["network"]["relays"], point.scenario["circuits"]
+        rate = relay["bucket"]["rate"]
+        column = "network_relays_relay_bucket_rate_bytes_per_s"
+        assert point.parameters[column] == float(rate[0]) * 1e6
+        assert point.parameters["circuits_0_count"] == group["count"]
 
 
 def test_points_are_named_by_their_values(small: dict[str, Any], tmp_path: Path) -> None:
@@ -119,6 +194,17 @@ def test_what_cannot_be_is_refused_with_the_point(small: dict[str, Any], tmp_pat
         run(precision={"ttlb": "5 %"})
     with pytest.raises(HopflowError, match="precision: latency: it is '5 MB'; allowed"):
         run(precision={"latency": "5 MB"})
+    for width in ("1.2.3%", "%", "inf %", float("nan"), float("inf"), "0 %"):
+        with pytest.raises(HopflowError, match=r"latency: it is .*finite number above"):
+            run(precision={"latency": width})
+    for key in ("seeds", '"branch"[0].x'):
+        with pytest.raises(HopflowError, match=f"vary: {re.escape(key)}: campaigns make n"):
+            run(vary={key: [1, 2]})
+    with pytest.raises(HopflowError, match="'vanilla' is listed twice; allowed is once"):
+        run(transports=["vanilla", "vanilla"])
+    for hours in (float("nan"), float("inf"), 0, -1.0, "2"):
+        with pytest.raises(HopflowError, match=r"hours: it is .*; allowed is a number above zero"):
+            Campaign(small, out=tmp_path).run(hours=hours)  # type: ignore[arg-type]
     with pytest.raises(HopflowError, match="networks: first is 10, most 5"):
         run(networks={"first": 10, "most": 5})
     with pytest.raises(HopflowError, match="runs: it is 3; the first round alone has 4"):
@@ -138,6 +224,11 @@ def test_a_scenario_that_is_none_is_told_by_key(small: dict[str, Any], tmp_path:
         ({"seeds": [3, 5, 8]}, r"seeds: it is \[3, 5, 8\]; a campaign makes"),
         ({"circuits": [{**group, "count": "ten"}]}, "count"),
         ({"circuits": "x.csv"}, "circuits"),
+        ({"seeds": "twenty"}, "seeds: it is 'twenty'; allowed is a number of networks from 1 on"),
+        ({"seeds": 2.5}, r"seeds: it is 2\.5"),
+        ({"seeds": -3}, "seeds: it is -3"),
+        ({"seeds": True}, "seeds: it is True"),
+        ({"transports": ["vanilla"]}, r"transports: the scenario has \['vanilla'\]; allowed are"),
         ({"circuits": [{**group, "count": np.array([1, 2])}]}, r"circuits\[0\].count: it is array"),
     ]:
         with pytest.raises(HopflowError, match=message):
@@ -149,6 +240,9 @@ def test_a_scenario_that_is_none_is_told_by_key(small: dict[str, Any], tmp_path:
         Campaign(small, vary={"network.burst": [np.array([1, 2])]})
     varied = Campaign(small, vary={"circuits[0].count": [np.int64(2), np.int64(3)]})
     assert [point.parameters["circuits_0_count"] for point in varied.points] == [2, 3]
+    for seeds in ([], [1, "a"]):
+        with pytest.raises(HopflowError, match="seeds: it is"):
+            Campaign({**small, "seeds": seeds}, networks=4)
     given = Campaign({**small, "seeds": [3, 5, 8]}, networks=4)
     assert given.definition.networks.first == 4
 
@@ -207,3 +301,50 @@ def test_a_file_holds_a_scenario_and_what_is_asked(small: dict[str, Any], tmp_pa
     (tmp_path / "wrong.toml").write_text(scenario + "[campaign]\nnetwork = 3\n")
     with pytest.raises(HopflowError, match=r"campaign\.network is unknown; allowed: scenario"):
         read_campaign(tmp_path / "wrong.toml")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ('confidence = "95 %"', "campaign.confidence: it is '95 %'; allowed is a number from 0.5"),
+        ("confidence = 3", "campaign.confidence: it is 3; allowed is from 0.5"),
+        ("tables = 5", "campaign.tables: it is 5; allowed is a list of names"),
+        ('tables = "circuits"', "campaign.tables: it is 'circuits'; allowed is a list of names"),
+        ("out = 5", "campaign.out: it is 5; allowed is a folder or a URL"),
+        ('precision = "5 %"', "campaign.precision: it is '5 %'; allowed is a table of widths"),
+        ('vary = ["a"]', "campaign.vary: it is ['a']; allowed is a table of values by key"),
+        ('transports = "backtap"', "campaign.transports: it is 'backtap'; allowed is a list of"),
+        ('transports = ["n23", "n23"]', "campaign.transports: 'n23' is listed twice"),
+        ("design = 5", "campaign.design: it is 5; allowed is text"),
+        ("precision = { latency = nan }", "campaign.precision: latency: it is nan; allowed are"),
+    ],
+)
+def test_what_cannot_be_is_told_by_file_and_key(
+    small: dict[str, Any], tmp_path: Path, table: str, message: str
+) -> None:
+    path = tmp_path / "asked.toml"
+    path.write_text(scenario_text(Point("p", {}, small)) + f"[campaign]\n{table}\n")
+    for options in ({}, {"vary": {}, "precision": {}}, {"vary": {"network.burst": [3]}}):
+        if next(iter(options.get("vary", {})), None) and table.startswith("vary"):
+            continue
+        with pytest.raises(HopflowError, match=f"^{re.escape(f'{path}: {message}')}"):
+            read_campaign(path, **options)
+
+
+def test_a_campaign_that_is_no_table_is_told(small: dict[str, Any], tmp_path: Path) -> None:
+    path, other = tmp_path / "asked.toml", tmp_path / "small.toml"
+    scenario = scenario_text(Point("p", {}, small))
+    for text, message in [
+        (f"campaign = 5\n{scenario}", f"{path}: campaign: it is 5; allowed is one table"),
+        (f"{scenario}[[campaign]]\nruns = 3\n", f"{path}: campaign: it is [{{'runs': 3}}]; "),
+        ("[campaign]\nscenario = 5\n", f"{path}: campaign.scenario: it is 5; allowed is the"),
+        ('[campaign]\nscenario = "small.toml"\n', f"{other}: seeds: it is 'ten'; allowed is"),
+    ]:
+        path.write_text(text)
+        other.write_text(scenario.replace("seeds = 1\n", 'seeds = "ten"\n'))
+        with pytest.raises(HopflowError, match=f"^{re.escape(message)}"):
+            read_campaign(path)
+    # What a command line gives is not in the file.
+    path.write_text(f'{scenario}[campaign]\ntransports = ["vanilla"]\n')
+    with pytest.raises(HopflowError, match=r"^transports: 'n23' is listed twice"):
+        read_campaign(path, transports=["n23", "n23"])

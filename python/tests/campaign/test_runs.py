@@ -203,6 +203,49 @@ def test_a_folder_of_another_format_is_refused(small: dict[str, Any], tmp_path: 
         Campaign(small, networks=2, out=tmp_path).run(report=False, progress=False)
 
 
+@pytest.mark.parametrize(
+    ("content", "problem"), [('{"format": 2, "na', "it is no JSON"), ("[]", "it holds '\\[\\]'")]
+)
+def test_a_damaged_folder_is_told(
+    small: dict[str, Any], tmp_path: Path, content: str, problem: str
+) -> None:
+    results = Campaign(small, networks=2, out=tmp_path).run(report=False, progress=False)
+    manifest, about = tmp_path / "data" / "manifest.json", tmp_path / "campaign.json"
+    manifest.write_text(content)
+    with pytest.raises(HopflowError, match=rf"data/manifest\.json is damaged: {problem}"):
+        _ = results.manifest
+    Campaign(small, networks=2, out=tmp_path).run(report=False, progress=False)
+    assert results.manifest["complete"] and len(results.dictionary) > 1
+    about.write_text(content)
+    with pytest.raises(HopflowError, match=rf"campaign\.json is damaged: {problem}.*; allowed is"):
+        hopflow.open_campaign(tmp_path)
+    with pytest.raises(HopflowError, match=rf"campaign\.json is damaged: {problem}"):
+        Campaign(small, networks=2, out=tmp_path).run(report=False, progress=False)
+
+
+def test_a_folder_without_runs_is_told(small: dict[str, Any], tmp_path: Path) -> None:
+    """Somebody may be about to make runs in it, so that it stays as it is."""
+
+    class Enough(Exception):
+        pass
+
+    def enough(_: CampaignProgress) -> None:
+        raise Enough
+
+    first = Campaign(small, networks=2, out=tmp_path)
+    with pytest.raises(Enough):
+        first.run(report=False, progress=enough, cores=1)
+    assert not list((tmp_path / "data").rglob("*.parquet"))
+    slow = {"vanilla": {"options": {"circuit-window": 200}}, "backtap": {}}
+    other = Campaign({**small, "transports": slow}, networks=2, out=tmp_path)
+    with pytest.raises(HopflowError, match=r"No run was made in it: if nobody is at work there"):
+        other.run(report=False, progress=False)
+    first.run(report=False, progress=False)
+    with pytest.raises(HopflowError, match="with other options") as refused:
+        other.run(report=False, progress=False)
+    assert "No run was made" not in str(refused.value)
+
+
 def test_a_label_may_begin_with_a_line(small: dict[str, Any], tmp_path: Path) -> None:
     transports = {"_new": {"preset": "backtap"}, "vanilla": {}}
     campaign = Campaign({**small, "transports": transports}, networks=2, out=tmp_path)
