@@ -4,14 +4,15 @@ mod space;
 
 use std::num::{NonZeroU16, NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use hopflow_api::Order;
+use hopflow_lab::scenario::Seeds;
 use hopflow_results::Class;
 
 use crate::changes::Changes;
+use crate::numbers::positive;
 use crate::{live, overlay};
 
 pub(crate) use space::SpaceOptions;
@@ -39,13 +40,13 @@ pub(crate) struct OrderOptions {
     out: Option<PathBuf>,
     /// Runs of each transport, with the seeds from 1 on; `reproduce` keeps to an experiment's own list of
     /// seeds. By default as the scenario says
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive(Seeds::MOST))]
     seeds: Option<NonZeroU32>,
     /// File of circuits in place of the one that the scenario or experiment names
     #[arg(long, value_name = "FILE")]
     circuits: Option<PathBuf>,
     /// Threads in all, by default one per core; a few large runs take several threads each
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = positive(NonZeroUsize::MAX))]
     threads: Option<NonZeroUsize>,
 }
 
@@ -81,10 +82,16 @@ pub(crate) struct ExplainOptions {
     #[arg(long, value_parser = class)]
     pub(crate) class: Option<Class>,
     /// Downloads of this circuit, of any class
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) circuit: Option<u32>,
     /// How many downloads of each transport, the slowest first
-    #[arg(long, value_name = "N", default_value = "5", value_parser = positive::<NonZeroU16>)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        allow_negative_numbers = true,
+        value_parser = positive(NonZeroU16::MAX)
+    )]
     pub(crate) slowest: NonZeroU16,
     /// Print findings and downloads as JSON
     #[arg(long)]
@@ -93,11 +100,6 @@ pub(crate) struct ExplainOptions {
 
 fn class(text: &str) -> Result<Class, String> {
     text.parse().map_err(|_| "allowed are bulk, web".to_owned())
-}
-
-fn positive<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse()
-        .map_err(|_| "allowed are whole numbers from 1 on".to_owned())
 }
 
 #[derive(Debug, Subcommand)]

@@ -12,6 +12,7 @@ mod generate;
 mod list;
 #[cfg_attr(not(feature = "live"), path = "without_live.rs")]
 mod live;
+mod numbers;
 #[cfg_attr(not(feature = "overlay"), path = "without_overlay.rs")]
 mod overlay;
 mod program;

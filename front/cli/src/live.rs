@@ -47,10 +47,10 @@ pub(crate) struct LiveOptions {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8734", value_parser = address)]
     listen: SocketAddr,
     /// Simulated seconds in a second, from 0.001 to 1000, or max [default: 1]
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true)]
     speed: Option<Pace>,
     /// The seed of the network; by default the first of the scenario or of the results
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     seed: Option<u64>,
     /// Transports in place of the scenario's, as `hopflow list transports` names them
     #[arg(long, value_name = "A,B,...", value_delimiter = ',')]

@@ -273,14 +273,53 @@ fn a_missing_scenario_and_an_unknown_transport_are_named() {
 #[test]
 fn a_number_of_seeds_that_makes_no_runs_is_refused() {
     let folder = folder(SCENARIO);
-    for count in ["0", "-1", "many"] {
-        let seeds = format!("--seeds={count}");
-        let output = output(folder.path(), &["run", "tiny.toml", &seeds]);
-        assert_eq!(output.status.code(), Some(2));
-        let error = String::from_utf8(output.stderr).unwrap();
-        let expected = format!("'{count}' for '--seeds <N>': allowed are whole numbers from 1 on");
-        assert!(error.contains(&expected), "{error}");
+    for count in ["0", "-1", "many", "99999999999"] {
+        let expected =
+            format!("'{count}' for '--seeds <N>': allowed are whole numbers from 1 to 1000000");
+        is_misused(
+            folder.path(),
+            &["run", "tiny.toml", "--seeds", count],
+            &expected,
+        );
     }
+}
+
+#[test]
+fn numbers_beyond_what_an_option_takes_are_refused_with_its_bounds() {
+    let folder = folder(SCENARIO);
+    for (option, value, allowed) in [
+        (
+            "--slowest",
+            "70000",
+            "allowed are whole numbers from 1 to 65535",
+        ),
+        (
+            "--slowest",
+            "-1",
+            "allowed are whole numbers from 1 to 65535",
+        ),
+        (
+            "--threads",
+            "-1",
+            "allowed are whole numbers from 1 to 1844",
+        ),
+        ("--circuit", "-1", "-1 is not in 0..=4294967295"),
+    ] {
+        let expected = format!("invalid value '{value}' for '{option} <N>': {allowed}");
+        is_misused(
+            folder.path(),
+            &["explain", "tiny.toml", option, value],
+            &expected,
+        );
+    }
+}
+
+/// The command line is refused, for this reason.
+fn is_misused(folder: &Path, arguments: &[&str], expected: &str) {
+    let output = output(folder, arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]
@@ -678,6 +717,19 @@ fn where_the_time_of_downloads_went_is_told() {
         message.contains("`breakdown = true` under `[record]`"),
         "{message}"
     );
+    // Nothing is complete.
+    for response in ["1 GiB", "endless"] {
+        let endless = SCENARIO.replace("100 KiB", response);
+        fs::write(folder.join("tiny.toml"), endless).unwrap();
+        let arguments = ["explain", "tiny.toml", "--out", response];
+        let message = refusal(folder, &arguments);
+        assert!(
+            message.contains("no download that was requested after the warm-up was completed")
+                && message.contains("`duration`")
+                && !message.contains("breakdown"),
+            "{message}"
+        );
+    }
 }
 
 #[test]

@@ -334,7 +334,9 @@ var CHARTS = [
       "connections_refused_total",
       "connections_evicted_total",
       "handshakes_failed_total",
-      "out_of_memory_total"
+      "out_of_memory_total",
+      "refused_at_rest_total",
+      "setup_dropped_total"
     ])
   }
 ];

@@ -38,7 +38,9 @@ pub(crate) fn of(text: &str) -> Result<Vec<Knob>, InputError> {
     let scenario = Scenario::parse(text, "scenario.toml")?;
     let plain = serde_json::to_value(&scenario).expect("a scenario is plain data");
     let mut knobs = network(&plain["network"]);
-    let groups = list(&plain["circuits"]).iter().enumerate();
+    // As it is written: a scenario that was read has other counts where it has `scale` or `per-second`.
+    let written: Value = hopflow_config::read::toml(text)?;
+    let groups = list(&written["circuits"]).iter().enumerate();
     knobs.extend(groups.filter_map(|(number, group)| circuits(number, group)));
     for (label, choice) in scenario.transports.iter() {
         let preset = choice.preset.as_deref().unwrap_or(label);
@@ -94,7 +96,11 @@ fn network(network: &Value) -> Vec<Knob> {
     knobs
 }
 
+/// The number of circuits of a group; none where `per-second` says it, which excludes `count`.
 fn circuits(number: usize, group: &Value) -> Option<Knob> {
+    if group.get("per-second").is_some() {
+        return None;
+    }
     let count = group["count"].as_f64().unwrap_or(1.0);
     let workload = &group["workload"];
     let kind = workload.as_str().or_else(|| workload["class"].as_str())?;
@@ -179,9 +185,15 @@ mod tests {
     /// Options that depend on each other may refuse an end, and then say what is allowed.
     #[test]
     fn both_ends_of_every_knob_are_valid_or_say_what_is() {
-        let text = builtin::find("quickstart").unwrap().text;
-        let knobs = of(text).unwrap();
-        assert!(knobs.len() > 10, "{knobs:?}");
+        for name in ["quickstart", "tor"] {
+            let text = builtin::find(name).unwrap().text;
+            let knobs = of(text).unwrap();
+            assert!(knobs.len() > 10, "{knobs:?}");
+            ends_are_valid_or_say_what_is(text, knobs);
+        }
+    }
+
+    fn ends_are_valid_or_say_what_is(text: &str, knobs: Vec<Knob>) {
         for knob in knobs {
             assert!(
                 knob.least <= knob.value && knob.value <= knob.most,
@@ -205,5 +217,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn groups_have_the_number_of_circuits_that_is_written() {
+        let knobs = of(builtin::find("tor").unwrap().text).unwrap();
+        let groups = knobs.iter().filter(|knob| knob.group == "circuits");
+        let groups: Vec<_> = groups.map(|knob| (&*knob.path, knob.value)).collect();
+        // The first group has `per-second`, and the scenario a `scale` of a hundredth.
+        assert_eq!(
+            groups,
+            [
+                ("circuits[1].count", 1500.0),
+                ("circuits[2].count", 300.0),
+                ("circuits[3].count", 300.0)
+            ]
+        );
     }
 }

@@ -25,7 +25,7 @@ impl Playground {
     /// The runs of the scenario with this text, with its first seed, at their beginning.
     ///
     /// # Errors
-    /// If the text is no valid scenario, as `{ line, message }`.
+    /// If the text is no valid scenario, or needs more memory than a page has, as `{ line, message }`.
     #[wasm_bindgen(constructor)]
     pub fn new(text: &str) -> Result<Self, JsValue> {
         Play::new(text).map(Self).map_err(|error| thrown(&error))

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use hopflow_config::InputError;
-use hopflow_lab::run::{Job, Watched};
+use hopflow_lab::run::{Job, Needs, Watched};
 use hopflow_lab::scenario::{Scenario, Seeds};
 use hopflow_picture::{Network, view};
-use hopflow_units::Duration;
+use hopflow_units::{Bytes, Duration};
 use serde_json::Value;
 
 /// The name by which messages call the text.
@@ -15,8 +15,18 @@ const FILE: &str = "scenario.toml";
 /// How finely runs stop.
 const STEP: Duration = Duration::from_micros(200);
 
-/// Copies of a run from which it can begin again.
+/// Copies of a run from which it can begin again, where there is memory for them.
 const MOST_COPIES: usize = 16;
+
+/// Bytes that WebAssembly has addresses for: no page has more memory.
+const PAGE: u64 = 1 << 32;
+
+/// What [`Needs`] counts for the program, besides the world of a run.
+const PROGRAM: u64 = 60_000_000;
+
+/// Of what [`Needs`] counts for a world, a page needs one part in so many: addresses have half the
+/// length. Measured were three to four, with `tor` and with 1000 bulk users.
+const SMALLER: u64 = 2;
 
 /// Between copies, at first.
 const COPY_EVERY: Duration = Duration::from_secs(1);
@@ -35,6 +45,7 @@ struct Run {
     now: Watched,
     /// In order of time; the first is of the beginning.
     copies: Vec<Watched>,
+    most_copies: usize,
     copy_every: Duration,
 }
 
@@ -42,14 +53,18 @@ impl Play {
     /// The runs of the scenario with this text, with its first seed, at their beginning.
     ///
     /// # Errors
-    /// If the text is no valid scenario, or needs more memory than a page has.
+    /// If the text is no valid scenario, or its runs, with a copy of each, need more memory than a page
+    /// has, by an estimate from [`Needs`].
     pub fn new(text: &str) -> Result<Self, InputError> {
         let mut scenario = Scenario::parse(text, FILE)?;
         let seeds = scenario.seeds.list();
         scenario.seeds = Seeds::List(seeds[..1].to_vec());
         let scenario = Arc::new(scenario);
         let jobs = Job::plan(&scenario, "")?;
-        let runs = jobs.iter().map(Run::new);
+        let memory = Needs::of(&scenario).memory;
+        let copies =
+            copies_that_fit(jobs.len(), memory).map_err(|error| error.in_text(FILE, text))?;
+        let runs = jobs.iter().map(|job| Run::new(job, copies));
         Ok(Self {
             runs: runs.collect::<Result<_, _>>()?,
             scenario,
@@ -106,14 +121,44 @@ fn no_transport(number: usize) -> InputError {
     InputError::new(format!("the scenario has no transport {number}"))
 }
 
+/// How many copies of each of so many runs fit into a page's memory, if one run needs so much.
+///
+/// # Errors
+/// If not even one does.
+fn copies_that_fit(runs: usize, memory: Bytes) -> Result<usize, InputError> {
+    let (runs, world) = (runs as u64, memory.get().saturating_sub(PROGRAM) / SMALLER);
+    let world = world.max(1);
+    // A run that goes on to its end, for the hash of its results, is one more.
+    let (worlds, least) = ((PAGE - PROGRAM) / world, 2 * runs + 1);
+    if worlds >= least {
+        // Runs that are made in place of these, with a copy of each, exist beside them for a while.
+        let copies = (worlds / runs).saturating_sub(3);
+        return Ok((copies as usize).clamp(1, MOST_COPIES));
+    }
+    let needed = least * world;
+    Err(InputError::at(
+        "circuits",
+        format!(
+            "{runs} runs, each with a copy, need about {:.1} GB of memory, and a page has {:.1} GB; \
+             allowed is what fits: fewer transports, fewer circuits or a smaller `scale` ({:.2} times \
+             as many would fit), or longer intervals in `[record]`; `hopflow run` and `hopflow live` \
+             can use all memory of the machine",
+            needed as f64 / 1e9,
+            PAGE as f64 / 1e9,
+            (PAGE - PROGRAM) as f64 / needed as f64,
+        ),
+    ))
+}
+
 impl Run {
-    fn new(job: &Job) -> Result<Self, InputError> {
+    fn new(job: &Job, most_copies: usize) -> Result<Self, InputError> {
         let run = Watched::new(job, STEP);
         let run = run.map_err(|error| InputError::new(error.to_string()))?;
         Ok(Self {
             label: job.key.transport.clone(),
             copies: vec![run.clone()],
             now: run,
+            most_copies,
             copy_every: COPY_EVERY,
         })
     }
@@ -142,7 +187,7 @@ impl Run {
     /// Keeps a copy; when there are too many, every second one goes.
     fn keep_copy(&mut self) {
         self.copies.push(self.now.clone());
-        if self.copies.len() > MOST_COPIES {
+        if self.copies.len() > self.most_copies {
             let mut keep = false;
             self.copies.retain(|_| {
                 keep = !keep;
@@ -265,6 +310,54 @@ mod tests {
                 known + unseen + 2 >= cells,
                 "{known} of {cells} after {tenths} tenths"
             );
+        }
+    }
+
+    #[test]
+    fn runs_have_the_copies_that_fit_into_a_page() {
+        let copies = |runs, world| copies_that_fit(runs, Bytes::new(PROGRAM + SMALLER * world));
+        assert_eq!(copies(2, 0), Ok(MOST_COPIES));
+        assert_eq!(copies(2, 100_000_000), Ok(MOST_COPIES));
+        assert_eq!(copies(2, 200_000_000), Ok(7));
+        assert_eq!(copies(2, 800_000_000), Ok(1));
+        assert!(copies(2, 900_000_000).is_err());
+        assert!(copies(3, 800_000_000).is_err());
+    }
+
+    #[test]
+    fn a_scenario_that_does_not_fit_into_a_page_is_refused() {
+        let large = TEXT.replace("count = 2", "count = 16000");
+        let error = Play::new(&large).unwrap_err().to_string();
+        for part in [
+            "scenario.toml:",
+            "circuits: 2 runs, each with a copy, need about ",
+            "and a page has 4.3 GB",
+            "times as many would fit",
+        ] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    /// A copy needs what the world of a run needs, without the program.
+    #[test]
+    fn the_estimate_of_needs_counts_the_program_once() {
+        let scenario =
+            |count: &str| Scenario::parse(&TEXT.replace("count = 2", count), FILE).unwrap();
+        let memory = |count: &str| Needs::of(&scenario(count)).memory.get() as f64;
+        let (few, many) = (memory("count = 2"), memory("count = 1002"));
+        let world = few - PROGRAM as f64;
+        // Three relays, and two circuits of 1002.
+        let per_circuit = (many - few) / 1000.0;
+        assert!((world - 2.0 * per_circuit - 60e3).abs() < 1.0, "{world}");
+    }
+
+    #[test]
+    fn few_copies_are_enough_to_go_back() {
+        let mut play = play();
+        play.runs[0].most_copies = 1;
+        for seconds in [2.9, 1.5, 2.1] {
+            assert_eq!(play.go_to(0, seconds), self::play().go_to(0, seconds));
+            assert_eq!(play.runs[0].copies.len(), 1);
         }
     }
 

@@ -50,7 +50,12 @@ class Page {
 
   async start(): Promise<void> {
     const asked = new URLSearchParams(location.hash.slice(1));
-    this.scenarios = await this.simulator.ready;
+    try {
+      this.scenarios = await this.simulator.ready;
+    } catch (error) {
+      by('caption').textContent = (error as Error).message;
+      return;
+    }
     this.fillSources();
     this.listen();
     // Where there is little room, knobs open when they are asked for.
@@ -172,8 +177,12 @@ class Page {
     wish.time = Math.min(wish.time, network.end);
     wish.knobs = keepRanges(knobs, wish.knobs);
     const { time } = wish;
-    const seen = await this.busy(this.runTo(wish));
+    const seen = await this.busy(this.tried(() => this.runTo(wish)));
     if (wish !== this.wanted) return false;
+    if (seen === undefined) {
+      await this.stay();
+      return false;
+    }
     this.begin(wish, network, seen);
     // The user may have gone to another time meanwhile.
     if (wish.time !== time) await this.jump(wish.time);
@@ -181,6 +190,7 @@ class Page {
   }
 
   private async make(text: string): Promise<{ network: Network; knobs: Knob[] }> {
+    if (this.simulator.failed) this.beginAnew();
     await this.simulator.ready;
     return this.simulator.load(text);
   }
@@ -253,7 +263,7 @@ class Page {
     drawKnobs(by('knobs'), knobs, (knob, value) => void this.turn(knob, value));
   }
 
-  /** A simulator that has made nothing yet, in place of one that is busy. */
+  /** A simulator that has made nothing yet, in place of one that is busy or has failed. */
   private beginAnew(): void {
     this.simulator.begin();
     this.asking = false;
@@ -266,12 +276,15 @@ class Page {
   /** What was shown stays: the simulator gets it back if it has made other runs since. */
   private async stay(): Promise<void> {
     const { wanted, shown, comparison } = this;
-    if (this.passedOver && comparison !== undefined) {
-      await this.busy(this.make(shown.text));
+    if ((this.passedOver || this.simulator.failed) && comparison !== undefined) {
+      const again = async () => {
+        await this.make(shown.text);
+        return wanted === this.wanted ? this.runTo(shown) : undefined;
+      };
+      const seen = await this.busy(this.tried(again));
       if (wanted !== this.wanted) return;
-      const seen = await this.busy(this.runTo(shown));
-      if (wanted !== this.wanted) return;
-      this.seen = seen;
+      if (seen !== undefined) this.seen = seen;
+      else shown.playing = false;
     }
     this.passedOver = false;
     this.wanted = shown;
@@ -290,9 +303,13 @@ class Page {
     // The numbers are those of the scenario that is shown, and the simulator has another one.
     if (this.loading) return comparison.rename();
     wanted.transports = transports;
-    const { steps } = await this.busy(this.simulator.go(transports, wanted.time));
-    for (const step of steps) seen[step.transport] = after(seen[step.transport], step);
+    const went = await this.busy(this.tried(() => this.simulator.go(transports, wanted.time)));
+    for (const step of went?.steps ?? []) seen[step.transport] = after(seen[step.transport], step);
     if (wanted !== this.wanted || wanted.transports !== transports) return;
+    if (went === undefined) {
+      wanted.transports = [...comparison.transports];
+      return comparison.rename();
+    }
     comparison.show(transports);
     this.drawKnobs();
     this.draw();
@@ -327,44 +344,49 @@ class Page {
     return (this.comparison?.transports ?? []).map((transport) => this.seen[transport]!.view);
   }
 
-  /** Lets the runs go on, or back, to a time. */
-  private async run(time: number): Promise<void> {
+  /** Lets the runs go on, or back, to a time; false if they cannot. */
+  private async run(time: number): Promise<boolean> {
     const { comparison, seen } = this;
-    if (comparison === undefined) return;
+    if (comparison === undefined) return true;
     this.asking = true;
     try {
-      const { steps } = await this.simulator.go([...comparison.transports], time);
-      for (const step of steps) seen[step.transport] = after(seen[step.transport], step);
+      const went = await this.tried(() => this.simulator.go([...comparison.transports], time));
+      for (const step of went?.steps ?? []) seen[step.transport] = after(seen[step.transport], step);
+      return went !== undefined;
     } finally {
       this.asking = false;
     }
   }
 
-  /** Shows another time, earlier or later. */
-  private async jump(time: number): Promise<void> {
+  /** Shows another time, earlier or later; false if the runs cannot go there. */
+  private async jump(time: number): Promise<boolean> {
     const { comparison } = this;
     this.wanted.time = Math.max(0, time);
     // Runs that are being made go to this time.
-    if (this.loading || comparison === undefined) return;
+    if (this.loading || comparison === undefined) return true;
     this.wanted.time = Math.min(comparison.network.end, this.wanted.time);
-    if (this.jumping) return;
+    if (this.jumping) return true;
     this.jumping = true;
+    let reached;
     try {
-      await this.busy(this.reach());
+      reached = await this.busy(this.reach());
     } finally {
       this.jumping = false;
     }
     this.draw();
     this.drawCharts();
+    return reached;
   }
 
-  /** Lets the runs follow to the time that the user chose, and to that chosen meanwhile. */
-  private async reach(): Promise<void> {
-    let reached;
+  /** Lets the runs follow to the time and the transports that the user chose, and to those chosen meanwhile; false if they cannot. */
+  private async reach(): Promise<boolean> {
+    let time, transports;
     do {
-      reached = this.wanted.time;
-      await this.run(reached);
-    } while (reached !== this.wanted.time && !this.loading);
+      ({ time } = this.wanted);
+      transports = this.comparison?.transports;
+      if (!(await this.run(time))) return false;
+    } while ((time !== this.wanted.time || transports !== this.comparison?.transports) && !this.loading);
+    return true;
   }
 
   /** Goes on until any machine sends a cell with data that nobody has sent before. */
@@ -377,7 +399,7 @@ class Page {
     const end = this.comparison?.network.end ?? 0;
     for (let tries = 0; tries < 400 && wanted.time < end && !this.loading; tries += 1) {
       const next = Math.min(end, wanted.time + 0.0005);
-      await this.jump(next);
+      if (!(await this.jump(next))) return;
       // The user may have gone to another time meanwhile.
       if (wanted.time !== next || departed().reduce((a, b) => a + b, 0) > before) return;
     }
@@ -436,9 +458,13 @@ class Page {
 
   /** The editor's text before and after it got another value; nothing if the value is refused, or the text was changed meanwhile. */
   private edited(knob: Knob, value: string): Promise<{ before: string; after: string } | undefined> {
+    if (this.simulator.failed) this.beginAnew();
     const edit = this.edits.then(async () => {
       const before = this.editor.text;
-      const after = await this.guarded(() => this.simulator.set(before, knob.path, value));
+      const after = await this.guarded(async () => {
+        await this.simulator.ready;
+        return this.simulator.set(before, knob.path, value);
+      });
       if (after === undefined || this.editor.text !== before) return undefined;
       this.editor.set(after);
       return { before, after };
@@ -474,8 +500,8 @@ class Page {
     const { transports, seed } = comparison.network;
     const lines = [];
     for (const transport of [...comparison.transports]) {
-      const hash = await this.simulator.results(transport);
-      if (wanted !== this.wanted) break;
+      const hash = await this.tried(() => this.simulator.results(transport));
+      if (wanted !== this.wanted || hash === undefined) break;
       lines.push(`${transports[transport]} seed ${seed}: ${hash}`);
     }
     if (comparison === this.comparison) by('results').textContent = lines.join('\n');
@@ -485,6 +511,20 @@ class Page {
     this.comparison?.resize();
     this.draw();
     this.drawCharts();
+  }
+
+  /** What the runs give, unless they fail: then they pause, and the user learns why, if nothing else is wanted by then. */
+  private async tried<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    const { wanted } = this;
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      if (wanted !== this.wanted) return undefined;
+      this.play(false);
+      this.refuse(error.problem);
+      return undefined;
+    }
   }
 
   /** What a step of the simulator gives, unless it refuses: then the user learns why. */

@@ -69,6 +69,7 @@ const CHARTS: Chart[] = [
     value: growth([
       'links_refused_total', 'links_evicted_total', 'circuits_refused_total', 'circuits_evicted_total',
       'connections_refused_total', 'connections_evicted_total', 'handshakes_failed_total', 'out_of_memory_total',
+      'refused_at_rest_total', 'setup_dropped_total',
     ]),
   },
 ];

@@ -117,4 +117,6 @@ export type Reply =
   | { kind: 'went'; steps: Step[] }
   | { kind: 'text'; text: string }
   | { kind: 'results'; hash: string }
-  | { kind: 'problem'; problem: Problem };
+  | { kind: 'problem'; problem: Problem }
+  /** The runs are lost; only a new simulator can make others. */
+  | { kind: 'failed'; problem: Problem };

@@ -2,7 +2,7 @@
 
 import init, { Playground, knobs, scenarios, set } from '../build/pkg/hopflow_playground.js';
 import { sample } from './history.ts';
-import type { Download, Network, Reply, Request, Sample, Step, View } from './wire.ts';
+import type { Download, Network, Problem, Reply, Request, Sample, Step, View } from './wire.ts';
 
 /** Samples for charts in a simulated second. */
 const SAMPLES = 10;
@@ -12,6 +12,10 @@ const NOTHING = 1e-10;
 
 let playground: Playground | undefined;
 let network: Network;
+/** Why nothing in the simulator can be used, if that is so. */
+let failure: Problem | undefined;
+
+const LOST: Problem = { line: null, message: 'The runs are lost. Run the scenario again.' };
 
 const answer = (reply: Reply): void => postMessage(reply);
 
@@ -60,17 +64,30 @@ function handle(request: Request): Reply {
   }
 }
 
+/** What the simulator refuses, it says as JSON; anything else is a failure of it, after which nothing in it can be used. */
+function problem(error: unknown): Reply {
+  const message = String(error);
+  if (message.startsWith('{')) return { kind: 'problem', problem: JSON.parse(message) };
+  const advice = 'The scenario may need more memory than there is: run one with fewer circuits.';
+  failure = { line: null, message: `The simulator failed: ${message}. ${advice}` };
+  return { kind: 'failed', problem: failure };
+}
+
 onmessage = ({ data }: MessageEvent<Request>) => {
+  if (failure !== undefined) return answer({ kind: 'failed', problem: failure });
+  const needsRuns = data.kind === 'go' || data.kind === 'results';
+  if (needsRuns && playground === undefined) return answer({ kind: 'problem', problem: LOST });
   try {
     answer(handle(data));
   } catch (error) {
-    const message = String(error);
-    answer({
-      kind: 'problem',
-      problem: message.startsWith('{') ? JSON.parse(message) : { line: null, message },
-    });
+    answer(problem(error));
   }
 };
 
-await init({ module_or_path: new URL('hopflow.wasm', import.meta.url) });
-answer({ kind: 'ready', scenarios: JSON.parse(scenarios()) });
+try {
+  await init({ module_or_path: new URL('hopflow.wasm', import.meta.url) });
+  answer({ kind: 'ready', scenarios: JSON.parse(scenarios()) });
+} catch (error) {
+  failure = { line: null, message: `The simulator cannot be loaded: ${error}. Reload the page to try again.` };
+  answer({ kind: 'failed', problem: failure });
+}

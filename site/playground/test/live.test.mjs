@@ -230,6 +230,21 @@ test('relays are shown by their metrics, and one that does not answer is named',
   await end();
 });
 
+test('whatever a relay refuses is in the chart', async (t) => {
+  for (const name of ['links_refused', 'refused_at_rest', 'setup_dropped']) {
+    const relay = createServer((_, response) => response.end(`hopflow_links 3\nhopflow_${name}_total 7\n# EOF\n`));
+    t.after(() => relay.close());
+    await new Promise((listening) => relay.listen(0, '127.0.0.1', listening));
+    const { address, end } = await live(t, '--metrics', `127.0.0.1:${relay.address().port}`);
+    const { page, close } = await open(address);
+    await page.waitForSelector('figcaption');
+    const titles = await page.locator('figcaption').allInnerTexts();
+    assert.ok(titles.some((title) => title.startsWith('refused')), `${name}: ${titles.join('; ')}`);
+    await close();
+    await end();
+  }
+});
+
 test('a simulation goes on to its end when no packet is under way', async (t) => {
   const text = SCENARIO.replace(/\[\[circuits\]\][^]*/, '').replace('duration = "8 s"', 'duration = "6 s"');
   writeFileSync(

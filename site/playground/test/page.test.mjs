@@ -1,7 +1,7 @@
 // Drives the built page in a browser, as a user would: in Chromium, or in Firefox as Debian has it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { deflateRawSync } from 'node:zlib';
 import playwright from 'playwright-core';
@@ -53,6 +53,49 @@ async function slow(by) {
   };
   return open({}, '', (page) => page.addInitScript(later, by));
 }
+
+/** A page whose files are changed before it is opened. */
+async function changed(change) {
+  const folder = `build/changed-${BROWSER}`;
+  rmSync(folder, { recursive: true, force: true });
+  cpSync('build/page', folder, { recursive: true });
+  change(folder);
+  const { address, stop } = await serve(folder);
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  await page.goto(address);
+  const close = async () => {
+    await context.close();
+    stop();
+  };
+  return { page, close };
+}
+
+/** A page whose simulator fails, as where memory runs out, when `call` of the WebAssembly is called with numbers that `when` wants. */
+const failing = (call, when) =>
+  changed((folder) => {
+    const worker = `${folder}/worker.js`;
+    const hook = `
+      const instantiate = WebAssembly.instantiateStreaming;
+      WebAssembly.instantiateStreaming = async (...given) => {
+        const { instance, module } = await instantiate(...given);
+        const real = instance.exports.${call};
+        const fails = ${when};
+        const ${call} = (...numbers) => {
+          if (fails(...numbers)) throw new WebAssembly.RuntimeError('unreachable');
+          return real(...numbers);
+        };
+        return { instance: { exports: { ...instance.exports, ${call} } }, module };
+      };`;
+    writeFileSync(worker, `${hook}\n${readFileSync(worker, 'utf8')}`);
+  });
+
+/** Waits until the page says that the simulator has failed. */
+const saysFailure = (page) =>
+  page.waitForFunction(() => {
+    const problem = document.querySelector('#problem');
+    return !problem.hidden && problem.textContent.startsWith('The simulator failed: RuntimeError: unreachable.');
+  });
 
 /** Waits until the story plays. */
 const plays = (page) => page.waitForFunction(() => document.querySelector('#play').textContent === 'pause');
@@ -273,6 +316,108 @@ test('another transport comes with its history, and leaves that of others alone'
   assert.deepEqual(await notes(), [first, second]);
   assert.deepEqual(wrong, []);
   await close();
+});
+
+test('a transport that is chosen while the runs go to another time comes at that time', async () => {
+  const seen = async (choose) => {
+    const { page, wrong, close } = await slow(150);
+    await page.click('#play');
+    await page.locator('#time').fill('0.1');
+    await page.waitForFunction(() => document.querySelector('#clock').textContent === '3 s');
+    const select = page.locator('.arm h2 select:not(.choice)').first();
+    await select.selectOption('1');
+    await page.waitForTimeout(1000);
+    await choose(page, select);
+    await page.waitForFunction(() => document.querySelector('#clock').textContent === '6 s');
+    await page.waitForTimeout(1000);
+    const note = await page.locator('.arm small').first().innerText();
+    assert.deepEqual(wrong, []);
+    await close();
+    return note;
+  };
+  const later = (page) => page.locator('#time').fill('0.2');
+  const expected = await seen(async (page, select) => {
+    await later(page);
+    await page.waitForTimeout(1000);
+    await select.selectOption('0');
+  });
+  const found = await seen(async (page, select) => {
+    await select.selectOption('0');
+    await later(page);
+  });
+  assert.equal(found, expected);
+});
+
+test('a page without its simulator says so', async () => {
+  for (const file of ['hopflow.wasm', 'worker.js']) {
+    const { page, close } = await changed((folder) => rmSync(`${folder}/${file}`));
+    await page.waitForFunction(() => document.querySelector('#caption').textContent.startsWith('The simulator cannot be loaded'));
+    await close();
+  }
+});
+
+test('runs that fail stop and say so, and others can be made', async () => {
+  const { page, close } = await failing('playground_go_to', '(_, transport, seconds) => seconds > 1');
+  await saysFailure(page);
+  assert.equal(await page.locator('#play').innerText(), 'play', 'it pauses');
+  // It fails again.
+  await page.click('#play');
+  await page.waitForFunction(() => document.querySelector('#play').textContent === 'play');
+  await page.locator('#time').fill('0.5');
+  await saysFailure(page);
+  // A knob makes the runs anew, which fail where they are to go to the same time, and then at the beginning.
+  await page.locator('#time').fill('0');
+  const field = page.locator('input[name="network.access.loss"][type=text]');
+  await field.fill('1 %');
+  await field.press('Enter');
+  await page.waitForFunction(() => document.querySelector('#source').value === 'changed');
+  assert.ok(await page.locator('#problem').isHidden());
+  await page.locator('#time').fill('0.02');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '600 ms');
+  await page.waitForFunction(() => /MB delivered|kB delivered/.test(document.querySelector('.arm small').textContent));
+  await close();
+});
+
+test('where the runs of a change fail, what was shown stays', async () => {
+  const others = '(() => { let first; return (runs, _, seconds) => { first ??= runs; return runs !== first && seconds > 1; }; })()';
+  const { page, close } = await failing('playground_go_to', others);
+  await plays(page);
+  await page.click('#play');
+  await page.locator('#time').fill('0.1');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '3 s' && document.querySelector('#busy').textContent === '');
+  const state = async () => [await page.locator('#toml').inputValue(), await page.locator('.strip').first().innerText(), await page.locator('#clock').innerText()];
+  const before = await state();
+  const field = page.locator('input[name="network.access.loss"][type=text]');
+  await field.fill('1 %');
+  await field.press('Enter');
+  await saysFailure(page);
+  await page.waitForFunction(() => document.querySelector('input[name="network.access.loss"][type=text]').value === '0 %');
+  assert.deepEqual(await state(), before);
+  await page.locator('#time').fill('0.2');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '6 s');
+  await page.click('#play');
+  await page.waitForFunction(() => Number(document.querySelector('#time').value) > 0.2);
+  await close();
+});
+
+test('where the hash of the results or another transport cannot be had, the page says so', async () => {
+  const hash = await failing('playground_results', '() => true');
+  await plays(hash.page);
+  await hash.page.click('#editor summary');
+  await hash.page.click('#hash');
+  await saysFailure(hash.page);
+  assert.equal(await hash.page.locator('#results').innerText(), '');
+  await hash.close();
+  const other = await failing('playground_view', '(_, transport) => transport === 2');
+  await other.page.selectOption('#source', 'scenarios/start-up');
+  await other.page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "start-up"'));
+  await plays(other.page);
+  const select = other.page.locator('.arm h2 select:not(.choice)').first();
+  await select.selectOption('2');
+  await saysFailure(other.page);
+  assert.equal(await select.inputValue(), '0');
+  assert.equal(await other.page.locator('#play').innerText(), 'play');
+  await other.close();
 });
 
 test('what was typed in the editor is saved, changed by knobs, and dropped only when that is meant', async () => {

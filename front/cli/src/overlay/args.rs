@@ -77,7 +77,12 @@ pub(crate) struct EntryOptions {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) address: Vec<SocketAddr>,
     /// How often the relay is chosen, in comparison with others
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        allow_negative_numbers = true
+    )]
     pub(crate) weight: u64,
     /// Let the relay be the first of a path
     #[arg(long)]
@@ -106,7 +111,13 @@ pub(crate) struct SignOptions {
     #[arg(long = "option", value_name = "KEY=VALUE")]
     pub(crate) options: Vec<String>,
     /// Days for which the directory is valid from now on
-    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3650))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 30,
+        allow_negative_numbers = true,
+        value_parser = clap::value_parser!(u32).range(1..=3650)
+    )]
     pub(crate) days: u32,
     /// File that is written, or replaced at once, in place of the standard output
     #[arg(long, value_name = "FILE")]

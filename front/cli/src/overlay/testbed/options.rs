@@ -10,6 +10,7 @@ use hopflow_api::Failure;
 use hopflow_testbed::{Congestion, Settings, Trace};
 use hopflow_units::{Bytes, Duration, Rate};
 
+use crate::numbers::positive;
 use crate::overlay::transport_options::transport_options;
 
 /// Folder of the traces in that of the results.
@@ -42,6 +43,7 @@ pub(crate) struct TestbedOptions {
         long,
         value_name = "N,...",
         value_delimiter = ',',
+        allow_negative_numbers = true,
         default_value = "10"
     )]
     downloads: Vec<u32>,
@@ -75,7 +77,7 @@ pub(crate) struct TestbedOptions {
     shared: bool,
     /// Circuits to the exit that carry a download together, by different relays, from 1 to 4 [default: 1, or 2 where
     /// the transport moves streams among circuits]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     legs: Option<u8>,
     /// Give every node a network namespace of its own (Linux, as root), with links that the kernel's TCP feels; its
     /// congestion control is the kernel's default or, after `=`, cubic, new-reno or bbr
@@ -96,7 +98,13 @@ pub(crate) struct TestbedOptions {
     #[arg(long, conflicts_with_all = ["transport", "downloads", "delay", "middle_rate", "keep"])]
     matrix: bool,
     /// How often each measurement is made
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        allow_negative_numbers = true,
+        value_parser = positive(NonZeroU32::MAX)
+    )]
     pub(crate) repeats: NonZeroU32,
     /// Leave the overlay running after the downloads, for other applications
     #[arg(long)]
