@@ -223,7 +223,7 @@ mod tests {
                 let [with, without] = [of(8), of(0)].map(|times| times.quantile(level));
                 match (with, without) {
                     (Some(with), Some(without)) => {
-                        assert!((with - without).abs() < 1e-9, "{level}")
+                        assert!((with - without).abs() < 1e-9, "{level}");
                     }
                     _ => assert_eq!(with, without, "{level}"),
                 }
