@@ -385,17 +385,20 @@ def order_for(
 
 
 _MOST = 2**31 - 1
+# As in scenarios.
+_MOST_SEEDS = 1_000_000
 
 
 def check_counts(**counts: int | None) -> None:
     for name, number in counts.items():
         if number is None:
             continue
+        most = _MOST_SEEDS if name == "seeds" else _MOST
         try:
-            known = not isinstance(number, bool) and 1 <= operator.index(number) <= _MOST
+            known = not isinstance(number, bool) and 1 <= operator.index(number) <= most
         except TypeError:
             known = False
         if not known:
             raise HopflowError(
-                f"{name}: it is {number!r}; allowed are whole numbers from 1 to {_MOST}"
+                f"{name}: it is {number!r}; allowed are whole numbers from 1 to {most}"
             )

@@ -61,7 +61,7 @@ impl Play {
         scenario.seeds = Seeds::List(seeds[..1].to_vec());
         let scenario = Arc::new(scenario);
         let jobs = Job::plan(&scenario, "")?;
-        let memory = Needs::of(&scenario).memory;
+        let memory = of_a_world(&scenario, Needs::of(&scenario).memory);
         let copies =
             copies_that_fit(jobs.len(), memory).map_err(|error| error.in_text(FILE, text))?;
         let runs = jobs.iter().map(|job| Run::new(job, copies));
@@ -119,6 +119,14 @@ impl Play {
 
 fn no_transport(number: usize) -> InputError {
     InputError::new(format!("the scenario has no transport {number}"))
+}
+
+/// The memory of a run of which `memory` is that of a run by the program: there a run of a variant holds
+/// the world from which it parts besides, and here each has one of its own.
+fn of_a_world(scenario: &Scenario, memory: Bytes) -> Bytes {
+    let worlds = if scenario.branch.is_some() { 2 } else { 1 };
+    let all = memory.get().saturating_sub(PROGRAM);
+    Bytes::new(PROGRAM + all / worlds)
 }
 
 /// How many copies of each of so many runs fit into a page's memory, if one run needs so much.

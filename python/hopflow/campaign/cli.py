@@ -147,7 +147,8 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
         key, value = key.strip(), value.strip()
         if key in found:
             all_values = f"{found[key]},{value}"
-            values = f", with all values: {all_values}" if option == "--vary" else ""
+            is_list = option == "--vary" and ".." not in all_values
+            values = f", with all values: {all_values}" if is_list else ""
             raise HopflowError(f"{option}: {key} is given twice; allowed is once{values}")
         found[key] = value
     return found

@@ -65,6 +65,8 @@ struct Leaving {
     at: Instant,
     /// What had been sent when it was looked at last.
     sent: Sent,
+    /// Whether nothing had left then since it was looked at before, although something waited.
+    stuck: bool,
 }
 
 impl Closing {
@@ -80,7 +82,12 @@ impl Closing {
             return Some(circuit);
         }
         let at = now + QUIET;
-        self.waiting.push_back(Leaving { circuit, at, sent });
+        self.waiting.push_back(Leaving {
+            circuit,
+            at,
+            sent,
+            stuck: false,
+        });
         if self.waiting.len() <= MOST {
             return None;
         }
@@ -101,11 +108,19 @@ impl Closing {
         while let Some(first) = self.waiting.front().copied().filter(|it| it.at <= now) {
             self.waiting.pop_front();
             let sent = sent(first.circuit);
-            if sent.is_all() && sent == first.sent {
+            // Of one that moves nothing for twice as long, nothing more will arrive.
+            let stuck = first.stuck && sent == first.sent;
+            if stuck || sent.is_all() && sent == first.sent {
                 return Some(first.circuit);
             }
+            let stuck = sent == first.sent;
             let at = now + QUIET;
-            self.waiting.push_back(Leaving { at, sent, ..first });
+            self.waiting.push_back(Leaving {
+                at,
+                sent,
+                stuck,
+                ..first
+            });
         }
         None
     }
@@ -137,6 +152,15 @@ mod tests {
         assert_eq!(closing.take_quiet(at(119), |_| sent(15, 0)), None);
         assert_eq!(closing.take_quiet(at(120), |_| sent(15, 0)), Some(used));
         assert_eq!(closing.timeout(), None);
+    }
+
+    #[test]
+    fn a_circuit_that_moves_nothing_goes_at_the_second_look() {
+        let mut closing = Closing::default();
+        let circuit = PoolCircuit(1);
+        assert_eq!(closing.add(at(0), circuit, sent(10, 5)), None);
+        assert_eq!(closing.take_quiet(at(30), |_| sent(10, 5)), None);
+        assert_eq!(closing.take_quiet(at(60), |_| sent(10, 5)), Some(circuit));
     }
 
     #[test]

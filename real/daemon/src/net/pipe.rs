@@ -73,7 +73,7 @@ struct Inbound {
     ended: bool,
     /// The connection broke off: no more comes, and the stream does not end as if that were all.
     broken: bool,
-    /// When the socket said something last.
+    /// When the stream took last something of what the socket said, or the socket took nothing more.
     heard: Option<Instant>,
 }
 
@@ -182,12 +182,16 @@ impl Pipe {
         engine: &mut Engine,
         buffer: &mut Vec<u8>,
     ) -> State {
+        let was_deaf = self.outbound.deaf;
         let written = self.write(now, engine);
         if written
             .and_then(|()| self.read(now, engine, buffer))
             .is_err()
         {
             return State::Broken;
+        }
+        if self.outbound.deaf && !was_deaf {
+            self.inbound.heard = self.inbound.heard.map(|_| now);
         }
         let has_ended = self.inbound.ended && self.outbound.ended && self.outbound.far_end;
         // The engine tells when an end is on its way: until then there may be data before it.
@@ -298,6 +302,9 @@ impl Pipe {
             if !self.inbound.unread.is_empty() {
                 let taken = engine.write(now, self.stream, &self.inbound.unread);
                 self.inbound.unread.drain(..taken);
+                if taken > 0 {
+                    self.inbound.heard = Some(now);
+                }
                 if !self.inbound.unread.is_empty() {
                     return Ok(());
                 }

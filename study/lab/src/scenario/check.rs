@@ -7,6 +7,7 @@ use hopflow_units::{Bytes, Duration};
 
 use super::check_path::check_path;
 use super::limits::{Check, check_count, fail};
+use super::network::at_once;
 use super::traffic::TrafficModels;
 use super::{
     Access, Bucket, Circuits, Distribution, FaultKind, Faults, Load, Network, Path, Rebuild,
@@ -338,7 +339,7 @@ impl Circuits {
     fn check_times(&self, key: &str) -> Check {
         if let Some(arrivals) = &self.arrivals {
             arrivals.check(&format!("{key}.arrivals"))?;
-            if self.start.is_some() {
+            if self.start.as_ref().is_some_and(|start| *start != at_once()) {
                 let problem = "conflicts with `arrivals`, which says when users start; remove one of \
                                the two";
                 return fail(&format!("{key}.start"), problem);

@@ -53,9 +53,7 @@ impl Circuits {
             Some(rate) => self.resolve_rate(key, rate, span, scale)?,
             None => self.count = scaled(self.count.into(), scale.unwrap_or(1.0)) as u32,
         }
-        if self.arrivals.is_none() {
-            self.start.get_or_insert_with(at_once);
-        }
+        self.start.get_or_insert_with(at_once);
         Ok(())
     }
 
@@ -203,7 +201,7 @@ mod tests {
             parse("", "count = 1\nstart = \"0 s\"").unwrap().circuits
         );
         let arrive = parse("", "arrivals = [[\"0 s\", 1], [\"20 s\", 1]]").unwrap();
-        assert_eq!(arrive.circuits[0].start, None);
+        assert_eq!(arrive.circuits[0].start, Some(at_once()));
         for scenario in [scenario, arrive] {
             let again = Scenario::parse(&scenario.to_toml(), "again.toml").unwrap();
             assert_eq!(again, scenario);
@@ -276,7 +274,7 @@ mod tests {
             ),
             (
                 "",
-                "start = \"0 s\"\narrivals = [[\"0 s\", 1], [\"20 s\", 1]]",
+                "start = \"1 s\"\narrivals = [[\"0 s\", 1], [\"20 s\", 1]]",
                 "circuits[0].start: conflicts with `arrivals`",
             ),
             (

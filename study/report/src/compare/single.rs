@@ -160,18 +160,22 @@ fn times(detail: &Detail, transports: &[Transport], class: Class) -> BTreeMap<u3
     times
 }
 
-/// How long the downloads of each circuit of a class lasted. Those that will never end count as the
-/// longest of all circuits: a circuit that was closed early must not look fast.
+/// How long the downloads of each circuit of a class lasted. Those that will never end, and those of a
+/// circuit that completed none, count as the longest of all circuits: a circuit that was closed early, or
+/// asked for something just before the end, must not look fast.
 fn by_circuit(run: &Run, class: Class) -> BTreeMap<u32, Vec<Lasted>> {
     let requests = run.requests();
     let of_class = || requests.each_last_byte().filter(|(_, of, _)| *of == class);
     let longest = of_class()
         .map(|(_, _, lasted)| lasted.time)
         .fold(0.0, f64::max);
+    let seen = of_class().filter(|(_, _, lasted)| lasted.end == End::Seen);
+    let completed: BTreeSet<u32> = seen.map(|(circuit, _, _)| circuit).collect();
     let mut by_circuit: BTreeMap<u32, Vec<Lasted>> = BTreeMap::new();
     for (circuit, _, lasted) in of_class() {
         let lasted = match lasted.end {
             End::Never => Lasted::never(longest),
+            End::Unseen if !completed.contains(&circuit) => Lasted::never(longest),
             End::Seen | End::Unseen => lasted,
         };
         by_circuit.entry(circuit).or_default().push(lasted);
@@ -392,6 +396,20 @@ mod tests {
                 "Middle web circuit (2): at least 27.9 s a download",
                 "Fastest web circuit (1): 1.00 s a download",
             ]
+        );
+    }
+
+    #[test]
+    fn a_circuit_that_asked_just_before_the_end_is_not_the_fastest() {
+        let run = Run {
+            downloads: downloads(0, 0.5, 1).chain(downloads(1, 2.0, 1)).collect(),
+            open: vec![open(2, 0.02)],
+            ..Run::default()
+        };
+        let labels = labels(&[1.0, 2.0, 3.0], vec![run]);
+        assert!(
+            labels[2].starts_with("Fastest web circuit (0): 0.5"),
+            "{labels:?}"
         );
     }
 
