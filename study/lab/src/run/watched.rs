@@ -10,7 +10,8 @@ use hopflow_units::Duration;
 use super::Job;
 use super::running::Running;
 
-/// A run that is looked at while it goes on. Its results are those of a run without a break.
+/// A run that is looked at while it goes on. Its results are those of a run without a break; those of a
+/// variant are if it parts at a boundary of the windows of such a run, which are longer.
 #[derive(Clone, Debug)]
 pub struct Watched {
     job: Job,
