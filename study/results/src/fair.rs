@@ -44,20 +44,11 @@ mod tests {
     /// A circuit's goodput, its fair rate, and the node that bounds it.
     fn circuit(goodput: f64, fair: Option<f64>, bottleneck: Option<u32>) -> Circuit {
         Circuit {
-            circuit: 0,
-            hops: 3,
-            class: Class::Bulk,
-            packaged_bytes: 0,
-            delivered_bytes: 0,
             rate_bytes_per_s: goodput,
             goodput_bytes_per_s: goodput,
             fair_bytes_per_s: fair,
             bottleneck,
-            backlog_mean_bytes: None,
-            latency_mean_s: None,
-            latency_p50_s: None,
-            latency_p95_s: None,
-            closed: false,
+            ..Circuit::idle(0, 3, Class::Bulk)
         }
     }
 

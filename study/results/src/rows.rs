@@ -298,6 +298,28 @@ row! {
     }
 }
 
+impl Circuit {
+    /// A circuit that carried nothing, with so many overlay hops.
+    pub const fn idle(circuit: u32, hops: u32, class: Class) -> Self {
+        Self {
+            circuit,
+            hops,
+            class,
+            packaged_bytes: 0,
+            delivered_bytes: 0,
+            rate_bytes_per_s: 0.0,
+            goodput_bytes_per_s: 0.0,
+            fair_bytes_per_s: None,
+            bottleneck: None,
+            backlog_mean_bytes: None,
+            latency_mean_s: None,
+            latency_p50_s: None,
+            latency_p95_s: None,
+            closed: false,
+        }
+    }
+}
+
 row! {
     /// R(t) and W(t) of a circuit.
     pub struct Sample in "samples" {

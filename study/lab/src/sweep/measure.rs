@@ -183,25 +183,19 @@ workload = "web"
 "#;
 
     fn circuit(number: u32, goodput: f64, fair: Option<f64>, bottleneck: u32) -> Circuit {
+        let class = if fair.is_some() {
+            Class::Bulk
+        } else {
+            Class::Web
+        };
         Circuit {
-            circuit: number,
-            hops: 2,
-            class: if fair.is_some() {
-                Class::Bulk
-            } else {
-                Class::Web
-            },
-            packaged_bytes: 0,
             delivered_bytes: (goodput * 10.0) as u64,
             rate_bytes_per_s: goodput,
             goodput_bytes_per_s: goodput,
             fair_bytes_per_s: fair,
             bottleneck: fair.map(|_| bottleneck),
-            backlog_mean_bytes: None,
             latency_mean_s: Some(0.1 * f64::from(number)),
-            latency_p50_s: None,
-            latency_p95_s: None,
-            closed: false,
+            ..Circuit::idle(number, 2, class)
         }
     }
 

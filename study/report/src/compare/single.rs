@@ -304,20 +304,9 @@ mod tests {
 
     fn circuit(circuit: u32, goodput: f64) -> Circuit {
         Circuit {
-            circuit,
-            hops: 3,
-            class: Web,
-            packaged_bytes: 0,
-            delivered_bytes: 0,
             rate_bytes_per_s: goodput,
             goodput_bytes_per_s: goodput,
-            fair_bytes_per_s: None,
-            bottleneck: None,
-            backlog_mean_bytes: None,
-            latency_mean_s: None,
-            latency_p50_s: None,
-            latency_p95_s: None,
-            closed: false,
+            ..Circuit::idle(circuit, 3, Web)
         }
     }
 

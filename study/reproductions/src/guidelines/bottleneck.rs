@@ -73,20 +73,8 @@ mod tests {
 
     fn circuit(goodput: f64) -> Circuit {
         Circuit {
-            circuit: 0,
-            hops: 1,
-            class: Class::Bulk,
-            packaged_bytes: 0,
-            delivered_bytes: 0,
-            rate_bytes_per_s: 0.0,
             goodput_bytes_per_s: goodput,
-            fair_bytes_per_s: None,
-            bottleneck: None,
-            backlog_mean_bytes: None,
-            latency_mean_s: None,
-            latency_p50_s: None,
-            latency_p95_s: None,
-            closed: false,
+            ..Circuit::idle(0, 1, Class::Bulk)
         }
     }
 

@@ -211,22 +211,8 @@ mod tests {
             outstanding_cells: 0,
             window_cells: None,
         };
-        let circuit = |number| hopflow_results::Circuit {
-            circuit: number,
-            hops: 4,
-            class: hopflow_results::Class::Bulk,
-            packaged_bytes: 0,
-            delivered_bytes: 0,
-            rate_bytes_per_s: 0.0,
-            goodput_bytes_per_s: 0.0,
-            fair_bytes_per_s: None,
-            bottleneck: None,
-            backlog_mean_bytes: None,
-            latency_mean_s: None,
-            latency_p50_s: None,
-            latency_p95_s: None,
-            closed: false,
-        };
+        let circuit =
+            |number| hopflow_results::Circuit::idle(number, 4, hopflow_results::Class::Bulk);
         let run = Tables {
             circuits: vec![circuit(0), circuit(1)],
             hops: vec![
