@@ -21,9 +21,6 @@ const MOST_COPIES: usize = 16;
 /// Bytes that WebAssembly has addresses for: no page has more memory.
 const PAGE: u64 = 1 << 32;
 
-/// What [`Needs`] counts for the program, besides the world of a run.
-const PROGRAM: u64 = 60_000_000;
-
 /// Of what [`Needs`] counts for a world, a page needs one part in so many: addresses have half the
 /// length. Measured were three to four, with `tor` and with 1000 bulk users.
 const SMALLER: u64 = 2;
@@ -61,9 +58,9 @@ impl Play {
         scenario.seeds = Seeds::List(seeds[..1].to_vec());
         let scenario = Arc::new(scenario);
         let jobs = Job::plan(&scenario, "")?;
-        let memory = of_a_world(&scenario, Needs::of(&scenario).memory);
-        let copies =
-            copies_that_fit(jobs.len(), memory).map_err(|error| error.in_text(FILE, text))?;
+        let world = Needs::memory_of_world(&scenario);
+        let copies = copies_that_fit(jobs.len(), world);
+        let copies = copies.map_err(|error| error.in_text(FILE, text))?;
         let runs = jobs.iter().map(|job| Run::new(job, copies));
         Ok(Self {
             runs: runs.collect::<Result<_, _>>()?,
@@ -121,23 +118,15 @@ fn no_transport(number: usize) -> InputError {
     InputError::new(format!("the scenario has no transport {number}"))
 }
 
-/// The memory of a run of which `memory` is that of a run by the program: there a run of a variant holds
-/// the world from which it parts besides, and here each has one of its own.
-fn of_a_world(scenario: &Scenario, memory: Bytes) -> Bytes {
-    let worlds = if scenario.branch.is_some() { 2 } else { 1 };
-    let all = memory.get().saturating_sub(PROGRAM);
-    Bytes::new(PROGRAM + all / worlds)
-}
-
-/// How many copies of each of so many runs fit into a page's memory, if one run needs so much.
+/// How many copies of each of so many runs fit into a page's memory, if [`Needs`] counts so much for a world.
 ///
 /// # Errors
 /// If not even one does.
-fn copies_that_fit(runs: usize, memory: Bytes) -> Result<usize, InputError> {
-    let (runs, world) = (runs as u64, memory.get().saturating_sub(PROGRAM) / SMALLER);
-    let world = world.max(1);
+fn copies_that_fit(runs: usize, world: Bytes) -> Result<usize, InputError> {
+    let (runs, world) = (runs as u64, (world.get() / SMALLER).max(1));
+    let room = PAGE - Needs::PROGRAM.get();
     // A run that goes on to its end, for the hash of its results, is one more.
-    let (worlds, least) = ((PAGE - PROGRAM) / world, 2 * runs + 1);
+    let (worlds, least) = (room / world, 2 * runs + 1);
     if worlds >= least {
         // Runs that are made in place of these, with a copy of each, exist beside them for a while.
         let copies = (worlds / runs).saturating_sub(3);
@@ -153,7 +142,7 @@ fn copies_that_fit(runs: usize, memory: Bytes) -> Result<usize, InputError> {
              can use all memory of the machine",
             needed as f64 / 1e9,
             PAGE as f64 / 1e9,
-            (PAGE - PROGRAM) as f64 / needed as f64,
+            room as f64 / needed as f64,
         ),
     ))
 }
@@ -323,7 +312,7 @@ mod tests {
 
     #[test]
     fn runs_have_the_copies_that_fit_into_a_page() {
-        let copies = |runs, world| copies_that_fit(runs, Bytes::new(PROGRAM + SMALLER * world));
+        let copies = |runs, world| copies_that_fit(runs, Bytes::new(SMALLER * world));
         assert_eq!(copies(2, 0), Ok(MOST_COPIES));
         assert_eq!(copies(2, 100_000_000), Ok(MOST_COPIES));
         assert_eq!(copies(2, 200_000_000), Ok(7));
@@ -353,7 +342,7 @@ mod tests {
             |count: &str| Scenario::parse(&TEXT.replace("count = 2", count), FILE).unwrap();
         let memory = |count: &str| Needs::of(&scenario(count)).memory.get() as f64;
         let (few, many) = (memory("count = 2"), memory("count = 1002"));
-        let world = few - PROGRAM as f64;
+        let world = few - Needs::PROGRAM.get() as f64;
         // Three relays, and two circuits of 1002.
         let per_circuit = (many - few) / 1000.0;
         assert!((world - 2.0 * per_circuit - 60e3).abs() < 1.0, "{world}");

@@ -24,8 +24,6 @@ pub struct Needs {
     pub time: Duration,
 }
 
-/// Memory of the program itself.
-const PROGRAM: f64 = 60e6;
 /// Memory of a circuit with its client, and of one that is never idle: `scenarios/tor.toml` with
 /// `tor-vegas`, and the benchmark `forwarding`.
 const CIRCUIT: f64 = 45e3;
@@ -43,6 +41,9 @@ const LOOKED_AT: usize = 1000;
 const FETCHES: usize = 1000;
 
 impl Needs {
+    /// Memory of the program itself, without a run.
+    pub const PROGRAM: Bytes = Bytes::new(60_000_000);
+
     /// What a run of the scenario needs, by the network of its first seed; of variants, that which
     /// takes the most time.
     pub fn of(scenario: &Scenario) -> Self {
@@ -55,6 +56,13 @@ impl Needs {
             disk: Bytes::new(disk as u64),
             time: Duration::from_nanos((cells / CELLS_PER_SECOND * 1e9) as u64),
         }
+    }
+
+    /// The memory of one world of the scenario's runs, by the network of its first seed: without the program, and
+    /// without the world from which a variant parts.
+    pub fn memory_of_world(scenario: &Scenario) -> Bytes {
+        let world = scenario.sample(scenario.seeds.list()[0]);
+        Bytes::new(of_world(scenario, &world) as u64)
     }
 
     /// The memory alone, which is known sooner.
@@ -102,19 +110,24 @@ fn two_digits(value: f64) -> String {
 /// Memory of a run of the scenario in this world. Those of variants hold the world from which they part
 /// besides.
 fn memory(scenario: &Scenario, world: &WorldSpec) -> Bytes {
-    let open = world.circuits.iter().flat_map(CircuitSpec::all_paths);
-    let greedy = world.circuits.iter().filter(|it| it.workload.is_greedy());
-    let busy = greedy.flat_map(CircuitSpec::paths).count() as f64;
-    let of_world = RELAY * scenario.relay_count() as f64
-        + CIRCUIT * (open.count() as f64 - busy)
-        + BUSY_CIRCUIT * busy
-        + SAMPLE * samples(world);
     let worlds = if scenario.branch_at().is_some() {
         2.0
     } else {
         1.0
     };
-    Bytes::new((PROGRAM + worlds * of_world) as u64)
+    let of_worlds = worlds * of_world(scenario, world);
+    Bytes::new(Needs::PROGRAM.get() + of_worlds as u64)
+}
+
+/// Bytes of memory of the world itself.
+fn of_world(scenario: &Scenario, world: &WorldSpec) -> f64 {
+    let open = world.circuits.iter().flat_map(CircuitSpec::all_paths);
+    let greedy = world.circuits.iter().filter(|it| it.workload.is_greedy());
+    let busy = greedy.flat_map(CircuitSpec::paths).count() as f64;
+    RELAY * scenario.relay_count() as f64
+        + CIRCUIT * (open.count() as f64 - busy)
+        + BUSY_CIRCUIT * busy
+        + SAMPLE * samples(world)
 }
 
 /// Samples that a run records, of circuits and of hops.
