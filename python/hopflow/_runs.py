@@ -384,16 +384,15 @@ def order_for(
     )
 
 
-_MOST = 2**31 - 1
-# As in scenarios.
-_MOST_SEEDS = 1_000_000
+# Of seeds as in scenarios.
+_MOST = {"seeds": 1_000_000}
 
 
 def check_counts(**counts: int | None) -> None:
     for name, number in counts.items():
         if number is None:
             continue
-        most = _MOST_SEEDS if name == "seeds" else _MOST
+        most = _MOST.get(name, 2**31 - 1)
         try:
             known = not isinstance(number, bool) and 1 <= operator.index(number) <= most
         except TypeError:

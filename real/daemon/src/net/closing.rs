@@ -109,11 +109,10 @@ impl Closing {
             self.waiting.pop_front();
             let sent = sent(first.circuit);
             // Of one that moves nothing for twice as long, nothing more will arrive.
-            let stuck = first.stuck && sent == first.sent;
-            if stuck || sent.is_all() && sent == first.sent {
+            let stuck = sent == first.sent;
+            if stuck && (sent.is_all() || first.stuck) {
                 return Some(first.circuit);
             }
-            let stuck = sent == first.sent;
             let at = now + QUIET;
             self.waiting.push_back(Leaving {
                 at,

@@ -50,8 +50,7 @@ pub(super) fn measure(part: &Part, run: &Tables) -> Vec<Measured> {
     steadiness(&mut report, run);
     let mut circuits = part.scenario.circuits.iter();
     // A mean over runs with other starts would smooth what oscillates.
-    let all_alike =
-        circuits.all(|group| matches!(group.start, None | Some(Distribution::Fixed(_))));
+    let all_alike = circuits.all(|group| matches!(group.start, Some(Distribution::Fixed(_))));
     if all_alike && part.scenario.warm_up.0.is_zero() {
         over_time(&mut report, run);
         histogram(&mut report, run);
