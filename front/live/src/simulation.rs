@@ -17,8 +17,6 @@ use crate::stream::Stream;
 
 /// Moments are shown so often.
 const SHOW_EVERY: std::time::Duration = std::time::Duration::from_millis(40);
-/// How finely runs stop, at most.
-const STEP: Duration = Duration::from_micros(500);
 /// Simulated time between two moments that are kept, at least.
 const KEEP_EVERY: Duration = Duration::from_millis(100);
 /// Moments that are kept, at most and, whatever the network, at least.
@@ -96,10 +94,9 @@ impl Simulation {
         let scenario = Arc::new(scenario);
         let jobs = Job::plan(&scenario, "")?;
         check_memory(&jobs)?;
-        let step = pace.step().map_or(STEP, |step| step.min(STEP));
         let runs = jobs
             .iter()
-            .map(|job| Watched::new(job, step).map_err(|error| InputError::new(error.to_string())));
+            .map(|job| Watched::new(job).map_err(|error| InputError::new(error.to_string())));
         let runs = runs.collect::<Result<Vec<_>, _>>()?;
         let labels = jobs.iter().map(|job| job.key.transport.clone()).collect();
         let Scenario { name, about, .. } = &*scenario;

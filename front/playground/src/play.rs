@@ -12,9 +12,6 @@ use serde_json::Value;
 /// The name by which messages call the text.
 const FILE: &str = "scenario.toml";
 
-/// How finely runs stop.
-const STEP: Duration = Duration::from_micros(200);
-
 /// Copies of a run from which it can begin again, where there is memory for them.
 const MOST_COPIES: usize = 16;
 
@@ -149,7 +146,7 @@ fn copies_that_fit(runs: usize, world: Bytes) -> Result<usize, InputError> {
 
 impl Run {
     fn new(job: &Job, most_copies: usize) -> Result<Self, InputError> {
-        let run = Watched::new(job, STEP);
+        let run = Watched::new(job);
         let run = run.map_err(|error| InputError::new(error.to_string()))?;
         Ok(Self {
             label: job.key.transport.clone(),

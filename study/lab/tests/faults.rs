@@ -243,7 +243,7 @@ fn a_stop_changes_nothing_before_it_happens() {
     let before = |faults: &str| {
         let scenario = Scenario::parse(&format!("{text}{faults}"), "faults.toml").unwrap();
         let job = &Job::plan(&Arc::new(scenario), "").unwrap()[0];
-        let mut run = Watched::new(job, Duration::from_millis(10)).unwrap();
+        let mut run = Watched::new(job).unwrap();
         run.advance(Duration::from_secs(6));
         let users = run.view().users;
         let moved = users.iter().map(|user| (user.packaged, user.delivered));
@@ -287,7 +287,7 @@ fn what_is_seen_as_delivered_never_decreases_when_relays_die() {
     let scenario = Scenario::parse(&format!("{text}{faults}"), "faults.toml").unwrap();
     let scenario = Arc::new(scenario);
     let job = &Job::plan(&scenario, "").unwrap()[0];
-    let mut run = Watched::new(job, Duration::from_millis(10)).unwrap();
+    let mut run = Watched::new(job).unwrap();
     let mut before = [Bytes::ZERO; 12];
     let mut without_circuit = 0;
     for step in 1..=200 {

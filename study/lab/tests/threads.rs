@@ -313,10 +313,16 @@ impl Combination {
         finish(self.world(scenario), threads)
     }
 
-    /// Everything that a run records whose lanes are all at one time every `step`.
+    /// Everything that a run records that is looked at every `step`.
     fn watched(&self, scenario: &Scenario, step: Duration) -> Outcome {
         let mut world = self.world(scenario);
-        world.watch(step);
+        world.watch();
+        let mut time = Duration::ZERO;
+        while time < scenario.duration.0 {
+            time = time + step;
+            assert!(world.run_until(time, &mut |_| ControlFlow::Continue(())));
+            assert_eq!(world.view().now, time.min(scenario.duration.0));
+        }
         finish(world, 1)
     }
 
@@ -398,7 +404,7 @@ fn any_network_has_the_same_results_on_any_number_of_threads() {
         let threads = random.integer(2, 8) as usize;
         let split = Recorded::of(combination.run(&scenario, threads));
         assert!(alone == split, "{threads} threads: {combination:?}");
-        let step = random.uniform(Duration::from_micros(100), Duration::from_millis(10));
+        let step = random.uniform(Duration::from_millis(1), Duration::from_millis(50));
         let watched = Recorded::of(combination.watched(&scenario, step));
         assert!(alone == watched, "in steps of {step}: {combination:?}");
         let at = random.uniform(Duration::ZERO, Duration::from_millis(2500));

@@ -66,10 +66,9 @@ impl Grid {
         windows.clamp(1, MOST_AT_ONCE) as u32
     }
 
-    /// When the first window begins that does not begin before `time`.
-    pub(crate) fn next_boundary(&self, time: Instant) -> Instant {
-        let width = self.window.as_nanos();
-        Instant::from_nanos(time.as_nanos().div_ceil(width).saturating_mul(width))
+    /// When a window ends.
+    pub(crate) fn end_of(&self, window: u64) -> Instant {
+        Instant::from_nanos((window + 1).saturating_mul(self.window.as_nanos()))
     }
 
     /// The window after which the links between routers handle what happens there at `at`.

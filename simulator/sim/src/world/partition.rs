@@ -40,7 +40,8 @@ struct Pending {
     times: Vec<Instant>,
     /// The window to which each lane was added last, while that is to come.
     added: Vec<u64>,
-    /// The window after the one at work.
+    /// The first window in which something can still be planned: the one after that at work, or that
+    /// one itself if it is cut.
     next: u64,
     strides: Vec<Stride>,
     /// Vectors to be used again. Windows far ahead have timers and no packets, so the two are kept
@@ -162,10 +163,11 @@ impl Pending {
         self.agenda.first()
     }
 
-    /// Takes what is to be done in a window.
-    fn take(&mut self, window: u64) -> Work {
+    /// Takes what is to be done in a window before a time.
+    fn take(&mut self, window: u64, until: Instant) -> Work {
         let mut work = self.agenda.take(window);
-        self.next = window + 1;
+        let cut = until.as_nanos() < (window + 1).saturating_mul(self.width);
+        self.next = if cut { window } else { window + 1 };
         for lane in &work.lanes {
             let added = &mut self.added[*lane as usize];
             if *added == window {
@@ -174,7 +176,7 @@ impl Pending {
         }
         work.lanes.retain(|lane| {
             let lane = *lane as usize;
-            self.times[lane] < self.limit(lane, window)
+            self.times[lane] < self.limit(lane, window).min(until)
         });
         work
     }
@@ -261,13 +263,19 @@ impl Partition {
         self.pending.first()
     }
 
-    /// Runs all lanes that have something to do in a window.
-    pub(crate) fn run_window(&mut self, window: u64) {
-        let mut work = self.pending.take(window);
+    /// Runs all lanes that have something to do in a window, up to a time. If that cuts the window,
+    /// the partition must be [renewed](Self::renew) before it runs on.
+    pub(crate) fn run_window(&mut self, window: u64, until: Instant) {
+        let mut work = self.pending.take(window, until);
+        let later = if self.pending.next == window {
+            self.take_later(&mut work, until)
+        } else {
+            Vec::new()
+        };
         let mut sorted = self.sort(&mut work);
         for (&lane, arrivals) in work.lanes.iter().zip(sorted.parts()) {
             let index = lane as usize;
-            let limit = self.pending.limit(index, window);
+            let limit = self.pending.limit(index, window).min(until);
             let delay = self.pending.strides[index].delay.as_nanos();
             let at_router = Instant::from_nanos(limit.as_nanos().saturating_sub(delay));
             let lane = &mut self.lanes[index];
@@ -283,6 +291,18 @@ impl Partition {
         }
         self.sorter.give_back(sorted);
         self.pending.give_back(work);
+        for arrival in later {
+            self.accept(arrival);
+        }
+    }
+
+    /// Takes from what is to be done in a window the packets that cannot be delivered before a time.
+    fn take_later(&self, work: &mut Work, until: Instant) -> Vec<Arrival> {
+        let is_later = |arrival: &mut Arrival| {
+            let lane = self.places[arrival.packet.to.node.machine()].index as usize;
+            arrival.at + self.pending.strides[lane].delay >= until
+        };
+        work.arrivals.extract_if(.., is_later).collect()
     }
 
     /// Sorts packets by lane, and notes that these lanes are to be run, in order.

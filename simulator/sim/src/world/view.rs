@@ -7,7 +7,6 @@ use hopflow_units::{Bytes, Duration, Instant};
 use hopflow_wire::Frame;
 
 use super::address::{CircuitEnd, LinkEnd};
-use super::balance;
 use super::lane::Lane;
 use super::outbox::Arrival;
 use super::packets::{Content, Packet};
@@ -107,21 +106,14 @@ pub struct PacketView {
 }
 
 impl World {
-    /// Makes the world one that can be [viewed](Self::view), and that stops at least every `step`.
-    /// The results are the same.
+    /// Makes the world one that can be [viewed](Self::view). The results are the same.
     ///
     /// Must be called before the world runs.
     ///
     /// # Panics
-    /// If the step is zero, or the world has run.
-    pub fn watch(&mut self, step: Duration) {
-        assert!(!step.is_zero(), "time passes in steps");
+    /// If the world has run.
+    pub fn watch(&mut self) {
         assert!(self.balance.is_none(), "it has not run");
-        self.grid.window = self.grid.window.min(step);
-        self.grid.lockstep = self.grid.window;
-        let lanes = self.partitions.drain(..).flat_map(|all| all.lanes);
-        let lanes = lanes.collect();
-        self.partitions = vec![balance::join(lanes, &mut self.grid)];
         let names = self.users.iter().flat_map(|user| {
             let directions = [Direction::Forward, Direction::Backward];
             let names = directions

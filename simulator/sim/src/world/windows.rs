@@ -31,7 +31,8 @@ pub(super) enum Ended {
 pub(super) struct Span {
     /// So many at most.
     pub(super) windows: u64,
-    /// Those that begin before this time, and not after the end of the simulation.
+    /// Those that begin before this time, and not after the end of the simulation; the last is cut
+    /// there.
     pub(super) until: Instant,
     /// By which clock to measure what partitions do, if at all: the time that a thread has run.
     pub(super) clock: Option<fn() -> Duration>,
@@ -76,6 +77,7 @@ pub(super) fn run(
         trunks: None,
         looks,
         done: 0,
+        from: 0,
         panic: None,
     };
     let mut workers: Vec<_> = partitions.iter_mut().enumerate().map(worker).collect();
@@ -212,6 +214,8 @@ struct Worker<'a> {
     looks: Looks,
     /// Events of the window at work.
     done: u64,
+    /// The first window that may be run now: not the one that was cut, though there is more in it.
+    from: u64,
     /// What made this thread give up.
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -233,15 +237,21 @@ impl Worker<'_> {
             if span.is_over(begin, grid) {
                 break;
             }
+            let limit = grid.end_of(window).min(span.until);
             self.guarded(|worker| {
                 let events = exchange.events.load(Ordering::Relaxed);
                 stop = observe(events, Instant::from_nanos(begin));
-                worker.measured(Phase::Running, |worker| worker.run_window(window));
+                if span.until < grid.end_of(window) {
+                    worker.from = window + 1;
+                }
+                worker.measured(Phase::Running, |worker| {
+                    worker.run_window(window, span.until)
+                });
             });
             self.wait();
             if exchange.has_trunks {
                 self.guarded(|worker| {
-                    worker.measured(Phase::Trunks, |worker| worker.run_trunks(window));
+                    worker.measured(Phase::Trunks, |worker| worker.run_trunks(limit));
                 });
                 self.wait();
             }
@@ -282,11 +292,11 @@ impl Worker<'_> {
         meter.note(phase, begun, self.partition.events - before);
     }
 
-    /// Runs a window, and hands over what is for others.
-    fn run_window(&mut self, window: u64) {
+    /// Runs a window up to a time, and hands over what is for others.
+    fn run_window(&mut self, window: u64, until: Instant) {
         let (partition, exchange) = (&mut *self.partition, self.exchange);
         let before = partition.events;
-        partition.run_window(window);
+        partition.run_window(window, until);
         self.done = partition.events - before;
         exchange.send(self.number, &mut partition.mail);
     }
@@ -303,24 +313,26 @@ impl Worker<'_> {
 
     /// Tells when there is something to do here.
     fn publish(&mut self) {
-        let first = self.partition.first_window();
-        self.exchange.publish(self.number, first);
+        let publish = |who, first: Option<u64>| {
+            let first = first.map(|first| first.max(self.from));
+            self.exchange.publish(who, first);
+        };
+        publish(self.number, self.partition.first_window());
         if let Some(trunks) = &self.trunks {
             let next = trunks.next().map(|at| self.grid.window_of_trunks(at));
-            self.exchange.publish(self.exchange.first.len() - 1, next);
+            publish(self.exchange.first.len() - 1, next);
         }
     }
 
-    /// Runs the links between routers up to what partitions may send in the next window.
-    fn run_trunks(&mut self, window: u64) {
+    /// Runs the links between routers up to what partitions may send from a time on.
+    fn run_trunks(&mut self, from: Instant) {
         let Some(trunks) = &mut self.trunks else {
             return;
         };
         let (grid, exchange) = (self.grid, self.exchange);
         let last = exchange.first.len() - 1;
         exchange.receive(last, |mail| trunks.receive(mail));
-        let limit = Instant::from_nanos((window + 1) * grid.window.as_nanos());
-        trunks.run(limit + grid.least_up);
+        trunks.run(from + grid.least_up);
         exchange.send(last, trunks.post(&grid.places));
     }
 }

@@ -282,9 +282,9 @@ impl World {
         self.run_windows(Instant::FAR_FUTURE, observer)
     }
 
-    /// Runs until everything before `time` has happened, and as much more as the lanes do at once;
-    /// false if the observer stopped the run. The world can then be cloned and run on, with the
-    /// results of a run without a break.
+    /// Runs until everything before `time` has happened, and nothing else; false if the observer
+    /// stopped the run. The world can then be cloned and run on, with the results of a run without a
+    /// break.
     pub fn run_until(
         &mut self,
         time: Duration,
@@ -327,16 +327,17 @@ impl World {
             if done.ended != Ended::Paused {
                 break done.ended;
             }
-            windows = epoch;
             before += done.events;
-            epoch = (2 * epoch).min(LONGEST_EPOCH);
+            (windows, epoch) = (epoch, (2 * epoch).min(LONGEST_EPOCH));
         };
         let partitions = std::mem::take(&mut self.partitions);
         self.partitions = balance.join(partitions, &mut self.grid);
         self.balance = Some(balance);
         let reached = ended == Ended::Reached;
         if reached {
-            self.now = self.grid.next_boundary(until.min(end));
+            self.now = until.min(end);
+            // The last window may have been cut.
+            self.partitions[0].renew(&self.grid);
         }
         if reached && until > end {
             self.partitions.iter_mut().for_each(Partition::finish);
@@ -363,7 +364,7 @@ impl World {
     /// or changes something, and recorders that ask a link or another lane how it is.
     fn choose_windows(&mut self, until: Instant) {
         let mut lanes = self.partitions.iter().flat_map(|all| &all.lanes);
-        let ahead = until > self.grid.end && self.watched.is_none();
+        let ahead = until == Instant::FAR_FUTURE && self.watched.is_none();
         let ahead = ahead && !lanes.any(Lane::asks_others);
         if self.grid.choose_windows(ahead, !self.wanted.is_one()) {
             self.partitions[0].renew(&self.grid);

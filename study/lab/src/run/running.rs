@@ -61,9 +61,9 @@ impl Running {
         })
     }
 
-    /// Makes it one that can be looked at, and that stops at least every `step`.
-    pub(super) fn watch(&mut self, step: Duration) {
-        self.world.watch(step);
+    /// Makes it one that can be looked at.
+    pub(super) fn watch(&mut self) {
+        self.world.watch();
     }
 
     pub(super) const fn spec(&self) -> &WorldSpec {

@@ -10,8 +10,7 @@ use hopflow_units::Duration;
 use super::Job;
 use super::running::Running;
 
-/// A run that is looked at while it goes on. Its results are those of a run without a break; those of a
-/// variant are if it parts at a boundary of the windows of such a run, which are longer.
+/// A run that is looked at while it goes on. Its results are those of a run without a break.
 #[derive(Clone, Debug)]
 pub struct Watched {
     job: Job,
@@ -21,16 +20,13 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// The run of a job, which stops at least every `step`, at its beginning.
+    /// The run of a job at its beginning.
     ///
     /// # Errors
     /// If the job's world makes no sense.
-    ///
-    /// # Panics
-    /// If the step is zero.
-    pub fn new(job: &Job, step: Duration) -> Result<Self, SpecError> {
+    pub fn new(job: &Job) -> Result<Self, SpecError> {
         let mut running = Running::new(job)?;
-        running.watch(step);
+        running.watch();
         Ok(Self {
             job: job.clone(),
             running,
