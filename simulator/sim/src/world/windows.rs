@@ -245,7 +245,7 @@ impl Worker<'_> {
                     worker.from = window + 1;
                 }
                 worker.measured(Phase::Running, |worker| {
-                    worker.run_window(window, span.until)
+                    worker.run_window(window, span.until);
                 });
             });
             self.wait();
