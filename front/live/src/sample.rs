@@ -11,15 +11,22 @@ pub struct Sample {
 
 impl Sample {
     /// Name and sample of a line `NAME{LABEL="VALUE",...} NUMBER`, perhaps with a time behind it;
-    /// `None` if it is something else.
+    /// `None` if it is something else. Names are of letters, digits, `_` and `:`; values of labels may have any
+    /// characters, which who shows them on a terminal must replace.
     pub fn read(line: &str) -> Option<(&str, Self)> {
         let end = line.find(['{', ' '])?;
         let (name, mut rest) = line.split_at(end);
+        if !is_name(name) {
+            return None;
+        }
         let mut labels = Vec::new();
         if let Some(open) = rest.strip_prefix('{') {
             rest = open;
             while !rest.starts_with('}') {
                 let (label, behind) = rest.split_once("=\"")?;
+                if !is_name(label) {
+                    return None;
+                }
                 let (value, behind) = quoted(behind)?;
                 labels.push((label.to_owned(), value));
                 rest = behind.strip_prefix(',').unwrap_or(behind);
@@ -37,6 +44,12 @@ impl Sample {
     }
 }
 
+/// Whether a metric or a label may be called so.
+fn is_name(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
+    !text.is_empty() && text.bytes().all(fits)
+}
+
 /// The text up to the closing quotation mark, and what is behind that.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
@@ -52,4 +65,18 @@ fn quoted(text: &str) -> Option<(String, &str)> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_nothing_that_commands_a_terminal() {
+        let (name, sample) = Sample::read("a_b:c9{d=\"x\\n\"} 1").unwrap();
+        assert_eq!((name, sample.label("d")), ("a_b:c9", Some("x\n")));
+        for line in ["a\u{1b}[31m 1", "a{d\u{9b}31m=\"x\"} 1", " 1"] {
+            assert_eq!(Sample::read(line), None, "{line:?}");
+        }
+    }
 }

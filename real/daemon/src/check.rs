@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 
 use crate::accounting::Ledger;
-use crate::config::{ClientConfig, RelayConfig, Trace};
+use crate::config::{ClientConfig, Families, RelayConfig, Trace};
 use crate::directory::{Directory, Relay, newest};
 use crate::keys::KeyStore;
 use crate::{Hex, InputError, UnixTime};
@@ -149,16 +149,7 @@ pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputErr
     };
     let traced = config.trace.as_ref().map(Trace::warnings);
     found.warnings.extend(traced.unwrap_or_default());
-    for (kind, missing) in [
-        ("guard", !directory.relays.iter().any(|relay| relay.guard)),
-        ("exit", !directory.relays.iter().any(|it| it.exit.is_some())),
-    ] {
-        if missing {
-            found
-                .warnings
-                .push(format!("the directory lists no {kind}: there are no paths"));
-        }
-    }
+    found.warnings.extend(without_paths(config, &directory));
     found.warnings.extend(published(config.metrics));
     if !config.socks.ip().is_loopback() {
         found.warnings.push(format!(
@@ -167,6 +158,30 @@ pub fn client(config: &ClientConfig, now: UnixTime) -> Result<Findings, InputErr
         ));
     }
     Ok(found)
+}
+
+/// Of which relays a client's directory has none that it can use. Those at the beginning of a path need an address by
+/// which the client may reach them; where a path is one relay, that is its exit.
+fn without_paths(config: &ClientConfig, directory: &Directory) -> Vec<String> {
+    let with = match config.families {
+        Families::Any => "",
+        Families::Ipv4 => " with an IPv4 address, which the key families asks for",
+        Families::Ipv6 => " with an IPv6 address, which the key families asks for",
+    };
+    let is_short = config.circuits.length == 1;
+    let may_begin = |relay: &Relay| relay.addresses().any(|it| config.families.allow(it));
+    let mut relays = directory.relays.iter();
+    let no_guard = !is_short && !relays.any(|it| it.guard && may_begin(it));
+    let mut relays = directory.relays.iter();
+    let no_exit = !relays.any(|it| it.exit.is_some() && (!is_short || may_begin(it)));
+    let kinds = [
+        (no_guard, "guard", with),
+        (no_exit, "exit", if is_short { with } else { "" }),
+    ];
+    let missing = kinds.into_iter().filter(|(missing, ..)| *missing);
+    let texts = missing
+        .map(|(_, kind, with)| format!("the directory lists no {kind}{with}: there are no paths"));
+    texts.collect()
 }
 
 /// What to say of metrics that others than this host can read.
@@ -236,6 +251,34 @@ fn reaches(listed: SocketAddr, listen: SocketAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::network as made_up;
+
+    #[test]
+    fn a_client_without_relays_of_its_families_is_told_that_it_has_no_paths() {
+        let text = format!(
+            "network = {{ directory = 'd', authority = '{}' }}",
+            "00".repeat(32)
+        );
+        let mut config: ClientConfig = text.parse().unwrap();
+        let directory = made_up(1, 1, 1);
+        assert!(without_paths(&config, &directory).is_empty());
+        config.families = Families::Ipv6;
+        let no_guard = "the directory lists no guard with an IPv6 address, which the key families asks for: there \
+                        are no paths";
+        assert_eq!(without_paths(&config, &directory), [no_guard]);
+        config.circuits.length = 1;
+        let no_exit = no_guard.replace("guard", "exit");
+        assert_eq!(without_paths(&config, &directory), [no_exit]);
+        config.families = Families::Ipv4;
+        assert!(without_paths(&config, &directory).is_empty());
+        let mut both = made_up(1, 1, 1);
+        both.relays[0].other_address = Some("[2001:db8::1]:9001".parse().unwrap());
+        (config.families, config.circuits.length) = (Families::Ipv6, 3);
+        assert!(without_paths(&config, &both).is_empty());
+        config.families = Families::Any;
+        let none = without_paths(&config, &made_up(0, 2, 0));
+        assert_eq!(none.len(), 2, "{none:?}");
+    }
 
     #[test]
     fn metrics_that_others_can_read_bring_a_warning() {

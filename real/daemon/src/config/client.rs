@@ -8,11 +8,15 @@ use hopflow_onion::MAX_LEGS;
 use hopflow_units::{Bytes, Duration, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::{Config, EmulatedLink, Network, Trace, check_memory, default_drain, require};
+use super::{
+    Config, EmulatedLink, Network, Trace, check_memory, check_port, default_drain, require,
+};
 use crate::{InputError, read};
 
 /// The longest path: what a set-up message has room for sets no limit, patience does.
 const LONGEST_PATH: u8 = 8;
+/// The most circuits of a client: each costs its relays memory and a handshake.
+const MOST_CIRCUITS: u32 = 4096;
 
 /// A client: `client.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,9 +97,9 @@ pub struct Circuits {
     /// paths: from 1 to 4. One by default; two where the transport moves streams among circuits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub legs: Option<u8>,
-    /// Circuits built in advance, which nobody uses yet; 2 by default.
+    /// Circuits built in advance, which nobody uses yet, up to `most`; 2 by default.
     pub spare: u32,
-    /// Circuits at most; 256 by default.
+    /// Circuits at most, from 1 to 4096; 256 by default.
     pub most: u32,
     /// How long a circuit takes new streams, counted from its first, or, while it has had none,
     /// from when it was built; "10 min" by default.
@@ -148,11 +152,12 @@ impl Circuits {
             legs,
             "a number of circuits from 1 to 4",
         )?;
+        let fits = (1..=MOST_CIRCUITS).contains(&self.most);
         require(
-            self.most > 0,
+            fits,
             "circuits.most",
             self.most,
-            "a number of circuits from 1",
+            "a number of circuits from 1 to 4096",
         )?;
         let fits = self.spare <= self.most;
         require(
@@ -198,6 +203,8 @@ impl FromStr for ClientConfig {
 
 impl Config for ClientConfig {
     fn check(&self) -> Result<(), InputError> {
+        check_port("socks", Some(self.socks))?;
+        check_port("metrics", self.metrics)?;
         check_memory(self.memory)?;
         self.circuits.check()?;
         self.trace.as_ref().map_or(Ok(()), Trace::check)?;

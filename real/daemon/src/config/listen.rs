@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::require;
+use super::{check_port, require};
 use crate::InputError;
 
 /// Where a relay takes links: an address, or one of each family.
@@ -42,11 +42,8 @@ impl Listen {
             self,
             "one address, or one IPv4 and one IPv6 address",
         )?;
-        for address in addresses {
-            let fits = address.port() != 0;
-            require(fits, "listen", address, "an address with a port from 1")?;
-        }
-        Ok(())
+        let mut addresses = addresses.iter().copied();
+        addresses.try_for_each(|address| check_port("listen", Some(address)))
     }
 }
 

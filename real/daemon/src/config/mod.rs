@@ -112,6 +112,14 @@ fn require(
     ))
 }
 
+/// Refuses an address at `key` whose port the system would choose: nobody would know where to connect to.
+fn check_port(key: &str, address: Option<SocketAddr>) -> Result<(), InputError> {
+    let wrong = address.filter(|address| address.port() == 0);
+    wrong.map_or(Ok(()), |address| {
+        require(false, key, address, "an address with a port from 1")
+    })
+}
+
 fn check_memory(memory: Bytes) -> Result<(), InputError> {
     require(memory >= LEAST_MEMORY, "memory", memory, "16 MiB or more")
 }

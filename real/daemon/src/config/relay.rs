@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Config, EmulatedLink, LEAST_MEMORY, Listen, Network, RelayLimits, Trace, check_memory,
-    default_drain, require,
+    check_port, default_drain, require,
 };
 use crate::accounting::Accounting;
 use crate::policy::ExitPolicy;
@@ -77,7 +77,8 @@ pub struct Bucket {
     /// The long-term rate.
     #[serde(with = "read::as_text")]
     pub rate: Rate,
-    /// What may be sent at once after a pause; what the rate gives in a second, by default.
+    /// What may be sent at once after a pause; what the rate gives in a second, by default. Each worker has at
+    /// least what a refill brings, and a cell more.
     #[serde(
         default,
         with = "read::as_optional_text",
@@ -187,6 +188,7 @@ impl FromStr for RelayConfig {
 impl Config for RelayConfig {
     fn check(&self) -> Result<(), InputError> {
         self.listen.check()?;
+        check_port("metrics", self.metrics)?;
         let workers = self.workers.unwrap_or(1);
         let fits = (1..=MOST_WORKERS).contains(&workers);
         require(fits, "workers", workers, "a number from 1 to 256")?;

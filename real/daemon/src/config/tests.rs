@@ -1,6 +1,7 @@
 use super::*;
 use hopflow_netem::QueueConfig;
 use hopflow_units::Rate;
+use hopflow_wire::Carrier;
 
 const AUTHORITY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
@@ -225,6 +226,17 @@ fn values_that_a_relay_cannot_use_are_named() {
 }
 
 #[test]
+fn port_0_is_no_place_where_a_node_is_reached() {
+    let allowed = "127.0.0.1:0: allowed is an address with a port from 1";
+    for key in ["socks", "metrics"] {
+        let found = refusal::<ClientConfig>(&client_text(&format!("{key} = '127.0.0.1:0'")));
+        assert!(found.contains(&format!("{key}: {allowed}")), "{found}");
+    }
+    let found = refusal::<RelayConfig>(&relay_text("metrics = '127.0.0.1:0'"));
+    assert!(found.contains(&format!("metrics: {allowed}")), "{found}");
+}
+
+#[test]
 fn traces_that_a_node_cannot_write_are_named() {
     for (more, message) in [
         (
@@ -289,7 +301,11 @@ fn values_that_a_client_cannot_use_are_named() {
         ),
         (
             "circuits = { most = 0, spare = 0 }",
-            "circuits.most: 0: allowed",
+            "circuits.most: 0: allowed is a number of circuits from 1 to 4096",
+        ),
+        (
+            "circuits = { most = 4097 }",
+            "circuits.most: 4097: allowed is a number of circuits from 1 to 4096",
         ),
         (
             "circuits = { most = 2, spare = 3 }",
@@ -352,5 +368,35 @@ fn the_operators_guide_names_every_key() {
         for key in keys {
             assert!(guide.contains(&key), "{key}");
         }
+    }
+}
+
+#[test]
+fn the_operators_guide_says_for_every_transport_whether_its_port_is_of_udp_or_tcp() {
+    let guide = include_str!("../../../../docs/overlay.md");
+    let (_, list) = guide
+        .split_once("decides whether the address is a")
+        .unwrap();
+    let (_, list) = list.split_once("port: UDP for ").unwrap();
+    let (udp, rest) = list.split_once("TCP for ").unwrap();
+    let (tcp, _) = rest.split_once(';').unwrap();
+    let names = |list: &'static str| list.split('`').skip(1).step_by(2);
+    let udp = names(udp).map(|name| (name, Carrier::Datagram));
+    let listed: Vec<_> = udp
+        .chain(names(tcp).map(|name| (name, Carrier::Stream)))
+        .collect();
+    for preset in hopflow_transports::presets() {
+        // Variants are like their base, which is that of the longest name.
+        let bases = listed.iter().filter(|(base, _)| {
+            let rest = preset.name.strip_prefix(base);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        });
+        let base = bases.max_by_key(|(base, _)| base.len());
+        assert_eq!(
+            base.map(|(_, carrier)| *carrier),
+            Some(preset.family.carrier),
+            "{}",
+            preset.name
+        );
     }
 }

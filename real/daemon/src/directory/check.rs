@@ -107,10 +107,10 @@ impl Relay {
 }
 
 impl TransportChoice {
-    /// Whether the registry has it.
+    /// Whether the registry has it, and nodes that go by its options can have the weight that these state.
     fn check(&self) -> Result<(), InputError> {
         let built = hopflow_real_hosts::build(&self.preset, &self.options);
-        built.map(|_| ()).map_err(|error| {
+        built.map_err(|error| {
             let key = match error.key.as_str() {
                 "preset" => "transport.preset".to_owned(),
                 option => format!("transport.options.{option}"),
@@ -120,12 +120,21 @@ impl TransportChoice {
                 value => format!("{value}: allowed is {}", error.allowed),
             };
             InputError::at(key, problem)
-        })
+        })?;
+        self.clone().weighted(None, 1).map(|_| ())
     }
 }
 
 fn check_reachable(key: &str, address: SocketAddr) -> Result<(), InputError> {
-    if address.port() == 0 || address.ip().is_unspecified() || address.ip().is_multicast() {
+    // What extends a circuit has no room for a scope, without which nobody reaches link-local addresses.
+    let is_local = match address {
+        SocketAddr::V4(_) => false,
+        SocketAddr::V6(it) => {
+            it.scope_id() != 0 || it.flowinfo() != 0 || it.ip().is_unicast_link_local()
+        }
+    };
+    let is_nowhere = address.ip().is_unspecified() || address.ip().is_multicast();
+    if address.port() == 0 || is_nowhere || is_local {
         let problem = format!("{address}: allowed is an address that others can reach");
         return Err(InputError::at(key, problem));
     }

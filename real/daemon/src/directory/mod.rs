@@ -85,7 +85,7 @@ impl TransportChoice {
     /// connections where others compete for its link; as many as the directory says, with `None`.
     ///
     /// # Errors
-    /// If the transport has no weight.
+    /// If the transport has no weight. The error names the key that has it: `access.weight`, or the directory's.
     pub(crate) fn weighted(
         mut self,
         weight: Option<f64>,
@@ -93,6 +93,10 @@ impl TransportChoice {
     ) -> Result<Self, InputError> {
         let listed = self.options.get("weight");
         let listed = listed.and_then(|it| it.as_float().or(it.as_integer().map(|it| it as f64)));
+        let key = match weight {
+            Some(_) => "access.weight",
+            None => "transport.options.weight",
+        };
         let Some(weight) = weight.or(listed).filter(|weight| *weight > 0.0) else {
             self.options.remove("weight");
             return Ok(self);
@@ -106,7 +110,7 @@ impl TransportChoice {
                  or a number from 0 to 100 with joint and joint-rr, which need hints for it",
                 self.preset
             );
-            return Err(InputError::at("access.weight", problem));
+            return Err(InputError::at(key, problem));
         }
         self.options
             .insert("weight".to_owned(), (weight / workers as f64).into());

@@ -145,7 +145,7 @@ fn a_directory_is_valid_in_its_time_only() {
 #[test]
 fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
     type Change = fn(&mut Directory);
-    let cases: [(&str, Change); 15] = [
+    let cases: [(&str, Change); 18] = [
         ("relays[1].weight: 10000000001: allowed is up to", |d| {
             d.relays[1].weight = MOST_WEIGHT + 1;
         }),
@@ -164,6 +164,13 @@ fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
                 .options
                 .insert("colour".to_owned(), "red".into());
         }),
+        (
+            "transport.options.weight: 2: the network's transport, joint as the directory has it",
+            |d| {
+                d.transport.preset = "joint".to_owned();
+                d.transport.options = "weight = 2\nhints = false".parse().unwrap();
+            },
+        ),
         ("relays[1].nickname: \"\": allowed are", |d| {
             d.relays[1].nickname.clear();
         }),
@@ -194,6 +201,14 @@ fn a_directory_that_makes_no_sense_is_neither_signed_nor_taken() {
         (
             "relays[1].other-address: 192.0.2.9:9001: allowed is an address of the other family",
             |d| d.relays[1].other_address = Some("192.0.2.9:9001".parse().unwrap()),
+        ),
+        (
+            "relays[1].other-address: [2001:db8::2%2]:9001: allowed is an address that others",
+            |d| d.relays[1].other_address = Some("[2001:db8::2%2]:9001".parse().unwrap()),
+        ),
+        (
+            "relays[1].other-address: [fe80::1]:9001: allowed is an address that others",
+            |d| d.relays[1].other_address = Some("[fe80::1]:9001".parse().unwrap()),
         ),
         ("relays[1].other-address: [::]:9001: allowed is", |d| {
             d.relays[1].other_address = Some("[::]:9001".parse().unwrap());

@@ -202,7 +202,7 @@ impl Client {
         let hops = path.iter().map(|&relay| self.hops[relay].clone());
         let mut hops: Vec<Hop> = hops.collect();
         if let (Some(first), [relay, ..]) = (hops.first_mut(), &path[..])
-            && let Some(address) = self.reach.address(&self.directory.relays[*relay])
+            && let Some(address) = self.reach.first_address(&self.directory.relays[*relay])
         {
             first.address = address;
         }

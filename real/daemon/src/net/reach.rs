@@ -28,6 +28,14 @@ impl Reach {
         addresses.find(|address| self.families.allow(*address) && (self.has_route)(*address))
     }
 
+    /// Where a path that begins with a relay leads first: where the relay is reached at present, or else its first
+    /// address of the families, to which no packet leaves while there is no route.
+    pub(super) fn first_address(self, relay: &Relay) -> Option<SocketAddr> {
+        let mut addresses = relay.addresses();
+        let allowed = addresses.find(|address| self.families.allow(*address));
+        self.address(relay).or(allowed)
+    }
+
     /// The directory with those relays at the beginning of paths only, of so many relays, that can be
     /// reached. A host that has no route to any is taken for one that has none yet: then these are those
     /// of the families.
@@ -122,6 +130,26 @@ mod tests {
         assert_eq!(guards(Families::Any, |it| it.is_ipv6()), [true, false]);
         assert_eq!(guards(Families::Any, |_| false), [true, true]);
         assert_eq!(guards(Families::Ipv6, |_| false), [true, false]);
+    }
+
+    #[test]
+    fn a_path_begins_at_an_address_of_the_families_also_without_a_route() {
+        let mut relay = network(1, 1, 1).relays.swap_remove(0);
+        let v6 = "[2001:db8::1]:9001".parse().unwrap();
+        let v4 = relay.address;
+        let first = |relay: &Relay, families, has_route| {
+            let reach = Reach {
+                families,
+                has_route,
+            };
+            reach.first_address(relay)
+        };
+        assert_eq!(first(&relay, Families::Ipv6, |_| true), None);
+        relay.other_address = Some(v6);
+        assert_eq!(first(&relay, Families::Ipv6, |_| false), Some(v6));
+        assert_eq!(first(&relay, Families::Ipv6, |it| it.is_ipv4()), Some(v6));
+        assert_eq!(first(&relay, Families::Any, |it| it.is_ipv6()), Some(v6));
+        assert_eq!(first(&relay, Families::Any, |_| false), Some(v4));
     }
 
     #[test]

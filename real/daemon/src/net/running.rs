@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use ::tracing::warn;
 use hopflow_engine::{Engine, EngineConfig, Limits, RelayIdentity};
 use hopflow_onion::OnionPayload;
-use hopflow_overlay::{BucketConfig, Factory, Features};
+use hopflow_overlay::{BucketConfig, Factory, Features, LinkPlan};
 use hopflow_units::{Bytes, Duration, Instant, Rate};
 use hopflow_wire::Carrier;
 use mio::net::TcpListener;
@@ -318,7 +318,7 @@ pub fn relay_by(calendar: Calendar, config: &RelayConfig) -> Result<Running, Sta
     let network = Arc::new(LoadedNetwork::load(&config.network, weight)?);
     let identity = identity(config, &network.directory)?;
     claim(&config.listen, network.factory.plan().link.carrier)?;
-    let bucket = share_of_bucket(config, network.factory.plan().link.refill, count as u64);
+    let bucket = share_of_bucket(config, &network.factory.plan().link, count as u64);
     let extend_to = known(&network.directory);
     let own = listed_keys(&identity);
     let overlay = Arc::new(overlay(config, &own.0, &network.directory));
@@ -414,13 +414,17 @@ fn listed_keys(identity: &RelayIdentity) -> ListedKeys {
     (Hex(fingerprint), Hex(identity.onion.public().0))
 }
 
-/// The token bucket of each of so many workers, if the operator set one.
-fn share_of_bucket(config: &RelayConfig, refill: Duration, workers: u64) -> Option<BucketConfig> {
+/// The token bucket of each of so many workers, if the operator set one. It holds what a refill brings beside the rest
+/// that was too little for a cell: with less room, tokens would be lost, and the rate with them.
+fn share_of_bucket(config: &RelayConfig, link: &LinkPlan, workers: u64) -> Option<BucketConfig> {
     let bucket = config.bucket.as_ref()?;
+    let rate = share_of_rate(bucket.rate, workers);
+    let interval = bucket.refill.unwrap_or(link.refill);
+    let burst = Bytes::new(bucket.burst().get() / workers);
     Some(BucketConfig {
-        rate: share_of_rate(bucket.rate, workers),
-        depth: Bytes::new(bucket.burst().get() / workers),
-        interval: bucket.refill.unwrap_or(refill),
+        rate,
+        depth: burst.max(rate.bytes_in(interval) + link.cell_len()),
+        interval,
         phase: Duration::ZERO,
     })
 }
@@ -794,7 +798,48 @@ impl Workers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hopflow_overlay::TokenBucket;
     use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn a_bucket_of_a_small_burst_has_its_rate_all_the_same() {
+        let paid_in_10_s = |bucket: &str, workers| {
+            let text = format!(
+                "keys = 'k'\nlisten = '127.0.0.1:1'\nbucket = {{ {bucket} }}\n\
+                 network = {{ directory = 'd', authority = '{}' }}\n",
+                "00".repeat(32)
+            );
+            let config: RelayConfig = text.parse().unwrap();
+            let tor = hopflow_real_hosts::build("vanilla", &toml::Table::new()).unwrap();
+            let link = &tor.plan().link;
+            let (share, cell) = (
+                share_of_bucket(&config, link, workers).unwrap(),
+                link.cell_len(),
+            );
+            let (mut bucket, mut cells) = (TokenBucket::new(share), 0_u64);
+            for refill in 1..=100 {
+                let now = Instant::from_nanos(refill * share.interval.as_nanos());
+                while bucket.tokens(now) >= cell.get() as i64 {
+                    bucket.pay(cell);
+                    cells += 1;
+                }
+            }
+            workers * cells * cell.get()
+        };
+        for (bucket, workers) in [
+            ("rate = '10 MB/s', burst = '64 KiB'", 1),
+            ("rate = '10 MB/s', burst = '64 KiB'", 4),
+            ("rate = '50 kB/s', burst = '4 KiB'", 1),
+        ] {
+            let paid = paid_in_10_s(bucket, workers);
+            let wanted = if bucket.contains("MB") {
+                100_000_000
+            } else {
+                500_000
+            };
+            assert!(paid * 100 >= wanted * 98, "{bucket}, {workers}: {paid}");
+        }
+    }
 
     #[test]
     fn all_workers_are_waited_for_and_the_first_failure_is_told() {

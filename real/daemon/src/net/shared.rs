@@ -25,6 +25,18 @@ pub(super) enum Wanted {
     End,
 }
 
+impl Wanted {
+    /// Whether a worker takes nothing new, where `rested` says whether it did so before: one that is to end drains
+    /// anyway, but must take nothing in between.
+    pub(super) const fn rests(self, rested: bool) -> bool {
+        match self {
+            Self::Work => false,
+            Self::Rest => true,
+            Self::End => rested,
+        }
+    }
+}
+
 /// An account of a worker at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
@@ -275,6 +287,17 @@ mod tests {
         fn connections(&self) -> Connections {
             self.0
         }
+    }
+
+    #[test]
+    fn a_worker_that_rests_does_so_until_it_ends() {
+        let shared = Shared::default();
+        assert!(!shared.wanted().rests(true));
+        shared.rest(true);
+        assert!(shared.wanted().rests(false));
+        shared.end();
+        assert!(shared.wanted().rests(true));
+        assert!(!shared.wanted().rests(false), "it drains");
     }
 
     #[test]

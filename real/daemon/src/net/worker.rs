@@ -366,8 +366,8 @@ impl<R: Role> Worker<R> {
 
     /// Takes nothing new while the relay has moved what it may, and closes what is left after a while.
     fn rest_or_wake(&mut self, now: Instant) {
-        let resting = self.shared.wanted() == Wanted::Rest;
         let rest = self.rest;
+        let resting = self.shared.wanted().rests(rest != Rest::No);
         self.rest = match rest {
             Rest::No if resting => {
                 self.set_resting(now, true);

@@ -50,11 +50,13 @@ impl Line {
         self
     }
 
-    /// The line with the styles' codes, or without; cut at `width` columns.
+    /// The line with the styles' codes, or without; cut at `width` columns. Control characters, which a node may have
+    /// sent to command the terminal, are replaced.
     pub(super) fn text(&self, styled: bool, width: usize) -> String {
         let mut text = String::new();
         let mut room = width;
         for (style, piece) in &self.pieces {
+            let piece = piece.replace(char::is_control, "\u{fffd}");
             let piece: String = piece.chars().take(room).collect();
             room -= piece.chars().count();
             let written = if styled && *style != Style::new() && !piece.is_empty() {
@@ -71,6 +73,14 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_command_a_terminal_is_replaced() {
+        let line = Line::titled("a\u{1b}]0;b\u{7}").plain("\r\n\u{9b}31mc");
+        let shown = "a\u{fffd}]0;b\u{fffd}\u{fffd}\u{fffd}\u{fffd}31mc";
+        assert_eq!(line.text(false, usize::MAX), shown);
+        assert_eq!(line.text(false, 2), "a\u{fffd}");
+    }
 
     #[test]
     fn lines_are_cut_at_the_width_and_have_codes_only_where_they_may() {
