@@ -104,7 +104,7 @@ def mnist(folder: Path | None = None, *, fetch: bool = False) -> Split:
         fetch: Whether to download what is missing into the cache.
 
     Raises:
-        DataError: A file is missing or has another hash.
+        DataError: A file is missing, is damaged or has another hash.
     """
     content = {
         name: read_idx(_content((name, f"{name}.gz"), expected, MNIST_MIRRORS, folder, fetch))
@@ -223,10 +223,10 @@ def read_idx(content: bytes) -> NDArray[np.uint8]:
     """The array of an IDX file of unsigned bytes, plain or compressed by gzip.
 
     Raises:
-        DataError: It is none.
+        DataError: It is none, or the compressed data end too early or are damaged.
     """
     if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
+        content = _decompressed("an IDX file", content)
     if content[:3] != b"\x00\x00\x08":
         raise DataError("not an IDX file of unsigned bytes")
     axes = content[3]
@@ -300,7 +300,7 @@ def _download(name: str, expected: str, mirrors: tuple[str, ...]) -> bytes:
             with urllib.request.urlopen(url, timeout=60) as response:
                 content: bytes = response.read()
             plain = _verified(url, content, expected)
-        except (OSError, EOFError, zlib.error, HTTPException, DataError) as error:
+        except (OSError, HTTPException, DataError) as error:
             problems.append(f"{url}: {error}")
             continue
         _files.replace(cache() / name, content)
@@ -311,11 +311,20 @@ def _download(name: str, expected: str, mirrors: tuple[str, ...]) -> bytes:
 def _verified(where: str, content: bytes, expected: str) -> bytes:
     """The content, decompressed unless it is an archive."""
     compressed = where.endswith(".gz") and not where.endswith(".tar.gz")
-    plain = gzip.decompress(content) if compressed else content
+    plain = _decompressed(where, content) if compressed else content
     found = hashlib.sha256(plain).hexdigest()
     if found != expected:
         raise DataError(f"{where}: its SHA-256 is {found}; expected is {expected}")
     return plain
+
+
+def _decompressed(where: str, content: bytes) -> bytes:
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f"{where} cannot be decompressed: {error}; allowed is a whole gzip file"
+        ) from error
 
 
 def _images(pixels: NDArray[np.uint8], labels: NDArray[np.uint8]) -> Images:

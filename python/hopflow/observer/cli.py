@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 from hopflow._errors import HopflowError
 from hopflow._runs import make, order_for
 from hopflow._scenario import read_scenario
-from hopflow.observer import page, play, tournament
+from hopflow.campaign.values import quantity
+from hopflow.observer import features, page, play, tournament
 from hopflow.report import add_section, remove_section
 
 HEADING = "What it leaks"
@@ -25,15 +27,12 @@ def observe(arguments: Sequence[str]) -> int:
     """Runs a scenario with observers, plays the games, and adds a section to its report.
 
     Raises:
-        HopflowError: The scenario cannot be run, or has too few circuits or networks.
+        HopflowError: The scenario cannot be run, has too few circuits or networks, or bins that
+            adversaries do not take.
     """
     options = _parser().parse_args(arguments)
-    if options.seeds == 1:
-        raise HopflowError(
-            "--seeds: it is 1; allowed are 2 or more, because some networks are for training and "
-            "others for the test"
-        )
     scenario = with_traces(read_scenario(options.scenario))
+    check(scenario, options.scenario, options.seeds)
     command = shlex.join(["python", "-m", "hopflow", "observe", *arguments])
     order = order_for(command, options.out, options.seeds, None, options.threads)
     transports = options.transports.split(",") if options.transports else None
@@ -51,6 +50,35 @@ def observe(arguments: Sequence[str]) -> int:
 def with_traces(scenario: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario with observers, if it has none."""
     return {**scenario, "record": {"traces": "50 ms", **scenario.get("record", {})}}
+
+
+def check(scenario: Mapping[str, Any], name: str, seeds: int | None) -> None:
+    """Refuses, before anything is simulated, a scenario that the games cannot be played with.
+
+    What is no number of seeds or no time is left to those who read scenarios.
+
+    Args:
+        scenario: With observers.
+        name: Its file, for messages.
+        seeds: Networks in place of its own, if any.
+
+    Raises:
+        HopflowError: There are fewer than two networks, or the observers' bins are too wide or do
+            not divide a second.
+    """
+    own = scenario.get("seeds")
+    if seeds is not None:
+        play.check_networks("--seeds", seeds)
+    elif isinstance(own, list):
+        play.check_networks(f"{name}: the number of `seeds`", len(own))
+    elif isinstance(own, int):
+        play.check_networks(f"{name}: `seeds`", own)
+    width = scenario["record"]["traces"]
+    found = quantity(width)
+    if found is not None and found.suffix == "_s" and not features.takes(found.base):
+        raise HopflowError(
+            f"{name}: `record.traces` is {json.dumps(width)}; allowed are {features.ALLOWED}"
+        )
 
 
 def _parser() -> argparse.ArgumentParser:

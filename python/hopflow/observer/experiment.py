@@ -28,7 +28,8 @@ def games(options: Options) -> None:
     """What transports leak: kinds, pages, pairs, and other circuits at the bottleneck.
 
     Raises:
-        HopflowError: The recorded pages are missing, or a simulation fails.
+        HopflowError: The recorded pages are missing, one network is asked for, or a simulation
+            fails.
     """
     transports = scenarios.TRANSPORTS
     large = _large(options, transports)
@@ -157,8 +158,8 @@ def _trainings(options: Options) -> int:
 
 
 def _large(options: Options, transports: Transports) -> Path:
-    pages = _pages(options)
-    text = scenarios.large(transports, _seeds(options), str(pages))
+    seeds = _seeds(options)
+    text = scenarios.large(transports, seeds, str(_pages(options)))
     return _simulated(options, "large", text)
 
 
@@ -167,6 +168,8 @@ def _simulated(options: Options, name: str, text: str) -> Path:
 
 
 def _seeds(options: Options) -> Sequence[int]:
+    if options.seeds is not None:
+        play.check_networks("--seeds", options.seeds)
     return range(1, 1 + (options.seeds or (2 if options.quick else NETWORKS)))
 
 

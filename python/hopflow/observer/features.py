@@ -16,6 +16,9 @@ from hopflow.observer.traces import Floats
 COARSE_S = 0.25
 """Bins of the series that are part of the features, in seconds."""
 
+WIDEST_S = 0.25
+"""The widest bins of an observer that adversaries take, in seconds."""
+
 CURVE = 40
 """Points of a cumulative curve."""
 
@@ -40,6 +43,20 @@ def of_trace(windows: Floats, bin_s: float) -> Floats:
     for channel in (0, 3):
         parts += [_curve(windows[:, channel]), _bursts(windows[:, channel], bin_s)]
     return np.concatenate(parts, 1).astype(np.float32)
+
+
+def takes(bin_s: float) -> bool:
+    """Whether adversaries take bins of this width, in seconds.
+
+    A second has a whole number of them, so that all windows of the games do, too, and they are not
+    wider than `WIDEST_S`.
+    """
+    number = 1.0 / bin_s if bin_s > 0.0 else 0.0
+    return bin_s <= WIDEST_S + 1e-9 and number >= 1.0 and abs(number - round(number)) < 1e-6
+
+
+ALLOWED = "widths of which a second has a whole number, up to 250 ms"
+"""What `takes` allows, for messages."""
 
 
 def margin(bin_s: float) -> int:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hopflow.observer.features import margin, of_pair, of_trace
+from hopflow._errors import HopflowError
+from hopflow.observer.features import ALLOWED, margin, of_pair, of_trace, takes
 from hopflow.observer.traces import Floats, Numbers, Watched
 
 UNIT = 100_000
@@ -211,6 +212,11 @@ def _units(run: Watched, circuits: Numbers) -> Numbers:
 
 
 def _bins(run: Watched, seconds: float) -> int:
+    if not takes(run.bin_s):
+        raise HopflowError(
+            f"the traces of {run.transport}, network {run.network}, have bins of {run.bin_s:g} s; "
+            f"allowed are {ALLOWED}"
+        )
     return round(seconds / run.bin_s)
 
 

@@ -73,6 +73,19 @@ def company(watched: int) -> Game:
     )
 
 
+def check_networks(where: str, networks: int) -> None:
+    """Refuses fewer networks than there must be.
+
+    Raises:
+        HopflowError: There are fewer than 2; `where` says what asks for them.
+    """
+    if networks < 2:
+        raise HopflowError(
+            f"{where}: it is {networks}; allowed are 2 or more, because some networks are for "
+            "training and others for the test"
+        )
+
+
 class TooFew(HopflowError):
     """There are too few networks or examples to play a game."""
 

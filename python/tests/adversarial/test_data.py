@@ -107,6 +107,19 @@ def test_what_a_mirror_gives_is_kept_only_if_it_is_what_it_should_be(
     assert data._content(names, expected, (), tmp_path / "none", True) == found
 
 
+@pytest.mark.parametrize("end", [50, -4])
+def test_a_compressed_file_that_is_not_whole_is_named(tmp_path: Path, end: int) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (10, 28, 28))
+    content = gzip.compress(idx(pixels))[:end]
+    file = tmp_path / "train-images-idx3-ubyte.gz"
+    file.write_bytes(content)
+    with pytest.raises(data.DataError, match="cannot be decompressed") as raised:
+        data.mnist(tmp_path)
+    assert str(file) in str(raised.value)
+    with pytest.raises(data.DataError, match="cannot be decompressed"):
+        data.read_idx(content)
+
+
 def test_contrast_is_normalised_to_a_norm() -> None:
     images = np.random.default_rng(0).random((5, 4, 4, 3)).astype(np.float32)
     found = data.contrast_normalised(images).reshape(5, -1)

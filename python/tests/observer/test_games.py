@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hopflow._errors import HopflowError
 from hopflow.observer import features, games
 from hopflow.observer.traces import Watched
 
@@ -133,3 +134,12 @@ def test_traces_shorter_than_a_window_have_no_pairs(runs: list[Watched]) -> None
 def _longer(windows: np.ndarray, bin_s: float) -> np.ndarray:
     more = features.margin(bin_s)
     return np.pad(windows, ((0, 0), (0, 0), (more, more)))
+
+
+@pytest.mark.parametrize("bin_s", [20.0, 1.0, 0.15])
+def test_bins_that_do_not_divide_the_windows_are_refused(runs: list[Watched], bin_s: float) -> None:
+    some = [replace(runs[0], bin_s=bin_s)]
+    asked = (games.kinds, games.pages, games.pairs, lambda runs: games.neighbours(runs, 2))
+    for game in asked:
+        with pytest.raises(HopflowError, match=rf"bins of {bin_s:g} s.*up to 250 ms"):
+            game(some)
