@@ -152,6 +152,10 @@ class Campaign:
         if client is None:
             pool: Pool = LocalPool(cores)
         else:
+            if cores is not None:
+                raise HopflowError(
+                    f"cores: it is {cores}, and a cluster makes the runs; allowed is one of the two"
+                )
             pool = call("hopflow.campaign.pools:DaskPool", client, extra="campaign")
         watch = Watch(progress)
         folder.claim(self._store, self.definition, state.setting.build, state.contents)

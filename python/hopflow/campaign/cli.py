@@ -172,6 +172,10 @@ def cluster(options: argparse.Namespace) -> Iterator[Any]:
             raise HopflowError(
                 f"--cluster-option: needs --cluster; it is {options.cluster_option[0]!r}"
             )
+        if options.workers is not None:
+            raise HopflowError(
+                f"--workers: needs --cluster; it is {options.workers}; --cores bounds this machine's"
+            )
         yield None
         return
     with call("hopflow.campaign.clusters:client", options, extra="campaign") as client:
@@ -250,7 +254,7 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
         help="ADDRESS of a Dask scheduler, or local, slurm, pbs, sge, lsf, "
         "htcondor, oar, moab as the configuration of dask-jobqueue says",
     )
-    add("--workers", type=int, default=2, metavar="N", help="workers of the cluster [2]")
+    add("--workers", type=int, metavar="N", help="workers of a cluster that is started [2]")
     add(
         "--cluster-option",
         action="append",

@@ -26,18 +26,25 @@ def client(options: argparse.Namespace) -> Iterator[Any]:
     """A client of the cluster that `--cluster` names, with its workers.
 
     Raises:
-        HopflowError: There is no such cluster, or it cannot be started.
+        HopflowError: There is no such cluster, it cannot be started, or it runs already and cannot
+            have these workers and options.
     """
     from distributed import Client
 
     name: str = options.cluster
+    workers = 2 if options.workers is None else options.workers
+    check_counts(workers=workers)
+    arguments = _arguments(options.cluster_option)
     if "://" in name:
+        if arguments or options.workers is not None:
+            raise HopflowError(
+                f"--cluster {name}: it runs already; allowed is no --workers and no "
+                "--cluster-option"
+            )
         with Client(name) as found:
             yield found
         return
-    check_counts(workers=options.workers)
-    arguments = _arguments(options.cluster_option)
-    with _cluster(name, options.workers, arguments) as cluster, Client(cluster) as found:
+    with _cluster(name, workers, arguments) as cluster, Client(cluster) as found:
         found.wait_for_workers(1)
         yield found
 
@@ -71,5 +78,7 @@ def _arguments(given: list[str]) -> dict[str, Any]:
         key, equals, value = text.partition("=")
         if not equals:
             raise HopflowError(f"--cluster-option: it is {text!r}; allowed is KEY=VALUE")
+        if key in found:
+            raise HopflowError(f"--cluster-option: {key!r} is there twice; allowed is once")
         found[key] = int(value) if value.isdecimal() else value
     return found

@@ -111,6 +111,12 @@ precision = { bulk_goodput = "5 %" }
         (["--cluster", "local", "--workers", "0"], "workers: it is 0; allowed are whole numbers"),
         (["--cores", "-1"], "cores: it is -1; allowed are whole numbers"),
         (["--cluster", "local", "--cluster-option", "x"], "--cluster-option: it is 'x'"),
+        (
+            ["--cluster", "local", "--cluster-option", "a=1", "--cluster-option", "a=2"],
+            "--cluster-option: 'a' is there twice",
+        ),
+        (["--workers", "3"], "--workers: needs --cluster; it is 3"),
+        (["--cluster", "tcp://h:1", "--workers", "3"], "--cluster tcp://h:1: it runs already"),
     ],
 )
 def test_what_cannot_be_is_told(
