@@ -1,10 +1,12 @@
 //! PredicTor's nodes together: nobody starves, whatever is lost or late.
 
+use std::sync::Arc;
+
 use hopflow_overlay::Factory;
 use hopflow_random::Streams;
-use hopflow_sim::Simulated;
-use hopflow_sim::spec::{CircuitSpec, NodeSpec, WorldSpec};
-use hopflow_units::{Duration, Rate};
+use hopflow_sim::spec::{CircuitSpec, NodeSpec, Workload, WorldSpec};
+use hopflow_sim::{MetricSample, Simulated};
+use hopflow_units::{Bytes, Duration, Instant, Rate};
 use toml::Table;
 
 use crate::world::{circuit, node, preset, run, world};
@@ -130,4 +132,48 @@ fn bear_losses(selective: bool, least: f64) {
             assert!(*share > least, "network {seed}: circuit {number}: {share}");
         }
     }
+}
+
+/// A circuit whose user fetches 60 KiB, and again `think` after the last byte.
+fn exchanges(think: Duration) -> WorldSpec {
+    let nodes = (0..4).map(|number| relay(number, 10)).collect();
+    let mut spec = circuit(&[0, 1, 2, 3], None);
+    spec.workload = Arc::new(Workload {
+        response: Some(Bytes::new(60 * 1024)),
+        think: (think, think),
+        server_delay: Duration::ZERO,
+        server_delay_max: Duration::ZERO,
+    });
+    world(nodes, vec![spec], Duration::from_secs(20))
+}
+
+#[test]
+fn an_idle_flow_has_no_planned_rate() {
+    let mut spec = exchanges(Duration::from_secs(1000));
+    spec.sampling.hops = Some(Duration::from_millis(100));
+    let outcome = run(&spec, preset("predictor").as_ref());
+    let half = Instant::ZERO + Duration::from_secs(10);
+    let planned = outcome.metrics.iter();
+    let planned = planned.filter(|it| it.measured.metric.name == "planned_rate");
+    let (late, early): (Vec<&MetricSample>, Vec<_>) = planned.partition(|it| it.at > half);
+    assert!(early.iter().any(|it| it.measured.value > 0.0));
+    assert!(!late.is_empty());
+    for sample in late {
+        assert_eq!(sample.measured.value, 0.0, "hop {}", sample.hop);
+    }
+}
+
+#[test]
+fn a_step_that_is_too_short_is_refused() {
+    let build = |step: &str| {
+        let options: Table = format!("step = \"{step}\"").parse().unwrap();
+        hopflow_transports::build::<Simulated>("predictor", &options)
+    };
+    for step in ["1 ns", "999 us"] {
+        let error = build(step).unwrap_err().to_string();
+        for part in ["step", step, "a time of 1 ms or more"] {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+    assert!(build("1 ms").is_ok());
 }

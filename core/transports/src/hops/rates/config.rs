@@ -33,7 +33,7 @@ pub(crate) struct RatesOptions {
     /// Longest queue of a circuit that plans aim at, in cells: the paper's s^max.
     #[schemars(range(min = 0.0, max = 1_000_000.0))]
     queue_target: f64,
-    /// Time between plans.
+    /// Time between plans, 1 ms or more.
     step: Interval,
     /// How long cells take over a hop; zero: half of the shortest round trip that was measured.
     hop_delay: Duration,
@@ -176,6 +176,9 @@ pub(super) enum Enforce {
     Budget,
 }
 
+/// The shortest time between plans: each is work for every node, whatever it carries.
+const SHORTEST_STEP: Duration = Duration::from_millis(1);
+
 /// 100 Mbit/s.
 const DEFAULT_CAPACITY: Rate = Rate::from_kilobytes_per_sec(12_500);
 
@@ -222,6 +225,10 @@ impl LayerOptions for RatesOptions {
             return Err(ConfigError::new("hop-delay", self.hop_delay, allowed));
         }
         check_wait("feedback-delay", self.feedback_delay)?;
+        if self.step.get() < SHORTEST_STEP {
+            let allowed = format!("a time of {SHORTEST_STEP} or more");
+            return Err(ConfigError::new("step", self.step, allowed));
+        }
         self.r_max = Some(problem.r_max);
         self.pin = Some(problem.pin as u32);
         let most = Cells::new(1).max(Cells::new(self.queue_target as u64));

@@ -42,7 +42,7 @@ pub(crate) struct RatesFlow {
     /// arrives before is settled.
     pub(super) lead: Duration,
     pub(super) guard: Guard,
-    /// Cells per step that the plan sends.
+    /// Cells per step that the plan sends; zero without a plan.
     planned_rate: f64,
     /// Cells per step that the successor takes, as the plan assumes.
     granted_rate: f64,
@@ -103,6 +103,15 @@ impl Sent {
         let whole = steps as usize;
         let share = steps - whole as f64;
         at(0) - (at(whole) * (1.0 - share) + at(whole.saturating_add(1)) * share)
+    }
+
+    /// Cells that a plan which is so many steps old would have taken by its node and that were not
+    /// sent; negative if more were. Both are counted over the same steps, of which those before
+    /// the last [`LONGEST`] are left out: what was sent then is not known.
+    fn owed(&self, plan: &[f64], steps: f64) -> f64 {
+        let known = steps.min(LONGEST as f64);
+        let taken = sum(plan, steps) - sum(plan, steps - known);
+        taken - self.within(known)
     }
 }
 
@@ -251,7 +260,7 @@ impl Outlook {
         let from = self.steps(lead);
         let plan = &heard.said.rate;
         let mut owed = match self.grant {
-            Grant::Cumulative => sum(plan, from) - sent.within(from),
+            Grant::Cumulative => sent.owed(plan, from),
             Grant::Shifted => 0.0,
         };
         for k in 0..self.horizon {
@@ -325,7 +334,7 @@ impl RatesFlow {
                 gate.allow(Cells::new(cells as u64));
             }
         };
-        self.planned_rate = sent;
+        self.planned_rate = plan.map_or(0.0, |plan| plan.r_out(0));
         self.sent.note(gates.hop.passed());
         let [out, taking] = &mut self.parts;
         if config.carrier == Carrier::Datagram && site.next.is_some() {
@@ -397,5 +406,27 @@ impl Downstream {
             queue: steps().map(|k| plan.queue(k + 1)).collect(),
             potential,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HORIZON: usize = 10;
+
+    #[test]
+    fn who_sends_what_a_plan_takes_owes_nothing_however_old_it_is() {
+        let mut sent = Sent::default();
+        for step in 0..200 {
+            sent.note(Cells::new(3 * step));
+        }
+        for steps in [0.0, 2.5, 10.0, 31.9, 32.0, 32.5, 40.0, 80.0, 1e6] {
+            let owed = sent.owed(&[3.0; HORIZON], steps);
+            assert!(owed.abs() < 1e-6, "{steps} steps: {owed}");
+        }
+        assert_eq!(sent.owed(&[4.0; HORIZON], 10.0), 10.0);
+        // What was sent when the first steps were is not known.
+        assert_eq!(sent.owed(&[90.0, 4.0], 80.0), LONGEST as f64);
     }
 }
