@@ -118,14 +118,30 @@ pub struct ConfigError {
     allowed: &'static str,
 }
 
+impl ConfigError {
+    /// An error about a parameter, as [`Config`] calls it.
+    pub fn new(key: &'static str, value: impl fmt::Display, allowed: &'static str) -> Self {
+        Self {
+            key,
+            value: value.to_string(),
+            allowed,
+        }
+    }
+
+    /// The parameter, as [`Config`] calls it.
+    pub const fn key(&self) -> &'static str {
+        self.key
+    }
+
+    /// Its value, and what is allowed.
+    pub fn problem(&self) -> String {
+        format!("{}: allowed is {}", self.value, self.allowed)
+    }
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            key,
-            value,
-            allowed,
-        } = self;
-        write!(f, "{key} = {value}: allowed is {allowed}")
+        write!(f, "{} = {}", self.key, self.problem())
     }
 }
 
@@ -190,12 +206,7 @@ fn in_range(
     if range.contains(&value.number()) {
         return Ok(());
     }
-    let value = value.to_string();
-    Err(ConfigError {
-        key,
-        value,
-        allowed,
-    })
+    Err(ConfigError::new(key, value, allowed))
 }
 
 #[cfg(test)]

@@ -340,6 +340,31 @@ fn paths_that_a_user_cannot_have_are_refused() {
 }
 
 #[test]
+fn what_tcp_cannot_have_is_refused_with_its_key() {
+    for (tcp, expected) in [
+        (
+            "mss = \"9 B\"",
+            "network.tcp.mss: 9 B: allowed is 64 B to 65483 B",
+        ),
+        (
+            "mss = \"500 B\", send-buffer = \"511 B\"",
+            "network.tcp.send-buffer: 511 B: allowed is a cell (512 B) or more",
+        ),
+        (
+            "unsent = \"1448 B\"",
+            "network.tcp.unsent: 1448 B: allowed is `mss` and a cell (512 B) or more",
+        ),
+        (
+            "initial-window = 0",
+            "network.tcp.initial-window: 0: allowed is 1 to 1000",
+        ),
+    ] {
+        let found = message("[network]\n", &format!("[network]\ntcp = {{ {tcp} }}\n"));
+        assert!(found.contains(expected), "{tcp}: {found}");
+    }
+}
+
+#[test]
 fn keys_that_change_nothing_are_refused() {
     let path = "path = [\"guard\", \"middle\", \"exit\"]";
     let start = "start = { uniform = [\"0 s\", \"2 s\"] }";

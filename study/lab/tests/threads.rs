@@ -319,7 +319,7 @@ impl Combination {
         world.watch();
         let mut time = Duration::ZERO;
         while time < scenario.duration.0 {
-            time = time + step;
+            time += step;
             assert!(world.run_until(time, &mut |_| ControlFlow::Continue(())));
             assert_eq!(world.view().now, time.min(scenario.duration.0));
         }

@@ -46,6 +46,53 @@ pub enum FaultKind {
     Bucket(Rate),
 }
 
+/// A time in which a node is not there: stops that overlap, or follow each other at once, are one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Absence {
+    /// When it begins.
+    pub from: Duration,
+    /// When the neighbours notice, which is not after the end. Of several stops the first counts:
+    /// nobody can miss again what is not there.
+    pub noticed: Duration,
+    /// When the node is back; `None`: it stays away.
+    pub until: Option<Duration>,
+}
+
+impl Absence {
+    /// When a node with these faults is not there, in order of time.
+    pub fn of(faults: &[Fault]) -> Vec<Self> {
+        let mut stops: Vec<_> = faults.iter().filter_map(Self::of_stop).collect();
+        stops.sort_by_key(|stop| (stop.from, stop.noticed));
+        let mut absences: Vec<Self> = Vec::new();
+        for stop in stops {
+            match absences.last_mut() {
+                Some(last) if last.until.is_none_or(|until| until >= stop.from) => {
+                    let ends = last.until.zip(stop.until);
+                    last.until = ends.map(|(last, next)| last.max(next));
+                }
+                _ => absences.push(stop),
+            }
+        }
+        for absence in &mut absences {
+            let until = absence.until.unwrap_or(Duration::MAX);
+            absence.noticed = absence.noticed.min(until);
+        }
+        absences
+    }
+
+    /// The absence of a stop alone, noticed as if the node did not come back.
+    fn of_stop(fault: &Fault) -> Option<Self> {
+        let FaultKind::Stop { detected } = fault.kind else {
+            return None;
+        };
+        Some(Self {
+            from: fault.from,
+            noticed: fault.from + detected,
+            until: fault.until,
+        })
+    }
+}
+
 impl Fault {
     pub(super) fn validate(&self, nodes: &[NodeSpec]) -> Result<(), SpecError> {
         let Self {
@@ -61,5 +108,56 @@ impl Fault {
             )));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stop(from: u64, until: Option<u64>, detected: u64) -> Fault {
+        Fault {
+            node: NodeId::new(0),
+            from: Duration::from_secs(from),
+            until: until.map(Duration::from_secs),
+            kind: FaultKind::Stop {
+                detected: Duration::from_secs(detected),
+            },
+        }
+    }
+
+    /// From, noticed and until of the absences.
+    fn absences(faults: &[Fault]) -> Vec<(u64, u64, Option<u64>)> {
+        let secs = |time: Duration| time.as_nanos() / 1_000_000_000;
+        let tell = |it: Absence| (secs(it.from), secs(it.noticed), it.until.map(secs));
+        Absence::of(faults).into_iter().map(tell).collect()
+    }
+
+    #[test]
+    fn a_stop_within_another_brings_nobody_back() {
+        let faults = [stop(12, Some(13), 1), stop(10, Some(40), 20)];
+        assert_eq!(absences(&faults), [(10, 30, Some(40))]);
+        let faults = [stop(12, Some(13), 1), stop(10, None, 20)];
+        assert_eq!(absences(&faults), [(10, 30, None)]);
+    }
+
+    #[test]
+    fn stops_that_touch_are_one_and_others_are_not() {
+        let faults = [
+            stop(30, Some(35), 9),
+            stop(10, Some(20), 15),
+            stop(20, Some(24), 1),
+        ];
+        let expected = [(10, 24, Some(24)), (30, 35, Some(35))];
+        assert_eq!(absences(&faults), expected);
+    }
+
+    #[test]
+    fn other_faults_are_no_absence() {
+        let outage = Fault {
+            kind: FaultKind::Outage,
+            ..stop(1, None, 1)
+        };
+        assert_eq!(absences(&[outage]), []);
     }
 }

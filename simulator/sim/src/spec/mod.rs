@@ -8,12 +8,14 @@ mod node;
 mod traffic;
 mod world;
 
-pub use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
+pub use hopflow_tcp::{
+    Algorithm as TcpAlgorithm, Config as TcpConfig, ConfigError as TcpConfigError,
+};
 
 pub use backbone::{Backbone, BackboneLink};
 pub use circuit::{CircuitSpec, Class, Rebuilt};
 pub use error::SpecError;
-pub use fault::{Fault, FaultKind};
+pub use fault::{Absence, Fault, FaultKind};
 pub use node::{AccessSpec, BucketSpec, NodeSpec, QueueSpec};
 pub use traffic::{Exchange, Fetch, Page, Session, TrafficModel, Workload};
-pub use world::{CrossSpec, Sampling, WorldSpec};
+pub use world::{CrossSpec, Sampling, WorldSpec, check_tcp};

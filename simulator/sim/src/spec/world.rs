@@ -1,7 +1,8 @@
 //! A whole world, as a specification describes it.
 
-use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig};
-use hopflow_units::{Duration, NodeId};
+use hopflow_tcp::{Algorithm as TcpAlgorithm, Config as TcpConfig, ConfigError as TcpConfigError};
+use hopflow_units::{Bytes, Duration, NodeId};
+use hopflow_wire::CELL;
 
 use super::backbone::Backbone;
 use super::circuit::CircuitSpec;
@@ -58,6 +59,25 @@ pub struct Sampling {
     pub from: Duration,
 }
 
+/// Whether connections of the overlay can have these parameters: a node writes whole cells.
+///
+/// # Errors
+/// Names the first parameter that is out of its range, and the range.
+pub fn check_tcp(tcp: &TcpConfig) -> Result<(), TcpConfigError> {
+    tcp.validate()?;
+    let cell = Bytes::new(CELL as u64);
+    if tcp.send_buffer < cell {
+        let allowed = "a cell (512 B) or more";
+        return Err(TcpConfigError::new("send_buffer", tcp.send_buffer, allowed));
+    }
+    // With less, a segment that is not full can wait by Nagle's rule without room for what fills it.
+    if tcp.unsent < tcp.mss + cell {
+        let allowed = "`mss` and a cell (512 B) or more";
+        return Err(TcpConfigError::new("unsent", tcp.unsent, allowed));
+    }
+    Ok(())
+}
+
 impl WorldSpec {
     /// Checks what the types do not rule out.
     ///
@@ -79,9 +99,12 @@ impl WorldSpec {
         let mut faults = self.faults.iter();
         faults.try_for_each(|fault| fault.validate(&self.nodes))?;
         self.backbone.validate()?;
-        self.tcp
-            .validate()
-            .map_err(|error| SpecError(error.to_string()))
+        let tcp = if self.circuits.is_empty() {
+            self.tcp.validate()
+        } else {
+            check_tcp(&self.tcp)
+        };
+        tcp.map_err(|error| SpecError(format!("tcp.{error}")))
     }
 
     fn validate_path(&self, path: &[NodeId]) -> Result<(), String> {

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use hopflow_netem::LinkConfig;
 use hopflow_tcp::{Connection, Segment};
 use hopflow_units::{Bytes, Instant};
-use hopflow_wire::{Carrier, Frame};
+use hopflow_wire::{CELL, Carrier, Frame};
 
 use super::address::{ConnectionAt, LinkEnd};
 use super::cross::CrossEnd;
@@ -18,6 +18,9 @@ use crate::payload::Simulated;
 /// An end with nothing to read keeps room for no more frames: most connections are idle most of the
 /// time.
 const IDLE_ROOM: usize = 32;
+
+/// Bytes of a cell on a stream.
+const STREAM_CELL: Bytes = Bytes::new(CELL as u64);
 
 /// One end of a connection.
 #[derive(Clone, Debug)]
@@ -201,11 +204,6 @@ impl TcpEnd {
         arriving.map(|(_, frame)| frame.clone())
     }
 
-    /// Writes as much as the connection takes.
-    pub(crate) fn fill(&mut self) {
-        self.tcp.write(self.tcp.send_space());
-    }
-
     /// Takes a segment that has come over a link.
     #[inline]
     pub(crate) fn receive(&mut self, now: Instant, segment: &Segment, link: &LinkConfig) {
@@ -246,10 +244,14 @@ impl TcpEnd {
             return space;
         }
         let room = sent_soon(&self.tcp).saturating_sub(self.frames.behind);
-        space.min(match self.frames.records {
+        let room = match self.frames.records {
             Some(_) => Records::content(room),
             None => room,
-        })
+        };
+        let idle = self.tcp.in_flight().is_zero() && self.tcp.unsent().is_zero();
+        // However small the window is: nothing else would make more room.
+        let least = if idle { STREAM_CELL } else { Bytes::ZERO };
+        space.min(room.max(least))
     }
 
     /// Whether the room after a write is not what the node reckons: records take some besides what it writes, and what is
@@ -266,6 +268,10 @@ impl TcpEnd {
         }
         if !self.frames.behind.is_zero() {
             self.catch_up();
+        }
+        if matches!(self.cross, Some(CrossEnd::Sender)) {
+            // It always has more to write.
+            self.tcp.write(self.tcp.send_space());
         }
         let segment = self.tcp.poll_transmit(now)?;
         if let Some(marks) = &mut self.marks {

@@ -173,7 +173,6 @@ impl Connections {
         machine: &mut Machine,
         shared: &mut Shared,
     ) {
-        self.ends[sender.index()].fill();
         self.pump(sender, machine, shared);
     }
 
@@ -218,7 +217,7 @@ impl Connections {
         }
     }
 
-    /// A segment outside the overlay has arrived: the sender writes what fits, the receiver counts.
+    /// A segment outside the overlay has arrived: the receiver counts.
     fn receive_cross(
         &mut self,
         end: ConnectionEnd,
@@ -228,9 +227,8 @@ impl Connections {
     ) {
         let state = &mut self.ends[end.index()];
         state.tcp.read(readable);
-        match &mut state.cross {
-            Some(CrossEnd::Receiver(flow)) => flow.count(shared.now(), readable),
-            _ => state.fill(),
+        if let Some(CrossEnd::Receiver(flow)) = &mut state.cross {
+            flow.count(shared.now(), readable);
         }
         self.pump(end, machine, shared);
     }

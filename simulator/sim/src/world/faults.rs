@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hopflow_units::{Duration, Instant, Rate};
 
-use crate::spec::{AccessSpec, BucketSpec, Fault, FaultKind};
+use crate::spec::{Absence, AccessSpec, BucketSpec, Fault, FaultKind};
 
 /// A change of an access link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(crate) struct Stop {
 #[derive(Debug)]
 pub(crate) struct Faults {
     of_machine: BTreeMap<usize, Vec<Fault>>,
+    /// When machines stop, of those that do.
+    stops: BTreeMap<usize, Vec<Stop>>,
 }
 
 impl Faults {
@@ -39,7 +41,21 @@ impl Faults {
                 .or_default()
                 .push(*fault);
         }
-        Self { of_machine }
+        let stops = of_machine.iter().map(|(machine, faults)| {
+            let stop = |absence: Absence| Stop {
+                at: Instant::ZERO + absence.from,
+                noticed: Instant::ZERO + absence.noticed,
+            };
+            (
+                *machine,
+                Absence::of(faults).into_iter().map(stop).collect(),
+            )
+        });
+        let stops = stops.filter(|(_, stops): &(usize, Vec<Stop>)| !stops.is_empty());
+        Self {
+            stops: stops.collect(),
+            of_machine,
+        }
     }
 
     fn of(&self, machine: usize) -> &[Fault] {
@@ -74,23 +90,12 @@ impl Faults {
 
     /// Whether any machine stops.
     pub(crate) fn any_stops(&self) -> bool {
-        let mut machines = self.of_machine.keys();
-        machines.any(|machine| self.stops(*machine).next().is_some())
+        !self.stops.is_empty()
     }
 
     /// When a machine stops, and its neighbours notice.
     pub(crate) fn stops(&self, machine: usize) -> impl Iterator<Item = Stop> {
-        self.of(machine).iter().filter_map(|fault| {
-            let FaultKind::Stop { detected } = fault.kind else {
-                return None;
-            };
-            let detected = fault.from + detected;
-            let noticed = fault.until.map_or(detected, |back| back.min(detected));
-            Some(Stop {
-                at: Instant::ZERO + fault.from,
-                noticed: Instant::ZERO + noticed,
-            })
-        })
+        self.stops.get(&machine).into_iter().flatten().copied()
     }
 
     /// The same of stops from a time on.

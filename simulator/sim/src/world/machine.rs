@@ -1,8 +1,10 @@
 //! Machines: an access link and the nodes that share it.
 //!
 //! A machine runs a node for every transport in use there. They share its access link, in both
-//! directions, with all its queues. When the uplink is full and has room again, they take turns:
-//! each node sends a datagram, and all connections of the machine together a segment.
+//! directions, with all its queues. When the uplink is full and has room again, the nodes of a
+//! machine with several take turns: each node sends a datagram, and all connections of the machine
+//! together a segment. On a machine with one node, all segments of connections that wait come before
+//! its datagrams.
 
 use std::collections::VecDeque;
 

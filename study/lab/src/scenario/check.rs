@@ -176,6 +176,7 @@ impl Network {
     fn check(&self) -> Check {
         self.access.check("network.access")?;
         self.clients.check("network.clients")?;
+        self.tcp.check("network.tcp")?;
         if self.relays.is_empty() && self.source.is_none() {
             return fail("network.relays", "a network has at least one relay");
         }

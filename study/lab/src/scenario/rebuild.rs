@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use hopflow_sim::spec::{Fault, FaultKind, Rebuilt};
+use hopflow_sim::spec::{Absence, Fault, Rebuilt};
 use hopflow_units::{Duration, NodeId};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -28,36 +28,25 @@ type Paths = (Vec<NodeId>, Vec<Vec<NodeId>>);
 /// When relays are not there.
 #[derive(Debug)]
 pub(super) struct Stops {
-    of_relay: BTreeMap<NodeId, Vec<Stop>>,
+    of_relay: BTreeMap<NodeId, Vec<Absence>>,
     end: Duration,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Stop {
-    from: Duration,
-    /// When its neighbours close their circuits.
-    noticed: Duration,
-    /// When it is back, if it is.
-    until: Option<Duration>,
 }
 
 impl Stops {
     pub(super) fn new(faults: &[Fault], end: Duration) -> Self {
-        let mut of_relay: BTreeMap<NodeId, Vec<Stop>> = BTreeMap::new();
+        let mut of_relay: BTreeMap<NodeId, Vec<Fault>> = BTreeMap::new();
         for fault in faults {
-            if let FaultKind::Stop { detected } = fault.kind {
-                let noticed = fault.from + detected;
-                of_relay.entry(fault.node).or_default().push(Stop {
-                    from: fault.from,
-                    noticed: fault.until.map_or(noticed, |back| back.min(noticed)),
-                    until: fault.until,
-                });
-            }
+            of_relay.entry(fault.node).or_default().push(*fault);
         }
-        Self { of_relay, end }
+        let of_relay = of_relay.into_iter();
+        let of_relay = of_relay.map(|(relay, faults)| (relay, Absence::of(&faults)));
+        Self {
+            of_relay: of_relay.collect(),
+            end,
+        }
     }
 
-    fn of<'a>(&'a self, (path, legs): &'a Paths) -> impl Iterator<Item = (NodeId, Stop)> {
+    fn of<'a>(&'a self, (path, legs): &'a Paths) -> impl Iterator<Item = (NodeId, Absence)> {
         let relays = path.iter().chain(legs.iter().flatten());
         relays.flat_map(|relay| {
             let stops = self.of_relay.get(relay).into_iter().flatten();
@@ -66,7 +55,7 @@ impl Stops {
     }
 
     /// The stop of a circuit's relays, of those from a time on, that its client hears of first.
-    fn first(&self, paths: &Paths, from: Duration) -> Option<Stop> {
+    fn first(&self, paths: &Paths, from: Duration) -> Option<Absence> {
         let stops = self.of(paths).map(|(_, stop)| stop);
         let stops = stops.filter(|stop| stop.from >= from);
         stops.min_by_key(|stop| (stop.noticed, stop.from))
@@ -78,7 +67,7 @@ impl Stops {
         let mut time = from;
         loop {
             let covers =
-                |stop: &Stop| stop.from <= time && stop.until.is_none_or(|until| until > time);
+                |stop: &Absence| stop.from <= time && stop.until.is_none_or(|until| until > time);
             let mut covering = self.of(paths).filter(|(_, stop)| covers(stop));
             let Some((_, stop)) = covering.next() else {
                 return Some(time);
@@ -167,6 +156,8 @@ impl JsonSchema for Rebuild {
 
 #[cfg(test)]
 mod tests {
+    use hopflow_sim::spec::FaultKind;
+
     use super::*;
 
     fn stop(relay: u32, from: u64, until: Option<u64>) -> Fault {
@@ -213,5 +204,18 @@ mod tests {
         ];
         // A relay that is back early is noticed then.
         assert_eq!(rebuilt(&faults, false), [(12, 1), (40, 1)]);
+    }
+
+    #[test]
+    fn a_stop_within_a_longer_one_brings_no_new_circuit() {
+        let longer = Fault {
+            kind: FaultKind::Stop {
+                detected: Duration::from_secs(20),
+            },
+            ..stop(1, 10, Some(40))
+        };
+        let faults = [longer, stop(1, 12, Some(13))];
+        // Missed at 30 s, a second for the circuit, and there at 31 s: relay 2 never stops.
+        assert_eq!(rebuilt(&faults, true), [(31, 2)]);
     }
 }

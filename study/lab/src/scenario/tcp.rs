@@ -1,10 +1,12 @@
 //! The TCP of transports that use streams between relays.
 
-use hopflow_sim::spec::{TcpAlgorithm, WorldSpec};
+use hopflow_sim::spec::{TcpAlgorithm, TcpConfig, WorldSpec, check_tcp};
 use hopflow_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::InputError;
+use super::limits::Check;
 use super::quantity::Text;
 
 /// The TCP of transports that use streams; what is not set is as in Linux.
@@ -72,16 +74,33 @@ impl Congestion {
     }
 }
 
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
 impl Tcp {
+    /// Whether connections can have these parameters.
+    pub(super) fn check(&self, key: &str) -> Check {
+        let mut tcp = TcpConfig::default();
+        self.set(&mut tcp);
+        check_tcp(&tcp).map_err(|error| {
+            let name = match error.key() {
+                "initial_window_segments" => "initial-window".to_owned(),
+                name => name.replace('_', "-"),
+            };
+            InputError::at(format!("{key}.{name}"), error.problem())
+        })
+    }
+
     /// Sets in `world` what this says.
     pub(super) fn apply(&self, world: &mut WorldSpec) {
-        fn set<T>(place: &mut T, value: Option<T>) {
-            if let Some(value) = value {
-                *place = value;
-            }
-        }
         set(&mut world.tls, self.tls);
-        let tcp = &mut world.tcp;
+        self.set(&mut world.tcp);
+    }
+
+    fn set(&self, tcp: &mut TcpConfig) {
         set(&mut tcp.mss, self.mss.map(|mss| mss.0));
         set(&mut tcp.send_buffer, self.send_buffer.map(|size| size.0));
         set(&mut tcp.unsent, self.unsent.map(|size| size.0));
