@@ -215,7 +215,9 @@ def read(process):
 
 
 def probe(system, number, found, stop):
-    """Fetches one byte again and again on a circuit of its own."""
+    """Fetches one byte again and again on a circuit of its own, the same in all rounds.
+
+    A fetch that is under way when the round ends is not counted."""
     while not stop.is_set():
         result = system.fetch(f"probe{number}", 1)
         if result["ok"] and not stop.is_set():

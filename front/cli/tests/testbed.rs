@@ -65,6 +65,43 @@ fn a_testbed_is_measured_compared_and_reported() {
 }
 
 #[test]
+fn downloads_that_were_cut_off_are_told_of_both_sides() {
+    let folder = tempfile::tempdir().unwrap();
+    let common = ["--size", "50MB", "--rate", "20Mbit/s", "--delay", "5ms"];
+    let cut = ["--duration", "500ms", "--compare"];
+    let one = [["--downloads", "1", "--json"].as_slice(), &common, &cut].concat();
+    let found: Value = serde_json::from_str(&success(folder.path(), &one)).unwrap();
+    let testbed = &found["testbeds"][0];
+    for (complete, unfinished) in [
+        ("complete", "unfinished"),
+        ("simulated_complete", "simulated_unfinished"),
+    ] {
+        assert_eq!(
+            (&testbed[complete], &testbed[unfinished]),
+            (&0.into(), &1.into())
+        );
+    }
+    let goodput = &testbed["figures"]["goodput_total"];
+    for side in ["real", "simulated"] {
+        assert!(goodput[side].as_f64().unwrap() > 100e3, "{goodput}");
+    }
+    let page = folder.path().join(found["report"].as_str().unwrap());
+    let written = std::fs::read_to_string(&page).unwrap();
+    let note = "Downloads cut off by --duration: 1 of 1 for real, 1 of 1 simulated.";
+    assert!(written.contains(note));
+    let several = [
+        ["--downloads", "1,2", "--out", "several"].as_slice(),
+        &common,
+        &cut,
+    ]
+    .concat();
+    let table = success(folder.path(), &several);
+    for row in ["Cut off", "1 real, 1 simulated", "2 real, 2 simulated"] {
+        assert!(table.contains(row), "{table}");
+    }
+}
+
+#[test]
 fn a_testbed_that_is_kept_says_in_json_where_it_is_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = [

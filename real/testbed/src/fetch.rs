@@ -24,12 +24,13 @@ pub(crate) struct Fetcher {
     pub(crate) user: String,
 }
 
-/// When a complete fetch said and heard what.
+/// When a fetch said and heard what.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) requested: Instant,
-    pub(crate) first_byte: Instant,
-    pub(crate) last_byte: Instant,
+    pub(crate) first_byte: Option<Instant>,
+    /// `None` if it was stopped before.
+    pub(crate) last_byte: Option<Instant>,
 }
 
 impl Fetcher {
@@ -74,7 +75,7 @@ impl Fetcher {
         Ok(socket)
     }
 
-    /// Fetches `size` bytes over a connection, and checks each of them; `None` if it was stopped.
+    /// Fetches `size` bytes over a connection, and checks each of them, until all have come or it is stopped.
     ///
     /// `received` counts the bytes of the answer, head included.
     pub(crate) fn get(
@@ -83,7 +84,7 @@ impl Fetcher {
         size: u64,
         received: &AtomicU64,
         stop: &AtomicBool,
-    ) -> io::Result<Option<Times>> {
+    ) -> io::Result<Times> {
         let (expected_head, server) = (head("200 OK", size), self.server);
         let whole = expected_head.len() as u64 + size;
         let requested = clock::now();
@@ -92,7 +93,11 @@ impl Fetcher {
         let (mut at, mut first_byte) = (0, None);
         while at < whole {
             if stop.load(Ordering::Relaxed) {
-                return Ok(None);
+                return Ok(Times {
+                    requested,
+                    first_byte,
+                    last_byte: None,
+                });
             }
             let len = match socket.read(&mut buffer) {
                 Ok(0) => return Err(io::Error::other(format!("it broke off after {at} bytes"))),
@@ -114,11 +119,11 @@ impl Fetcher {
             }
             at = end;
         }
-        Ok(first_byte.map(|first_byte| Times {
+        Ok(Times {
             requested,
             first_byte,
-            last_byte: clock::now(),
-        }))
+            last_byte: Some(clock::now()),
+        })
     }
 }
 

@@ -5,9 +5,10 @@ use crate::measured::{Download, Measured};
 /// A number that a measurement comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Figure {
-    /// Median over the downloads of size over time to the last byte, in bytes per second.
+    /// Median over the complete downloads of size over time to the last byte, in bytes per second.
     GoodputMedian,
-    /// Bytes of all downloads over the time until the last was complete, in bytes per second.
+    /// Bytes of all downloads that came, over the time until the last was complete or cut off, in bytes
+    /// per second.
     GoodputTotal,
     /// Median time to the first byte, in seconds.
     TtfbMedian,
@@ -17,8 +18,8 @@ pub enum Figure {
     TtlbMedian,
     /// Longest time to the last byte, in seconds.
     TtlbMax,
-    /// Mean of R(t) - W(t) over the circuits and the time until the last download was complete, in
-    /// bytes.
+    /// Mean of R(t) - W(t) over the circuits and the time until the last download was complete or cut
+    /// off, in bytes.
     BacklogMean,
 }
 
@@ -107,11 +108,7 @@ impl Figure {
         let ttlb = |it: &Download| it.ttlb.as_secs_f64();
         match self {
             Self::GoodputMedian => median(&over(|it| it.bytes.as_f64() / it.ttlb.as_secs_f64())),
-            Self::GoodputTotal => {
-                let begin = measured.downloads.iter().map(|it| it.start).min()?;
-                let bytes: f64 = measured.downloads.iter().map(|it| it.bytes.as_f64()).sum();
-                Some(bytes / measured.span.saturating_sub(begin).as_secs_f64())
-            }
+            Self::GoodputTotal => goodput_total(measured),
             Self::TtfbMedian => median(&over(ttfb)),
             Self::TtfbMax => over(ttfb).last().copied(),
             Self::TtlbMedian => median(&over(ttlb)),
@@ -126,6 +123,16 @@ impl Figure {
             }
         }
     }
+}
+
+fn goodput_total(measured: &Measured) -> Option<f64> {
+    let complete = measured.downloads.iter().map(|it| (it.start, it.bytes));
+    let unfinished = measured.unfinished.iter().map(|it| (it.start, it.bytes));
+    let all = || complete.clone().chain(unfinished.clone());
+    let begin = all().map(|(start, _)| start).min()?;
+    let bytes: f64 = all().map(|(_, bytes)| bytes.as_f64()).sum();
+    let goodput = bytes / measured.span.saturating_sub(begin).as_secs_f64();
+    goodput.is_finite().then_some(goodput)
 }
 
 /// The median of ascending values.
@@ -168,7 +175,7 @@ impl Errors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measured::Moment;
+    use crate::measured::{Moment, Unfinished};
     use hopflow_units::{Bytes, Duration};
 
     fn measured(times: &[(u64, u64)]) -> Measured {
@@ -203,6 +210,29 @@ mod tests {
         assert_eq!(get(Figure::TtfbMax), 0.3);
         assert_eq!(get(Figure::TtlbMax), 2.0);
         assert_eq!(get(Figure::BacklogMean), 300.0);
+    }
+
+    #[test]
+    fn what_came_of_downloads_that_were_cut_off_counts_for_the_goodput_of_all() {
+        let unfinished = Unfinished {
+            number: 1,
+            start: Duration::ZERO,
+            waited: Duration::from_secs(2),
+            ttfb: None,
+            bytes: Bytes::new(500),
+        };
+        let cut = Measured {
+            unfinished: vec![unfinished],
+            ..measured(&[(100, 1000)])
+        };
+        let figures = Figures::of(&cut);
+        assert_eq!(figures.get(Figure::GoodputTotal), Some(750.0));
+        assert_eq!(figures.get(Figure::GoodputMedian), Some(1000.0));
+        let none = Measured {
+            downloads: Vec::new(),
+            ..cut
+        };
+        assert_eq!(Figures::of(&none).get(Figure::GoodputTotal), Some(250.0));
     }
 
     #[test]

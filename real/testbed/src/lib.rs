@@ -33,7 +33,7 @@ pub use hopflow_daemon::config::{Trace, What};
 pub use figures::{Errors, Figure, Figures};
 pub use lateness::Lateness;
 pub use measure::{Error, keep, measure};
-pub use measured::{Download, HopState, Measured, Moment, RelayTotals};
+pub use measured::{Download, HopState, Measured, Moment, RelayTotals, Unfinished};
 pub use network::Testbed;
 pub use settings::{Congestion, Settings, SettingsError};
 pub use simulate::simulate;

@@ -10,9 +10,10 @@ use hopflow_units::Bytes;
 
 use crate::clock;
 use crate::fetch::{Fetcher, Times};
-use crate::measured::{Download, Measured};
+use crate::measured::{Download, Measured, Unfinished};
 use crate::network::Testbed;
 use crate::record::Recorder;
+use crate::server::head;
 use crate::watch::{Snapshot, Watch};
 
 /// Time between samples.
@@ -74,6 +75,7 @@ pub fn measure(testbed: &Testbed, watch: &dyn Watch) -> Result<Measured, Error> 
             watch,
             said,
             go: Vec::new(),
+            cut: None,
         };
         let measured = crew.prepare(scope, &tell).and_then(|()| crew.download());
         shared.stop.store(true, Ordering::Relaxed);
@@ -107,7 +109,7 @@ enum Word {
     /// It is connected, or not.
     Ready(u32, io::Result<()>),
     /// It is over, cut off or complete.
-    Done(u32, io::Result<Option<Times>>),
+    Done(u32, io::Result<Times>),
 }
 
 /// The downloads' threads.
@@ -117,6 +119,8 @@ struct Crew<'a> {
     watch: &'a dyn Watch,
     said: Receiver<Word>,
     go: Vec<Sender<()>>,
+    /// When downloads were cut off, since they began.
+    cut: Option<hopflow_units::Duration>,
 }
 
 impl<'a> Crew<'a> {
@@ -206,25 +210,23 @@ impl<'a> Crew<'a> {
             let _ = go.send(());
         }
         let count = self.testbed.settings().downloads;
-        let (mut over, mut downloads) = (0, Vec::new());
-        let mut sample_at = begin;
-        while over < count {
-            match self
-                .said
-                .recv_timeout(sample_at.saturating_duration_since(clock::now()))
-            {
-                Ok(Word::Done(number, Ok(times))) => {
-                    over += 1;
-                    downloads.extend(times.map(|it| self.complete(number, &it, begin)));
-                }
+        let (mut over, mut sample_at) = (Vec::new(), begin);
+        while over.len() < count as usize {
+            let wake = self.cut_at(begin).map_or(sample_at, |at| at.min(sample_at));
+            let wait = wake.saturating_duration_since(clock::now());
+            match self.said.recv_timeout(wait) {
+                Ok(Word::Done(number, Ok(times))) => over.push((number, times)),
                 Ok(Word::Ready(number, Err(cause)) | Word::Done(number, Err(cause))) => {
                     return Err(Error::Download { number, cause });
                 }
                 Ok(Word::Ready(..)) | Err(RecvTimeoutError::Disconnected) => {}
                 Err(RecvTimeoutError::Timeout) => {
                     recorder.sample(&self.received());
-                    self.watch.show(&recorder.snapshot(downloads.len() as u32));
-                    sample_at += SAMPLE;
+                    let complete = over.iter().filter(|(_, it)| it.last_byte.is_some());
+                    self.watch.show(&recorder.snapshot(complete.count() as u32));
+                    if wake == sample_at {
+                        sample_at += SAMPLE;
+                    }
                     self.check_time(begin)?;
                 }
             }
@@ -232,8 +234,8 @@ impl<'a> Crew<'a> {
         // The account of the last cells comes a tenth of a second behind them.
         clock::sleep(2 * SAMPLE);
         recorder.account();
-        downloads.sort_by_key(|download| (download.start + download.ttlb, download.number));
-        Ok(recorder.finish(downloads))
+        let (complete, unfinished) = self.sort(&over, begin);
+        Ok(recorder.finish(complete, unfinished))
     }
 
     /// Bytes that each download has received.
@@ -255,26 +257,57 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
+    /// When the downloads are to be cut off, if they are and were not.
+    fn cut_at(&self, begin: Instant) -> Option<Instant> {
+        let limit = self.testbed.settings().duration?;
+        let limit = Duration::from_nanos(limit.as_nanos());
+        begin.checked_add(limit).filter(|_| self.cut.is_none())
+    }
+
     /// Cuts the downloads off if their time is over.
-    fn check_time(&self, begin: Instant) -> Result<(), Error> {
+    fn check_time(&mut self, begin: Instant) -> Result<(), Error> {
         self.check_on()?;
-        let limit = self.testbed.settings().duration;
-        if limit.is_some_and(|limit| clock::span(begin.elapsed()) >= limit) {
+        let now = clock::now();
+        if self.cut_at(begin).is_some_and(|at| at <= now) {
             self.shared.stop.store(true, Ordering::Relaxed);
+            self.cut = Some(since(begin, now));
         }
         Ok(())
     }
 
-    fn complete(&self, number: u32, times: &Times, begin: Instant) -> Download {
-        let since = |from: Instant, to: Instant| clock::span(to.saturating_duration_since(from));
-        Download {
-            number,
-            start: since(begin, times.requested),
-            ttfb: since(times.requested, times.first_byte),
-            ttlb: since(times.requested, times.last_byte),
-            bytes: Bytes::new(self.testbed.settings().size.get()),
+    /// The complete downloads, in the order of their ends, and those that were cut off, in that of their numbers.
+    fn sort(&self, over: &[(u32, Times)], begin: Instant) -> (Vec<Download>, Vec<Unfinished>) {
+        let (mut complete, mut unfinished) = (Vec::new(), Vec::new());
+        let size = self.testbed.settings().size;
+        let head = head("200 OK", size.get()).len() as u64;
+        for (number, times) in over {
+            let (number, start) = (*number, since(begin, times.requested));
+            let ttfb = times.first_byte.map(|at| since(times.requested, at));
+            match (ttfb, times.last_byte) {
+                (Some(ttfb), Some(end)) => complete.push(Download {
+                    number,
+                    start,
+                    ttfb,
+                    ttlb: since(times.requested, end),
+                    bytes: size,
+                }),
+                _ => unfinished.push(Unfinished {
+                    number,
+                    start,
+                    waited: self.cut.unwrap_or_default().saturating_sub(start),
+                    ttfb,
+                    bytes: Bytes::new(self.received()[number as usize].saturating_sub(head)),
+                }),
+            }
         }
+        complete.sort_by_key(|download| (download.start + download.ttlb, download.number));
+        unfinished.sort_by_key(|download| download.number);
+        (complete, unfinished)
     }
+}
+
+fn since(from: Instant, to: Instant) -> hopflow_units::Duration {
+    clock::span(to.saturating_duration_since(from))
 }
 
 /// Fetches a byte, so that there is a circuit.

@@ -17,6 +17,21 @@ pub struct Download {
     pub bytes: Bytes,
 }
 
+/// A download that was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// Its number, from zero; with circuits of their own also the circuit's.
+    pub number: u32,
+    /// When its request was sent, since the downloads began.
+    pub start: Duration,
+    /// From the request until it was cut off.
+    pub waited: Duration,
+    /// From the request to the first byte of the answer; `None` if none had come.
+    pub ttfb: Option<Duration>,
+    /// Bytes of the file that had come.
+    pub bytes: Bytes,
+}
+
 /// What a circuit has taken in and given out since the downloads began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
@@ -67,15 +82,26 @@ pub struct RelayTotals {
 pub struct Measured {
     /// Complete downloads, in the order of their completion.
     pub downloads: Vec<Download>,
-    /// Downloads that were cut off.
-    pub unfinished: u32,
+    /// Downloads that were cut off, in the order of their numbers.
+    pub unfinished: Vec<Unfinished>,
     /// R(t) and W(t), ordered by time, then circuit, ten times a second until the last download
-    /// was complete.
+    /// was complete or cut off.
     pub moments: Vec<Moment>,
     /// Hops, ordered by time, then circuit, then hop.
     pub hops: Vec<HopState>,
     /// The relays, from the guard to the exit.
     pub relays: Vec<RelayTotals>,
-    /// Time from the first request to the end of the last download.
+    /// Time from the first request until the last download was complete or cut off.
     pub span: Duration,
+}
+
+/// When the last of some downloads was complete or cut off; `None` if there are none.
+pub(crate) fn last_end<'a>(
+    complete: impl Iterator<Item = &'a Download>,
+    unfinished: impl Iterator<Item = &'a Unfinished>,
+) -> Option<Duration> {
+    let complete = complete.map(|it| it.start + it.ttlb);
+    complete
+        .chain(unfinished.map(|it| it.start + it.waited))
+        .max()
 }

@@ -259,7 +259,7 @@ impl Builder<'_> {
             }),
             access: self.access().map(|rate| Access { rate, weight: None }),
             accounting: None,
-            limits: RelayLimits::default(),
+            limits: limits(self.settings),
             exit: exit(number),
             link: self.link(),
             trace: self.trace(name),
@@ -317,6 +317,19 @@ impl Builder<'_> {
     /// What nodes are told of the rate of links that they do not emulate.
     fn access(&self) -> Option<Rate> {
         self.settings.rate.filter(|_| self.have_links)
+    }
+}
+
+/// Limits that no download meets: on a shared circuit all begin their streams soon after each other.
+fn limits(settings: &Settings) -> RelayLimits {
+    let usual = RelayLimits::default();
+    // Each has a stream that builds the circuit, and its own.
+    let streams = 2 * settings.downloads;
+    RelayLimits {
+        connections_per_circuit: usual.connections_per_circuit.max(streams),
+        begins_per_second: usual.begins_per_second.max(streams),
+        begins_burst: usual.begins_burst.max(streams),
+        ..usual
     }
 }
 

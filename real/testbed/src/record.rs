@@ -7,7 +7,7 @@ use hopflow_overlay::FlowView;
 use hopflow_units::{Bytes, Cells, Duration, Rate};
 
 use crate::clock;
-use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
+use crate::measured::{Download, HopState, Measured, Moment, RelayTotals, Unfinished, last_end};
 use crate::network::Testbed;
 use crate::server::head;
 use crate::settings::PATH;
@@ -165,10 +165,8 @@ impl<'a> Recorder<'a> {
     }
 
     /// Everything that was recorded.
-    pub(crate) fn finish(self, downloads: Vec<Download>) -> Measured {
-        let settings = self.testbed.settings();
-        let ends = downloads.iter().map(|it| it.start + it.ttlb);
-        let span = ends.max().unwrap_or(Duration::ZERO);
+    pub(crate) fn finish(self, downloads: Vec<Download>, unfinished: Vec<Unfinished>) -> Measured {
+        let span = last_end(downloads.iter(), unfinished.iter()).unwrap_or(Duration::ZERO);
         let mut moments = self.moments();
         moments.retain(|moment| moment.at <= span);
         let relay = |(name, account): (&&str, &Account)| RelayTotals {
@@ -179,7 +177,7 @@ impl<'a> Recorder<'a> {
             largest_queue: account.counters.node.largest_queue,
         };
         Measured {
-            unfinished: settings.downloads - downloads.len() as u32,
+            unfinished,
             moments,
             relays: self.relays.iter().zip(&self.latest[0]).map(relay).collect(),
             hops: self.hops.into_iter().filter(|hop| hop.at <= span).collect(),

@@ -19,9 +19,10 @@ use hopflow_wire::CELL_DATA;
 use crate::clock;
 use crate::fetch::request;
 use crate::measure::{SAMPLE, SETTLE};
-use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
+use crate::measured::{Download, HopState, Measured, Moment, RelayTotals, Unfinished, last_end};
 use crate::server::head;
 use crate::settings::{Congestion, Settings};
+use crate::watch::Watch;
 
 /// The rate of access links that have no limit; the simulator wants one.
 const UNLIMITED: Rate = Rate::from_megabits_per_sec(10_000);
@@ -41,11 +42,15 @@ const SPREAD: Duration = Duration::from_millis(1);
 /// processors take no time; and connections of stream carriers are modelled, slow start included.
 ///
 /// `seed` decides how the nodes' timers and buckets are out of step, and exactly when each download
-/// begins.
+/// begins. `None` if `watch` says that the user interrupted; it is told nothing.
 ///
 /// # Errors
 /// If the settings cannot be simulated.
-pub fn simulate(settings: &Settings, seed: u64) -> Result<Measured, SpecError> {
+pub fn simulate(
+    settings: &Settings,
+    seed: u64,
+    watch: &dyn Watch,
+) -> Result<Option<Measured>, SpecError> {
     let choice = TransportChoice {
         preset: settings.transport.clone(),
         options: settings.options.clone(),
@@ -54,14 +59,43 @@ pub fn simulate(settings: &Settings, seed: u64) -> Result<Measured, SpecError> {
     let choice = choice.on_real_hosts();
     let factory = hopflow_simulated_hosts::build(&choice.preset, &choice.options)
         .map_err(|error| SpecError(error.to_string()))?;
+    let run = |world: &WorldSpec| run(world, &*factory, watch);
+    let limit = settings.duration;
+    let limit = limit.map(|limit| limited(settings, (seed, limit), &run));
+    let end = match limit.transpose()? {
+        None => LATEST,
+        Some(Some(end)) => end,
+        Some(None) => return Ok(None),
+    };
     let mut world = world(settings, seed);
+    world.end = end;
     // How long it takes is known only behind it, and samples must not go on for ever.
-    let ends = Reading::of(settings, &run(&world, &*factory)?).ends();
-    world.end = ends.1.saturating_since(Instant::ZERO);
-    let interval = interval(ends.1.saturating_since(ends.0));
+    let Some(first) = run(&world)? else {
+        return Ok(None);
+    };
+    let (begin, end) = Reading::of(settings, &first, world.end).ends();
+    world.end = end.saturating_since(Instant::ZERO);
+    let interval = interval(end.saturating_since(begin));
     world.sampling.circuits = Some(interval);
     world.sampling.hops = Some(interval);
-    Ok(Reading::of(settings, &run(&world, &*factory)?).measured())
+    let outcome = run(&world)?;
+    Ok(outcome.map(|outcome| Reading::of(settings, &outcome, world.end).measured()))
+}
+
+/// When downloads are cut off that may take so long; `None` if the user interrupted. When the first begins does not depend
+/// on how long they are.
+fn limited(
+    settings: &Settings,
+    (seed, limit): (u64, Duration),
+    run: &dyn Fn(&WorldSpec) -> Result<Option<Outcome>, SpecError>,
+) -> Result<Option<Duration>, SpecError> {
+    let brief = Settings {
+        size: Bytes::new(1),
+        ..settings.clone()
+    };
+    let outcome = run(&world(&brief, seed))?;
+    let begin = |outcome: &Outcome| Reading::of(&brief, outcome, LATEST).begin;
+    Ok(outcome.map(|it| begin(&it).saturating_since(Instant::ZERO) + limit))
 }
 
 /// Time between samples: as for real, but less where the downloads would be over before the first.
@@ -70,9 +104,19 @@ fn interval(span: Duration) -> Duration {
     share.clamp(Duration::from_millis(1), clock::span(SAMPLE))
 }
 
-fn run(world: &WorldSpec, factory: &dyn Factory<Simulated>) -> Result<Outcome, SpecError> {
-    let outcome = hopflow_sim::run(world, factory, &mut |_| ControlFlow::Continue(()))?;
-    Ok(outcome.expect("nobody stops it"))
+/// `None` if the user interrupted.
+fn run(
+    world: &WorldSpec,
+    factory: &dyn Factory<Simulated>,
+    watch: &dyn Watch,
+) -> Result<Option<Outcome>, SpecError> {
+    hopflow_sim::run(world, factory, &mut |_| {
+        if watch.interrupted() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })
 }
 
 /// The access link of every node.
@@ -120,7 +164,7 @@ fn world(settings: &Settings, seed: u64) -> WorldSpec {
         circuits: vec![circuit; settings.downloads as usize],
         cross: Vec::new(),
         faults: Vec::new(),
-        end: settings.duration.map_or(LATEST, |limit| limit + LATEST),
+        end: LATEST,
         seed,
         sampling: Sampling::default(),
         tcp: TcpConfig {
@@ -212,53 +256,73 @@ struct Reading<'a> {
     outcome: &'a Outcome,
     /// When the first download was requested.
     begin: Instant,
+    /// When the simulation ended at the latest.
+    latest: Instant,
 }
 
 impl<'a> Reading<'a> {
-    fn of(settings: &'a Settings, outcome: &'a Outcome) -> Self {
-        let downloads = outcome.downloads.iter();
-        let downloads = downloads.filter(|it| it.index == DOWNLOAD);
+    fn of(settings: &'a Settings, outcome: &'a Outcome, latest: Duration) -> Self {
+        let complete = outcome.downloads.iter().map(|it| (it.index, it.requested));
+        let open = outcome.open.iter().map(|it| (it.index, it.requested));
+        let downloads = complete.chain(open).filter(|(index, _)| *index == DOWNLOAD);
         Self {
             settings,
             outcome,
-            begin: downloads.map(|it| it.requested).min().unwrap_or_default(),
+            begin: downloads.map(|(_, at)| at).min().unwrap_or_default(),
+            latest: Instant::ZERO + latest,
         }
     }
 
-    /// When the first download was requested, and the last was complete.
+    /// When the first download was requested, and the last was complete or cut off.
     fn ends(&self) -> (Instant, Instant) {
-        let downloads = self.outcome.downloads.iter();
-        let end = downloads.map(|it| it.requested + it.ttlb).max();
-        (self.begin, end.unwrap_or(self.begin))
+        if self.downloads().count() < self.settings.downloads as usize {
+            return (self.begin, self.latest);
+        }
+        let ends = self.downloads().map(|it| self.begin + it.start + it.ttlb);
+        (self.begin, ends.max().unwrap_or(self.begin))
     }
 
     fn since(&self, at: Instant) -> Duration {
         at.saturating_since(self.begin)
     }
 
+    /// The complete ones.
+    fn downloads(&self) -> impl Iterator<Item = Download> {
+        let downloads = self.outcome.downloads.iter();
+        let downloads = downloads.filter(|it| it.index == DOWNLOAD);
+        downloads.map(|it| Download {
+            number: it.circuit,
+            start: self.since(it.requested),
+            ttfb: it.ttfb,
+            ttlb: it.ttlb,
+            bytes: self.settings.size,
+        })
+    }
+
+    /// The download of this number, which was cut off, perhaps before its request.
+    fn unfinished(&self, number: u32) -> Unfinished {
+        let mut open = self.outcome.open.iter();
+        let open = open.find(|it| it.circuit == number && it.index == DOWNLOAD);
+        let requested = open.map_or(self.latest, |it| it.requested);
+        let head = head("200 OK", self.settings.size.get()).len() as u64;
+        let received = open.map_or(Bytes::ZERO, |it| it.received);
+        Unfinished {
+            number,
+            start: self.since(requested),
+            waited: self.latest.saturating_since(requested),
+            ttfb: open.and_then(|it| it.ttfb),
+            bytes: received.saturating_sub(Bytes::new(head)),
+        }
+    }
+
     fn measured(&self) -> Measured {
-        let downloads: Vec<_> = self
-            .outcome
-            .downloads
-            .iter()
-            .filter(|it| it.index == DOWNLOAD)
-            .map(|it| Download {
-                number: it.circuit,
-                start: self.since(it.requested),
-                ttfb: it.ttfb,
-                ttlb: it.ttlb,
-                bytes: self.settings.size,
-            })
-            .filter(|it| {
-                self.settings
-                    .duration
-                    .is_none_or(|limit| it.start + it.ttlb <= limit)
-            })
-            .collect();
-        let ends = downloads.iter().map(|it| it.start + it.ttlb);
-        let span = ends.max().unwrap_or(Duration::ZERO);
+        let downloads: Vec<_> = self.downloads().collect();
+        let is_complete = |number: &u32| downloads.iter().any(|it| it.number == *number);
+        let numbers = (0..self.settings.downloads).filter(|number| !is_complete(number));
+        let unfinished: Vec<_> = numbers.map(|number| self.unfinished(number)).collect();
+        let span = last_end(downloads.iter(), unfinished.iter()).unwrap_or(Duration::ZERO);
         Measured {
-            unfinished: self.settings.downloads - downloads.len() as u32,
+            unfinished,
             moments: self.moments(span),
             hops: self.hops(span),
             relays: self.relays(),

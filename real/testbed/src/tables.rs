@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use hopflow_results::{
-    Circuit, Class, Error, Folder, HopSample, Manifest, Relay, RunKey, Sample, Tables,
+    Circuit, Class, Error, Folder, HopSample, Manifest, OpenRequest, Relay, RunKey, Sample, Tables,
 };
 use hopflow_units::{Bytes, Duration};
 
-use crate::measured::{Download, HopState, Measured, Moment, RelayTotals};
+use crate::measured::{Download, HopState, Measured, Moment, RelayTotals, Unfinished, last_end};
 use crate::settings::{PATH, Settings};
 
 /// The name that the manifests of testbeds' result folders give as their scenario.
@@ -99,18 +99,18 @@ pub fn read(path: &Path) -> Result<(Settings, [Vec<Measured>; 2]), Error> {
 /// A measurement as the tables of a run. What is not known of a real overlay stays empty: the
 /// latencies of single cells, what links carried, and rates that would be fair.
 fn tables(settings: &Settings, measured: &Measured) -> Tables {
-    let downloads = measured
-        .downloads
-        .iter()
-        .map(|it| hopflow_results::Download {
-            circuit: if settings.shared { 0 } else { it.number },
+    let downloads = measured.downloads.iter().map(|it| {
+        let (circuit, request) = place(settings, it.number);
+        hopflow_results::Download {
+            circuit,
             class: Class::Bulk,
-            request: if settings.shared { it.number } else { 0 },
+            request,
             start_s: it.start.as_secs_f64(),
             ttfb_s: it.ttfb.as_secs_f64(),
             ttlb_s: it.ttlb.as_secs_f64(),
             bytes: it.bytes.get(),
-        });
+        }
+    });
     let samples = measured.moments.iter().map(|it| Sample {
         circuit: it.circuit,
         t_s: it.at.as_secs_f64(),
@@ -135,6 +135,7 @@ fn tables(settings: &Settings, measured: &Measured) -> Tables {
     });
     Tables {
         downloads: downloads.collect(),
+        open_requests: open_requests(settings, measured),
         circuits: (0..settings.circuits())
             .map(|circuit| self::circuit(circuit, settings, measured))
             .collect(),
@@ -145,14 +146,48 @@ fn tables(settings: &Settings, measured: &Measured) -> Tables {
     }
 }
 
-/// What a circuit did until its last download was complete.
+/// The circuit of the download of a number, and its place there.
+const fn place(settings: &Settings, number: u32) -> (u32, u32) {
+    if settings.shared {
+        (0, number)
+    } else {
+        (number, 0)
+    }
+}
+
+/// The number of the download at this place.
+const fn number(settings: &Settings, (circuit, request): (u32, u32)) -> u32 {
+    if settings.shared { request } else { circuit }
+}
+
+/// Downloads that were cut off.
+fn open_requests(settings: &Settings, measured: &Measured) -> Vec<OpenRequest> {
+    let unfinished = measured.unfinished.iter();
+    let open = unfinished.map(|it| {
+        let (circuit, request) = place(settings, it.number);
+        OpenRequest {
+            circuit,
+            class: Class::Bulk,
+            request,
+            start_s: it.start.as_secs_f64(),
+            waited_s: it.waited.as_secs_f64(),
+            ttfb_s: it.ttfb.map(Duration::as_secs_f64),
+            bytes: it.bytes.get(),
+        }
+    });
+    open.collect()
+}
+
+/// What a circuit did until its last download was complete or cut off.
 fn circuit(circuit: u32, settings: &Settings, measured: &Measured) -> Circuit {
-    let is_its = |it: &&Download| settings.shared || it.number == circuit;
-    let downloads = || measured.downloads.iter().filter(is_its);
+    let is_its = |number: u32| place(settings, number).0 == circuit;
+    let downloads = || measured.downloads.iter().filter(|it| is_its(it.number));
+    let unfinished = || measured.unfinished.iter().filter(|it| is_its(it.number));
     let moments = || measured.moments.iter().filter(|it| it.circuit == circuit);
-    let delivered: u64 = downloads().map(|it| it.bytes.get()).sum();
-    let ends = downloads().map(|it| it.start + it.ttlb);
-    let span = ends.max().unwrap_or(measured.span).as_secs_f64();
+    let delivered: u64 = downloads().map(|it| it.bytes.get()).sum::<u64>()
+        + unfinished().map(|it| it.bytes.get()).sum::<u64>();
+    let span = last_end(downloads(), unfinished()).unwrap_or(measured.span);
+    let span = span.as_secs_f64();
     let waiting = moments().map(|it| it.packaged.saturating_sub(it.delivered).as_f64());
     let (samples, waiting) = (moments().count(), waiting.sum::<f64>());
     let last = moments().next_back();
@@ -176,6 +211,20 @@ fn circuit(circuit: u32, settings: &Settings, measured: &Measured) -> Circuit {
     }
 }
 
+/// The downloads that were cut off.
+fn unfinished(settings: &Settings, tables: &Tables) -> Vec<Unfinished> {
+    let span = Duration::from_secs_f64;
+    let open = tables.open_requests.iter();
+    open.map(|it| Unfinished {
+        number: number(settings, (it.circuit, it.request)),
+        start: span(it.start_s),
+        waited: span(it.waited_s),
+        ttfb: it.ttfb_s.map(span),
+        bytes: Bytes::new(it.bytes),
+    })
+    .collect()
+}
+
 /// The measurement that tables were made from.
 fn measured(settings: &Settings, tables: &Tables) -> Measured {
     let span = Duration::from_secs_f64;
@@ -184,17 +233,14 @@ fn measured(settings: &Settings, tables: &Tables) -> Measured {
         .downloads
         .iter()
         .map(|it| Download {
-            number: if settings.shared {
-                it.request
-            } else {
-                it.circuit
-            },
+            number: number(settings, (it.circuit, it.request)),
             start: span(it.start_s),
             ttfb: span(it.ttfb_s),
             ttlb: span(it.ttlb_s),
             bytes: Bytes::new(it.bytes),
         })
         .collect();
+    let unfinished = unfinished(settings, tables);
     let moments = tables.samples.iter().map(|it| Moment {
         at: span(it.t_s),
         circuit: it.circuit,
@@ -216,10 +262,9 @@ fn measured(settings: &Settings, tables: &Tables) -> Measured {
         dropped: it.cells_dropped,
         largest_queue: it.largest_queue_cells,
     });
-    let ends = downloads.iter().map(|it| it.start + it.ttlb);
     Measured {
-        unfinished: settings.downloads.saturating_sub(downloads.len() as u32),
-        span: ends.max().unwrap_or(Duration::ZERO),
+        span: last_end(downloads.iter(), unfinished.iter()).unwrap_or(Duration::ZERO),
+        unfinished,
         moments: moments.collect(),
         hops: hops.collect(),
         relays: relays.collect(),
@@ -230,6 +275,7 @@ fn measured(settings: &Settings, tables: &Tables) -> Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Unwatched;
 
     #[test]
     fn measurements_are_read_as_they_were_written() {
@@ -238,7 +284,7 @@ mod tests {
             size: Bytes::new(100_000),
             ..Settings::default()
         };
-        let simulated = crate::simulate(&settings, 1).unwrap();
+        let simulated = crate::simulate(&settings, 1, &Unwatched).unwrap().unwrap();
         assert_eq!(simulated.downloads.len(), 2);
         let folder = tempfile::tempdir().unwrap();
         let twice = vec![simulated.clone(), simulated.clone()];
@@ -253,5 +299,40 @@ mod tests {
         assert_eq!(read_settings, settings);
         assert_eq!((real.len(), again.len()), (2, 1));
         assert_eq!(again[0], simulated);
+    }
+
+    #[test]
+    fn downloads_that_were_cut_off_are_written_and_read() {
+        for shared in [false, true] {
+            let settings = Settings {
+                downloads: 2,
+                shared,
+                ..Settings::default()
+            };
+            let second = Duration::from_secs(1);
+            let measured = Measured {
+                downloads: vec![Download {
+                    number: 0,
+                    start: Duration::ZERO,
+                    ttfb: second,
+                    ttlb: second,
+                    bytes: Bytes::new(1000),
+                }],
+                unfinished: vec![Unfinished {
+                    number: 1,
+                    start: Duration::ZERO,
+                    waited: second * 2,
+                    ttfb: None,
+                    bytes: Bytes::new(500),
+                }],
+                span: second * 2,
+                ..Measured::default()
+            };
+            let tables = tables(&settings, &measured);
+            assert_eq!(tables.open_requests.len(), 1);
+            let goodput = tables.circuits.last().unwrap().goodput_bytes_per_s;
+            assert_eq!(goodput, if shared { 750.0 } else { 250.0 });
+            assert_eq!(super::measured(&settings, &tables), measured);
+        }
     }
 }

@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-use hopflow_testbed::{Figure, Figures, Settings, Testbed, Trace, Unwatched, measure, simulate};
+use hopflow_testbed::{
+    Figure, Figures, Settings, Snapshot, Testbed, Trace, Unwatched, Watch, measure, simulate,
+};
 use hopflow_units::{Bytes, Duration, Rate};
 
 const SIZE: u64 = 50_000_000;
@@ -52,7 +54,10 @@ fn a_large_file_comes_through_three_relays_as_it_was_served() {
     let testbed = Testbed::start(&fast("backtap", 1, SIZE)).unwrap();
     // Every byte is checked where it is received.
     let measured = measure(&testbed, &Unwatched).unwrap();
-    assert_eq!((measured.downloads.len(), measured.unfinished), (1, 0));
+    assert_eq!(
+        (measured.downloads.len(), measured.unfinished.len()),
+        (1, 0)
+    );
     assert_eq!(measured.downloads[0].bytes.get(), SIZE);
     let carried = SIZE / 498;
     assert!(measured.relays.iter().all(|relay| relay.sent >= carried));
@@ -116,7 +121,7 @@ fn downloads_over_several_paths_use_all_for_real_and_in_the_simulator() {
     let testbed = Testbed::start(&settings).unwrap();
     let measured = measure(&testbed, &Unwatched).unwrap();
     testbed.end().unwrap();
-    let simulated = simulate(&settings, 1).unwrap();
+    let simulated = simulate(&settings, 1, &Unwatched).unwrap().unwrap();
     let names = ["guard", "middle", "exit", "guard-2", "middle-2"];
     for outcome in [&measured, &simulated] {
         assert_eq!(outcome.downloads.len(), 2);
@@ -140,9 +145,9 @@ fn hops_that_repair_nothing_carry_downloads_for_real_and_in_the_simulator() {
         let testbed = Testbed::start(&settings).unwrap();
         let measured = measure(&testbed, &Unwatched).unwrap();
         testbed.end().unwrap();
-        let simulated = simulate(&settings, 1).unwrap();
+        let simulated = simulate(&settings, 1, &Unwatched).unwrap().unwrap();
         for outcome in [&measured, &simulated] {
-            assert_eq!((outcome.downloads.len(), outcome.unfinished), (2, 0));
+            assert_eq!((outcome.downloads.len(), outcome.unfinished.len()), (2, 0));
             for download in &outcome.downloads {
                 assert_eq!(download.bytes.get(), 2_000_000, "{transport}");
             }
@@ -172,14 +177,74 @@ fn every_node_of_a_testbed_writes_traces() {
 }
 
 #[test]
-fn downloads_that_take_too_long_are_cut_off() {
+fn downloads_that_take_too_long_are_cut_off_for_real_and_in_the_simulator() {
+    let limit = Duration::from_secs(1);
     let settings = Settings {
         delay: Duration::from_millis(20),
-        duration: Some(Duration::from_millis(300)),
+        rate: Some(Rate::from_megabits_per_sec(20)),
+        duration: Some(limit),
         ..fast("backtap", 2, 100_000_000)
     };
     let testbed = Testbed::start(&settings).unwrap();
     let measured = measure(&testbed, &Unwatched).unwrap();
-    assert_eq!((measured.downloads.len(), measured.unfinished), (0, 2));
+    testbed.end().unwrap();
+    let simulated = simulate(&settings, 1, &Unwatched).unwrap().unwrap();
+    assert_eq!(simulated.span, limit);
+    for outcome in [&measured, &simulated] {
+        assert_eq!(outcome.downloads.len(), 0);
+        let numbers: Vec<u32> = outcome.unfinished.iter().map(|it| it.number).collect();
+        assert_eq!(numbers, [0, 1]);
+        for download in &outcome.unfinished {
+            assert_eq!(download.start + download.waited, outcome.span);
+            assert!(download.ttfb.is_some(), "{download:?}");
+            assert!(download.bytes.get() > 100_000, "{download:?}");
+        }
+        // Machines that are busy cut off late.
+        assert!((limit..limit * 2).contains(&outcome.span), "{outcome:?}");
+        let last = outcome.moments.last().unwrap();
+        assert!(last.at + Duration::from_millis(200) > outcome.span);
+        assert!(last.delivered.get() > 100_000, "{last:?}");
+    }
+}
+
+#[test]
+fn a_limit_that_no_download_meets_changes_nothing_in_the_simulator() {
+    let free = Settings {
+        delay: Duration::from_millis(20),
+        ..fast("backtap", 2, 500_000)
+    };
+    let limited = Settings {
+        duration: Some(Duration::from_secs(60)),
+        ..free.clone()
+    };
+    let [free, limited] = [free, limited].map(|it| simulate(&it, 1, &Unwatched).unwrap());
+    assert_eq!(free, limited);
+}
+
+#[test]
+fn a_simulation_can_be_interrupted() {
+    struct Impatient;
+    impl Watch for Impatient {
+        fn building(&self, _: u32, _: u32) {}
+
+        fn show(&self, _: &Snapshot) {}
+
+        fn interrupted(&self) -> bool {
+            true
+        }
+    }
+    let outcome = simulate(&fast("backtap", 2, SIZE), 1, &Impatient).unwrap();
+    assert_eq!(outcome, None);
+}
+
+#[test]
+fn many_downloads_come_over_one_circuit() {
+    let settings = Settings {
+        shared: true,
+        ..fast("backtap", 150, 1000)
+    };
+    let testbed = Testbed::start(&settings).unwrap();
+    let measured = measure(&testbed, &Unwatched).unwrap();
+    assert_eq!(measured.downloads.len(), 150);
     testbed.end().unwrap();
 }

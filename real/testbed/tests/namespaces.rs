@@ -86,7 +86,7 @@ fn a_download_takes_as_long_as_in_the_simulator() {
     for transport in ["vanilla", "joint"] {
         let settings = settings(transport, 1);
         let real = figures(&settings);
-        let simulated = Figures::of(&simulate(&settings, 1).unwrap());
+        let simulated = Figures::of(&simulate(&settings, 1, &Unwatched).unwrap().unwrap());
         let ratio = goodput(&real) / goodput(&simulated);
         assert!((0.8..1.25).contains(&ratio), "{real:?}, {simulated:?}");
     }
@@ -105,7 +105,9 @@ fn links_carry_what_they_carry_in_the_simulator() {
             ..settings(transport, 1)
         };
         let real = goodput(&figures(&settings));
-        let simulated = goodput(&Figures::of(&simulate(&settings, 1).unwrap()));
+        let simulated = goodput(&Figures::of(
+            &simulate(&settings, 1, &Unwatched).unwrap().unwrap(),
+        ));
         assert!(real < 250_000.0, "{transport}: {real}");
         let ratio = real / simulated;
         assert!(

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use hopflow_results::Manifest;
 use hopflow_testbed::SCENARIO;
 
-pub use figures::{SETTINGS, SHOWN, error, heading, names, unfinished, value};
+pub use figures::{
+    CUT_OFF, SETTINGS, SHOWN, cut_off, cut_off_sides, error, heading, is_cut_off, names,
+    unfinished, value,
+};
 pub use made::Made;
 pub use page::{check_folder, place, write_matrix, write_one};
 

@@ -10,6 +10,8 @@ use crate::observed::{Observed, Place};
 const VERSUS: &str = " vs ";
 const DIFFERENCE: &str = Value::DIFFERENCE;
 const CHANGE: &str = Value::CHANGE;
+/// The unit of a difference of two percentages, which is no ratio.
+const POINTS: &str = "points";
 
 /// The names of the two transports, if `value` is the difference of two.
 pub(super) fn pair(value: &Value) -> Option<(&str, &str)> {
@@ -30,9 +32,9 @@ pub(super) fn before(value: &Value) -> Option<&str> {
 /// The differences that the claims are about; [`judge`](crate::judge()) says which hold.
 ///
 /// A difference is that of the first transport's value to the other's on the same network, in
-/// percent of the other's; in the unit of the quantity, if not all values are above zero. Its band
-/// is the side of zero on which the paper has it. A trend is the same for one transport at two
-/// successive points of its curve.
+/// percent of the other's; in the unit of the quantity, if not all values are above zero, which for a
+/// quantity in percent is [`POINTS`]. Its band is the side of zero on which the paper has it. A trend
+/// is the same for one transport at two successive points of its curve.
 pub(super) fn measure(expectations: &Expectations, observed: &Observed) -> Vec<Value> {
     let claims = expectations.claims().iter().flat_map(Compared::of_claim);
     let trends = expectations.trends().iter().flat_map(Compared::of_trend);
@@ -96,11 +98,12 @@ impl<'a> Compared<'a> {
             Some(percent) => ("%", percent.mean, percent.ends),
             None => {
                 let absolute = difference.absolute;
-                (
-                    pairs.unit,
-                    absolute.mean,
-                    absolute.low().zip(absolute.high()),
-                )
+                let unit = if pairs.unit == "%" {
+                    POINTS
+                } else {
+                    pairs.unit
+                };
+                (unit, absolute.mean, absolute.low().zip(absolute.high()))
             }
         };
         let [band_low, band_high] = self.is.band(difference.percent.is_some());
@@ -142,10 +145,14 @@ mod tests {
     }
 
     fn observed(pairs: &[(f64, f64)]) -> Observed {
+        observed_in("kB/s", pairs)
+    }
+
+    fn observed_in(unit: &'static str, pairs: &[(f64, f64)]) -> Observed {
         let mut observed = Observed::default();
         for (network, (a, b)) in pairs.iter().enumerate() {
             for (transport, value) in [("a", a), ("b", b)] {
-                let measured = Measured::new("rate", "kB/s", *value);
+                let measured = Measured::new("rate", unit, *value);
                 observed.add(transport, network as u64, None, measured);
             }
         }
@@ -177,6 +184,18 @@ mod tests {
         let lower = &tested(&claim("lower"), &none)[0];
         assert_eq!((lower.unit.as_str(), lower.mean), ("kB/s", -10.0));
         assert_eq!(lower.verdict, Verdict::Reproduced);
+    }
+
+    #[test]
+    fn differences_of_percentages_with_zeros_are_points_and_no_ratios() {
+        let none = observed_in("%", &[(0.0, 100.0), (0.0, 100.0), (0.0, 60.0)]);
+        let lower = &tested(&claim("lower"), &none)[0];
+        assert_eq!(lower.unit, "points");
+        assert!((lower.mean + 260.0 / 3.0).abs() < 1e-9, "{}", lower.mean);
+        assert_eq!(lower.verdict, Verdict::Reproduced);
+        let some = observed_in("%", &[(10.0, 20.0), (20.0, 40.0), (30.0, 61.0)]);
+        let lower = &tested(&claim("lower"), &some)[0];
+        assert_eq!(lower.unit, "%");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::{Expectations, Measured};
 
 /// What is computed from seeds.
 pub trait Computation: Debug + Sync {
-    /// How many seeds the values are means over.
+    /// How many seeds the values are means over; one if no seed changes them.
     fn seeds(&self) -> u32;
 
     /// All values of these seeds, the same on every machine.

@@ -102,11 +102,14 @@ impl Evidence {
                 holds: below(low).max(above(high)),
                 fails: 2.0 * above(low).min(below(high)),
             },
-            (Some(low), None) => Self {
+            (Some(low), None) => {
                 // What is the same on all networks is not higher.
-                holds: 1.0 - estimate.probability_above(scale.at(low)),
-                fails: above(low),
-            },
+                let higher = estimate.probability_above(scale.at(low));
+                Self {
+                    holds: 1.0 - higher,
+                    fails: higher,
+                }
+            }
             (None, high) => {
                 let high = high.unwrap_or(f64::INFINITY);
                 Self {
@@ -327,8 +330,14 @@ mod tests {
             band_high: None,
             ..same.clone()
         };
-        assert_eq!(judged(same).verdict, Verdict::NotReproduced);
-        assert_eq!(judged(higher).verdict, Verdict::NotReproduced);
+        for claim in [same, higher] {
+            let without_ratios = Value {
+                unit: "kB/s".to_owned(),
+                ..claim.clone()
+            };
+            assert_eq!(judged(claim).verdict, Verdict::NotReproduced);
+            assert_eq!(judged(without_ratios).verdict, Verdict::NotReproduced);
+        }
         let open = judged(claim(10, [-9.0, 2.0]));
         assert_eq!(open.verdict, Verdict::Undecided);
         assert!(open.wanted.is_some_and(|wanted| wanted > 10), "{open:?}");

@@ -221,6 +221,14 @@ impl Reproduction {
         }
     }
 
+    /// Whether values are computed and the same for every seed: an interval around them has no width.
+    fn is_without_chance(&self) -> bool {
+        match self.plan {
+            Plan::Simulated { .. } => false,
+            Plan::Computed { computation, .. } => computation.seeds() == 1,
+        }
+    }
+
     /// The mean over networks, beside the paper's value.
     fn value(&self, series: &Series) -> Option<Value> {
         let mean = Mean::of(&series.values())?;
@@ -229,8 +237,7 @@ impl Reproduction {
             .find(|curve| curve.transport == series.transport && curve.quantity == series.quantity);
         let paper = expected.and_then(|curve| curve.at(series.x));
         let figure = expected.map_or(self.experiment.id(), |curve| curve.figure.as_str());
-        let computed = matches!(self.plan, Plan::Computed { .. }) && mean.n == 1;
-        let exact = computed.then_some(mean.mean);
+        let exact = (self.is_without_chance() && mean.n == 1).then_some(mean.mean);
         Some(Value {
             figure: figure.to_owned(),
             quantity: series.quantity.clone(),
@@ -301,6 +308,23 @@ fn measure(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_of_one_random_network_is_not_exact() {
+        let interval = |experiment: &'static dyn Experiment| {
+            let setting = Setting {
+                seeds: Some(1),
+                ..Setting::default()
+            };
+            let (reproduction, _) = Reproduction::plan(experiment, &setting, "").unwrap();
+            let mut observed = Observed::default();
+            observed.add("a", 1, None, Measured::new("rate", "", 5.0));
+            let value = reproduction.value(&observed.series()[0]).unwrap();
+            value.ci_low.zip(value.ci_high)
+        };
+        assert_eq!(interval(&crate::fig3::Fig3), Some((5.0, 5.0)));
+        assert_eq!(interval(&crate::theorem1::Theorem1), None);
+    }
 
     #[test]
     fn what_no_run_has_is_not_reproduced() {

@@ -92,8 +92,9 @@ fn make(
             end(testbed, live)?;
         }
         if options.compare {
-            let outcome = simulate(settings, number.into());
-            simulated.push(outcome.map_err(Failure::bad_input)?);
+            let outcome = simulate(settings, number.into(), live);
+            let outcome = outcome.map_err(Failure::bad_input)?;
+            simulated.push(outcome.ok_or(Error::Interrupted)?);
         }
     }
     let settings = settings.clone();

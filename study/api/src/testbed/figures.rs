@@ -64,10 +64,47 @@ pub fn error(errors: &Errors, figure: Figure) -> String {
     relative.map_or("–".to_owned(), |it| format!("{:+.1} %", it * 100.0))
 }
 
+/// Downloads of all repetitions that were cut off.
+pub fn cut_off(measurements: &[Measured]) -> usize {
+    measurements.iter().map(|it| it.unfinished.len()).sum()
+}
+
+/// The heading above what [`cut_off_sides`] says.
+pub const CUT_OFF: &str = "Cut off";
+
+/// How many downloads were cut off: for real, and simulated where that was done.
+pub fn cut_off_sides(made: &Made) -> String {
+    let real = cut_off(&made.real).to_string();
+    if made.simulated.is_empty() {
+        return real;
+    }
+    format!("{real} real, {} simulated", cut_off(&made.simulated))
+}
+
+/// Whether a download of a testbed was cut off, for real or simulated.
+pub fn is_cut_off(made: &Made) -> bool {
+    cut_off(&made.real) + cut_off(&made.simulated) > 0
+}
+
 /// What to say of downloads that were cut off.
-pub fn unfinished(real: &[Measured]) -> Option<String> {
-    let cut: u32 = real.iter().map(|measured| measured.unfinished).sum();
-    (cut > 0).then(|| {
-        format!("{cut} downloads were cut off by --duration; the figures are over the others.")
+pub fn unfinished(made: &Made) -> Option<String> {
+    let of = |measurements: &[Measured]| {
+        let all = made.settings.downloads as usize * measurements.len();
+        format!("{} of {all}", cut_off(measurements))
+    };
+    let sides = if made.simulated.is_empty() {
+        of(&made.real)
+    } else {
+        format!(
+            "{} for real, {} simulated",
+            of(&made.real),
+            of(&made.simulated)
+        )
+    };
+    is_cut_off(made).then(|| {
+        format!(
+            "Downloads cut off by --duration: {sides}. What came of them counts for the goodput of \
+             all downloads together and for the backlog; the other figures are over the complete ones."
+        )
     })
 }

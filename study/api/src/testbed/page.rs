@@ -7,7 +7,9 @@ use hopflow_report::{Block, Cell, Column, Document, Fact, Section, Table};
 use hopflow_results::{Folder, Manifest};
 use hopflow_testbed::{Figure, SCENARIO, Settings, read};
 
-use super::figures::{SETTINGS, SHOWN, error, heading, names, unfinished, value};
+use super::figures::{
+    CUT_OFF, SETTINGS, SHOWN, cut_off_sides, error, heading, is_cut_off, names, unfinished, value,
+};
 use super::made::Made;
 use crate::failure::Failure;
 
@@ -15,7 +17,7 @@ use crate::failure::Failure;
 pub(super) const MATRIX: &str = "testbeds";
 
 /// What simulation and reality have in common, and what not.
-const SAME: [&str; 4] = [
+const SAME: [&str; 3] = [
     "Both sides have the same relays, access links, token bucket and transport, and the same \
      downloads begin at the same time on circuits that were used once before. Times count from the \
      moment at which the HTTP request is sent over an open connection: one round trip along the \
@@ -26,11 +28,32 @@ const SAME: [&str; 4] = [
     "Differences: real cells carry 488 bytes of data and simulated ones 498, packets on real links \
      have 22 more bytes for cryptography, and real processing takes time, which matters when this \
      machine has other load.",
-    "Transports over TCP: on the real overlay the emulated link delays bytes at the receiver, each \
-     connection has the whole rate of the link, and the kernel’s TCP uses the loopback device, so its \
-     slow start takes no time and nothing is lost; the simulator models a TCP over the whole path, \
-     which connections share. Only datagram transports can be expected to agree.",
 ];
+
+/// What they have in common where the nodes are on the loopback device.
+const ON_LOOPBACK: &str = "Transports over TCP: on the real overlay the emulated link delays bytes \
+     at the receiver, each connection has the whole rate of the link, and the kernel’s TCP uses the \
+     loopback device, so its slow start takes no time and nothing is lost; the simulator models a \
+     TCP over the whole path, which connections share. Only datagram transports can be expected to \
+     agree.";
+
+/// What simulation and reality have in common, and what not, in paragraphs.
+fn same(settings: &Settings) -> Vec<String> {
+    let tcp = settings.netns.map_or_else(
+        || ON_LOOPBACK.to_owned(),
+        |tcp| {
+            format!(
+                "Transports over TCP: every node has a network namespace of its own, and all \
+                 packets of the kernel’s TCP pass the emulated links, whose rate, delay and queues \
+                 it meets; connections share them on both sides. The simulator models TCP with the \
+                 same congestion control, {}.",
+                tcp.name()
+            )
+        },
+    );
+    let same = SAME.iter().map(|paragraph| (*paragraph).to_owned());
+    same.chain([tcp]).collect()
+}
 
 /// The folder of one testbed's results.
 pub fn place(folder: &Path, settings: &Settings, one_of_several: bool) -> PathBuf {
@@ -92,7 +115,7 @@ pub fn write_one(folder: &Path) -> Result<PathBuf, Failure> {
     let mut document = hopflow_report::from_results(folder)?;
     document.title = format!("Testbed: {}", made.settings.transport);
     let mut section = side_by_side(&made);
-    if let Some(note) = unfinished(&made.real) {
+    if let Some(note) = unfinished(&made) {
         section.blocks.insert(0, Block::Note(note));
     }
     document.sections.insert(0, section);
@@ -138,7 +161,7 @@ fn side_by_side(made: &Made) -> Section {
     };
     let mut section = Section::new(heading, vec![Block::Table(table)]);
     if compared {
-        section.prose = SAME.map(str::to_owned).to_vec();
+        section.prose = same(&made.settings);
     }
     section
 }
@@ -189,6 +212,8 @@ fn matrix(made: &[Made]) -> Section {
             columns.extend(["simulated", "error"].map(Column::figures));
         }
     }
+    let any_cut_off = made.iter().any(is_cut_off);
+    columns.extend(any_cut_off.then(|| Column::figures(CUT_OFF)));
     let row = |made: &Made| {
         let errors = made.errors();
         let mut row: Vec<Cell> = names(made).into_iter().map(Cell::Text).collect();
@@ -199,6 +224,7 @@ fn matrix(made: &[Made]) -> Section {
                 row.push(figures(error(&errors, figure)));
             }
         }
+        row.extend(any_cut_off.then(|| figures(cut_off_sides(made))));
         row
     };
     let table = Table {
@@ -207,8 +233,9 @@ fn matrix(made: &[Made]) -> Section {
         rows: made.iter().map(row).collect(),
     };
     let mut section = Section::new("Real and simulated", vec![Block::Table(table)]);
-    if compared {
-        section.prose = SAME.map(str::to_owned).to_vec();
+    // All have the same --netns.
+    if let Some(first) = made.first().filter(|_| compared) {
+        section.prose = same(&first.settings);
     }
     section
 }
@@ -224,4 +251,24 @@ fn origin(manifest: &Manifest) -> Section {
 
 fn figures(text: String) -> Cell {
     Cell::Figures { text, faint: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use hopflow_testbed::Congestion;
+
+    use super::*;
+
+    #[test]
+    fn what_tcp_meets_depends_on_where_the_nodes_are() {
+        let loopback = same(&Settings::default()).concat();
+        assert!(loopback.contains("loopback device"), "{loopback}");
+        let namespaces = same(&Settings {
+            netns: Some(Congestion::NewReno),
+            ..Settings::default()
+        });
+        let namespaces = namespaces.concat();
+        assert!(!namespaces.contains("loopback"), "{namespaces}");
+        assert!(namespaces.contains("new-reno"), "{namespaces}");
+    }
 }

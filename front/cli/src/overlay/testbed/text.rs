@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use hopflow_api::testbed::{Made, SETTINGS, SHOWN, error, heading, names, unfinished, value};
+use hopflow_api::testbed::{
+    CUT_OFF, Made, SETTINGS, SHOWN, cut_off, cut_off_sides, error, heading, is_cut_off, names,
+    unfinished, value,
+};
 use hopflow_testbed::{Errors, Figure, Measured};
 use hopflow_units::Rate;
 use serde_json::{Map, Value, json};
@@ -25,7 +28,7 @@ fn one_table(made: &Made) -> String {
         made.settings.transport,
         made.settings.describe()
     );
-    if let Some(note) = unfinished(&made.real) {
+    if let Some(note) = unfinished(made) {
         writeln!(text, "{note}\n").expect("a string takes every text");
     }
     let compared = !made.simulated.is_empty();
@@ -51,11 +54,14 @@ fn one_table(made: &Made) -> String {
 fn matrix_table(made: &[Made]) -> String {
     let mut header: Vec<String> = SETTINGS.map(str::to_owned).to_vec();
     header.extend(SHOWN.map(heading));
+    let any_cut_off = made.iter().any(is_cut_off);
+    header.extend(any_cut_off.then(|| CUT_OFF.to_owned()));
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = made.iter().map(|made| {
         let errors = made.errors();
         let mut row = names(made).to_vec();
         row.extend(SHOWN.map(|figure| sides(&errors, figure)));
+        row.extend(any_cut_off.then(|| cut_off_sides(made)));
         row
     });
     let legend = "Real, simulated, and how far the simulation is off.\n\n";
@@ -91,7 +97,8 @@ fn one_json(made: &Made) -> Value {
         });
         (figure.key().to_owned(), sides)
     });
-    let count = |of: fn(&Measured) -> u64| made.real.iter().map(of).sum::<u64>();
+    let complete = |side: &[Measured]| -> usize { side.iter().map(|it| it.downloads.len()).sum() };
+    let simulated = Some(made.simulated.as_slice()).filter(|it| !it.is_empty());
     let settings = &made.settings;
     json!({
         "transport": settings.transport,
@@ -102,8 +109,10 @@ fn one_json(made: &Made) -> Value {
         "middle_rate_bytes_per_s": settings.middle_rate.map(Rate::bytes_per_sec),
         "shared": settings.shared,
         "repeats": made.real.len(),
-        "complete": count(|it| it.downloads.len() as u64),
-        "unfinished": count(|it| it.unfinished.into()),
+        "complete": complete(&made.real),
+        "unfinished": cut_off(&made.real),
+        "simulated_complete": simulated.map(complete),
+        "simulated_unfinished": simulated.map(cut_off),
         "figures": figures.into_iter().collect::<Map<_, _>>(),
     })
 }
