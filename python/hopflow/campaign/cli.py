@@ -174,7 +174,7 @@ def cluster(options: argparse.Namespace) -> Iterator[Any]:
             )
         if options.workers is not None:
             raise HopflowError(
-                f"--workers: needs --cluster; it is {options.workers}; --cores bounds this machine's"
+                f"--workers: needs --cluster; it is {options.workers}; for this machine: --cores"
             )
         yield None
         return
