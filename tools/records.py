@@ -221,8 +221,7 @@ def with_unit(what, value):
 
 def difference(value):
     """A claim: its difference, unit and what is not as it should be."""
-    unit = value["unit"] if value["unit"] == "%" else f" {value['unit']}"
-    return f"{with_interval(value)} {unit}{judged(value)}"
+    return f"{with_interval(value)} {value['unit']}{judged(value)}"
 
 
 def sought(name, what, wanted):

@@ -275,7 +275,8 @@ impl<'a> Reading<'a> {
 
     /// When the first download was requested, and the last was complete or cut off.
     fn ends(&self) -> (Instant, Instant) {
-        if self.downloads().count() < self.settings.downloads as usize {
+        let all = self.downloads().count() == self.settings.downloads as usize;
+        if self.settings.duration.is_some() && !all {
             return (self.begin, self.latest);
         }
         let ends = self.downloads().map(|it| self.begin + it.start + it.ttlb);

@@ -1,5 +1,6 @@
 //! Measurements in result folders.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use hopflow_results::{
@@ -211,18 +212,31 @@ fn circuit(circuit: u32, settings: &Settings, measured: &Measured) -> Circuit {
     }
 }
 
-/// The downloads that were cut off.
+/// The downloads that were cut off. Folders of older programs do not list them: what came of them is not
+/// known there, and they waited as long as was allowed.
 fn unfinished(settings: &Settings, tables: &Tables) -> Vec<Unfinished> {
     let span = Duration::from_secs_f64;
     let open = tables.open_requests.iter();
-    open.map(|it| Unfinished {
+    let open = open.map(|it| Unfinished {
         number: number(settings, (it.circuit, it.request)),
         start: span(it.start_s),
         waited: span(it.waited_s),
         ttfb: it.ttfb_s.map(span),
         bytes: Bytes::new(it.bytes),
-    })
-    .collect()
+    });
+    let mut found: Vec<_> = open.collect();
+    let complete = tables.downloads.iter();
+    let complete = complete.map(|it| number(settings, (it.circuit, it.request)));
+    let listed: BTreeSet<_> = complete.chain(found.iter().map(|it| it.number)).collect();
+    let missing = (0..settings.downloads).filter(|number| !listed.contains(number));
+    found.extend(missing.map(|number| Unfinished {
+        number,
+        start: Duration::ZERO,
+        waited: settings.duration.unwrap_or_default(),
+        ttfb: None,
+        bytes: Bytes::ZERO,
+    }));
+    found
 }
 
 /// The measurement that tables were made from.

@@ -94,13 +94,13 @@ fn buffers_without_room_for_a_cell_are_refused_with_the_least_size() {
         send_buffer: Bytes::new(511),
         ..small
     });
-    let message = "tcp.send_buffer = 511 B: allowed is a cell (512 B) or more";
+    let message = "tcp.send_buffer = 511 B: allowed is `mss`, and a cell (512 B), to 2 GiB";
     assert_eq!(refusal(&spec), message);
     spec.tcp = TcpConfig {
         unsent: Bytes::new(1011),
         ..small
     };
-    let message = "tcp.unsent = 1011 B: allowed is `mss` and a cell (512 B) or more";
+    let message = "tcp.unsent = 1011 B: allowed is `mss` and a cell (512 B) together, or more";
     assert_eq!(refusal(&spec), message);
     // Other applications write less.
     spec.circuits.clear();

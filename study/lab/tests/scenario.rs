@@ -348,11 +348,11 @@ fn what_tcp_cannot_have_is_refused_with_its_key() {
         ),
         (
             "mss = \"500 B\", send-buffer = \"511 B\"",
-            "network.tcp.send-buffer: 511 B: allowed is a cell (512 B) or more",
+            "network.tcp.send-buffer: 511 B: allowed is `mss`, and a cell (512 B), to 2 GiB",
         ),
         (
             "unsent = \"1448 B\"",
-            "network.tcp.unsent: 1448 B: allowed is `mss` and a cell (512 B) or more",
+            "network.tcp.unsent: 1448 B: allowed is `mss` and a cell (512 B) together, or more",
         ),
         (
             "initial-window = 0",

@@ -323,6 +323,9 @@ impl Combination {
             assert!(world.run_until(time, &mut |_| ControlFlow::Continue(())));
             assert_eq!(world.view().now, time.min(scenario.duration.0));
         }
+        // What is over stays so.
+        assert!(world.run_until(Duration::ZERO, &mut |_| ControlFlow::Continue(())));
+        assert_eq!(world.view().now, scenario.duration.0);
         finish(world, 1)
     }
 

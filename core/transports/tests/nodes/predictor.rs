@@ -134,13 +134,13 @@ fn bear_losses(selective: bool, least: f64) {
     }
 }
 
-/// A circuit whose user fetches 60 KiB, and again `think` after the last byte.
-fn exchanges(think: Duration) -> WorldSpec {
+/// A circuit whose user fetches 60 KiB, and then nothing.
+fn one_exchange() -> WorldSpec {
     let nodes = (0..4).map(|number| relay(number, 10)).collect();
     let mut spec = circuit(&[0, 1, 2, 3], None);
     spec.workload = Arc::new(Workload {
         response: Some(Bytes::new(60 * 1024)),
-        think: (think, think),
+        think: (Duration::from_secs(1000), Duration::from_secs(1000)),
         server_delay: Duration::ZERO,
         server_delay_max: Duration::ZERO,
     });
@@ -149,7 +149,7 @@ fn exchanges(think: Duration) -> WorldSpec {
 
 #[test]
 fn an_idle_flow_has_no_planned_rate() {
-    let mut spec = exchanges(Duration::from_secs(1000));
+    let mut spec = one_exchange();
     spec.sampling.hops = Some(Duration::from_millis(100));
     let outcome = run(&spec, preset("predictor").as_ref());
     let half = Instant::ZERO + Duration::from_secs(10);

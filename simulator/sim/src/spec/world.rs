@@ -64,18 +64,22 @@ pub struct Sampling {
 /// # Errors
 /// Names the first parameter that is out of its range, and the range.
 pub fn check_tcp(tcp: &TcpConfig) -> Result<(), TcpConfigError> {
-    tcp.validate()?;
+    let valid = tcp.validate();
+    // The least sizes of buffers depend on it.
+    if valid.as_ref().is_err_and(|error| error.key() == "mss") {
+        return valid;
+    }
     let cell = Bytes::new(CELL as u64);
-    if tcp.send_buffer < cell {
-        let allowed = "a cell (512 B) or more";
+    if tcp.send_buffer < tcp.mss.max(cell) {
+        let allowed = "`mss`, and a cell (512 B), to 2 GiB";
         return Err(TcpConfigError::new("send_buffer", tcp.send_buffer, allowed));
     }
     // With less, a segment that is not full can wait by Nagle's rule without room for what fills it.
     if tcp.unsent < tcp.mss + cell {
-        let allowed = "`mss` and a cell (512 B) or more";
+        let allowed = "`mss` and a cell (512 B) together, or more";
         return Err(TcpConfigError::new("unsent", tcp.unsent, allowed));
     }
-    Ok(())
+    valid
 }
 
 impl WorldSpec {

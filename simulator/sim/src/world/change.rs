@@ -1,5 +1,5 @@
-//! Changes of a world that stands between two windows: what distinguishes the variants of a run that
-//! have its beginning in common.
+//! Changes of a world that stands at one time: what distinguishes the variants of a run that have its
+//! beginning in common.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! What can be seen of a world while it stands between two windows.
+//! What can be seen of a world that stands at one time.
 
 use std::sync::Arc;
 

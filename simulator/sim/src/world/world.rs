@@ -293,7 +293,7 @@ impl World {
         self.run_windows(Instant::ZERO + time, observer)
     }
 
-    /// Runs all windows that begin before a time.
+    /// Runs everything before a time.
     fn run_windows(
         &mut self,
         until: Instant,
@@ -334,10 +334,10 @@ impl World {
         self.partitions = balance.join(partitions, &mut self.grid);
         self.balance = Some(balance);
         let reached = ended == Ended::Reached;
+        // The last window may have been cut.
+        self.partitions[0].renew(&self.grid);
         if reached {
-            self.now = until.min(end);
-            // The last window may have been cut.
-            self.partitions[0].renew(&self.grid);
+            self.now = self.now.max(until.min(end));
         }
         if reached && until > end {
             self.partitions.iter_mut().for_each(Partition::finish);

@@ -15,9 +15,11 @@ use super::quantity::Text;
 pub struct Tcp {
     /// Payload of a full segment; 1448 B by default.
     pub mss: Option<Text<Bytes>>,
-    /// Bytes that may be written and not yet acknowledged; 4 MiB by default.
+    /// Bytes that may be written and not yet acknowledged, at least `mss` and a cell of 512 B; 4 MiB by
+    /// default.
     pub send_buffer: Option<Text<Bytes>>,
-    /// Bytes that may be written and not yet sent, as Linux's `TCP_NOTSENT_LOWAT`; no limit by default.
+    /// Bytes that may be written and not yet sent, as Linux's `TCP_NOTSENT_LOWAT`, at least `mss` and a
+    /// cell of 512 B together; no limit by default.
     pub unsent: Option<Text<Bytes>>,
     /// Bytes that may have arrived and not yet been read; 6 MiB by default.
     pub receive_buffer: Option<Text<Bytes>>,
