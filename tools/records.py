@@ -45,6 +45,8 @@ GOLDEN = ROOT / "study/lab/tests/golden/hashes.txt"
 PAGES = tuple(f"docs/{page}.md" for page in ("joint", "observer", "reproductions", "traffic", "truth")) + ("README.md",)
 # Evaluations with goals of our own, which do not count as values and claims of papers.
 OWN = ("joint", "joint-networks", "joint-shares")
+# Experiments whose users have several paths.
+WITH_LEGS = ("switching-fig4", "switching-table2", "switching-table3")
 VERDICTS = ("reproduced", "not reproduced", "undecided")
 # What a quantity is called of which some runs have no value.
 WITH_VALUE = ": runs with a value"
@@ -53,12 +55,15 @@ BEGIN = "<!-- record: "
 BLOCK = re.compile(rf"{BEGIN}([^\n]*?) -->\n(?:(?!{BEGIN}).)*?<!-- end of record -->", re.DOTALL)
 
 
-def golden(presets):
-    """A hash of the golden hashes of each transport as they are now; empty for one that has none."""
+def golden(presets, name):
+    """A hash of the golden hashes of each transport as they are now; empty for one that has none.
+
+    Those of users with several paths count where the experiment has such users.
+    """
     found = {preset: [] for preset in presets}
     for line in GOLDEN.read_text(encoding="utf-8").splitlines():
         network, preset, seed, value = line.split()
-        if preset in found:
+        if preset in found and (network != "legs" or name in WITH_LEGS):
             found[preset].append(f"{network} {seed} {value}")
     return {preset: short("\n".join(lines)) if lines else "" for preset, lines in found.items()}
 
@@ -121,14 +126,14 @@ def of_program(manifest, kept):
         "runs": len(runs),
         "seconds": round(sum(run["wall_seconds"] for run in runs), 1),
         **({"results": short("".join(run["results"] for run in runs))} if runs else {}),
-        "golden": golden(presets(manifest["scenario_toml"])) if runs else of_curves(kept),
+        "golden": golden(presets(manifest["scenario_toml"]), name) if runs else of_curves(kept, name),
     }
 
 
-def of_curves(kept):
+def of_curves(kept, name):
     """The golden hashes of presets that an experiment without runs of a scenario has curves of."""
     transports = {value["transport"] for value in csv.DictReader(kept.splitlines())}
-    return {preset: hashes for preset, hashes in sorted(golden(transports).items()) if hashes}
+    return {preset: hashes for preset, hashes in sorted(golden(transports, name).items()) if hashes}
 
 
 def of_python(marker, given):
@@ -138,7 +143,7 @@ def of_python(marker, given):
     manifests = marker.parent.glob("*/manifest.json")
     scenarios = [json.loads(manifest.read_text(encoding="utf-8"))["scenario_toml"] for manifest in manifests]
     simulated = sorted({preset for text in scenarios for preset in presets(text)})
-    return {"experiment": name, "command": command, "golden": golden(simulated)}
+    return {"experiment": name, "command": command, "golden": golden(simulated, name)}
 
 
 def without_courses(text):
@@ -704,7 +709,7 @@ def problems():
         if about(name).get("values") != short((RECORDS / name / "values.csv").read_text(encoding="utf-8")):
             yield f"the record of {name} has other values than were recorded: the hash of its values.csv does not fit"
         for preset, hashes in about(name)["golden"].items():
-            if golden([preset])[preset] != hashes:
+            if golden([preset], name)[preset] != hashes:
                 yield f"the record of {name} was made by another `{preset}`: its golden hashes have changed since"
     for path in PAGES:
         file = ROOT / path
