@@ -80,6 +80,8 @@ class Native(Protocol):
         """Name the figures and tables that can be reproduced, each with its title."""
     def manifest(self, folder: Path) -> str:
         """Read the manifest of a result folder, as JSON."""
+    def checksum(self, content: bytes) -> str:
+        """Return the checksum of a file's content, as manifests have it."""
     def summary(self, folder: Path) -> str:
         """Compare the transports of a result folder, as JSON in base units."""
     def judge(

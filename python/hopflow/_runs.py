@@ -163,7 +163,8 @@ def reproduce(
     if experiment not in experiments.REGISTRY:
         allowed = ("out", "seeds", "threads", *of_runs)
         experiments.refuse_others(experiment, of_nets, allowed)
-        orders = order_for(f"hopflow.reproduce({experiment!r})", out, seeds, circuits, threads)
+        command = _command("reproduce", experiment, seeds=seeds, circuits=circuits)
+        orders = order_for(command, out, seeds, circuits, threads)
         if client is not None:
             given = (experiment, orders, client, progress)
             orders = call("hopflow.campaign.papers:fill_one", *given, extra="campaign")
@@ -182,7 +183,7 @@ def reproduce(
         epochs=epochs,
     )
     experiments.make(experiment, options)
-    return Results(folder)
+    return Results.of_now(folder)
 
 
 def open(folder: str | os.PathLike[str]) -> Results:

@@ -98,7 +98,11 @@ A number that is not finite is shown as missing."""
 
 
 def verdict(name: str) -> Special:
-    """A cell that says how a value compares with a paper's: `reproduced`, `same shape`, ..."""
+    """A cell that says how a value compares with a paper's.
+
+    Args:
+        name: `reproduced`, `not reproduced`, `undecided` or `not judged`.
+    """
     return Special({"verdict": name})
 
 
@@ -306,7 +310,7 @@ class Page:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             path = native().write_page(text, folder)
-            (folder / self.FILE).write_text(text, encoding="utf-8")
+            _files.replace(folder / self.FILE, text.encode())
         except OSError as error:
             raise HopflowError(f"the page cannot be written: {error}") from error
         return path

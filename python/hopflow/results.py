@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 from dataclasses import dataclass, field
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 """The file of a result folder that says which runs it holds."""
 
+_VALUES = "values.csv"
+"""The file of a reproduced figure or table beside it."""
+
 
 @dataclass(frozen=True)
 class Results:
@@ -33,11 +37,15 @@ class Results:
 
     folder: Path
     _runs: frozenset[str] | None = field(default=None, repr=False, compare=False)
+    _values: str | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of_now(cls, folder: Path) -> Results:
         """The results that a folder holds now: they are not taken for others if it is run again."""
-        return cls(folder, _runs_in(cls(folder).manifest))
+        found = cls(folder)
+        is_of_python = claimed_for(found.folder) is not None
+        runs = None if is_of_python else _runs_in(found.manifest)
+        return cls(folder, runs, _hash_of(found.folder / _VALUES))
 
     def __post_init__(self) -> None:
         """Takes the folder as a text, too."""
@@ -57,15 +65,45 @@ class Results:
             )
         found = cast(dict[str, Any], json.loads(native().manifest(self.folder)))
         if self._runs is not None and self._runs != _runs_in(found):
-            raise HopflowError(
-                f"{self.folder} holds other runs by now, of a later call; allowed is "
-                "hopflow.open, which reads what it holds, or a folder (`out`) for each call"
-            )
+            raise self._of_later_call("runs")
         return found
+
+    def _of_later_call(self, what: str) -> HopflowError:
+        return HopflowError(
+            f"{self.folder} holds other {what} by now, of a later call; allowed is "
+            "hopflow.open, which reads what it holds, or a folder (`out`) for each call"
+        )
+
+    def _check_call(self) -> None:
+        """Refuses values, and a report, that are not of the call that these results are of."""
+        is_of_python = claimed_for(self.folder) is not None
+        has_runs = not is_of_python and (self.folder / MANIFEST).is_file()
+        if self._runs is not None or has_runs:
+            manifest = self.manifest
+            missing = manifest.get("missing")
+            if missing and (self.folder / _VALUES).is_file():
+                command = manifest.get("command", "the last call")
+                raise HopflowError(
+                    f"{self.folder}: {command} did not finish; runs that are missing: {missing}. "
+                    f"{_VALUES} and the report are of an earlier call; allowed is to give either "
+                    "call again: finished runs are kept"
+                )
+        if self._values is not None and self._values != _hash_of(self.folder / _VALUES):
+            raise self._of_later_call("values")
 
     @property
     def report(self) -> Path:
-        """The report's page."""
+        """The report's page.
+
+        Raises:
+            HopflowError: The folder was made by a later call, or it holds a reproduction whose last
+                call did not finish.
+        """
+        self._check_call()
+        return self._page
+
+    @property
+    def _page(self) -> Path:
         return self.folder / "report.html"
 
     @property
@@ -137,9 +175,11 @@ class Results:
             raise HopflowError(
                 f"{self.folder} has no table {name!r}; allowed: {', '.join(self.tables) or 'none'}"
             )
-        paths = [self.folder / run["folder"] / run["files"][name]["name"] for run in runs]
+        folders = [(self.folder / run["folder"], run["files"][name]) for run in runs]
         try:
-            return pa.concat_tables([pq.ParquetFile(path).read() for path in paths])
+            contents = (_intact(path / file["name"], file["checksum"]) for path, file in folders)
+            tables = [pq.ParquetFile(pa.BufferReader(content)).read() for content in contents]
+            return pa.concat_tables(tables)
         except (OSError, pa.ArrowException) as error:
             raise HopflowError(f"the table {name!r} cannot be read: {error}") from error
 
@@ -151,14 +191,16 @@ class Results:
         experiments, so that tables can be concatenated.
 
         Raises:
-            HopflowError: The folder is not one of a reproduction.
+            HopflowError: The folder is not one of a reproduction, was made by a later call, or its
+                last call did not finish.
         """
         import pyarrow as pa
         from pyarrow import csv
 
+        self._check_call()
         try:
             return csv.read_csv(
-                self.folder / "values.csv",
+                self.folder / _VALUES,
                 convert_options=csv.ConvertOptions(column_types=_values_schema()),
             )
         except (OSError, pa.ArrowException) as error:
@@ -190,7 +232,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         """The summary as a small table, for notebooks; of an experiment in Python, its page."""
-        where = html.escape(str(self.report))
+        where = html.escape(str(self._page))
         if claimed_for(self.folder) is not None:
             return f"<p>Report: <code>{where}</code></p>"
         compared = self._compared()
@@ -230,7 +272,33 @@ def _summary_schema() -> pa.Schema:
 
 
 def _runs_in(manifest: dict[str, Any]) -> frozenset[str]:
-    return frozenset(str(run["folder"]) for run in manifest["runs"])
+    """The runs that a manifest lists, and its seeds: some experiments have no runs."""
+    seeds = (f"seed {seed}" for seed in manifest["seeds"])
+    return frozenset([*(str(run["folder"]) for run in manifest["runs"]), *seeds])
+
+
+def _hash_of(path: Path) -> str | None:
+    """What tells a file's content from another; `None` if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _intact(path: Path, checksum: str) -> bytes:
+    """The content of a file.
+
+    Raises:
+        OSError: It cannot be read.
+        HopflowError: It is not what was written.
+    """
+    content = path.read_bytes()
+    if (found := native().checksum(content)) != checksum:
+        raise HopflowError(
+            f"{path} is damaged: its checksum is {found}, it was written with {checksum}; the call "
+            "that made it makes damaged runs again"
+        )
+    return content
 
 
 def _summary_row(quantity: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:

@@ -101,6 +101,18 @@ def test_what_was_made_before_stays_claimed(made_by: Callable[..., None], tmp_pa
     assert hopflow.open(tmp_path).values == made.values
 
 
+def test_values_are_not_those_of_a_later_call(
+    made_by: Callable[..., None], tmp_path: Path
+) -> None:
+    made_by(_writes)
+    made = hopflow.reproduce(NAME, seeds=3, out=tmp_path)
+    later = hopflow.reproduce(NAME, seeds=4, out=tmp_path)
+    for asked in ("values", "report"):
+        with pytest.raises(hopflow.HopflowError, match="holds other values by now"):
+            getattr(made, asked)
+    assert later.values.column("n").to_pylist() == [4]
+
+
 def test_a_page_names_all_options_that_were_given(tmp_path: Path) -> None:
     options = Options(tmp_path, data=tmp_path, quick=True, threads=2, epochs=7)
     text = str(origin("gan-table1", options, 3).form())

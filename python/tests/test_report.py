@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
 import hopflow
 from hopflow._claims import claim
+from hopflow.experiments import Verdict
 from hopflow.report import (
     Axis,
     Horizontal,
@@ -174,6 +175,24 @@ def test_a_page_does_not_replace_that_of_an_experiment(tmp_path: Path) -> None:
     with pytest.raises(hopflow.HopflowError, match="holds gan-fig1"):
         Page("Another").write(tmp_path / "out")
     assert "Its own" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("numbers", [[0.0, 1e60], [-1e308, 1e308], [5e-324], [1e308]])
+@pytest.mark.parametrize("log", [False, True])
+def test_charts_show_numbers_of_any_size(numbers: list[float], log: bool, tmp_path: Path) -> None:
+    page = Page("Sizes")
+    series = Series("all", numbers, numbers)
+    page.section("All").chart("all", "All", Axis("x", log=log), Axis("y", log=log), [series])
+    page.write(tmp_path)
+    assert "NaN" not in (tmp_path / "plots" / "all.svg").read_text()
+
+
+def test_every_verdict_that_is_allowed_can_be_shown(tmp_path: Path) -> None:
+    names = [str(name) for name in get_args(Verdict)]
+    page = Page("Verdicts")
+    page.section("All").table(["verdict"], [[verdict(name)] for name in names])
+    page.write(tmp_path)
+    assert all(f"`{name}`" in (verdict.__doc__ or "") for name in names)
 
 
 def test_an_unknown_mark_is_named_with_its_series() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,42 @@ def test_a_folder_can_be_opened_again(results: hopflow.Results, tmp_path: Path) 
     assert hopflow.open(str(results.folder)).manifest == results.manifest
     with pytest.raises(hopflow.HopflowError, match=r"manifest\.json"):
         hopflow.open(tmp_path)
+
+
+def test_a_damaged_table_is_refused_and_made_again(tiny: dict[str, Any], tmp_path: Path) -> None:
+    made = hopflow.run(tiny, seeds=1, out=tmp_path, progress=False)
+    run, downloads = made.manifest["runs"][0], made.downloads
+    file = tmp_path / run["folder"] / run["files"]["downloads"]["name"]
+    content = bytearray(file.read_bytes())
+    content[len(content) // 4] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(hopflow.HopflowError, match=r"downloads\.parquet is damaged: its checksum"):
+        _ = made.downloads
+    again = hopflow.run(tiny, seeds=1, out=tmp_path, progress=False)
+    assert again.downloads == downloads
+
+
+def test_values_are_those_of_the_call(tmp_path: Path) -> None:
+    name = "predictor-theorem1"
+    first = hopflow.reproduce(name, seeds=2, out=tmp_path, progress=False)
+    assert first.manifest["command"] == f"hopflow.reproduce({name!r}, seeds=2)"
+    again = hopflow.reproduce(name, seeds=2, out=tmp_path, progress=False)
+    assert first.values == again.values and first.report.is_file()
+    later = hopflow.reproduce(name, seeds=3, out=tmp_path, progress=False)
+    for asked in ("values", "report", "manifest"):
+        with pytest.raises(hopflow.HopflowError, match="holds other runs by now, of a later call"):
+            getattr(first, asked)
+    assert later.values == hopflow.open(tmp_path).values
+
+
+def test_values_are_not_those_before_a_call_that_did_not_finish(tmp_path: Path) -> None:
+    made = hopflow.reproduce("predictor-theorem1", seeds=2, out=tmp_path, progress=False)
+    manifest = {**made.manifest, "missing": 3}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    opened = hopflow.open(tmp_path)
+    for asked in ("values", "report"):
+        with pytest.raises(hopflow.HopflowError, match="did not finish; runs that are missing: 3"):
+            getattr(opened, asked)
 
 
 def test_notebooks_show_a_table(results: hopflow.Results) -> None:

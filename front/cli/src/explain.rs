@@ -32,7 +32,8 @@ pub(crate) fn explain(
         return show::print_json(&explained.to_json());
     }
     let transports = &explained.transports;
-    let findings: Vec<_> = transports.iter().map(findings).collect();
+    let mut findings: Vec<_> = transports.iter().map(findings).collect();
+    findings.extend(explained.left_out.iter().map(|label| left_out(label)));
     let downloads = transports.iter().flat_map(|transport| {
         let download = |download| self::download(&transport.label, download);
         transport.downloads.iter().map(download)
@@ -49,6 +50,10 @@ pub(crate) fn explain(
 fn findings(transport: &ExplainedTransport) -> String {
     let text = transport.findings.join(" ");
     show::wrapped(&format!("{}: {text}", transport.label))
+}
+
+fn left_out(label: &str) -> String {
+    format!("{label}: no download that fits was completed")
 }
 
 fn download(label: &str, download: &ExplainedDownload) -> String {

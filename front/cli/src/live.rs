@@ -136,11 +136,11 @@ fn serve(options: &LiveOptions, stream: &Arc<Stream>) -> Result<Server, Failure>
     })?;
     if !listen.ip().is_loopback() {
         let yellow = Style::new().bold().fg_color(Some(AnsiColor::Yellow.into()));
-        anstream::eprintln!(
+        progress::tell(&format!(
             "{yellow}warning:{yellow:#} --listen {listen}: everybody who reaches this address sees \
              the page, without a password and without encryption; metrics of a relay leak \
              information about its users"
-        );
+        ));
     }
     let address = server.address();
     show::print(&format!("http://{address}/\nCtrl-C ends it\n"))?;

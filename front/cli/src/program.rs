@@ -1,6 +1,7 @@
 //! The whole program with controls of other crates.
 
 use std::env;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use hopflow_api::{Caller, Failure};
@@ -68,9 +69,17 @@ impl Program {
         if let Some(taken) = self.taken {
             return ExitCode::from(fail::report(&Failure::bad_input(taken)));
         }
-        let program = env::current_exe().unwrap_or_default();
         let arguments: Vec<_> = env::args_os().skip(1).collect();
-        let caller = Caller::of_arguments("hopflow", &arguments, program);
+        let caller = Caller::of_arguments("hopflow", &arguments, running());
         ExitCode::from(crate::main(arguments, &caller))
     }
+}
+
+/// The file of this program. Linux names the one that runs, also when another took its place.
+fn running() -> PathBuf {
+    let itself = Path::new("/proc/self/exe");
+    if cfg!(target_os = "linux") && itself.exists() {
+        return itself.to_owned();
+    }
+    env::current_exe().unwrap_or_default()
 }

@@ -1,5 +1,6 @@
 //! Showing how far the runs are, and stopping them.
 
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
@@ -61,6 +62,12 @@ pub(crate) fn wait_for_interrupt() {
     }
 }
 
+/// Prints a line to standard error.
+pub(crate) fn tell(text: &str) {
+    // What runs goes on if nobody can be told.
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
 /// A progress bar on a terminal; nothing elsewhere.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -95,7 +102,7 @@ impl Progress {
 
     /// Prints a line above the bar.
     pub(crate) fn say(&self, text: &str) {
-        self.bar.suspend(|| anstream::eprintln!("{text}"));
+        self.bar.suspend(|| tell(text));
     }
 
     fn show_count(&self) {

@@ -581,6 +581,27 @@ fn an_interrupted_command_keeps_what_is_finished_and_goes_on_with_the_rest() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_told_ends_no_command() {
+    let folder = folder(SCENARIO);
+    let folder = folder.path();
+    let run = |arguments: &[&str]| {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = hopflow(folder, arguments);
+        command
+            .stderr(full.unwrap())
+            .output()
+            .unwrap()
+            .status
+            .code()
+    };
+    for _ in 0..2 {
+        assert_eq!(run(&["run", "tiny.toml", "--out", "out"]), Some(0));
+    }
+    assert_eq!(run(&["validate", "none.toml"]), Some(2));
+}
+
+#[test]
 fn an_experiment_writes_its_values_and_a_page_that_can_be_written_anew() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

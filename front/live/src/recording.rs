@@ -196,7 +196,11 @@ fn uploads(manifest: &Manifest, seed: u64, path: &Path) -> Result<Vec<bool>, Inp
     if !manifest.scenario_toml.contains("upload") {
         return Ok(Vec::new());
     }
-    let file = path.join("scenario.toml").display().to_string();
+    // What the manifest holds of the scenario; files that it names may lie in the folder of results.
+    let file = path
+        .join("manifest.json: scenario_toml")
+        .display()
+        .to_string();
     let world = Scenario::parse(&manifest.scenario_toml, &file)?.sample(seed);
     let circuits = world.circuits.iter();
     Ok(circuits.map(spec::CircuitSpec::uploads).collect())

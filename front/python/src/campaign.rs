@@ -10,10 +10,11 @@ use serde_json::json;
 use crate::input::{Orders, source};
 use crate::watch::{failed, watched};
 
-/// Identifies the file of this module.
+/// Identifies the file of this module, as it was when this was first asked for.
 #[pyfunction]
-pub(crate) fn build(program: PathBuf) -> String {
-    Caller::new("", program).build()
+pub(crate) fn build(program: PathBuf) -> PyResult<String> {
+    let build = Caller::new("", program).build();
+    build.map_err(|error| failed(&error))
 }
 
 /// The tables of results and of campaigns.

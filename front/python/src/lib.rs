@@ -146,6 +146,12 @@ mod _native {
         Ok(serde_json::to_string(&manifest).expect("plain data has a JSON form"))
     }
 
+    /// The checksum of a file's content, as manifests have it.
+    #[pyfunction]
+    fn checksum(py: Python<'_>, content: &[u8]) -> String {
+        py.detach(|| hopflow_results::Fingerprint::of_bytes(content).to_string())
+    }
+
     /// How the transports of a result folder compare, as JSON in base units.
     #[pyfunction]
     fn summary(py: Python<'_>, folder: PathBuf) -> PyResult<String> {

@@ -1,10 +1,14 @@
 //! Who asks for runs.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use hopflow_results::Fingerprint;
+
+use crate::failure::Failure;
 
 /// Who asks for runs: what reports name as the command, and the program that makes them.
 #[derive(Clone, Debug)]
@@ -41,8 +45,27 @@ impl Caller {
     }
 
     /// Identifies the very program, so that results of one that was changed since are made again.
-    pub fn build(&self) -> String {
-        Fingerprint::of_bytes(&fs::read(&self.program).unwrap_or_default()).to_string()
+    ///
+    /// Its file is read once: what takes the file's place later is not the program that runs.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn build(&self) -> Result<String, Failure> {
+        static BUILDS: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+        let mut builds = BUILDS.lock().expect("no thread panics with the lock");
+        if let Some(build) = builds.get(&self.program) {
+            return Ok(build.clone());
+        }
+        let bytes = fs::read(&self.program).map_err(|error| {
+            Failure::defect(format_args!(
+                "cannot read the program's own file \"{}\", by which its results are recognised: \
+                 {error}",
+                self.program.display()
+            ))
+        })?;
+        let build = Fingerprint::of_bytes(&bytes).to_string();
+        builds.insert(self.program.clone(), build.clone());
+        Ok(build)
     }
 }
 
@@ -59,6 +82,23 @@ fn quoted(argument: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_the_one_that_was_there_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("program");
+        let build = || Caller::new("", &program).build();
+        let message = build().unwrap_err().message().to_owned();
+        let named = program.display().to_string();
+        assert!(message.contains(&named), "{message}");
+        fs::write(&program, "old").unwrap();
+        let old = build().unwrap();
+        fs::write(&program, "new").unwrap();
+        assert_eq!(build().unwrap(), old);
+        let other = folder.path().join("other");
+        fs::write(&other, "new").unwrap();
+        assert_ne!(Caller::new("", other).build().unwrap(), old);
+    }
 
     #[test]
     fn a_command_can_be_given_to_a_shell_again() {

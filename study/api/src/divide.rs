@@ -49,7 +49,7 @@ pub fn lacking(id: &str, runner: &Runner) -> Result<Lacking, Failure> {
     let mut setting = setting(runner.order);
     loop {
         let (reproduction, campaign) =
-            Reproduction::plan(experiment, &setting, &runner.caller.build())?;
+            Reproduction::plan(experiment, &setting, &runner.caller.build()?)?;
         let mut lacking = Lacking {
             seeds: setting.seeds.and_then(NonZeroU32::new),
             runs: Vec::new(),
@@ -85,7 +85,7 @@ pub fn make_lacking(
     runner: &Runner,
 ) -> Result<Vec<MadeRun>, Failure> {
     let folder = folder(runner)?;
-    let build = runner.caller.build();
+    let build = runner.caller.build()?;
     let (_, campaign) = Reproduction::plan(find(id)?, &setting(runner.order), &build)?;
     let threads = runner.order.threads.map_or(1, Into::into);
     let make = |name: String| match campaign.make_one(&name, &folder, threads, runner.monitor) {

@@ -1,6 +1,6 @@
 //! Where the time of single downloads went.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use hopflow_lab::scenario::allowed;
@@ -32,8 +32,10 @@ pub struct Choice {
 pub struct Explained {
     /// The folder.
     pub folder: PathBuf,
-    /// Each transport that was asked for.
+    /// Each transport that was asked for and completed a download that fits the choice.
     pub transports: Vec<ExplainedTransport>,
+    /// The labels of the others that were asked for.
+    pub left_out: Vec<String>,
 }
 
 /// Downloads of a transport, explained.
@@ -114,7 +116,7 @@ pub fn explain(target: &Source, choice: &Choice, runner: &Runner) -> Result<Expl
     labels("the scenario has", &scenario.labels(), choice)?;
     scenario.record.breakdown = true;
     let text = scenario.to_toml();
-    let finished = runner.scenario(scenario, &text)?;
+    let finished = runner.scenario(scenario, &text, target.name())?;
     write_report(&finished.folder)?;
     explain_folder(&finished.folder, choice)
 }
@@ -138,7 +140,8 @@ fn explain_folder(path: &Path, choice: &Choice) -> Result<Explained, Failure> {
     {
         return Err(no_breakdown(&folder, &manifest, path)?);
     }
-    let mut transports = Vec::new();
+    let (mut transports, mut left_out) = (Vec::new(), Vec::new());
+    let mut circuits = BTreeSet::new();
     for label in labels {
         let entries = manifest
             .runs
@@ -146,9 +149,17 @@ fn explain_folder(path: &Path, choice: &Choice) -> Result<Explained, Failure> {
             .filter(|run| run.key.transport == label);
         let runs = entries.map(|entry| read(&folder, entry));
         let runs = runs.collect::<Result<Vec<_>, _>>()?;
-        transports.extend(explain_transport(&label, &runs, choice)?);
+        let downloads = runs.iter().flat_map(|run| &run.downloads);
+        circuits.extend(downloads.map(|download| download.circuit));
+        match explain_transport(&label, &runs, choice) {
+            Some(transport) => transports.push(transport),
+            None => left_out.push(label),
+        }
     }
     if transports.is_empty() {
+        if let Some(circuit) = choice.circuit {
+            check_circuit(circuit, &circuits)?;
+        }
         let none = format!("{}: no download that fits was completed", path.display());
         let failure = Failure::bad_input(none);
         return Err(match (choice.circuit, choice.class) {
@@ -161,6 +172,7 @@ fn explain_folder(path: &Path, choice: &Choice) -> Result<Explained, Failure> {
     Ok(Explained {
         folder: path.to_owned(),
         transports,
+        left_out,
     })
 }
 
@@ -215,14 +227,7 @@ fn read<'a>(folder: &Folder, entry: &'a RunEntry) -> Result<Run<'a>, Failure> {
 }
 
 /// The downloads of a transport that fit, the slowest first; `None` if there are none.
-fn explain_transport(
-    label: &str,
-    runs: &[Run<'_>],
-    choice: &Choice,
-) -> Result<Option<ExplainedTransport>, Failure> {
-    if let Some(circuit) = choice.circuit {
-        check_circuit(circuit, runs)?;
-    }
+fn explain_transport(label: &str, runs: &[Run<'_>], choice: &Choice) -> Option<ExplainedTransport> {
     let all = || runs.iter().flat_map(Run::found);
     let web = |found: &Found<'_>| found.download.class == Class::Web;
     let any = choice.circuit.is_some() || !all().any(|found| web(&found));
@@ -237,20 +242,17 @@ fn explain_transport(
     found.sort_by_key(|found| std::cmp::Reverse(found.time));
     let chosen = &found[..choice.slowest.min(found.len())];
     if chosen.is_empty() {
-        return Ok(None);
+        return None;
     }
-    Ok(Some(ExplainedTransport {
+    Some(ExplainedTransport {
         label: label.to_owned(),
         findings: findings(chosen, &found, class),
         downloads: chosen.iter().map(Found::explain).collect(),
-    }))
+    })
 }
 
-fn check_circuit(circuit: u32, runs: &[Run<'_>]) -> Result<(), Failure> {
-    let downloads = runs.iter().flat_map(|run| &run.downloads);
-    let mut known: Vec<_> = downloads.map(|download| download.circuit).collect();
-    known.sort_unstable();
-    known.dedup();
+/// Checks a circuit against those that completed downloads with any of the transports.
+fn check_circuit(circuit: u32, known: &BTreeSet<u32>) -> Result<(), Failure> {
     if known.is_empty() || known.contains(&circuit) {
         return Ok(());
     }
@@ -289,7 +291,7 @@ impl Found<'_> {
 }
 
 impl Explained {
-    /// The same as JSON: a folder, and transports with findings and downloads.
+    /// The same as JSON: a folder, transports with findings and downloads, and those that are left out.
     pub fn to_json(&self) -> Value {
         let transport = |transport: &ExplainedTransport| {
             let downloads = transport.downloads.iter();
@@ -302,6 +304,7 @@ impl Explained {
         json!({
             "folder": self.folder.display().to_string(),
             "transports": self.transports.iter().map(transport).collect::<Value>(),
+            "left_out": self.left_out,
         })
     }
 }
@@ -678,11 +681,77 @@ fn percent(part: u64, of: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hopflow_results::{RunKey, Tables};
+
     use super::*;
 
     #[test]
     fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
         assert_eq!(median([9, 4, 2, 1].into_iter()), 3);
         assert_eq!(median([9, 4, 2].into_iter()), 4);
+    }
+
+    /// Two transports, of which `vanilla` completed a download of circuit 0 and `backtap` one of
+    /// circuit 1.
+    fn results(path: &Path) {
+        let folder = Folder::create(path).unwrap();
+        let mut manifest = Manifest::new("0", "two", "");
+        for (circuit, label) in (0..).zip(["vanilla", "backtap"]) {
+            let part = Part {
+                circuit,
+                request: 0,
+                transfer: 0,
+                way: Transfer::Response,
+                stage: Stage::Hop,
+                hop: 0,
+                name: "exit".to_owned(),
+                cause: Cause::Propagation,
+                time_ns: 1_000_000_000,
+                others_cells: 0,
+                node_cells: 0,
+            };
+            let download = Download {
+                circuit,
+                class: Class::Bulk,
+                request: 0,
+                start_s: 1.0,
+                ttfb_s: 0.5,
+                ttlb_s: 1.0,
+                bytes: 1000,
+            };
+            let tables = Tables {
+                downloads: vec![download],
+                breakdown: vec![part],
+                ..Tables::default()
+            };
+            let key = RunKey::new(label, 1, 1, &[]);
+            let run = folder.write_run(&key, &tables, 0.0).unwrap();
+            manifest.transports.push(label.to_owned());
+            manifest.runs.push(run);
+        }
+        folder.write_manifest(&manifest).unwrap();
+    }
+
+    #[test]
+    fn a_transport_without_the_circuit_is_named_and_the_others_are_explained() {
+        let folder = tempfile::tempdir().unwrap();
+        results(folder.path());
+        let explain = |circuit| {
+            let choice = Choice {
+                transport: None,
+                class: None,
+                circuit: Some(circuit),
+                slowest: 5,
+            };
+            explain_folder(folder.path(), &choice)
+        };
+        for (circuit, [found, other]) in [(0, ["vanilla", "backtap"]), (1, ["backtap", "vanilla"])]
+        {
+            let explained = explain(circuit).unwrap();
+            assert_eq!(explained.transports[0].label, found);
+            assert_eq!(explained.left_out, [other]);
+        }
+        let failure = explain(2).unwrap_err();
+        assert!(failure.message().ends_with("allowed are 0, 1"));
     }
 }

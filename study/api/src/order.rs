@@ -3,7 +3,8 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use hopflow_lab::scenario::{self, InputError, Scenario};
+use hopflow_lab::run::text_with_circuits;
+use hopflow_lab::scenario::{InputError, Scenario};
 
 /// How runs are made.
 #[derive(Clone, Debug, Default)]
@@ -83,12 +84,9 @@ impl Source {
                 same.unwrap_or(error)
             }
         })?;
-        let text = match &scenario.network.source {
-            Some(scenario::Source::Circuits(file)) if order.circuits.is_some() => {
-                let circuits = ("network.source.circuits".to_owned(), file.clone());
-                Scenario::with_values(&text, self.name(), &[circuits])?
-            }
-            _ => text,
+        let text = match order.circuits {
+            Some(_) => text_with_circuits(&text, self.name(), &scenario)?,
+            None => text,
         };
         Ok((scenario, text))
     }

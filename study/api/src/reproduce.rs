@@ -15,7 +15,8 @@ use crate::runner::{RESULTS, Runner, check_finished};
 /// # Errors
 /// If there is no such experiment, the monitor interrupts, or runs fail; finished runs are kept.
 pub fn reproduce(id: &str, runner: &Runner) -> Result<Reproduced, Failure> {
-    make(find(id)?, runner.order.out.clone(), runner)
+    let folder = runner.order.out.clone();
+    make(find(id)?, folder, &setting(runner.order), runner)
 }
 
 /// An experiment that was made again.
@@ -48,10 +49,11 @@ pub(crate) fn setting(order: &Order) -> Setting {
 pub(crate) fn make(
     experiment: &'static dyn Experiment,
     mut folder: Option<PathBuf>,
+    setting: &Setting,
     runner: &Runner,
 ) -> Result<Reproduced, Failure> {
-    let order = runner.order;
-    let mut planned = Reproduction::plan(experiment, &setting(order), &runner.caller.build())?;
+    let build = runner.caller.build()?;
+    let mut planned = Reproduction::plan(experiment, setting, &build)?;
     let (reproduction, finished, values) = loop {
         let (reproduction, campaign) = planned;
         let folder = folder.get_or_insert_with(|| campaign.default_folder(Path::new(RESULTS)));
@@ -59,15 +61,15 @@ pub(crate) fn make(
         let values = reproduction.evaluate(&finished)?;
         match reproduction
             .networks_wanted(&values)
-            .filter(|_| order.seeds.is_none())
+            .filter(|_| setting.seeds.is_none())
         {
             None => break (reproduction, finished, values),
             seeds => {
                 let more = Setting {
                     seeds,
-                    ..setting(order)
+                    ..setting.clone()
                 };
-                planned = Reproduction::plan(experiment, &more, &runner.caller.build())?;
+                planned = Reproduction::plan(experiment, &more, &build)?;
             }
         }
     };
@@ -94,14 +96,10 @@ pub(crate) fn rewrite(manifest: &Manifest, folder: &Path) -> Result<Option<PathB
     let Ok(experiment) = find(&manifest.scenario) else {
         return Ok(None);
     };
-    if experiment.scenario() != manifest.scenario_toml {
+    let Some(setting) = Setting::recorded(experiment, manifest) else {
         return Ok(None);
-    }
-    check_finished(manifest, folder, "values.csv")?;
-    let setting = Setting {
-        seeds: u32::try_from(manifest.seeds.len()).ok(),
-        circuits: None,
     };
+    check_finished(manifest, folder, "values.csv")?;
     let (reproduction, _) = Reproduction::plan(experiment, &setting, "")?;
     let values = Folder::open(folder).read_values()?;
     write_page(&reproduction, manifest, &values, folder).map(Some)

@@ -9,7 +9,7 @@ use hopflow_results::Folder;
 use crate::atlas::write_atlas;
 use crate::failure::{Failure, Kind};
 use crate::order::Order;
-use crate::reproduce::{Reproduced, make};
+use crate::reproduce::{Reproduced, make, setting};
 use crate::runner::{RESULTS, Runner};
 
 /// All experiments, made again.
@@ -47,6 +47,7 @@ impl AllReproduced {
 
 /// Makes all experiments again, each in a folder of its own, and an atlas of them.
 ///
+/// Seeds and circuits that an order names are left out where they mean nothing to an experiment.
 /// `tell` hears at once of experiments that cannot be made, for want of data or by a defect; they do
 /// not end the others. Finished runs are kept, so that after an interruption the same call makes what
 /// is missing.
@@ -66,7 +67,9 @@ fn reproduce_each(
     let parent = parent.unwrap_or_else(|| PathBuf::from(RESULTS));
     let (mut made, mut failed) = (Vec::new(), BTreeMap::new());
     for experiment in experiments {
-        match make(*experiment, Some(parent.join(experiment.id())), runner) {
+        let setting = setting(runner.order).fitting(*experiment);
+        let folder = Some(parent.join(experiment.id()));
+        match make(*experiment, folder, &setting, runner) {
             Ok(reproduced) => made.push(reproduced),
             Err(failure) if failure.kind() == Kind::Interrupted => {
                 failed.insert(experiment.id(), failure.clone());
@@ -101,6 +104,9 @@ mod tests {
     use hopflow_reproductions::find;
     use std::sync::Mutex;
 
+    /// A file that stands for the program.
+    const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+
     #[test]
     fn what_cannot_be_made_is_a_line_and_does_not_end_the_others() {
         let folder = tempfile::tempdir().unwrap();
@@ -111,7 +117,7 @@ mod tests {
         };
         let runner = Runner {
             order: &order,
-            caller: &Caller::new("hopflow reproduce all", ""),
+            caller: &Caller::new("hopflow reproduce all", PROGRAM),
             monitor: &Silent,
         };
         let lines = Mutex::new(Vec::new());
@@ -151,7 +157,7 @@ mod tests {
         };
         let runner = Runner {
             order: &order,
-            caller: &Caller::new("hopflow reproduce all", ""),
+            caller: &Caller::new("hopflow reproduce all", PROGRAM),
             monitor: &Silent,
         };
         let some = [find("predictor-fig3").unwrap()];

@@ -40,7 +40,7 @@ pub fn run(
         Some(transports) => with_transports(source, transports, runner.order)?,
     };
     let about = scenario.about.clone();
-    let finished = runner.scenario(scenario, &text)?;
+    let finished = runner.scenario(scenario, &text, source.name())?;
     let comparison = hopflow_report::comparison(&finished.folder)?;
     let page = write_report(&finished.folder)?;
     Ok(Evaluated {

@@ -35,12 +35,18 @@ impl fmt::Debug for Runner<'_> {
 }
 
 impl Runner<'_> {
-    /// Makes the runs of a scenario.
-    pub(crate) fn scenario(&self, mut scenario: Scenario, text: &str) -> Result<Finished, Failure> {
+    /// Makes the runs of a scenario with this text, which was read from `file`.
+    pub(crate) fn scenario(
+        &self,
+        mut scenario: Scenario,
+        text: &str,
+        file: &str,
+    ) -> Result<Finished, Failure> {
         if let Some(seeds) = self.order.seeds {
             scenario.seeds = Seeds::Count(seeds.get());
         }
-        let campaign = Campaign::new(scenario, text, &self.caller.build())?;
+        let mut campaign = Campaign::new(scenario, text, &self.caller.build()?)?;
+        campaign.set_file(file);
         let folder = self.order.out.clone();
         let folder = folder.unwrap_or_else(|| campaign.default_folder(RESULTS.as_ref()));
         self.campaign(campaign, &folder)

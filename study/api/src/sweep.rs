@@ -42,7 +42,7 @@ pub fn plan(scenario: &str, setting: Setting, order: &Order) -> Result<Sweep, Fa
 /// # Errors
 /// If the monitor interrupts, or runs fail; finished runs are kept.
 pub fn sweep(sweep: &Sweep, runner: &Runner) -> Result<Swept, Failure> {
-    let campaign = sweep.campaign(&runner.caller.build())?;
+    let campaign = sweep.campaign(&runner.caller.build()?)?;
     let folder = runner.order.out.clone();
     let folder = folder.unwrap_or_else(|| sweep.default_folder(Path::new(RESULTS)));
     let finished = runner.campaign(campaign, &folder)?;
@@ -115,7 +115,10 @@ workload = { class = "bulk", response = "100 KiB" }
         let planned = plan(scenario.to_str().unwrap(), setting, &order).unwrap();
         let runner = Runner {
             order: &order,
-            caller: &Caller::new("hopflow sweep", ""),
+            caller: &Caller::new(
+                "hopflow sweep",
+                concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+            ),
             monitor: &Silent,
         };
         let swept = sweep(&planned, &runner).unwrap();

@@ -222,6 +222,38 @@ fn what_belongs_to_others_is_left_alone() {
 }
 
 #[test]
+fn a_folder_that_was_claimed_in_vain_can_be_used() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("results");
+    fs::create_dir_all(folder.join("runs")).unwrap();
+    fs::write(folder.join(".manifest.json.7-0.partial"), "").unwrap();
+    assert_eq!(campaign(TEXT).missing(&folder).unwrap().len(), 4);
+    Folder::open(&folder).read_manifest().unwrap();
+}
+
+#[test]
+fn files_beside_the_scenario_are_found_when_seeds_are_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let relay = |number: u32| format!("{number:040X} EU 500000");
+    let line = |n| format!("{n}\t{}\t{}\t{}\n", relay(n), relay(n + 10), relay(n + 20));
+    let lines: String = (0..4).map(line).collect();
+    fs::write(folder.path().join("some.dat"), lines).unwrap();
+    let file = folder.path().join("some.toml").display().to_string();
+    let missing = |seeds: u32| {
+        let text = format!(
+            "name = \"some\"\nduration = \"3 s\"\nseeds = {seeds}\n[transports.vanilla]\n\
+             [network]\nsource = {{ circuits = \"some.dat\" }}\n\
+             [[circuits]]\ncount = 2\npath = \"published\"\nworkload = \"bulk\"\n"
+        );
+        let scenario = Scenario::parse(&text, &file).unwrap();
+        let mut campaign = Campaign::new(scenario, &text, "test").unwrap();
+        campaign.set_file(&file);
+        campaign.missing(&folder.path().join("out")).unwrap().len()
+    };
+    assert_eq!([missing(1), missing(2)], [1, 2]);
+}
+
+#[test]
 fn the_default_folder_differs_by_scenario_and_transports_but_not_by_seeds() {
     let name = |text: &str| campaign(text).default_folder(Path::new("results"));
     let base = name(TEXT);

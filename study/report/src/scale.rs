@@ -2,6 +2,11 @@
 
 use crate::model::Axis;
 
+/// Smaller numbers and differences lose their digits, or are zero when they are divided.
+const LEAST: f64 = f64::MIN_POSITIVE;
+/// Sums and differences of larger numbers may be infinite.
+const MOST: f64 = f64::MAX / 4.0;
+
 /// A mapping from values of an axis to the unit interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
@@ -12,19 +17,26 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// A scale that holds all finite `values` and those that the axis includes, widened to the
-    /// next ticks if `round`.
+    /// next ticks if `round`. Values too small or large to reckon with count as the nearest
+    /// that is not.
     pub(crate) fn new(axis: &Axis, values: impl Iterator<Item = f64>, round: bool) -> Self {
         let fits = |value: &f64| value.is_finite() && (!axis.log || *value > 0.0);
         let all = values.chain(axis.include.iter().copied()).filter(fits);
+        let all = all.map(|value| within_range(axis.log, value));
         let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
             (low.min(value), high.max(value))
         });
         let (low, high) = match (low <= high, axis.log) {
             (false, false) => (0.0, 1.0),
             (false, true) => (1.0, 10.0),
-            (true, false) if low == high => (
+            (true, false) if high - low < LEAST => (
                 low.min(0.0),
-                if high > 0.0 { high * 1.1 } else { low + 1.0 },
+                if high >= LEAST {
+                    high * 1.1
+                } else {
+                    // By as much as the next floats differ, at least.
+                    low + f64::max(1.0, low.abs() / 1e9)
+                },
             ),
             (true, true) if low == high => (low / 2.0, high * 2.0),
             (true, _) => (low, high),
@@ -43,6 +55,7 @@ impl Scale {
         if !value.is_finite() || (self.log && value <= 0.0) {
             return None;
         }
+        let value = within_range(self.log, value);
         let (low, high, value) = (self.map(self.low), self.map(self.high), self.map(value));
         Some(((value - low) / (high - low)).clamp(-1.0, 2.0))
     }
@@ -120,6 +133,11 @@ impl Scale {
     }
 }
 
+/// The value nearest to `value` with which an axis can reckon.
+fn within_range(log: bool, value: f64) -> f64 {
+    value.clamp(if log { LEAST } else { -MOST }, MOST)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +176,28 @@ mod tests {
                 assert!(
                     ticks.len() < 20 && ticks.iter().all(|tick| tick.is_finite()),
                     "{values:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_least_and_the_greatest_floats_have_a_place() {
+        let ends = [f64::MIN, -5e-324, 0.0, 5e-324, f64::MAX];
+        for (low, high) in ends.iter().flat_map(|low| ends.map(|high| (*low, high))) {
+            for log in [false, true] {
+                let scale = scale(log, &[low, high]);
+                let (least, most) = scale.bounds();
+                assert!(least < most && most.is_finite(), "{low} to {high}");
+                let ticks = scale.ticks(5);
+                assert!(
+                    ticks.len() < 700 && ticks.iter().all(|tick| tick.is_finite()),
+                    "{low} to {high}"
+                );
+                let place = scale.place(high);
+                assert!(
+                    place.is_none_or(|it| (-0.1..=1.1).contains(&it)),
+                    "{low} to {high}: {place:?}"
                 );
             }
         }

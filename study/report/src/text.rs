@@ -75,6 +75,38 @@ pub(crate) fn tick_decimals(ticks: &[f64]) -> usize {
     ticks.iter().copied().map(needed).max().unwrap_or(0)
 }
 
+/// The ticks of a linear axis, all with the places that tell them apart; numbers of more than 18
+/// digits have an exponent, for they leave no room.
+pub(crate) fn linear_ticks(ticks: &[f64]) -> Vec<String> {
+    let greatest = ticks
+        .iter()
+        .fold(0.0, |most: f64, tick| most.max(tick.abs()));
+    if greatest < 1e18 {
+        let decimals = tick_decimals(ticks);
+        return ticks.iter().map(|tick| fixed(*tick, decimals)).collect();
+    }
+    let step = ticks.windows(2).map(|pair| pair[1] - pair[0]);
+    let step = step.fold(greatest, f64::min);
+    let ticks = ticks.iter().copied();
+    ticks.map(|tick| with_exponent(tick, step / 1e3)).collect()
+}
+
+/// A number with an exponent, as few digits as give it but for `error`, and a real minus sign.
+fn with_exponent(value: f64, error: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let size = value.abs();
+    let close = |text: &String| {
+        let shown: Result<f64, _> = text.parse();
+        shown.is_ok_and(|shown| (shown - size).abs() <= error)
+    };
+    let mut texts = (0..=16_usize).map(|places| format!("{size:.places$e}"));
+    let text = texts.find(close).unwrap_or_else(|| format!("{size:e}"));
+    let sign = if value < 0.0 { "\u{2212}" } else { "" };
+    format!("{sign}{text}")
+}
+
 /// A tick of a logarithmic axis, each with the places that it needs itself.
 pub(crate) fn log_tick(value: f64) -> String {
     let magnitude = libm::log10(value);
@@ -191,6 +223,14 @@ mod tests {
             [0.01, 1.0, 50.0, 1e9].map(log_tick),
             ["0.01", "1", "50", "1e9"]
         );
+    }
+
+    #[test]
+    fn long_ticks_of_a_linear_axis_have_an_exponent() {
+        assert_eq!(linear_ticks(&[0.0, 0.25, 0.5]), ["0.00", "0.25", "0.50"]);
+        let ticks = linear_ticks(&[-2.5e59, 0.0, 2.5e59, 5e59, 1e60]);
+        assert_eq!(ticks, ["\u{2212}2.5e59", "0", "2.5e59", "5e59", "1e60"]);
+        assert_eq!(linear_ticks(&[1e20, 1.001e20]), ["1e20", "1.001e20"]);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use hopflow_results::Folder;
+
 use crate::chart::Shape;
 use crate::error::Error;
 use crate::model::{Bars, Block, Chart, Document, Map};
@@ -23,7 +25,7 @@ pub struct Written {
 
 /// Writes a document as `DIR/report.html`, and its charts as `DIR/plots/ID.svg`.
 ///
-/// Sections in `DIR/sections/*.json` become part of it.
+/// Sections in `DIR/sections/*.json` become part of it. Each file is complete or stays as it was.
 ///
 /// # Errors
 /// If a file cannot be written, or one of a section cannot be read.
@@ -33,32 +35,31 @@ pub fn write(document: &Document, dir: &Path) -> Result<Written, Error> {
     let document = with_unique_ids(document);
     let plots_dir = dir.join("plots");
     fs::create_dir_all(&plots_dir).map_err(Error::io("create", &plots_dir))?;
+    let plot = |id: &str, drawn: &str| write_file(&plots_dir, &format!("{id}.svg"), drawn);
     let mut plots = Vec::new();
     for chart in charts(&document) {
-        let path = plots_dir.join(format!("{}.svg", chart.id));
-        write_file(
-            &path,
-            &chart::render(chart, chart::file_shape(chart), Medium::File),
-        )?;
-        plots.push(path);
+        let drawn = chart::render(chart, chart::file_shape(chart), Medium::File);
+        plots.push(plot(&chart.id, &drawn)?);
     }
     for bars in bars(&document) {
-        let path = plots_dir.join(format!("{}.svg", slug(&bars.id)));
-        write_file(&path, &chart::render_bars(bars, Shape::Wide, Medium::File))?;
-        plots.push(path);
+        let drawn = chart::render_bars(bars, Shape::Wide, Medium::File);
+        plots.push(plot(&slug(&bars.id), &drawn)?);
     }
     for map in maps(&document) {
-        let path = plots_dir.join(format!("{}.svg", slug(&map.id)));
-        write_file(&path, &chart::render_map(map, Shape::Wide, Medium::File))?;
-        plots.push(path);
+        let drawn = chart::render_map(map, Shape::Wide, Medium::File);
+        plots.push(plot(&slug(&map.id), &drawn)?);
     }
-    let page = dir.join("report.html");
-    write_file(&page, &page::render(&document))?;
+    let page = write_file(dir, "report.html", &page::render(&document))?;
     Ok(Written { page, plots })
 }
 
-fn write_file(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(Error::io("write", path))
+/// Writes a file into a folder, in the place of an earlier one in one step; returns its path.
+///
+/// # Errors
+/// If the file cannot be written; the earlier one stays as it was.
+pub(crate) fn write_file(dir: &Path, name: &str, text: &str) -> Result<PathBuf, Error> {
+    Folder::open(dir).write_extra(name, text)?;
+    Ok(dir.join(name))
 }
 
 fn charts(document: &Document) -> impl Iterator<Item = &Chart> {
@@ -101,4 +102,41 @@ fn with_unique_ids(mut document: Document) -> Document {
         taken.insert(chart.id.clone());
     }
     document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+        let mut names: Vec<_> = entries
+            .map(|entry| name(entry).into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = write_file(folder.path(), "report.html", "before").unwrap();
+        // Whoever still has the earlier file sees all of it.
+        let other = folder.path().join("other");
+        fs::hard_link(&page, &other).unwrap();
+        write_file(folder.path(), "report.html", "after").unwrap();
+        assert_eq!(fs::read_to_string(&page).unwrap(), "after");
+        assert_eq!(fs::read_to_string(&other).unwrap(), "before");
+        assert_eq!(names(folder.path()), ["other", "report.html"]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("report.html")).unwrap();
+        let error = write_file(folder.path(), "report.html", "text").unwrap_err();
+        assert!(error.to_string().contains("report.html"), "{error}");
+        assert_eq!(names(folder.path()), ["report.html"]);
+    }
 }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use hopflow_lab::run::{Campaign, Error, Finished};
-use hopflow_lab::scenario::{Scenario, Seeds};
+use hopflow_lab::run::{Campaign, Error, Finished, text_with_circuits};
+use hopflow_lab::scenario::{InputError, Scenario, Seeds};
 use hopflow_report::{Document, FigurePage};
-use hopflow_results::{Fingerprint, Folder, Value, Verdict};
+use hopflow_results::{Fingerprint, Folder, Manifest, Value, Verdict};
 use hopflow_stats::Mean;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -25,6 +25,74 @@ pub struct Setting {
     pub seeds: Option<u32>,
     /// The circuit file; by default that which the experiment names.
     pub circuits: Option<PathBuf>,
+}
+
+impl Setting {
+    /// What of it means something to an experiment: one that is computed, or whose scenario names no
+    /// circuit file, takes none, and one of which no seed changes the values takes one seed.
+    #[must_use]
+    pub fn fitting(mut self, experiment: &dyn Experiment) -> Self {
+        let computed = match experiment.method() {
+            Method::Simulated(_) => None,
+            Method::Computed(computation) => Some(computation.seeds()),
+        };
+        if computed.is_some() || circuits_of(experiment.scenario()).is_none() {
+            self.circuits = None;
+        }
+        if computed == Some(1) {
+            self.seeds = self.seeds.map(|seeds| seeds.min(1));
+        }
+        self
+    }
+
+    /// How results of an experiment were made, by their manifest; `None` if it records another text than
+    /// the experiment has.
+    pub fn recorded(experiment: &dyn Experiment, manifest: &Manifest) -> Option<Self> {
+        let text = manifest.scenario_toml.as_str();
+        let circuits = if text == experiment.scenario() {
+            None
+        } else {
+            Some(other_circuits(experiment, text)?)
+        };
+        let setting = Self {
+            seeds: u32::try_from(manifest.seeds.len()).ok(),
+            circuits,
+        };
+        Some(setting.fitting(experiment))
+    }
+
+    /// Refuses what means nothing to an experiment that is computed, of itself from so many seeds.
+    fn check_computed(&self, id: &str, own: u32) -> Result<(), InputError> {
+        if let Some(circuits) = &self.circuits {
+            let problem = format!(
+                "\"{}\" has no effect: {id} is computed without circuits; allowed is to leave it out",
+                circuits.display()
+            );
+            return Err(InputError::at("--circuits", problem));
+        }
+        match self.seeds {
+            Some(seeds) if own == 1 && seeds > 1 => {
+                let problem = format!("{seeds} have no effect: no seed changes {id}; allowed is 1");
+                Err(InputError::at("--seeds", problem))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The circuit file that a scenario's text names.
+fn circuits_of(text: &str) -> Option<String> {
+    let table: toml::Table = toml::from_str(text).ok()?;
+    let source = table.get("network")?.get("source")?;
+    Some(source.get("circuits")?.as_str()?.to_owned())
+}
+
+/// The circuit file that `text` names, if that is all in which it differs from the experiment's.
+fn other_circuits(experiment: &dyn Experiment, text: &str) -> Option<PathBuf> {
+    let file = circuits_of(text)?;
+    let change = ("network.source.circuits".to_owned(), file.clone());
+    let same = Scenario::with_values(experiment.scenario(), experiment.id(), &[change]).ok()?;
+    (same == text).then(|| PathBuf::from(file))
 }
 
 /// An experiment that is about to be made again.
@@ -80,8 +148,8 @@ impl Reproduction {
     /// Plans the runs of an experiment.
     ///
     /// # Errors
-    /// If a file that the experiment needs is not there, or a scenario cannot be run, which is a
-    /// defect of the experiment.
+    /// If a file that the experiment needs is not there, the setting [does not fit](Setting::fitting),
+    /// or a scenario cannot be run, which is a defect of the experiment.
     pub fn plan(
         experiment: &'static dyn Experiment,
         setting: &Setting,
@@ -93,14 +161,18 @@ impl Reproduction {
             Method::Simulated(sweep) => {
                 let circuits = setting.circuits.as_deref();
                 let scenario = Scenario::parse_with(experiment.scenario(), &file, circuits)?;
+                let text = match circuits {
+                    Some(_) => text_with_circuits(experiment.scenario(), &file, &scenario)?,
+                    None => experiment.scenario().to_owned(),
+                };
                 let parts = sweep.parts(&scenario, &expectations)?;
                 let (plan, scenarios) = Plan::of_runs(sweep, parts, setting.seeds);
-                let text = experiment.scenario();
-                let campaign = Campaign::sweep(experiment.id(), text, scenarios, build)?;
+                let campaign = Campaign::sweep(experiment.id(), &text, scenarios, build)?;
                 (plan, campaign, scenario.seeds.list().len())
             }
             Method::Computed(computation) => {
                 let own = computation.seeds();
+                setting.check_computed(experiment.id(), own)?;
                 let seeds = Seeds::Count(setting.seeds.unwrap_or(own)).list();
                 let text = experiment.scenario();
                 let campaign = Campaign::without_runs(experiment.id(), text, &seeds);
@@ -324,6 +396,50 @@ mod tests {
         };
         assert_eq!(interval(&crate::fig3::Fig3), Some((5.0, 5.0)));
         assert_eq!(interval(&crate::theorem1::Theorem1), None);
+    }
+
+    #[test]
+    fn what_an_experiment_does_not_use_is_refused_or_left_out() {
+        let plan = |seeds, circuits: Option<&str>| {
+            let setting = Setting {
+                seeds,
+                circuits: circuits.map(PathBuf::from),
+            };
+            let fitting = setting.clone().fitting(&crate::fig3::Fig3);
+            Reproduction::plan(&crate::fig3::Fig3, &fitting, "").unwrap();
+            Reproduction::plan(&crate::fig3::Fig3, &setting, "").map(|(plan, _)| plan)
+        };
+        plan(Some(1), None).unwrap();
+        let message = plan(Some(5), None).unwrap_err().to_string();
+        assert!(
+            message.starts_with("--seeds: 5 have no effect"),
+            "{message}"
+        );
+        let message = plan(None, Some("some.dat")).unwrap_err().to_string();
+        assert!(
+            message.starts_with("--circuits: \"some.dat\" has no"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn results_say_from_which_circuits_they_are() {
+        let experiments = crate::experiments().iter();
+        let mut takers = experiments.filter(|it| it.scenario().contains("source = { circuits = "));
+        let experiment = *takers.next().unwrap();
+        let recorded = |text: &str| {
+            let manifest = Manifest::new("0", experiment.id(), text);
+            Setting::recorded(experiment, &manifest).map(|setting| setting.circuits)
+        };
+        let text = experiment.scenario();
+        assert_eq!(recorded(text), Some(None));
+        let change = (
+            "network.source.circuits".to_owned(),
+            "/of/mine.dat".to_owned(),
+        );
+        let mine = Scenario::with_values(text, "", &[change]).unwrap();
+        assert_eq!(recorded(&mine), Some(Some(PathBuf::from("/of/mine.dat"))));
+        assert_eq!(recorded(&mine.replace("duration", "span")), None);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! A result folder on disk.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, DirEntry, File, OpenOptions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fingerprint::Fingerprint;
 use crate::key::RunKey;
@@ -20,6 +23,9 @@ const MANIFEST: &str = "manifest.json";
 const VALUES: &str = "values.csv";
 const RUNS: &str = "runs";
 const ENTRY: &str = "run.json";
+
+/// How the names of files in the making end; they begin with a dot.
+const PARTIAL: &str = ".partial";
 
 /// A result folder.
 ///
@@ -47,6 +53,15 @@ impl Folder {
     pub fn open(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
+        }
+    }
+
+    /// Whether nobody has written results here: the folder is not there, or it holds nothing but an
+    /// empty folder `runs` and files in the making, as while somebody claims it or after that failed.
+    pub fn is_new(&self) -> bool {
+        match fs::read_dir(&self.path) {
+            Ok(entries) => entries.flatten().all(|entry| is_of_a_claim(&entry)),
+            Err(_) => true,
         }
     }
 
@@ -82,7 +97,7 @@ impl Folder {
         wall_seconds: f64,
     ) -> Result<RunEntry, Error> {
         let path = self.run_path(key);
-        let partial = path.with_file_name(format!(".{}.partial", key.folder()));
+        let partial = path.with_file_name(format!(".{}{PARTIAL}", key.folder()));
         remove_folder(&partial)?;
         fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
         let files = write_tables(key, tables, &partial)?;
@@ -306,13 +321,52 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     fs::write(path, bytes).map_err(Error::io("write", path))
 }
 
-/// Puts a file in the place of another in one step.
+/// Whether this is in a folder of which the manifest is not written yet.
+fn is_of_a_claim(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    if name == RUNS {
+        return fs::read_dir(entry.path()).is_ok_and(|mut runs| runs.next().is_none());
+    }
+    let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+    is_file && name.starts_with('.') && name.ends_with(PARTIAL)
+}
+
+/// Puts a file in the place of another in one step; on failure, that one stays as it is.
 fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut name = path.file_name().expect("a file has a name").to_owned();
-    name.push(".partial");
-    let partial = path.with_file_name(name);
-    write_file(&partial, bytes)?;
-    fs::rename(&partial, path).map_err(Error::io("rename to", path))
+    let (partial, mut file) = new_partial(path)?;
+    let written = file.write_all(bytes).map_err(Error::io("write", path));
+    drop(file);
+    let replaced =
+        written.and_then(|()| fs::rename(&partial, path).map_err(Error::io("rename to", path)));
+    if replaced.is_err() {
+        // Why it failed is told already.
+        let _ = fs::remove_file(&partial);
+    }
+    replaced
+}
+
+/// A new file beside `path`, which only its maker writes: others may write `path` at the same time,
+/// also on other machines.
+fn new_partial(path: &Path) -> Result<(PathBuf, File), Error> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let name = path.file_name().expect("a file has a name");
+    let name = name.to_string_lossy();
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let partial = format!(".{name}.{}-{number}{PARTIAL}", process::id());
+        let partial = path.with_file_name(partial);
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&partial)
+        {
+            Ok(file) => return Ok((partial, file)),
+            // It is of a process with the same number on another machine, or was left behind.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::io("write", path)(error)),
+        }
+    }
 }
 
 fn remove_folder(path: &Path) -> Result<(), Error> {

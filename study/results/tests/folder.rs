@@ -452,6 +452,43 @@ fn an_interrupted_write_leaves_no_run_behind() {
     assert!(!partial.exists());
 }
 
+#[test]
+fn files_are_replaced_at_the_same_time_and_leave_nothing_in_the_making() {
+    let (_guard, folder, _) = folder();
+    std::thread::scope(|scope| {
+        for text in ["a", "b", "c", "d"] {
+            let folder = &folder;
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    folder.write_extra("extra.txt", text).unwrap();
+                }
+            });
+        }
+    });
+    let text = folder.read_extra("extra.txt").unwrap().unwrap();
+    assert_eq!(text.len(), 1);
+    // A folder cannot be replaced by a file.
+    folder.write_extra("runs", "text").unwrap_err();
+    let names = fs::read_dir(folder.path()).unwrap();
+    let mut names = names.map(|entry| entry.unwrap().file_name());
+    assert!(names.all(|name| !name.to_string_lossy().contains("partial")));
+}
+
+#[test]
+fn a_folder_is_new_until_somebody_wrote_results_into_it() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("out");
+    assert!(Folder::open(&path).is_new());
+    let folder = Folder::create(&path).unwrap();
+    fs::write(path.join(".manifest.json.7-0.partial"), "").unwrap();
+    assert!(folder.is_new());
+    fs::create_dir(path.join("runs/backtap-n1-s1-0")).unwrap();
+    assert!(!folder.is_new());
+    fs::remove_dir(path.join("runs/backtap-n1-s1-0")).unwrap();
+    fs::write(path.join("notes.txt"), "mine").unwrap();
+    assert!(!folder.is_new());
+}
+
 fn value() -> Value {
     Value {
         figure: "backtap-fig5".to_owned(),

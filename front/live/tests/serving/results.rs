@@ -1,6 +1,7 @@
 //! Finished runs.
 
 use hopflow_live::Recording;
+use hopflow_results::Folder;
 use serde_json::Value;
 
 use crate::support::{Events, SCENARIO, results, serve};
@@ -104,4 +105,13 @@ fn folders_without_what_is_shown_are_refused() {
         error.ends_with("--seed: there is no run with 5; allowed are 4, 7"),
         "{error}"
     );
+    let results = Folder::open(folder.path());
+    let mut manifest = results.read_manifest().unwrap();
+    manifest.scenario_toml = "direction = upload".to_owned();
+    results.write_manifest(&manifest).unwrap();
+    let error = Recording::load(folder.path(), None)
+        .unwrap_err()
+        .to_string();
+    let file = folder.path().join("manifest.json: scenario_toml");
+    assert!(error.starts_with(&file.display().to_string()), "{error}");
 }

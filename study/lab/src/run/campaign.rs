@@ -1,6 +1,5 @@
 //! All runs of a scenario in one result folder.
 
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,13 +8,15 @@ use hopflow_results::{Fingerprint, Folder, Manifest, RunEntry, RunKey};
 
 use super::job::canonical_world;
 use super::{Error, Job, Monitor, Threads, execute};
-use crate::scenario::{InputError, Scenario};
+use crate::scenario::{InputError, Scenario, Source};
 
 /// Runs to be made in one result folder.
 #[derive(Debug)]
 pub struct Campaign {
     jobs: Vec<Job>,
     manifest: Manifest,
+    /// What the manifest's text was read from: the files that it names may lie beside it.
+    file: String,
     /// Name of the folder that holds these results and no others.
     folder_name: String,
     /// Threads for each run, if that is not left to the program.
@@ -88,6 +89,7 @@ impl Campaign {
         Ok(Self {
             jobs,
             manifest,
+            file: String::new(),
             folder_name,
             each: None,
         })
@@ -102,9 +104,16 @@ impl Campaign {
         Self {
             jobs: Vec::new(),
             manifest,
+            file: String::new(),
             folder_name: name.to_owned(),
             each: None,
         }
+    }
+
+    /// Notes the file that the text was read from: files that the text names are looked for beside it
+    /// first, else in the current folder, when a folder's results are compared with it.
+    pub fn set_file(&mut self, file: &str) {
+        file.clone_into(&mut self.file);
     }
 
     /// Notes the command that makes the results.
@@ -220,7 +229,7 @@ impl Campaign {
         Ok(folder)
     }
 
-    /// Whether the folder is new or empty.
+    /// Whether the folder has no manifest yet.
     ///
     /// # Errors
     /// If it holds anything but results of the same scenario.
@@ -232,7 +241,10 @@ impl Campaign {
         if folder.is_file() {
             return Err(occupied("a file's content and is no folder".to_owned()));
         }
-        match Folder::open(folder).read_manifest() {
+        let folder = Folder::open(folder);
+        // Looked at before the manifest, which others may write meanwhile.
+        let is_new = folder.is_new();
+        match folder.read_manifest() {
             Ok(found) if self.is_same(&found) => Ok(false),
             Ok(found) => {
                 let name = &found.scenario;
@@ -242,12 +254,9 @@ impl Campaign {
                     format!("results of another scenario, \"{name}\"")
                 }))
             }
+            Err(hopflow_results::Error::Missing { .. }) if is_new => Ok(true),
             Err(hopflow_results::Error::Missing { .. }) => {
-                let occupants = fs::read_dir(folder).map_or(0, Iterator::count);
-                if occupants > 0 {
-                    return Err(occupied("files but no results of hopflow".to_owned()));
-                }
-                Ok(true)
+                Err(occupied("files but no results of hopflow".to_owned()))
             }
             Err(error) => Err(error.into()),
         }
@@ -255,8 +264,8 @@ impl Campaign {
 
     /// Whether the manifest is that of the same network, users and times.
     fn is_same(&self, found: &Manifest) -> bool {
-        let world = |text| {
-            Scenario::parse(text, "")
+        let world = |text: &str| {
+            Scenario::parse(text, &self.file)
                 .ok()
                 .map(|scenario| canonical_world(&scenario))
         };
@@ -264,4 +273,22 @@ impl Campaign {
         found.scenario == self.manifest.scenario
             && (text == other || world(text).is_some_and(|text| Some(text) == world(other)))
     }
+}
+
+/// The text by which results are recorded whose circuits are from another file than `text` names.
+///
+/// It is `text`, which messages call `file`, with the circuit file of `scenario` in its place.
+///
+/// # Errors
+/// If the text is no TOML.
+pub fn text_with_circuits(
+    text: &str,
+    file: &str,
+    scenario: &Scenario,
+) -> Result<String, InputError> {
+    let Some(Source::Circuits(circuits)) = &scenario.network.source else {
+        return Ok(text.to_owned());
+    };
+    let circuits = ("network.source.circuits".to_owned(), circuits.clone());
+    Scenario::with_values(text, file, &[circuits])
 }

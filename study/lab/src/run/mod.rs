@@ -17,7 +17,7 @@ mod watched;
 use std::fmt;
 use std::path::PathBuf;
 
-pub use campaign::{Campaign, Finished};
+pub use campaign::{Campaign, Finished, text_with_circuits};
 pub use execute::{Keep, Monitor, Silent, Threads, execute, execute_one};
 pub use job::Job;
 pub use memory::that_fit;

@@ -7,7 +7,7 @@ use hopflow_results::Fingerprint;
 use super::axes::{Axes, Chosen, Point};
 use super::metric::Metric;
 use super::stack::{self, Base};
-use crate::run::{Campaign, Error};
+use crate::run::{Campaign, Error, text_with_circuits};
 use crate::scenario::{Choice, InputError, Scenario, Seeds};
 
 /// The metrics that span the front when none are named.
@@ -33,8 +33,10 @@ pub struct Setting {
 pub struct Sweep {
     /// The scenario with the points as its transports.
     pub(super) scenario: Scenario,
-    /// What the scenario was read from.
+    /// The scenario's text, with the circuit file of the setting.
     pub(super) text: String,
+    /// The scenario's file or built-in name.
+    file: String,
     pub(super) axes: Axes,
     pub(super) front: Vec<Metric>,
     pub(super) points: Vec<(Point, Choice)>,
@@ -49,7 +51,8 @@ impl Sweep {
     pub fn plan(scenario: &str, setting: &Setting) -> Result<Self, InputError> {
         let axes = Axes::choose(&setting.chosen)?;
         let front = front_metrics(&setting.front)?;
-        let (mut scenario, text) = Scenario::load_with(scenario, setting.circuits.as_deref())?;
+        let file = scenario.to_owned();
+        let (mut scenario, text) = load(&file, setting.circuits.as_deref())?;
         let (mut points, mut skipped) = (Vec::new(), Vec::new());
         let bases = Base::all();
         for point in axes.points() {
@@ -81,6 +84,7 @@ impl Sweep {
         Ok(Self {
             scenario,
             text,
+            file,
             axes,
             front,
             points,
@@ -120,8 +124,20 @@ impl Sweep {
     /// # Errors
     /// If the scenario cannot be run.
     pub fn campaign(&self, build: &str) -> Result<Campaign, Error> {
-        Campaign::new(self.scenario.clone(), &self.text, build)
+        let mut campaign = Campaign::new(self.scenario.clone(), &self.text, build)?;
+        campaign.set_file(&self.file);
+        Ok(campaign)
     }
+}
+
+/// The scenario of this file or built-in name with circuits from a file, if one is given, and its text.
+fn load(file: &str, circuits: Option<&Path>) -> Result<(Scenario, String), InputError> {
+    let (scenario, text) = Scenario::load_with(file, circuits)?;
+    let text = match circuits {
+        Some(_) => text_with_circuits(&text, file, &scenario)?,
+        None => text,
+    };
+    Ok((scenario, text))
 }
 
 /// Gives all points the same refills.

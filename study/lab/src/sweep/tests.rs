@@ -83,6 +83,42 @@ fn the_same_folder_takes_a_wider_sweep_for_any_number_of_threads() {
 }
 
 #[test]
+fn a_folder_of_other_circuits_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let relay = |number: u32| format!("{number:040X} EU 500000");
+    let file = folder.path().join("published.toml");
+    let text = TEXT.replace("path = [\"relay\", \"relay\"]", "path = \"published\"");
+    let text = text.replace("[[network.relays]]\nname = \"relay\"\ncount = 3\n", "");
+    let text = text.replace(
+        "bucket = { rate = \"1500 kB/s\" }",
+        "source = { circuits = \"none.dat\" }",
+    );
+    std::fs::write(&file, text).unwrap();
+    let campaign = |number: u32| {
+        let circuits = folder.path().join(format!("{number}.dat"));
+        let way = |n: u32| {
+            [n + number, n + number + 10, n + number + 20]
+                .map(relay)
+                .join("\t")
+        };
+        let lines: Vec<_> = (0..4).map(|n| format!("{n}\t{}\n", way(n))).collect();
+        std::fs::write(&circuits, lines.concat()).unwrap();
+        let setting = Setting {
+            chosen: few(),
+            circuits: Some(circuits),
+            ..Setting::default()
+        };
+        let sweep = Sweep::plan(file.to_str().unwrap(), &setting).unwrap();
+        sweep.campaign("test").unwrap()
+    };
+    let out = folder.path().join("out");
+    campaign(1).missing(&out).unwrap();
+    campaign(1).missing(&out).unwrap();
+    let error = campaign(2).missing(&out).unwrap_err().to_string();
+    assert!(error.contains("as it was before it changed"), "{error}");
+}
+
+#[test]
 fn a_picture_has_a_row_for_every_point() {
     let folder = tempfile::tempdir().unwrap();
     let sweep = sweep(folder.path(), few());

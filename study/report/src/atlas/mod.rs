@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::write::write_file;
 pub use model::{Atlas, AtlasEntry, AtlasFound, VerdictCounts};
 
 impl Atlas {
@@ -18,8 +19,6 @@ impl Atlas {
     /// If the file cannot be written.
     pub fn write(&self, dir: &Path) -> Result<PathBuf, Error> {
         fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
-        let path = dir.join("index.html");
-        fs::write(&path, page::render(self)).map_err(Error::io("write", &path))?;
-        Ok(path)
+        write_file(dir, "index.html", &page::render(self))
     }
 }

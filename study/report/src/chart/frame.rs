@@ -216,15 +216,12 @@ fn extent(values: &[f64]) -> (f64, f64) {
 /// The ticks of an axis with their labels.
 fn labels(scale: &Scale, axis: &Axis, count: usize) -> Vec<(f64, String)> {
     let ticks = scale.ticks(count);
-    let decimals = text::tick_decimals(&ticks);
-    let label = |tick: f64| {
-        if axis.log {
-            text::log_tick(tick)
-        } else {
-            text::fixed(tick, decimals)
-        }
+    let labels: Vec<String> = if axis.log {
+        ticks.iter().map(|tick| text::log_tick(*tick)).collect()
+    } else {
+        text::linear_ticks(&ticks)
     };
-    ticks.into_iter().map(|tick| (tick, label(tick))).collect()
+    ticks.into_iter().zip(labels).collect()
 }
 
 /// Where each entry of the legend stands, and how many lines there are.

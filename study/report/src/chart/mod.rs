@@ -42,3 +42,47 @@ pub(crate) fn bounds(chart: &Chart) -> ((f64, f64), (f64, f64)) {
     let frame = Frame::new(chart, file_shape(chart));
     (frame.x.bounds(), frame.y.bounds())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Along, Axis, Mark, Point, Series};
+
+    fn chart(numbers: &[f64], log: bool) -> Chart {
+        let points = numbers.iter().map(|number| Point::new(*number, *number));
+        let series = Series {
+            label: "series".to_owned(),
+            colour: 0,
+            mark: Mark::Line,
+            points: points.collect(),
+        };
+        Chart {
+            id: "chart".to_owned(),
+            title: "Chart".to_owned(),
+            caption: String::new(),
+            x: Axis::new("x", "").log(log),
+            y: Axis::new("y", "").log(log),
+            along: Along::X,
+            wide: false,
+            series: vec![series],
+            references: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_drawn() {
+        let all: [&[f64]; 5] = [
+            &[0.0, 1e60],
+            &[-1e308, 1e308],
+            &[5e-324],
+            &[1e308],
+            &[-1e308],
+        ];
+        for (numbers, log) in all.into_iter().flat_map(|it| [(it, false), (it, true)]) {
+            for shape in [Shape::Half, Shape::Wide, Shape::Narrow] {
+                let svg = render(&chart(numbers, log), shape, Medium::File);
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{numbers:?}");
+            }
+        }
+    }
+}
