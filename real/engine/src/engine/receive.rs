@@ -266,7 +266,7 @@ impl Engine {
             }
         }
         let frame = self.unless_in_setup(link, circuit, frame);
-        if frame.is_none() {
+        if frame.is_none() && known.is_some() {
             self.answer_probe(now, link, circuit);
         }
         frame

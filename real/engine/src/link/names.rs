@@ -1,6 +1,6 @@
 //! The names of circuits on a link.
 
-use hopflow_overlay::Direction;
+use hopflow_overlay::{Direction, FlowId};
 use hopflow_units::CircuitId as Name;
 
 use crate::types::CircuitKey;
@@ -60,9 +60,11 @@ impl Names {
         self.used
     }
 
-    /// The memory that the names take, in bytes.
+    /// The memory that the names take, in bytes, also in the node, which has a table of flows that is as
+    /// long.
     pub(crate) const fn memory(&self) -> u64 {
-        (self.table.capacity() * size_of::<Place>()) as u64
+        let place = size_of::<Place>() + size_of::<Option<FlowId>>();
+        (self.table.capacity() * place) as u64
     }
 
     /// All circuits with their names.
