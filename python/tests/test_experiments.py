@@ -101,9 +101,7 @@ def test_what_was_made_before_stays_claimed(made_by: Callable[..., None], tmp_pa
     assert hopflow.open(tmp_path).values == made.values
 
 
-def test_values_are_not_those_of_a_later_call(
-    made_by: Callable[..., None], tmp_path: Path
-) -> None:
+def test_values_are_not_those_of_a_later_call(made_by: Callable[..., None], tmp_path: Path) -> None:
     made_by(_writes)
     made = hopflow.reproduce(NAME, seeds=3, out=tmp_path)
     later = hopflow.reproduce(NAME, seeds=4, out=tmp_path)
