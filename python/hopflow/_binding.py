@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hopflow._errors import HopflowError
@@ -14,11 +16,13 @@ PROGRAM = "python -m hopflow"
 """How reports name the program."""
 
 
+@functools.cache
 def native() -> Native:
     """The module `hopflow._native`.
 
     Raises:
-        HopflowError: It was not compiled: the package's sources alone are on the path.
+        HopflowError: It was not compiled: the package's sources alone are on the path. Or its file
+            cannot be read.
     """
     try:
         module: Native = importlib.import_module("hopflow._native")  # type: ignore[assignment]
@@ -27,4 +31,6 @@ def native() -> Native:
             f"the compiled part of hopflow is missing ({error}); "
             "`pip install .` in hopflow's source builds it"
         ) from error
+    # An installation may replace the file at any time, and runs are of the code that is loaded.
+    module.build(Path(module.__file__))
     return module

@@ -116,7 +116,7 @@ fn start(
     if options.metrics {
         let nodes = testbed.metrics().iter();
         let nodes: Vec<_> = nodes.map(|(name, at)| format!("{name}={at}")).collect();
-        anstream::eprintln!("hopflow live --metrics {}", nodes.join(","));
+        progress::tell(&format!("hopflow live --metrics {}", nodes.join(",")));
     }
     Ok(testbed)
 }
@@ -142,7 +142,7 @@ fn stay(testbed: Testbed, as_json: bool) -> Result<(), Failure> {
          curl --socks5-hostname {socks} http://{server}/50000000 --output /dev/null\n"
     );
     if as_json {
-        anstream::eprint!("{hint}");
+        progress::tell(hint.trim_end());
     } else {
         show::print(&hint)?;
     }

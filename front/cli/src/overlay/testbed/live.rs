@@ -43,7 +43,8 @@ impl Live {
 
     /// Prints a line beside the figures.
     pub(crate) fn warn(&self, line: &str) {
-        self.bar.suspend(|| anstream::eprintln!("warning: {line}"));
+        self.bar
+            .suspend(|| progress::tell(&format!("warning: {line}")));
     }
 
     fn print_line(&self, snapshot: &Snapshot) {
@@ -53,12 +54,12 @@ impl Live {
         }
         self.printed.store(now.as_nanos(), Ordering::Relaxed);
         let relays: Vec<_> = snapshot.relays.iter().map(relay).collect();
-        anstream::eprintln!(
+        progress::tell(&format!(
             "{} s: {}; {}",
             now.as_secs_f64().round(),
             progress_of(snapshot),
             relays.join("; ")
-        );
+        ));
     }
 }
 
