@@ -172,8 +172,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::bad_input(format!("{} cannot be written: {error}", to.display()));
     let folder = to.parent().unwrap_or(to);
     fs::create_dir_all(folder).map_err(failed)?;
-    fs::copy(from, to).map_err(failed)?;
-    Ok(())
+    let text = fs::read_to_string(from).map_err(failed)?;
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    Ok(Folder::open(folder).write_extra(&name, &text)?)
 }
 
 /// Writes the page of an experiment from its values alone.

@@ -37,7 +37,7 @@ pub fn simulated() -> Vec<&'static str> {
 }
 
 /// The runs that an experiment's folder lacks, as far as they are known: when they are made, its
-/// values may ask for more networks.
+/// values may ask for more networks. What the experiment does not use of the order is left out here.
 ///
 /// With none left, [`reproduce`](crate::reproduce) finds all that it needs.
 ///
@@ -46,7 +46,7 @@ pub fn simulated() -> Vec<&'static str> {
 pub fn lacking(id: &str, runner: &Runner) -> Result<Lacking, Failure> {
     let experiment = find(id)?;
     let folder = folder(runner)?;
-    let mut setting = setting(runner.order);
+    let mut setting = setting(runner.order).fitting(experiment);
     loop {
         let (reproduction, campaign) =
             Reproduction::plan(experiment, &setting, &runner.caller.build()?)?;
@@ -86,7 +86,9 @@ pub fn make_lacking(
 ) -> Result<Vec<MadeRun>, Failure> {
     let folder = folder(runner)?;
     let build = runner.caller.build()?;
-    let (_, campaign) = Reproduction::plan(find(id)?, &setting(runner.order), &build)?;
+    let experiment = find(id)?;
+    let setting = setting(runner.order).fitting(experiment);
+    let (_, campaign) = Reproduction::plan(experiment, &setting, &build)?;
     let threads = runner.order.threads.map_or(1, Into::into);
     let make = |name: String| match campaign.make_one(&name, &folder, threads, runner.monitor) {
         Ok(run) => Ok(MadeRun {

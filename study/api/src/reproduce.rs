@@ -58,6 +58,8 @@ pub(crate) fn make(
         let (reproduction, campaign) = planned;
         let folder = folder.get_or_insert_with(|| campaign.default_folder(Path::new(RESULTS)));
         let finished = runner.campaign(campaign, folder)?;
+        // If what follows fails, nothing is taken for the values of this call.
+        Folder::open(&finished.folder).remove_values()?;
         let values = reproduction.evaluate(&finished)?;
         match reproduction
             .networks_wanted(&values)

@@ -249,6 +249,20 @@ impl Folder {
         replace_file(&path, &text)
     }
 
+    /// Takes `values.csv` away, if there is one: what it says is of earlier runs.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn remove_values(&self) -> Result<(), Error> {
+        let path = self.path.join(VALUES);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Reads `values.csv`.
     ///
     /// # Errors
