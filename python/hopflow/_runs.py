@@ -183,7 +183,7 @@ def reproduce(
         epochs=epochs,
     )
     experiments.make(experiment, options)
-    return Results.of_now(folder)
+    return Results.of_now(folder, has_runs=False)
 
 
 def open(folder: str | os.PathLike[str]) -> Results:

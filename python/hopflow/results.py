@@ -40,11 +40,15 @@ class Results:
     _values: str | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of_now(cls, folder: Path) -> Results:
-        """The results that a folder holds now: they are not taken for others if it is run again."""
+    def of_now(cls, folder: Path, *, has_runs: bool = True) -> Results:
+        """The results that a folder holds now: they are not taken for others if it is run again.
+
+        Args:
+            folder: Where they are.
+            has_runs: Whether they are of runs, and not of an experiment that is made in Python.
+        """
         found = cls(folder)
-        is_of_python = claimed_for(found.folder) is not None
-        runs = None if is_of_python else _runs_in(found.manifest)
+        runs = _runs_in(found.manifest) if has_runs else None
         return cls(folder, runs, _hash_of(found.folder / _VALUES))
 
     def __post_init__(self) -> None:
