@@ -12,7 +12,7 @@ pub(crate) use legs::{Legs, LinkedSet};
 pub(crate) use proofs::Proofs;
 pub(crate) use resequencer::{Offer, Resequencer};
 pub(crate) use stream::Stream;
-pub(crate) use streams::Streams;
+pub(crate) use streams::{StreamWindow, Streams};
 
 use hopflow_units::{Bytes, Instant, StreamId};
 use hopflow_wire::Payload;
@@ -173,7 +173,7 @@ impl Edge {
     ) -> Option<u32> {
         self.take_turn(|edge, place| {
             let stream = streams.get(place).filter(|stream| stream.has_work())?;
-            let open = streams.gates[place as usize].is_open(now);
+            let open = streams.windows[place as usize].gate.is_open(now);
             Some(open && stream.is_open_to(circuit) && !edge.legs.leave(stream))
         })
     }
@@ -184,7 +184,9 @@ impl Edge {
         now: Instant,
         streams: &Streams<P>,
     ) -> Option<Instant> {
-        let gates = self.offering().map(|place| &streams.gates[place as usize]);
+        let gates = self
+            .offering()
+            .map(|place| &streams.windows[place as usize].gate);
         gates.filter_map(|gate| gate.waits_until(now)).min()
     }
 
@@ -192,7 +194,8 @@ impl Edge {
     pub(crate) fn lacks_window<P: Payload>(&self, streams: &Streams<P>) -> bool {
         self.streams.iter().any(|&(_, place)| {
             let waits = |stream: &Stream<P>| !stream.pending().is_zero();
-            !streams.gates[place as usize].has_room() && streams.get(place).is_some_and(waits)
+            !streams.windows[place as usize].gate.has_room()
+                && streams.get(place).is_some_and(waits)
         })
     }
 

@@ -5,21 +5,30 @@ use hopflow_wire::Payload;
 
 use super::Stream;
 use crate::slots::Slots;
-use crate::{Gate, StreamHandle, StreamView};
+use crate::{Acknowledger, Gate, StreamHandle, StreamView};
 
 /// The table of streams.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams<P: Payload> {
     table: Slots<Stream<P>>,
     /// Windows of the streams, next to them so that layers can borrow these alone.
-    pub(crate) gates: Vec<Gate>,
+    pub(crate) windows: Vec<StreamWindow>,
+}
+
+/// A stream's window, whichever of its circuits carry its cells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StreamWindow {
+    /// Lets data be packaged into cells.
+    pub(crate) gate: Gate,
+    /// Counts the cells that the application took.
+    pub(crate) delivered: Acknowledger,
 }
 
 impl<P: Payload> Default for Streams<P> {
     fn default() -> Self {
         Self {
             table: Slots::default(),
-            gates: Vec::new(),
+            windows: Vec::new(),
         }
     }
 }
@@ -28,8 +37,11 @@ impl<P: Payload> Streams<P> {
     pub(crate) fn insert(&mut self, stream: Stream<P>, gate: Gate) -> StreamHandle {
         let id = self.table.insert(stream);
         let places = self.table.places() as usize;
-        self.gates.resize_with(places, Gate::default);
-        self.gates[id.index as usize] = gate;
+        self.windows.resize_with(places, StreamWindow::default);
+        self.windows[id.index as usize] = StreamWindow {
+            gate,
+            delivered: Acknowledger::default(),
+        };
         StreamHandle(id)
     }
 

@@ -9,7 +9,8 @@ use hopflow_wire::{RelayCommand, RelayHeader};
 
 use super::{HopReport, Info};
 use crate::circuit::QueueView;
-use crate::{ConfigError, EndPlan, Gate, Site, Violation};
+use crate::edge::StreamWindow;
+use crate::{ConfigError, EndPlan, Gate, SendmeWindow, Site, Violation};
 
 /// How much data a circuit's source may have under way: the parameters, shared by all circuits.
 ///
@@ -82,8 +83,6 @@ pub enum EndSignal<'a> {
     Command(&'a RelayHeader),
     /// At the source, the hop control reports what happened on the first hop.
     Hop(HopReport),
-    /// A stream ends. Its name may be given to another one.
-    StreamClosed(StreamId),
 }
 
 /// The gates of a circuit's source.
@@ -122,7 +121,7 @@ pub struct EndCx<'a> {
     pub load: u64,
     /// The circuit's streams with their places, in the order of their names.
     pub(crate) streams: &'a [(StreamId, u32)],
-    pub(crate) stream_gates: &'a mut [Gate],
+    pub(crate) stream_windows: &'a mut [StreamWindow],
     pub(crate) commands: &'a mut Vec<RelayHeader>,
     pub(crate) jumped: &'a mut bool,
 }
@@ -130,9 +129,20 @@ pub struct EndCx<'a> {
 impl EndCx<'_> {
     /// The gate of one stream; `None` if there is no such stream.
     pub fn stream_gate(&mut self, stream: StreamId) -> Option<&mut Gate> {
+        Some(&mut self.stream_window(stream)?.gate)
+    }
+
+    fn stream_window(&mut self, stream: StreamId) -> Option<&mut StreamWindow> {
         let found = self.streams.binary_search_by_key(&stream, |(id, _)| *id);
         let (_, place) = self.streams[found.ok()?];
-        self.stream_gates.get_mut(place as usize)
+        self.stream_windows.get_mut(place as usize)
+    }
+
+    /// Counts a cell that was delivered of a stream, over all circuits of the stream; true if a SENDME
+    /// about the stream is due now.
+    pub fn count_delivered(&mut self, stream: StreamId, window: &SendmeWindow) -> bool {
+        let found = self.stream_window(stream);
+        found.is_some_and(|found| found.delivered.on_delivered(window))
     }
 
     /// Releases cells from the gate of a stream, or from that of the circuit, which is stream 0.

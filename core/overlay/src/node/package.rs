@@ -242,7 +242,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
         }
         edge.gate.pass(now);
         edge.filled = low < high && flow.waiting() >= high;
-        self.streams.gates[place as usize].pass(now);
+        self.streams.windows[place as usize].gate.pass(now);
         self.on_end(EndSignal::Packaged)?;
         Ok(None)
     }

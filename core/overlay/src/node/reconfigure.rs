@@ -36,8 +36,8 @@ impl<H: HopControl, P: Payload> Node<H, P> {
         for circuit in self.circuits.iter_mut() {
             self.layers.reopen(circuit);
         }
-        for gate in &mut self.streams.gates {
-            self.layers.end.open_stream(gate);
+        for window in &mut self.streams.windows {
+            self.layers.end.open_stream(&mut window.gate);
         }
         for circuit in 0..self.circuits.places() {
             for direction in [Direction::Forward, Direction::Backward] {

@@ -11,8 +11,8 @@ use crate::edge::{Edge, LinkedSet, Stream};
 use crate::repair::Repairing;
 use crate::site::Port;
 use crate::{
-    CircuitHandle, CircuitSpec, Direction, EndGates, EndSignal, Event, FlowId, Gate, Gates,
-    HopControl, HopSpec, LegUse, Plan, Role, Site, StreamHandle, StreamSpec, Violation,
+    CircuitHandle, CircuitSpec, Direction, EndGates, Event, FlowId, Gate, Gates, HopControl,
+    HopSpec, LegUse, Plan, Role, Site, StreamHandle, StreamSpec, Violation,
 };
 
 /// Streams that this end opens on one circuit at most; far ends take twice as many.
@@ -262,17 +262,12 @@ impl<H: HopControl, P: Payload> Node<H, P> {
             return false;
         };
         for &leg in &state.legs {
-            let Some(mut visit) = self.visit(now, leg) else {
+            let Some(visit) = self.visit(now, leg) else {
                 continue;
             };
             let source = visit.circuit.source();
             if let Some(edge) = &mut visit.circuit.edge {
                 edge.end_stream(state.id);
-            }
-            // The control forgets what it counted, which cannot break the protocol; what it meant
-            // to send before it failed is nobody else's.
-            if visit.on_end(EndSignal::StreamClosed(state.id)).is_err() {
-                visit.outbox.commands.clear();
             }
             let sink = source.map(|source| FlowId::new(leg, source.reverse()));
             self.outbox.deliverable.extend(sink);

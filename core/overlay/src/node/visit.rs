@@ -150,7 +150,7 @@ impl<H: HopControl, P: Payload> Visit<'_, H, P> {
             queue: flow.queue.view(),
             load: self.hop.load(&flow.state, self.now),
             streams: parts.streams,
-            stream_gates: &mut self.streams.gates,
+            stream_windows: &mut self.streams.windows,
             commands: &mut self.outbox.commands,
             jumped: &mut jumped,
         };

@@ -4,8 +4,6 @@
 //!
 //! What leaks: relays can count SENDMEs by the rhythm of reverse cells.
 
-use std::collections::BTreeMap;
-
 use hopflow_overlay::{
     Acknowledger, ConfigError, EndControl, EndCx, EndGates, EndPlan, EndSignal, EndState, Features,
     Gate, Info, SendmeWindow, Site, Violation,
@@ -51,9 +49,8 @@ struct Windows {
 #[derive(Clone, Debug)]
 struct State {
     windows: Windows,
-    /// What it delivered.
+    /// What it delivered of the circuit. The streams count their own.
     circuit: Acknowledger,
-    streams: BTreeMap<StreamId, Acknowledger>,
 }
 
 impl Default for FixedWindows {
@@ -137,7 +134,6 @@ impl EndControl for FixedWindows {
         Some(Box::new(State {
             windows,
             circuit: Acknowledger::default(),
-            streams: BTreeMap::new(),
         }))
     }
 
@@ -175,7 +171,6 @@ impl EndState for State {
             EndSignal::Dequeued(_) => self.on_dequeued(cx),
             EndSignal::Delivered(stream) => self.on_delivered(cx, stream),
             EndSignal::Command(header) => return self.on_command(cx, header),
-            EndSignal::StreamClosed(stream) => drop(self.streams.remove(&stream)),
             EndSignal::Packaged | EndSignal::Departed | EndSignal::Hop(_) => {}
         }
         Ok(())
@@ -190,12 +185,9 @@ impl State {
         }
     }
 
-    fn on_delivered(&mut self, cx: &mut EndCx<'_>, stream: StreamId) {
-        let Some(window) = self.windows.stream else {
-            return;
-        };
-        let acknowledger = self.streams.entry(stream).or_default();
-        if acknowledger.on_delivered(&window) {
+    fn on_delivered(&self, cx: &mut EndCx<'_>, stream: StreamId) {
+        let window = self.windows.stream.as_ref();
+        if window.is_some_and(|window| cx.count_delivered(stream, window)) {
             cx.send(RelayCommand::Sendme, stream);
         }
     }

@@ -1,4 +1,4 @@
-//! Vegas over several circuits: Conflux's choice of a leg.
+//! Streams over several circuits: the choice of a leg as in Conflux, and windows.
 
 use hopflow_overlay::{Direction, Factory};
 use hopflow_testkit::{Chain, CircuitNo, Counted, End, Manner, Medium, StreamNo};
@@ -71,4 +71,21 @@ fn a_client_waits_for_its_fastest_leg() {
     let factory = tor_vegas();
     let [fast, slow] = cells_of(&mut two_legs(factory.as_ref()), End::Client, 2_000_000);
     assert!(fast > 3900, "{fast}, {slow}");
+}
+
+#[test]
+fn a_streams_window_counts_its_cells_whichever_circuits_bring_them() {
+    let options =
+        "circuit-window = 1000\nstream-window = 50\nstream-increment = 50\nsource-queue = 2";
+    let options = options.parse().expect("they are options");
+    let factory: Box<dyn Factory<Counted>> =
+        hopflow_transports::build("vanilla", &options).expect("it is a preset");
+    let mut chain = Chain::new(factory.as_ref(), 4, Manner::WireTrue, 1)
+        .with_medium(Medium::delay(FAST).with_buffer(Bytes::new(30_000)));
+    let legs = [chain.circuit(&[0, 1, 3]), chain.circuit(&[0, 2, 3])];
+    let stream = chain.stream(&legs);
+    for end in [End::Client, End::Exit] {
+        chain.write(stream, end, Bytes::new(400_000));
+    }
+    assert!(chain.run_to_arrival(Duration::from_secs(60)), "it hangs");
 }

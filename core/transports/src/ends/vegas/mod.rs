@@ -122,7 +122,7 @@ impl EndState for State {
             EndSignal::Departed => self.blocked &= cx.queue.unsent > self.config.blocked.1,
             EndSignal::Dequeued(_) => self.on_dequeued(cx),
             EndSignal::Command(header) => return self.on_command(cx, header),
-            EndSignal::Delivered(_) | EndSignal::Hop(_) | EndSignal::StreamClosed(_) => {}
+            EndSignal::Delivered(_) | EndSignal::Hop(_) => {}
         }
         Ok(())
     }
