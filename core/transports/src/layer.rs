@@ -72,6 +72,10 @@ pub trait LayerOptions: Serialize + DeserializeOwned + JsonSchema + Default {
     }
 }
 
+/// The largest number of cells in options of which others are made: sums of such numbers are numbers
+/// of TOML, too.
+pub(crate) const MOST_CELLS: u64 = 1_000_000_000;
+
 /// The options of a layer that has none.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NoOptions {}

@@ -106,6 +106,9 @@ enum AlgorithmName {
     Bbr,
 }
 
+/// The options that some schedulers alone have.
+pub(crate) const SCHEDULER_KEYS: [&str; 2] = ["half-life", "kist-interval"];
+
 /// Bytes of a cell's data: what TCP takes a segment for.
 const CELL: u64 = CELL_DATA as u64;
 

@@ -16,6 +16,7 @@ use crate::hops::{
     Credit, DelayWindow, Joint, LoadReport, MarkReport, NoHopControl, PredictedRates, WaitReport,
 };
 use crate::layer::LayerOptions;
+use crate::link::SCHEDULER_KEYS;
 use crate::paths::Switching;
 use crate::presets::{PRESETS, Preset};
 use crate::read::{Reader, unknown};
@@ -167,7 +168,7 @@ pub(crate) fn choose(
     hops: &[HopLayer],
 ) -> Result<(usize, Chosen), ConfigError> {
     let (family, ends, paths) = (preset.family, ends(), paths());
-    let mut reader = Reader::new([preset.own_options(), options.clone()]);
+    let mut reader = Reader::new([preset.options_under(options), options.clone()]);
     let mut choice: LayerChoice = reader.read()?;
     let hop = place(
         "hop-control",
@@ -214,6 +215,19 @@ impl Preset {
     pub(crate) fn own_options(&self) -> Table {
         let options = self.options.parse();
         options.expect("the presets' options are TOML, as tests check")
+    }
+
+    /// The options that the preset sets, where a user sets `given`: what belongs to the preset's own
+    /// scheduler is left out if the user chooses another one.
+    fn options_under(&self, given: &Table) -> Table {
+        let mut own = self.own_options();
+        if given
+            .get("scheduler")
+            .is_some_and(|one| own.get("scheduler") != Some(one))
+        {
+            own.retain(|key, _| !SCHEDULER_KEYS.contains(&key));
+        }
+        own
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct RuleOptions {
     /// 3.4), or `alpha` if that is more.
     #[schemars(range(min = 1))]
     pub(crate) beta: Option<Cells>,
-    /// The first window, in cells.
+    /// The first window, in cells, at least `smallest-window`.
     #[schemars(range(min = 1))]
     pub(crate) initial_window: Option<Cells>,
     /// The smallest window, in cells.
@@ -70,13 +70,15 @@ impl Default for RuleOptions {
 }
 
 impl RuleOptions {
-    /// The rule, whose first window is `initial` cells unless the options say otherwise.
+    /// The rule, whose first window is `initial` cells, or the smallest window if that is more,
+    /// unless the options say otherwise.
     pub(crate) fn rule(&self, initial: Cells) -> Rule {
+        let floor = self.smallest_window.unwrap_or(Cells::new(1));
         Rule {
             alpha: self.alpha,
             beta: self.beta.unwrap_or(Cells::new(4).max(self.alpha)),
-            initial: self.initial_window.unwrap_or(initial),
-            floor: self.smallest_window.unwrap_or(Cells::new(1)),
+            initial: self.initial_window.unwrap_or(initial.max(floor)),
+            floor,
             growth: self.growth,
         }
     }
@@ -84,13 +86,22 @@ impl RuleOptions {
     /// Fills in what is left open, where the first window is `initial` cells by default.
     ///
     /// # Errors
-    /// If the window would grow and shrink at once.
+    /// If the window would grow and shrink at once, or begin below the smallest.
     pub(crate) fn settle(&mut self, initial: Cells) -> Result<(), ConfigError> {
         let rule = self.rule(initial);
         if rule.beta < rule.alpha {
             let least = rule.alpha.get();
             let allowed = format!("a whole number of cells, at least {least}");
             return Err(ConfigError::new("beta", rule.beta.get(), allowed));
+        }
+        if rule.initial < rule.floor {
+            let least = rule.floor.get();
+            let allowed = format!("a whole number of cells, at least {least}, the smallest window");
+            return Err(ConfigError::new(
+                "initial-window",
+                rule.initial.get(),
+                allowed,
+            ));
         }
         self.beta = Some(rule.beta);
         self.initial_window = Some(rule.initial);

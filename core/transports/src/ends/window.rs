@@ -14,18 +14,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shared::{BOTH_ENDS, EVERY_CELL_ARRIVES, former, settle_source_queue, state_of};
-use crate::layer::{Around, LayerOptions};
+use crate::layer::{Around, LayerOptions, MOST_CELLS};
 
 /// Fixed windows.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct FixedWindows {
     /// Cells that a circuit may have under way; 0: no limit.
+    #[schemars(range(max = MOST_CELLS))]
     circuit_window: Cells,
     /// Cells of a circuit that one SENDME acknowledges, at most the window.
     #[schemars(range(min = 1))]
     circuit_increment: Cells,
     /// Cells that a stream may have under way; 0: no limit.
+    #[schemars(range(max = MOST_CELLS))]
     stream_window: Cells,
     /// Cells of a stream that one SENDME acknowledges, at most the window.
     #[schemars(range(min = 1))]
@@ -76,8 +78,11 @@ impl LayerOptions for FixedWindows {
         };
         settle_source_queue(&mut self.source_queue, around)?;
         if !around.hops_control {
-            // The most cells that one stream may have under way.
-            around.need_queue(limit.start, Cells::ZERO);
+            // The most cells that one stream may have under way, and the SENDMEs about as many of the
+            // other direction.
+            let lots = |window: SendmeWindow| limit.start.get() / window.increment.get();
+            let sendmes: u64 = [circuit, stream].into_iter().flatten().map(lots).sum();
+            around.need_queue(limit.start, limit.start + Cells::new(sendmes));
         }
         Ok(())
     }

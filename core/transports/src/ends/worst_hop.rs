@@ -85,10 +85,10 @@ impl LayerOptions for WorstHopWindow {
     fn settle(&mut self, around: &mut Around) -> Result<(), ConfigError> {
         let least = self.least();
         let floor = *self.rule.smallest_window.get_or_insert(least);
-        self.rule.settle(self.initial(floor))?;
-        let initial = self.rule().initial;
         check_window("smallest-window", floor, least)?;
+        let initial = self.rule.rule(self.initial()).initial;
         check_window("initial-window", initial, least)?;
+        self.rule.settle(self.initial())?;
         // A window may be as small as its floor, which the successor must be able to queue.
         let least = match self.window_counts {
             Counts::FirstHop => Cells::new(1),
@@ -109,17 +109,17 @@ impl WorstHopWindow {
         }
     }
 
-    /// The first window, unless the options say otherwise, where `floor` is the smallest.
-    fn initial(&self, floor: Cells) -> Cells {
+    /// The first window, unless the smallest is more or the options say otherwise.
+    const fn initial(&self) -> Cells {
         match self.window_counts {
             Counts::FirstHop => Cells::new(2),
-            Counts::EndToEnd => Cells::new(10).max(floor),
+            Counts::EndToEnd => Cells::new(10),
         }
     }
 
     /// The rule, once the options are settled.
     fn rule(&self) -> Rule {
-        self.rule.rule(self.initial(self.least()))
+        self.rule.rule(self.initial())
     }
 
     fn acknowledges(&self) -> bool {

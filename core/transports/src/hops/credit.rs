@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shared::ignore;
-use crate::layer::{Around, LayerOptions};
+use crate::layer::{Around, LayerOptions, MOST_CELLS};
 
 /// N23 at one node.
 #[derive(Clone, Debug)]
@@ -29,9 +29,10 @@ pub(crate) struct Credit(CreditConfig);
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct CreditConfig {
     /// Cells from one report to the next (N23's N2).
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MOST_CELLS))]
     n2: Cells,
     /// Cells that may be under way besides (N3).
+    #[schemars(range(max = MOST_CELLS))]
     n3: Cells,
     /// Who needs credit.
     enforce: Enforce,

@@ -92,6 +92,37 @@ fn every_transport_takes_a_scheduler() {
 }
 
 #[test]
+fn the_half_life_of_a_preset_is_that_of_its_own_scheduler() {
+    let order = |scheduler: &str, preset: &str| {
+        plan(preset, scheduler).map(|plan| plan.link.scheduler.order)
+    };
+    let ewma = |secs| Order::Ewma {
+        half_life: Duration::from_secs(secs),
+    };
+    for preset in presets() {
+        let name = preset.name;
+        let turns = order("scheduler = \"round-robin\"", name).unwrap();
+        assert!(!matches!(turns, Order::Ewma { .. }), "{name}");
+        let own = if name == "joint" { 1 } else { 30 };
+        assert_eq!(
+            order("scheduler = \"ewma\"", name).unwrap(),
+            ewma(own),
+            "{name}"
+        );
+        match order("scheduler = \"kist\"", name) {
+            Ok(order) => assert_eq!(order, ewma(30), "{name}"),
+            Err(error) => assert!(
+                error.to_string().starts_with("`scheduler` is kist"),
+                "{error}"
+            ),
+        }
+    }
+    let both = "scheduler = \"round-robin\"\nhalf-life = \"2 s\"";
+    let error = order(both, "joint").unwrap_err().to_string();
+    assert!(error.contains("`half-life`"), "{error}");
+}
+
+#[test]
 fn kist_is_for_tcp() {
     let kist = "scheduler = \"kist\"";
     assert_eq!(

@@ -1,12 +1,14 @@
 //! Whatever options are accepted, nodes live with them.
 
 use hopflow_overlay::{
-    Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Tick, Violation,
+    BucketConfig, Gates, HopControl, HopCx, HopPlan, HopSignal, Info, NodeEnv, Site, Tick,
+    Violation,
 };
 use hopflow_testkit::{Chain, Counted, End, Manner};
-use hopflow_transports::{NoOptions, build, register_hop};
-use hopflow_units::{Bytes, Duration};
-use toml::Table;
+use hopflow_transports::{NoOptions, build, options_of, presets, register_hop};
+use hopflow_units::{Bytes, Duration, Rate};
+use serde_json::Value as Json;
+use toml::{Table, Value};
 
 fn completes(preset: &str, options: &str) {
     let options: Table = options.parse().expect("it is TOML");
@@ -15,6 +17,29 @@ fn completes(preset: &str, options: &str) {
     let circuit = chain.circuit(&[0, 1, 2]);
     let stream = chain.stream(&[circuit]);
     chain.write(stream, End::Exit, Bytes::new(30_000));
+    assert!(
+        chain.run_to_arrival(Duration::from_secs(600)),
+        "{preset} with {options} hangs"
+    );
+}
+
+/// Sends more than any window both ways through a relay of 300 kB/s, before which windows wait.
+fn completes_before_a_narrow_relay(preset: &str, options: &str) {
+    let table: Table = options.parse().expect("it is TOML");
+    let factory = build::<Counted>(preset, &table).expect("they are allowed");
+    let mut chain = Chain::new(factory.as_ref(), 2, Manner::WireTrue, 1);
+    let bucket = BucketConfig {
+        rate: Rate::from_kilobytes_per_sec(300),
+        depth: Bytes::new(60_000),
+        interval: Duration::from_millis(100),
+        phase: Duration::ZERO,
+    };
+    let narrow = chain.add_node(Some(bucket));
+    let circuit = chain.circuit(&[0, narrow, 1]);
+    let stream = chain.stream(&[circuit]);
+    for end in [End::Client, End::Exit] {
+        chain.write(stream, end, Bytes::new(3_500_000));
+    }
     assert!(
         chain.run_to_arrival(Duration::from_secs(600)),
         "{preset} with {options} hangs"
@@ -220,4 +245,94 @@ fn a_threshold_of_slow_start_is_refused_with_bbr_which_has_none() {
         assert!(error.contains(part), "{part}: {error}");
     }
     completes("udp-or", &format!("{bbr} = \"0 B\""));
+}
+
+#[test]
+fn queues_hold_the_windows_that_were_asked_for() {
+    let wide = "circuit-window = 5000\nstream-window = 0";
+    for (preset, options) in [
+        ("vanilla", wide),
+        ("vanilla", "circuit-window = 0\nstream-window = 3000"),
+        ("pctcp", "circuit-window = 3000\nstream-window = 0"),
+        ("switching", wide),
+        ("tor-vegas", "vegas-initial = 5000"),
+        ("tor-vegas", "queue-limit = 786"),
+        ("n23", "n2 = 20\nn3 = 4000"),
+    ] {
+        completes_before_a_narrow_relay(preset, options);
+    }
+    completes("predictor", "queue-target = 100000");
+}
+
+#[test]
+fn a_queue_shorter_than_what_may_wait_is_refused() {
+    for (preset, options, least) in [
+        ("vanilla", "circuit-window = 5000", 5000),
+        ("tor-vegas", "", 786),
+        ("tor-vegas", "vegas-initial = 3000", 3000),
+        ("tor-vegas", "vegas-max = 500", 500),
+        ("predictor", "queue-target = 100000", 100_000),
+    ] {
+        let given = least - 1;
+        let error = refusal(preset, &format!("{options}\nqueue-limit = {given}"));
+        let expected = format!(
+            "`queue-limit` is {given}; allowed is a whole number of cells, at least {least}"
+        );
+        assert!(error.starts_with(&expected), "{error}");
+        let options = format!("{options}\nqueue-limit = {least}").parse().unwrap();
+        build::<Counted>(preset, &options).expect("they are allowed");
+    }
+}
+
+#[test]
+fn no_number_is_too_large_for_what_is_made_of_it() {
+    for preset in presets() {
+        for (key, schema) in options_of(preset) {
+            if schema.get("type").and_then(Json::as_str) == Some("integer") {
+                let options = Table::from_iter([(key, Value::Integer(i64::MAX - 7))]);
+                if let Err(error) = build::<Counted>(preset.name, &options) {
+                    let error = error.to_string();
+                    assert!(error.contains("9223372036854775800"), "{error}");
+                }
+            }
+        }
+    }
+    for key in ["n2", "n3"] {
+        let error = refusal("n23", &format!("{key} = 9223372036854775800"));
+        assert!(
+            error.starts_with(&format!("`{key}` is 9223372036854775800; ")),
+            "{error}"
+        );
+        let most = format!("{key} = 1000000000");
+        build::<Counted>("n23", &most.parse().unwrap()).expect("it is allowed");
+    }
+}
+
+#[test]
+fn no_first_window_is_below_the_smallest() {
+    let first_hop = "window-counts = \"first-hop\"\n";
+    for (preset, more) in [
+        ("backtap", ""),
+        ("joint", ""),
+        ("marut", ""),
+        ("marut", first_hop),
+    ] {
+        let smallest = format!("{more}smallest-window = 64");
+        let factory = build::<Counted>(preset, &smallest.parse().unwrap()).unwrap();
+        let shown = factory.describe();
+        assert!(shown.contains("initial-window = 64"), "{preset}: {shown}");
+        completes(preset, &smallest);
+        let error = refusal(preset, &format!("{smallest}\ninitial-window = 63"));
+        let expected = "`initial-window` is 63; allowed is a whole number of cells, at least 64";
+        assert!(error.starts_with(expected), "{preset}: {error}");
+    }
+}
+
+#[test]
+fn relays_do_not_sample_their_output_buffers_without_end() {
+    let error = refusal("switching", "switch-interval = \"1 ns\"");
+    for part in ["switch-interval", "1 ns", "a time of 1 ms or more"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    completes("switching", "switch-interval = \"1 ms\"");
 }

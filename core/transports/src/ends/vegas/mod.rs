@@ -47,7 +47,8 @@ impl LayerOptions for VegasControl {
         settle_source_queue(&mut self.source_queue, around)?;
         if let Some(high) = self.source_queue {
             self.config.blocked = (high, BLOCKED.1.min(high - Cells::new(1)));
-            around.need_queue(BLOCKED.0, Cells::ZERO);
+            let queue = self.config.queue().max(BLOCKED.0);
+            around.need_queue(queue, queue);
         }
         Ok(())
     }

@@ -36,11 +36,13 @@ pub(super) struct VegasConfig {
     #[serde(rename = "vegas-increment")]
     #[schemars(range(min = 2, max = 254))]
     pub(super) increment: u64,
-    /// The first window, in cells, from `vegas-increment` to `vegas-max` (`cc_cwnd_init`).
+    /// The first window, in cells, 31 to 10 000 and from `vegas-increment` to `vegas-max`
+    /// (`cc_cwnd_init`).
     #[serde(rename = "vegas-initial")]
     #[schemars(range(min = 31, max = 10_000))]
     pub(super) initial: u64,
-    /// The smallest window, in cells, from `vegas-increment` to `vegas-max` (`cc_cwnd_min`).
+    /// The smallest window, in cells, 31 to 1000 and from `vegas-increment` to `vegas-max`
+    /// (`cc_cwnd_min`).
     #[serde(rename = "vegas-min")]
     #[schemars(range(min = 31, max = 1000))]
     pub(super) min: u64,
@@ -191,6 +193,16 @@ impl VegasConfig {
             }
         }
         Ok(())
+    }
+
+    /// Cells that a node queues of a circuit that is alone on a path of constant rate. Slow start ends
+    /// a round trip after `gamma` cells wait, in which the window doubles up to `start_cap` and grows
+    /// little above; the first and the smallest window are sent whatever waits. Where circuits
+    /// share a connection that stalls, more may wait: up to the whole window.
+    pub(super) fn queue(&self) -> Cells {
+        let started = self.gamma + self.start_cap.min(self.start_max);
+        let waiting = started.max(self.beta).max(self.initial).max(self.min);
+        Cells::new(waiting.min(self.max))
     }
 
     /// What one SENDME stands for.

@@ -232,7 +232,7 @@ impl LayerOptions for RatesOptions {
         self.r_max = Some(problem.r_max);
         self.pin = Some(problem.pin as u32);
         let most = Cells::new(1).max(Cells::new(self.queue_target as u64));
-        around.need_queue(most, Cells::ZERO);
+        around.need_queue(most, most);
         self.queue_limit = Some(around.queue_limit(self.queue_limit)?);
         self.carrier = around.carrier;
         Ok(())

@@ -1,7 +1,7 @@
 //! Parameters of circuit switching.
 
 use hopflow_overlay::{ConfigError, Multiplexing};
-use hopflow_units::{Bytes, Interval};
+use hopflow_units::{Bytes, Duration, Interval};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,11 +12,14 @@ use crate::layer::{Around, LayerOptions};
 /// Bytes of a cell in an output buffer (tor-spec, section 3).
 const CELL: u64 = 512;
 
+/// The shortest time between samples: each is work for every relay, whatever it carries.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(1);
+
 /// Circuit switching.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct Switching {
-    /// Time between samples of the output buffers.
+    /// Time between samples of the output buffers, 1 ms or more.
     switch_interval: Interval,
     /// Weight of the old value in the moving average of a circuit's share of the output buffer
     /// (eq. 1).
@@ -61,6 +64,14 @@ impl LayerOptions for Switching {
             return Err(ConfigError::new(
                 "output-buffer",
                 self.output_buffer,
+                allowed,
+            ));
+        }
+        if self.switch_interval.get() < SHORTEST_INTERVAL {
+            let allowed = format!("a time of {SHORTEST_INTERVAL} or more");
+            return Err(ConfigError::new(
+                "switch-interval",
+                self.switch_interval,
                 allowed,
             ));
         }
