@@ -131,6 +131,14 @@ impl Model {
         self.manners.contains_key(&class)
     }
 
+    /// Whether users of this class visit pages with objects; others fetch files, one after another.
+    ///
+    /// # Panics
+    /// If the model has no users of the class.
+    pub fn has_pages(&self, class: Class) -> bool {
+        self.manners(class).play == Play::Page
+    }
+
     /// Draws what a user of the class does next.
     ///
     /// # Panics

@@ -124,6 +124,10 @@ fn errors_name_the_key_and_what_is_allowed() {
             "class = \"web\", model = \"copula\", parallel = 0",
             ["workload.parallel: is 0", "1 or more"],
         ),
+        (
+            "class = \"bulk\", model = \"copula\", parallel = 1",
+            ["workload.parallel: is for pages", "leave the key out"],
+        ),
     ] {
         let error = error(workload);
         for part in parts {

@@ -340,6 +340,52 @@ fn paths_that_a_user_cannot_have_are_refused() {
 }
 
 #[test]
+fn further_paths_that_could_not_differ_are_refused() {
+    let path = "path = [\"guard\", \"middle\", \"exit\"]";
+    for same in [
+        "path = { random = 1 }\nlegs = 3",
+        "path = { random = 2 }\nlegs = 2\nclient = false",
+        "path = [\"guard\", \"exit\"]\nlegs = 2\nclient = false",
+        "path = [\"middle\", \"guard\"]\nlegs = 2",
+        "path = [\"guard\", \"guard-1\", \"guard\"]\nlegs = 2",
+    ] {
+        let found = message(path, same);
+        let expected = "circuits[0].legs: ";
+        assert!(found.contains(expected), "{same}: {found}");
+    }
+    for differ in [
+        "path = { random = 2 }\nlegs = 2",
+        "path = { random = 3 }\nlegs = 2\nclient = false",
+        "path = [\"guard\", \"exit\"]\nlegs = 2",
+        "path = [\"middle\", \"guard\", \"exit\"]\nlegs = 2\nclient = false",
+        "path = [\"guard\", \"guard\"]\nlegs = 2",
+        "path = [\"guard\", \"guard-1\", \"exit\"]\nlegs = 2",
+    ] {
+        let scenario = parse(&SMALL.replace(path, differ)).unwrap();
+        let circuits = scenario.sample(1).circuits;
+        for circuit in circuits {
+            assert_ne!(circuit.path, circuit.legs[0], "{differ}");
+        }
+    }
+}
+
+#[test]
+fn relays_have_no_names_of_clients_and_servers() {
+    for name in ["client", "server", "client-x"] {
+        let found = message("name = \"guard\"", &format!("name = \"{name}\""));
+        let expected = format!("network.relays[0].name: \"{name}-1\" is a name of nodes");
+        assert!(found.contains(&expected), "{found}");
+    }
+    for name in ["client-3", "server-0"] {
+        let found = message("name = \"exit\"", &format!("name = \"{name}\""));
+        let expected = format!("network.relays[2].name: \"{name}\" is a name of nodes");
+        assert!(found.contains(&expected), "{found}");
+    }
+    let single = SMALL.replace("\"exit\"", "\"server\"");
+    parse(&single.replace("\"middle\"", "\"client\"")).unwrap();
+}
+
+#[test]
 fn what_tcp_cannot_have_is_refused_with_its_key() {
     for (tcp, expected) in [
         (

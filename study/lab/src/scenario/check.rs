@@ -8,6 +8,7 @@ use hopflow_units::{Bytes, Duration};
 use super::check_path::check_path;
 use super::limits::{Check, check_count, fail};
 use super::network::at_once;
+use super::sample::{CLIENT_PREFIX, SERVER_PREFIX};
 use super::traffic::TrafficModels;
 use super::{
     Access, Bucket, Circuits, Distribution, FaultKind, Faults, Load, Network, Path, Rebuild,
@@ -48,6 +49,7 @@ impl Scenario {
             )?;
         }
         check_count("circuits", self.circuit_count())?;
+        self.check_drawn()?;
         self.check_traced()?;
         self.check_faults()?;
         self.check_places()?;
@@ -205,8 +207,28 @@ impl Relays {
         if let Some(count) = self.count {
             check_count(&format!("{key}.count"), u64::from(count))?;
         }
+        self.check_prefix(&format!("{key}.name"))?;
         self.access.check(&format!("{key}.access"))?;
         Shaping::or(self.bucket.as_ref(), default_bucket).check(&format!("{key}.bucket"))
+    }
+}
+
+impl Relays {
+    /// Nodes are told to be clients by their names.
+    fn check_prefix(&self, key: &str) -> Check {
+        let prefixes = [CLIENT_PREFIX, SERVER_PREFIX];
+        let is_taken = |name: &String| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        match self.members().next().filter(is_taken) {
+            Some(name) => fail(
+                key,
+                format!(
+                    "\"{name}\" is a name of nodes that are no relays; allowed are names of relays \
+                     that do not begin with {CLIENT_PREFIX} or {SERVER_PREFIX}, and groups that are \
+                     not called client or server"
+                ),
+            ),
+            None => Ok(()),
+        }
     }
 }
 
@@ -436,6 +458,7 @@ impl Workload {
             }
         } else {
             self.check_class(key, name, &models.get(name))?;
+            self.check_parallel(key, name, &models.get(name))?;
         }
         let replaced = [
             ("response", self.response.is_some()),
@@ -454,6 +477,17 @@ impl Workload {
             ),
             None => Ok(()),
         }
+    }
+
+    fn check_parallel(&self, key: &str, name: &str, model: &Model) -> Check {
+        if self.parallel.is_none() || model.has_pages(self.class.into()) {
+            return Ok(());
+        }
+        let problem = format!(
+            "is for pages with objects; users of this class of \"{name}\" fetch files, one after \
+             another: leave the key out"
+        );
+        fail(&format!("{key}.parallel"), problem)
     }
 
     fn check_class(&self, key: &str, name: &str, model: &Model) -> Check {

@@ -1,11 +1,17 @@
 //! What the paths of circuits must satisfy.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use hopflow_sim::spec::CircuitSpec;
 
 use super::limits::{Check, fail};
-use super::{Circuits, InputError, Legs, Network, Path, Scenario, allowed};
+use super::{Circuits, InputError, Legs, Network, Path, Relays, Scenario, allowed};
+
+/// What is wrong with a number of paths that would all be the same.
+const NOTHING_DIFFERS: &str = "would all be the same path, for the last relay is shared, and without a \
+                               client the first; allowed is a path that draws between them among two \
+                               relays or more";
 
 /// Checks that a path can be drawn from the network; returns its length.
 pub(super) fn check_path(
@@ -60,12 +66,17 @@ impl Circuits {
                     let problem = format!("{wanted} relays of {known} cannot be different");
                     return fail(key, problem);
                 }
+                if self.own_places(path.random as usize).is_empty() {
+                    return fail(key, NOTHING_DIFFERS);
+                }
                 Ok(())
             }
             (Some(Legs::Count(_)), Path::Named(names)) => {
-                let drawn = names[..names.len().saturating_sub(1)].iter();
-                if drawn.clone().any(|name| scenario.network.has_group(name)) {
+                if self.can_differ(names, &scenario.network) {
                     return Ok(());
+                }
+                if names.iter().any(|name| scenario.network.has_group(name)) {
+                    return fail(key, NOTHING_DIFFERS);
                 }
                 fail(
                     key,
@@ -80,6 +91,26 @@ impl Circuits {
                 "must be a number of paths, for the first one is drawn as well",
             ),
         }
+    }
+
+    /// The places of a path of this length that each of a user's paths has for itself.
+    fn own_places(&self, length: usize) -> Range<usize> {
+        usize::from(!self.client)..length.saturating_sub(1)
+    }
+
+    /// Whether a further path may have another relay than the first one somewhere.
+    fn can_differ(&self, names: &[String], network: &Network) -> bool {
+        let own = self.own_places(names.len());
+        own.clone().any(|place| {
+            let is_it = |group: &&Relays| group.count.is_some() && group.name == names[place];
+            network.relays.iter().find(is_it).is_some_and(|group| {
+                // Members that stand in all of the user's paths.
+                let shared = names.iter().enumerate().filter(|(other, name)| {
+                    group.holds(name) && (!own.contains(other) || **name != group.name)
+                });
+                group.size() > shared.count() as u64 + 1
+            })
+        })
     }
 
     fn check_named(

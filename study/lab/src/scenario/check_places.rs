@@ -1,8 +1,9 @@
 //! What must hold between a scenario's nodes and circuits and the topology and files it names.
 
-use super::limits::{Check, check_count, fail};
+use super::limits::{Check, MOST_ROUTERS, check_count, fail};
 use super::place::CONTINENTS;
-use super::{Access, InputError, Path, Scenario, Topology, allowed};
+use super::topology::Graph;
+use super::{Access, InputError, Path, Scenario, Topology, Tree, allowed};
 
 impl Scenario {
     pub(super) fn check_places(&self) -> Check {
@@ -18,15 +19,8 @@ impl Scenario {
         }
         self.check_delay("network.access", &self.network.access)?;
         self.check_delay("network.clients", &self.network.clients)?;
-        if let Topology::Tree(tree) = &self.network.topology {
-            let key = "network.topology.tree.branches";
-            if tree.branches.is_empty() {
-                return fail(key, "is empty; allowed is one number or more");
-            }
-            let routers = |levels: &[u32]| levels.iter().map(|n| u64::from(*n)).product();
-            for depth in 1..=tree.branches.len() {
-                check_count(key, routers(&tree.branches[..depth]))?;
-            }
+        if let (Topology::Graph(_), Some(graph)) = (&self.network.topology, &self.loaded.graph) {
+            graph.check("network.topology.graph")?;
         }
         self.check_cross()?;
         self.check_published()
@@ -112,4 +106,60 @@ impl Scenario {
         }
         Ok(())
     }
+}
+
+impl Tree {
+    /// Checks the numbers of routers, before these are made.
+    pub(super) fn check(&self) -> Check {
+        let key = "network.topology.tree.branches";
+        if self.branches.is_empty() {
+            return fail(key, "is empty; allowed is one number or more");
+        }
+        let (mut level, mut routers) = (1, 1);
+        for branches in &self.branches {
+            if *branches == 0 {
+                return fail(key, "0 is outside of what is allowed: 1 or more");
+            }
+            level *= u64::from(*branches);
+            routers += level;
+            check_routers(key, routers)?;
+        }
+        Ok(())
+    }
+}
+
+impl Graph {
+    fn check(&self, key: &str) -> Check {
+        check_routers(key, self.routers.len() as u64)?;
+        let mut reached = vec![false; self.routers.len()];
+        let mut left = vec![0];
+        while let Some(from) = left.pop() {
+            if std::mem::replace(&mut reached[from], true) {
+                continue;
+            }
+            let ends = self.links.iter().map(|link| link.between);
+            let ends = ends.filter(|ends| ends.contains(&from));
+            left.extend(ends.flatten().filter(|end| !reached[*end]));
+        }
+        match reached.iter().position(|reached| !reached) {
+            Some(router) => fail(
+                key,
+                format!(
+                    "no links lead from the router \"{}\" to \"{}\"; allowed are graphs whose \
+                     routers can all be reached from the first",
+                    self.routers[0], self.routers[router]
+                ),
+            ),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_routers(key: &str, routers: u64) -> Check {
+    if routers > MOST_ROUTERS {
+        let problem =
+            format!("there are {routers} routers or more; allowed are 1 to {MOST_ROUTERS}");
+        return fail(key, problem);
+    }
+    Ok(())
 }

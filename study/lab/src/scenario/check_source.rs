@@ -1,15 +1,15 @@
 //! What must hold between a scenario's circuits and the source of its relays.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use hopflow_paths::PathSelector;
+use hopflow_paths::{PathSelector, Population};
 use hopflow_random::Streams;
 
 use super::limits::{Check, LARGEST_COUNT, fail};
-use super::{InputError, Network, PopulationSource, Relays, Scenario, Shaping, Source, TorPath};
-
-/// Networks of which it is tried whether they have paths.
-const TRIED: usize = 3;
+use super::{
+    InputError, Network, Path, PopulationSource, Relays, Scenario, Shaping, Source, TorPath,
+};
 
 impl Network {
     fn population(&self) -> Option<&PopulationSource> {
@@ -69,17 +69,10 @@ impl Scenario {
                 format!("{relays} is outside of what is allowed: {least} to {most}{whence}");
             return fail(key, problem);
         }
-        if self.population(Streams::new(1)).is_none() {
-            let problem = format!(
-                "{relays} relays of the table leave no path of three; allowed is a number that \
-                 holds guards, exits and others, and bandwidth weights that let them be chosen"
-            );
-            return fail(key, problem);
-        }
         Ok(())
     }
 
-    /// Checks that the relays of the source have paths of this length, at the key `key`.
+    /// Checks that paths of this length, at the key `key`, can be drawn as Tor's.
     pub(super) fn check_tor(&self, key: &str, length: u32) -> Check {
         if self.network.source.is_none() {
             let problem = "needs relays with flags and weights: network.source = { population = { \
@@ -93,21 +86,66 @@ impl Scenario {
             );
             return fail(key, problem);
         }
-        for seed in self.seeds.list().into_iter().take(TRIED) {
+        Ok(())
+    }
+
+    /// Checks that the network of each seed has its relays, and its circuits the paths that they draw.
+    pub(super) fn check_drawn(&self) -> Check {
+        if self.network.source.is_none() {
+            return Ok(());
+        }
+        for seed in self.seeds.list() {
             let streams = Streams::new(seed);
-            let population = self.population(streams).expect("the source was checked");
-            let selector = PathSelector::new(&population, length as usize)
-                .map_err(|error| InputError::at(key, error.to_string()))?;
-            if selector.draw(&mut streams.stream("path", 0)).is_none() {
+            let Some(population) = self.population(streams) else {
+                let relays = self.network.population().map_or(0, |source| source.relays);
                 let problem = format!(
-                    "the {} relays of network.source have no path of {length}; allowed is a \
-                     length that their flags, weights and families leave",
-                    population.relays.len()
+                    "{relays} relays of the table leave no path of three in the network of seed \
+                     {seed}; allowed is a number that holds guards, exits and others, and bandwidth \
+                     weights that let them be chosen"
                 );
-                return fail(key, problem);
+                return fail("network.source.population.relays", problem);
+            };
+            let mut first = 0;
+            for (key, group) in self.groups() {
+                let numbers = first..first + u64::from(group.count);
+                first = numbers.end;
+                if let Path::Tor(path) = &group.path {
+                    let key = format!("{key}.path.tor");
+                    self.check_paths(&key, path.tor, &population, (seed, numbers))?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Checks that circuits of these numbers have paths of this length in the network of a seed.
+    fn check_paths(
+        &self,
+        key: &str,
+        length: u32,
+        population: &Population,
+        (seed, mut numbers): (u64, Range<u64>),
+    ) -> Check {
+        // Relays that are made up have no families: if one circuit finds a path, all do.
+        if self.loaded.relays.is_none() {
+            numbers.end = numbers.start + 1;
+        }
+        let selector = PathSelector::new(population, length as usize)
+            .map_err(|error| InputError::at(key, format!("seed {seed}: {error}")))?;
+        let streams = Streams::new(seed);
+        let finds = |number| selector.draw(&mut streams.stream("path", number)).is_some();
+        match numbers.into_iter().find(|number| !finds(*number)) {
+            Some(number) => {
+                let relays = population.relays.len();
+                let problem = format!(
+                    "the {relays} relays of network.source have no path of {length} for circuit \
+                     {number} of seed {seed}; allowed is a length that their flags, weights and \
+                     families leave"
+                );
+                fail(key, problem)
+            }
+            None => Ok(()),
+        }
     }
 }
 

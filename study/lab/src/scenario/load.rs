@@ -58,7 +58,10 @@ impl Scenario {
                 })?;
                 loaded.graph = Some(Arc::new(graph));
             }
-            Topology::Tree(tree) => loaded.graph = Some(Arc::new(tree.graph())),
+            Topology::Tree(tree) => {
+                tree.check()?;
+                loaded.graph = Some(Arc::new(tree.graph()));
+            }
             Topology::Star | Topology::Dumbbell(_) => {}
         }
         for (key, group) in self.groups() {

@@ -36,7 +36,34 @@ impl Loaded {
     }
 
     pub(super) fn note(&mut self, bytes: &[u8]) {
-        let content = String::from_utf8_lossy(bytes);
-        self.digest = Fingerprint::of(&[&self.digest, &content]).to_string();
+        let digest = match str::from_utf8(bytes) {
+            Ok(text) => Fingerprint::of(&[&self.digest, text]),
+            Err(_) => {
+                let of_bytes = Fingerprint::of_bytes(bytes).to_string();
+                Fingerprint::of(&[&self.digest, "bytes", &of_bytes])
+            }
+        };
+        self.digest = digest.to_string();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(files: &[&[u8]]) -> String {
+        let mut loaded = Loaded::default();
+        for file in files {
+            loaded.note(file);
+        }
+        loaded.digest
+    }
+
+    #[test]
+    fn files_that_differ_in_bytes_that_are_no_text_have_different_digests() {
+        assert_ne!(digest(&[b"a\xFF"]), digest(&[b"a\xFE"]));
+        assert_ne!(digest(&[b"a\xFF", b"b"]), digest(&[b"b", b"a\xFF"]));
+        let text = Fingerprint::of(&["", "text"]).to_string();
+        assert_eq!(digest(&[b"text"]), text);
     }
 }

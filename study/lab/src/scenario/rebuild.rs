@@ -78,8 +78,8 @@ impl Stops {
     }
 
     /// The circuits that a user has, one after the other, when the relays of the ones before stop.
-    /// Each is drawn anew until all its relays are there; where none is found, or `draw` gives none,
-    /// the user waits until those of the last one are back.
+    /// Each is drawn anew until all its relays are there. Where none is found, or `draw` gives none,
+    /// the user waits for the relays of the last one that come back, the circuit before included.
     pub(super) fn rebuilt(
         &self,
         first: Paths,
@@ -91,20 +91,23 @@ impl Stops {
         let own = first.0.first().and_then(|node| self.of_relay.get(node));
         let gone = own.into_iter().flatten().map(|stop| stop.from).min();
         let possible = |from: &Duration| *from < self.end && gone.is_none_or(|gone| *from <= gone);
+        let there = |paths: &Paths, ready| self.there(paths, ready).filter(possible);
         let (mut paths, mut since) = (first, Duration::ZERO);
         while let Some(stop) = self.first(&paths, since) {
             // Later than the stop itself, even if nobody takes any time.
             let ready = stop.noticed.max(stop.from + Duration::from_nanos(1)) + after;
+            let mut back = there(&paths, ready);
             for _ in 0..PATIENCE {
                 let Some(drawn) = draw() else { break };
-                paths = drawn;
-                if self.there(&paths, ready) == Some(ready) {
+                let Some(from) = there(&drawn, ready) else {
+                    continue;
+                };
+                (paths, back) = (drawn, Some(from));
+                if from == ready {
                     break;
                 }
             }
-            let Some(from) = self.there(&paths, ready).filter(possible) else {
-                break;
-            };
+            let Some(from) = back else { break };
             rebuilt.push(Rebuilt {
                 path: paths.0.clone(),
                 legs: paths.1.clone(),
@@ -204,6 +207,17 @@ mod tests {
         ];
         // A relay that is back early is noticed then.
         assert_eq!(rebuilt(&faults, false), [(12, 1), (40, 1)]);
+    }
+
+    #[test]
+    fn a_path_whose_relay_never_returns_does_not_count() {
+        // Neither is there at 13 s. The last of a hundred draws is relay 2, which stays away.
+        let faults = [stop(1, 10, Some(30)), stop(2, 5, None)];
+        assert_eq!(rebuilt(&faults, true), [(30, 1)]);
+        let faults = [stop(1, 10, None), stop(2, 5, Some(30))];
+        assert_eq!(rebuilt(&faults, true), [(30, 2)]);
+        let faults = [stop(1, 10, None), stop(2, 5, None)];
+        assert_eq!(rebuilt(&faults, true), []);
     }
 
     #[test]

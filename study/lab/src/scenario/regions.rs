@@ -4,16 +4,23 @@ use hopflow_random::Streams;
 use hopflow_sim::spec::WorldSpec;
 
 use super::place::CONTINENTS;
-use super::{Relays, Scenario, Topology};
+use super::{Dumbbell, Relays, Scenario, Topology};
 
 impl Scenario {
     /// Where each node of a world of this scenario is: the code of the continent that the source of
-    /// relays tells, or else the name of its router; empty where nothing says so.
+    /// relays tells and the topology goes by, or else the name of its router; empty where nothing says so.
     pub(crate) fn regions(&self, world: &WorldSpec) -> Vec<String> {
         let nodes = 0..world.nodes.len();
         let mut regions: Vec<String> = nodes
             .map(|node| self.router_name(world.backbone.router(node) as usize))
             .collect();
+        if let Topology::Dumbbell(Dumbbell {
+            as_published: true, ..
+        }) = &self.network.topology
+        {
+            // Relays are where they draw, whatever the source tells.
+            return regions;
+        }
         // The relays of the source follow those that the scenario lists, in the source's order.
         let listed: u64 = self.network.relays.iter().map(Relays::size).sum();
         if let Some(population) = self.population(Streams::new(world.seed)) {
@@ -63,6 +70,18 @@ mod tests {
         let known = of_source.iter().all(|(_, at)| codes.contains(&at.as_str()));
         assert!(known, "{of_source:?}");
         assert_eq!(found[21].1, "", "a client");
+    }
+
+    #[test]
+    fn relays_whose_continents_are_drawn_are_where_they_draw() {
+        let network = "[network]\nsource = { population = { relays = 20 } }\n\
+                       topology = { dumbbell = { as-published = true } }\n";
+        let found = regions(network);
+        assert_eq!(found.len(), 21);
+        let at_routers = found
+            .iter()
+            .all(|(_, at)| CONTINENTS.contains(&at.as_str()));
+        assert!(at_routers, "{found:?}");
     }
 
     #[test]

@@ -21,6 +21,8 @@ use super::{Access, Bucket, Circuits, Scenario, Shaping};
 
 /// What the names of clients begin with.
 pub const CLIENT_PREFIX: &str = "client-";
+/// What the names of the servers of `network.cross` begin with.
+pub(super) const SERVER_PREFIX: &str = "server-";
 
 impl Scenario {
     /// The world of one seed: the same for every transport.
@@ -274,7 +276,7 @@ impl<'a> Sampler<'a> {
                     continent: None,
                 };
                 let access = group.access.or(&network.access);
-                let from = self.node(format!("server-{number}"), &access, None, resident);
+                let from = self.node(format!("{SERVER_PREFIX}{number}"), &access, None, resident);
                 self.cross.push(CrossSpec {
                     from,
                     to,

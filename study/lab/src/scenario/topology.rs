@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use hopflow_sim::spec::QueueSpec;
 use hopflow_units::{Duration, Rate};
 use schemars::JsonSchema;
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Distribution, Text};
@@ -156,6 +157,11 @@ impl Graph {
     /// What is wrong with the text.
     pub(super) fn parse(text: &str) -> Result<Self, toml::de::Error> {
         let file: GraphFile = toml::from_str(text)?;
+        if file.links.is_empty() {
+            return Err(toml::de::Error::custom(
+                "links: the list is empty; allowed is one link or more",
+            ));
+        }
         let mut graph = Self::default();
         for link in file.links {
             let between = link.between.map(|name| graph.number(name));

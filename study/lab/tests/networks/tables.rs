@@ -114,6 +114,67 @@ fn a_table_that_is_missing_or_none_is_named() {
     assert!(found.contains("is not a table of relays"), "{found}");
 }
 
+/// What is said of a scenario over so many relays of a table, with these seeds and paths.
+fn refusal(lines: &str, relays: u32, seeds: &str, path: &str) -> String {
+    let folder = TempDir::new().unwrap();
+    let columns = "fingerprint,continent,bandwidth,weight,flags,family,network\n";
+    fs::write(folder.path().join("FILE"), format!("{columns}{lines}")).unwrap();
+    let text = with_table(relays).replace("seeds = 2", &format!("seeds = {seeds}"));
+    let text = text.replace("path = { tor = 3 }", path);
+    parse_beside(&text, &folder.path().join("net.toml"), None).unwrap_err()
+}
+
+#[test]
+fn a_seed_whose_sample_has_no_path_is_named() {
+    // Of the others, two are kin: samples that hold both have no path of five.
+    let mut lines = String::new();
+    let relays = [
+        "Guard Fast,",
+        "Exit Fast,",
+        "Fast,",
+        "Fast,7",
+        "Fast,",
+        "Fast,7",
+    ];
+    for (number, relay) in relays.into_iter().enumerate() {
+        writeln!(
+            lines,
+            "{number:040X},EU,3000000,{},{relay},",
+            3_000_000 + number
+        )
+        .unwrap();
+    }
+    // The samples of the first three have one.
+    let found = refusal(&lines, 5, "[4, 6, 9, 5]", "path = { tor = 5 }");
+    let expected = "circuits[0].path.tor: the 5 relays of network.source have no path of 5 for \
+                    circuit 0 of seed 5";
+    assert!(found.contains(expected), "{found}");
+}
+
+#[test]
+fn a_seed_whose_sample_has_no_path_of_three_is_named() {
+    // All middles but one are kin of the guard, so that few samples of three have a path.
+    let mut lines = String::new();
+    for number in 0..400 {
+        let relay = match number {
+            0 => "Guard Fast,7",
+            1 => "Exit Fast,",
+            200 => "Fast,",
+            _ => "Fast,7",
+        };
+        writeln!(
+            lines,
+            "{number:040X},EU,3000000,{},{relay},",
+            3_000_000 + number
+        )
+        .unwrap();
+    }
+    let found = refusal(&lines, 3, "20", "path = { random = 2 }");
+    let expected = "network.source.population.relays: 3 relays of the table leave no path of three";
+    assert!(found.contains(expected), "{found}");
+    assert!(found.contains(" of seed "), "{found}");
+}
+
 #[test]
 fn legs_keep_relays_of_one_family_apart_too() {
     let folder = TempDir::new().unwrap();

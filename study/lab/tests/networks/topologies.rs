@@ -161,3 +161,58 @@ fn a_graph_file_beside_the_scenario_gives_routers_and_links() {
         "{found}"
     );
 }
+
+#[test]
+fn graphs_without_links_or_in_two_parts_are_refused_and_so_are_too_many_routers() {
+    let folder = TempDir::new().unwrap();
+    let scenario = folder.path().join("net.toml");
+    let network = "topology = { graph = \"graph.toml\" }\n".to_owned() + &group("relay", 4, "");
+    let network = text(&network, &circuits(1, "{ random = 3 }"));
+    let link =
+        |a: &str, b: &str| format!("[[links]]\nbetween = [\"{a}\", \"{b}\"]\ndelay = \"5 ms\"\n");
+    let long: String = (0..4096)
+        .map(|number| link("core", &format!("leaf-{number}")))
+        .collect();
+    for (graph, expected) in [
+        ("links = []", "links: the list is empty; allowed is one"),
+        (
+            &(link("oslo", "rome") + &link("bern", "wien") + &link("oslo", "bonn")),
+            "no links lead from the router \"oslo\" to \"bern\"",
+        ),
+        (
+            &long,
+            "there are 4097 routers or more; allowed are 1 to 4096",
+        ),
+    ] {
+        fs::write(folder.path().join("graph.toml"), graph).unwrap();
+        let found = parse_beside(&network, &scenario, None).unwrap_err();
+        assert!(found.contains("network.topology.graph: "), "{found}");
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn trees_have_as_many_routers_as_the_simulator_allows() {
+    let tree = |branches: &str| {
+        let network = format!("topology = {{ tree = {{ branches = {branches} }} }}\n");
+        parse(&text(
+            &(network + &group("relay", 4, "")),
+            &circuits(1, "{ random = 3 }"),
+        ))
+    };
+    tree("[4095]").unwrap().sample(1).validate().unwrap();
+    for (branches, expected) in [
+        ("[4096]", "4097 routers or more; allowed are 1 to 4096"),
+        ("[64, 63]", "4097 routers or more; allowed are 1 to 4096"),
+        (
+            "[4294967295, 4294967295, 4294967295]",
+            "4294967296 routers or more; allowed are 1 to 4096",
+        ),
+        ("[2, 0]", "0 is outside of what is allowed: 1 or more"),
+        ("[]", "is empty; allowed is one number or more"),
+    ] {
+        let found = tree(branches).unwrap_err();
+        let key = "network.topology.tree.branches: ";
+        assert!(found.contains(key) && found.contains(expected), "{found}");
+    }
+}
