@@ -120,9 +120,12 @@ var Plots = class {
 // src/text.ts
 var short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 var number = (value) => short.format(value);
+var exact = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+var count = (value) => exact.format(value);
+var clock = (time, decimals) => `${time.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })} s`;
 var seconds = (value) => value < 1 ? `${number(value * 1e3)} ms` : `${number(value)} s`;
 var rate = (bytesPerSecond) => bytesPerSecond < 1e6 ? `${number(bytesPerSecond / 1e3)} kB/s` : `${number(bytesPerSecond / 1e6)} MB/s`;
-var cells = (count) => count === 1 ? "1 cell" : `${number(count)} cells`;
+var cells = (waiting) => waiting === 1 ? "1 cell" : `${count(waiting)} cells`;
 var speed = (factor) => `${number(factor)}\xD7`;
 function median(values2) {
   const sorted = values2.toSorted((a, b) => a - b);
@@ -153,7 +156,7 @@ function drawStrip(into, network, view, user, whole) {
     const { name, bucket } = network.machines[machine];
     hop.append(element("name", bucket === null ? name : `${name}, ${rate(bucket)}`));
     hop.append(queueBar(queued), element("value", `${cells(queued)} wait`));
-    const under = window2 === null ? `${cells(outstanding)} under way` : `${number(outstanding)} of window ${number(window2)}`;
+    const under = window2 === null ? `${cells(outstanding)} under way` : `${count(outstanding)} of window ${count(window2)}`;
     hop.append(bar("bar", outstanding / Math.max(1, full)), element("value", under));
     return hop;
   });
@@ -175,7 +178,8 @@ function drawEnd(user, place, { hops, pending, transfer, delivered }, whole) {
 function onKeys(actions, signal) {
   const press = (event) => {
     const target = event.target;
-    if (target.matches("input, textarea, select, button, summary")) return;
+    if (target.matches("input, textarea, select")) return;
+    if (target.matches("button, summary") && [" ", "Enter"].includes(event.key)) return;
     const act = actions[event.key];
     if (act === void 0 || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
@@ -271,7 +275,7 @@ var Timeline = class {
     by("play").textContent = running ? "pause" : "play";
     by("latest").setAttribute("aria-pressed", String(this.following));
     by("latest").disabled = this.done && this.time >= this.reached;
-    by("clock").textContent = seconds(Number(this.time.toFixed(2)));
+    by("clock").textContent = clock(this.time, 2);
     by("time").value = String((this.time - this.from) / Math.max(1e-9, this.end - this.from));
   }
   toggle() {
@@ -487,13 +491,13 @@ function facts(now) {
   const share = (name, held, most, scale = 1, unit = "") => {
     const [value, limit] = [now[held], now[most]];
     if (value === void 0) return [];
-    const shown = `${number(value / scale)}${unit}`;
-    if (limit === void 0) return [fact(name, bar("bar", 0), shown)];
-    return [fact(name, bar("bar", value / limit), `${shown} of ${number(limit / scale)}${unit}`)];
+    const say = (amount) => (scale === 1 ? count(amount) : number(amount / scale)) + unit;
+    if (limit === void 0) return [fact(name, bar("bar", 0), say(value))];
+    return [fact(name, bar("bar", value / limit), `${say(value)} of ${say(limit)}`)];
   };
   const queued = now["queued_cells"];
   return [
-    ...queued === void 0 ? [] : [fact("queues", queueBar(queued), `${number(queued)} wait`)],
+    ...queued === void 0 ? [] : [fact("queues", queueBar(queued), `${count(queued)} wait`)],
     ...share("windows", "outstanding_cells", now["windows"] ? "window_cells" : ""),
     ...share("circuits", "circuits", "limit{circuits}"),
     ...share("links", "links", "limit{links}"),
@@ -574,9 +578,10 @@ var Charts = class {
   build() {
     this.plots.build();
   }
-  update(histories, user) {
+  /** Draws histories, and of each the circuit of a user. */
+  update(histories, users) {
     const until = Math.max(this.from + LEAST2, ...histories.map(({ samples }) => samples.at(-1)?.at ?? 0));
-    const values2 = this.charts.map(({ series }) => histories.map((it) => series(it, user, this.network)));
+    const values2 = this.charts.map(({ series }) => histories.map((it, arm) => series(it, users[arm], this.network)));
     this.plots.update(values2, [this.from, until]);
   }
   /** Marks a time in all charts; undefined: none. */
@@ -596,10 +601,23 @@ function summary({ samples, downloads }, { users }) {
 }
 
 // src/choice.ts
-function chosenUser({ users }, choice) {
+function present2({ users }, view, user) {
+  const { paths, uploads } = users[user];
+  const { hops } = view.users[user];
+  if (uploads || hops.length === 0) return paths;
+  const [client, exit] = [paths[0][0], hops[0][0]];
+  const circuits = [];
+  for (const [machine] of hops) {
+    if (machine === exit) circuits.push([]);
+    circuits.at(-1).unshift(machine);
+  }
+  return circuits.map((relays2) => [client, ...relays2]);
+}
+function chosenUser(network, view, choice) {
   if ("user" in choice) return choice.user;
-  const over = users.findIndex(({ paths }) => paths[0].includes(choice.machine));
-  return Math.max(0, over);
+  const over = (paths) => paths.some((path) => path.includes(choice.machine));
+  const now = network.users.findIndex((_, user) => over(present2(network, view, user)));
+  return Math.max(0, now >= 0 ? now : network.users.findIndex(({ paths }) => over(paths)));
 }
 function relays({ machines, users }) {
   const passed = new Set(users.flatMap(({ paths }) => paths.flatMap((path) => path.slice(1))));
@@ -607,8 +625,8 @@ function relays({ machines, users }) {
 }
 var written = (choice) => "user" in choice ? `user ${choice.user}` : `machine ${choice.machine}`;
 var ChoiceList = class {
-  box = document.createElement("select");
   constructor(network, choose) {
+    this.network = network;
     this.box.className = "choice";
     this.box.setAttribute("aria-label", "Circuit or relay to look at");
     const group = (label, options) => {
@@ -626,17 +644,23 @@ var ChoiceList = class {
       choose(kind === "user" ? { user: Number(number2) } : { machine: Number(number2) });
     });
   }
+  network;
+  box = document.createElement("select");
   show(choice) {
     const value = written(choice);
+    if ("machine" in choice && ![...this.box.options].some((option) => option.value === value)) {
+      this.box.lastElementChild.append(new Option(this.network.machines[choice.machine].name, value));
+    }
     if (this.box.value !== value) this.box.value = value;
   }
 };
 
 // src/layout.ts
-function layout({ machines, users }) {
-  const columns = machines.map(() => ({ sum: 0, count: 0, client: true }));
-  const neighbours = machines.map(() => /* @__PURE__ */ new Set());
-  for (const path of users.flatMap(({ paths }) => paths)) {
+function layout(machines, paths) {
+  const all = [...Array(machines).keys()];
+  const columns = all.map(() => ({ sum: 0, count: 0, client: true }));
+  const neighbours = all.map(() => /* @__PURE__ */ new Set());
+  for (const path of paths) {
     path.forEach((machine, position) => {
       const column2 = columns[machine];
       column2.sum += position / (path.length - 1);
@@ -647,8 +671,8 @@ function layout({ machines, users }) {
       }
     });
   }
-  const x = columns.map(({ sum, count }) => count > 0 ? sum / count : NaN);
-  const longest = Math.max(2, ...users.flatMap(({ paths }) => paths.map((path) => path.length)));
+  const x = columns.map(({ sum, count: count2 }) => count2 > 0 ? sum / count2 : NaN);
+  const longest = paths.reduce((most, path) => Math.max(most, path.length), 2);
   const column = (at) => Math.round(at * (longest - 1));
   const used = x.flatMap((at, machine) => Number.isNaN(at) ? [] : [machine]);
   const y = /* @__PURE__ */ new Map();
@@ -666,8 +690,8 @@ function layout({ machines, users }) {
       spread(group);
     }
   }
-  return machines.map(
-    (_, machine) => y.has(machine) ? {
+  return all.map(
+    (machine) => y.has(machine) ? {
       x: column(x[machine]) / (longest - 1),
       y: y.get(machine),
       client: columns[machine].client
@@ -679,30 +703,40 @@ function layout({ machines, users }) {
 var FULL = 4e3;
 var ROOM = 58;
 var LEAST_ROOM = 10;
+function edges(paths) {
+  const all = /* @__PURE__ */ new Map();
+  for (const path of paths) {
+    for (let hop = 1; hop < path.length; hop += 1) {
+      all.set(`${path[hop - 1]} ${path[hop]}`, [path[hop - 1], path[hop]]);
+    }
+  }
+  return all;
+}
 var Stage = class {
   constructor(canvas, network) {
     this.canvas = canvas;
     this.network = network;
-    this.places = layout(network);
-    this.crowds = this.places.map((place) => this.places.filter((other) => other?.x === place?.x).length);
-    const edges = /* @__PURE__ */ new Map();
-    for (const path of network.users.flatMap(({ paths }) => paths)) {
-      for (let hop = 1; hop < path.length; hop += 1) {
-        edges.set(`${path[hop - 1]} ${path[hop]}`, [path[hop - 1], path[hop]]);
-      }
-    }
-    this.edges = [...edges.values()];
+    this.lay(network.users.flatMap(({ paths }) => paths));
     this.measure();
   }
   canvas;
   network;
-  places;
-  edges;
+  /** The paths of which every machine has a place. */
+  laid = [];
+  places = [];
   /** Of each machine, how many stand above each other where it stands. */
-  crowds;
+  crowds = [];
   colours;
   width = 0;
   height = 0;
+  /** Gives places to the machines of further paths; those of others may change. */
+  lay(paths) {
+    this.laid = [...this.laid, ...paths];
+    this.places = layout(this.network.machines.length, this.laid);
+    const high = /* @__PURE__ */ new Map();
+    for (const place of this.places) high.set(place?.x, (high.get(place?.x) ?? 0) + 1);
+    this.crowds = this.places.map((place) => high.get(place?.x));
+  }
   /** Takes over size and colours of the page. */
   measure() {
     const { clientWidth, clientHeight } = this.canvas;
@@ -743,7 +777,10 @@ var Stage = class {
   draw(view, time, choice) {
     const context = this.canvas.getContext("2d");
     context.clearRect(0, 0, this.width, this.height);
-    this.drawEdges(context, choice);
+    const paths = this.network.users.map((_, user) => present2(this.network, view, user));
+    const further = paths.flat().filter((path) => path.some((machine) => this.places[machine] === void 0));
+    if (further.length > 0) this.lay(further);
+    this.drawEdges(context, paths, choice);
     this.drawPackets(context, view, time, choice);
     const queues = this.queues(view);
     const most = queues.indexOf(Math.max(...queues));
@@ -765,17 +802,12 @@ var Stage = class {
     const margin = 44;
     return [margin + x * (this.width - 2 * margin), 22 + y * (this.height - 44)];
   }
-  passes(choice, [from, to]) {
-    if (choice === void 0) return false;
-    if ("machine" in choice) return choice.machine === from || choice.machine === to;
-    return this.network.users[choice.user].paths.some(
-      (path) => path.some((machine, hop) => machine === from && path[hop + 1] === to)
-    );
-  }
-  drawEdges(context, choice) {
-    for (const edge of this.edges) {
+  /** Draws the paths of all users. */
+  drawEdges(context, paths, choice) {
+    const own = choice !== void 0 && "user" in choice ? edges(paths[choice.user]) : /* @__PURE__ */ new Map();
+    for (const [name, edge] of edges(paths.flat())) {
       const [from, to] = edge.map((machine) => this.point(this.places[machine]));
-      const chosen = this.passes(choice, edge);
+      const chosen = own.has(name) || choice !== void 0 && "machine" in choice && edge.includes(choice.machine);
       context.strokeStyle = chosen ? this.colours.chosen : this.colours.line;
       context.lineWidth = chosen ? 5 : 1;
       context.globalAlpha = chosen ? 0.3 : 1;
@@ -787,7 +819,7 @@ var Stage = class {
     context.globalAlpha = 1;
   }
   drawPackets(context, view, time, choice) {
-    for (const [from, to, left, arrives, size, count, user] of view.packets) {
+    for (const [from, to, left, arrives, size, count2, user] of view.packets) {
       const [a, b] = [this.places[from], this.places[to]];
       if (a === void 0 || b === void 0 || arrives <= time) continue;
       const part = Math.min(1, Math.max(0, (time - left) / (arrives - left)));
@@ -795,7 +827,7 @@ var Stage = class {
       const [bx, by6] = this.point(b);
       const length = Math.hypot(bx - ax, by6 - ay) || 1;
       const [nx, ny] = [-(by6 - ay) / length * 3, (bx - ax) / length * 3];
-      const data = count > 0 || size > 200;
+      const data = count2 > 0 || size > 200;
       const chosen = user !== null && choice !== void 0 && "user" in choice && choice.user === user;
       const kind = user === null ? "bulk" : this.network.users[user].class;
       context.fillStyle = data ? this.colours[kind] : this.colours.faint;
@@ -899,11 +931,16 @@ var Arm = class {
   canvas = document.createElement("canvas");
   strip = document.createElement("div");
   stage;
+  shown = 0;
   /** Says which transport it shows. */
   name(transport) {
     this.select.value = String(transport);
     const label = this.network.transports[transport];
     this.canvas.setAttribute("aria-label", `The network with ${label}: clients left, exits right; the chosen circuit is described below`);
+  }
+  /** Whose circuit was drawn last. */
+  get user() {
+    return this.shown;
   }
   /** Takes over size and colours of the page. */
   measure() {
@@ -913,7 +950,8 @@ var Arm = class {
   draw({ view, history }, time, choice) {
     this.stage.draw(view, time, choice);
     this.list.show(choice);
-    drawStrip(this.strip, this.network, view, chosenUser(this.network, choice), this.whole);
+    this.shown = chosenUser(this.network, view, choice);
+    drawStrip(this.strip, this.network, view, this.shown, this.whole);
     this.note.textContent = summary(history, this.network);
   }
 };
@@ -963,9 +1001,9 @@ var Comparison = class {
       arm.draw(it, Math.max(it.view.now, time), choice);
     });
   }
-  /** Draws the charts, of the history of each transport. */
-  drawCharts(history, choice) {
-    this.charts?.update(this.shown.map(history), chosenUser(this.network, choice));
+  /** Draws the charts, of the history of each transport, for the circuit that was drawn last. */
+  drawCharts(history) {
+    this.charts?.update(this.shown.map(history), this.arms.map((arm) => arm.user));
   }
   /** Marks a time in all charts; undefined: none. */
   mark(time) {
@@ -1020,7 +1058,8 @@ var Runs = class {
     this.timeline.end = network.end;
     this.histories = network.transports.map(() => ({ samples: [], downloads: [] }));
     const note = head.hops === false ? ' Queues and windows were not recorded: a scenario needs hops = "200 ms" under [record].' : "";
-    by4("caption").textContent = `${network.name}, network ${network.seed}. ${network.about}${note}`;
+    const unknown = head.note == null ? "" : ` ${head.note}`;
+    by4("caption").textContent = `${network.name}, network ${network.seed}. ${network.about}${note}${unknown}`;
     by4("arms").replaceChildren();
     document.body.dataset["kind"] = head.kind;
     this.say();
@@ -1140,7 +1179,7 @@ var Runs = class {
     return new Comparison(network, transports, acts, { from: this.timeline.from, whole: kind === "simulation" });
   }
   drawCharts() {
-    this.comparison?.drawCharts((transport) => this.histories[transport], this.chosen);
+    this.comparison?.drawCharts((transport) => this.histories[transport]);
   }
 };
 
@@ -1154,6 +1193,7 @@ function onTheme(changed) {
 }
 
 // src/live.ts
+var AGAIN = 1e3;
 var by5 = (id) => document.getElementById(id);
 var show;
 function begin(next) {
@@ -1173,7 +1213,8 @@ function listen() {
   source.addEventListener("open", () => document.body.dataset["connected"] = "true");
   source.addEventListener("error", () => {
     document.body.dataset["connected"] = "false";
-    by5("status").textContent = "hopflow live does not answer; what came so far stays";
+    by5("status").textContent = "hopflow live does not answer, or has too many connections; what came so far stays";
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN);
   });
 }
 var frame = (now) => {

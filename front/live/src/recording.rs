@@ -27,6 +27,8 @@ pub struct Recording {
     times: Vec<f64>,
     /// Whether queues and windows were recorded.
     hops: bool,
+    /// What is not known of the runs, and why.
+    note: Option<String>,
 }
 
 /// What was recorded of one run.
@@ -71,7 +73,7 @@ impl Recording {
         let circuits: Vec<Circuit> = folder.read_table(first).map_err(unusable)?;
         let labels = entries.iter().map(|it| it.key.transport.clone()).collect();
         let mut network = network(&manifest, seed, labels, (&nodes, &circuits, &paths));
-        let uploads = uploads(&manifest, seed, path)?;
+        let (uploads, note) = uploads(&manifest, seed, path);
         for (user, uploads) in network.users.iter_mut().zip(uploads) {
             user.uploads = uploads;
         }
@@ -89,6 +91,7 @@ impl Recording {
             runs,
             times,
             hops,
+            note,
         })
     }
 
@@ -99,6 +102,7 @@ impl Recording {
             "network": self.network,
             "pace": null,
             "hops": self.hops,
+            "note": self.note,
         });
         let stream = Stream::new("network", &head, self.times.len() + 2);
         let mut before = f64::NEG_INFINITY;
@@ -191,19 +195,36 @@ fn network(
     }
 }
 
-/// Of which users the results are about what they upload; empty if of none.
-fn uploads(manifest: &Manifest, seed: u64, path: &Path) -> Result<Vec<bool>, InputError> {
-    if !manifest.scenario_toml.contains("upload") {
-        return Ok(Vec::new());
+/// Of which users the results are about what they upload, empty if of none; and why that is not known,
+/// if it is not.
+fn uploads(manifest: &Manifest, seed: u64, path: &Path) -> (Vec<bool>, Option<String>) {
+    let text = &manifest.scenario_toml;
+    if toml::from_str(text).is_ok_and(|scenario| !anybody_uploads(&scenario)) {
+        return (Vec::new(), None);
     }
     // What the manifest holds of the scenario; files that it names may lie in the folder of results.
-    let file = path
-        .join("manifest.json: scenario_toml")
-        .display()
-        .to_string();
-    let world = Scenario::parse(&manifest.scenario_toml, &file)?.sample(seed);
-    let circuits = world.circuits.iter();
-    Ok(circuits.map(spec::CircuitSpec::uploads).collect())
+    let file = path.join("manifest.json: scenario_toml");
+    match Scenario::parse(text, &file.display().to_string()) {
+        Ok(scenario) => {
+            let world = scenario.sample(seed);
+            let circuits = world.circuits.iter();
+            (circuits.map(spec::CircuitSpec::uploads).collect(), None)
+        }
+        Err(problem) => {
+            let note = "Who uploads is not known, so everybody is drawn as downloading";
+            (Vec::new(), Some(format!("{note}: {problem}")))
+        }
+    }
+}
+
+/// Whether a group of circuits of a scenario has `direction = "upload"` in its workload.
+fn anybody_uploads(scenario: &toml::Table) -> bool {
+    let groups = scenario.get("circuits").and_then(toml::Value::as_array);
+    groups.into_iter().flatten().any(|group| {
+        let workload = group.get("workload");
+        let direction = workload.and_then(|it| it.get("direction"));
+        direction.and_then(toml::Value::as_str) == Some("upload")
+    })
 }
 
 /// When samples were taken, as many as may be kept; and whether those of hops were.

@@ -23,6 +23,7 @@ export class Arm {
   private readonly canvas = document.createElement('canvas');
   private readonly strip = document.createElement('div');
   private readonly stage: Stage;
+  private shown = 0;
 
   constructor(
     into: HTMLElement,
@@ -61,6 +62,11 @@ export class Arm {
     this.canvas.setAttribute('aria-label', `The network with ${label}: clients left, exits right; the chosen circuit is described below`);
   }
 
+  /** Whose circuit was drawn last. */
+  get user(): number {
+    return this.shown;
+  }
+
   /** Takes over size and colours of the page. */
   measure(): void {
     this.stage.measure();
@@ -70,7 +76,8 @@ export class Arm {
   draw({ view, history }: Seen, time: number, choice: Choice): void {
     this.stage.draw(view, time, choice);
     this.list.show(choice);
-    drawStrip(this.strip, this.network, view, chosenUser(this.network, choice), this.whole);
+    this.shown = chosenUser(this.network, view, choice);
+    drawStrip(this.strip, this.network, view, this.shown, this.whole);
     this.note.textContent = summary(history, this.network);
   }
 }

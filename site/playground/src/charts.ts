@@ -110,9 +110,10 @@ export class Charts {
     this.plots.build();
   }
 
-  update(histories: History[], user: number): void {
+  /** Draws histories, and of each the circuit of a user. */
+  update(histories: History[], users: number[]): void {
     const until = Math.max(this.from + LEAST, ...histories.map(({ samples }) => samples.at(-1)?.at ?? 0));
-    const values = this.charts.map(({ series }) => histories.map((it) => series(it, user, this.network)));
+    const values = this.charts.map(({ series }) => histories.map((it, arm) => series(it, users[arm]!, this.network)));
     this.plots.update(values, [this.from, until]);
   }
 

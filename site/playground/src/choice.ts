@@ -1,15 +1,35 @@
 /** What the user looks at: a circuit, or a relay. */
 
-import type { Network } from './wire.ts';
+import type { Network, View } from './wire.ts';
 
 /** A machine or a user, by number. */
 export type Choice = { machine: number } | { user: number };
 
-/** The user that was chosen, or the first one over the relay that was. */
-export function chosenUser({ users }: Network, choice: Choice): number {
+/**
+ * Where a user's circuits lead at the time of a view, from the client to the exit: those that the user
+ * has, which after a fault may be others than at the start. Without circuits those at the start.
+ */
+export function present({ users }: Network, view: View, user: number): number[][] {
+  const { paths, uploads } = users[user]!;
+  const { hops } = view.users[user]!;
+  // Who uploads builds no other circuit; the exit, which sends nothing, is not among the hops.
+  if (uploads || hops.length === 0) return paths;
+  const [client, exit] = [paths[0]![0]!, hops[0]![0]];
+  // All circuits of a user begin at the same exit.
+  const circuits: number[][] = [];
+  for (const [machine] of hops) {
+    if (machine === exit) circuits.push([]);
+    circuits.at(-1)!.unshift(machine);
+  }
+  return circuits.map((relays) => [client, ...relays]);
+}
+
+/** The user that was chosen, or the first one over the relay that was: at the time of a view, or else at the start. */
+export function chosenUser(network: Network, view: View, choice: Choice): number {
   if ('user' in choice) return choice.user;
-  const over = users.findIndex(({ paths }) => paths[0]!.includes(choice.machine));
-  return Math.max(0, over);
+  const over = (paths: number[][]) => paths.some((path) => path.includes(choice.machine));
+  const now = network.users.findIndex((_, user) => over(present(network, view, user)));
+  return Math.max(0, now >= 0 ? now : network.users.findIndex(({ paths }) => over(paths)));
 }
 
 /** Machines that circuits pass behind their clients, by number. */
@@ -30,7 +50,10 @@ const written = (choice: Choice): string => ('user' in choice ? `user ${choice.u
 export class ChoiceList {
   readonly box = document.createElement('select');
 
-  constructor(network: Network, choose: (choice: Choice) => void) {
+  constructor(
+    private readonly network: Network,
+    choose: (choice: Choice) => void,
+  ) {
     this.box.className = 'choice';
     this.box.setAttribute('aria-label', 'Circuit or relay to look at');
     const group = (label: string, options: [string, Choice][]) => {
@@ -51,6 +74,10 @@ export class ChoiceList {
 
   show(choice: Choice): void {
     const value = written(choice);
+    // A relay that circuits pass only later.
+    if ('machine' in choice && ![...this.box.options].some((option) => option.value === value)) {
+      this.box.lastElementChild!.append(new Option(this.network.machines[choice.machine]!.name, value));
+    }
     if (this.box.value !== value) this.box.value = value;
   }
 }

@@ -2,7 +2,7 @@
 
 import { Arm } from './arm.ts';
 import { Charts } from './charts.ts';
-import { chosenUser, type Choice } from './choice.ts';
+import type { Choice } from './choice.ts';
 import type { History, Seen } from './history.ts';
 import type { Network } from './wire.ts';
 
@@ -71,9 +71,9 @@ export class Comparison {
     });
   }
 
-  /** Draws the charts, of the history of each transport. */
-  drawCharts(history: (transport: number) => History, choice: Choice): void {
-    this.charts?.update(this.shown.map(history), chosenUser(this.network, choice));
+  /** Draws the charts, of the history of each transport, for the circuit that was drawn last. */
+  drawCharts(history: (transport: number) => History): void {
+    this.charts?.update(this.shown.map(history), this.arms.map((arm) => arm.user));
   }
 
   /** Marks a time in all charts; undefined: none. */

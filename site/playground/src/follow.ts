@@ -10,6 +10,8 @@ export interface RunsHead {
   pace: number | null;
   /** Of results: whether queues and windows were recorded. */
   hops?: boolean;
+  /** Of results: what is not known of them, and why. */
+  note?: string | null;
 }
 
 /** A moment of runs, one view for each transport. */

@@ -1,7 +1,5 @@
 /** Where the machines of a network stand: clients left, exits right. */
 
-import type { Network } from './wire.ts';
-
 export interface Place {
   /** From 0, left, to 1, right. */
   x: number;
@@ -11,11 +9,12 @@ export interface Place {
   client: boolean;
 }
 
-/** A place for each machine that a circuit passes, by number. */
-export function layout({ machines, users }: Network): (Place | undefined)[] {
-  const columns = machines.map(() => ({ sum: 0, count: 0, client: true }));
-  const neighbours = machines.map(() => new Set<number>());
-  for (const path of users.flatMap(({ paths }) => paths)) {
+/** Of so many machines a place for each that one of these paths passes, by number. */
+export function layout(machines: number, paths: number[][]): (Place | undefined)[] {
+  const all = [...Array(machines).keys()];
+  const columns = all.map(() => ({ sum: 0, count: 0, client: true }));
+  const neighbours = all.map(() => new Set<number>());
+  for (const path of paths) {
     path.forEach((machine, position) => {
       const column = columns[machine]!;
       column.sum += position / (path.length - 1);
@@ -27,7 +26,7 @@ export function layout({ machines, users }: Network): (Place | undefined)[] {
     });
   }
   const x = columns.map(({ sum, count }) => (count > 0 ? sum / count : NaN));
-  const longest = Math.max(2, ...users.flatMap(({ paths }) => paths.map((path) => path.length)));
+  const longest = paths.reduce((most, path) => Math.max(most, path.length), 2);
   const column = (at: number) => Math.round(at * (longest - 1));
   const used = x.flatMap((at, machine) => (Number.isNaN(at) ? [] : [machine]));
   const y = new Map<number, number>();
@@ -47,7 +46,7 @@ export function layout({ machines, users }: Network): (Place | undefined)[] {
       spread(group);
     }
   }
-  return machines.map((_, machine) =>
+  return all.map((machine) =>
     y.has(machine)
       ? {
           x: column(x[machine]!) / (longest - 1),

@@ -5,6 +5,9 @@ import { Nodes } from './nodes.ts';
 import { Runs } from './runs.ts';
 import { onTheme, switchTheme } from './theme.ts';
 
+/** Milliseconds until the page connects again where the browser does not. */
+const AGAIN = 1000;
+
 const by = (id: string) => document.getElementById(id)!;
 
 let show: Show | undefined;
@@ -30,7 +33,9 @@ function listen(): void {
   source.addEventListener('open', () => (document.body.dataset['connected'] = 'true'));
   source.addEventListener('error', () => {
     document.body.dataset['connected'] = 'false';
-    by('status').textContent = 'hopflow live does not answer; what came so far stays';
+    by('status').textContent = 'hopflow live does not answer, or has too many connections; what came so far stays';
+    // After an answer that is no stream, such as that of a server with too many connections, the browser does not try again.
+    if (source.readyState === EventSource.CLOSED) setTimeout(listen, AGAIN);
   });
 }
 

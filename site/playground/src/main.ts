@@ -9,7 +9,7 @@ import { drawKnobs, keepRanges } from './knobs.ts';
 import { readLink, writeLink } from './link.ts';
 import { Refused, Simulator } from './simulator.ts';
 import { caption, STORIES, type Story } from './stories.ts';
-import { seconds, speed } from './text.ts';
+import { clock, speed } from './text.ts';
 import { onTheme, switchTheme } from './theme.ts';
 import { fresh, type Wish } from './wish.ts';
 import type { Builtin, Knob, Network, Problem, View } from './wire.ts';
@@ -58,6 +58,8 @@ class Page {
     }
     this.fillSources();
     this.listen();
+    // The editor, and what is said there, is not shown within another page.
+    if (document.documentElement.classList.contains('embedded')) by('caption').after(by('problem'));
     // Where there is little room, knobs open when they are asked for.
     if (matchMedia('(max-width: 900px)').matches) by<HTMLDetailsElement>('turn').open = false;
     requestAnimationFrame(this.frame);
@@ -121,7 +123,10 @@ class Page {
     });
     window.addEventListener('resize', () => this.resize());
     // Another link was opened in this tab.
-    window.addEventListener('hashchange', () => location.reload());
+    window.addEventListener('hashchange', ({ oldURL }) => {
+      if (this.mayDrop()) location.reload();
+      else history.replaceState(null, '', oldURL);
+    });
     onTheme(() => this.resize());
     onKeys({
       ' ': () => this.toggle(),
@@ -131,12 +136,16 @@ class Page {
     });
   }
 
+  /** Whether the text in the editor may go: it was run, or the user says so. */
+  private mayDrop(): boolean {
+    return !this.editor.changed || confirm('The scenario in the editor was changed and not run. Drop the change?');
+  }
+
   /** Shows what was chosen from the list, unless the user would rather keep a text that was not run. */
   private choose(): void {
     const { value } = by<HTMLSelectElement>('source');
     const name = value.slice(value.indexOf('/') + 1);
-    const question = 'The scenario in the editor was changed and not run. Drop the change?';
-    if (this.editor.changed && !confirm(question)) {
+    if (!this.mayDrop()) {
       this.name();
     } else if (value === 'changed') {
       void this.load({ ...this.shown });
@@ -328,8 +337,13 @@ class Page {
       // What is shown runs ahead of the simulator by a frame or two, not more.
       const ahead = reached + Math.max(0.02, 0.05 * wanted.speed);
       wanted.time = Math.min(wanted.time + passed * wanted.speed, ahead, end);
-      if (!this.asking) void this.run(wanted.time);
-      if (wanted.time >= end) this.play(false);
+      if (wanted.time >= end) {
+        this.play(false);
+        // A question that is under way may be about a time before the end.
+        void this.jump(end);
+      } else if (!this.asking) {
+        void this.run(wanted.time);
+      }
       this.draw();
       if (now - this.lastCharts > CHARTS_EVERY) {
         this.lastCharts = now;
@@ -409,7 +423,7 @@ class Page {
     const { comparison, shown, wanted } = this;
     if (comparison === undefined) return;
     comparison.draw((transport) => this.seen[transport]!, shown.time, shown.choice);
-    by('clock').textContent = seconds(Number(wanted.time.toFixed(wanted.speed < 0.2 ? 4 : 2)));
+    by('clock').textContent = clock(wanted.time, wanted.playing && wanted.speed >= 0.2 ? 2 : 4);
     by<HTMLInputElement>('time').value = String(wanted.time / comparison.network.end);
     if (shown.story !== undefined) {
       const text = caption(shown.story, shown.time);
@@ -418,7 +432,7 @@ class Page {
   }
 
   private drawCharts(): void {
-    this.comparison?.drawCharts((transport) => this.seen[transport]!.history, this.shown.choice);
+    this.comparison?.drawCharts((transport) => this.seen[transport]!.history);
   }
 
   /** Says whether it is played, and how fast. */

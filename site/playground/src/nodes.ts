@@ -3,7 +3,7 @@
 import type { Look, Looks, NodesHead, Show } from './follow.ts';
 import { lineSample, Plots, type Line, type Values } from './plots.ts';
 import { bar, element, queueBar } from './strip.ts';
-import { number, rate } from './text.ts';
+import { count, number, rate } from './text.ts';
 import { Timeline } from './timeline.ts';
 
 /** As many looks as the server keeps. */
@@ -238,13 +238,13 @@ function facts(now: Numbers): HTMLElement[] {
   const share = (name: string, held: string, most: string, scale = 1, unit = '') => {
     const [value, limit] = [now[held], now[most]];
     if (value === undefined) return [];
-    const shown = `${number(value / scale)}${unit}`;
-    if (limit === undefined) return [fact(name, bar('bar', 0), shown)];
-    return [fact(name, bar('bar', value / limit), `${shown} of ${number(limit / scale)}${unit}`)];
+    const say = (amount: number) => (scale === 1 ? count(amount) : number(amount / scale)) + unit;
+    if (limit === undefined) return [fact(name, bar('bar', 0), say(value))];
+    return [fact(name, bar('bar', value / limit), `${say(value)} of ${say(limit)}`)];
   };
   const queued = now['queued_cells'];
   return [
-    ...(queued === undefined ? [] : [fact('queues', queueBar(queued), `${number(queued)} wait`)]),
+    ...(queued === undefined ? [] : [fact('queues', queueBar(queued), `${count(queued)} wait`)]),
     ...share('windows', 'outstanding_cells', now['windows'] ? 'window_cells' : ''),
     ...share('circuits', 'circuits', 'limit{circuits}'),
     ...share('links', 'links', 'limit{links}'),

@@ -40,7 +40,8 @@ export class Runs implements Show {
     this.timeline.end = network.end;
     this.histories = network.transports.map(() => ({ samples: [], downloads: [] }));
     const note = head.hops === false ? ' Queues and windows were not recorded: a scenario needs hops = "200 ms" under [record].' : '';
-    by('caption').textContent = `${network.name}, network ${network.seed}. ${network.about}${note}`;
+    const unknown = head.note == null ? '' : ` ${head.note}`;
+    by('caption').textContent = `${network.name}, network ${network.seed}. ${network.about}${note}${unknown}`;
     by('arms').replaceChildren();
     document.body.dataset['kind'] = head.kind;
     this.say();
@@ -160,6 +161,6 @@ export class Runs implements Show {
   }
 
   private drawCharts(): void {
-    this.comparison?.drawCharts((transport) => this.histories[transport]!, this.chosen);
+    this.comparison?.drawCharts((transport) => this.histories[transport]!);
   }
 }

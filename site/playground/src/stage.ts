@@ -1,6 +1,6 @@
 /** The network of one transport, with cells that move and queues that grow and drain. */
 
-import type { Choice } from './choice.ts';
+import { present, type Choice } from './choice.ts';
 import { layout, type Place } from './layout.ts';
 import { cells } from './text.ts';
 import type { Network, View } from './wire.ts';
@@ -11,6 +11,17 @@ const FULL = 4000;
 /** Relays need so many pixels each for words above and below, and beside. */
 const ROOM = 58;
 const LEAST_ROOM = 10;
+
+/** From where to where paths lead, each pair of machines once, by a name. */
+function edges(paths: number[][]): Map<string, [number, number]> {
+  const all = new Map<string, [number, number]>();
+  for (const path of paths) {
+    for (let hop = 1; hop < path.length; hop += 1) {
+      all.set(`${path[hop - 1]} ${path[hop]}`, [path[hop - 1]!, path[hop]!]);
+    }
+  }
+  return all;
+}
 
 interface Colours {
   text: string;
@@ -24,10 +35,11 @@ interface Colours {
 }
 
 export class Stage {
-  private readonly places: (Place | undefined)[];
-  private readonly edges: [number, number][];
+  /** The paths of which every machine has a place. */
+  private laid: number[][] = [];
+  private places: (Place | undefined)[] = [];
   /** Of each machine, how many stand above each other where it stands. */
-  private readonly crowds: number[];
+  private crowds: number[] = [];
   private colours!: Colours;
   private width = 0;
   private height = 0;
@@ -36,16 +48,17 @@ export class Stage {
     private readonly canvas: HTMLCanvasElement,
     private readonly network: Network,
   ) {
-    this.places = layout(network);
-    this.crowds = this.places.map((place) => this.places.filter((other) => other?.x === place?.x).length);
-    const edges = new Map<string, [number, number]>();
-    for (const path of network.users.flatMap(({ paths }) => paths)) {
-      for (let hop = 1; hop < path.length; hop += 1) {
-        edges.set(`${path[hop - 1]} ${path[hop]}`, [path[hop - 1]!, path[hop]!]);
-      }
-    }
-    this.edges = [...edges.values()];
+    this.lay(network.users.flatMap(({ paths }) => paths));
     this.measure();
+  }
+
+  /** Gives places to the machines of further paths; those of others may change. */
+  private lay(paths: number[][]): void {
+    this.laid = [...this.laid, ...paths];
+    this.places = layout(this.network.machines.length, this.laid);
+    const high = new Map<number | undefined, number>();
+    for (const place of this.places) high.set(place?.x, (high.get(place?.x) ?? 0) + 1);
+    this.crowds = this.places.map((place) => high.get(place?.x)!);
   }
 
   /** Takes over size and colours of the page. */
@@ -90,7 +103,10 @@ export class Stage {
   draw(view: View, time: number, choice: Choice | undefined): void {
     const context = this.canvas.getContext('2d')!;
     context.clearRect(0, 0, this.width, this.height);
-    this.drawEdges(context, choice);
+    const paths = this.network.users.map((_, user) => present(this.network, view, user));
+    const further = paths.flat().filter((path) => path.some((machine) => this.places[machine] === undefined));
+    if (further.length > 0) this.lay(further);
+    this.drawEdges(context, paths, choice);
     this.drawPackets(context, view, time, choice);
     const queues = this.queues(view);
     const most = queues.indexOf(Math.max(...queues));
@@ -115,18 +131,12 @@ export class Stage {
     return [margin + x * (this.width - 2 * margin), 22 + y * (this.height - 44)];
   }
 
-  private passes(choice: Choice | undefined, [from, to]: [number, number]): boolean {
-    if (choice === undefined) return false;
-    if ('machine' in choice) return choice.machine === from || choice.machine === to;
-    return this.network.users[choice.user]!.paths.some((path) =>
-      path.some((machine, hop) => machine === from && path[hop + 1] === to),
-    );
-  }
-
-  private drawEdges(context: CanvasRenderingContext2D, choice: Choice | undefined): void {
-    for (const edge of this.edges) {
+  /** Draws the paths of all users. */
+  private drawEdges(context: CanvasRenderingContext2D, paths: number[][][], choice: Choice | undefined): void {
+    const own = choice !== undefined && 'user' in choice ? edges(paths[choice.user]!) : new Map();
+    for (const [name, edge] of edges(paths.flat())) {
       const [from, to] = edge.map((machine) => this.point(this.places[machine]!));
-      const chosen = this.passes(choice, edge);
+      const chosen = own.has(name) || (choice !== undefined && 'machine' in choice && edge.includes(choice.machine));
       context.strokeStyle = chosen ? this.colours.chosen : this.colours.line;
       context.lineWidth = chosen ? 5 : 1;
       context.globalAlpha = chosen ? 0.3 : 1;

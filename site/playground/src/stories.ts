@@ -26,7 +26,7 @@ export const STORIES: Story[] = [
       [0, 'One client downloads over three relays. The middle one may send 500 kB a second. Left, Tor’s classic transport with a fixed window; right, BackTap.'],
       [0.3, 'The exit sends as fast as its window lets it, for it does not know how slow the middle is. What the middle cannot send waits there.'],
       [2, 'Vanilla’s window is 500 cells per stream, and the path holds some sixty of them. Some hundred and fifty wait in the middle: a cell spends more time in the queue than on its way.'],
-      [5, 'BackTap’s windows shrink hop by hop until little waits. Both deliver the same rate: look at the first chart. Now move the delay and see which queue follows.'],
+      [5, 'BackTap’s exit hears what the middle forwards: its window has shrunk from 140 cells to about 70, and some ten wait in the middle. Both deliver the same rate: look at the first chart. Now move the delay and see which queue follows.'],
     ],
   },
   {
@@ -36,8 +36,9 @@ export const STORIES: Story[] = [
     speed: 0.5,
     captions: [
       [0, 'Six web users come in over the fast guard, two endless downloads over the slow one. All share a middle relay and an exit.'],
-      [2, 'With vanilla the data of the slow circuits travels over the same TCP connection as that of the others, and the middle keeps what the slow guard cannot take.'],
-      [6, 'With BackTap the slow guard’s queue stays short: its predecessor hears what was forwarded, and sends no more than that. Compare the web users’ times.'],
+      [2, 'With vanilla the exit sends a whole window on each circuit, and more than 800 cells wait in the slow guard. With BackTap every node hears what the next one forwards, and sends no more than that: what waits gets less.'],
+      [6, 'With BackTap few cells wait now. But the first page of each web user took longer than with vanilla, for its windows had to grow from two cells: see the third chart.'],
+      [18, 'Later pages find windows that have grown. Most of them take BackTap a third less time than vanilla; the median, above, counts the first pages, too, and follows.'],
     ],
   },
   {

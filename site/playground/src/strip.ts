@@ -1,6 +1,6 @@
 /** One circuit: its hops from the source to the client, with queue and window of each. */
 
-import { cells, number, rate } from './text.ts';
+import { cells, count, number, rate } from './text.ts';
 import type { Network, User, UserView, View } from './wire.ts';
 
 export const element = (name: string, text = ''): HTMLElement => {
@@ -30,7 +30,7 @@ export function drawStrip(into: HTMLElement, network: Network, view: View, user:
     const { name, bucket } = network.machines[machine]!;
     hop.append(element('name', bucket === null ? name : `${name}, ${rate(bucket)}`));
     hop.append(queueBar(queued), element('value', `${cells(queued)} wait`));
-    const under = window === null ? `${cells(outstanding)} under way` : `${number(outstanding)} of window ${number(window)}`;
+    const under = window === null ? `${cells(outstanding)} under way` : `${count(outstanding)} of window ${count(window)}`;
     hop.append(bar('bar', outstanding / Math.max(1, full)), element('value', under));
     return hop;
   });

@@ -6,13 +6,22 @@ const short = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 
 export const number = (value: number): string => short.format(value);
 
+const exact = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+
+/** A number of things, with every digit. */
+export const count = (value: number): string => exact.format(value);
+
+/** A time that goes on, in seconds, with this number of decimals however late it is. */
+export const clock = (time: number, decimals: number): string =>
+  `${time.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })} s`;
+
 export const seconds = (value: number): string =>
   value < 1 ? `${number(value * 1e3)} ms` : `${number(value)} s`;
 
 export const rate = (bytesPerSecond: number): string =>
   bytesPerSecond < 1e6 ? `${number(bytesPerSecond / 1e3)} kB/s` : `${number(bytesPerSecond / 1e6)} MB/s`;
 
-export const cells = (count: number): string => (count === 1 ? '1 cell' : `${number(count)} cells`);
+export const cells = (waiting: number): string => (waiting === 1 ? '1 cell' : `${count(waiting)} cells`);
 
 export const speed = (factor: number): string => `${number(factor)}×`;
 
@@ -23,6 +32,7 @@ const isShare = ({ path }: Knob): boolean => path === 'network.access.loss';
 export function shown(knob: Knob, value: number): string {
   switch (knob.unit) {
     case 'none':
+      if (knob.whole) return count(value);
       return isShare(knob) ? `${number(value * 100)} %` : number(value);
     case 'milliseconds':
       return seconds(value / 1e3);

@@ -1,7 +1,7 @@
 /** The time that is shown: played, chosen, or the newest that there is. */
 
 import { onKeys } from './keys.ts';
-import { seconds, speed } from './text.ts';
+import { clock, speed } from './text.ts';
 
 const by = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
@@ -100,7 +100,7 @@ export class Timeline {
     by('play').textContent = running ? 'pause' : 'play';
     by('latest').setAttribute('aria-pressed', String(this.following));
     by<HTMLButtonElement>('latest').disabled = this.done && this.time >= this.reached;
-    by('clock').textContent = seconds(Number(this.time.toFixed(2)));
+    by('clock').textContent = clock(this.time, 2);
     by<HTMLInputElement>('time').value = String((this.time - this.from) / Math.max(1e-9, this.end - this.from));
   }
 

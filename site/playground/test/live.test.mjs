@@ -184,7 +184,8 @@ test('results are played and scrubbed', async (t) => {
   const [early, late] = [await at(0.3), await at(0.9)];
   assert.ok(megabytes(early) < megabytes(late), `${early} before ${late}`);
   assert.match(await page.locator('.strip').first().innerText(), /of window/);
-  await page.evaluate(() => document.activeElement.blur());
+  // A button that has the focus leaves these keys to the page.
+  await page.locator('#play').focus();
   await page.keyboard.press('Home');
   await page.waitForFunction(() => Number(document.querySelector('#time').value) === 0);
   await page.keyboard.press('ArrowRight');
@@ -254,11 +255,11 @@ test('a simulation goes on to its end when no packet is under way', async (t) =>
   const { address, end } = await live(t, 'short.toml', '--speed', '3');
   const { page, wrong, close } = await open(address);
   await page.waitForFunction(() => document.querySelector('#status').textContent === 'simulation, finished', null, { timeout: 60_000 });
-  await page.waitForFunction(() => document.querySelector('#clock').textContent === '6 s');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '6.00 s');
   assert.ok((await time(page)) > 0.99, 'the slider is at its end');
   assert.match(await page.locator('.strip').first().innerText(), /is reading/);
   await page.locator('#time').fill('0.9');
-  await page.waitForFunction(() => document.querySelector('#clock').textContent === '5.4 s');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '5.40 s');
   assert.deepEqual(wrong, []);
   await close();
   await end();
@@ -302,4 +303,21 @@ test('a server that is gone is told, and found again', async (t) => {
   await later(page, 0.05);
   await close();
   await second.end();
+});
+
+test('after an answer that is no stream the page connects again', async (t) => {
+  const { address, end } = await live(t, 'tiny.toml');
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  let asked = 0;
+  await page.route('**/events', (route) => {
+    asked += 1;
+    return asked === 1 ? route.fulfill({ status: 503, body: 'full' }) : route.continue();
+  });
+  await page.goto(address);
+  await page.waitForFunction(() => document.querySelector('#status').textContent.includes('too many connections'));
+  await page.waitForSelector('body[data-ready][data-connected=true]');
+  assert.match(await page.locator('#status').innerText(), /in progress/);
+  await context.close();
+  await end();
 });

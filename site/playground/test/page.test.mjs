@@ -139,8 +139,10 @@ test('pause, steps, and back', async () => {
   await page.click('#step');
   await page.waitForFunction((then) => Number(document.querySelector('#time').value) > then, paused);
   const stepped = await at();
+  const clock = await page.locator('#clock').innerText();
   await page.click('#cell');
   await page.waitForFunction((then) => Number(document.querySelector('#time').value) > then, stepped);
+  assert.notEqual(await page.locator('#clock').innerText(), clock, 'the clock tells a step of one cell');
   await page.locator('#time').fill('0.001');
   await page.waitForFunction(() => Number(document.querySelector('#time').value) <= 0.0011);
   assert.deepEqual(wrong, []);
@@ -256,7 +258,7 @@ test('time, transports and circuit stay when knobs are turned while runs are bei
   const list = page.locator('.choice').first();
   await list.selectOption({ label: 'middle' });
   const middle = await list.inputValue();
-  await page.waitForFunction(() => document.querySelector('#clock').textContent === '3 s');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '3.0000 s');
   const turn = (path, value) =>
     page.evaluate(([path, value]) => {
       const field = document.querySelector(`input[name="${path}"][type=text]`);
@@ -273,7 +275,7 @@ test('time, transports and circuit stay when knobs are turned while runs are bei
     return ['loss = 0.01', 'delay = "20 ms"', 'rate = "400 kB/s"'].every((part) => value.includes(part));
   });
   await page.waitForTimeout(1000);
-  assert.equal(await page.locator('#clock').innerText(), '3 s');
+  assert.equal(await page.locator('#clock').innerText(), '3.0000 s');
   assert.equal(await page.locator('#play').innerText(), 'play');
   assert.deepEqual(await page.locator('.arm h2 select:not(.choice)').evaluateAll((all) => all.map((it) => it.value)), ['1', '1']);
   assert.equal(await list.inputValue(), middle);
@@ -302,7 +304,7 @@ test('another transport comes with its history, and leaves that of others alone'
   await page.click('#play');
   await page.locator('#time').fill('0.3');
   const notes = () => page.locator('.arm small').allInnerTexts();
-  await page.waitForFunction(() => document.querySelector('#clock').textContent === '9 s');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '9.0000 s');
   const [first, second] = await notes();
   assert.match(second, /MB delivered .*median .* of \d+/);
   const select = page.locator('.arm h2 select').first();
@@ -323,12 +325,12 @@ test('a transport that is chosen while the runs go to another time comes at that
     const { page, wrong, close } = await slow(150);
     await page.click('#play');
     await page.locator('#time').fill('0.1');
-    await page.waitForFunction(() => document.querySelector('#clock').textContent === '3 s');
+    await page.waitForFunction(() => document.querySelector('#clock').textContent === '3.0000 s');
     const select = page.locator('.arm h2 select:not(.choice)').first();
     await select.selectOption('1');
     await page.waitForTimeout(1000);
     await choose(page, select);
-    await page.waitForFunction(() => document.querySelector('#clock').textContent === '6 s');
+    await page.waitForFunction(() => document.querySelector('#clock').textContent === '6.0000 s');
     await page.waitForTimeout(1000);
     const note = await page.locator('.arm small').first().innerText();
     assert.deepEqual(wrong, []);
@@ -373,7 +375,7 @@ test('runs that fail stop and say so, and others can be made', async () => {
   await page.waitForFunction(() => document.querySelector('#source').value === 'changed');
   assert.ok(await page.locator('#problem').isHidden());
   await page.locator('#time').fill('0.02');
-  await page.waitForFunction(() => document.querySelector('#clock').textContent === '600 ms');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '0.6000 s');
   await page.waitForFunction(() => /MB delivered|kB delivered/.test(document.querySelector('.arm small').textContent));
   await close();
 });
@@ -384,7 +386,7 @@ test('where the runs of a change fail, what was shown stays', async () => {
   await plays(page);
   await page.click('#play');
   await page.locator('#time').fill('0.1');
-  await page.waitForFunction(() => document.querySelector('#clock').textContent === '3 s' && document.querySelector('#busy').textContent === '');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '3.0000 s' && document.querySelector('#busy').textContent === '');
   const state = async () => [await page.locator('#toml').inputValue(), await page.locator('.strip').first().innerText(), await page.locator('#clock').innerText()];
   const before = await state();
   const field = page.locator('input[name="network.access.loss"][type=text]');
@@ -394,7 +396,7 @@ test('where the runs of a change fail, what was shown stays', async () => {
   await page.waitForFunction(() => document.querySelector('input[name="network.access.loss"][type=text]').value === '0 %');
   assert.deepEqual(await state(), before);
   await page.locator('#time').fill('0.2');
-  await page.waitForFunction(() => document.querySelector('#clock').textContent === '6 s');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '6.0000 s');
   await page.click('#play');
   await page.waitForFunction(() => Number(document.querySelector('#time').value) > 0.2);
   await close();
@@ -526,12 +528,12 @@ test('of a link only numbers that make sense are taken', async () => {
   const first = await open();
   const packed = deflateRawSync(Buffer.from(await first.page.locator('#toml').inputValue())).toString('base64url');
   await first.close();
-  for (const [t, speed, clock, factor] of [['x', '0', '0 s', '1×'], ['-3', 'Infinity', '0 s', '1×'], ['2', '0.5', '2 s', '0.5×']]) {
+  for (const [t, speed, clock, factor] of [['x', '0', '0.0000 s', '1×'], ['-3', 'Infinity', '0.0000 s', '1×'], ['2', '0.5', '2.0000 s', '0.5×']]) {
     const { page, wrong, close } = await open({}, `#t=${t}&speed=${speed}&scenario=${packed}`);
-    assert.equal(await page.locator('#clock').innerText(), clock === '0 s' ? '0 ms' : clock);
+    assert.equal(await page.locator('#clock').innerText(), clock);
     assert.equal(await page.locator('#factor').innerText(), factor);
     await page.click('#play');
-    await page.waitForFunction((then) => Number(document.querySelector('#time').value) > then, clock === '2 s' ? 2 / 30 : 0);
+    await page.waitForFunction((then) => Number(document.querySelector('#time').value) > then, clock === '2.0000 s' ? 2 / 30 : 0);
     assert.deepEqual(wrong, []);
     await close();
   }
@@ -541,15 +543,20 @@ test('the browser keeps its keys', async () => {
   const { page, wrong, close } = await open();
   await plays(page);
   await page.click('#play');
-  await page.evaluate(() => document.activeElement.blur());
-  const press = (options) =>
-    page.evaluate((it) => {
+  const press = (options, target = 'body') =>
+    page.evaluate(([it, target]) => {
       const event = new KeyboardEvent('keydown', { key: 'ArrowRight', bubbles: true, cancelable: true, ...it });
-      document.body.dispatchEvent(event);
+      document.querySelector(target).dispatchEvent(event);
       return event.defaultPrevented;
-    }, options);
+    }, [options, target]);
   for (const held of ['altKey', 'ctrlKey', 'metaKey']) assert.equal(await press({ [held]: true }), false, held);
   assert.equal(await press({}), true);
+  // A button keeps what presses it, and a field everything.
+  for (const target of ['#play', '#editor summary']) {
+    for (const key of [' ', 'Enter']) assert.equal(await press({ key }, target), false, `${key} in ${target}`);
+    assert.equal(await press({}, target), true, target);
+  }
+  for (const target of ['#time', '#toml', '#source']) assert.equal(await press({}, target), false, target);
   assert.deepEqual(wrong, []);
   await close();
 });
@@ -578,7 +585,7 @@ test('a user without a circuit has none, and who uploads sends from the client t
   const { page, wrong, close } = await open({}, '#story=failure');
   await page.click('#play');
   await page.locator('#time').fill(String(10.8 / 40));
-  await page.waitForFunction(() => document.querySelector('#clock').textContent === '10.8 s');
+  await page.waitForFunction(() => document.querySelector('#clock').textContent === '10.8000 s');
   await page.waitForFunction(() => document.querySelector('#busy').textContent === '');
   const users = await page.locator('.choice').first().locator('option').evaluateAll((all) => all.map((it) => it.value).filter((it) => it.startsWith('user')));
   const strips = [];
@@ -659,6 +666,87 @@ test('a shared link shows the same', async () => {
   assert.equal(await shared.page.locator('.strip').first().innerText(), strip, 'queues and windows');
   assert.deepEqual([...wrong, ...shared.wrong], []);
   await shared.close();
+  await close();
+});
+
+test('a run that plays to its end is shown as it is at the end', async () => {
+  const { page, wrong, close } = await open({}, '#story=neighbours');
+  await plays(page);
+  await page.locator('#speed').fill('2');
+  const rests = (at) =>
+    page.waitForFunction((it) => document.querySelector('#clock').textContent === it && document.querySelector('#busy').textContent === '', at);
+  const notes = () => page.locator('.arm small').allInnerTexts();
+  await rests('30.0000 s');
+  assert.equal(await page.locator('#play').innerText(), 'play');
+  await page.waitForTimeout(1500);
+  const found = await notes();
+  await page.locator('#time').fill('0.5');
+  await page.waitForFunction((it) => document.querySelector('.arm small').textContent !== it, found[0]);
+  await page.locator('#time').fill('1');
+  await page.waitForTimeout(1500);
+  await rests('30.0000 s');
+  assert.deepEqual(found, await notes());
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('what stories tell is what they show', async () => {
+  const { page, wrong, close } = await open({}, '#story=neighbours');
+  await page.click('#play');
+  const seen = async (time, caption) => {
+    await page.locator('#time').fill(String(time / 30));
+    await page.waitForFunction((it) => document.querySelector('#clock').textContent === it, `${time}.0000 s`);
+    await page.waitForFunction((it) => document.querySelector('#caption').textContent.includes(it), caption);
+    await page.waitForTimeout(1000);
+    const all = await page.locator('.arm').evaluateAll((arms) => arms.map((arm) => [arm.querySelector('small').textContent, arm.querySelector('.strip').innerText]));
+    return all.map(([note, strip]) => ({ strip, median: Number(/median (\d+) ms/.exec(note)?.[1]) }));
+  };
+  await page.locator('.choice').first().selectOption('user 6');
+  const waits = ({ strip }) => Number(/slow, 250 kB\/s\s+(\d+) cells? wait/.exec(strip)[1]);
+  const [before, after] = [await seen(6, 'took longer than with vanilla'), await seen(24, 'less time than vanilla')];
+  assert.ok(waits(before[0]) > 400 && waits(before[1]) < 20, JSON.stringify(before));
+  assert.ok(before[0].median < before[1].median, JSON.stringify(before));
+  assert.ok(after[0].median > after[1].median, JSON.stringify(after));
+  await page.selectOption('#source', 'stories/Why queues grow with the window');
+  await page.waitForFunction(() => document.querySelector('#toml').value.includes('name = "window"'));
+  await page.waitForFunction(() => document.querySelector('.strip').innerText.includes('guard'));
+  if ((await page.locator('#play').innerText()) === 'pause') await page.click('#play');
+  const [, { strip }] = await seen(6, 'from 140 cells to about 70');
+  const [exit] = /of window (\d+)/.exec(strip).slice(1).map(Number);
+  assert.ok(exit > 60 && exit < 80, strip);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('another link in this tab drops a changed text only when that is meant', async () => {
+  const { page, wrong, close } = await open({}, '#story=window');
+  await page.click('#editor summary');
+  const text = `# mine\n${await page.locator('#toml').inputValue()}`;
+  await page.locator('#toml').fill(text);
+  let answer = 'dismiss';
+  let asked = 0;
+  page.on('dialog', (dialog) => {
+    asked += 1;
+    void dialog[answer]();
+  });
+  await page.evaluate(() => (location.hash = '#story=failure'));
+  await page.waitForFunction(() => location.hash === '#story=window');
+  assert.equal(asked, 1);
+  assert.equal(await page.locator('#toml').inputValue(), text);
+  answer = 'accept';
+  await page.evaluate(() => (location.hash = '#story=failure'));
+  await page.waitForFunction(() => document.querySelector('#toml')?.value.includes('name = "failure"'));
+  assert.equal(asked, 2);
+  assert.deepEqual(wrong, []);
+  await close();
+});
+
+test('within another page, too, what is wrong is told', async () => {
+  const { page, wrong, close } = await open({}, '#story=windows&embedded');
+  assert.match(await page.locator('#problem').innerText(), /no story windows/);
+  assert.ok(await page.locator('#problem').isVisible());
+  assert.ok(await page.locator('#side').isHidden());
+  assert.deepEqual(wrong, []);
   await close();
 });
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { build } from 'esbuild';
 
 const { outputFiles } = await build({ entryPoints: ['src/text.ts'], bundle: true, format: 'esm', write: false });
-const { median, typed } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
+const { clock, count, median, shown, typed } = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`);
 
 const RATE = { path: 'network.access.rate', unit: 'kilobytes-per-second', value: 500 };
 const LOSS = { path: 'network.access.loss', unit: 'none', value: 0 };
@@ -21,6 +21,14 @@ test('commas between thousands are read; any other one is left to the simulator,
     assert.equal(typed(COUNT, wrong), JSON.stringify(wrong));
   }
   assert.equal(typed(LOSS, '0.5 %'), '0.005');
+});
+
+test('of a time every step can be seen, and of numbers of things every digit', () => {
+  assert.equal(clock(1234.67, 2), '1,234.67 s');
+  assert.equal(clock(18.0005, 4), '18.0005 s');
+  assert.equal(clock(0.6, 2), '0.60 s');
+  assert.equal(count(12345), '12,345');
+  assert.equal(shown(COUNT, 12345), '12,345');
 });
 
 test('the median of an even number of values is the mean of the two in the middle', () => {
