@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,9 @@ class Campaign:
             precision: By quantity, half the width that the interval of each difference to the
                 baseline is to have: `"5 %"` of the baseline's mean, or a number in its unit.
             baseline: The transport that others are compared with; by default the first.
-            networks: Networks of each point; with `precision`, a dict of `first` and `most`.
+            networks: Networks of each point; with `precision`, a dict of `first` and `most`, and of
+                `batch`, those that share a file, where the folder holds no campaign yet. `first` is
+                raised to a multiple of the batch that the folder has.
             tables: Tables of each run that are kept, beside `runs`.
             confidence: The probability that the interval of a difference holds, at all times.
             runs: The most runs in all.
@@ -87,6 +90,16 @@ class Campaign:
             skip=skip,
         )
         self._store = Store(_url(out, self.definition.name))
+        self._names_batch = isinstance(networks, Mapping) and "batch" in networks
+        if self._store.is_local:
+            self._take_batch()
+
+    def _take_batch(self) -> None:
+        """Takes the batch of the folder's campaign, unless one is asked for."""
+        networks = self.definition.networks
+        batch = None if self._names_batch else folder.batch(self._store)
+        if batch is not None and batch != networks.batch:
+            self.definition = replace(self.definition, networks=networks.in_files_of(batch))
 
     @property
     def url(self) -> str:
@@ -148,7 +161,9 @@ class Campaign:
             KeyboardInterrupt: The user pressed Ctrl-C; what is made is kept.
         """
         check_type("hours", hours)
+        self._take_batch()
         state = self._state()
+        watch = Watch(progress)
         if client is None:
             pool: Pool = LocalPool(cores)
         else:
@@ -156,8 +171,7 @@ class Campaign:
                 raise HopflowError(
                     f"cores: it is {cores}, and a cluster makes the runs; allowed is one of the two"
                 )
-            pool = call("hopflow.campaign.pools:DaskPool", client, extra="campaign")
-        watch = Watch(progress)
+            pool = call("hopflow.campaign.pools:DaskPool", client, watch.say, extra="campaign")
         folder.claim(self._store, self.definition, state.setting.build, state.contents)
         end = None if hours is None else time.time() + 3600.0 * hours
         try:

@@ -70,10 +70,10 @@ def reproduce(arguments: Sequence[str]) -> int:
     folders = papers.in_folders(name, orders)
     watch = Watch(None)
     with cluster(options) as client:
-        pool = pools.DaskPool(client)
+        pool = pools.DaskPool(client, watch.say)
         watch.say(f"runs of {name} on {pool.about}")
         try:
-            lacking = papers.fill(folders, pool, watch)
+            filled = papers.fill(folders, pool, watch)
         finally:
             watch.end()
     # All runs are there: what the program does without a cluster finds them.
@@ -85,16 +85,23 @@ def reproduce(arguments: Sequence[str]) -> int:
         others += ["--threads", str(options.threads)]
     module = native()
     program = Path(module.__file__)
-    if name == papers.ALL and not lacking:
+    if name == papers.ALL and not filled.failed:
         out = options.out or "results"
         return module.main(["reproduce", name, "--out", str(out), *others], PROGRAM, program)
+    worst = 0
     for one, how in folders.items():
-        if one not in lacking:
-            code = module.main(["reproduce", one, "--out", str(how.out), *others], PROGRAM, program)
-            if code != 0:
-                return code
-    papers.refuse(lacking)
-    return 0
+        if one in filled.failed or one in filled.left_out:
+            continue
+        code = module.main(["reproduce", one, "--out", str(how.out), *others], PROGRAM, program)
+        if code == _INTERRUPTED:
+            return code
+        worst = max(worst, code)
+    papers.refuse(filled.failed)
+    return worst
+
+
+_INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
 
 
 def _show_plan(found: Campaign) -> int:
@@ -260,7 +267,8 @@ def _add_cluster(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="an argument of the cluster, such as cores=8, memory=16GB, queue=long",
+        help="an argument of the cluster, such as cores=8, memory=16GB, queue=long, nanny=false; "
+        "lists such as job_extra_directives more than once",
     )
 
 

@@ -34,7 +34,7 @@ def client(options: argparse.Namespace) -> Iterator[Any]:
     name: str = options.cluster
     workers = 2 if options.workers is None else options.workers
     check_counts(workers=workers)
-    arguments = _arguments(options.cluster_option)
+    arguments = _arguments(name, options.cluster_option)
     if "://" in name:
         if arguments or options.workers is not None:
             raise HopflowError(
@@ -72,13 +72,57 @@ def _cluster(name: str, workers: int, arguments: dict[str, Any]) -> Any:
     return cluster
 
 
-def _arguments(given: list[str]) -> dict[str, Any]:
+_LISTS = (
+    "job_extra_directives",
+    "job_extra",
+    "job_script_prologue",
+    "env_extra",
+    "worker_extra_args",
+    "extra",
+    "job_directives_skip",
+    "header_skip",
+    "submit_command_extra",
+    "cancel_command_extra",
+)
+"""Arguments of dask-jobqueue that are lists; each time that one is given adds a member."""
+
+_TABLES = ("job_extra_directives", "job_extra")
+"""Those of them that are tables for HTCondor, of names and values with `=` between them."""
+
+
+def _arguments(name: str, given: list[str]) -> dict[str, Any]:
+    """The arguments of the cluster of this name: numbers, `true`, `false`, text and lists of text.
+
+    Raises:
+        HopflowError: One has no value, or is given twice.
+    """
     found: dict[str, Any] = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not equals:
             raise HopflowError(f"--cluster-option: it is {text!r}; allowed is KEY=VALUE")
-        if key in found:
-            raise HopflowError(f"--cluster-option: {key!r} is there twice; allowed is once")
-        found[key] = int(value) if value.isdecimal() else value
+        if name == "htcondor" and key in _TABLES:
+            inner, equals, value = value.partition("=")
+            if not equals:
+                raise HopflowError(
+                    f"--cluster-option: it is {text!r}; allowed for htcondor is {key}=NAME=VALUE"
+                )
+            found.setdefault(key, {})[inner.strip()] = value.strip()
+        elif key in _LISTS:
+            found.setdefault(key, []).append(value)
+        elif key in found:
+            raise HopflowError(
+                f"--cluster-option: {key!r} is there twice; allowed is once, and more than once "
+                f"for {', '.join(_LISTS)}"
+            )
+        else:
+            found[key] = _value(value)
     return found
+
+
+def _value(text: str) -> bool | int | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    # An account such as 0042 is a name.
+    is_number = text.isdecimal() and text == str(int(text))
+    return int(text) if is_number else text

@@ -39,6 +39,11 @@ class Networks:
     most: int
     batch: int
 
+    def in_files_of(self, batch: int) -> Networks:
+        """The same with so many networks in a file: as few more as possible in the first round."""
+        first = self.first + -self.first % batch
+        return Networks(first, max(first, self.most - self.most % batch), batch)
+
 
 @dataclass(frozen=True)
 class Definition:

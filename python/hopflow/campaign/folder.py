@@ -47,6 +47,19 @@ def common(definition: Definition, build: str) -> dict[str, Any]:
     }
 
 
+def batch(store: Store) -> int | None:
+    """The batch of the folder's campaign; `None`: it holds none that can be read.
+
+    What is wrong with a folder is told by `claim`.
+    """
+    try:
+        content = store.read(CAMPAIGN)
+        found = None if content is None else parsed(store, CAMPAIGN, content).get("batch")
+    except HopflowError:
+        return None
+    return found if type(found) is int and found > 0 else None
+
+
 Contents = Mapping[str, Mapping[str, str]]
 """By point and transport, the hash of what runs are made from, which includes named files."""
 

@@ -77,7 +77,20 @@ def make(order: PaperRun, build: str, *, stop: threading.Event | None = None) ->
     return Made(runs=1, seconds=seconds, simulated=seconds, failures=failures)
 
 
-def fill(orders: Mapping[str, Orders], pool: Pool, watch: Watch) -> set[str]:
+@dataclass(frozen=True)
+class Filled:
+    """What became of experiments whose runs were to be made.
+
+    Attributes:
+        failed: Those of which runs failed.
+        left_out: Those that cannot be made, mostly for want of data.
+    """
+
+    failed: set[str]
+    left_out: set[str]
+
+
+def fill(orders: Mapping[str, Orders], pool: Pool, watch: Watch) -> Filled:
     """Makes the runs that experiments lack, all together, round by round.
 
     Args:
@@ -86,15 +99,16 @@ def fill(orders: Mapping[str, Orders], pool: Pool, watch: Watch) -> set[str]:
         watch: Who is told how far they are.
 
     Returns:
-        The experiments of which runs failed. Of several, those that cannot be made, mostly for want
-        of data, are told and left out.
+        The experiments of which runs failed, and, of several, those that cannot be made; these are
+        told.
 
     Raises:
         HopflowError: The only experiment cannot be made.
     """
     missing: set[str] = set()
+    left_out: set[str] = set()
     left = {name: replace(how, threads=None) for name, how in orders.items()}
-    number, total = 0, len(left)
+    number = 0
     while left:
         lacking = {}
         for name, how in left.items():
@@ -104,10 +118,11 @@ def fill(orders: Mapping[str, Orders], pool: Pool, watch: Watch) -> set[str]:
                 if len(orders) == 1:
                     raise
                 watch.say(f"{name} is left out: {error}")
-                total -= 1
+                left_out.add(name)
         left = {name: left[name] for name, runs in lacking.items() if runs}
         runs = [run for runs in lacking.values() for run in runs]
         number += 1
+        total = len(orders) - len(left_out)
         complete = total - len(left) - len(missing)
         of = f"experiment{'s' if len(orders) > 1 else ''} complete"
         now = CampaignProgress(number, 0, len(runs), complete, total, None, of)
@@ -120,7 +135,7 @@ def fill(orders: Mapping[str, Orders], pool: Pool, watch: Watch) -> set[str]:
             if not isinstance(made, Made) or made.failures:
                 missing.add(order.experiment)
                 left.pop(order.experiment, None)
-    return missing
+    return Filled(missing, left_out)
 
 
 def _lacking(name: str, orders: Orders) -> list[PaperRun]:
@@ -140,7 +155,7 @@ def fill_one(name: str, orders: Orders, client: Any, progress: Told | bool | Non
     watch = Watch(progress)
     folders = in_folders(name, orders)
     try:
-        refuse(fill(folders, DaskPool(client), watch))
+        refuse(fill(folders, DaskPool(client, watch.say), watch).failed)
     finally:
         watch.end()
     return folders[name]

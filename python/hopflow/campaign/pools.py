@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 from hopflow._errors import HopflowError
 from hopflow._runs import check_counts
 from hopflow.campaign.chunks import Made, check_build, identity
+from hopflow.campaign.workers import Workers
 
 
 class Ordered(Protocol):
@@ -147,6 +148,9 @@ SECONDS = 10.0
 AHEAD = 3
 """Tasks that wait or run, for each core: the scheduler's memory does not grow with the campaign."""
 
+_PAUSE = 0.02
+"""Seconds between two questions whether a task is done."""
+
 _GLANCE = 1.0
 """Seconds between two questions for the number of workers."""
 
@@ -157,8 +161,8 @@ RETRIES = 2
 class DaskPool:
     """A Dask cluster. Results are written by its workers; their sizes pass through here."""
 
-    def __init__(self, client: Any) -> None:
-        """The cluster of a client.
+    def __init__(self, client: Any, say: Callable[[str], None]) -> None:
+        """The cluster of a client; `say` tells a line to people.
 
         Raises:
             HopflowError: A worker has another build of hopflow.
@@ -166,6 +170,7 @@ class DaskPool:
         self._client = client
         self._seconds: dict[tuple[str, str], float] = {}
         self._counted = (-_GLANCE, 1)
+        self._workers = Workers(client, say)
         _refuse_other_builds(client)
 
     @property
@@ -187,7 +192,11 @@ class DaskPool:
     def outcomes(
         self, orders: Sequence[O], make: Make[O], end: float | None = None
     ) -> Iterator[tuple[O, Made | Exception]]:
-        """Makes what is ordered, several in a task; those of a task that fails one by one."""
+        """Makes what is ordered, several in a task; those of a task that fails one by one.
+
+        Raises:
+            HopflowError: There has been no worker for long, and none is to come.
+        """
         from distributed import as_completed
 
         left = deque(orders)
@@ -205,6 +214,10 @@ class DaskPool:
                     del future
                 if not sent:
                     return
+                self._workers.look()
+                while not tasks.has_ready():
+                    time.sleep(_PAUSE)
+                    self._workers.look()
                 future = next(tasks)
                 task = sent.pop(future.key)
                 error = future.exception()

@@ -144,7 +144,7 @@ def test_a_task_has_many_short_orders_or_one_that_is_long() -> None:
     from hopflow.campaign.chunks import Made
     from hopflow.campaign.pools import SECONDS, DaskPool
 
-    pool = DaskPool(Two())
+    pool = DaskPool(Two(), print)
     short, long = Lasting(SECONDS / 20), Lasting(2 * SECONDS)
     left = deque([short] * 100 + [long] * 100)
     assert len(pool._task(left)) == 1  # Nothing is known yet.
@@ -155,6 +155,61 @@ def test_a_task_has_many_short_orders_or_one_that_is_long() -> None:
     assert len(pool._task(left)) == 1
     # At the end of a round no worker is left without work.
     assert len(pool._task(deque([short] * 8))) == 2
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that are lost are so at once."""
+    from hopflow.campaign import workers
+
+    for name, seconds in {"GLANCE": 0.1, "PAUSE": 0.5, "PATIENCE": 2.0}.items():
+        monkeypatch.setattr(workers, name, seconds)
+
+
+def test_a_cluster_without_workers_is_given_up(
+    impatient: None, small: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster.scheduler_address) as client,
+    ):
+
+        class Ending(Campaign):
+            def _note(self, *arguments: Any) -> None:
+                super()._note(*arguments)
+                cluster.scale(0)
+
+        campaign = Ending(small, out=tmp_path / "out", **ASKED)
+        message = "no worker has been there for .*; what is made is kept, and the same call goes on"
+        with pytest.raises(HopflowError, match=message):
+            campaign.run(client=client, report=False)
+    assert "there is no worker: waiting for one" in capsys.readouterr().err
+    assert list((tmp_path / "out").glob("data/runs/*/*.parquet"))
+
+
+def test_options_of_a_cluster_are_of_their_types(tmp_path: Path) -> None:
+    queues = pytest.importorskip("dask_jobqueue")
+    from hopflow.campaign.clusters import _arguments
+
+    given = ["cores=8", "memory=16GB", "account=0042", "nanny=false", "walltime=04:00:00"]
+    given += ["job_extra_directives=--exclusive", "job_extra_directives=--constraint=fast"]
+    given += ["job_script_prologue=module load python", "worker_extra_args=--lifetime=230m"]
+    found = _arguments("slurm", given)
+    assert found["nanny"] is False and found["cores"] == 8 and found["account"] == "0042"
+    with queues.SLURMCluster(
+        **found, scheduler_options={"dashboard_address": None, "interface": "lo"}
+    ) as cluster:
+        lines = cluster.job_script().splitlines()
+    for line in ("#SBATCH --exclusive", "#SBATCH --constraint=fast", "module load python"):
+        assert line in lines
+    assert "--no-nanny" in lines[-1] and "--lifetime=230m" in lines[-1]
+    directives = ["job_extra_directives=+Group = a=b", "job_extra_directives=nice_user=true"]
+    table = {"+Group": "a=b", "nice_user": "true"}
+    assert _arguments("htcondor", directives) == {"job_extra_directives": table}
+    with pytest.raises(HopflowError, match="allowed for htcondor is job_extra=NAME=VALUE"):
+        _arguments("htcondor", ["job_extra=alone"])
 
 
 SCRIPT = """

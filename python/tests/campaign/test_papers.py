@@ -142,12 +142,48 @@ def test_a_failed_run_ends_nothing_else(
     orders = hopflow._runs.order_for("", tmp_path, 1, None, None)
     watch = papers.Watch(None)
     found = papers.fill(papers.in_folders(papers.ALL, orders), pools.LocalPool(2), watch)
-    assert found == {QUICK}
+    assert found.failed == {QUICK} and found.left_out == {"without-data"}
     told = capsys.readouterr().err
     assert f"failed: pctcp of {QUICK} with seed 1: no node today" in told
     assert 'without-data is left out: there is no experiment "without-data"' in told
     with pytest.raises(HopflowError, match=f"{QUICK}: some runs could not be made"):
-        papers.refuse(found)
+        papers.refuse(found.failed)
+
+
+def test_a_command_judges_what_has_its_runs(
+    client: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    true, called = native(), []
+    codes = {"contradicted": 1, "complete": 0}
+
+    class Native:
+        __file__ = true.__file__
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(true, name)
+
+        def main(self, arguments: list[str], *_: Any) -> int:
+            called.append(arguments[1])
+            return codes[arguments[1]]
+
+        def simulated(self) -> list[str]:
+            return ["without-data", "failed", *codes]
+
+    filled = papers.Filled({"failed"}, {"without-data"})
+    for module in (papers, campaign_cli):
+        monkeypatch.setattr(module, "native", Native)
+    monkeypatch.setattr(papers, "fill", lambda *_: filled)
+    monkeypatch.setattr(campaign_cli, "cluster", lambda _: contextlib.nullcontext(client))
+    given = ["reproduce", papers.ALL, "--out", str(tmp_path), "--cluster", "local"]
+    assert cli.main(given) == 2
+    assert called == list(codes)
+    assert "failed: some runs could not be made" in capsys.readouterr().err
+    codes["contradicted"] = 130
+    assert cli.main(given) == 130
+    assert called[2:] == ["contradicted"]
 
 
 def test_what_cannot_be_is_told(tmp_path: Path) -> None:

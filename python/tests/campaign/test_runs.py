@@ -15,6 +15,7 @@ import pytest
 import hopflow
 from hopflow import Campaign, HopflowError
 from hopflow.campaign import chunks
+from hopflow.campaign.definition import Networks
 from hopflow.campaign.storage import Store
 from hopflow.campaign.watch import CampaignProgress
 
@@ -30,6 +31,36 @@ def made(
 ) -> hopflow.CampaignResults:
     out = tmp_path_factory.mktemp("campaign") / "made"
     return Campaign(small, vary=VARY, out=out, **STOP).run(report=False, progress=False)
+
+
+def test_a_campaign_is_extended_by_networks_and_precision(
+    small: dict[str, Any], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    first = Campaign(small, networks=4, out=out)
+    assert first.definition.networks == Networks(4, 4, batch=4)
+    first.run(report=False, progress=False)
+    kept = {path: path.stat().st_mtime_ns for path in out.glob("data/runs/*/*.parquet")}
+    # Alone it would have a batch of 7.
+    more = Campaign(small, networks=7, out=out)
+    assert more.definition.networks == Networks(8, 8, batch=4)
+    assert more.run(report=False, progress=False).runs.num_rows == 16
+    asked = {"precision": STOP["precision"], "networks": {"first": 6, "most": 10}}
+    precise = Campaign(small, out=out, **asked)
+    assert precise.definition.networks == Networks(8, 8, batch=4)
+    precise.run(report=False, progress=False)
+    assert Campaign(small, precision=STOP["precision"], out=out).definition.networks.batch == 4
+    assert kept == {path: path.stat().st_mtime_ns for path in kept}
+    other = Campaign(small, networks={"first": 6, "most": 6, "batch": 3}, out=out)
+    with pytest.raises(HopflowError, match="files of another number of networks"):
+        other.run(report=False, progress=False)
+
+
+def test_a_campaign_at_a_url_is_extended_by_networks(small: dict[str, Any]) -> None:
+    pytest.importorskip("fsspec")
+    url = "memory://extended"
+    Campaign(small, networks=4, out=url).run(progress=False)
+    assert Campaign(small, networks=7, out=url).run(progress=False).runs.num_rows == 16
 
 
 def test_networks_are_added_until_differences_are_known(made: hopflow.CampaignResults) -> None:
