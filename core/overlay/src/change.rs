@@ -48,8 +48,8 @@ impl LinkPlan {
             return Ok(());
         }
         let allowed = format!(
-            "{old}, as neighbours agreed when circuits were opened; larger windows may need a larger \
-             `queue-limit` from the start"
+            "{old}, as neighbours agreed when circuits were opened: give `queue-limit = {old}` where \
+             windows get smaller, and a larger one from the start where they get larger"
         );
         Err(ConfigError::new("queue-limit", new, allowed))
     }

@@ -726,6 +726,8 @@ var Stage = class {
   places = [];
   /** Of each machine, how many stand above each other where it stands. */
   crowds = [];
+  /** What was drawn last: between two views only packets move. */
+  drawn;
   colours;
   width = 0;
   height = 0;
@@ -777,10 +779,13 @@ var Stage = class {
   draw(view, time, choice) {
     const context = this.canvas.getContext("2d");
     context.clearRect(0, 0, this.width, this.height);
-    const paths = this.network.users.map((_, user) => present2(this.network, view, user));
-    const further = paths.flat().filter((path) => path.some((machine) => this.places[machine] === void 0));
-    if (further.length > 0) this.lay(further);
-    this.drawEdges(context, paths, choice);
+    if (this.drawn?.view !== view) {
+      const paths = this.network.users.map((_, user) => present2(this.network, view, user));
+      const further = paths.flat().filter((path) => path.some((machine) => this.places[machine] === void 0));
+      if (further.length > 0) this.lay(further);
+      this.drawn = { view, paths, edges: edges(paths.flat()) };
+    }
+    this.drawEdges(context, this.drawn, choice);
     this.drawPackets(context, view, time, choice);
     const queues = this.queues(view);
     const most = queues.indexOf(Math.max(...queues));
@@ -803,9 +808,9 @@ var Stage = class {
     return [margin + x * (this.width - 2 * margin), 22 + y * (this.height - 44)];
   }
   /** Draws the paths of all users. */
-  drawEdges(context, paths, choice) {
-    const own = choice !== void 0 && "user" in choice ? edges(paths[choice.user]) : /* @__PURE__ */ new Map();
-    for (const [name, edge] of edges(paths.flat())) {
+  drawEdges(context, drawn, choice) {
+    const own = choice !== void 0 && "user" in choice ? edges(drawn.paths[choice.user]) : /* @__PURE__ */ new Map();
+    for (const [name, edge] of drawn.edges) {
       const [from, to] = edge.map((machine) => this.point(this.places[machine]));
       const chosen = own.has(name) || choice !== void 0 && "machine" in choice && edge.includes(choice.machine);
       context.strokeStyle = chosen ? this.colours.chosen : this.colours.line;

@@ -64,7 +64,8 @@ class Campaign:
             baseline: The transport that others are compared with; by default the first.
             networks: Networks of each point; with `precision`, a dict of `first` and `most`, and of
                 `batch`, those that share a file, where the folder holds no campaign yet. `first` is
-                raised to a multiple of the batch that the folder has.
+                raised to a multiple of the batch that the folder has, and `most` lowered to one,
+                but not below `first`.
             tables: Tables of each run that are kept, beside `runs`.
             confidence: The probability that the interval of a difference holds, at all times.
             runs: The most runs in all.
@@ -156,8 +157,8 @@ class Campaign:
 
         Raises:
             HopflowError: Points cannot be run, the folder holds something else, a worker has
-                another build, `hours` is no number above zero, or the time is over before
-                everything is known.
+                another build, `hours` is no number above zero, the time is over before
+                everything is known, or a cluster has had no worker for a day.
             KeyboardInterrupt: The user pressed Ctrl-C; what is made is kept.
         """
         check_type("hours", hours)

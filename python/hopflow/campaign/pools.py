@@ -195,7 +195,7 @@ class DaskPool:
         """Makes what is ordered, several in a task; those of a task that fails one by one.
 
         Raises:
-            HopflowError: There has been no worker for long, and none is to come.
+            HopflowError: There were workers, and there have been none for a day.
         """
         from distributed import as_completed
 

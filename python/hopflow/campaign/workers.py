@@ -14,7 +14,7 @@ GLANCE = 5.0
 PAUSE = 30.0
 """Seconds without workers after which that is told: those that die are started anew in less."""
 
-PATIENCE = 3600.0
+PATIENCE = 86400.0
 """Seconds without workers after which a cluster that had some is given up."""
 
 
@@ -39,7 +39,7 @@ class Workers:
         """Looks at the workers, if that was not done just now; called while tasks run.
 
         Raises:
-            HopflowError: There were workers, and there have been none for an hour.
+            HopflowError: There were workers, and there have been none for a day.
         """
         now = time.monotonic()
         if now - self._looked < GLANCE:
@@ -51,7 +51,7 @@ class Workers:
         self._none = now if self._none is None else self._none
         if self._had and now - self._none > PATIENCE:
             raise HopflowError(
-                f"no worker has been there for {PATIENCE / 60:.0f} minutes; what is made is kept, "
+                f"no worker has been there for {PATIENCE / 3600:.0f} hours; what is made is kept, "
                 "and the same call goes on"
             )
         if now - self._none > PAUSE and not self._is_told:

@@ -34,12 +34,21 @@ interface Colours {
   queue: string;
 }
 
+/** The paths of all users at the time of a view, and from where to where they lead. */
+interface Drawn {
+  view: View;
+  paths: number[][][];
+  edges: Map<string, [number, number]>;
+}
+
 export class Stage {
   /** The paths of which every machine has a place. */
   private laid: number[][] = [];
   private places: (Place | undefined)[] = [];
   /** Of each machine, how many stand above each other where it stands. */
   private crowds: number[] = [];
+  /** What was drawn last: between two views only packets move. */
+  private drawn: Drawn | undefined;
   private colours!: Colours;
   private width = 0;
   private height = 0;
@@ -103,10 +112,13 @@ export class Stage {
   draw(view: View, time: number, choice: Choice | undefined): void {
     const context = this.canvas.getContext('2d')!;
     context.clearRect(0, 0, this.width, this.height);
-    const paths = this.network.users.map((_, user) => present(this.network, view, user));
-    const further = paths.flat().filter((path) => path.some((machine) => this.places[machine] === undefined));
-    if (further.length > 0) this.lay(further);
-    this.drawEdges(context, paths, choice);
+    if (this.drawn?.view !== view) {
+      const paths = this.network.users.map((_, user) => present(this.network, view, user));
+      const further = paths.flat().filter((path) => path.some((machine) => this.places[machine] === undefined));
+      if (further.length > 0) this.lay(further);
+      this.drawn = { view, paths, edges: edges(paths.flat()) };
+    }
+    this.drawEdges(context, this.drawn, choice);
     this.drawPackets(context, view, time, choice);
     const queues = this.queues(view);
     const most = queues.indexOf(Math.max(...queues));
@@ -132,9 +144,9 @@ export class Stage {
   }
 
   /** Draws the paths of all users. */
-  private drawEdges(context: CanvasRenderingContext2D, paths: number[][][], choice: Choice | undefined): void {
-    const own = choice !== undefined && 'user' in choice ? edges(paths[choice.user]!) : new Map();
-    for (const [name, edge] of edges(paths.flat())) {
+  private drawEdges(context: CanvasRenderingContext2D, drawn: Drawn, choice: Choice | undefined): void {
+    const own = choice !== undefined && 'user' in choice ? edges(drawn.paths[choice.user]!) : new Map();
+    for (const [name, edge] of drawn.edges) {
       const [from, to] = edge.map((machine) => this.point(this.places[machine]!));
       const chosen = own.has(name) || (choice !== undefined && 'machine' in choice && edge.includes(choice.machine));
       context.strokeStyle = chosen ? this.colours.chosen : this.colours.line;

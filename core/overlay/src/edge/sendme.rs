@@ -1,8 +1,8 @@
 //! Windows that the far end opens with SENDME cells (tor-spec, sections 7.3 and 7.4).
 
-use hopflow_units::{Cells, StreamId};
+use hopflow_units::Cells;
 
-use crate::{EndCx, Gate, Violation};
+use crate::Gate;
 
 /// A window in cells, and how much of it one SENDME gives back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,15 +17,6 @@ impl SendmeWindow {
     /// Opens a gate as wide as the window.
     pub fn open(&self, gate: &mut Gate) {
         gate.set_window(self.start);
-    }
-
-    /// Releases what a SENDME about a stream gives back; stream 0 means the circuit.
-    ///
-    /// # Errors
-    /// If less is outstanding: then the far end acknowledges cells that it never got. If there is no
-    /// such stream.
-    pub fn on_sendme(&self, cx: &mut EndCx<'_>, stream: StreamId) -> Result<(), Violation> {
-        cx.release(stream, self.increment)
     }
 }
 

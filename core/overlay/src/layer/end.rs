@@ -170,6 +170,17 @@ impl EndCx<'_> {
     }
 }
 
+impl SendmeWindow {
+    /// Releases what a SENDME about a stream gives back; stream 0 means the circuit.
+    ///
+    /// # Errors
+    /// If less is outstanding: then the far end acknowledges cells that it never got. If there is no
+    /// such stream.
+    pub fn on_sendme(&self, cx: &mut EndCx<'_>, stream: StreamId) -> Result<(), Violation> {
+        cx.release(stream, self.increment)
+    }
+}
+
 /// No control from end to end: the hops do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoEndControl;
