@@ -37,6 +37,10 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
 
     /// Adds a circuit.
     ///
+    /// When a circuit is closed, its name can be used again at once, but let it rest on that link until
+    /// what was under way of the old circuit has arrived: late cells, feedback or a DESTROY would be
+    /// taken for the new one's. Real hosts give 1024 other names first.
+    ///
     /// # Panics
     /// If a link is not there, or has a circuit of that name: drivers give names out. If the circuit
     /// has no neighbour.
@@ -48,7 +52,8 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Adds a stream at this end of one or more circuits; `None` if one of them is closed, neither
     /// begins nor ends here, has a stream of that name, or has 2048 streams. The name of a stream
     /// that was broken off is free when the far end has answered, and on a circuit where it was not
-    /// the first of several, never. Do not use the name of a stream again that ended at both sides:
+    /// the first of several, never. Nor is that of a stream that was lost with one of its circuits, on those
+    /// that are left. Do not use the name of a stream again that ended at both sides:
     /// the far end may still have it, and would take the new one for a breach of the protocol.
     /// `None`, too, if circuits stand there twice, do not all begin or all end here, or one of them
     /// shares a stream with others than these.
@@ -87,7 +92,9 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Ends what is written to a stream; the other end learns it behind the last data.
     fn finish_stream(&mut self, now: Instant, stream: StreamHandle);
 
-    /// Ends a stream at this end. Unless both ends have finished, it is broken off.
+    /// Ends a stream at this end; what it holds for the application is dropped. Unless this end's finish
+    /// was packaged ([`StreamView::ended`]) and the far end's has come, the stream is broken off: the far end drops what it
+    /// holds of it, too.
     fn close_stream(&mut self, now: Instant, stream: StreamHandle);
 
     /// Asks for one [`Event::Drained`] when less than `low` of a stream waits to be packaged; an end
@@ -108,7 +115,8 @@ pub trait Host<P: Payload>: DynClone + Debug + Send {
     /// Says how many cells of a stream's data the application takes from now on: those that are held
     /// first, then those that arrive; [`Cells::MAX`] is all of them. At first it takes all where the
     /// stream was opened, and none at an exit ([`Event::Begun`]). What it does not take is held, and the
-    /// other end asked to pause before that is too much.
+    /// other end asked to pause before that is too much. The far end's finish takes a cell of credit of
+    /// its own: [`Event::Finished`] waits for it even where no data does.
     fn set_credit(&mut self, now: Instant, stream: StreamHandle, credit: Cells);
 
     /// Takes the frames of a datagram, or of a piece of stream, that arrived on a link.
@@ -439,7 +447,8 @@ pub struct NodeCounters {
     pub strays: u64,
     /// Plans that the fallback made, because the budget of work was spent.
     pub fallback_plans: u64,
-    /// The most cells that ever waited in one circuit's queue.
+    /// The most cells that ever waited in one circuit's queue, of cells that arrived from a neighbour: a
+    /// source's own queue is not in it.
     pub largest_queue: u64,
 }
 

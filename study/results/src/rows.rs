@@ -394,7 +394,8 @@ row! {
         pub cells_retransmitted: u64,
         /// Cells dropped because a circuit's queue was full.
         pub cells_dropped: u64,
-        /// The most cells that waited in one circuit's queue.
+        /// The most cells that waited in one circuit's queue, of cells that arrived from a neighbour: a
+        /// source's own queue is not in it.
         pub largest_queue_cells: u64,
         /// Share of its token bucket that cells sent for the first time took, 512 bytes each, at the rate
         /// before faults: the mean over the whole run, the warm-up included, 1 at most. What the bucket

@@ -89,9 +89,10 @@ impl<P: Payload> Stream<P> {
         self.out.finish();
     }
 
-    /// Whether both ends have finished, and nothing of theirs waits here.
+    /// Whether neither end sends anything more: this end's was packaged, and the far end's has come.
+    /// What the application has not taken may still wait here.
     pub(crate) fn is_over(&self) -> bool {
-        self.out.has_ended() && self.far_ended && self.inbox.is_empty()
+        self.out.has_ended() && self.far_ended
     }
 
     /// Leaves the choice of a leg to the gates, or to one leg; what is no leg is ignored.

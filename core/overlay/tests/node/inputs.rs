@@ -312,6 +312,57 @@ fn the_name_of_a_stream_that_was_broken_off_is_free_when_the_far_end_has_answere
     assert!(client.host.open_stream(&spec).is_some());
 }
 
+/// What a client sends about its stream when it closes that, while a cell and perhaps the end of the far
+/// side wait for the application.
+fn said_at_the_end(near_ended: bool, far_ended: bool) -> Vec<RelayCommand> {
+    let mut client = Bench::client(&PlainConfig::streams().factory());
+    let stream = client.stream.expect("a client has a stream");
+    client.host.set_credit(client.now, stream, Cells::ZERO);
+    client.write(Bytes::new(10));
+    if near_ended {
+        client.host.finish_stream(client.now, stream);
+    }
+    client.receive(0, Bench::data(0));
+    if far_ended {
+        let end = RelayHeader::control(RelayCommand::End, Bench::STREAM);
+        client.receive(0, Bench::cell(1, Counted::control(end, client.now)));
+    }
+    client.host.close_stream(client.now, stream);
+    let sent = client.drain();
+    let commands = sent.frames.iter().filter_map(|(_, frame)| match frame {
+        Frame::Cell(cell) => Some(cell.payload.header().expect("it is readable").command),
+        _ => None,
+    });
+    commands.collect()
+}
+
+#[test]
+fn a_stream_whose_ends_have_both_ended_is_not_broken_off_though_something_waits_here() {
+    assert_eq!(said_at_the_end(true, true), []);
+    for (near_ended, far_ended) in [(false, true), (true, false), (false, false)] {
+        let said = said_at_the_end(near_ended, far_ended);
+        assert_eq!(said, [RelayCommand::Reset], "{near_ended}, {far_ended}");
+    }
+}
+
+#[test]
+fn the_end_of_the_far_side_takes_a_cell_of_credit_of_its_own() {
+    let mut client = Bench::client(&PlainConfig::streams().factory());
+    let stream = client.stream.expect("a client has a stream");
+    client.host.set_credit(client.now, stream, Cells::new(1));
+    let end = RelayHeader::control(RelayCommand::End, Bench::STREAM);
+    let end = Bench::cell(1, Counted::control(end, client.now));
+    let mut frames = vec![Bench::data(0), end];
+    let link = LinkId::new(0);
+    client.host.receive(client.now, link, &mut frames);
+    let event = client.host.poll_event();
+    assert!(matches!(event, Some(Event::Delivered { .. })), "{event:?}");
+    assert!(client.host.poll_event().is_none());
+    client.host.set_credit(client.now, stream, Cells::new(1));
+    let event = client.host.poll_event();
+    assert!(matches!(event, Some(Event::Finished { .. })), "{event:?}");
+}
+
 #[test]
 fn circuits_of_a_stream_are_distinct_and_share_streams_with_each_other_alone() {
     let factory = PlainConfig::streams().factory();
